@@ -36,7 +36,7 @@ def git(folder: Path, *arguments: str) -> str:
 def clone(tmp_path: Path) -> Path:
     """A repository with the files that decide on the version, and one commit."""
     folder = tmp_path / "clone"
-    for name in ("pyproject.toml", "README.md", "LICENSE", ".gitattributes", ".ci/build_hook.py"):
+    for name in ("pyproject.toml", "README.md", "LICENSE", ".gitattributes", ".gitignore", ".ci/build_hook.py"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
     (folder / "ksched_cli").mkdir()
@@ -114,7 +114,7 @@ def test_sdist_and_wheel_have_the_version(clone: Path, tmp_path: Path) -> None:
     commit = git(clone, "rev-parse", "HEAD")
     git(clone, "tag", "v1.2.3")
     subprocess.run([sys.executable, "-m", "hatchling", "build", "-t", "sdist"], cwd=clone, check=True)
-    assert git(clone, "status", "--porcelain") == "?? dist/"
+    assert git(clone, "status", "--porcelain") == ""
     (sdist,) = (clone / "dist").iterdir()
     assert sdist.name == "ksched_cli-1.2.3.tar.gz"
     wheels = []
