@@ -14,6 +14,7 @@ from tests.cli.inputs import NODE, POD, deployment, dumped, first_line, lay_out
 Files = Mapping[str, str]
 CASES: list[Any] = []
 WEB = dumped(deployment())
+SHOP = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
 
 
 def case(name: str, files: Files, arguments: str, code: int, line: str) -> None:
@@ -73,3 +74,20 @@ def test_a_namespace_that_only_the_manifests_of_a_diff_have(here: Path, capsys: 
     lay_out({"c.yaml": dumped(NODE, POD), "m.yaml": WEB}, here)
     assert run(["diff", "--from", "c.yaml", "-f", "m.yaml", "-n", "new"]) == 0
     assert capsys.readouterr().out.startswith("1 pod: 1 new, 0 as before")
+
+
+@pytest.mark.parametrize(
+    "command", ["check", "simulate", "simulate --settle", "diff", "capacity", "rightsize", "explain"]
+)
+@pytest.mark.parametrize("others", [pytest.param((), id="pods only"), pytest.param((SHOP,), id="Namespace objects")])
+def test_one_warning_for_a_namespace_like_none_of_the_cluster(
+    command: str, others: tuple[Any, ...], here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    running = {**POD, "metadata": {"name": "p", "namespace": "shop"}}
+    lay_out({"c.yaml": dumped(NODE, running, *others), "m.yaml": WEB}, here)
+    assert run([*command.split(), "--from", "c.yaml", "-f", "m.yaml", "-n", "elsewhere"]) == 0
+    shown = capsys.readouterr()
+    assert f"{shown.out}{shown.err}".count("--assume-namespace elsewhere") == 1
+    assert run([*command.split(), "--from", "c.yaml", "-f", "m.yaml", "-n", "shop"]) == 0
+    shown = capsys.readouterr()
+    assert "--assume-namespace" not in f"{shown.out}{shown.err}"

@@ -284,6 +284,16 @@ def test_a_namespace_that_is_not_there(tmp_path: Path) -> None:
     assert len(pods(loaded)) == 4
 
 
+def test_pods_show_the_namespaces_of_a_cluster_without_namespace_objects(tmp_path: Path) -> None:
+    items = [make_pod(name, space).doc() for name, space in (("a", "shop"), ("b", "new"), ("c", "new"))]
+    loaded, _ = applied(tmp_path, [NODE, make_pod("there", "shop").doc()], *items)
+    (warning,) = loaded.warnings
+    assert warning.partition("m.json")[2].partition(" (")[0] == (
+        ":2: the input has no Namespace objects, and no pod in namespace new: it is assumed to exist, without quotas "
+        "and limits"
+    )
+
+
 def test_without_namespaces_in_the_cluster_any_will_do(tmp_path: Path) -> None:
     loaded, _ = applied(tmp_path, [NODE], make_pod("a", "anywhere").doc())
     assert list(pods(loaded)) == ["a"]
