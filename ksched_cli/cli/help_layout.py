@@ -40,14 +40,14 @@ def terminal_width() -> int:
 def help_lines(command: Any, context: Any, width: int) -> Iterator[str]:
     first, *notes = [each.strip() for each in (command.help or "").split("\n\n")]
     examples, ends = _examples(command.epilog or "")
-    yield f"Usage: {context.command_path} {' '.join(command.collect_usage_pieces(context))}"
+    arguments = [each for each in command.params if each.param_type_name == "argument"]
+    yield " ".join(["Usage:", context.command_path, "[OPTIONS]", *(_usage_of(each) for each in arguments)])
     yield ""
     yield from _wrapped(first, width, "  ")
     if examples:
         yield from ("", "Examples:")
         for each in examples:
             yield from _call(each, width)
-    arguments = [each for each in command.params if each.param_type_name == "argument"]
     if arguments:
         yield from ("", "Arguments:")
         for each in arguments:
@@ -58,6 +58,12 @@ def help_lines(command: Any, context: Any, width: int) -> Iterator[str]:
         yield ""
         yield from _wrapped(note, width, "")
     yield _ELSEWHERE
+
+
+def _usage_of(argument: Any) -> str:
+    """`[FILE]...`. Written here because versions of typer write it in different ways."""
+    name = (argument.metavar or argument.name.upper()).removeprefix("[").removesuffix("]")
+    return (name if argument.required else f"[{name}]") + ("" if argument.nargs == 1 else "...")
 
 
 def _examples(epilog: str) -> tuple[list[str], list[str]]:

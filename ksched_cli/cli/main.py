@@ -157,7 +157,7 @@ def _paged(arguments: list[str], shown: RunProgress) -> object:
 def _dispatch(arguments: list[str]) -> object:
     arguments = _without_colour(arguments)
     if arguments in (["version"], ["--version"]):
-        # Nothing to parse, and typer's parser would import pydantic for it, which takes longer than all the rest.
+        # There is nothing to parse: the commands need not be built.
         from ksched_cli.cli.version import version
 
         version()
