@@ -62,7 +62,7 @@ def with_first_fields(document: dict[str, Any]) -> dict[str, Any]:
         first["disablePreemption"] = disables
     if (seconds := _taken_from_all(profiles, _take_bind_timeout)) is not None:
         first["bindTimeoutSeconds"] = seconds
-    if not str(document["apiVersion"]).endswith(f"/{WITHOUT_PROFILES}") or len(profiles) > 1:
+    if not str(document["apiVersion"]).endswith(f"/{WITHOUT_PROFILES}"):
         return {**first, "profiles": profiles}
     (only,) = profiles
     # PreScore had the name that PostFilter has now.

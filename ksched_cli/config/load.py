@@ -197,6 +197,9 @@ class _Loader(Reading):
         self, profiles: Sequence[KubeSchedulerProfile], points_of: Mapping[str, Collection[str]]
     ) -> list[KubeSchedulerProfile]:
         restated = []
+        if len(profiles) > 1 and not ConfigurationRules.of(self._release).has_profiles:
+            text = f"Kubernetes {self._release.version} has one profile, and this configuration has {len(profiles)}"
+            self.complain(text, ("profiles",), "keep the profile of one scheduler")
         for index, profile in enumerate(profiles):
             older, unsaid = restate(profile, self._release, self._gates, points_of)
             restated.append(older)

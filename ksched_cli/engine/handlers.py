@@ -108,6 +108,8 @@ class EventHandlers(Logged):
     def _tell(self, event: ClusterEvent, old: Any, new: Any, check: PreCheck | None = None) -> None:
         self.changes += 1
         metadata = (old if new is None else new).metadata
+        if event.resource == "CSINode" and not self._gates.enabled("CSINodeInfo"):
+            return
         self._on_event(event, f"{metadata.namespace}/{metadata.name}".removeprefix("/"))
         self._queue.move_all(event, old, new, check)
 

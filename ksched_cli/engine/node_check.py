@@ -7,6 +7,7 @@ from ksched_cli.api.selectors import SelectorError
 from ksched_cli.api.tolerations import find_untolerated
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.cluster.resources import CPU, EPHEMERAL_STORAGE, MEMORY
 from ksched_cli.engine.queueing.scheduling_queue import PreCheck
 from ksched_cli.releases.engine_rules import EngineRules
 from ksched_cli.releases.gates import FeatureGates
@@ -33,7 +34,12 @@ def _has_room(cluster: Cluster, pod: PodInfo, row: int) -> bool:
     if usage.pod_count[row] + 1 > nodes.allowed_pods[row]:
         return False
     free = nodes.allocatable[:, row] - usage.requested[:, row]
-    return all(amount <= free[resource] for resource, amount in pod.incoming_requests if amount > 0)
+    requests = dict(pod.incoming_requests)
+    if any(requests.values()) and EngineRules.of(cluster.release).overcommitted_node_has_no_room:
+        # These amounts are compared even if the pod requests none of them.
+        requests = {CPU: 0, MEMORY: 0, EPHEMERAL_STORAGE: 0, **requests}
+        return all(amount <= free[resource] for resource, amount in requests.items())
+    return all(amount <= free[resource] for resource, amount in requests.items() if amount > 0)
 
 
 def _is_wanted(cluster: Cluster, pod: PodInfo, row: int) -> bool:

@@ -69,12 +69,18 @@ class Profile:
 
     def _at(self, point: str) -> tuple[Plugin, ...]:
         """The point's plugins in order; that they take part in it was checked when the profile was expanded."""
-        return tuple(self._make(name) for name in self._resolved.points[point])
+        used = dict.fromkeys(name for names in self._resolved.points.values() for name in names)
+        unlisted = (name for name in used if point in self._registry[self._kind(name)].unlisted_at)
+        return tuple(self._make(name) for name in dict.fromkeys((*self._resolved.points[point], *unlisted)))
+
+    def _kind(self, name: str) -> str:
+        """The name under which the registry has the plugin."""
+        return self._resolved.implemented_by.get(name, name)
 
     def _make(self, name: str) -> Plugin:
         made = self._made.get(name)
         if made is None:
-            kind = self._resolved.implemented_by.get(name, name)
+            kind = self._kind(name)
             made = self._made[name] = self._registry.make(kind, self._resolved.args.get(name), self._handle)
             if kind != name:
                 # Wherever it is spoken of it goes by the name that it was given.

@@ -28,11 +28,11 @@ S = TypeVar("S")
 
 
 class Plugin:
-    """What every plugin has. `scope` is "row" when a node's verdict depends on that node alone, and `follows_pods` is
-    off when it depends on the node object only, whatever pods are there. `column` is a short
-    name for the heading over its scores. `since` and `until` are the first and the
-    last minor that has the plugin, and `points_since` has the points at which it takes part only from
-    some minor on. One with `only_at` takes part in these of the points that it inherits from, and in no others.
+    """What every plugin has. `scope` is "row" if a node's verdict depends on that node alone. `follows_pods` is off if
+    it depends on the node object only, whatever pods are there. `column` is a short heading over its scores.
+    `since` and `until` are the first and the last minor that has the plugin; `points_since` has the points at which it
+    takes part from some minor on. With `only_at` it takes part in these of the points that it inherits from. At the
+    points `unlisted_at` kube-scheduler itself does its work: it runs there although no profile lists it.
 
     With `lasting`, `placements_version` returns `LASTING` for every pod. With `reads_usage_only`, the plugin reads of
     the pods on a node nothing but what they request together and how many they are.
@@ -53,7 +53,7 @@ class Plugin:
     until: ClassVar[str] = ""
     points_since: ClassVar[tuple[tuple[str, str], ...]] = ()
     only_at: ClassVar[tuple[str, ...]] = ()
-
+    unlisted_at: ClassVar[tuple[str, ...]] = ()
     args_model: ClassVar[type[Any] | None] = None
 
     def __init__(self, args: Any, handle: Handle) -> None:
@@ -121,8 +121,7 @@ class PreFilterPlugin(Plugin, ABC, Generic[State]):
         return
 
     def concerns(self, state: State, pod: PodInfo, other: int) -> bool:
-        """Whether `add_pod` and `remove_pod` do anything for this pod; called for plugins that have them. Where they do
-        not, they are left out, and nodes with none but such pods are tried together."""
+        """Whether `add_pod` and `remove_pod` do anything for this pod. Nodes without such pods are tried together."""
         return True
 
 
@@ -259,8 +258,7 @@ class PlacementGeneratePlugin(Plugin, ABC):
 class PlacementScorePlugin(Plugin, ABC):
     @abstractmethod
     def score_placement(self, key: GroupKey, placement: Placement, proposed: Sequence[PodInfo]) -> int:
-        """How good a placement is in which these pods of the group have found a node. They are not on their nodes
-        when this is called: every placement is compared as it is without them."""
+        """The score of a placement in which these pods found a node. The cluster is as it is without them."""
 
     def normalize_placements(self, scores: Sequence[int]) -> Sequence[int] | Status:
         """Scores in 0..100, one per placement."""

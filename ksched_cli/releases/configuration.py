@@ -56,6 +56,24 @@ class ConfigurationRules(ReleaseRules):
         "1.19", before=DEFAULT_POD_TOPOLOGY_SPREAD, now=SELECTOR_SPREAD, told_by=SELECTOR_SPREAD
     )
     spread_priority_weight = Change("1.19", before=1, now=2, told_by=POD_TOPOLOGY_SPREAD)
+    has_profiles = Change(
+        "1.18",
+        before=False,
+        now=True,
+        about=_CONFIGURATION,
+        sentence="A configuration may have several profiles; before, it was about one scheduler.",
+    )
+    volume_binding_reserves = Change(
+        "1.19",
+        before=False,
+        now=True,
+        about=_CONFIGURATION,
+        plugins=VOLUME_BINDING,
+        sentence=(
+            f"{VOLUME_BINDING} takes part in PreFilter, Reserve and PreBind; before, it only filtered, and "
+            "the scheduler reserved and bound volumes itself."
+        ),
+    )
     node_affinity_looks_ahead = Change(
         "1.21",
         before=False,

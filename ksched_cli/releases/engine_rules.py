@@ -180,6 +180,7 @@ class EngineRules(ReleaseRules):
             "before, such pods were passed over first."
         ),
     )
+    overcommitted_node_has_no_room = Change("1.28", before=True, now=False, told_by=NODE_RESOURCES_FIT)
     ended_nomination_wakes_pods = Change(
         "1.33",
         before=False,
@@ -270,6 +271,11 @@ class EngineRules(ReleaseRules):
                 "Plugins run in one order at all points (multiPoint), so that another PreFilter may be the first to "
                 "reject a pod; before, each point had an order of its own."
             ),
+        ),
+        GateNote(
+            "CSINodeInfo",
+            about="queue",
+            sentence="A change of a CSINode wakes pods; without the gate, it does not.",
         ),
         GateNote(
             "GenericWorkload",

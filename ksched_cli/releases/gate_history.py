@@ -117,7 +117,6 @@ NEVER = ""
 MODELLED_SINCE: Mapping[str, str] = {
     "BalanceAttachedNodeVolumes": NEVER,
     "CSIMigrationRBD": NEVER,
-    "CSINodeInfo": NEVER,
     "DRAAdminAccess": "1.34",
     "DRAConsumableCapacity": "1.36",
     "DRAControlPlaneController": NEVER,

@@ -79,6 +79,28 @@ def test_several_profiles_of_v1alpha2() -> None:
     assert [each.scheduler_name for each in named] == ["a", "b"]
 
 
+@pytest.mark.parametrize("minor", ["1.16", "1.17"])
+def test_several_profiles_of_a_later_version_are_refused(minor: str) -> None:
+    said = mistakes(minor, "v1", profiles=[{"schedulerName": "a"}, {"schedulerName": "b"}])
+    assert said == {"profiles": f"Kubernetes {minor} has one profile, and this configuration has 2"}
+
+
+@pytest.mark.parametrize("minor", ["1.17", "1.18"])
+def test_volume_binding_is_a_filter_in_the_first_minors_with_plugins(minor: str) -> None:
+    """The scheduler itself reserved and bound volumes, so that no profile lists the plugin there."""
+    listed = {point for point, names in resolved(minor).points.items() if "VolumeBinding" in names}
+    assert listed == {"filter"}
+    assert points(RELEASES[minor])["VolumeBinding"] == ("filter",)
+    assert {point for point, names in resolved("1.19").points.items() if "VolumeBinding" in names} == {
+        *("preFilter", "filter", "reserve", "preBind")
+    }
+
+
+def test_what_a_gate_enables_comes_last_in_1_18() -> None:
+    on = resolved("1.18").points
+    assert [on[point][-1] for point in ("preFilter", "filter", "preScore", "score")] == ["PodTopologySpread"] * 4
+
+
 @pytest.mark.parametrize(
     ("version", "fields", "path", "said"),
     [

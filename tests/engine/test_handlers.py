@@ -345,3 +345,40 @@ def test_a_node_that_a_pod_cannot_use_does_not_wake_it(minor: str, gates: str, w
     assert (where(loop, "p") != "unschedulable") is woken
     loop.handlers.add(make_node("fits").allocatable(cpu=4, pods=5).label(disk="ssd").obj())
     assert where(loop, "p") != "unschedulable"
+
+
+@pytest.mark.parametrize(
+    ("minor", "woken"), [pytest.param("1.23", False, id="1.23"), pytest.param("1.24", True, id="1.24")]
+)
+def test_only_taints_that_forbid_scheduling_are_checked_from_1_24_on(minor: str, woken: bool) -> None:
+    loop = loop_over(
+        make_node("small").allocatable(cpu=1), make_pod("p").requests(cpu="2"), current=RELEASES[minor], gates=""
+    )
+    run(loop)
+    loop.handlers.add(make_node("new").allocatable(cpu=4, pods=5).taint("dedicated", "x", "NoExecute").obj())
+    assert (where(loop, "p") != "unschedulable") is woken
+
+
+@pytest.mark.parametrize(
+    ("minor", "woken"), [pytest.param("1.27", False, id="1.27"), pytest.param("1.28", True, id="1.28")]
+)
+def test_an_overcommitted_node_has_no_room_up_to_1_27(minor: str, woken: bool) -> None:
+    """The pod requests cpu; the node has enough of it, and pods that request more memory than there is."""
+    crowd = make_pod("q").requests(memory="2Gi").on("n")
+    loop = loop_over(node().cordoned(), crowd, make_pod("p").requests(cpu="1"), current=RELEASES[minor], gates="")
+    run(loop)
+    assert where(loop, "p") == "unschedulable"
+    loop.handlers.update(node().obj())
+    assert (where(loop, "p") != "unschedulable") is woken
+
+
+@pytest.mark.parametrize(
+    ("gates", "woken"), [pytest.param("", True, id="on"), pytest.param("CSINodeInfo=false", False, id="off")]
+)
+def test_changes_of_a_csi_node_wake_pods_behind_a_gate_in_1_16(gates: str, woken: bool) -> None:
+    small, pod = make_node("small").allocatable(cpu=1), make_pod("p").requests(cpu="2")
+    loop = loop_over(small, pod, current=RELEASES["1.16"], gates=gates)
+    run(loop)
+    assert where(loop, "p") == "unschedulable"
+    loop.handlers.add(csi_node("small", 1))
+    assert (where(loop, "p") != "unschedulable") is woken

@@ -207,8 +207,11 @@ class Making:
         self._release = release
         self._gates = gates
         rules = ConfigurationRules.of(release)
-        alone = ("preFilter", NODE_AFFINITY), ("preScore", NODE_AFFINITY)
-        self._left_out = () if rules.node_affinity_looks_ahead else alone
+        self._left_out: set[tuple[str, str]] = set()
+        if not rules.node_affinity_looks_ahead:
+            self._left_out |= {("preFilter", NODE_AFFINITY), ("preScore", NODE_AFFINITY)}
+        if not rules.volume_binding_reserves:
+            self._left_out |= {(point, VOLUME_BINDING) for point in ("preFilter", "reserve", "preBind")}
         self._rules = rules
         self._merges = rules.policy_merges_plugins
         self._spreads_by_default = gates.enabled("DefaultPodTopologySpread") and self._merges

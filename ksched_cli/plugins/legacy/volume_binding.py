@@ -3,6 +3,8 @@ will bind, and the first such claim ended the cycle with an error."""
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from ksched_cli.api.core import Pod
@@ -23,6 +25,9 @@ from ksched_cli.plugins.volume_binding.reasons import VolumeBindingReasons
 class VolumeBindingOnEachNode(VolumeBindingPlugin):
     since = "1.17"
     until = "1.18"
+    only_at: ClassVar[tuple[str, ...]] = ("filter",)
+    # The scheduler held and bound the volumes that the filter had found.
+    unlisted_at = ("preFilter", "reserve", "preBind")
 
     def pre_filter(self, pod: PodInfo) -> PreFilterResult[Volumes] | Status:
         found = self._claims(pod.pod)
