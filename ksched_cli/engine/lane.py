@@ -37,6 +37,12 @@ _BYTES = 96 * 2**20
 _BYTES_PER_NODE = 32
 # Past this share of nodes to repair, scoring all of them costs less.
 _AFRESH_SHARE = 2
+# After so many results in a row that no later pod had a use for, a template has to come twice to be kept.
+_UNUSED = 100
+# So many rows are sorted one by one.
+_FEW = 50
+# How many templates are remembered as seen once.
+_SEEN = 4096
 
 
 def most_templates(nodes: int) -> int:
@@ -101,6 +107,8 @@ class TemplateLane:
             *profile.bind,
             *profile.post_bind,
         )
+        self._unused = 0
+        self._seen: set[tuple[int, bytes]] = set()
         # Plugins that never return a version are not called for each pod.
         self._is_open = not profile.checks_all_filters and all(
             plugin.lasting or type(plugin).placements_version is not Plugin.placements_version
@@ -109,7 +117,7 @@ class TemplateLane:
 
     def keep(self, pod: PodInfo, state: CycleState, statuses: NodeStatuses, feasible: RowColumn) -> None:
         """Remember what a cycle has found, right after its filters have run over all nodes."""
-        if not self._is_open:
+        if not self._is_open or not self._may_return(self._key(pod)):
             return
         versions: dict[str, Hashable] = {}
         for name, plugin in self._plugins.items():
@@ -134,6 +142,17 @@ class TemplateLane:
         )
         while len(results) > most_templates(len(cluster.nodes)):
             results.popitem(last=False)
+
+    def _may_return(self, key: tuple[int, bytes]) -> bool:
+        """Whether more pods of the template can be expected. Where every pod has a template of its own, results would
+        be kept in vain."""
+        if self._unused < _UNUSED or key in self._seen:
+            self._unused += 1
+            return True
+        if len(self._seen) >= _SEEN:
+            self._seen.clear()
+        self._seen.add(key)
+        return False
 
     @property
     def _results(self) -> OrderedDict[tuple[int, bytes], TemplateResult]:
@@ -166,6 +185,7 @@ class TemplateLane:
             self._filter_again(result, pod, rows)
         result.position = len(self._cluster.journal)
         results[key] = result
+        self._unused = 0
         return result
 
     def score(self, result: TemplateResult, pod: PodInfo) -> ScoreTable:
@@ -204,7 +224,10 @@ class TemplateLane:
     def _changed_rows(self, result: TemplateResult, pod: PodInfo) -> RowColumn | None:
         """Rows to filter again; None where PreFilter now returns something of another kind."""
         touched = self._cluster.journal[result.position :]
-        rows = np.array(sorted(set(touched)), dtype=np.int64)
+        if len(touched) > _FEW:
+            rows = rows_in_any(len(self._cluster.nodes), (np.array(touched, dtype=np.int64),))
+        else:
+            rows = np.array(sorted(set(touched)), dtype=np.int64)
         for name, version in result.versions.items():
             plugin = self._plugins[name]
             now = plugin.placements_version(pod)

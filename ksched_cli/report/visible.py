@@ -11,8 +11,9 @@ import copy
 import dataclasses
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from functools import cache, wraps
+from operator import is_
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 T = TypeVar("T")
@@ -121,11 +122,19 @@ class _Conversion:
     def _items(self, value: Any) -> Any:
         if not value:
             return value
-        items = [self.of(each) for each in value]
-        if all(new is old for new, old in zip(items, value, strict=True)):
+        items = self._all(value)
+        if all(map(is_, items, value)):
             return value
         kind = type(value)
         return kind(*items) if hasattr(value, "_fields") else kind(items)
+
+    def _all(self, values: Iterable[Any]) -> list[Any]:
+        """Each value converted. Numbers and texts that stay as they are need no call."""
+        known = self._texts
+        return [
+            each if type(each) in _WITHOUT_TEXT or (type(each) is str and known.get(each) is each) else self.of(each)
+            for each in values
+        ]
 
     def _names(self, names: Sequence[str]) -> Any:
         """Names that are looked up in a column one by one. Most are never shown, and many values share one column."""
@@ -136,10 +145,8 @@ class _Conversion:
         return tuple(map(self._text, names)) if changes else names
 
     def _mapping(self, value: Mapping[Any, Any]) -> Mapping[Any, Any]:
-        keys = [self.of(key) for key in value]
-        items = [self.of(each) for each in value.values()]
-        pairs = zip((*keys, *items), (*value.keys(), *value.values()), strict=True)
-        if all(new is old for new, old in pairs):
+        keys, items = self._all(value), self._all(value.values())
+        if all(map(is_, keys, value)) and all(map(is_, items, value.values())):
             return value
         changed = dict(zip(keys, items, strict=True))
         return Counter(changed) if isinstance(value, Counter) else changed

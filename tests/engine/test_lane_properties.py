@@ -115,12 +115,16 @@ class History:
         return outcome_of(self.scheduler.schedule(row), self.scheduler.cluster, detail=True)
 
 
-@pytest.fixture(params=[(0, 2**20), (8, 2**20), (0, 1)], ids=["repaired-always", "as-set", "two-templates-kept"])
+@pytest.fixture(
+    params=[(0, 2**20, 100), (8, 2**20, 0), (0, 1, 100)],
+    ids=["repaired-always", "kept-at-the-second-time", "two-templates-kept"],
+)
 def limits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    share, size = request.param
+    share, size, unused = request.param
     monkeypatch.setattr(node_memory, "_AFRESH_SHARE", share)
     monkeypatch.setattr(lane, "_AFRESH_SHARE", min(share, 2))
     monkeypatch.setattr(lane, "_BYTES", size)
+    monkeypatch.setattr(lane, "_UNUSED", unused)
 
 
 # The limits are the same for all examples of a run, and nothing else outlives one.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ksched_cli.cluster.columns import RowColumn
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.verify.history import BindingSecond, Placed
@@ -73,9 +74,9 @@ class PastCluster:
         if decision.result == "error":
             return ReplayAnswer(Agreement.ERROR, decision.message)
         there = self._cluster.nodes.row_of[placed.node]
-        if decision.row is not None and (decision.row == there or there in decision.ties.tolist()):
+        if decision.row is not None and (decision.row == there or _is_among(there, decision.ties)):
             return ReplayAnswer(Agreement.SAME, placed.node)
-        if decision.row is not None and there in decision.feasible.tolist():
+        if decision.row is not None and _is_among(there, decision.feasible):
             unseen = len(decision.feasible) > self._scheduler.sample_size(decision.pod_row)
             return ReplayAnswer(Agreement.OTHER_NODE, self._cluster.nodes.names[decision.row], unseen)
         assert decision.diagnosis is not None
@@ -94,3 +95,7 @@ class PastCluster:
 
     def take_back(self, placed: Placed) -> None:
         self._cluster.displace(self._row_of[placed.key])
+
+
+def _is_among(row: int, rows: RowColumn) -> bool:
+    return bool(np.count_nonzero(rows == row))
