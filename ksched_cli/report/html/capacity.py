@@ -29,7 +29,7 @@ def page(document: Mapping[str, Any]) -> Page:
     capacities = document["capacities"]
     none = [each for each in capacities if not each["sets"]]
     sections = [
-        *node_map(document, intro=_MAP),
+        *node_map(document, intro=_map_intro(capacities)),
         _shapes(document),
         *_runs_out(capacities),
         _nodes(capacities),
@@ -48,10 +48,10 @@ def page(document: Mapping[str, Any]) -> Page:
     )
 
 
-_MAP = (
-    "A cell is a node, filled by what pods request of it; the darker part is what the counted pods take. "
-    "The colour is what keeps one more out."
-)
+def _map_intro(capacities: Sequence[Mapping[str, Any]]) -> str:
+    """Several manifests are counted each by itself, so the map shows the pods of none of them."""
+    taken = "; the darker part is what the counted pods take" if len(capacities) == 1 else ""
+    return f"A cell is a node, filled by what pods request of it{taken}. The colour is what keeps one more out."
 
 
 def _label(capacity: Mapping[str, Any]) -> str:
@@ -78,7 +78,8 @@ def _verdict(capacities: Sequence[Mapping[str, Any]]) -> str:
             else (f"{number} of {_label(only)} fit{'s' if only['sets'] == 1 else ''}{where}.")
         )
     fitting = sum(1 for each in capacities if each["sets"])
-    return f"{fitting:,} of {count(len(capacities), 'manifest')} have room for more, each counted by itself."
+    have = "has" if fitting == 1 else "have"
+    return f"{fitting:,} of {count(len(capacities), 'manifest')} {have} room for more, each counted by itself."
 
 
 def _is_mix(capacity: Mapping[str, Any]) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ksched_cli.report.html.ends import draws, final_pods, rollouts
-from ksched_cli.report.html.model import Figure, Heading, Page, Section, Step, Tone, steps, table
+from ksched_cli.report.html.model import Heading, Page, Section, Step, Tone, counting, steps, table
 from ksched_cli.report.html.nodes import node_columns, node_map, zone_bars
 from ksched_cli.report.html.words import count, joined
 
@@ -42,13 +42,10 @@ def page(document: Mapping[str, Any]) -> Page:
         *zone_bars(document),
     ]
     stats = document["stats"]
-    figures = [Figure("workloads", f"{len(document['workloads']):,}")]
-    for key, label, level in (
-        ("errors", "errors", "error"),
-        ("warnings", "warnings", "warning"),
-        ("notes", "notes", "note"),
-    ):
-        figures.append(Figure(label, f"{stats[key]:,}", _LEVELS[level] if stats[key] else "plain"))
+    figures = [counting(len(document["workloads"]), "workload")]
+    for level, tone_of_level in _LEVELS.items():
+        number = stats[f"{level}s"]
+        figures.append(counting(number, level, tone=tone_of_level if number else "plain"))
     return Page("check", tone, verdict, list(_notes(document)), figures, sections, node_columns(document))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ksched_cli.report.html.model import Figure, Heading, Page, Tone, table
+from ksched_cli.report.html.model import Figure, Heading, Page, Tone, counting, table
 from ksched_cli.report.html.nodes import node_columns, node_map, zone_bars
 from ksched_cli.report.html.words import count
 
@@ -20,10 +20,10 @@ def page(document: Mapping[str, Any]) -> Page:
         f"{len(waiting):,} {'is' if len(waiting) == 1 else 'are'} pending."
     )
     figures = [
-        Figure("nodes", f"{nodes:,}"),
+        counting(nodes, "node"),
         Figure("cordoned", f"{len(found.get('cordoned', [])):,}"),
-        Figure("pods on nodes", f"{document['running']:,}"),
-        Figure("pending pods", f"{len(waiting):,}", tone if waiting else "plain"),
+        counting(document["running"], "pod", "on nodes"),
+        counting(len(waiting), "pending pod", tone=tone if waiting else "plain"),
     ]
     pending = [table("pending", "Pending pods", [Heading("Pod")], [[pod] for pod in waiting])] if waiting else []
     sections = [

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ksched_cli.report.html.model import Bar, Figure, Heading, Page, Section, Step, Tone, bars, steps, table
+from ksched_cli.report.html.model import Bar, Figure, Heading, Page, Section, Step, Tone, bars, counting, steps, table
 from ksched_cli.report.html.nodes import node_columns, node_map
-from ksched_cli.report.html.words import count, joined
+from ksched_cli.report.html.words import count, joined, noun
 
 _MOST_MOVES = 12
 _TONES: Mapping[str, Tone] = {"remove": "good", "replace": "warn"}
@@ -24,9 +24,9 @@ def page(document: Mapping[str, Any]) -> Page:
         *_kept(document),
     ]
     figures = [
-        Figure("nodes before", f"{document['nodesBefore']:,}"),
-        Figure("nodes after", f"{document['nodesAfter']:,}", "good" if done else "plain"),
-        Figure(f"saved, {document['unit']}".rstrip(", "), document["saving"], "good" if done else "plain"),
+        counting(document["nodesBefore"], "node", "before"),
+        counting(document["nodesAfter"], "node", "after", "good" if done else "plain"),
+        Figure(_saved(document), document["saving"], "good" if done else "plain"),
     ]
     return Page(
         "consolidate",
@@ -60,6 +60,13 @@ def _amount(cost: str, unit: str) -> str:
     return count(int(cost), "node") if unit == "nodes" else f"{cost} {unit}".rstrip()
 
 
+def _saved(document: Mapping[str, Any]) -> str:
+    """The label of the saving: `node saved`, or `saved, USD/h`."""
+    if document["unit"] == "nodes":
+        return f"{noun(int(document['saving']), 'node')} saved"
+    return f"saved, {document['unit']}".rstrip(", ")
+
+
 def _notes(document: Mapping[str, Any]) -> Iterator[str]:
     gap = document["gap"]
     yield (
@@ -72,9 +79,11 @@ def _notes(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _costs(document: Mapping[str, Any]) -> list[Section]:
+    series = "nodes" if document["unit"] == "nodes" else "cost"
     names = {"costBefore": "now", "costAfter": "after", "lowerBound": "proven lower bound"}
-    rows = [Bar(text, [("cost", float(document[key]))], _price(document, key)) for key, text in names.items()]
-    return [bars("costs", "What the nodes cost", rows)]
+    rows = [Bar(text, [(series, float(document[key]))], _price(document, key)) for key, text in names.items()]
+    title = "How many nodes there are" if document["unit"] == "nodes" else "What the nodes cost"
+    return [bars("costs", title, rows)]
 
 
 def _plan(document: Mapping[str, Any]) -> list[Section]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ksched_cli.report.html.ends import draws, final_pods
-from ksched_cli.report.html.model import Figure, Heading, Page, Section, Step, Tone, steps, table
+from ksched_cli.report.html.model import Figure, Heading, Page, Section, Step, Tone, counting, steps, table
 from ksched_cli.report.html.nodes import node_columns, node_groups, node_map, zone_bars
 from ksched_cli.report.html.pods import pods_section
 from ksched_cli.report.html.words import capitalised, count, joined
@@ -87,7 +87,7 @@ def _pending(document: Mapping[str, Any]) -> Iterator[str]:
 
 def _figures(nodes: Sequence[Mapping[str, Any]], preempted: Sequence[Any]) -> list[Figure]:
     counts = Counter(pod["fate"] for node in nodes for pod in node["pods"])
-    found = [Figure("nodes", f"{len(nodes):,}"), Figure("rounds", f"{sum(each['rounds'] for each in nodes):,}")]
+    found = [counting(len(nodes), "node"), counting(sum(each["rounds"] for each in nodes), "round")]
     labels = {"moves": "move", "unplaced": "no node", "gone": "gone for good", "stuck": "held by budgets"}
     labels["refused"] = "refused"
     found += [Figure(label, f"{counts[fate]:,}", _FATES[fate]) for fate, label in labels.items() if counts[fate]]

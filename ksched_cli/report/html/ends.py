@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ksched_cli.report.html.model import Heading, Section, Tone, table, table_data
+from ksched_cli.report.html.words import count
 from ksched_cli.report.settle import span
 
 # Of a pod in the end.
@@ -91,7 +92,7 @@ def _what(event: Mapping[str, Any]) -> str:
     elif event.get("queue"):
         text = f"to the {event['queue']} queue ({event['event']})"
     elif event["event"] == "Preempted":
-        text = f"told to leave {node}"
+        text = f"preempted on {node}"
     else:
         text = f"left {node}" if node else event["event"]
     return f"{text}: {message}" if message else text
@@ -176,7 +177,7 @@ def draws(document: Mapping[str, Any]) -> Iterator[str]:
 
 def ending(settled: Mapping[str, Any]) -> str:
     """`settled after 30s, 6 cycles`."""
-    time, cycles = span(settled["seconds"]), f"{settled['cycles']:,} cycle{'' if settled['cycles'] == 1 else 's'}"
+    time, cycles = span(settled["seconds"]), count(settled["cycles"], "cycle")
     words = {
         "settled": f"nothing moves after {time} and {cycles}",
         "max-time": f"the run stopped after {time} (--max-time) and is not at rest",

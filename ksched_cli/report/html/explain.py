@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ksched_cli.report.html.model import Figure, Heading, Page, Section, Step, Tone, facts, steps, table
+from ksched_cli.report.html.model import Figure, Heading, Page, Section, Step, Tone, counting, facts, steps, table
 from ksched_cli.report.html.nodes import node_columns, node_map
 from ksched_cli.report.html.pods import PodDetails, pod_section
 from ksched_cli.report.html.simulate import result_of
@@ -77,7 +77,7 @@ def _figures(document: Mapping[str, Any]) -> list[Figure]:
             )
         )
     if document.get("fixes"):
-        found.append(Figure("changes that help", f"{len(document['fixes']):,}", "good"))
+        found.append(counting(len(document["fixes"]), "possible change", tone="good"))
     return found
 
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from ksched_cli.report.html.words import noun
+
 Tone = Literal["good", "warn", "bad", "plain"]
 SectionKind = Literal["map", "pods", "pod", "table", "bars", "timeline", "steps", "facts"]
 
@@ -17,6 +19,11 @@ class Figure:
     label: str
     value: str
     tone: Tone = "plain"
+
+
+def counting(number: int, what: str, rest: str = "", tone: Tone = "plain") -> Figure:
+    """The figure of so many things: `1` with the label `node to add`, or `2` with `nodes to add`."""
+    return Figure(f"{noun(number, what)} {rest}".rstrip(), f"{number:,}", tone)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +89,8 @@ def table(
 def table_data(
     caption: str, columns: Sequence[Heading], rows: Sequence[Sequence[Any]], tones: Mapping[str, Tone] | None = None
 ) -> dict[str, Any]:
-    """A table as the code of the page reads it."""
-    shown = [at for at, each in enumerate(columns) if not each.hides_zeros or any(row[at] for row in rows)]
+    """A table as the code of the page reads it, without columns that are empty in every row."""
+    shown = [at for at, each in enumerate(columns) if not at or not rows or any(_counts(each, row[at]) for row in rows)]
     entries = [
         {"name": each.name, "kind": each.kind, **({"filters": True} if each.filters else {})}
         | ({"wide": True} if each.wide else {})
@@ -91,6 +98,11 @@ def table_data(
     ]
     cells = rows if len(shown) == len(columns) else [[row[at] for at in shown] for row in rows]
     return {"caption": caption, "columns": entries, "rows": list(cells), "tones": dict(tones or {})}
+
+
+def _counts(column: Heading, value: Any) -> bool:
+    """Whether a column with this value is shown."""
+    return bool(value) if column.hides_zeros else value not in ("", None, [], ())
 
 
 @dataclass(frozen=True, slots=True)

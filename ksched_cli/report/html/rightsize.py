@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ksched_cli.report.html.model import Figure, Heading, Page, Section, Tone, table
+from ksched_cli.report.html.model import Heading, Page, Section, Tone, counting, table
 from ksched_cli.report.html.nodes import node_columns, node_map
 from ksched_cli.report.html.words import count
 
@@ -15,9 +15,9 @@ def page(document: Mapping[str, Any]) -> Page:
     pods, placed = sum(each["pods"] for each in workloads), sum(each["placed"] for each in workloads)
     tone: Tone = "good" if placed == pods else "bad"
     figures = [
-        Figure("workloads", f"{len(workloads):,}"),
-        Figure("pods that fit now", f"{placed:,}", "good" if placed else "plain"),
-        Figure("do not fit now", f"{pods - placed:,}", "bad" if placed < pods else "plain"),
+        counting(len(workloads), "workload"),
+        counting(placed, "pod", "with room now", "good" if placed else "plain"),
+        counting(pods - placed, "pod", "without room now", "bad" if placed < pods else "plain"),
     ]
     sections = [
         *node_map(document, intro=_MAP),

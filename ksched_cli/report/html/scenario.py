@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from ksched_cli.report.html.ends import draws, final_pods, rollouts, timeline
-from ksched_cli.report.html.model import Figure, Page, Step, Tone, steps
+from ksched_cli.report.html.model import Page, Step, Tone, counting, steps
 from ksched_cli.report.html.nodes import node_columns, node_map, zone_bars
 from ksched_cli.report.html.simulate import pods, preemptions
 from ksched_cli.report.html.words import count
@@ -44,9 +44,9 @@ def page(document: Mapping[str, Any]) -> Page:
         *zone_bars(document),
     ]
     figures = [
-        Figure("steps", f"{len(done):,}"),
-        Figure("expectations hold", f"{len(checks) - len(failed):,}", "good" if checks else "plain"),
-        Figure("expectations failed", f"{len(failed):,}", "bad" if failed else "plain"),
+        counting(len(done), "step"),
+        counting(len(checks) - len(failed), "expectation", "met", "good" if checks else "plain"),
+        counting(len(failed), "expectation", "failed", "bad" if failed else "plain"),
     ]
     notes = [f"Scenario {document['name']}, {document['source']}.", *draws(document)]
     return Page("simulate --scenario", tone, verdict, notes, figures, sections, node_columns(document))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ksched_cli.report.html.ends import UNPLACED, draws, ending, final_pods, rollouts, timeline
-from ksched_cli.report.html.model import Figure, Page, Tone
+from ksched_cli.report.html.model import Figure, Page, Tone, counting
 from ksched_cli.report.html.nodes import node_columns, node_map, zone_bars
 from ksched_cli.report.html.simulate import MAP_INTRO, not_tried, placed_pods, pods, preemptions
 from ksched_cli.report.html.words import capitalised, count
@@ -62,5 +62,5 @@ def _figures(document: Mapping[str, Any]) -> list[Figure]:
         Figure("no node", f"{unplaced:,}", "bad" if unplaced else "plain"),
         Figure("gone", f"{states['gone']:,}"),
         Figure("running before", f"{states['running']:,}"),
-        Figure("nodes", f"{document['stats']['nodes']:,}"),
+        counting(document["stats"]["nodes"], "node"),
     ]

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ksched_cli.report.html.model import Figure, Heading, Page, Section, Tone, table
+from ksched_cli.report.html.model import Figure, Heading, Page, Section, Tone, counting, table
 from ksched_cli.report.html.nodes import node_columns, node_map, zone_bars
 from ksched_cli.report.html.pods import PodDetails, pods_section
 from ksched_cli.report.html.sweep import pod_odds
@@ -124,16 +124,16 @@ def figures(document: Mapping[str, Any]) -> list[Figure]:
     results = Counter(result_of(each) for each in document["pods"])
     failing = results["unschedulable"] + results["error"]
     found = [
-        Figure("pending pods", f"{len(document['pods']):,}"),
+        counting(len(document["pods"]), "pending pod"),
         Figure("scheduled", f"{results['scheduled']:,}", "good" if results["scheduled"] else "plain"),
         Figure("no node", f"{failing:,}", "bad" if failing else "plain"),
     ]
     if results["preempts"]:
-        found.append(Figure("wait for victims", f"{results['preempts']:,}", "warn"))
+        found.append(Figure("waiting for victims", f"{results['preempts']:,}", "warn"))
     for key, label in (("gated", "held back"), ("refused", "refused")):
         if document.get(key):
             found.append(Figure(label, f"{len(document[key]):,}", _TONES[key]))
-    return [*found, Figure("nodes", f"{document['stats']['nodes']:,}")]
+    return [*found, counting(document["stats"]["nodes"], "node")]
 
 
 def placed_pods(document: Mapping[str, Any]) -> dict[int, list[str]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
-from ksched_cli.report.html.model import Bar, Figure, Heading, Page, Section, Tone, bars, table
+from ksched_cli.report.html.model import Bar, Figure, Heading, Page, Section, Tone, bars, counting, table
 from ksched_cli.report.html.nodes import node_columns, node_map
 from ksched_cli.report.html.words import count
 
@@ -26,9 +26,9 @@ def page(document: Mapping[str, Any]) -> Page:
         *_left_out(document),
     ]
     figures = [
-        Figure("nodes to add", f"{sum(each['count'] for each in document['nodes']):,}"),
+        counting(sum(each["count"] for each in document["nodes"]), "node", "to add"),
         Figure(f"cost, {document['unit']}".rstrip(", "), document["cost"]),
-        Figure("pods with a node", f"{placed:,}", "good" if placed else "plain"),
+        counting(placed, "pod", "with a node", "good" if placed else "plain"),
         Figure("no node", f"{unplaced:,}", "bad" if unplaced else "plain"),
     ]
     notes = list(_notes(document))

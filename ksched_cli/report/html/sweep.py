@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ksched_cli.report.html.model import Bar, Figure, Heading, Page, Section, Tone, bars, facts, table
+from ksched_cli.report.html.model import Bar, Figure, Heading, Page, Section, Tone, bars, counting, facts, table
 from ksched_cli.report.html.nodes import RESULT_COLOURS, node_columns, node_groups, node_map
 from ksched_cli.report.html.words import capitalised, count, joined
 
@@ -41,7 +41,7 @@ def page(document: Mapping[str, Any]) -> Page:
         *pod_odds("pods", document["pods"]),
         facts("dimensions", "What was varied", list(_dimensions(document))),
     ]
-    figures = [Figure("variants", f"{variants:,}")]
+    figures = [counting(variants, "variant")]
     figures += [Figure(name, f"{each['variants']:,}", _RESULTS.get(name, "bad")) for name, each in outcomes.items()]
     verdict = f"{safe:,} of {count(variants, 'variant')} are safe." if variants != 1 else _single(document["result"])
     return Page("sweep", tone, verdict, list(_notes(document)), figures, sections, node_columns(document))
@@ -188,5 +188,5 @@ def _dimensions(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         several = isinstance(values, list) and values
         yield capitalised(name), joined(list(map(_text, values))) if several else _text(values)
     stats = document["stats"]
-    rate = f"{stats['variantsPerSecond']:,} variants per second"
+    rate = f"{count(stats['variantsPerSecond'], 'variant')} per second"
     yield "Ran on", f"{count(stats['workers'], 'worker')} ({stats['executor']}), {rate}"

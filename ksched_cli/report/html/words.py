@@ -7,7 +7,12 @@ from collections.abc import Sequence
 
 def count(number: int, what: str) -> str:
     """`1 pod`, `1,200 pods`."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+    return f"{number:,} {noun(number, what)}"
+
+
+def noun(number: int, what: str) -> str:
+    """`pod` for 1, else `pods`."""
+    return what if number == 1 else f"{what}s"
 
 
 def joined(parts: Sequence[str]) -> str:

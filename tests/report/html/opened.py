@@ -15,8 +15,14 @@ _SMALL_TEXT = """() => [...document.querySelectorAll("body *")].filter((each) =>
     !["SCRIPT", "STYLE", "NOSCRIPT"].includes(each.tagName) && parseFloat(getComputedStyle(each).fontSize) < 12
 ).map((each) => each.outerHTML.slice(0, 120))"""
 
-_CUT_TABLES = """() => innerWidth > 520 ? [] : [...document.querySelectorAll(".scroll")].filter((each) =>
+_CUT_TABLES = """() => [...document.querySelectorAll(".scroll")].filter((each) =>
     each.scrollWidth > each.clientWidth).map((each) => each.getAttribute("aria-label"))"""
+
+_EMPTY_COLUMNS = """() => [...document.querySelectorAll(".scroll table")].flatMap((table) => {
+    const rows = [...table.tBodies[0].rows].filter((row) => row.cells.length > 1);
+    return [...table.tHead.rows[0].cells].filter((_, at) => rows.length && rows.every((row) => !row.cells[at].innerText.trim()))
+        .map((head) => `${table.caption.innerText}: ${head.innerText}`);
+})"""
 
 
 class OpenedPage:
@@ -69,13 +75,18 @@ class OpenedPage:
         found = self.page.evaluate("axe.run()")
         return [f"{each['id']}: {[node['html'][:200] for node in each['nodes']]}" for each in found["violations"]]
 
+    def empty_columns(self) -> list[str]:
+        """Columns of tables without a text in any row."""
+        found: list[str] = self.page.evaluate(_EMPTY_COLUMNS)
+        return found
+
     def small_texts(self) -> list[str]:
         """Elements with text of less than 12 px."""
         found: list[str] = self.page.evaluate(_SMALL_TEXT)
         return found
 
     def cut_tables(self) -> list[str]:
-        """On a narrow page: tables that show only a part of each row. On a wide one a table may have many columns."""
+        """Tables that show only a part of each row."""
         cut: list[str] = self.page.evaluate(_CUT_TABLES)
         return cut
 

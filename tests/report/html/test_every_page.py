@@ -60,9 +60,11 @@ def test_page(
     shown = opened(page_file(*words), size=size, scheme=scheme, trusted=True)
     assert shown.verdict_is_in_view
     assert not shown.wider_than_the_window
-    assert shown.cut_tables() == []
     for summary in shown.page.locator("summary").all():
         summary.click()
+    assert shown.cut_tables() == []
+    assert shown.empty_columns() == []
+    assert not shown.wider_than_the_window
     assert shown.small_texts() == []
     assert shown.violations() == []
 
@@ -78,6 +80,7 @@ def test_a_page_needs_nothing_but_itself_and_says_what_made_it(
     assert shown.page.locator("#made time").count() == 1
     assert shown.texts("h1")[0].strip().endswith(".")
     assert shown.page.locator("main > section").count() >= 2
+    assert "`" not in shown.page.locator("body").inner_text()
     # Every section is drawn.
     assert shown.page.locator(".mount:empty").count() == 0
 

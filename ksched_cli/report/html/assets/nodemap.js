@@ -62,7 +62,7 @@ class NodeMap {
     this.table = table;
     const side = element("select", { on: { change: () => { this.side = side.value; this.draw(); } } }, element("option", { value: "after" }, "after the run"), element("option", { value: "before" }, "before the run"));
     const choices = element("div", { class: "controls" }, element("label", {}, "Filled by", resource), !this.data.side && changes() ? element("label", {}, "Show", side) : "");
-    this.host.append(choices, this.choice, this.holder, this.legend, this.info, this.data.side === "before" ? "" : table);
+    this.host.append(choices, this.choice, this.holder, this.legend, this.info, table);
     this.describe();
     const { groups } = this.data;
     if (groups) this.groups = grouped(Int32Array.from(groups.answers), (each) => groups.texts[each], groups.texts[0], groups.colours);
@@ -340,12 +340,16 @@ class NodeMap {
 
   drawTable() {
     const resources = Object.entries(nodes.resources).slice(0, 5);
-    const columns = [{ name: "Node", kind: "text" }, { name: "Zone", kind: "text", filters: true }];
+    const columns = [{ name: "Node", kind: "text" }];
+    const zoned = nodes.zones.some(Boolean);
+    if (zoned) columns.push({ name: "Zone", kind: "text", filters: true });
     if (this.groups) columns.push({ name: this.data.groups ? "Result" : "Answer to the pod", kind: "text", filters: true, wide: true });
-    for (const [name] of resources) columns.push({ name: `${name} before`, kind: "share" }, { name: `${name} after`, kind: "share" });
+    // What the run does not change has one column.
+    const sides = ([, amounts]) => (differs(amounts) ? ["before", "after"] : ["after"]);
+    for (const each of resources) columns.push(...sides(each).map((side, _, all) => ({ name: all.length > 1 ? `${each[0]} ${side}` : each[0], kind: "share" })));
     const share = (amounts, side, node) => (amounts[side][node] === null ? null : amounts[side][node] / (amounts.allocatable[node] || 1));
-    const rows = nodes.names.map((name, node) => [name, nodes.zones[nodes.zone[node]], ...(this.groups ? [this.answer(node)] : []),
-      ...resources.flatMap(([, amounts]) => [share(amounts, "before", node), share(amounts, "after", node)])]);
+    const rows = nodes.names.map((name, node) => [name, ...(zoned ? [nodes.zones[nodes.zone[node]]] : []), ...(this.groups ? [this.answer(node)] : []),
+      ...resources.flatMap((each) => sides(each).map((side) => share(each[1], side, node)))]);
     this.tableHost.replaceChildren();
     new DataTable(this.tableHost, { caption: "Nodes", columns, rows, tones: {} });
   }
@@ -391,12 +395,20 @@ function grouped(answers, failure, room = "has room", fixed = {}) {
 
 // Whether the run changes what pods request of any node.
 function changes() {
-  return Object.values(nodes.resources).some(({ before, after }) => before.some((amount, node) => amount !== after[node]));
+  return Object.values(nodes.resources).some(differs);
+}
+
+function differs({ before, after }) {
+  return before.some((amount, node) => amount !== after[node]);
 }
 
 DRAW.map = (host, data) => {
   if (!data.compare) return new NodeMap(host, data);
   const sides = ["before", "after"].map((side) => [side, element("div", { role: "group", "aria-label": `Nodes ${side}` }, element("h3", {}, side === "before" ? "Before" : "After"))]);
   host.append(element("div", { class: "sides" }, sides.map(([, box]) => box)));
-  return sides.map(([side, box]) => new NodeMap(box, { ...data, side }));
+  const maps = sides.map(([side, box]) => new NodeMap(box, { ...data, side }));
+  // One table has both sides, below both maps.
+  maps[0].table.remove();
+  host.append(maps[1].table);
+  return maps;
 };

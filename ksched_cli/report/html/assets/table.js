@@ -105,14 +105,19 @@ class DataTable {
     if (innerWidth <= PHONE) this.fit();
   }
 
-  // A table that is too wide has narrow gaps; on a phone, if that is not enough, a block for each row with a line for each cell.
+  // A table that is too wide has narrow gaps. If that is not enough, and not on a phone: small text, no bars, and names that
+  // break. If that is not enough either: a block for each row with a line for each cell.
   fit() {
     const { classList } = this.scroll;
     const isWide = () => this.table.offsetWidth > this.scroll.clientWidth;
-    classList.remove("dense", "stacked");
+    classList.remove("dense", "tight", "stacked");
     if (!isWide()) return;
     classList.add("dense");
-    if (innerWidth <= PHONE && isWide()) classList.replace("dense", "stacked");
+    if (!isWide()) return;
+    if (innerWidth > PHONE) classList.add("tight");
+    if (!isWide()) return;
+    classList.remove("dense", "tight");
+    classList.add("stacked");
   }
 
   drawPager(first, count) {
