@@ -133,7 +133,7 @@ def test_between_1_35_and_1_36_one_formula_differs(case: str) -> None:
     assert deciding <= {("NodeResourcesBalancedAllocation", "1.36")}
 
 
-@pytest.mark.parametrize("case", sampled(CASES, 4))
+@pytest.mark.parametrize("case", sampled(CASES, 10))
 def test_between_1_33_and_1_34_devices_and_requests_of_whole_pods_differ(case: str) -> None:
     found = differ(case, "1.33", "1.34")
     deciding = check(found, "1.33", "1.34")

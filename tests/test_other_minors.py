@@ -45,7 +45,7 @@ def recorded(minor: str) -> dict[str, list[dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)
-@pytest.mark.parametrize("minor", sampled(CASES, 5))
+@pytest.mark.parametrize("minor", sampled(CASES, 9))
 def test_identical_to_kube_scheduler_of_the_minor(minor: str, subject: str) -> None:
     cases = recorded(minor).get(subject, [])
     found = {each["case"]: disagreements(each, simulate(CORPUS / each["case"], each["version"])) for each in cases}

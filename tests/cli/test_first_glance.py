@@ -92,6 +92,7 @@ def test_an_explanation_fits_one_screen(pod: str, monkeypatch: pytest.MonkeyPatc
     assert max(map(len, lines)) <= 80
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 def test_names_are_whole_where_people_copy_or_pipe_them(
     name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -252,6 +252,7 @@ def test_what_can_be_kept(keep: str, capsys: pytest.CaptureFixture[str]) -> None
     assert f"--keep {keep}: write worst=N" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_parquet_has_the_rows_with_their_pods(tmp_path: Path) -> None:
     from pyarrow.parquet import read_table
 

@@ -66,6 +66,7 @@ def situations(draw: st.DrawFn) -> tuple[list[Node], list[Pod], Pod]:
     return made, running, draw(kind)
 
 
+@pytest.mark.slow
 @given(situations(), st.integers(1, 4))
 @settings(max_examples=examples(400), deadline=None)
 def test_a_run_goes_where_single_cycles_go(drawn: tuple[list[Node], list[Pod], Pod], first: int) -> None:

@@ -126,6 +126,7 @@ def test_preemptors_have_cycles_of_their_own(cycles: list[str]) -> None:
     assert cycles == [f"strong-{index}" for index in range(4)]
 
 
+@pytest.mark.slow
 @given(drawn=situations())
 def test_shared_decisions_are_those_of_single_cycles(drawn: tuple[list[Node], list[Pod], Pod]) -> None:
     made, running, kind = drawn

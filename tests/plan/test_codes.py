@@ -78,6 +78,7 @@ def recorded() -> Iterator[Any]:
             yield from map(json.loads, file)
 
 
+@pytest.mark.slow
 def test_every_reason_of_the_corpus_has_a_code() -> None:
     seen: set[tuple[str, str, str]] = set()
     for document in recorded():

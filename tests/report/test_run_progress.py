@@ -99,6 +99,7 @@ def long_run(tmp_path: Path) -> list[str]:
     return [sys.executable, "-m", "ksched_cli", "simulate", "--from", str(path)]
 
 
+@pytest.mark.slow
 def test_a_terminal_gets_a_bar_and_an_interrupted_command_says_what_was_done(tmp_path: Path) -> None:
     leader, follower = pty.openpty()
     process = subprocess.Popen(long_run(tmp_path), stdout=subprocess.DEVNULL, stderr=follower)
@@ -117,6 +118,7 @@ def test_a_terminal_gets_a_bar_and_an_interrupted_command_says_what_was_done(tmp
     assert b"ksched: interrupted: " in shown
 
 
+@pytest.mark.slow
 def test_a_pipe_gets_no_bar(tmp_path: Path) -> None:
     done = subprocess.run(
         [*long_run(tmp_path)[:4], "--from", str(CASE), "--exit-zero"], capture_output=True, check=True

@@ -70,7 +70,7 @@ def check_same_placements(source: str, config: str | None, folder: Path) -> None
     assert placements(str(path), redacted_config) == before
 
 
-@pytest.mark.parametrize("case", sampled(CASES, 4))
+@pytest.mark.parametrize("case", sampled(CASES, 10))
 def test_the_same_placements_under_the_renaming(case: Path, tmp_path: Path) -> None:
     config = case / "config.yaml"
     check_same_placements(str(case / "cluster.json"), str(config) if config.exists() else None, tmp_path)

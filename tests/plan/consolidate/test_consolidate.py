@@ -326,6 +326,7 @@ def clusters(draw: st.DrawFn) -> list[dict[str, Any]]:
     return objects
 
 
+@pytest.mark.slow
 @given(clusters(), st.booleans(), st.sampled_from(("", "node=1", "node=2", "zone=1")))
 @settings(max_examples=examples(60), deadline=None)
 def test_every_step_can_be_drained_in_its_order(objects: list[dict[str, Any]], priced: bool, survive: str) -> None:

@@ -74,6 +74,7 @@ def test_failures_equal_drains_where_pods_are_pending(seed: int) -> None:
         assert {each.pod for each in row.pods if each.result == "unschedulable"} == without_a_node(trials[name])
 
 
+@pytest.mark.slow
 def test_some_pending_pods_are_displaced() -> None:
     """The test above compares more than clusters in which each pending pod finds another node."""
     simulators = [Simulator.load(with_priorities(cluster(seed, pending=9), seed)) for seed in range(10)]
@@ -82,6 +83,7 @@ def test_some_pending_pods_are_displaced() -> None:
     assert {drain.outcome for drain in drains} == {"safe", "evicts others", "loses pods", "no place"}
 
 
+@pytest.mark.slow
 def test_a_pending_pod_that_has_a_node_without_the_failure_only() -> None:
     """data/db-2 waits until its victims leave, so that it is still without a node when the node fails."""
     simulator = Simulator.load(str(ROOT / "fixtures" / "clusters" / "eks.yaml"))

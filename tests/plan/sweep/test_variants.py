@@ -159,6 +159,7 @@ def test_a_higher_priority_comes_first_in_every_order() -> None:
     assert {tuple(placed(row)) for row in Simulator.load(items).sweep(orders=10)} == {("default/high",)}
 
 
+@pytest.mark.slow
 def test_the_rows_of_a_variant_do_not_depend_on_those_before_it() -> None:
     words: dict[str, Any] = {"fail": "node", "orders": 2, "ties": 2, "scale": "replicaset/app-0=1..3"}
     forward = Simulator.load(ITEMS).sweep(**words)
