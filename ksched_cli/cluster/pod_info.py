@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod, PodStatus
 from ksched_cli.api.pod_facts import parse_time, pod_key, pod_priority
@@ -99,11 +100,14 @@ class PodInfo:
         return known
 
     def _added_up(self) -> PodSums:
-        requests = self._resources.amounts(requests_of(self.pod, use_status=True))
+        rules, placed = PodInfoRules.of(self._release), self.pod
+        if not rules.init_containers_count:
+            placed = replace(placed, spec=replace(placed.spec, init_containers=()))
+        requests = self._resources.amounts(requests_of(placed, use_status=True))
         incoming = self._resources.amounts(requests_of(self.pod, use_status=False))
-        if PodInfoRules.of(self._release).sidecars_run_beside_containers:
-            return PodSums(requests, incoming, nonzero_requests_of(self.pod, use_status=True))
-        return PodSums(requests, incoming, nonzero_requests_without_sidecars(self.pod))
+        if rules.sidecars_run_beside_containers:
+            return PodSums(requests, incoming, nonzero_requests_of(placed, use_status=True))
+        return PodSums(requests, incoming, nonzero_requests_without_sidecars(placed))
 
     @property
     def nonzero_cpu(self) -> int:

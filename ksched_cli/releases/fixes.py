@@ -34,6 +34,8 @@ MIXED_VICTIMS_ARE_SORTED = UpstreamFix(128307, "1.32", ("1.29.11", "1.30.7", "1.
 SIDECAR_PORTS_COUNT = UpstreamFix(132040, "1.34", ("1.33.6",))
 # An extender that left out nodes is one of those that rejected the pod.
 EXTENDERS_REJECT = UpstreamFix(122022, "1.30", ("1.27.9", "1.28.5", "1.29.2"))
+# The requests of init containers count on nodes and in scores.
+INIT_CONTAINERS_COUNT = UpstreamFix(89222, "1.19", ("1.16.10", "1.17.6", "1.18.3"))
 
 FIXES = (
     REJECTION_REACHES_NODES,
@@ -42,4 +44,5 @@ FIXES = (
     MIXED_VICTIMS_ARE_SORTED,
     SIDECAR_PORTS_COUNT,
     EXTENDERS_REJECT,
+    INIT_CONTAINERS_COUNT,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ksched_cli.releases.changes import Change, ReleaseRules
-from ksched_cli.releases.fixes import SIDECAR_PORTS_COUNT
+from ksched_cli.releases.fixes import INIT_CONTAINERS_COUNT, SIDECAR_PORTS_COUNT
 from ksched_cli.releases.plugin_names import (
     INTER_POD_AFFINITY,
     NODE_PORTS,
@@ -47,6 +47,16 @@ class PodInfoRules(ReleaseRules, plugins=f"{NODE_RESOURCES_FIT} {NODE_RESOURCES_
         sentence=(
             "Sidecars of pods that run count as beside their containers, with defaults for what each does not ask "
             "for; before, as init containers."
+        ),
+    )
+    init_containers_count = Change(
+        INIT_CONTAINERS_COUNT,
+        before=False,
+        now=True,
+        about="filter score",
+        sentence=(
+            "The requests of init containers count in the sums of a node and in scores; before, only those of "
+            "containers, and the pending pod alone counted with its init containers."
         ),
     )
     sidecar_ports_count = Change(

@@ -11,14 +11,16 @@ import pytest
 from ksched_cli.api.policy import PodDisruptionBudget
 from ksched_cli.config.load import load_config
 from ksched_cli.errors import ConfigError
+from ksched_cli.framework.rows import NodeRows
 from ksched_cli.plugins.inter_pod_affinity.plugin import InterPodAffinity
 from ksched_cli.plugins.legacy.node_resources_most_allocated import NodeResourcesMostAllocated
+from ksched_cli.plugins.lib.resource_scoring import measure_before_1_22
 from ksched_cli.plugins.node_affinity.plugin import NodeAffinity
 from ksched_cli.plugins.node_name import NodeName
 from ksched_cli.plugins.pod_topology_spread.plugin import PodTopologySpread
 from ksched_cli.plugins.volume_binding.capacity import largest_volume
 from ksched_cli.plugins.volume_zone import VolumeZone
-from ksched_cli.releases.minors import RELEASES
+from ksched_cli.releases.minors import RELEASES, nearest_release
 from tests.builders import make_node, make_pod, term
 from tests.config.test_minors import load, points
 from tests.engine.extenders.runs import extender, only, scheduler_with, statuses
@@ -377,3 +379,30 @@ def test_a_binding_without_time(minor: str, taken: bool) -> None:
         return
     with pytest.raises(ConfigError, match="must be positive"):
         load(minor, document)
+
+
+@pytest.mark.parametrize(
+    ("version", "counted"),
+    [
+        *(("1.16.9", False), ("1.16.10", True), ("1.17.5", False), ("1.17.6", True)),
+        *(("1.18.2", False), ("1.18.3", True), ("1.18", True), ("1.19", True)),
+    ],
+)
+def test_init_containers_in_the_sums_of_a_node(version: str, counted: bool) -> None:
+    """The init container of the pod that runs requests more than its containers do."""
+    running = make_pod("run").requests(cpu="1").init(name="i", resources={"requests": {"cpu": "3"}}).on("n")
+    scheduler = make_scheduler(
+        [make_node("n").allocatable(cpu=4, memory="8Gi", pods=10).obj()],
+        [running.obj(), make_pod("new").requests(cpu="2").obj()],
+        current=nearest_release(version),
+    )
+    assert (decide(scheduler)["default/new"].result == "unschedulable") is counted
+
+
+@pytest.mark.parametrize(("version", "cpu"), [("1.18.2", 2000), ("1.18.3", 3000)])
+def test_init_containers_of_the_pod_in_scores(version: str, cpu: int) -> None:
+    pod = make_pod("new").requests(cpu="2").init(name="i", resources={"requests": {"cpu": "3"}}).obj()
+    release = nearest_release(version)
+    cluster = make_scheduler([make_node("n").allocatable(cpu=4).obj()], [pod], current=release).cluster
+    asked = measure_before_1_22(cluster.pods.infos[0], ("cpu",), NodeRows(cluster))
+    assert asked.requested.tolist() == [[cpu]]

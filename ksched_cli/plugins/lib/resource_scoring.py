@@ -21,6 +21,7 @@ from ksched_cli.plugins.lib.devices.totals import DeviceTotals
 from ksched_cli.releases.changes import Change, ReleaseRules
 from ksched_cli.releases.minors import Release
 from ksched_cli.releases.plugin_names import NODE_RESOURCES_BALANCED_ALLOCATION, NODE_RESOURCES_FIT
+from ksched_cli.releases.pod_rules import PodInfoRules
 
 _CPU_AND_MEMORY = ["cpu", "memory"]
 STAND_INS = {"cpu": DEFAULT_MILLI_CPU, "memory": DEFAULT_MEMORY}
@@ -193,7 +194,7 @@ def measure_before_1_22(pod: PodInfo, names: Sequence[str], nodes: NodeRows) -> 
     for index, name in enumerate(names):
         if name not in ("cpu", "memory", "ephemeral-storage") and not is_scalar(name):
             continue
-        asked[index] = _asked_before_1_22(pod, name)
+        asked[index] = _asked_before_1_22(pod, name, nodes.cluster.release)
         row = nodes.cluster.resources.find(name)
         if row is not None:
             used = usage.nonzero if row in (CPU, MEMORY) else usage.requested
@@ -201,14 +202,15 @@ def measure_before_1_22(pod: PodInfo, names: Sequence[str], nodes: NodeRows) -> 
     return Allocation(allocated + asked, allocated, allocatable)
 
 
-def _asked_before_1_22(pod: PodInfo, name: str) -> int:
+def _asked_before_1_22(pod: PodInfo, name: str, release: Release) -> int:
     spec, scale = pod.pod.spec, milli_value if name == "cpu" else value
 
     def of(container: Container) -> int:
         quantity = container.resources.requests.get(name)
         return STAND_INS.get(name, 0) if quantity is None else scale(quantity)
 
-    asked = max([sum(map(of, spec.containers)), *map(of, spec.init_containers)])
+    first = spec.init_containers if PodInfoRules.of(release).init_containers_count else ()
+    asked = max([sum(map(of, spec.containers)), *map(of, first)])
     return asked + (_whole_cores(spec.overhead[name]) if name in spec.overhead else 0)
 
 
