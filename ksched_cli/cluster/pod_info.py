@@ -63,6 +63,17 @@ class PodInfo:
         """Keep one copy of the template of two pods whose templates are equal."""
         self.__dict__["template"] = other.template
 
+    def shares_parts_with(self, other: PodInfo) -> bool:
+        """Whether the two pods have equal templates because they share all parts of it."""
+        mine, its = self.pod.metadata, other.pod.metadata
+        return (
+            self.pod.spec is other.pod.spec
+            and mine.labels is its.labels
+            and mine.annotations is its.annotations
+            and mine.owner_references is its.owner_references
+            and mine.namespace == its.namespace
+        )
+
     @cached_property
     def created(self) -> float:
         """Seconds since the epoch; a pod without a timestamp is as old as can be."""

@@ -195,25 +195,37 @@ class ApiServer(Logged):
         """Remember for the results that a controller could not create this pod."""
         self.refusals.put(identity_of(owner), pod.metadata.name, PodRefusal(pod, refusal.plugin, str(refusal)))
 
-    def create_all(self, owner: Any, pods: Iterable[Pod]) -> None:
-        """Create pods for a controller in batches of 1, 2, 4 and so on, until one fails (slowStartBatch). Without a
-        scheduler beside it every pod is tried, so that each refusal is known."""
+    def create_copies(self, owner: Any, names: Iterable[str], make: Callable[[str], Pod]) -> None:
+        """Create the pods of these names, which `make` makes of one template, for a controller, in batches of 1, 2, 4
+        and so on, until one fails (slowStartBatch). Without a scheduler beside it every pod is tried, so that each
+        refusal is known."""
         self.refusals.pop(identity_of(owner), None)
         refusal: Refusal | None = None
-        before: Pod | None = None
+        first: Pod | None = None
         ends = 1
-        for number, pod in enumerate(pods):
+        for number, name in enumerate(names):
             if number == ends:
                 if refusal is not None and not self.places_everything:
                     break
                 ends = 2 * ends + 1
+            pod = make(name) if first is None else _copy_of(first, name)
             try:
-                before = _sharing(self.create(pod), before)
+                created = self.create(pod) if first is None else self._create_copy(pod)
+                first = first or created
             except Refusal as found:
                 self.refused(owner, pod, found)
                 refusal = refusal or found
         if refusal is not None:
             raise refusal
+
+    def _create_copy(self, pod: Pod) -> Pod:
+        """Create a copy of a pod that has just been created: of all admissions only quotas distinguish the two."""
+        plugin, message = self._admission().quota_refusal(pod)
+        if message:
+            raise Refusal(plugin, message)
+        self._date_pod(pod)
+        self._write(None, pod)
+        return pod
 
     # Admission
 
@@ -275,14 +287,10 @@ class ApiServer(Logged):
             watch(old, new)
 
 
-def _sharing(pod: Pod, other: Pod | None) -> Pod:
-    """The pod with the parts of another pod that are equal to its own: copies of one template take little memory."""
-    if other is not None:
-        mine, its = pod.metadata, other.metadata
-        pod.spec = other.spec if pod.spec == other.spec else pod.spec
-        mine.labels = its.labels if mine.labels == its.labels else mine.labels
-        mine.annotations = its.annotations if mine.annotations == its.annotations else mine.annotations
-    return pod
+def _copy_of(pod: Pod, name: str) -> Pod:
+    """A pod of this name that shares everything else: copies of one template take little memory."""
+    metadata = replace(pod.metadata, name=name, uid=uid_of("Pod", pod.metadata.namespace, name))
+    return Pod(metadata, pod.spec, pod.status)
 
 
 def _stamp(seconds: float) -> str:

@@ -32,6 +32,7 @@ class RepeatedFailures:
         self._cycle = cycle
         self._cluster = cycle.cluster
         self._kept: OrderedDict[tuple[Runtime, bytes], KeptFailure] = OrderedDict()
+        self._latest: KeptFailure | None = None
         self._state: Hashable = None
 
     def keep(self, runtime: Runtime, decision: Decision) -> None:
@@ -50,9 +51,11 @@ class RepeatedFailures:
         state = self._state_now()
         if state != self._state:
             self._kept.clear()
-            self._state = state
+            self._latest, self._state = None, state
         pod = self._cluster.pods.infos[pod_row]
-        found = self._kept.get((runtime, pod.template)) if self._kept else None
+        if self._latest is not None and pod.shares_parts_with(self._latest.decision.pod):
+            pod.share_template(self._latest.decision.pod)
+        found = self._latest = self._kept.get((runtime, pod.template)) if self._kept else None
         if found is None or pod.pod.metadata.deletion_timestamp is not None:
             return None
         if self._cycle.nominator.node_of(pod_row) or group_of(pod) is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 
@@ -178,13 +179,19 @@ def outcome_of(
         message=decision.message,
         preemption=_preemption(decision, cluster),
         nominated_node=decision.nominated_node,
-        unschedulable_plugins=tuple(sorted(diagnosis.unschedulable_plugins)) if diagnosis else (),
+        unschedulable_plugins=_sorted(frozenset(diagnosis.unschedulable_plugins)) if diagnosis else (),
         scheduler=decision.pod.pod.spec.scheduler_name,
         pod_group=str(group_of(decision.pod) or ""),
         group_victims=cluster.pods.names_of(decision.group_victims),
         detail=_detail(decision, cluster) if detail else None,
         missing=missing_kinds.about(decision) if missing_kinds else (),
     )
+
+
+@cache
+def _sorted(plugins: frozenset[str]) -> tuple[str, ...]:
+    """One tuple for all outcomes with these plugins."""
+    return tuple(sorted(plugins))
 
 
 def _failure(status: Status) -> Failure:

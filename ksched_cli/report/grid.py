@@ -52,7 +52,7 @@ class Grid:
         row: list[_Cell] = []
         for cell, column in zip(cells, self._columns, strict=True):
             if not style and not column.style:
-                row.append(strip_control_codes(cell) if isinstance(cell, str) else cell)
+                row.append(_stripped(cell) if isinstance(cell, str) else cell)
                 continue
             text = cell.copy() if isinstance(cell, Text) else Text(cell)
             text.style = text.style or style or column.style
@@ -205,6 +205,12 @@ class _Layout:
             at_right = self.columns[number].right and number not in widths
             cells.append(" " * space + text if at_right else text + " " * space)
         return (" " * _GAP).join(cells).rstrip() if cells else None
+
+
+def _stripped(text: str) -> str:
+    """The text without control codes; the same object if it has none."""
+    stripped = strip_control_codes(text)
+    return text if stripped == text else stripped
 
 
 def _plain(cell: _Cell) -> str:

@@ -309,11 +309,17 @@ def _overview(outcomes: Sequence[PodOutcome], headers: bool) -> Grid:
     fixed = (Column("POD"), Column("RESULT"), Column("NODE"), Column("FIT", right=True))
     table = Grid(*fixed, Column("WHY", flows=True), headers=headers)
     verdicts = {verdict: Text(verdict, style=style) for verdict, style in _COLOURS.items()}
+    fit, why, before = "", "", None
     for outcome in outcomes:
-        node = outcome.node or outcome.nominated_node or "-"
-        fit = f"{outcome.feasible_nodes}/{outcome.total_nodes}"
-        table.add(outcome.pod, verdicts[_verdict(outcome)], node, fit, _why(outcome))
+        if before is None or not _is_copy(outcome, before):
+            fit, why, before = f"{outcome.feasible_nodes}/{outcome.total_nodes}", _why(outcome), outcome
+        table.add(outcome.pod, verdicts[_verdict(outcome)], outcome.node or outcome.nominated_node or "-", fit, why)
     return table
+
+
+def _is_copy(outcome: PodOutcome, other: PodOutcome) -> bool:
+    """Whether the two share their failures, and so the cells about them."""
+    return bool(outcome.failures) and outcome.failures is other.failures and outcome.result == other.result
 
 
 def _why(outcome: PodOutcome) -> str:

@@ -88,6 +88,8 @@ class _Conversion:
         self._except_fields = except_fields
         self._texts: dict[str, str] = {}
         self._columns: dict[int, bool] = {}
+        # The last tuple of parts that did not change, which the next part may share.
+        self._unchanged: Any = None
 
     def of(self, value: Any) -> Any:
         kind: Any = type(value)
@@ -120,10 +122,12 @@ class _Conversion:
         return text if converted == text else converted
 
     def _items(self, value: Any) -> Any:
-        if not value:
+        if not value or value is self._unchanged:
             return value
         items = self._all(value)
         if all(map(is_, items, value)):
+            if type(value) is tuple and type(value[0]) is not str:
+                self._unchanged = value
             return value
         kind = type(value)
         return kind(*items) if hasattr(value, "_fields") else kind(items)

@@ -10,6 +10,7 @@ import pytest
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.kinds import KINDS
+from ksched_cli.api.policy import ResourceQuota
 from ksched_cli.api.storage import PersistentVolumeClaim
 from ksched_cli.api.workloads import ReplicaSet
 from ksched_cli.controlplane.controllers.daemon_pods import node_of
@@ -331,3 +332,29 @@ def test_a_pod_template_is_one_pod_of_nobody() -> None:
     data = {"metadata": {"name": "w", "namespace": NAMESPACE}, "template": TEMPLATE}
     made = make(msgspec.convert(data, KINDS["v1", "PodTemplate"]))
     assert [pod.metadata.owner_references for pod in made.pods] == [()]
+
+
+def test_copies_of_one_template_share_everything_but_their_names() -> None:
+    first, *others = make(workload("ReplicaSet", replicas=4)).pods
+    assert len({pod.metadata.name for pod in (first, *others)}) == 4
+    assert len({pod.metadata.uid for pod in (first, *others)}) == 4
+    for pod in others:
+        assert pod.spec is first.spec
+        assert pod.status is first.status
+        assert pod.metadata.labels is first.metadata.labels
+        assert pod.metadata.owner_references is first.metadata.owner_references
+
+
+def test_a_quota_counts_each_copy_and_refuses_those_beyond_it() -> None:
+    quota = msgspec.convert(
+        {"metadata": {"name": "few", "namespace": NAMESPACE}, "spec": {"hard": {"pods": "3"}}}, ResourceQuota
+    )
+    loaded = Loaded()
+    loaded.add(quota)
+    plane = ControlPlane(Store(loaded), places_everything=True)
+    apply_items(plane, [workload("ReplicaSet", replicas=5)])
+    assert len(plane.store.of(Pod)) == 3
+    refused = [each for found in plane.api.refusals.values() for each in found.values()]
+    assert [each.plugin for each in refused] == ["ResourceQuota", "ResourceQuota"]
+    every = [*plane.store.of(Pod), *(each.pod for each in refused)]
+    assert len({pod.metadata.name for pod in every}) == 5

@@ -103,16 +103,9 @@ class ReplicaSetController(Controller):
             return
         # Where no scheduler runs in between, the pods come in the same order without bursts.
         missing = range(-surplus if self.api.places_everything else min(-surplus, _BURST))
-        self.api.create_all(item, (self._new_pod(item, number) for number in missing))
-
-    def _new_pod(self, item: Replicated, number: int) -> Pod:
-        metadata = item.metadata
-        template = item.spec.template
-        assert template is not None
-        name = self.api.successors.new_name(f"{metadata.name}-", metadata.namespace, identity_of(item), number)
-        kind = type(item).__name__
-        owner = owner_reference(kind, "apps/v1" if kind == "ReplicaSet" else "v1", metadata)
-        return stamp(template, metadata.namespace, name, owner)
+        base, namespace, owner = f"{item.metadata.name}-", item.metadata.namespace, identity_of(item)
+        names = (self.api.successors.new_name(base, namespace, owner, number) for number in missing)
+        self.api.create_copies(item, names, lambda name: _new_pod(item, name))
 
     def _related(self, item: Replicated) -> list[Pod]:
         """getIndirectlyRelatedPods: the pods of all sets with the same controller."""
@@ -149,3 +142,10 @@ class ReplicaSetController(Controller):
             later = [moment - self.api.now() for moment in due if moment > self.api.now()]
             if later:
                 self.queue.add_after(self, identity_of(item), min(later))
+
+
+def _new_pod(item: Replicated, name: str) -> Pod:
+    kind, template = type(item).__name__, item.spec.template
+    assert template is not None
+    owner = owner_reference(kind, "apps/v1" if kind == "ReplicaSet" else "v1", item.metadata)
+    return stamp(template, item.metadata.namespace, name, owner)
