@@ -14,7 +14,7 @@ _NO_NODES = ReasonCode(
 _CONFLICTING = ReasonCode(
     "KS119",
     "conflicting-restrictions",
-    "what the pod requires leaves no node",
+    "no node meets all that the pod requires",
     "Several plugins each leave some nodes, and none is left by all of them: for example a volume that is on one node "
     "and a node affinity for another.",
     ("loosen one of them",),

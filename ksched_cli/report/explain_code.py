@@ -46,7 +46,7 @@ def _print_code(code: ReasonCode, console: Console) -> None:
     plugins = plugins_of(code)
     if plugins:
         console.print()
-        console.print(Text(f"Said by {', '.join(plugins)}.", style="dim"))
+        console.print(Text(f"Reported by {', '.join(plugins)}.", style="dim"))
 
 
 def _print_lines(codes: Sequence[ReasonCode], console: Console) -> None:

@@ -140,18 +140,19 @@ def print_sizing(found: Sizing, out: TextIO, options: RenderOptions) -> None:
 def sizing_summary_line(found: Sizing) -> Text:
     """`60 pending pods: all fit with 14 more nodes, 2.93 USD/h, gap 1.2 %`."""
     waiting = len(found.unplaced)
-    subject = counted(len(found.pods) + waiting, "pending pod")
+    held = [f"{len(found.held_back):,} held back"] if found.held_back else []
+    subject = counted(len(found.pods) + waiting + len(found.held_back), "pending pod")
     more = f"{found.count:,} more {'node' if found.count == 1 else 'nodes'}" if found.nodes else "no more nodes"
     details = [_price(found, found.cost)] if found.nodes else []
     if found.nodes:
         details.append("nothing is proven" if found.gap is None else f"gap {found.gap} %" if found.gap else "proven")
     if not found.pods and not waiting:
-        return summary_line(subject, "no node to add", GOOD)
+        return summary_line(subject, "no node to add", GOOD, held)
     if waiting:
-        return summary_line(subject, f"{waiting:,} cannot be placed", BAD, [f"{more} for the others", *details])
-    return summary_line(
-        subject, f"all fit with {more}" if waiting + len(found.pods) > 1 else f"fits with {more}", GOOD, details
-    )
+        return summary_line(subject, f"{waiting:,} cannot be placed", BAD, [*held, f"{more} for the others", *details])
+    fit = "fits" if len(found.pods) == 1 else "fit" if held else "all fit"
+    number = f"{len(found.pods):,} " if held else ""
+    return summary_line(subject, f"{number}{fit} with {more}", GOOD, [*held, *details])
 
 
 def search_lines(found: Sizing) -> Iterator[str]:

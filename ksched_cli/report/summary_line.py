@@ -25,8 +25,8 @@ def counted(number: int, noun: str) -> str:
 
 
 def pending_line(pods: int, placed: int) -> str:
-    """`7 pending pods; 1 of them is scheduled before the evicted pods.`: who goes first in a drain."""
+    """`7 pending pods in the queue; 1 of them is scheduled before the evicted pods.`: who goes first in a drain."""
     scheduled = "1 of them is" if placed == 1 else f"{placed:,} of them are"
     if pods == 1:
         scheduled = "it is" if placed else "it is not"
-    return f"{counted(pods, 'pending pod')}; {scheduled} scheduled before the evicted pods."
+    return f"{counted(pods, 'pending pod')} in the queue; {scheduled} scheduled before the evicted pods."

@@ -251,16 +251,16 @@ def test_a_node_in_turn_is_the_node_by_itself_where_pods_wait(data: st.DataObjec
 def test_the_page_counts_pending_pods(capsys: pytest.CaptureFixture[str]) -> None:
     eks = str(ROOT / "fixtures" / "clusters" / "eks.yaml")
     run(["drain", "ip-10-0-1-103", "--ignore-daemonsets", "--from", eks, "-o", "html"])
-    assert "7 pending pods; 1 of them is scheduled before the evicted pods." in capsys.readouterr().out
+    assert "7 pending pods in the queue; 1 of them is scheduled before the evicted pods." in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("pods", "placed", "expected"),
     [
-        (1, 0, "1 pending pod; it is not scheduled before the evicted pods."),
-        (1, 1, "1 pending pod; it is scheduled before the evicted pods."),
-        (3, 0, "3 pending pods; 0 of them are scheduled before the evicted pods."),
-        (3, 1, "3 pending pods; 1 of them is scheduled before the evicted pods."),
+        (1, 0, "1 pending pod in the queue; it is not scheduled before the evicted pods."),
+        (1, 1, "1 pending pod in the queue; it is scheduled before the evicted pods."),
+        (3, 0, "3 pending pods in the queue; 0 of them are scheduled before the evicted pods."),
+        (3, 1, "3 pending pods in the queue; 1 of them is scheduled before the evicted pods."),
     ],
 )
 def test_the_line_of_pending_pods(pods: int, placed: int, expected: str) -> None:

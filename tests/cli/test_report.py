@@ -57,7 +57,7 @@ def test_page_of_a_document_with_other_detail(detail: str, tmp_path: Path, capsy
     (tmp_path / "document.json").write_text(capsys.readouterr().out)
     assert run(["report", str(tmp_path / "document.json")]) == 0
     page = capsys.readouterr().out
-    assert "2 of 5 pending pods find no node." in page
+    assert "2 of 6 pending pods find no node." in page
     assert ('"answers"' in page) == (detail == "full")
 
 

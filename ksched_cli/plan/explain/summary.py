@@ -169,11 +169,11 @@ def explanation_notes(found: Explanation) -> tuple[str, ...]:
         if before:
             ones = "one before it was" if before == 1 else f"{before} before it were"
             notes.append(
-                f"Tried as number {place.position} of {place.pods} pending pods; the {ones} tried "
+                f"Tried as number {place.position} of {place.pods} pods in the queue; the {ones} tried "
                 f"first, as `ksched simulate` does, and {place.placed} found a place."
             )
         else:
-            notes.append(f"Tried first of {place.pods} pending pods.")
+            notes.append(f"Tried first of {place.pods} pods in the queue.")
     if found.standing == "running":
         notes.append("Pending pods were not placed first: this is the cluster as it is, without the pod.")
     if found.outcome is not None and found.outcome.pod_group:

@@ -130,7 +130,10 @@ def _note(subject: Subject) -> str:
     if owner.kind == "ReplicaSet" and replicas is not None:
         owner = controller_of(replicas.metadata) or owner
     whose = f"{owner.kind} {owner.name}"
-    return f"Patches are JSON patches of the pod; in the template of {whose} their paths begin with /spec/template."
+    return (
+        f"Patches are JSON patches of the pod; in the template of {whose} their paths begin with /spec/template. Every "
+        "pod of the workload has a node then; evictions are for all of them."
+    )
 
 
 def _why_none(situation: FixSituation) -> str:

@@ -72,7 +72,7 @@ def _figures(document: Mapping[str, Any]) -> list[Figure]:
     if "queue" in document:
         found.append(
             Figure(
-                f"of {count(document['queue']['pods'], 'pending pod')} in the queue",
+                f"of {count(document['queue']['pods'], 'pod')} in the queue",
                 f"{document['queue']['position']:,}",
             )
         )

@@ -64,12 +64,12 @@ def result_of(entry: Mapping[str, Any]) -> str:
 def verdict_of(document: Mapping[str, Any]) -> tuple[Tone, str]:
     """`3 of 12 pending pods find no node.`"""
     results = Counter(result_of(each) for each in document["pods"])
-    tried, refused = len(document["pods"]), len(document.get("refused", []))
+    tried, pending, refused = len(document["pods"]), pending_pods(document), len(document.get("refused", []))
     failing = results["unschedulable"] + results["error"]
     if not tried and not refused:
         held = len(document["gated"])
         return (
-            ("warn", f"No pending pod was tried; {count(held, 'pod')} are held back.")
+            ("warn", f"No pending pod was tried; {count(held, 'pod')} {'is' if held == 1 else 'are'} held back.")
             if held
             else (
                 "plain",
@@ -77,7 +77,7 @@ def verdict_of(document: Mapping[str, Any]) -> tuple[Tone, str]:
             )
         )
     parts = (
-        [f"{failing:,} of {count(tried, 'pending pod')} find{'s' if failing == 1 else ''} no node"] if failing else []
+        [f"{failing:,} of {count(pending, 'pending pod')} find{'s' if failing == 1 else ''} no node"] if failing else []
     )
     parts += [f"admission refuses {count(refused, 'pod')}"] if refused else []
     if parts:
@@ -85,11 +85,18 @@ def verdict_of(document: Mapping[str, Any]) -> tuple[Tone, str]:
     if preempting := results["preempts"]:
         victims = sum(len(each["preemption"]["victims"]) for each in document["pods"] if each.get("preemption"))
         who = "1 of them preempts" if preempting == 1 else f"{preempting:,} of them preempt"
-        return "warn", f"{_all(tried)}, but {who} {count(victims, 'running pod')}."
-    return "good", f"{_all(tried)}."
+        return "warn", f"{_all(tried, pending)}, but {who} {count(victims, 'running pod')}."
+    return "good", f"{_all(tried, pending)}."
 
 
-def _all(tried: int) -> str:
+def pending_pods(document: Mapping[str, Any]) -> int:
+    """How many pods have no node, with those that were not tried."""
+    return sum(len(document.get(key, ())) for key in ("pods", "gated", "ignored", "refused"))
+
+
+def _all(tried: int, pending: int) -> str:
+    if tried < pending:
+        return f"{tried:,} of {pending:,} pending pods {'fits' if tried == 1 else 'fit'}"
     return "The pending pod fits" if tried == 1 else f"All {tried:,} pending pods fit"
 
 
@@ -124,7 +131,7 @@ def figures(document: Mapping[str, Any]) -> list[Figure]:
     results = Counter(result_of(each) for each in document["pods"])
     failing = results["unschedulable"] + results["error"]
     found = [
-        counting(len(document["pods"]), "pending pod"),
+        counting(pending_pods(document), "pending pod"),
         Figure("scheduled", f"{results['scheduled']:,}", "good" if results["scheduled"] else "plain"),
         Figure("no node", f"{failing:,}", "bad" if failing else "plain"),
     ]

@@ -40,10 +40,10 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_verdict_and_figures(demo: OpenedPage) -> None:
-    assert demo.texts("h1") == ["2 of 5 pending pods find no node."]
+    assert demo.texts("h1") == ["2 of 6 pending pods find no node."]
     assert "Insufficient cpu" in demo.texts(".note")[0]
     figures = dict(zip(demo.texts(".figure dt"), demo.texts(".figure dd"), strict=True))
-    assert figures == {"pending pods": "5", "scheduled": "3", "no node": "2", "held back": "1", "nodes": "6"}
+    assert figures == {"pending pods": "6", "scheduled": "3", "no node": "2", "held back": "1", "nodes": "6"}
     assert demo.column("not-tried", 1) == ["shop/canary-1"]
 
 
