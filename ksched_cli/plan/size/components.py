@@ -6,13 +6,15 @@ the bound is stronger than that of the whole.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ksched_cli.plan.size.problem import PackingProblem, PodClass, Room, ShapeChoice
 from ksched_cli.plan.size.program import PurchaseProgram
+from ksched_cli.plan.size.whole_nodes import WholeNodes
 
 # Costs up to so many grains are looked at one by one.
 _COUNTED = 5_000_000
@@ -30,14 +32,30 @@ class Part:
     choices: tuple[int, ...]
 
 
-def bound_of_part(problem: PackingProblem, deadline: float, relaxed: PurchaseProgram | None = None) -> int:
-    """In grains. 0 where nothing is proven in the time. `relaxed`: the program of the part, if it is known."""
-    program = relaxed
-    if program is None:
-        program = PurchaseProgram(problem, deadline, _LISTED)
-        program.relax()
-    if program.is_exact:
-        program.next_set(None, _SECONDS)
+def bounds_of_parts(parts: Sequence[Part], deadline: float, whole: PurchaseProgram) -> list[int]:
+    """In grains; 0 where nothing is proven in the time. `whole` is the relaxed program of all parts together. Each part
+    gets the quick bounds before the solver looks for whole patterns of any part."""
+    programs, found = [], []
+    for part in parts:
+        program = whole
+        if len(parts) > 1:
+            program = PurchaseProgram(part.problem, deadline, _LISTED)
+            program.relax()
+        bound = _payable_bound(program, part.problem)
+        if not part.problem.rooms:
+            until = min(deadline, time.perf_counter() + _SECONDS)
+            bound = WholeNodes(part.problem, until, program.columns).least_cost(bound)
+        programs.append(program)
+        found.append(bound)
+    for at, (part, program) in enumerate(zip(parts, programs, strict=True)):
+        share = (deadline - time.perf_counter()) / (len(parts) - at)
+        if program.is_exact and share > 0:
+            program.next_set(None, min(share, _SECONDS))
+            found[at] = max(found[at], _payable_bound(program, part.problem))
+    return found
+
+
+def _payable_bound(program: PurchaseProgram, problem: PackingProblem) -> int:
     return payable(program.bound, [choice.price for choice in problem.choices])
 
 

@@ -35,7 +35,9 @@ def maximal_patterns(problem: PackingProblem, choice: int, most: int) -> list[Pa
             if all(pattern[each] >= caps[each] or not fits(each, left) for each in range(count)):
                 found.append(tuple(pattern))
             return len(found) <= most and visits <= _VISITS * most
-        for number in range(fits(at, left), -1, -1):
+        most_here = fits(at, left)
+        # Fewer pods of the last class leave room for one more.
+        for number in range(most_here, most_here - 1 if at == count - 1 else -1, -1):
             pattern[at] = number
             if visits > _VISITS * most or not visit(
                 at + 1, [have - number * want for want, have in zip(requests[at], left, strict=True)]

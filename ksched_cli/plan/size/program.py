@@ -84,6 +84,11 @@ class PurchaseProgram:
                 self._complete.add(choice)
 
     @property
+    def columns(self) -> Sequence[tuple[int, Pattern]]:
+        """The patterns that were found, each with the choice of its node."""
+        return self._columns
+
+    @property
     def is_exact(self) -> bool:
         """Whether the program has every pattern that can matter."""
         return len(self._complete) == len(self._problem.choices) and self._rooms_are_whole

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 
-from ksched_cli.plan.size.components import Part, bound_of_part, components
+from ksched_cli.plan.size.components import Part, bounds_of_parts, components
 from ksched_cli.plan.size.exchange import exchanges, is_allowed, sets_of_cost
 from ksched_cli.plan.size.mending import SearchState, SetMender
 from ksched_cli.plan.size.part_search import PartSearch
@@ -24,6 +24,8 @@ _PATIENCE = 0.2
 _LEAST_PATIENCE = 1.0
 # The share of the time limit that the search takes at most, unless it found a better set just before.
 _WITHOUT_SUCCESS = 0.55
+# The search of the parts ends after the first share of the time limit, and has the second share at least.
+_PARTS, _LEAST_PARTS = 0.65, 0.1
 # Starts with one shape, if there are no more choices than this.
 _STARTS = 40
 # All sets of a cost are tried if there are few choices, and so many sets of one cost at most.
@@ -43,9 +45,11 @@ class PurchaseSearch(SetMender):
         super().__init__(trials, problem, deadline)
         self._tried: set[tuple[tuple[int, int], ...]] = set()
         # The search ends when no better set was found for so long.
-        self._patience = max((deadline - time.perf_counter()) * _PATIENCE, _LEAST_PATIENCE)
+        self._started = time.perf_counter()
+        self._limit = deadline - self._started
+        self._patience = max(self._limit * _PATIENCE, _LEAST_PATIENCE)
         # From here on it ends also if none of its ways found a better set for so long.
-        self._most = time.perf_counter() + (deadline - time.perf_counter()) * _WITHOUT_SUCCESS
+        self._most = self._started + self._limit * _WITHOUT_SUCCESS
         self._last_taken = time.perf_counter()
         self._last_better = time.perf_counter()
         self._parts: list[tuple[Part, int]] = []
@@ -110,9 +114,7 @@ class PurchaseSearch(SetMender):
         program = PurchaseProgram(self._problem, half)
         program.relax()
         parts = components(self._problem)
-        self._parts = [
-            (part, bound_of_part(part.problem, half, program if len(parts) == 1 else None)) for part in parts
-        ]
+        self._parts = list(zip(parts, bounds_of_parts(parts, half, program), strict=True))
         state, mended = self.state, 0
         state.bound = min(max(program.bound, sum(bound for _, bound in self._parts)), state.cost)
         self._last_better = time.perf_counter()
@@ -156,8 +158,12 @@ class PurchaseSearch(SetMender):
         """Each part by itself, for an equal share of half of the time that is left. The scheduler tries the cheapest
         sets that the forecast finds, together with the best nodes of the other parts."""
         open_parts = [(part, bound) for part, bound in self._parts if part.problem.demand.any()]
-        until = min((time.perf_counter() + self._deadline) / 2, max(self._most, time.perf_counter()))
+        now = time.perf_counter()
+        until = min(max(self._started + _PARTS * self._limit, now + _LEAST_PARTS * self._limit), self._deadline)
+        # The parts get their turn, whatever the searches before took.
+        self._most = max(self._most, until)
         for number, (part, bound) in enumerate(open_parts):
+            self._last_better = time.perf_counter()
             if self.state.cost <= self.state.bound:
                 return
             assert self.state.best is not None

@@ -64,6 +64,11 @@ class LinearModel:
         for at, least in enumerate(rows):
             self._highs.changeRowBounds(at, least, math.inf)
 
+    def set_most(self, first: int, amounts: Sequence[float]) -> None:
+        """The most that each row, from this one on, may come to."""
+        for at, most in enumerate(amounts, first):
+            self._highs.changeRowBounds(at, -math.inf, most)
+
     def make_whole(self, columns: Iterable[int]) -> None:
         """Only whole numbers from now on."""
         for column in columns:
