@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -74,7 +75,8 @@ class PreemptionSearch:
     def _words(self) -> tuple[str, str]:
         """The same for pods of a kind as long as they would be tried on the same nodes, and these are as they were."""
         known = self.outcomes.words
-        if known is None or known[0] is not self.potential:
+        same = known is not None and (known[0] is self.potential or len(known[0]) == len(self.potential) == 0)
+        if known is None or not same:
             statuses = self._statuses()
             rows = statuses.rows_with(Code.ERROR).tolist()
             texts = list(dict.fromkeys(statuses.status(row).message for row in rows))
@@ -98,6 +100,8 @@ class Evaluator:
             # In some patches no node has the status of PreFilter.
             return self._tried_without_states(pod)
         potential = self._potential(found.nodes)
+        if not len(potential):
+            return PreemptionSearch(potential, _none_tried(len(found.nodes)))
         with cycle.trial() as trial:
             outcomes = self._known(pod, None if afresh else trial.signature)
             todo = potential[~outcomes.tried[potential]]
@@ -151,3 +155,9 @@ class Evaluator:
         if len(remembered) > _KINDS:
             remembered.popitem(last=False)
         return kept.outcomes
+
+
+@lru_cache(maxsize=16)
+def _none_tried(size: int) -> Outcomes:
+    """The outcomes where preemption helps none of so many nodes: all such pods share them, and nothing changes them."""
+    return Outcomes(size)
