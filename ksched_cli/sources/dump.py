@@ -33,6 +33,7 @@ from ksched_cli.sources.node_groups import node_group_of
 from ksched_cli.sources.places import path_in_resource, with_field_line
 from ksched_cli.sources.read_options import DUMPS, ReadOptions
 from ksched_cli.sources.rendering import Rendering
+from ksched_cli.sources.shared_texts import share_texts
 from ksched_cli.sources.snapshot import is_snapshot, read_snapshot
 from ksched_cli.sources.unread import no_manifest
 from ksched_cli.sources.unrendered import broken_template, unrendered
@@ -375,6 +376,7 @@ class _Reader:
         place = self._seen.get(identity)
         if place is None:
             fill_in(item)
+            share_texts(item)
             if isinstance(item, Node):
                 # Kept once, the images of nodes are a seventh less of the memory of a large cluster.
                 item.status.images = tuple(map(self._images.setdefault, item.status.images, item.status.images))

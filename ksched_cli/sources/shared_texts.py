@@ -1,0 +1,41 @@
+"""Keeps texts that many objects have once: in a large cluster they are a fifth of the memory of its pods and nodes."""
+
+from __future__ import annotations
+
+from sys import intern
+from typing import Any
+
+from ksched_cli.api.core import Node, Pod
+
+
+def share_texts(item: Any) -> None:
+    """Replace texts of a pod or a node that other objects have, too, by one object for each text. Names, uids and times
+    differ from object to object and stay as they are."""
+    if isinstance(item, Pod):
+        _share_pod_texts(item)
+    elif isinstance(item, Node):
+        _share_values(item.metadata.labels)
+        _share_values(item.status.capacity)
+        _share_values(item.status.allocatable)
+        # Pods on the node have this text, and the label with the name of the host.
+        item.metadata.name = intern(item.metadata.name)
+
+
+def _share_pod_texts(pod: Pod) -> None:
+    metadata, spec = pod.metadata, pod.spec
+    metadata.namespace = intern(metadata.namespace)
+    _share_values(metadata.labels)
+    spec.node_name, spec.scheduler_name = intern(spec.node_name), intern(spec.scheduler_name)
+    spec.restart_policy = intern(spec.restart_policy)
+    pod.status.phase = intern(pod.status.phase)
+    for container in spec.containers:
+        container.name, container.image = intern(container.name), intern(container.image)
+        _share_values(container.resources.requests)
+        _share_values(container.resources.limits)
+
+
+def _share_values(texts: dict[str, Any]) -> None:
+    """Quantities may be numbers, which Python shares or which are small."""
+    for key, value in texts.items():
+        if type(value) is str:
+            texts[key] = intern(value)
