@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.ports import HostPort
-from ksched_cli.cluster.sandbox import Sandbox
+from ksched_cli.cluster.sandbox import Sandbox, UsageSandbox
 from tests.builders import make_node, make_pod
 from tests.clusters import clusters
 from tests.lanes import examples
@@ -97,3 +97,56 @@ def test_the_order_of_pods_on_a_node_is_kept() -> None:
         sandbox.put_back(rows(0))
         assert cluster.pods_on(0) == [1, 2, 0]
     assert cluster.pods_on(0) == [0, 1, 2]
+
+
+@given(clusters(), st.data())
+@settings(max_examples=examples(30), deadline=None)
+def test_usage_alone_counts_as_in_a_whole_sandbox(drawn: Any, data: st.DataObject) -> None:
+    """Requests and numbers of pods are the same inside, and everything is as before outside."""
+    nodes, running, waiting = drawn
+    cluster, light = Cluster(nodes, running), Cluster(nodes, running)
+    newcomer = cluster.register(waiting)
+    assert light.register(waiting) == newcomer
+    before = facts(light)
+    with Sandbox(cluster) as whole, UsageSandbox(light) as usage_only:
+        out: list[int] = []
+        for _ in range(data.draw(st.integers(1, 5))):
+            placed = np.nonzero(cluster.pods.node_row >= 0)[0].tolist()
+            leaving = data.draw(st.lists(st.sampled_from(placed), unique=True)) if placed else []
+            assert usage_only.remove(rows(*leaving)).tolist() == whole.remove(rows(*leaving)).tolist()
+            out = [*out, *(row for row in leaving if row != newcomer)]
+            back = data.draw(st.lists(st.sampled_from(out), unique=True)) if out else []
+            assert usage_only.put_back(rows(*back)).tolist() == whole.put_back(rows(*back)).tolist()
+            out = [row for row in out if row not in back]
+            if cluster.pods.node_row[newcomer] < 0:
+                home = rows(data.draw(st.integers(0, len(nodes) - 1)))
+                for sandbox in (whole, usage_only):
+                    sandbox.add(rows(newcomer), home)
+            assert amounts(light) == amounts(cluster)
+    assert facts(light) == before
+
+
+def amounts(cluster: Cluster) -> Any:
+    usage = cluster.usage
+    return usage.requested.tolist(), usage.nonzero.tolist(), usage.pod_count.tolist()
+
+
+def test_usage_alone_leaves_the_table_and_the_lists_of_pods() -> None:
+    cluster = Cluster([make_node("n").obj()], [make_pod(name).requests(cpu=1).on("n").obj() for name in "ab"])
+    with UsageSandbox(cluster) as sandbox:
+        assert sandbox.remove(rows(0)).tolist() == [0]
+        assert cluster.usage.pod_count.tolist() == [1]
+        assert cluster.pods_on(0) == [0, 1]
+        assert cluster.pods.node_row.tolist() == [0, 0]
+    assert cluster.usage.pod_count.tolist() == [2]
+
+
+def test_usage_alone_finds_where_a_newcomer_was_put() -> None:
+    cluster = Cluster([make_node("n-1").obj(), make_node("n-2").obj()], [])
+    guest = cluster.register(make_pod("guest").requests(cpu=1).obj())
+    with UsageSandbox(cluster) as sandbox:
+        sandbox.add(rows(guest), rows(1))
+        assert cluster.usage.pod_count.tolist() == [0, 1]
+        assert sandbox.remove(rows(guest)).tolist() == [1]
+        assert cluster.usage.pod_count.tolist() == [0, 0]
+    assert cluster.usage.pod_count.tolist() == [0, 0]

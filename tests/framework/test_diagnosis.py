@@ -87,3 +87,32 @@ def test_it_is_summed_up_once_for_all_copies(copies: int) -> None:
     assert made == [1]
     first.set(0, TAINTED)
     assert first.once("mine", lambda: "another") == "another"
+
+
+@given(before=st.lists(CHANGES, max_size=3), of_other=st.lists(CHANGES, max_size=3), where=rows)
+def test_statuses_that_follow_are_those_of_the_other_on_these_rows(
+    before: list[Callable[[NodeStatuses], None]], of_other: list[Callable[[NodeStatuses], None]], where: Any
+) -> None:
+    mine, theirs = NodeStatuses(SIZE), NodeStatuses(SIZE)
+    for change in before:
+        change(mine)
+    for change in of_other:
+        change(theirs)
+    for each in (mine, theirs):
+        each.absent = np.zeros(SIZE, dtype=np.bool_)
+    copy, elsewhere = mine.copy(), [row for row in range(SIZE) if row not in where.tolist()]
+    kept = [mine.status(row) for row in range(SIZE)]
+    mine.follow(theirs, where)
+    assert [mine.status(row) for row in where.tolist()] == [theirs.status(row) for row in where.tolist()]
+    assert [mine.status(row) for row in elsewhere] == [kept[row] for row in elsewhere]
+    assert [copy.status(row) for row in range(SIZE)] == kept
+    assert summed_up(mine) == anew(mine)
+
+
+def test_sums_stay_where_statuses_come_out_as_they_were() -> None:
+    statuses, same, cleared = other(1, FULL), other(1, FULL), NodeStatuses(SIZE)
+    groups, where = statuses.groups(), np.array([0, 1])
+    statuses.follow(same, where)
+    assert statuses.groups() is groups
+    statuses.follow(cleared, where)
+    assert statuses.groups() == ()

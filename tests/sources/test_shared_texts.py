@@ -17,7 +17,10 @@ from tests.builders import make_node, make_pod
 @pytest.fixture
 def loaded(tmp_path: Path) -> tuple[list[Node], list[Pod]]:
     """Two nodes with two pods, read from a file in which every text is written out."""
-    nodes = [make_node(name).label(pool="general-purpose").allocatable(cpu="3920m").obj() for name in ("n-1", "n-2")]
+    nodes = [
+        make_node(name).label(pool="general-purpose").allocatable(cpu="3920m").image(7, "shop/web:1").obj()
+        for name in ("n-1", "n-2")
+    ]
     pods = [
         make_pod(f"p-{name}", "shop").label(app="web-frontend").requests(cpu="250m").on("n-1").obj() for name in "ab"
     ]
@@ -57,3 +60,9 @@ def test_pods_do_not_share_dicts_that_one_of_them_may_change(loaded: tuple[list[
     _, (first, second) = loaded
     first.metadata.labels["app"] = "other"
     assert second.metadata.labels["app"] == "web-frontend"
+
+
+def test_nodes_share_the_images_that_several_of_them_hold(loaded: tuple[list[Node], list[Pod]]) -> None:
+    (first, second), _ = loaded
+    assert first.status.images[0].names == ("shop/web:1",)
+    assert first.status.images[0] is second.status.images[0]
