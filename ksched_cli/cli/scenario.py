@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from ksched_cli.cli.exit_rules import ExitRules
-from ksched_cli.cli.printing import print_row, print_text, warn
+from ksched_cli.cli.file_commands import add_file_commands
+from ksched_cli.cli.printing import warn
 from ksched_cli.cli.settle import SettleOptions
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
-from ksched_cli.errors import ExpectationFailed, InputError, Problem, UsageError
+from ksched_cli.errors import ExpectationFailed, UsageError
 from ksched_cli.simulator import edit_specs
 
 if TYPE_CHECKING:
@@ -25,45 +27,22 @@ After each step the run goes on until nothing moves, as --settle does: victims o
 make new pods for them. The next step begins there."""
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help=HELP)
 
-Files = Annotated[list[str], typer.Argument(metavar="FILE...", help="Scenario files.")]
 
-VALIDATE_HELP = """Whether the files can be run; if not, every mistake with its line and path.
-
-Names of nodes and pods are checked when a scenario runs, for that needs a cluster.
-
-Examples:
-
-  ksched scenario validate lose-a-zone.yaml"""
-
-SCHEMA_HELP = """A JSON Schema of scenario files, for editors.
-
-Examples:
-
-  ksched scenario schema > scenario.schema.json"""
-
-
-@app.command("validate", help=VALIDATE_HELP, short_help="Check scenario files, all mistakes at once.")
-def validate(files: Files) -> None:
+def _validate(file: str) -> None:
     from ksched_cli.simulator import Simulator
 
-    problems: list[Problem] = []
-    for file in files:
-        try:
-            Simulator.validate_scenario(file)
-        except InputError as mistake:
-            problems.extend(mistake.problems)
-        else:
-            print_row(f"{file}: valid")
-    if problems:
-        raise InputError(problems)
+    Simulator.validate_scenario(file)
 
 
-@app.command("schema", help=SCHEMA_HELP, short_help="Print a JSON Schema for editors.")
-def schema() -> None:
-    from ksched_cli.report.encoding import json_text
+def _schema() -> Mapping[str, Any]:
     from ksched_cli.simulator import Simulator
 
-    print_text(json_text(Simulator.scenario_schema(), indent=2))
+    return Simulator.scenario_schema()
+
+
+add_file_commands(
+    app, kind="scenario", names="nodes and pods", example="lose-a-zone.yaml", validate=_validate, schema=_schema
+)
 
 
 def run_scenario_and_show(

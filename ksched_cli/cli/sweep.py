@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Optional
@@ -12,10 +13,11 @@ from typer.core import TyperGroup
 from ksched_cli.cli import options
 from ksched_cli.cli.draw_options import DrawOptions
 from ksched_cli.cli.edit_options import EditOptions
+from ksched_cli.cli.file_commands import add_file_commands
 from ksched_cli.cli.groups import LiveClusterOptions, ManifestOptions, SchedulerOptions, run_options, takes_groups
-from ksched_cli.cli.printing import print_row, print_text, warn
+from ksched_cli.cli.printing import warn
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
-from ksched_cli.errors import ExpectationFailed, InputError, Problem, UsageError
+from ksched_cli.errors import ExpectationFailed, UsageError
 
 if TYPE_CHECKING:
     from ksched_cli.simulator import SweepResult
@@ -232,42 +234,18 @@ def _without_ranges(
     return scheduler, edits
 
 
-Files = Annotated[list[str], typer.Argument(metavar="FILE...", help="Sweep files.")]
-
-VALIDATE_HELP = """Whether the files can be run; if not, every mistake with its line and path.
-
-Names of nodes and workloads are checked when a sweep runs, for that needs a cluster.
-
-Examples:
-
-  ksched sweep validate failures.yaml"""
-
-SCHEMA_HELP = """A JSON Schema of sweep files, for editors.
-
-Examples:
-
-  ksched sweep schema > sweep.schema.json"""
-
-
-@app.command("validate", help=VALIDATE_HELP, short_help="Check sweep files, all mistakes at once.")
-def validate(files: Files) -> None:
+def _validate(file: str) -> None:
     from ksched_cli.simulator import Simulator
 
-    problems: list[Problem] = []
-    for file in files:
-        try:
-            Simulator.validate_sweep(file)
-        except InputError as mistake:
-            problems.extend(mistake.problems)
-        else:
-            print_row(f"{file}: valid")
-    if problems:
-        raise InputError(problems)
+    Simulator.validate_sweep(file)
 
 
-@app.command("schema", help=SCHEMA_HELP, short_help="Print a JSON Schema for editors.")
-def schema() -> None:
-    from ksched_cli.report.encoding import json_text
+def _schema() -> Mapping[str, Any]:
     from ksched_cli.simulator import Simulator
 
-    print_text(json_text(Simulator.sweep_schema(), indent=2))
+    return Simulator.sweep_schema()
+
+
+add_file_commands(
+    app, kind="sweep", names="nodes and workloads", example="failures.yaml", validate=_validate, schema=_schema
+)

@@ -1,0 +1,64 @@
+"""The commands `validate` and `schema` of a kind of file that ksched reads, such as a scenario or a sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
+
+import typer
+
+from ksched_cli.cli.printing import print_row, print_text
+from ksched_cli.errors import InputError, Problem
+
+_VALIDATE_HELP = """Whether the files can be run; if not, every mistake with its line and path.
+
+Names of {names} are checked when a {kind} runs, for that needs a cluster.
+
+Examples:
+
+  ksched {kind} validate {example}"""
+
+_SCHEMA_HELP = """A JSON Schema of {kind} files, for editors.
+
+Examples:
+
+  ksched {kind} schema > {kind}.schema.json"""
+
+
+def add_file_commands(
+    app: typer.Typer,
+    *,
+    kind: str,
+    names: str,
+    example: str,
+    validate: Callable[[str], object],
+    schema: Callable[[], Mapping[str, Any]],
+) -> None:
+    """Add both commands to the command `kind`. `validate` raises InputError if a file cannot be run; `names` are the
+    names in it that only a run can check."""
+    help_text = _VALIDATE_HELP.format(kind=kind, names=names, example=example)
+    files = typer.Argument(metavar="FILE...", help=f"{kind.capitalize()} files.")
+
+    def validate_files(given: Any) -> None:
+        problems: list[Problem] = []
+        for file in given:
+            try:
+                validate(file)
+            except InputError as mistake:
+                problems.extend(mistake.problems)
+            else:
+                print_row(f"{file}: valid")
+        if problems:
+            raise InputError(problems)
+
+    def print_schema() -> None:
+        from ksched_cli.report.encoding import json_text
+
+        print_text(json_text(schema(), indent=2))
+
+    validate_files.__annotations__["given"] = Annotated[list[str], files]
+    short = f"Check {kind} files, all mistakes at once."
+    app.command("validate", help=help_text, short_help=short)(validate_files)
+    app.command("schema", help=_SCHEMA_HELP.format(kind=kind), short_help="Print a JSON Schema for editors.")(
+        print_schema
+    )
