@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import random
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TextIO
@@ -133,6 +134,56 @@ def running(workload: str, nodes: int, count: int) -> Iterator[Object]:
     for index in range(count):
         cpu, name = ("50m", "100m", "250m")[index % 3], f"node-{index * 7919 % nodes:05d}"
         yield pod(f"run-{index:06d}", index, nodeName=name, cpu=cpu, app=f"svc-{index % SERVICES}")
+
+
+# Pods of a ReplicaSet of `fleet`.
+_REPLICAS = 100
+
+
+def fleet(nodes: int, pods_per_node: int, cpu: str) -> list[dict[str, Any]]:
+    """Nodes of three zones with 4 cpu, and running pods of ReplicaSets of 100 each in a random order."""
+    zone, hostname = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
+    resources = {"cpu": "4", "memory": "16Gi", "pods": "110"}
+    objects: list[dict[str, Any]] = [
+        {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": f"node-{at:05}", "labels": {hostname: f"node-{at:05}", zone: f"zone-{at % 3}"}},
+            "status": {"allocatable": resources, "capacity": resources},
+        }
+        for at in range(nodes)
+    ]
+    places = list(range(nodes * pods_per_node))
+    random.Random(1).shuffle(places)
+    for number, place in enumerate(places):
+        group, at = divmod(number, _REPLICAS)
+        labels = {"app": f"app-{group}"}
+        spec = {"containers": [{"name": "main", "image": "app", "resources": {"requests": {"cpu": cpu}}}]}
+        owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": f"app-{group}", "uid": f"rs-{group}"}
+        if at == 0:
+            template = {"metadata": {"labels": labels}, "spec": spec}
+            wanted = {"replicas": _REPLICAS, "selector": {"matchLabels": labels}, "template": template}
+            metadata = {"name": f"app-{group}", "namespace": "default", "uid": f"rs-{group}"}
+            objects.append({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": metadata, "spec": wanted})
+        metadata = {
+            "name": f"app-{group}-{at}",
+            "namespace": "default",
+            "uid": f"pod-{number}",
+            "labels": labels,
+            "ownerReferences": [{**owner, "controller": True}],
+        }
+        running = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+        on = f"node-{place // pods_per_node:05}"
+        objects.append(
+            {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "metadata": metadata,
+                "spec": {**spec, "nodeName": on},
+                "status": running,
+            }
+        )
+    return objects
 
 
 def objects(workload: str, nodes: int, count: int, pending: int) -> Iterator[Object]:

@@ -94,3 +94,16 @@ def test_a_pending_pod_that_has_a_node_without_the_failure_only() -> None:
     assert (row.outcome, drain.outcome) == ("no place", "no place")
     assert row.reason.startswith("data/db-2: 0/11 nodes are available")
     assert ("data/db-2", "unschedulable") in {(each.pod, each.result) for each in row.pods}
+
+
+def test_a_failure_gives_a_waiting_pod_40_seconds_before_pods_are_recreated() -> None:
+    """A drain recreates shop/api at once, and it takes the place that data/db-2 finds while shop/api is not there."""
+    simulator = Simulator.load(str(ROOT / "fixtures" / "clusters" / "eks.yaml"))
+    failed_node, place = (f"ip-10-0-3-{number}.eu-west-1.compute.internal" for number in (78, 166))
+    (drain,) = (trial.drain for trial in simulator.drain_nodes(failed_node, **FLAGS).trials)
+    (row,) = (row for row in simulator.sweep(fail="node") if row.at["fail"] == [failed_node])
+    assert [each.pod for each in drain.displaced] == ["data/db-2"]
+    assert drained(drain)["shop/api-2hc6xzhqg-b9qlz"] == ("scheduled", place)
+    assert (row.outcome, drain.outcome) == ("safe", "no place")
+    assert failed(row)["data/db-2"] == ("scheduled", place)
+    assert failed(row)["shop/api-2hc6xzhqg-b9qlz"][0] == "scheduled"
