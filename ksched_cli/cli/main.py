@@ -253,7 +253,9 @@ def _hint(text: str, command: str | None) -> str:
         if os.path.exists(path):
             return f"a cluster is read with --from {path}, manifests with -f {path}"
         if command in _TAKES_MANIFESTS and re.fullmatch(r"[a-z]+/[a-z0-9.-]+", path):
-            return f"pipe the workload as a manifest: kubectl get {path} -o yaml | {_program()} {command} -f -"
+            grow = f"; in a dump, try a count: {_program()} simulate --from FILE --settle --scale {path}=N"
+            pipe = f"pipe the workload as a manifest: kubectl get {path} -o yaml | {_program()} {command} -f -"
+            return f"{pipe}{grow if command == 'capacity' else ''}"
     if (found := re.search(r"No such command '(.+?)'", text)) and os.path.exists(found[1]):
         return f"name a command first, as in: {_program()} simulate --from {found[1]}"
     return ""

@@ -106,6 +106,7 @@ def test_a_short_name_of_two_nodes_is_no_node(tmp_path: Path, capsys: pytest.Cap
         (["simulat"], 2, "Did you mean 'simulate'?"),
         (["simulate", "nothing-there"], 2, "see `ksched simulate --help`"),
         (["capacity", "deploy/web"], 2, "kubectl get deploy/web -o yaml | ksched capacity -f -"),
+        (["capacity", "deploy/web"], 2, "ksched simulate --from FILE --settle --scale deploy/web=N"),
         (["rightsize", "sts/db"], 2, "kubectl get sts/db -o yaml | ksched rightsize -f -"),
         (["capacity", "web"], 2, "see `ksched capacity --help`"),
     ],
