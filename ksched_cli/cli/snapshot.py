@@ -97,7 +97,6 @@ def snapshot(
         progress=shown_progress(),
         stdin=sys.stdin.buffer,
         config=config,
-        allow_empty=True,
     )
     taken = Simulator.of(run).snapshot(_time(), redacted=redact)
     if path is None:

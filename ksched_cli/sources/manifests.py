@@ -13,6 +13,7 @@ from ksched_cli.api.conversion import path_text
 from ksched_cli.api.decode import DecodedObject, UnknownKind
 from ksched_cli.api.kinds import CLUSTER_SCOPED
 from ksched_cli.api.meta import metadata_of
+from ksched_cli.api.validation.names import dns_label
 from ksched_cli.api.validation.rules import validate
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources.controllers.naming import generated
@@ -85,6 +86,7 @@ def load_manifests(
 ) -> Loaded:
     """Files, directories and `-`, with where each object was read. URLs are refused: a manifest does not come from a
     network."""
+    _check_namespaces(reading)
     urls = [path for path in paths if "://" in path]
     hint = "download it and give the file"
     problems = [Problem("URLs are not read", url, hint=hint, code=UNREADABLE) for url in urls]
@@ -97,3 +99,12 @@ def load_manifests(
     if reading.creates_namespaces:
         loaded.assume_namespaces()
     return loaded
+
+
+def _check_namespaces(reading: ManifestReading) -> None:
+    """Raise InputError for names of the command line that the API server would refuse as names of namespaces."""
+    given = [("-n", reading.namespace), *(("--assume-namespace", name) for name in reading.assumed_namespaces)]
+    text, hint = "no namespace can have this name", "lower case letters, digits and '-', at most 63 characters"
+    problems = [Problem(text, f"{flag} {name}", hint=hint) for flag, name in given if name and dns_label(name)]
+    if problems:
+        raise InputError(problems)

@@ -41,6 +41,7 @@ def load_input(options: RunOptions, cluster: Loaded | None = None) -> tuple[Load
     spec = scheduler_spec(options, loaded.server_version or _version_of_nodes(options, loaded))
     changes = _changes(options, options.namespace or loaded.namespace)
     check_nodes(options, loaded, changes.manifests)
+    _check_named_nodes(options, loaded, changes.manifests)
     return LoadedInput(loaded, spec, scheduler_factory(options), wanted, time.perf_counter() - started), changes
 
 
@@ -160,11 +161,32 @@ def _refuse(options: RunOptions, problems: Sequence[Problem]) -> None:
 
 
 def _no_node(options: RunOptions, cluster: Loaded, manifests: Loaded) -> Iterator[Problem]:
-    added = any(flag == "add-node" for flag, _ in options.edits) or options.scenario is not None
-    if not cluster.of(Node) and not manifests.of(Node) and not added:
+    if not cluster.of(Node) and not manifests.of(Node) and not _adds_nodes(options):
         text = f"the input has no Node: it has {counted_kinds(cluster) or 'no object that ksched reads'}"
         hint = "dump the nodes too: kubectl get nodes,pods -A -o json"
         yield Problem(text, ", ".join(options.sources), hint=hint)
+
+
+def _check_named_nodes(options: RunOptions, cluster: Loaded, manifests: Loaded) -> None:
+    """Raise InputError for pods of the manifests that name a node which the input does not have: no kubelet starts
+    them, and no scheduler looks at them. Nodes that edits add are not known yet."""
+    if not len(manifests) or _adds_nodes(options):
+        return
+    from ksched_cli.sources.custom.labels import workload_label
+    from ksched_cli.sources.places import Places
+
+    nodes = {node.metadata.name for loaded in (cluster, manifests) for node in loaded.of(Node)}
+    problems = []
+    for item, pod in _pod_templates(manifests):
+        name = pod.spec.node_name
+        if name and name not in nodes and not (isinstance(pod, Pod) and is_terminal(pod)):
+            place = Places(manifests).of_pod_field(item, ("spec", "nodeName"))
+            close = difflib.get_close_matches(name, nodes, 1)
+            hint = f"did you mean {close[0]}?" if close else "leave the field out: the scheduler chooses the node"
+            path = f"{workload_label(item)}: {place.path}"
+            problems.append(Problem(f'there is no node "{name}"', place.source, place.line, path, hint))
+    if problems:
+        raise InputError(problems)
 
 
 def _nothing_to_place(options: RunOptions, cluster: Loaded, manifests: Loaded) -> Iterator[Problem]:
@@ -223,17 +245,27 @@ def _unknown_labels(options: RunOptions, inputs: Sequence[Loaded]) -> Iterator[P
 
 def _pod_labels(loaded: Loaded) -> Iterator[tuple[str, Mapping[str, str]]]:
     """Namespace and labels of each pod, and of the pods that each workload creates."""
+    for item, template in _pod_templates(loaded):
+        yield item.metadata.namespace, template.metadata.labels
+
+
+def _pod_templates(loaded: Loaded) -> Iterator[tuple[Any, Any]]:
+    """Each pod with itself, and each workload with the template of its pods."""
     from ksched_cli.sources.places import template_of
     from ksched_cli.whatif.manifests import WORKLOADS
 
     for pod in loaded.of(Pod):
-        yield pod.metadata.namespace, pod.metadata.labels
+        yield pod, pod
     for kind in WORKLOADS:
         items: Sequence[Any] = loaded.of(kind)
         for item in items:
             template = template_of(item)
             if template is not None:
-                yield item.metadata.namespace, template.metadata.labels
+                yield item, template
+
+
+def _adds_nodes(options: RunOptions) -> bool:
+    return any(flag in ("add-node", "clone-node") for flag, _ in options.edits) or options.scenario is not None
 
 
 def _namespaces(loaded: Loaded) -> Iterator[str]:

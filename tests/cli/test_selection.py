@@ -1,4 +1,4 @@
-"""-n and -l that match nothing of the input: no command ends with exit code 0."""
+"""Names that match nothing of the input, of namespaces, labels and nodes: no command ends with exit code 0."""
 
 from __future__ import annotations
 
@@ -52,6 +52,40 @@ case(
     0,
     "m.yaml:1: warning KS009: the input has no such namespace",
 )
+BAD_NAME = "no namespace can have this name (lower case letters, digits and '-', at most 63 characters)"
+for _command in ("check", "simulate", "diff", "capacity"):
+    case(
+        f"-n that no namespace can have: {_command}",
+        {"m.yaml": WEB, "c.yaml": dumped(NODE, POD)},
+        f"{_command} --from c.yaml -f m.yaml -n Team_A",
+        2,
+        f"ksched: -n Team_A: {BAD_NAME}",
+    )
+case(
+    "--assume-namespace that no namespace can have",
+    {"m.yaml": WEB, "c.yaml": dumped(NODE, POD)},
+    "check --from c.yaml -f m.yaml --assume-namespace team.a",
+    2,
+    f"ksched: --assume-namespace team.a: {BAD_NAME}",
+)
+case(
+    "a snapshot without a node",
+    {"c.yaml": WEB},
+    "snapshot --from c.yaml -o s.gz",
+    2,
+    "ksched: c.yaml: the input has no Node: it has 1 Deployment (dump the nodes too: kubectl get nodes,pods -A -o json)",
+)
+BOUND = deployment()
+BOUND["spec"]["template"]["spec"]["nodeName"] = "n11"
+for _command in ("simulate", "simulate --settle", "diff", "explain", "rightsize", "drain n1"):
+    case(
+        f"a template that names a node that is not there: {_command}",
+        {"m.yaml": dumped(BOUND), "c.yaml": dumped(NODE)},
+        f"{_command} --from c.yaml -f m.yaml",
+        2,
+        'ksched: m.yaml:20: Deployment default/web: spec.template.spec.nodeName: there is no node "n11" '
+        "(did you mean n1?)",
+    )
 case(
     "nothing that verify can compare",
     {"c.yaml": dumped(NODE)},
@@ -91,3 +125,25 @@ def test_one_warning_for_a_namespace_like_none_of_the_cluster(
     assert run([*command.split(), "--from", "c.yaml", "-f", "m.yaml", "-n", "shop"]) == 0
     shown = capsys.readouterr()
     assert "--assume-namespace" not in f"{shown.out}{shown.err}"
+
+
+@pytest.mark.parametrize(
+    ("pod", "arguments"),
+    [
+        pytest.param({"nodeName": "n1"}, [], id="of the cluster"),
+        pytest.param({"nodeName": "n2"}, ["--add-node", "n2.yaml"], id="of an edit"),
+    ],
+)
+def test_a_pod_of_the_manifests_on_a_node_that_is_there(
+    pod: dict[str, Any], arguments: list[str], here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = dumped({**NODE, "metadata": {"name": "n2"}})
+    lay_out({"c.yaml": dumped(NODE), "n2.yaml": other, "m.yaml": dumped({**POD, "spec": {**POD["spec"], **pod}})}, here)
+    assert run(["simulate", "--from", "c.yaml", "-f", "m.yaml", *arguments]) == 0
+    assert "there is no node" not in capsys.readouterr().err
+
+
+def test_a_finished_pod_of_the_manifests_may_have_lost_its_node(here: Path) -> None:
+    finished = {**POD, "spec": {**POD["spec"], "nodeName": "n9"}, "status": {"phase": "Succeeded"}}
+    lay_out({"c.yaml": dumped(NODE), "m.yaml": dumped(finished, deployment())}, here)
+    assert run(["simulate", "--from", "c.yaml", "-f", "m.yaml"]) == 0
