@@ -17,7 +17,7 @@ from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from ksched_cli.errors import Problem, UsageError
+from ksched_cli.errors import UsageError
 from ksched_cli.plan.displayed import display_with
 from ksched_cli.report.notebook import NotebookDisplay
 from ksched_cli.sources.live.options import LiveOptions, parse_seconds, parse_timeout
@@ -288,29 +288,6 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
         accepted = accepted or NOTHING_ACCEPTED
         found = ManifestCheck(source, changes, paths, namespace, replicas, accepted, allow_empty).run()
         return with_errors(found, preemptions="preemption" in fail_on, warnings="warning" in fail_on)
-
-    @staticmethod
-    def suppressions(codes: Sequence[str], baseline: str = "") -> Suppressions:
-        """The findings with these codes or names, and those of a baseline file, are accepted."""
-        from ksched_cli.plan.check.suppression import Suppressions, read_baseline
-        from ksched_cli.plan.explain_code import explain_codes
-
-        found = frozenset(each.code for each in explain_codes(codes).codes) if codes else frozenset[str]()
-        return Suppressions(found, baseline=read_baseline(baseline) if baseline else {}, baseline_source=baseline)
-
-    @staticmethod
-    def baseline(found: Check) -> dict[str, Any]:
-        """The document of a baseline that accepts the findings of a check."""
-        from ksched_cli.plan.check.suppression import baseline_document
-
-        return baseline_document(found)
-
-    @staticmethod
-    def check_not_run(problems: Iterable[Problem]) -> Check:
-        """The result of a check that could not begin."""
-        from ksched_cli.plan.check.inputs import check_not_run
-
-        return check_not_run(problems)
 
     def capacity(
         self,

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ksched_cli.wiring.options import AUTO, RunOptions
 
 if TYPE_CHECKING:
     from ksched_cli.config.migration.migrate import Migration
+    from ksched_cli.errors import Problem
+    from ksched_cli.plan.check.results import Check
+    from ksched_cli.plan.check.suppression import Suppressions
     from ksched_cli.plan.configuration import EffectiveConfiguration
     from ksched_cli.plan.explain_code import ReasonCodes
     from ksched_cli.plan.plugins import PluginList
@@ -115,3 +118,26 @@ class WithoutCluster:
         from ksched_cli.plan.sweep.schema import sweep_schema
 
         return sweep_schema()
+
+    @staticmethod
+    def suppressions(codes: Sequence[str], baseline: str = "") -> Suppressions:
+        """The findings with these codes or names, and those of a baseline file, are accepted."""
+        from ksched_cli.plan.check.suppression import Suppressions, read_baseline
+        from ksched_cli.plan.explain_code import explain_codes
+
+        found = frozenset(each.code for each in explain_codes(codes).codes) if codes else frozenset[str]()
+        return Suppressions(found, baseline=read_baseline(baseline) if baseline else {}, baseline_source=baseline)
+
+    @staticmethod
+    def baseline(found: Check) -> dict[str, Any]:
+        """The document of a baseline that accepts the findings of a check."""
+        from ksched_cli.plan.check.suppression import baseline_document
+
+        return baseline_document(found)
+
+    @staticmethod
+    def check_not_run(problems: Iterable[Problem]) -> Check:
+        """The result of a check that could not begin."""
+        from ksched_cli.plan.check.inputs import check_not_run
+
+        return check_not_run(problems)
