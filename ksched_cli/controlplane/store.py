@@ -99,6 +99,10 @@ class Store(Logged):
     def pods_of_identity(self, owner: Identity) -> list[Pod]:
         return [self._pods[each] for each in self._pods_of.get(owner, ())]
 
+    def count_of(self, owner: Identity) -> int:
+        """How many pods `pods_of` returns."""
+        return len(self._pods_of.get(owner, ()))
+
     def orphans(self, namespace: str) -> list[Pod]:
         """Pods without a controller."""
         return self.pods_of_identity(_orphans_of(namespace))

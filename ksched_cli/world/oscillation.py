@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 # The same state so many times, each time after something else: it will come again.
 _OFTEN = 3
+# So many states are kept also of a run in which nothing has happened twice.
+_FIRST = 20
 
 State = frozenset[tuple[str, str]]
 
@@ -18,6 +20,10 @@ class Oscillation:
         self._seen: dict[State, int] = {}
         self.period = 0.0
         self.pods: tuple[str, ...] = ()
+
+    @property
+    def is_young(self) -> bool:
+        return len(self._history) < _FIRST
 
     def notice(self, now: float, places: Mapping[str, str]) -> bool:
         """`places` has the place of each pod, in words; True once it is certain that the run goes in circles."""

@@ -88,6 +88,8 @@ class Recorder(Logged):
         self._world = world
         self._store, self._api = world.plane.store, world.plane.api
         self.timeline: list[TimelineEvent] = LoggedList(undo)
+        # Whether a pod was tried twice or went. Without that no state of the pods has come again.
+        self.has_repeats = False
         # When something was last noted.
         self.last_moment = 0.0
         # By uid, of the pods that were created, bound or removed in the run.
@@ -144,6 +146,8 @@ class Recorder(Logged):
     def decided(self, decision: Decision) -> None:
         uid, names = decision.pod.uid, self._world.cluster.nodes.names
         self._attempts[uid] = self._attempts.get(uid, 0) + 1
+        if self._attempts[uid] > 1 and not self.has_repeats:
+            self.has_repeats = True
         plugins = decision.diagnosis.unschedulable_plugins if decision.diagnosis else ()
         self._verdicts[uid] = _Verdict(decision.result, decision.message, tuple(sorted(plugins)))
         node = "" if decision.row is None else names[decision.row]
@@ -161,11 +165,13 @@ class Recorder(Logged):
         if not isinstance(old, Pod) or old is new or (is_terminal(old) and uid_of_pod(old) not in self._failed):
             return
         if new is None:
+            self.has_repeats = True
             event = ASSIGNED_POD_DELETE if old.spec.node_name else UNSCHEDULED_POD_DELETE
             self.note_pod(event.label, old, node=old.spec.node_name)
             self._stirring.pop(uid_of_pod(old))
             self._gone.append(self._gone_pod(old))
         elif new.metadata.deletion_timestamp is not None and old.metadata.deletion_timestamp is None:
+            self.has_repeats = True
             self._mark(new)
         elif new.status.phase == "Failed":
             self._failed.add(uid_of_pod(new))

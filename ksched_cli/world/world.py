@@ -123,7 +123,8 @@ class World(Logged):
             if self.loop.has_work():
                 self.queue.add(self._worker)
                 continue
-            if self._oscillation.notice(self.clock.now, self.recorder.places()):
+            may_repeat = self.recorder.has_repeats or self._oscillation.is_young
+            if may_repeat and self._oscillation.notice(self.clock.now, self.recorder.places()):
                 return "oscillation"
             moment = self._next_moment()
             if moment is None:

@@ -45,7 +45,7 @@ _IGNORED = {
     "PodGroups": {"_members", "_seen", "_epoch"},
     "Budgets": {"_selectors"},
     "Controllers": {"_by_kind", "_version"},
-    "RepeatedFailure": {"_last", "_runtime", "_state"},
+    "RepeatedFailures": {"_kept", "_latest", "_state"},
     "NodeTable": {"_arrival"},
     "DaemonNodes": {"_verdicts"},
 }

@@ -14,6 +14,7 @@ from ksched_cli.api.pod_facts import is_terminal
 from ksched_cli.api.selectors import selector_of_controller
 from ksched_cli.api.storage import PersistentVolumeClaim
 from ksched_cli.api.workloads import StatefulSet
+from ksched_cli.cluster.undo import LoggedDict
 from ksched_cli.controlplane.api_server import ApiServer, Refusal
 from ksched_cli.controlplane.controllers.replicaset import wanted_replicas
 from ksched_cli.controlplane.controllers.revisions import Revision, RevisionHistory, revision_of
@@ -50,9 +51,19 @@ def first_ordinal(item: StatefulSet) -> int:
     return item.spec.ordinals.start if item.spec.ordinals else 0
 
 
+@dataclass(frozen=True, slots=True)
+class _Prefix:
+    """The first pods of a set that creates them in order: each is ready and of the update revision."""
+
+    item: StatefulSet
+    update: str
+    pods: int
+
+
 @dataclass(slots=True)
 class _Sync:
-    """One reconcile: the pods by place, None where there is none, and those beyond the range, the highest first."""
+    """One reconcile: the pods by place, None where there is none, and those beyond the range, the highest first. The
+    first `done` places need no look."""
 
     item: StatefulSet
     current: Revision
@@ -61,12 +72,23 @@ class _Sync:
     condemned: list[Pod]
     current_replicas: int
     now: float
+    done: int = 0
 
     def is_unavailable(self, pod: Pod | None) -> bool:
         return pod is None or pod.metadata.deletion_timestamp is not None or not self.is_available(pod)
 
     def is_available(self, pod: Pod) -> bool:
         return is_available(pod, self.item.spec.min_ready_seconds, self.now)
+
+    def is_done(self, pod: Pod | None) -> bool:
+        """Whether the pod is ready, stays, and is of the update revision."""
+        return (
+            pod is not None
+            and not is_terminal(pod)
+            and _is_running_and_ready(pod)
+            and pod.metadata.deletion_timestamp is None
+            and revision_of(pod) == self.update.name
+        )
 
     def lowest_unavailable(self) -> Pod | None:
         """firstUnavailablePod, once all replicas are available."""
@@ -82,6 +104,7 @@ class StatefulSetController(Controller):
     def __init__(self, api: ApiServer, queue: WorkQueue) -> None:
         super().__init__(api, queue)
         self.history = RevisionHistory(self.store, StatefulSet, lambda item, digest: f"{item.metadata.name}-{digest}")
+        self._prefixes: dict[Identity, _Prefix] = LoggedDict(self.store.undo)
 
     def concerned(self, old: Any, new: Any) -> Iterable[Identity]:
         item = old if new is None else new
@@ -90,8 +113,17 @@ class StatefulSetController(Controller):
                 self.history.forget(identity_of(item))
             return (identity_of(item),)
         if isinstance(item, Pod):
-            return self._owner(item)
+            owners = self._owner(item)
+            for owner in owners:
+                self._forget_prefix(owner, item)
+            return owners
         return ()
+
+    def _forget_prefix(self, owner: Identity, pod: Pod) -> None:
+        """A pod of the set has changed: what is known of the first pods does not hold if it is one of them."""
+        prefix = self._prefixes.get(owner)
+        if prefix is not None and ordinal_of(pod.metadata.name)[1] < first_ordinal(prefix.item) + prefix.pods:
+            del self._prefixes[owner]
 
     def _owner(self, pod: Pod) -> Iterable[Identity]:
         """The set of the pod; for a pod without a controller, the set that it is named after."""
@@ -106,13 +138,14 @@ class StatefulSetController(Controller):
         item = self.store.get(StatefulSet, key[2], key[1])
         if item is None or item.spec.template is None:
             return
-        sync = self._sync(item)
-        if item.metadata.deletion_timestamp is None:
-            try:
-                self._update(sync)
-            finally:
-                self._write_status(sync)
-                self._check_availability_later(item)
+        if item.metadata.deletion_timestamp is not None:
+            return
+        sync = self._sync_after_prefix(item) or self._sync(item)
+        try:
+            self._update(sync)
+        finally:
+            self._write_status(sync)
+            self._check_availability_later(item)
 
     def _sync(self, item: StatefulSet) -> _Sync:
         status = self.status(item)
@@ -131,6 +164,45 @@ class StatefulSetController(Controller):
                 condemned.append(pod)
         condemned.sort(key=lambda pod: -ordinal_of(pod.metadata.name)[1])
         return _Sync(item, current, update, replicas, condemned, status.current_replicas, self.api.now())
+
+    def _sync_after_prefix(self, item: StatefulSet) -> _Sync | None:
+        """The reconcile of a set whose first pods are done, while the others are created in order; it looks at those
+        alone. None if a look at all pods is necessary."""
+        identity, name, namespace = identity_of(item), item.metadata.name, item.metadata.namespace
+        prefix, status = self._prefixes.get(identity), self.api.statuses.get(item)
+        if prefix is None or prefix.item is not item or not isinstance(status, StatefulStatus):
+            return None
+        update, wanted = self.history.update_revision(item), wanted_replicas(item)
+        if prefix.update != update.name or status.current_revision != update.name or self.store.orphans(namespace):
+            return None
+        replicas: list[Pod | None] = [None] * wanted
+        selector = selector_of_controller(item.spec.selector)
+        left = self.store.count_of(identity) - prefix.pods
+        for at in range(prefix.pods, wanted):
+            if not left:
+                break
+            pod = self.store.get(Pod, f"{name}-{first_ordinal(item) + at}", namespace)
+            if pod is not None and owner_identity(pod) == identity and selector.matches(pod.metadata.labels):
+                replicas[at] = pod
+                left -= 1
+        sync = _Sync(item, update, update, replicas, [], status.current_replicas, self.api.now(), prefix.pods)
+        return None if left or all(map(sync.is_done, replicas[sync.done :])) else sync
+
+    def _keep_prefix(self, sync: _Sync) -> None:
+        """Remember how many of the first pods are done. Without minReadySeconds that changes with the pods alone."""
+        item = sync.item
+        if not self._goes_in_order(item) or item.spec.min_ready_seconds or sync.current.name != sync.update.name:
+            return
+        done = sync.done
+        while done < len(sync.replicas) and sync.is_done(sync.replicas[done]):
+            done += 1
+        known = self._prefixes.get(identity_of(item))
+        prefix = _Prefix(item, sync.update.name, done)
+        if prefix != known:
+            self._prefixes[identity_of(item)] = prefix
+
+    def _goes_in_order(self, item: StatefulSet) -> bool:
+        return item.spec.pod_management_policy != PARALLEL and not self.api.places_everything
 
     def claimed(self, item: StatefulSet) -> list[Pod]:
         """getPodsForStatefulSet: its own pods, and those in its range that have no controller."""
@@ -153,8 +225,9 @@ class StatefulSetController(Controller):
     def _update(self, sync: _Sync) -> None:
         """Replicas first, then those beyond the range, then the roll-out. In order, each step waits for the one before
         it; in parallel nothing waits."""
-        in_order = sync.item.spec.pod_management_policy != PARALLEL and not self.api.places_everything
-        for at in range(len(sync.replicas)):
+        in_order = self._goes_in_order(sync.item)
+        self._keep_prefix(sync)
+        for at in range(sync.done, len(sync.replicas)):
             if self._process_replica(sync, at, in_order) and in_order:
                 return
         unavailable = sync.lowest_unavailable()
@@ -266,23 +339,36 @@ class StatefulSetController(Controller):
         pods = [pod for pod in self.store.pods_of(item) if revision_of(pod)]
         return revision_of(min(pods, key=lambda pod: ordinal_of(pod.metadata.name)[1])) if pods else ""
 
-    def _count(self, item: StatefulSet, current: str, update: str) -> StatefulStatus:
-        """computeReplicaStatus."""
-        pods, now = self.claimed(item), self.api.now()
+    def _count(self, item: StatefulSet, current: str, update: str, sync: _Sync | None = None) -> StatefulStatus:
+        """computeReplicaStatus. After a reconcile that did not look at the first pods, these count without a look."""
+        done = sync.done if sync is not None else 0
+        pods, now = self._looked_at(sync) if sync is not None and done else self.claimed(item), self.api.now()
         ready = [pod for pod in pods if _is_running_and_ready(pod)]
         staying = [self.history.revision_of(pod) for pod in pods if pod.metadata.deletion_timestamp is None]
+        staying_current, staying_updated = staying.count(current), staying.count(update) + done
         available = sum(is_available(pod, item.spec.min_ready_seconds, now) for pod in ready)
         return StatefulStatus(
-            current, update, staying.count(current), staying.count(update), len(pods), len(ready), available
+            current,
+            update,
+            staying_current + (done if current == update else 0),
+            staying_updated,
+            len(pods) + done,
+            len(ready) + done,
+            available + done,
         )
+
+    def _looked_at(self, sync: _Sync) -> list[Pod]:
+        """The pods that the reconcile has looked at, as they are now."""
+        found = (self.store.current(pod) for pod in sync.replicas[sync.done :] if pod is not None)
+        return [pod for pod in found if pod is not None]
 
     def _write_status(self, sync: _Sync) -> None:
         """updateStatefulSetStatus with completeRollingUpdate."""
         item, wanted = sync.item, wanted_replicas(sync.item)
-        status = self._count(item, sync.current.name, sync.update.name)
+        status = self._count(item, sync.current.name, sync.update.name, sync)
         on_delete = item.spec.update_strategy is not None and item.spec.update_strategy.type == ON_DELETE
         if not on_delete and status.updated_replicas == status.ready == status.replicas == wanted:
-            status = self._count(item, sync.update.name, sync.update.name)
+            status = self._count(item, sync.update.name, sync.update.name, sync)
         self.api.statuses.set(item, status)
 
     def _check_availability_later(self, item: StatefulSet) -> None:
