@@ -23,6 +23,10 @@ COMMANDS = {
     "Diff": ["diff", "--from", DRAINED, "--drain", "east-1"],
     "SweepResult": ["sweep", "--fail", "node", "--from", DRAINED],
     "Consolidation": ["consolidate", "--from", FLEET, "--force"],
+    "Rightsizing": ["rightsize", "--from", DEMO, "-f", f"{DEPLOYED}/web.yaml"],
+    "Capacity of a mix": ["capacity", "--from", DEMO, "-f", f"{DEPLOYED}/web.yaml", "--mix", "web=1,api=3"],
+    "Explanation of a placed pod": ["explain", "shop/web-1", "--from", DEMO],
+    "DrainList of zones": ["drain", "--each", "zone", "--from", DRAINED, "--ignore-daemonsets"],
     "Sizing": ["size", "--from", DEMO, "--catalog", SHAPES],
 }
 
