@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tomllib
 import venv
 import zipfile
 from email import message_from_bytes
@@ -73,6 +74,9 @@ def test_the_wheel_runs_with_its_plugin_for_pytest(tmp_path: Path) -> None:
     scripts = environment(tmp_path / "venv", str(artefact("*.whl")), "pytest")
     assert_demo(shown(scripts / "ksched", "demo", cwd=tmp_path))
     assert_demo(shown(scripts / "kubectl-ksched", "demo", cwd=tmp_path))
+    # What `pipx run ksched-cli demo` calls.
+    entry = "from importlib.metadata import entry_points; entry_points(group='pipx.run')['ksched-cli'].load()()"
+    assert_demo(shown(scripts / "python", "-c", entry, "demo", cwd=tmp_path))
     shutil.copytree(EXAMPLE, tmp_path / "example", ignore=shutil.ignore_patterns("__pycache__"))
     assert " 12 passed in " in shown(scripts / "python", "-m", "pytest", "-v", cwd=tmp_path / "example")
 
@@ -167,6 +171,12 @@ def test_the_image_is_small_and_runs_read_only() -> None:
     assert re.search(
         r"the layer has \d+ MB compressed; ksched runs from it as user \d+ and writes nothing", done.stdout
     )
+
+
+def test_pipx_runs_the_package_by_its_name() -> None:
+    """pipx looks for an entry point with the name of the package where no command has it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["entry-points"]["pipx.run"] == {project["name"]: project["scripts"]["ksched"]}
 
 
 @pytest.mark.parametrize(
