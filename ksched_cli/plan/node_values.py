@@ -11,7 +11,24 @@ import numpy as np
 from ksched_cli.cluster.columns import RowColumn
 
 
-class NodeNames(Sequence[str]):
+class _Names(Sequence[str]):
+    """Names that are looked up when they are read, and are equal to a tuple of them."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and not isinstance(other, str) and tuple(self) == tuple(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[type[tuple[str, ...]], tuple[tuple[str, ...]]]:
+        return tuple, (tuple(self),)
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+
+class NodeNames(_Names):
     """Names of nodes by their rows. A cycle may tie hundreds of nodes, and most names are never read."""
 
     __slots__ = ("_names", "_rows")
@@ -38,23 +55,12 @@ class NodeNames(Sequence[str]):
         name: str = self._names[self._rows[index]]
         return name
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and not isinstance(other, str) and tuple(self) == tuple(other)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __reduce__(self) -> tuple[type[tuple[str, ...]], tuple[tuple[str, ...]]]:
-        return tuple, (tuple(self),)
-
-    def __repr__(self) -> str:
-        return repr(tuple(self))
-
 
 # So many names are at hand; for the others the rows are sorted again.
 _AT_HAND = 4
 
 
-class TiedNames(Sequence[str]):
+class TiedNames(_Names):
     """Names of nodes, in the order of the names. Long runs have many ties: each node of the cluster takes one bit."""
 
     __slots__ = ("_first", "_mask", "_names", "_size")
@@ -95,17 +101,6 @@ class TiedNames(Sequence[str]):
             few = index.start is None and index.step is None and index.stop in range(_AT_HAND + 1)
             return tuple(self._names[row] for row in (self._first if few else self._rows())[index])
         return self._names[(self._first if 0 <= index < _AT_HAND else self._rows())[index]]
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and not isinstance(other, str) and tuple(self) == tuple(other)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __reduce__(self) -> tuple[type[tuple[str, ...]], tuple[tuple[str, ...]]]:
-        return tuple, (tuple(self),)
-
-    def __repr__(self) -> str:
-        return repr(tuple(self))
 
 
 @dataclass(frozen=True, slots=True)
