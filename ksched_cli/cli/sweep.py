@@ -85,9 +85,9 @@ Fail = Annotated[
     str,
     typer.Option(
         "--fail",
-        metavar="WHAT[:K]",
+        metavar="WHAT[:K|NAME]",
         show_default=False,
-        help="Every node, zone, region or value of label=KEY fails; with :2 every pair of them fails together.",
+        help="Every node, zone, region or value of label=KEY fails; with :2 every pair, with :NAME one of them.",
     ),
 ]
 Grid = Annotated[

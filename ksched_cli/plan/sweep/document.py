@@ -34,7 +34,7 @@ class DimensionsDocument(Struct, rename="camel", frozen=True, forbid_unknown_fie
 
     fail: Annotated[
         str | None,
-        Meta(description="node, zone, region or label=KEY; node:2 is every pair of nodes that fails together."),
+        Meta(description="node, zone, region or label=KEY; node:2 is every pair of nodes, zone:NAME one zone."),
     ] = None
     orders: Annotated[int | None, Meta(description="How many random orders of arrival of the pending pods.")] = None
     ties: Annotated[int | None, Meta(description="How many random choices among nodes with equal scores.")] = None

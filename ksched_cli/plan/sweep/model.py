@@ -15,13 +15,15 @@ DEFAULT_WORST = 10
 
 @dataclass(frozen=True)
 class Failing:
-    """Every choice of `count` nodes, zones, regions or values of a label fails."""
+    """Every choice of `count` nodes, zones, regions or values of a label fails, or the one with this name."""
 
     what: str
     count: int = 1
+    name: str = ""
 
     def __str__(self) -> str:
-        return self.what if self.count == 1 else f"{self.what}:{self.count}"
+        more = self.name or (str(self.count) if self.count > 1 else "")
+        return f"{self.what}:{more}" if more else self.what
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ MINORS = tuple(RELEASES)
 _LONGEST_RANGE = 100_000
 _MOST_DRAWS = 10_000_000
 _DOMAINS = ("node", "zone", "region")
-_FAIL_HINT = "write node, zone, region or label=KEY, with :2 for pairs"
+_FAIL_HINT = "write node, zone, region or label=KEY, with :2 for pairs or :NAME for one of them"
 
 
 def read_failing(text: str) -> Failing:
@@ -31,7 +31,9 @@ def read_failing(text: str) -> Failing:
         raise EditMistake(f"{what!r} is nothing that fails", _FAIL_HINT)
     if not colon:
         return Failing(what)
-    if not number.isdecimal() or int(number) < 1:
+    if not number.isdecimal() and number:
+        return Failing(what, name=number)
+    if not number or int(number) < 1:
         raise EditMistake(f"{number!r} is not how many fail together", _FAIL_HINT)
     return Failing(what, int(number))
 

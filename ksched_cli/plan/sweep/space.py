@@ -15,6 +15,7 @@ from ksched_cli.plan.sweep.draws import Permutation, choice
 from ksched_cli.plan.sweep.model import Sweep
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.edits.lib.edit import Edit
+from ksched_cli.whatif.edits.lib.editor import name_hint
 from ksched_cli.whatif.edits.lib.registry import specs_by_flag
 
 # More variants than these are drawn from with --sample only.
@@ -131,6 +132,8 @@ def variant_space(sweep: Sweep, loaded: Loaded) -> VariantSpace:
     if sweep.failing is not None:
         found = domains(loaded.of(Node), sweep.failing.what)
         _check_domains(sweep, found)
+        name = sweep.failing.name
+        found = {name: found[name]} if name else found
     pending = any(not pod.spec.node_name and not is_terminal(pod) for pod in loaded.of(Pod))
     if sweep.orders and not pending:
         text = "no pod of the input is pending: every order gives the same result"
@@ -144,11 +147,13 @@ def variant_space(sweep: Sweep, loaded: Loaded) -> VariantSpace:
 
 def _check_domains(sweep: Sweep, found: dict[str, list[str]]) -> None:
     assert sweep.failing is not None
-    what, count = sweep.failing.what, sweep.failing.count
+    what, count, name = sweep.failing.what, sweep.failing.count, sweep.failing.name
     where = f"--fail {sweep.failing}"
     if not found:
         raise UsageError(Problem(f"no node of the input has the label {what}", where))
+    kind = what if what in ("node", "zone", "region") else f"value of {what}"
+    if name and name not in found:
+        raise UsageError(Problem(f"the input has no {kind} {name}", where, hint=name_hint(name, found)))
     if len(found) < count:
-        kind = what if what in ("node", "zone", "region") else f"value of {what}"
         text = f"{count} cannot fail together: the input has {len(found)} {kind}{'s' if len(found) > 1 else ''}"
         raise UsageError(Problem(text, where))

@@ -43,6 +43,19 @@ def test_pairs_of_zones_fail_with_all_their_nodes() -> None:
     assert sorted(variant.failing) == ["node-0", "node-1", "node-2", "node-3"]
 
 
+@pytest.mark.parametrize(
+    ("fail", "nodes"),
+    [("zone:zone-1", ("node-1", "node-3")), ("node:node-2", ("node-2",)), ("label=pool:a", ("node-0",))],
+)
+def test_one_domain_fails_by_name(fail: str, nodes: tuple[str, ...]) -> None:
+    items = [node(f"node-{number}", f"zone-{number % 2}") for number in range(4)]
+    items[0]["metadata"]["labels"]["pool"] = "a"
+    found = variant_space(read_sweep(None, {"fail": fail}), load_dump((), objects=items))
+    assert len(found) == 1
+    assert found.variants()[0].failing == nodes
+    assert str(found.sweep.failing).endswith(fail.removeprefix("label="))
+
+
 def test_a_range_of_edits_has_an_edit_for_each_number() -> None:
     found = space(2, add_node="cpu=4=0..2", scale="deployment/web=1..2")
     assert at(found)[1] == {"addNode": {"cpu=4": 0}, "scale": {"deployment/web": 2}}
@@ -70,6 +83,8 @@ def test_a_sample_that_is_larger_than_the_product_is_the_product() -> None:
         pytest.param({"fail": "rack"}, "--fail rack: 'rack' is nothing that fails", id="unknown failure"),
         pytest.param({"fail": "label=rack"}, "--fail rack: no node of the input has the label rack", id="no such label"),
         pytest.param({"fail": "node:0"}, "--fail node:0: '0' is not how many fail together", id="none fails"),
+        pytest.param({"fail": "node:"}, "'' is not how many fail together", id="no number"),
+        pytest.param({"fail": "zone:eu"}, "--fail zone:eu: the input has no zone eu", id="no such zone"),
         pytest.param({"fail": "zone:3"}, "--fail zone:3: 3 cannot fail together: the input has 2 zones", id="too few"),
         pytest.param({"orders": 0}, "--orders 0: 0 is not between 1 and", id="no order"),
         pytest.param({"ties": -1}, "--ties -1: -1 is not between 1 and", id="negative"),
