@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ksched_cli.api.scheduling import PodGroup
 from ksched_cli.api.workloads import CronJob, Job
 from ksched_cli.config.extenders import extender_name, not_called
 from ksched_cli.engine.scheduler import Scheduler
@@ -28,6 +29,8 @@ def coverage_of(scheduler: Scheduler, loaded: Loaded, spec: SchedulerSpec) -> di
     jobs = job_gaps(loaded)
     if jobs:
         coverage["jobsNotModelled"] = jobs
+    if scheduler.schedules_groups and (gangs := gang_gaps(loaded)):
+        coverage["podGroupsNotModelled"] = gangs
     if scheduler.not_modelled:
         coverage["pluginsNotModelled"] = list(scheduler.not_modelled)
     if scheduler.gates_not_modelled:
@@ -36,6 +39,13 @@ def coverage_of(scheduler: Scheduler, loaded: Loaded, spec: SchedulerSpec) -> di
         coverage["extendersNotCalled"] = [extender_name(each) for each in scheduler.extenders_skipped]
         coverage["extendersCouldChange"] = [not_called(each) for each in scheduler.extenders_skipped]
     return coverage
+
+
+def gang_gaps(loaded: Loaded) -> list[str]:
+    """What no run takes into account where there is a gang: kube-scheduler may give a pod that found no node a second
+    cycle when another pod of its gang is permitted."""
+    has_gang = any(each.spec.scheduling_policy.gang is not None for each in loaded.of(PodGroup))
+    return ["second cycles of pods in a gang"] if has_gang else []
 
 
 def job_gaps(*inputs: Loaded) -> list[str]:

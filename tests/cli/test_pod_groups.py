@@ -51,6 +51,7 @@ def test_document(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert groups["default/fits"] == {
         "podGroup": "default/fits", "result": "scheduled", "minCount": 2, "pods": 2, "placed": 2,
     }  # fmt: skip
+    assert document["coverage"]["podGroupsNotModelled"] == ["second cycles of pods in a gang"]
     results = {name: (each["result"], each["placed"]) for name, each in groups.items()}
     assert results == {
         "default/big": ("unschedulable", 0),
@@ -65,6 +66,7 @@ def test_without_the_gates_no_group_is_mentioned(dump: str, capsys: pytest.Captu
     run(["simulate", "--from", dump, "-o", "json"])
     document = json.loads(capsys.readouterr().out)
     assert "podGroups" not in document
+    assert "podGroupsNotModelled" not in document["coverage"]
     assert document["gated"] == []
 
 

@@ -15,6 +15,7 @@ _WORDS = {
     "missing": "Kinds that the cluster did not show",
     "admissionNotModelled": "Admission that is not modelled",
     "jobsNotModelled": "Fields of Jobs that are not modelled",
+    "podGroupsNotModelled": "Rules of pod groups that are not modelled",
     "pluginsNotModelled": "Plugins that are not modelled",
     "featureGatesNotModelled": "Feature gates that are not modelled",
     "extendersNotCalled": "Extenders that were not called",
