@@ -465,12 +465,13 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
 
     def _check_not_empty(self, *, allow_empty: bool | None = None) -> None:
         """Raise InputError if the changes leave nothing to place. Without `allow_empty` the options decide."""
-        from ksched_cli.wiring.loading import check_not_empty, check_selection
+        from ksched_cli.wiring.loading import check_not_empty, check_schedulers, check_selection
 
         options = self._options if allow_empty is None else replace(self._options, allow_empty=allow_empty)
         if options.scenario is None:
             manifests = [changes.manifests for changes in self._changes]
             check_not_empty(options, self._begun.loaded, *manifests)
+            check_schedulers(options, self._begun.spec, self._begun.loaded, manifests[0])
             check_selection(options, self._begun.loaded, *manifests)
         else:
             check_selection(options, self._begun.loaded, self._current.loaded)

@@ -23,6 +23,7 @@ from ksched_cli.wiring.schedulers import scheduler_factory, scheduler_spec
 
 if TYPE_CHECKING:
     from ksched_cli.plan.scenario_results import ScenarioResult
+    from ksched_cli.plan.scheduler_spec import SchedulerSpec
     from ksched_cli.sources.live.cluster import LiveCluster
     from ksched_cli.whatif.edits.lib.edit import Edit
 
@@ -42,6 +43,7 @@ def load_input(options: RunOptions, cluster: Loaded | None = None) -> tuple[Load
     changes = _changes(options, options.namespace or loaded.namespace)
     check_nodes(options, loaded, changes.manifests)
     _check_named_nodes(options, loaded, changes.manifests)
+    check_schedulers(options, spec, loaded, changes.manifests)
     return LoadedInput(loaded, spec, scheduler_factory(options), wanted, time.perf_counter() - started), changes
 
 
@@ -189,6 +191,20 @@ def _check_named_nodes(options: RunOptions, cluster: Loaded, manifests: Loaded) 
         raise InputError(problems)
 
 
+def check_schedulers(options: RunOptions, spec: SchedulerSpec, cluster: Loaded, manifests: Loaded) -> None:
+    """Raise InputError if every pod to place is one of the manifests and is left to another scheduler."""
+    from ksched_cli.whatif.other_schedulers import left_to_other_schedulers
+
+    items = [item for item, pod in _pod_templates(manifests) if not pod.spec.node_name]
+    if items and not _has_pending(cluster):
+        profiles = [each.scheduler_name for each in spec.configuration.profiles]
+        _refuse(options, left_to_other_schedulers(manifests, items, profiles))
+
+
+def _has_pending(cluster: Loaded) -> bool:
+    return any(not pod.spec.node_name and not is_terminal(pod) for pod in cluster.of(Pod))
+
+
 def _nothing_to_place(options: RunOptions, cluster: Loaded, manifests: Loaded) -> Iterator[Problem]:
     """Manifests without pods and workloads may change where pending pods go."""
     if not options.has_manifests or options.scenario is not None:
@@ -198,8 +214,7 @@ def _nothing_to_place(options: RunOptions, cluster: Loaded, manifests: Loaded) -
         return
     from ksched_cli.whatif.manifests import WORKLOADS
 
-    pending = any(not pod.spec.node_name and not is_terminal(pod) for pod in cluster.of(Pod))
-    if not pending and not any(manifests.of(kind) for kind in (Pod, *WORKLOADS)):
+    if not _has_pending(cluster) and not any(manifests.of(kind) for kind in (Pod, *WORKLOADS)):
         yield _nothing(options, manifests)
     else:
         yield from _without_effect(options, manifests)

@@ -272,7 +272,8 @@ CAUSES = [
 @pytest.mark.parametrize(("spec", "code", "path"), CAUSES)
 def test_the_field_that_decides(spec: dict[str, Any], code: str, path: str, tmp_path: Path) -> None:
     new = workload("Deployment", template(**{"cpu": "1", **spec}), replicas=1)
-    (found,) = checked(tmp_path, nodes("2", "2"), new).findings
+    (own,) = checked(tmp_path, nodes("2", "2"), new).workloads
+    (found,) = own.findings
     assert (found.code, found.place.path) == (code, path)
 
 

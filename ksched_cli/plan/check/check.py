@@ -21,11 +21,13 @@ from ksched_cli.plan.coverage import with_job_gaps
 from ksched_cli.plan.loaded_input import LoadedInput
 from ksched_cli.plan.node_columns import NodeChanges
 from ksched_cli.plan.prepared import PreparedRun
+from ksched_cli.sources.input_codes import NOTHING_CHECKED
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.places import Places
 from ksched_cli.whatif.changes import Changes
 from ksched_cli.whatif.manifests import WORKLOADS, in_order, refused_changes
 from ksched_cli.whatif.namespaces import unknown_namespaces
+from ksched_cli.whatif.other_schedulers import left_to_other_schedulers
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,9 @@ class ManifestCheck:
         is_wrong = any(problem.level == "error" for problem in problems)
         if not checked and not is_wrong and not self.allow_empty:
             problems.append(nothing_checked(manifests, self._items, self.files, self.namespace))
+        if checked and not self.allow_empty:
+            profiles = [each.scheduler_name for each in self.source.spec.configuration.profiles]
+            problems += left_to_other_schedulers(manifests, self._items, profiles, NOTHING_CHECKED)
         return problems
 
     @cached_property

@@ -1,0 +1,64 @@
+"""Manifests of which every pod is left to another scheduler: nothing is checked or placed, which is no success."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ksched_cli.cli.main import run
+from tests.builders import make_node
+from tests.cli.transcripts import write
+
+WEB = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers: [{name: main, image: web}]
+"""
+OTHER = WEB.replace("      containers", "      schedulerName: defualt-scheduler\n      containers")
+OWN = WEB.replace("name: web}", "name: own}")
+PROBLEM = 'no profile is named "defualt-scheduler", and another scheduler places its pods'
+HINT = "did you mean default-scheduler?"
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "cluster.json", make_node("n1").allocatable(cpu=4, pods=20).doc())
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["check", "simulate", "simulate --settle", "diff --cordon n1", "size --catalog c.yaml", "sweep --fail node"],
+)
+def test_exit_code_and_hint(command: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "web.yaml").write_text(OTHER)
+    (here / "c.yaml").write_text(
+        "apiVersion: ksched/v1\nkind: Catalog\nshapes: [{name: s, price: 1, allocatable: {cpu: 4, memory: 8Gi, pods: 9}}]"
+    )
+    assert run([*command.split(), "--from", "cluster.json", "-f", "web.yaml"]) == 2
+    printed = capsys.readouterr()
+    shown = " ".join((printed.out + printed.err).split())
+    assert "web.yaml:9: " in shown
+    assert PROBLEM in shown
+    assert HINT in shown
+
+
+@pytest.mark.parametrize("command", ["check", "simulate"])
+@pytest.mark.parametrize(
+    ("manifests", "flags"),
+    [pytest.param(OTHER, ["--allow-empty"], id="meant"), pytest.param(f"{OTHER}---\n{OWN}", [], id="one of two")],
+)
+def test_a_success(
+    command: str, manifests: str, flags: list[str], here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "web.yaml").write_text(manifests)
+    assert run([command, "--from", "cluster.json", "-f", "web.yaml", *flags]) == 0
+    assert PROBLEM not in capsys.readouterr().err
