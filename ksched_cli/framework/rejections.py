@@ -51,9 +51,7 @@ class RejectionGuide:
     """What `explain`, `check` and the search for fixes read about a rejection of one node. `easily_mended` is on where
     a small change may end the rejection, `cordons` and `closes_node` where the node takes no such pods for now."""
 
-    easily_mended = False
-    cordons = False
-    closes_node = False
+    easily_mended = cordons = closes_node = False
 
     def describe(self, figures: Figures) -> str:
         """One line with the numbers; an empty string where the reasons themselves are best."""
@@ -79,6 +77,10 @@ class RejectionGuide:
     def is_other_kind_of_node(self, reasons: Sequence[Reason], *, unresolvable: bool) -> bool:
         """Whether the pod wants nodes of another kind."""
         return False
+
+    def describe_limits(self, figures: Figures) -> str:
+        """What the pod requests and the node does not have even if it is empty, as a sentence; empty without such."""
+        return ""
 
     def ends_on_empty_node(self, figures: Figures) -> bool:
         """Whether a new empty node with the same labels and size would not reject the pod."""

@@ -226,3 +226,11 @@ def test_codes_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     found = json.loads(capsys.readouterr().out)
     assert found[0]["code"] == "KS001"
     assert set(found[0]) == {"code", "name", "level", "title", "meaning", "advice", "plugins"}
+
+
+def test_a_request_that_is_larger_than_every_node_has_its_figures(capsys: pytest.CaptureFixture[str]) -> None:
+    eks, job = ROOT / "fixtures" / "clusters" / "eks.yaml", ROOT / "fixtures" / "check" / "deploy" / "batch.json"
+    assert run(["check", "--from", str(eks), "-f", str(job), "-o", "json"]) == 1
+    findings = json.loads(capsys.readouterr().out)["findings"]
+    (message,) = [each["message"] for each in findings if each["code"] == "KS102"]
+    assert message.endswith("The pod requests cpu 4; the closest node has 3920m in all.")

@@ -48,6 +48,7 @@ from ksched_cli.plan.codes import (
 from ksched_cli.plan.deciding import RejectionCause, cause_of, cause_of_status, would_fit_without
 from ksched_cli.plan.evicted import Losses, is_of
 from ksched_cli.plan.fields import field_of, refused_field
+from ksched_cli.plan.rules import guide_of
 from ksched_cli.plan.selector_typos import selector_typos
 from ksched_cli.sources.custom.labels import workload_label
 from ksched_cli.sources.places import Places
@@ -292,7 +293,9 @@ class Findings:
 
 def _case(cause: RejectionCause, pod: Pod, message: str) -> Case:
     texts = tuple(reason.text for reason in cause.reasons)
-    return Case(cause.code, field_of(cause, pod), message, plugin=cause.plugin, reasons=texts)
+    limits = guide_of(cause.plugin).describe_limits(cause.detail) if cause.detail else ""
+    text = f"{message} {limits}" if limits else message
+    return Case(cause.code, field_of(cause, pod), text, plugin=cause.plugin, reasons=texts)
 
 
 def _merged(cases: Iterable[tuple[str, Case]]) -> list[Case]:

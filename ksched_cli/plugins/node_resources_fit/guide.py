@@ -23,6 +23,13 @@ class FitGuide(RejectionGuide):
     def describe_briefly(self, figures: Figures) -> str:
         return f"short by {joined([_short(name, each) for name, each in figures.items()])}"
 
+    def describe_limits(self, figures: Figures) -> str:
+        """`The pod requests cpu 4; the closest node has 3920m in all.`"""
+        over = {name: each for name, each in figures.items() if name != "pods" and each["asked"] > each["allocatable"]}
+        wanted = [f"{name} {amount_text(name, each['asked'])}" for name, each in over.items()]
+        there = [amount_text(name, each["allocatable"]) for name, each in over.items()]
+        return f"The pod requests {joined(wanted)}; the closest node has {joined(there)} in all." if over else ""
+
     def describe_nodes(self, figures: Sequence[Figures]) -> str:
         """`Insufficient cpu: needs 2.5, free 0.3-2.1`."""
         names = dict.fromkeys(name for each in figures for name in each)
