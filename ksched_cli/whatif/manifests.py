@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -33,7 +33,7 @@ from ksched_cli.sources.controllers.naming import uid_of
 from ksched_cli.sources.controllers.templates import copied, defaulted, stamp
 from ksched_cli.sources.input_codes import IMMUTABLE
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.sources.places import Places
+from ksched_cli.sources.places import Places, template_of
 from ksched_cli.whatif.adopted import adopt
 from ksched_cli.whatif.inferred import infer_replica_sets, unknown_workload
 from ksched_cli.whatif.namespaces import unknown_namespaces
@@ -90,6 +90,16 @@ def apply_others(cluster: Loaded, manifests: Loaded) -> None:
         cluster.set_all(kind, items)
     cluster.unknown.update(manifests.unknown)
     cluster.warnings += [*manifests.warnings, *plane.warnings]
+
+
+def pod_templates(loaded: Loaded) -> Iterator[tuple[Any, Any]]:
+    """Each pod with itself, and each workload with the template of its pods."""
+    for kind in (Pod, *WORKLOADS):
+        items: Sequence[Any] = loaded.of(kind)
+        for item in items:
+            template = template_of(item)
+            if template is not None:
+                yield item, template
 
 
 def in_order(manifests: Loaded) -> list[Any]:

@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Sequence
-from typing import Any
 
 from ksched_cli.api.defaults import DEFAULT_SCHEDULER
+from ksched_cli.config.model import SchedulerConfiguration
 from ksched_cli.errors import Problem
 from ksched_cli.sources.custom.labels import workload_label
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.sources.places import Places, template_of
+from ksched_cli.sources.places import Places
+from ksched_cli.whatif.manifests import pod_templates
 
 _FIELD = ("spec", "schedulerName")
 
 
-def left_to_other_schedulers(
-    manifests: Loaded, items: Sequence[Any], profiles: Collection[str], code: str = ""
-) -> list[Problem]:
-    """A problem for each pod and workload if none of them names a profile; else nothing."""
-    named = [template_of(item).spec.scheduler_name or DEFAULT_SCHEDULER for item in items]
-    if any(name in profiles for name in named):
+def left_to_other_schedulers(manifests: Loaded, configuration: SchedulerConfiguration, code: str = "") -> list[Problem]:
+    """A problem for each pod and workload without a node if none of them names a profile; else nothing."""
+    profiles = [each.scheduler_name for each in configuration.profiles]
+    named = [
+        (item, pod.spec.scheduler_name or DEFAULT_SCHEDULER)
+        for item, pod in pod_templates(manifests)
+        if not pod.spec.node_name
+    ]
+    if any(name in profiles for _, name in named):
         return []
     places, problems = Places(manifests), []
-    for item, name in zip(items, named, strict=True):
+    for item, name in named:
         place = places.of_pod_field(item, _FIELD)
         close = difflib.get_close_matches(name, profiles, 1)
         hint = (

@@ -176,13 +176,14 @@ def _check_named_nodes(options: RunOptions, cluster: Loaded, manifests: Loaded) 
         return
     from ksched_cli.sources.custom.labels import workload_label
     from ksched_cli.sources.places import Places
+    from ksched_cli.whatif.manifests import pod_templates
 
     nodes = {node.metadata.name for loaded in (cluster, manifests) for node in loaded.of(Node)}
-    problems = []
-    for item, pod in _pod_templates(manifests):
+    places, problems = Places(manifests), []
+    for item, pod in pod_templates(manifests):
         name = pod.spec.node_name
         if name and name not in nodes and not (isinstance(pod, Pod) and is_terminal(pod)):
-            place = Places(manifests).of_pod_field(item, ("spec", "nodeName"))
+            place = places.of_pod_field(item, ("spec", "nodeName"))
             close = difflib.get_close_matches(name, nodes, 1)
             hint = f"did you mean {close[0]}?" if close else "leave the field out: the scheduler chooses the node"
             path = f"{workload_label(item)}: {place.path}"
@@ -195,10 +196,8 @@ def check_schedulers(options: RunOptions, spec: SchedulerSpec, cluster: Loaded, 
     """Raise InputError if every pod to place is one of the manifests and is left to another scheduler."""
     from ksched_cli.whatif.other_schedulers import left_to_other_schedulers
 
-    items = [item for item, pod in _pod_templates(manifests) if not pod.spec.node_name]
-    if items and not _has_pending(cluster):
-        profiles = [each.scheduler_name for each in spec.configuration.profiles]
-        _refuse(options, left_to_other_schedulers(manifests, items, profiles))
+    if not _has_pending(cluster):
+        _refuse(options, left_to_other_schedulers(manifests, spec.configuration))
 
 
 def _has_pending(cluster: Loaded) -> bool:
@@ -260,23 +259,10 @@ def _unknown_labels(options: RunOptions, inputs: Sequence[Loaded]) -> Iterator[P
 
 def _pod_labels(loaded: Loaded) -> Iterator[tuple[str, Mapping[str, str]]]:
     """Namespace and labels of each pod, and of the pods that each workload creates."""
-    for item, template in _pod_templates(loaded):
+    from ksched_cli.whatif.manifests import pod_templates
+
+    for item, template in pod_templates(loaded):
         yield item.metadata.namespace, template.metadata.labels
-
-
-def _pod_templates(loaded: Loaded) -> Iterator[tuple[Any, Any]]:
-    """Each pod with itself, and each workload with the template of its pods."""
-    from ksched_cli.sources.places import template_of
-    from ksched_cli.whatif.manifests import WORKLOADS
-
-    for pod in loaded.of(Pod):
-        yield pod, pod
-    for kind in WORKLOADS:
-        items: Sequence[Any] = loaded.of(kind)
-        for item in items:
-            template = template_of(item)
-            if template is not None:
-                yield item, template
 
 
 def _adds_nodes(options: RunOptions) -> bool:

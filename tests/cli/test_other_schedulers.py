@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ksched_cli.cli.main import run
-from tests.builders import make_node
+from tests.builders import make_node, make_pod
 from tests.cli.transcripts import write
 
 WEB = """\
@@ -62,3 +62,13 @@ def test_a_success(
     (here / "web.yaml").write_text(manifests)
     assert run([command, "--from", "cluster.json", "-f", "web.yaml", *flags]) == 0
     assert PROBLEM not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["check", "simulate"])
+def test_a_pod_with_a_node_is_left_to_no_scheduler(
+    command: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(here / "pod.json", make_pod("bound").scheduler("mine").on("n1").doc())
+    assert run([command, "--from", "cluster.json", "-f", "pod.json"]) == 0
+    printed = capsys.readouterr()
+    assert "nothing to place" not in printed.out + printed.err

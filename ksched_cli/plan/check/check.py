@@ -101,8 +101,7 @@ class ManifestCheck:
         if not checked and not is_wrong and not self.allow_empty:
             problems.append(nothing_checked(manifests, self._items, self.files, self.namespace))
         if checked and not self.allow_empty:
-            profiles = [each.scheduler_name for each in self.source.spec.configuration.profiles]
-            problems += left_to_other_schedulers(manifests, self._items, profiles, NOTHING_CHECKED)
+            problems += left_to_other_schedulers(manifests, self.source.spec.configuration, NOTHING_CHECKED)
         return problems
 
     @cached_property
