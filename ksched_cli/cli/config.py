@@ -8,10 +8,11 @@ from typing import Annotated
 import typer
 
 from ksched_cli.cli import options
+from ksched_cli.cli.file_commands import file_problems
 from ksched_cli.cli.groups import takes_groups
-from ksched_cli.cli.printing import complain, print_row, print_text, warn
+from ksched_cli.cli.printing import complain, print_text, warn
 from ksched_cli.cli.showing import show
-from ksched_cli.errors import ConfigError, InputError, Problem, UsageError
+from ksched_cli.errors import ConfigError, UsageError
 
 # The new version cannot express something of the old file.
 NOT_WHOLE = 1
@@ -116,16 +117,11 @@ def validate(
 ) -> None:
     from ksched_cli.simulator import RunOptions, Simulator
 
-    problems: list[Problem] = []
-    for file in files:
+    def validate_file(file: str) -> None:
         run = RunOptions(config=file, kube_version=kube_version, feature_gates=feature_gates, plugins=plugin)
-        try:
-            warn(Simulator.validate_configuration(run))
-        except InputError as mistake:
-            problems.extend(mistake.problems)
-        else:
-            print_row(f"{file}: valid")
-    if problems:
+        warn(Simulator.validate_configuration(run))
+
+    if problems := file_problems(files, validate_file):
         raise ConfigError(problems)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any
 
 import typer
@@ -25,6 +25,19 @@ Examples:
   ksched {kind} schema > {kind}.schema.json"""
 
 
+def file_problems(files: Iterable[str], validate: Callable[[str], object]) -> list[Problem]:
+    """The problems of all files. A file without a problem is printed as valid."""
+    problems: list[Problem] = []
+    for file in files:
+        try:
+            validate(file)
+        except InputError as mistake:
+            problems.extend(mistake.problems)
+        else:
+            print_row(f"{file}: valid")
+    return problems
+
+
 def add_file_commands(
     app: typer.Typer,
     *,
@@ -40,15 +53,7 @@ def add_file_commands(
     files = typer.Argument(metavar="FILE...", help=f"{kind.capitalize()} files.")
 
     def validate_files(given: Any) -> None:
-        problems: list[Problem] = []
-        for file in given:
-            try:
-                validate(file)
-            except InputError as mistake:
-                problems.extend(mistake.problems)
-            else:
-                print_row(f"{file}: valid")
-        if problems:
+        if problems := file_problems(given, validate):
             raise InputError(problems)
 
     def print_schema() -> None:
