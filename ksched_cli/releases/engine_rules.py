@@ -26,7 +26,7 @@ class EngineRules(ReleaseRules):
     )
     nodes_left_out = (
         Change(
-            "1.30",
+            LEFT_OUT_NODES_ARE_SKIPPED,
             before="untold",
             now="filtered out",
             about="message",

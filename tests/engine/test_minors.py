@@ -102,8 +102,12 @@ def test_pre_filter_names_a_node_that_does_not_exist(minors: tuple[str, ...], re
     ("minors", "reason"),
     [
         pytest.param(("1.21", "1.23"), "1 node(s) didn't match Pod's node affinity/selector, ", id="filtered"),
-        pytest.param(("1.24", "1.28", "1.29", "1.30.2", "1.30", "1.31"), "", id="not spoken of"),
-        pytest.param(("1.30.0", "1.30.1"), "1 node is filtered out by the prefilter result, ", id="1.30.1"),
+        pytest.param(("1.24", "1.28.9", "1.28", "1.29", "1.30.2", "1.30", "1.31"), "", id="not spoken of"),
+        pytest.param(
+            ("1.27.14", "1.28.10", "1.29.5", "1.30.0", "1.30.1"),
+            "1 node is filtered out by the prefilter result, ",
+            id="filtered out",
+        ),
         pytest.param(("1.32", "1.36"), "1 node(s) didn't satisfy plugin(s) [NodeAffinity], ", id="since 1.32"),
     ],
 )
