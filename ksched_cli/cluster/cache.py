@@ -16,7 +16,7 @@ from ksched_cli.cluster.known_pods import KnownPods
 from ksched_cli.cluster.node_selection import NodeSelection
 from ksched_cli.cluster.nodes import NodeTable
 from ksched_cli.cluster.pod_counts import PodCounts
-from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.cluster.pod_info import PodInfo, runs_of_copies
 from ksched_cli.cluster.pods import PodTable
 from ksched_cli.cluster.resources import ResourceIndex
 from ksched_cli.cluster.undo import LoggedSet
@@ -97,23 +97,28 @@ class Cluster:
 
     def _begin_with(self, pods: Sequence[Pod]) -> None:
         """`add_pod` for each of the pods, column by column. Followers of the moves begin with these pods."""
-        infos = list(map(self._info, pods))
+        infos: list[PodInfo] = []
+        last: PodInfo | None = None
+        for pod in pods:
+            last = self._info(pod, last)
+            infos.append(last)
         if len({info.uid for info in infos}) < len(infos):
             # The first pod of a uid counts.
             for pod in pods:
                 self.add_pod(pod)
             self.moves.clear()
             return
-        for info in infos:
-            _ = info.requests, info.incoming_requests
+        runs = runs_of_copies(infos)
+        for info, _ in runs:
+            _ = info.requests
         self.widen()
         row_of = self.nodes.row_of
         node_rows = (row_of.get(pod.spec.node_name, NOWHERE) for pod in pods)
-        self.pods.begin_with(infos, np.fromiter(node_rows, dtype=np.int64, count=len(pods)))
+        self.pods.begin_with(infos, np.fromiter(node_rows, dtype=np.int64, count=len(pods)), runs)
         self.usage.begin_with(self.pods)
 
-    def _info(self, pod: Pod) -> PodInfo:
-        return self.known.info(pod) if self.known else PodInfo(pod, self.resources, self.release)
+    def _info(self, pod: Pod, like: PodInfo | None = None) -> PodInfo:
+        return self.known.info(pod, like) if self.known else PodInfo(pod, self.resources, self.release, like)
 
     def register(self, pod: Pod) -> int:
         """The pod's row. A pod seen for the first time may name resources that no node or pod named before."""

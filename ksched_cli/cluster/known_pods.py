@@ -17,8 +17,9 @@ class KnownPods:
         # Each entry holds its pod, so that no other object comes to have its id.
         self._infos: dict[int, PodInfo] = {}
 
-    def info(self, pod: Pod) -> PodInfo:
+    def info(self, pod: Pod, like: PodInfo | None = None) -> PodInfo:
+        """`like` is a pod that this pod may be a copy of."""
         found = self._infos.get(id(pod))
         if found is None:
-            found = self._infos[id(pod)] = PodInfo(pod, self.resources, self.release)
+            found = self._infos[id(pod)] = PodInfo(pod, self.resources, self.release, like)
         return found

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Iterable
+from itertools import groupby
 from typing import NamedTuple
 
 import msgspec
@@ -37,73 +38,67 @@ class PodSums(NamedTuple):
     nonzero: tuple[int, int]
 
 
-class PodInfo:
-    """A pod with its sums. `requests` are (resource row, amount) pairs as the cache counts them, status included."""
+class PodParts:
+    """What all copies of a pod share: everything but the name, the uid, and the times. Values are computed when they
+    are needed first. `requests` are (resource row, amount) pairs as the cache counts them, status included."""
 
-    def __init__(self, pod: Pod, resources: ResourceIndex, release: Release = NEWEST) -> None:
-        self.pod = pod
-        self.name = pod.metadata.name
-        self.namespace = pod.metadata.namespace
-        self.key = pod_key(pod)
-        self.uid = pod.metadata.uid or self.key
-        self.labels = pod.metadata.labels
-        self.priority = pod_priority(pod)
+    __slots__ = ("_all_containers", "_host_ports", "_pod", "_release", "_resources", "_sums", "_template")
+
+    def __init__(self, pod: Pod, resources: ResourceIndex, release: Release) -> None:
+        """Of the pod and of all pods that `are_parts_of` accepts."""
+        self._pod = pod
         self._resources = resources
         self._release = release
+        self._template: bytes | None = None
+        self._all_containers: bool | None = None
+        self._sums: PodSums | None = None
+        self._host_ports: tuple[HostPort, ...] | None = None
 
-    @cached_property
-    def template(self) -> bytes:
-        """Everything but the pod's name, age and status: equal for pods of one template."""
-        metadata = self.pod.metadata
-        return msgspec.msgpack.encode(
-            (metadata.namespace, metadata.labels, metadata.annotations, metadata.owner_references, self.pod.spec)
-        )
-
-    def share_template(self, other: PodInfo) -> None:
-        """Keep one copy of the template of two pods whose templates are equal."""
-        self.__dict__["template"] = other.template
-
-    def shares_parts_with(self, other: PodInfo) -> bool:
-        """Whether the two pods have equal templates because they share all parts of it."""
-        mine, its = self.pod.metadata, other.pod.metadata
+    def are_parts_of(self, pod: Pod) -> bool:
+        """Whether this is certain without a look into the parts: the pod has the very same ones."""
+        mine, its = self._pod.metadata, pod.metadata
         return (
-            self.pod.spec is other.pod.spec
+            self._pod.spec is pod.spec
+            and self._pod.status is pod.status
             and mine.labels is its.labels
             and mine.annotations is its.annotations
             and mine.owner_references is its.owner_references
             and mine.namespace == its.namespace
         )
 
-    @cached_property
-    def created(self) -> float:
-        """Seconds since the epoch; a pod without a timestamp is as old as can be."""
-        stamp = self.pod.metadata.creation_timestamp
-        return parse_time(stamp) if stamp else 0.0
+    @property
+    def template(self) -> bytes:
+        if self._template is None:
+            metadata = self._pod.metadata
+            self._template = msgspec.msgpack.encode(
+                (metadata.namespace, metadata.labels, metadata.annotations, metadata.owner_references, self._pod.spec)
+            )
+        return self._template
+
+    @template.setter
+    def template(self, equal: bytes) -> None:
+        """Keep one copy of equal templates."""
+        self._template = equal
 
     @property
-    def requests(self) -> tuple[tuple[int, int], ...]:
-        """What the pod takes from its node (PodInfo.CalculateResource)."""
-        return self._sums.requests
-
-    @property
-    def incoming_requests(self) -> tuple[tuple[int, int], ...]:
-        """The requests of the pod before it is placed (noderesources.computePodResourceRequest): no status yet."""
-        return self._sums.incoming_requests
-
-    @cached_property
     def containers_are_all(self) -> bool:
-        """Whether the requests of the containers are all that counts: no init containers, overhead, requests of the pod
-        as a whole, or resizes in place."""
-        spec = self.pod.spec
-        beside = spec.init_containers or spec.overhead or spec.resources is not None
-        return not (beside or _has_actuated(self.pod.status))
+        if self._all_containers is None:
+            spec = self._pod.spec
+            beside = spec.init_containers or spec.overhead or spec.resources is not None
+            self._all_containers = not (beside or _has_actuated(self._pod.status))
+        return self._all_containers
 
-    @cached_property
-    def _sums(self) -> PodSums:
-        """The sum, computed once for all pods whose containers have the same requests."""
+    @property
+    def sums(self) -> PodSums:
+        if self._sums is None:
+            self._sums = self._summed_up()
+        return self._sums
+
+    def _summed_up(self) -> PodSums:
+        """The sums, computed once for all pods whose containers have the same requests."""
         if not self.containers_are_all:
             return self._added_up()
-        asked = tuple(tuple(container.resources.requests.items()) for container in self.pod.spec.containers)
+        asked = tuple(tuple(container.resources.requests.items()) for container in self._pod.spec.containers)
         key = self._release, asked
         known: PodSums | None = self._resources.known_sums.get(key)
         if known is None:
@@ -111,39 +106,116 @@ class PodInfo:
         return known
 
     def _added_up(self) -> PodSums:
-        rules, placed = PodInfoRules.of(self._release), self.pod
+        rules, placed = PodInfoRules.of(self._release), self._pod
         if not rules.init_containers_count:
             placed = replace(placed, spec=replace(placed.spec, init_containers=()))
         requests = self._resources.amounts(requests_of(placed, use_status=True))
-        incoming = self._resources.amounts(requests_of(self.pod, use_status=False))
+        incoming = self._resources.amounts(requests_of(self._pod, use_status=False))
         if rules.sidecars_run_beside_containers:
             return PodSums(requests, incoming, nonzero_requests_of(placed, use_status=True))
         return PodSums(requests, incoming, nonzero_requests_without_sidecars(placed))
 
     @property
+    def host_ports(self) -> tuple[HostPort, ...]:
+        if self._host_ports is None:
+            self._host_ports = host_ports_of(self._pod, sidecars=PodInfoRules.of(self._release).sidecar_ports_count)
+        return self._host_ports
+
+    def later(self, pod: Pod) -> PodParts:
+        """The parts of a later version of the pod. Sums are kept where nothing that they are made of has changed."""
+        new = PodParts(pod, self._resources, self._release)
+        if takes_the_same(self._pod, pod):
+            new._all_containers, new._sums, new._host_ports = self._all_containers, self._sums, self._host_ports
+        return new
+
+
+def runs_of_copies(infos: Iterable[PodInfo]) -> list[tuple[PodInfo, int]]:
+    """The first of each run of pods that share their parts, and how many they are."""
+    runs = (list(run) for _, run in groupby(infos, key=lambda info: id(info.parts)))
+    return [(run[0], len(run)) for run in runs]
+
+
+class PodInfo:
+    """A pod with its sums. A cluster may have 200,000 copies of one pod: what they share is in `parts`."""
+
+    __slots__ = ("_created", "_key", "labels", "name", "namespace", "parts", "pod", "priority", "uid")
+
+    def __init__(
+        self, pod: Pod, resources: ResourceIndex, release: Release = NEWEST, like: PodInfo | None = None
+    ) -> None:
+        """`like` is a pod that this pod may be a copy of."""
+        copies = like is not None and like.parts.are_parts_of(pod)
+        self._begin(pod, like.parts if like is not None and copies else PodParts(pod, resources, release))
+
+    def _begin(self, pod: Pod, parts: PodParts) -> None:
+        metadata = pod.metadata
+        self.pod, self.parts = pod, parts
+        self.name, self.namespace, self.labels = metadata.name, metadata.namespace, metadata.labels
+        self._key: str | None = None
+        self._created: float | None = None
+        self.uid = metadata.uid or self.key
+        self.priority = pod_priority(pod)
+
+    @property
+    def key(self) -> str:
+        """`namespace/name`."""
+        if self._key is None:
+            self._key = pod_key(self.pod)
+        return self._key
+
+    @property
+    def template(self) -> bytes:
+        """Everything but the pod's name, age and status: equal for pods of one template."""
+        return self.parts.template
+
+    def share_template(self, other: PodInfo) -> None:
+        """Keep one copy of the template of two pods whose templates are equal."""
+        self.parts.template = other.template
+
+    @property
+    def created(self) -> float:
+        """Seconds since the epoch; a pod without a timestamp is as old as can be."""
+        if self._created is None:
+            stamp = self.pod.metadata.creation_timestamp
+            self._created = parse_time(stamp) if stamp else 0.0
+        return self._created
+
+    @property
+    def requests(self) -> tuple[tuple[int, int], ...]:
+        """What the pod takes from its node (PodInfo.CalculateResource)."""
+        return self.parts.sums.requests
+
+    @property
+    def incoming_requests(self) -> tuple[tuple[int, int], ...]:
+        """The requests of the pod before it is placed (noderesources.computePodResourceRequest): no status yet."""
+        return self.parts.sums.incoming_requests
+
+    @property
+    def containers_are_all(self) -> bool:
+        """Whether the requests of the containers are all that counts: no init containers, overhead, requests of the pod
+        as a whole, or resizes in place."""
+        return self.parts.containers_are_all
+
+    @property
     def nonzero_cpu(self) -> int:
-        return self._sums.nonzero[0]
+        return self.parts.sums.nonzero[0]
 
     @property
     def nonzero_memory(self) -> int:
-        return self._sums.nonzero[1]
+        return self.parts.sums.nonzero[1]
 
-    @cached_property
+    @property
     def host_ports(self) -> tuple[HostPort, ...]:
-        return host_ports_of(self.pod, sidecars=PodInfoRules.of(self._release).sidecar_ports_count)
+        return self.parts.host_ports
 
     def later(self, pod: Pod) -> PodInfo:
-        """The info of a later version of this pod. Sums are kept where nothing that they are made of has changed."""
-        new = PodInfo(pod, self._resources, self._release)
-        if takes_the_same(self.pod, pod):
-            new.__dict__.update({name: self.__dict__[name] for name in _SUMS if name in self.__dict__})
+        """The info of a later version of this pod."""
+        new = PodInfo.__new__(PodInfo)
+        new._begin(pod, self.parts.later(pod))
         return new
 
     def __repr__(self) -> str:
         return f"PodInfo({self.key})"
-
-
-_SUMS = ("containers_are_all", "_sums", "host_ports")
 
 
 def takes_the_same(old: Pod, new: Pod) -> bool:

@@ -33,10 +33,10 @@ class PodShapes:
         self._requests: dict[int, Int64Column] = {}
         self._nonzero: Int64Column = np.empty((2, 0), dtype=np.int64)
 
-    def begin_with(self, infos: Sequence[PodInfo]) -> None:
-        """The shapes of the first pods."""
-        shapes = [self._shapes.id((info.requests, info.nonzero_cpu, info.nonzero_memory)) for info in infos]
-        self._ids = np.array(shapes, dtype=np.int32)
+    def begin_with(self, runs: Sequence[tuple[PodInfo, int]]) -> None:
+        """The shapes of the first pods, which are so many copies of each of these."""
+        shapes = [self._shapes.id((info.requests, info.nonzero_cpu, info.nonzero_memory)) for info, _ in runs]
+        self._ids = np.array(shapes, dtype=np.int32).repeat(np.array([size for _, size in runs], dtype=np.int64))
 
     def note(self, pod_row: int, info: PodInfo) -> None:
         if pod_row >= len(self._ids):

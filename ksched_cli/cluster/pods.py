@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -78,19 +78,21 @@ class PodTable:
         """The pods as `namespace/name`."""
         return tuple(self.infos[row].key for row in rows)
 
-    def begin_with(self, infos: Sequence[PodInfo], node_rows: RowColumn) -> None:
-        """Fill an empty table with pods of different uids, which are on these nodes or nowhere."""
+    def begin_with(self, infos: Sequence[PodInfo], node_rows: RowColumn, runs: Sequence[tuple[PodInfo, int]]) -> None:
+        """Fill an empty table with pods of different uids, which are on these nodes or nowhere. `runs` are the runs of
+        copies among them."""
         self.infos.extend(infos)
         self.row_of.update(zip((info.uid for info in infos), range(len(infos)), strict=True))
         namespaces, label_sets = self.namespaces.id, self.label_sets.id
+        firsts, sizes = [info for info, _ in runs], np.array([size for _, size in runs], dtype=np.int64)
         self._node_row = node_rows
-        self._namespace = np.array([namespaces(info.namespace) for info in infos], dtype=np.int32)
-        self._label_set = np.array([label_sets(frozenset(info.labels.items())) for info in infos], dtype=np.int32)
-        self._priority = np.array([info.priority for info in infos], dtype=np.int64)
+        self._namespace = _spread([namespaces(info.namespace) for info in firsts], np.int32, sizes)
+        self._label_set = _spread([label_sets(frozenset(info.labels.items())) for info in firsts], np.int32, sizes)
+        self._priority = _spread([info.priority for info in firsts], np.int64, sizes)
         self._terminating = np.array([_is_leaving(info) for info in infos], dtype=np.bool_)
-        self._has_ports = np.array([bool(info.host_ports) for info in infos], dtype=np.bool_)
-        self._has_affinity = np.array([_is_about_pods(info) for info in infos], dtype=np.bool_)
-        self.shapes.begin_with(infos)
+        self._has_ports = _spread([bool(info.host_ports) for info in firsts], np.bool_, sizes)
+        self._has_affinity = _spread([_is_about_pods(info) for info in firsts], np.bool_, sizes)
+        self.shapes.begin_with(runs)
 
     def register(self, info: PodInfo) -> int:
         """The row of a pod; a new one at first sight, nowhere yet."""
@@ -173,6 +175,11 @@ class PodTable:
         self._terminating = cast(BoolColumn, grown(self._terminating, size))
         self._has_ports = cast(BoolColumn, grown(self._has_ports, size))
         self._has_affinity = cast(BoolColumn, grown(self._has_affinity, size))
+
+
+def _spread(values: list[Any], kind: type[np.generic], sizes: Int64Column) -> Any:
+    """A column with each value as often as its run has pods."""
+    return np.array(values, dtype=kind).repeat(sizes)
 
 
 def _is_leaving(info: PodInfo) -> bool:

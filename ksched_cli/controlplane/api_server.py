@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
@@ -27,9 +28,12 @@ from ksched_cli.sources.controllers.naming import uid_of
 
 T = TypeVar("T")
 Watch = Callable[[Any, Any], None]
+WatchOfCopies = Callable[[Sequence[Pod]], None]
 
 # terminationGracePeriodSeconds of a pod without the field.
 DEFAULT_GRACE_SECONDS = 30.0
+# Seconds.
+_DAY = 86_400
 _ADMISSION_KINDS = (LimitRange, PriorityClass, ResourceQuota, RuntimeClass)
 
 
@@ -88,6 +92,8 @@ class ApiServer(Logged):
         # An API server of an older minor drops the fields of pods that its minor lacks.
         self.stored_form: Callable[[Any], Any] = lambda pod: pod
         self._watches: list[Watch] = LoggedList(self.undo)
+        # Of the watches that take new copies of a pod together.
+        self._watches_of_copies: dict[Watch, WatchOfCopies] = LoggedDict(self.undo)
         self._chain: Chain | None = None
         # Namespaces that the run has deleted: nothing is created in them.
         self._ending_namespaces: set[str] = LoggedSet(self.undo)
@@ -99,8 +105,11 @@ class ApiServer(Logged):
         # Of all pods that are or were there: a pod that takes the name of an earlier one is another pod.
         self._uids = LoggedSet(self.undo, (pod.metadata.uid for pod in store.of(Pod)))
 
-    def watch(self, watch: Watch) -> None:
+    def watch(self, watch: Watch, copies: WatchOfCopies | None = None) -> None:
+        """`copies` is called in place of `watch` with new pods that differ in their names, uids and times only."""
         self._watches.append(watch)
+        if copies is not None:
+            self._watches_of_copies[watch] = copies
 
     def now(self) -> float:
         """Seconds since the epoch. Virtual time begins with the creation of the youngest pod."""
@@ -203,29 +212,70 @@ class ApiServer(Logged):
         refusal: Refusal | None = None
         first: Pod | None = None
         ends = 1
-        for number, name in enumerate(names):
+        left = iter(names)
+        for number, name in enumerate(left):
             if number == ends:
                 if refusal is not None and not self.places_everything:
                     break
                 ends = 2 * ends + 1
             pod = make(name) if first is None else _copy_of(first, name)
             try:
-                created = self.create(pod) if first is None else self._create_copy(pod)
-                first = first or created
+                if first is None:
+                    first = self.create(pod)
+                else:
+                    self._create_copy(pod)
             except Refusal as found:
                 self.refused(owner, pod, found)
                 refusal = refusal or found
+            if first is not None and self.places_everything and not first.spec.node_name:
+                refusal = refusal or self._create_together(owner, first, left)
         if refusal is not None:
             raise refusal
 
-    def _create_copy(self, pod: Pod) -> Pod:
+    def _create_copy(self, pod: Pod) -> None:
         """Create a copy of a pod that has just been created: of all admissions only quotas distinguish the two."""
+        self._admit_copy(pod)
+        self._date_pod(pod)
+        self._write(None, pod)
+
+    def _admit_copy(self, pod: Pod) -> None:
         plugin, message = self._admission().quota_refusal(pod)
         if message:
             raise Refusal(plugin, message)
-        self._date_pod(pod)
-        self._write(None, pod)
-        return pod
+
+    def _create_together(self, owner: Any, first: Pod, names: Iterator[str]) -> Refusal | None:
+        """Create the other copies of a pod that has no node, as long as no lost pod is to be paired with them. Watches
+        get them all at the end."""
+        if self.successors.has_lost(first):
+            return None
+        refusal: Refusal | None = None
+        created: list[Pod] = []
+        add = self.store.adder_of_copies(first)
+        for name in names:
+            pod = _copy_of(first, name)
+            try:
+                self._admit_copy(pod)
+            except Refusal as found:
+                self.refused(owner, pod, found)
+                refusal = refusal or found
+                continue
+            self._date_pod(pod)
+            add(pod)
+            created.append(pod)
+        if created:
+            self.store.count_copies(first, len(created))
+            self._notify_of_copies(created)
+        return refusal
+
+    def _notify_of_copies(self, pods: Sequence[Pod]) -> None:
+        self.version += len(pods)
+        for watch in self._watches:
+            of_copies = self._watches_of_copies.get(watch)
+            if of_copies is not None:
+                of_copies(pods)
+                continue
+            for pod in pods:
+                watch(None, pod)
 
     # Admission
 
@@ -294,4 +344,12 @@ def _copy_of(pod: Pod, name: str) -> Pod:
 
 
 def _stamp(seconds: float) -> str:
-    return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    day, second = divmod(int(seconds), _DAY)
+    hour, second = divmod(second, 3600)
+    return f"{_date(day)}T{hour:02}:{second // 60:02}:{second % 60:02}Z"
+
+
+@cache
+def _date(day: int) -> str:
+    """The date so many days after the epoch."""
+    return datetime.fromtimestamp(day * _DAY, UTC).strftime("%Y-%m-%d")

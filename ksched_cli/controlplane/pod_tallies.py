@@ -43,14 +43,21 @@ class PodTallies:
         """Called before the store replaces a pod of the owner; None for absent."""
         if owner[0] not in TALLIED_KINDS:
             return
-        tallies = self._of(owner)
-        for pod, sign in ((old, -1), (new, 1)):
+        for pod, change in ((old, -1), (new, 1)):
             if pod is not None and is_active(pod):
-                labels = pod.metadata.labels
-                key = frozenset(labels.items())
-                before = tallies.get(key) or PodTally(labels)
-                self._undo.note(tallies.__setitem__, key, before)
-                tallies[key] = PodTally(before.labels, before.active + sign, before.ready + sign * is_ready(pod))
+                self._add(owner, pod, change)
+
+    def add_copies(self, owner: Owner, pod: Pod, count: int) -> None:
+        """Count so many copies of a pod of the owner, which is counted already."""
+        if owner[0] in TALLIED_KINDS and is_active(pod):
+            self._add(owner, pod, count)
+
+    def _add(self, owner: Owner, pod: Pod, count: int) -> None:
+        tallies, labels = self._of(owner), pod.metadata.labels
+        key = frozenset(labels.items())
+        before = tallies.get(key) or PodTally(labels)
+        self._undo.note(tallies.__setitem__, key, before)
+        tallies[key] = PodTally(before.labels, before.active + count, before.ready + count * is_ready(pod))
 
     def _of(self, owner: Owner) -> dict[_LabelSet, PodTally]:
         found = self._tallies.get(owner)

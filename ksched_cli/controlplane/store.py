@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 from ksched_cli.api.core import Node, Pod
@@ -200,6 +200,22 @@ class Store(Logged):
         else:
             self.catalog.put(item)
             self._index(item)
+
+    def adder_of_copies(self, first: Pod) -> Callable[[Pod], None]:
+        """Returns `put` for new copies of a pod that has no node. Their owner has them counted with `count_copies`."""
+        pods, own = self._pods, self._pods_of[_index_key(first)]
+
+        def add(pod: Pod) -> None:
+            identity = "Pod", pod.metadata.namespace, pod.metadata.name
+            pods[identity] = pod
+            own[identity] = None
+            self._refer(pod)
+
+        return add
+
+    def count_copies(self, first: Pod, count: int) -> None:
+        """So many copies of this pod have been added."""
+        self._tallies.add_copies(_index_key(first), first, count)
 
     def remove(self, item: Any) -> None:
         self._forget_references(item)

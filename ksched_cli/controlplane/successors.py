@@ -50,6 +50,11 @@ class Successors:
         self.replaced[pod.metadata.uid] = same
         self._next[uid_of_pod(same)] = pod
 
+    def has_lost(self, pod: Pod) -> bool:
+        """Whether a new pod of this pod's controller takes the place of a pod that the controller has lost."""
+        owner = owner_identity(pod)
+        return owner is not None and bool(self._lost.get(owner))
+
     def last_of(self, pod: Pod) -> Pod | None:
         """The pod that has its place in the end: its successor, or the successor of that. As it was created."""
         found = self._next.get(uid_of_pod(pod))

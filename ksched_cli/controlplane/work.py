@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -15,6 +15,7 @@ from ksched_cli.controlplane.api_server import Refusal
 from ksched_cli.engine.queueing.clock import VirtualClock
 
 if TYPE_CHECKING:
+    from ksched_cli.api.core import Pod
     from ksched_cli.controlplane.api_server import ApiServer
 
 # workqueue.DefaultTypedControllerRateLimiter: 5 ms, doubled with each failure, up to 1000 s.
@@ -45,6 +46,12 @@ class Controller(Worker):
     @abstractmethod
     def concerned(self, old: Any, new: Any) -> Iterable[Hashable]:
         """The keys to reconcile after this change. `old` is None for a new object, `new` for a deleted one."""
+
+    def concerned_by_copies(self, pods: Sequence[Pod]) -> Iterable[Hashable]:
+        """The keys to reconcile after these pods were created, which differ in their names, uids and times only. If the
+        first does not concern the controller, none does."""
+        first = list(self.concerned(None, pods[0]))
+        return [*first, *(key for pod in pods[1:] for key in self.concerned(None, pod))] if first else ()
 
 
 @dataclass(order=True)

@@ -53,8 +53,6 @@ class RepeatedFailures:
             self._kept.clear()
             self._latest, self._state = None, state
         pod = self._cluster.pods.infos[pod_row]
-        if self._latest is not None and pod.shares_parts_with(self._latest.decision.pod):
-            pod.share_template(self._latest.decision.pod)
         found = self._latest = self._kept.get((runtime, pod.template)) if self._kept else None
         if found is None or pod.pod.metadata.deletion_timestamp is not None:
             return None

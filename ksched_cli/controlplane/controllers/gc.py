@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -36,6 +36,9 @@ class GarbageCollector(Controller):
             self._deleted[identity_of(old)] = old.metadata.uid
         for item in dependents:
             yield identity_of(item)
+
+    def concerned_by_copies(self, pods: Sequence[Pod]) -> Iterable[Any]:
+        return [key for pod in pods for key in self.concerned(None, pod)] if self._deleted else ()
 
     def reconcile(self, key: Identity) -> None:
         """attemptToDeleteItem: an owner that remains keeps the dependent."""

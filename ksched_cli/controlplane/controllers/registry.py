@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from ksched_cli.api.core import Pod
 from ksched_cli.api.workloads import ReplicaSet
 from ksched_cli.controlplane.api_server import ApiServer
 from ksched_cli.controlplane.controllers.cronjob import CronJobController
@@ -54,7 +56,7 @@ class Controllers:
         # Of the version of the catalog that stands beside it.
         self._by_kind: dict[type[Any], tuple[Controller, ...]] = {}
         self._version = -1
-        api.watch(self._changed)
+        api.watch(self._changed, self._created)
 
     def _watching(self, kind: type[Any]) -> tuple[Controller, ...]:
         """The controllers that a change of an object of this kind may concern, as the objects are now."""
@@ -76,6 +78,11 @@ class Controllers:
     def _changed(self, old: Any, new: Any) -> None:
         for controller in self._watching(type(old if new is None else new)):
             for key in controller.concerned(old, new):
+                self._queue.add(controller, key)
+
+    def _created(self, copies: Sequence[Pod]) -> None:
+        for controller in self._watching(Pod):
+            for key in controller.concerned_by_copies(copies):
                 self._queue.add(controller, key)
 
     def sync_workload(self, item: Any) -> None:

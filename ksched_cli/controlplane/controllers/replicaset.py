@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -14,6 +14,7 @@ from ksched_cli.controlplane.controllers.deletion_order import pods_to_delete
 from ksched_cli.controlplane.pods import is_active, is_available, is_ready, ready_since
 from ksched_cli.controlplane.store import Identity, identity_of, owner_identity
 from ksched_cli.controlplane.work import Controller
+from ksched_cli.progress import steps
 from ksched_cli.sources.controllers.templates import owner_reference, stamp
 
 Replicated: TypeAlias = ReplicaSet | ReplicationController
@@ -55,6 +56,9 @@ class ReplicaSetController(Controller):
         if isinstance(item, Pod):
             return self._owners(item)
         return ()
+
+    def concerned_by_copies(self, pods: Sequence[Pod]) -> Iterable[Identity]:
+        return self._owners(pods[0])
 
     def _owners(self, pod: Pod) -> Iterator[Identity]:
         """The set that controls the pod; for a pod without a controller, the sets that would adopt it."""
@@ -102,7 +106,9 @@ class ReplicaSetController(Controller):
             # The API server accepts no such set. It would create pods without end, for it would find none of them.
             return
         # Where no scheduler runs in between, the pods come in the same order without bursts.
-        missing = range(-surplus if self.api.places_everything else min(-surplus, _BURST))
+        missing: Iterable[int] = range(min(-surplus, _BURST))
+        if self.api.places_everything:
+            missing = steps(range(-surplus), "pods were created", -surplus)
         base, namespace, owner = f"{item.metadata.name}-", item.metadata.namespace, identity_of(item)
         names = (self.api.successors.new_name(base, namespace, owner, number) for number in missing)
         self.api.create_copies(item, names, lambda name: _new_pod(item, name))

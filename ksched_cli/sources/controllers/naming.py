@@ -6,6 +6,8 @@ import hashlib
 
 # rand.String leaves out what could spell a word.
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+# The character of the alphabet for each byte.
+_CHARACTERS = bytes(ord(_ALPHABET[byte % len(_ALPHABET)]) for byte in range(256))
 _SUFFIX = 5
 _LONGEST_BASE = 63 - _SUFFIX
 
@@ -13,7 +15,7 @@ _LONGEST_BASE = 63 - _SUFFIX
 def suffix(*seed: object) -> str:
     """Five characters as the API server appends to generateName."""
     digest = hashlib.sha256("\0".join(map(str, seed)).encode()).digest()
-    return "".join(_ALPHABET[byte % len(_ALPHABET)] for byte in digest[:_SUFFIX])
+    return digest[:_SUFFIX].translate(_CHARACTERS).decode()
 
 
 def generated(base: str, *seed: object) -> str:
