@@ -30,6 +30,8 @@ LEFT_OUT_NODES_ARE_SKIPPED = UpstreamFix(124559, "1.30", ("1.27.14", "1.28.10", 
 LEFT_OUT_NODES_HAVE_NO_STATUS = UpstreamFix(125197, "1.31", ("1.27.15", "1.28.11", "1.29.6", "1.30.2"))
 # Preemption ranks a node by its most important victim.
 MIXED_VICTIMS_ARE_SORTED = UpstreamFix(128307, "1.32", ("1.29.11", "1.30.7", "1.31.3"))
+# The nodes of a pod with local volumes are all tried, whatever their names and host names are.
+LOCAL_VOLUMES_KEEP_ALL_NODES = UpstreamFix(125398, "1.32", ("1.29.11", "1.30.7", "1.31.3"))
 # Host ports of restartable init containers count.
 SIDECAR_PORTS_COUNT = UpstreamFix(132040, "1.34", ("1.33.6",))
 # An extender that left out nodes is one of those that rejected the pod.
@@ -42,6 +44,7 @@ FIXES = (
     LEFT_OUT_NODES_ARE_SKIPPED,
     LEFT_OUT_NODES_HAVE_NO_STATUS,
     MIXED_VICTIMS_ARE_SORTED,
+    LOCAL_VOLUMES_KEEP_ALL_NODES,
     SIDECAR_PORTS_COUNT,
     EXTENDERS_REJECT,
     INIT_CONTAINERS_COUNT,

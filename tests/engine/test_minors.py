@@ -288,7 +288,12 @@ def test_a_volume_with_the_beta_label_of_a_zone(minor: str, refused: bool) -> No
     [
         pytest.param("1.23", "2 node(s) had volume node affinity conflict", id="filtered"),
         pytest.param("1.27", "plugin VolumeBinding", id="narrowed"),
-        pytest.param("1.31", "plugin VolumeBinding", id="still narrowed"),
+        pytest.param("1.29.10", "plugin VolumeBinding", id="narrowed in 1.29.10"),
+        pytest.param("1.30.6", "plugin VolumeBinding", id="narrowed in 1.30.6"),
+        pytest.param("1.31.2", "plugin VolumeBinding", id="narrowed in 1.31.2"),
+        pytest.param("1.29.11", "2 node(s) had volume node affinity conflict", id="filtered in 1.29.11"),
+        pytest.param("1.30.7", "2 node(s) had volume node affinity conflict", id="filtered in 1.30.7"),
+        pytest.param("1.31.3", "2 node(s) had volume node affinity conflict", id="filtered in 1.31.3"),
         pytest.param("1.32", "2 node(s) had volume node affinity conflict", id="filtered again"),
         pytest.param("1.33", "2 node(s) didn't match PersistentVolume's node affinity", id="other words"),
     ],
@@ -303,6 +308,16 @@ def test_two_local_volumes_on_different_nodes(minor: str, said: str) -> None:
     nodes = [make_node(name).label("kubernetes.io/hostname", name).obj() for name in ("a", "b")]
     found = decided(minor, nodes, make_pod("new").spec(volumes=volumes).obj(), objects=objects)
     assert said in found.message
+
+
+@pytest.mark.parametrize(("minor", "scheduled"), [("1.26", True), ("1.31.2", False), ("1.31.3", True)])
+def test_a_local_volume_on_a_node_that_is_not_named_after_its_host(minor: str, scheduled: bool) -> None:
+    wanted = [{"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": ["host"]}]}]
+    volume = persistent("pv", local={"path": "/"}, nodeAffinity={"required": {"nodeSelectorTerms": wanted}})
+    pod = make_pod("new").spec(volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]).obj()
+    nodes = [make_node("n").label("kubernetes.io/hostname", "host").obj()]
+    found = decided(minor, nodes, pod, objects=[volume, claim("data", volume="pv")])
+    assert (found.result == "scheduled") is scheduled
 
 
 def test_the_first_victim_decided_in_earlier_patches_even_if_another_one_mattered_more() -> None:

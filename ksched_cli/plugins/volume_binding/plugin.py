@@ -222,7 +222,7 @@ class VolumeBinding(
 
 
 def _nodes_of_local_volumes(bound: Sequence[PersistentVolumeClaim], catalog: Catalog) -> frozenset[str] | None:
-    """GetEligibleNodes, up to 1.31: the nodes to which local volumes keep the pod, None where nothing is known."""
+    """GetEligibleNodes, up to 1.31.2: the nodes to which local volumes keep the pod, None where nothing is known."""
     eligible: frozenset[str] | None = None
     for claim in bound:
         volume = catalog.get(PersistentVolume, claim.spec.volume_name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ksched_cli.releases.changes import Change, GateNote, Note, ReleaseRules
+from ksched_cli.releases.fixes import LOCAL_VOLUMES_KEEP_ALL_NODES
 from ksched_cli.releases.plugin_names import NODE_VOLUME_LIMITS, VOLUME_ZONE
 
 
@@ -13,9 +14,9 @@ class VolumeBindingRules(ReleaseRules, plugins="VolumeBinding"):
         before=False,
         now=True,
         about="filter preemption",
-        sentence="A pod with local volumes is tried on their nodes alone (up to 1.31); before, on all.",
+        sentence="A pod with local volumes is tried on their nodes alone (up to 1.31.2); before, on all.",
     ).then(
-        "1.32",
+        LOCAL_VOLUMES_KEEP_ALL_NODES,
         now=False,
         about="filter preemption",
         sentence=(
