@@ -125,17 +125,18 @@ class Filters:
         nodes: NodeRows,
         statuses: NodeStatuses | None,
     ) -> NodeRows:
-        """RunFilterPlugins where a Policy wants all reasons (alwaysCheckAllPredicates). A node is charged to the
-        first of the plugins with the gravest code."""
+        """RunFilterPlugins where a Policy wants all reasons (alwaysCheckAllPredicates), and in patches that give all
+        of them. A node is charged to the first of the plugins with the gravest code."""
         verdicts = [self._call(plugin, state, pod, nodes) for plugin in plugins] if len(nodes) else []
         if not verdicts:
             return nodes
         together = Verdict.together(verdicts)
         if self._counts_errors and (errors := Counter(errors_in(together))):
             raise CycleError(aggregate(errors))
+        for plugin, verdict in zip(plugins, verdicts, strict=True):
+            self._check_verdict(plugin.name, pod, verdict, nodes)
         blamed_at = np.full(len(nodes), -1)
         for index in reversed(range(len(plugins))):
-            self._check_verdict(plugins[index].name, pod, verdicts[index], nodes)
             blamed_at[(verdicts[index].codes == together.codes) & ~together.passed] = index
         if statuses is not None:
             for index in np.unique(blamed_at[blamed_at >= 0]).tolist():

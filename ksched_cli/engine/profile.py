@@ -24,6 +24,7 @@ from ksched_cli.framework.interfaces import (
     ReservePlugin,
     ScorePlugin,
 )
+from ksched_cli.releases.engine_rules import EngineRules
 
 if TYPE_CHECKING:
     from ksched_cli.engine.registry import Registry
@@ -36,7 +37,7 @@ class Profile:
         self.scheduler_name = resolved.scheduler_name
         self.percentage_of_nodes_to_score = resolved.percentage_of_nodes_to_score
         self.weights = dict(resolved.score_weights)
-        self.checks_all_filters = resolved.checks_all_filters
+        self.checks_all_filters = resolved.checks_all_filters or EngineRules.of(handle.release).all_filters_run
         self._made: dict[str, Plugin] = {}
         self._resolved, self._registry, self._handle = resolved, registry, handle
         self.pre_enqueue = cast("tuple[PreEnqueuePlugin, ...]", self._at("preEnqueue"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ksched_cli.releases.changes import Change, GateNote, Note, ReleaseRules
 from ksched_cli.releases.fixes import (
     EXTENDERS_REJECT,
+    FIRST_REJECTION_DECIDES,
     LEFT_OUT_NODES_ARE_SKIPPED,
     LEFT_OUT_NODES_HAVE_NO_STATUS,
     REJECTION_REACHES_NODES,
@@ -68,6 +69,21 @@ class EngineRules(ReleaseRules):
             "status of no node, and preemption was tried on all."
         ),
         plugins=DEFAULT_PREEMPTION,
+    )
+    all_filters_run = Change(
+        "1.24",
+        before=False,
+        now=True,
+        about="message preemption",
+        sentence=(
+            "Up to 1.24.9, 1.25.5 and 1.26.0 every filter runs on a node, and the node has the reasons and the gravest "
+            "code of all; before, the first filter that rejects it decided."
+        ),
+    ).then(
+        FIRST_REJECTION_DECIDES,
+        now=False,
+        about="message preemption",
+        sentence="The first filter that rejects a node decides; before, the node had the reasons of all filters.",
     )
     first_fit_ends_search_without_scores = Change(
         "1.30",

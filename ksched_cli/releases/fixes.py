@@ -22,6 +22,8 @@ class UpstreamFix:
         return {int(minor): int(patch) for _, minor, patch in numbers}
 
 
+# The first filter that rejects a node decides; 1.24 to 1.26.0 ran the others too.
+FIRST_REJECTION_DECIDES = UpstreamFix(114518, "1.27", ("1.24.10", "1.25.6", "1.26.1"))
 # The scheduler treats a rejection by PreFilter as the status of every node, so that preemption is not tried.
 REJECTION_REACHES_NODES = UpstreamFix(119778, "1.29", ("1.26.9", "1.27.6", "1.28.2"))
 # Nodes that PreFilter left out are beyond help; #119779 in the first minor.
@@ -40,6 +42,7 @@ EXTENDERS_REJECT = UpstreamFix(122022, "1.30", ("1.27.9", "1.28.5", "1.29.2"))
 INIT_CONTAINERS_COUNT = UpstreamFix(89222, "1.19", ("1.16.10", "1.17.6", "1.18.3"))
 
 FIXES = (
+    FIRST_REJECTION_DECIDES,
     REJECTION_REACHES_NODES,
     LEFT_OUT_NODES_ARE_SKIPPED,
     LEFT_OUT_NODES_HAVE_NO_STATUS,

@@ -135,6 +135,41 @@ def test_taints(minors: tuple[str, ...], reason: str) -> None:
         assert statuses == {"n": ("UnschedulableAndUnresolvable", (reason,))}, minor
 
 
+@pytest.mark.parametrize(
+    ("patches", "every"),
+    [
+        pytest.param(("1.24.0", "1.24.9", "1.25.2", "1.25.5", "1.26.0"), True, id="all reasons"),
+        pytest.param(("1.23", "1.24.10", "1.24", "1.25.6", "1.26.1", "1.26", "1.27.0"), False, id="first reason"),
+    ],
+)
+def test_a_node_that_two_filters_reject(patches: tuple[str, ...], every: bool) -> None:
+    small = make_node("n").allocatable(cpu="1", pods=9).taint("a", "b").obj()
+    taint, cpu = "1 node(s) had untolerated taint {a: b}", "1 Insufficient cpu"
+    for patch in patches:
+        found = decided(patch, [small], make_pod("new").requests(cpu="2").obj())
+        reasons = found.message.replace(
+            "had taint {a: b}, that the pod didn't tolerate", "had untolerated taint {a: b}"
+        )
+        expected = f"{cpu}, {taint}" if every else taint
+        assert reasons.startswith(f"0/1 nodes are available: {expected}."), patch
+
+
+@pytest.mark.parametrize(
+    ("patch", "why", "of_preemption"),
+    [
+        ("1.24.9", "1 Insufficient cpu, 1 {label}", "1 Preemption is not helpful for scheduling."),
+        ("1.24.10", "1 Insufficient cpu", "1 {label}."),
+    ],
+)
+def test_the_gravest_of_all_reasons_decides_on_preemption(patch: str, why: str, of_preemption: str) -> None:
+    label = "node(s) didn't match pod topology spread constraints (missing required label)"
+    constraint = {"maxSkew": 1, "topologyKey": "rack", "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {}}
+    pod = make_pod("new").requests(cpu="1").priority(9).spec(topologySpreadConstraints=[constraint]).obj()
+    found = decided(patch, [node()], pod, [busy("weak", "n", 1).obj()])
+    text = f"0/1 nodes are available: {why}. preemption: 0/1 nodes are available: {of_preemption}"
+    assert found.message == text.format(label=label)
+
+
 @pytest.mark.parametrize(("minor", "feasible"), [("1.29", 2), ("1.30", 1)])
 def test_a_profile_without_scores(minor: str, feasible: int) -> None:
     """Since 1.30 the first node that fits will do."""
