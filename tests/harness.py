@@ -12,6 +12,7 @@ from ksched_cli.api.core import Node, Pod
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.config.model import SchedulerConfiguration
+from ksched_cli.config.own_args import default_args
 from ksched_cli.config.plugin_args import ARGS_OF
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.nominator import NominatedPods
@@ -102,6 +103,8 @@ def make_bench(
     handle = SchedulerHandle(cluster, current.gates(gates), NominatedPods(cluster), False, release=current)
     if args is None and plugin.name in ARGS_OF:
         args = ARGS_OF[plugin.name]()
+    elif args is None and plugin.args_model is not None:
+        args = default_args(plugin.name, plugin.args_model)
     return Bench(plugin(args, handle), cluster, pod_row)
 
 

@@ -17,12 +17,13 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _REF = "#/$defs/{name}"
 
 
-def configuration_schema(release: Release) -> dict[str, Any]:
-    """Derived from the types that decode a file, so that the two cannot part. Go reads null as absent: so does this."""
+def configuration_schema(release: Release, models: Mapping[str, type[Any]] | None = None) -> dict[str, Any]:
+    """The JSON Schema, derived from the types that decode a file. `models` check the arguments of plugins that have
+    them in their rooms. Every field may be null: Go reads null as an absent field."""
     # Before there were profiles a file had no arguments of plugins but one's own.
     document_type: type[Struct] = AlphaDocument if release.before_plugins else ConfigDocument
     named = () if release.before_plugins else ARGS_OF
-    args = {name: struct for name in named if (struct := args_of(name, release)) is not None}
+    args = {name: struct for name in named if (struct := args_of(name, release)) is not None} | dict(models or {})
     (root, *_), components = schema_components([document_type, *args.values()], ref_template=_REF)
     definitions = {name: _nullable(component) for name, component in components.items()}
     document = dict(definitions.pop(root["$ref"].rpartition("/")[2]))
@@ -51,7 +52,7 @@ def _or_null(each: dict[str, Any]) -> dict[str, Any]:
     return {"anyOf": [each, {"type": "null"}]}
 
 
-def _typed_by_name(component: dict[str, Any], args: Mapping[str, type[Struct]]) -> dict[str, Any]:
+def _typed_by_name(component: dict[str, Any], args: Mapping[str, type[Any]]) -> dict[str, Any]:
     """The arguments of an in-tree plugin have that plugin's type."""
     cases = [
         {

@@ -58,13 +58,17 @@ class Registry(Mapping[str, type[Plugin]]):
         """The models that check the arguments of plugins, for plugins that have one."""
         return {name: plugin.args_model for name, plugin in self._plugins.items() if plugin.args_model is not None}
 
+    def in_tree_models(self) -> dict[str, type[Any]]:
+        """Of the models those of kube-scheduler's own plugins."""
+        return {name: model for name, model in self.models().items() if self._origins[name] == IN_TREE_ORIGIN}
+
     def make(self, name: str, args: Any, handle: Handle) -> Plugin:
         """The plugin. An out-of-tree plugin is guarded."""
         plugin = self._plugins[name]
-        if self._origins[name] == IN_TREE_ORIGIN:
-            return plugin(args, handle)
         if args is None and plugin.args_model is not None:
             args = default_args(name, plugin.args_model)
+        if self._origins[name] == IN_TREE_ORIGIN:
+            return plugin(args, handle)
         try:
             return guarded(plugin)(args, handle)  # type: ignore[arg-type]  # classes are hashable
         except (Exception, SystemExit) as problem:

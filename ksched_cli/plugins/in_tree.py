@@ -4,43 +4,34 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
+from pkgutil import iter_modules
 
+from ksched_cli import plugins
 from ksched_cli.framework.interfaces import Plugin
 from ksched_cli.plugins.lib.spec import Spec
 from ksched_cli.releases.configuration import ConfigurationRules
+from ksched_cli.releases.default_plugins import MULTI_POINT
 from ksched_cli.releases.minors import Release
 
-# In the order in which `ksched plugins` lists them. Each of these modules has its SPEC.
-_ROOMS = (
-    "scheduling_gates",
-    "priority_sort",
-    "node_unschedulable",
-    "node_name",
-    "taint_toleration.plugin",
-    "node_affinity.plugin",
-    "node_ports",
-    "node_resources_fit.plugin",
-    "volume_restrictions",
-    "node_volume_limits.plugin",
-    "volume_binding.plugin",
-    "volume_zone",
-    "pod_topology_spread.plugin",
-    "inter_pod_affinity.plugin",
-    "dynamic_resources.plugin",
-    "default_preemption.plugin",
-    "node_resources_balanced_allocation",
-    "image_locality",
-    "default_binder",
-    "node_declared_features",
-    "gang_scheduling",
-    "topology_placement_generator",
-    "pod_group_pods_count",
-    "in_tree_volume_limits",
-    "selector_spread",
-)
+# All of the folder but these is a room: a file with a SPEC, or a folder with a SPEC in its `plugin.py`.
+_NO_ROOMS = {"in_tree", "legacy", "lib"}
 
 
-SPECS: tuple[Spec, ...] = tuple(import_module(f"ksched_cli.plugins.{room}").SPEC for room in _ROOMS)
+def _rooms() -> tuple[Spec, ...]:
+    """The rooms in the order of the default plugins. Rooms that have none, and rooms that the newest minor does not
+    have any more, come last."""
+    rooms = (each for each in iter_modules(plugins.__path__) if each.name not in _NO_ROOMS)
+    modules = (f"{plugins.__name__}.{each.name}{'.plugin' if each.ispkg else ''}" for each in rooms)
+    specs: list[Spec] = [import_module(module).SPEC for module in modules]
+    default = [each.name for each in MULTI_POINT]
+
+    def place(plugin: type[Plugin]) -> tuple[bool, int]:
+        return bool(plugin.until), default.index(plugin.name) if plugin.name in default else len(default)
+
+    return tuple(sorted(specs, key=lambda spec: min(place(each) for each in spec.plugins)))
+
+
+SPECS = _rooms()
 IN_TREE = tuple(plugin for spec in SPECS for plugin in spec.plugins)
 
 

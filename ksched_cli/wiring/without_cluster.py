@@ -82,7 +82,8 @@ class WithoutCluster:
         from ksched_cli.config.schema import configuration_schema
         from ksched_cli.wiring.schedulers import scheduler_spec
 
-        return configuration_schema(scheduler_spec(RunOptions(kube_version=kube_version)).release)
+        spec = scheduler_spec(RunOptions(kube_version=kube_version))
+        return configuration_schema(spec.release, spec.registry.in_tree_models())
 
     @staticmethod
     def validate_scenario(path: str) -> str:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import yaml
 
@@ -393,6 +394,19 @@ def newer(**profile_fields: Any) -> dict[str, Any]:
 
 def config_of(plugin: str, **args: Any) -> list[dict[str, Any]]:
     return [{"name": plugin, "args": args}]
+
+
+class PluginArgs(msgspec.Struct):
+    """The model of an out-of-tree plugin."""
+
+    limit: int = 3
+
+
+def test_arguments_of_an_out_of_tree_plugin_are_kept() -> None:
+    document = newer(plugins={"multiPoint": {"enabled": [{"name": "Mine"}]}}, pluginConfig=config_of("Mine", limit=5))
+    known = {**points(OLD), "Mine": ("filter",)}
+    made = load_config(json.dumps(document), "given", OLD, OLD.gates(), known, {"Mine": PluginArgs})
+    assert made.profiles[0].args["Mine"] == PluginArgs(5)
 
 
 def test_a_newer_configuration_that_says_nothing_is_the_default_provider() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, is_hypothesis_test, settings
 from hypothesis import strategies as st
 
-from ksched_cli.config.plugin_args import ARGS_OF, RequestedToCapacityRatioArgs, UtilizationShapePoint
+from ksched_cli.config.plugin_args import RequestedToCapacityRatioArgs, UtilizationShapePoint
 from ksched_cli.framework.interfaces import (
     FilterPlugin,
     Plugin,
@@ -209,9 +209,7 @@ def test_raw_scores_are_row_selectable(plugin: type[Plugin], drawn: Any, data: s
 @pytest.mark.parametrize("plugin", ALL)
 def test_takes_an_ordinary_pod(plugin: type[Plugin]) -> None:
     """Made with its default arguments, no plugin trips over a pod that asks for nothing special."""
-    made = make_bench(
-        plugin, [make_node().obj()], make_pod().obj(), args=ARGS_OF[plugin.name]() if plugin.name in ARGS_OF else None
-    )
+    made = make_bench(plugin, [make_node().obj()], make_pod().obj())
     if isinstance(made.plugin, PreFilterPlugin):
         answer = made.pre_filter()
         assert isinstance(answer, PreFilterResult) or answer.skipped

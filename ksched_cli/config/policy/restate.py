@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from ksched_cli.config.enabled_plugins import default_weights
 from ksched_cli.config.model import KubeSchedulerProfile, PluginRef, Plugins, PluginSet
 from ksched_cli.config.plugin_args import (
+    ARGS_OF,
     CPU_AND_MEMORY,
     DefaultPreemptionArgs,
     DynamicResourcesArgs,
@@ -25,20 +26,13 @@ from ksched_cli.config.plugin_args import (
 )
 from ksched_cli.config.policy.families import PREDICATES, PRIORITIES
 from ksched_cli.config.policy.predicates import ALWAYS, ORDER, PREEMPTION
-from ksched_cli.releases.default_plugins import plugin_names
+from ksched_cli.releases.default_plugins import MULTI_POINT, plugin_names
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import NEWEST, Release
 from ksched_cli.releases.plugin_names import (
-    AZURE_DISK_LIMITS,
     CHECK_NODE_CONDITION,
-    DEFAULT_BINDER,
-    DEFAULT_PREEMPTION,
-    DYNAMIC_RESOURCES,
-    EBS_LIMITS,
     EVEN_PODS_SPREAD,
     EVEN_PODS_SPREAD_PRIORITY,
-    GANG_SCHEDULING,
-    GCEPD_LIMITS,
     GENERAL_PREDICATES,
     HOST_NAME,
     INTER_POD_AFFINITY,
@@ -49,22 +43,16 @@ from ksched_cli.releases.plugin_names import (
     MAX_EBS_VOLUME_COUNT,
     MAX_GCEPD_VOLUME_COUNT,
     MOST_REQUESTED_PRIORITY,
-    NODE_DECLARED_FEATURES,
     NODE_PREFER_AVOID_PODS_PRIORITY,
     NODE_RESOURCES_FIT,
     NODE_UNSCHEDULABLE,
     NODE_VOLUME_LIMITS,
     POD_FITS_HOST_PORTS,
     POD_FITS_RESOURCES,
-    POD_GROUP_PODS_COUNT,
-    PRIORITY_SORT,
     REQUESTED_TO_CAPACITY_RATIO,
     REQUESTED_TO_CAPACITY_RATIO_PRIORITY,
-    SCHEDULING_GATES,
-    SELECTOR_SPREAD,
     SERVICE_SPREADING_PRIORITY,
     TAINT_TOLERATION,
-    TOPOLOGY_PLACEMENT_GENERATOR,
 )
 
 # (plugin, the setting of it that cannot be expressed)
@@ -118,7 +106,7 @@ def restate_algorithm(
         *([PluginRef(PREEMPTION)] if said.is_on(PREEMPTION, "postFilter") else []),
     ]
     plugins = Plugins(multi_point=PluginSet((*enabled, *said.own()), (PluginRef(_ALL),)))
-    own_args = {name: given for name, given in profile.args.items() if not isinstance(given, Struct)}
+    own_args = {name: given for name, given in profile.args.items() if name not in ARGS_OF}
     return replace(profile, plugins=plugins, args={**own_args, **args}), unsaid
 
 
@@ -148,8 +136,8 @@ class _Said:
         named = dict.fromkeys(
             each for own in (self._profile.plugins.multi_point, *self._points.values()) for each in own.enabled
         )
-        known = {*_GENERAL, *_PREDICATES, *_PRIORITIES, *_NAMES_WITHOUT_A_WORD}
-        return (each for each in named if each.name not in known)
+        default = {each.name for each in MULTI_POINT}
+        return (each for each in named if each.name not in default and each.name != _ALL)
 
     def predicates(self, defaults: Mapping[str, int]) -> list[str]:
         wanted = {name for plugin, names in _PREDICATES.items() if self.is_on(plugin, "filter") for name in names}
@@ -182,8 +170,8 @@ class _Said:
         for plugin in _MANDATORY:
             if not self.is_on(plugin, "filter"):
                 yield plugin, "the switching off"
-        for plugin, args in self._profile.args.items():
-            yield from ((plugin, text) for text in _not_said(args))
+        for plugin in filter(ARGS_OF.__contains__, self._profile.args):
+            yield from ((plugin, text) for text in _not_said(self._profile.args[plugin]))
 
 
 def _not_said(args: Any) -> Iterator[str]:
@@ -208,14 +196,3 @@ def _not_said(args: Any) -> Iterator[str]:
                 yield "defaultConstraints"
         case Struct() if not isinstance(args, _NO_MATTER):
             yield "its arguments"
-
-
-# Plugins of today that there was nothing like.
-_NAMES_WITHOUT_A_WORD = frozenset(
-    {
-        *(PRIORITY_SORT, SCHEDULING_GATES, DYNAMIC_RESOURCES, DEFAULT_PREEMPTION, DEFAULT_BINDER),
-        *(NODE_DECLARED_FEATURES, GANG_SCHEDULING, TOPOLOGY_PLACEMENT_GENERATOR, POD_GROUP_PODS_COUNT),
-        *(EBS_LIMITS, GCEPD_LIMITS, AZURE_DISK_LIMITS, SELECTOR_SPREAD),
-        _ALL,
-    }
-)

@@ -1,0 +1,82 @@
+"""The registry of kube-scheduler's plugins, made from the rooms."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import jsonschema
+import pytest
+
+from ksched_cli.config.load import load_config
+from ksched_cli.config.schema import configuration_schema
+from ksched_cli.engine.registry import Registry
+from ksched_cli.errors import ConfigError
+from ksched_cli.framework.interfaces import ScorePlugin
+from ksched_cli.plugins.in_tree import IN_TREE
+from ksched_cli.releases.default_plugins import MULTI_POINT
+from ksched_cli.releases.minors import NEWEST
+from tests.package_source import PACKAGE
+
+
+@dataclass
+class RoomArgs:
+    limit: int = 3
+
+    def __post_init__(self) -> None:
+        if self.limit < 0:
+            raise ValueError("limit must not be negative")
+
+
+class Room(ScorePlugin[None]):
+    """A plugin of kube-scheduler whose room has its arguments."""
+
+    name = "Room"
+    args_model = RoomArgs
+
+    def score(self, state: Any, pod: Any, nodes: Any) -> Any:
+        raise NotImplementedError
+
+
+def document(**args: Any) -> dict[str, Any]:
+    profile = {
+        "schedulerName": "default-scheduler",
+        "plugins": {"score": {"enabled": [{"name": "Room"}]}},
+        "pluginConfig": [{"name": "Room", "args": args}],
+    }
+    return {"apiVersion": NEWEST.config.read[0], "kind": "KubeSchedulerConfiguration", "profiles": [profile]}
+
+
+REGISTRY = Registry([*IN_TREE, Room])
+
+
+def load(**args: Any) -> Any:
+    points, models = REGISTRY.points(), REGISTRY.models()
+    made = load_config(json.dumps(document(**args)), "c", NEWEST, NEWEST.gates(), points, models)
+    return made.profiles[0].args["Room"]
+
+
+def test_every_file_and_folder_of_plugins_is_a_room() -> None:
+    rooms = {path.stem for path in (PACKAGE / "plugins").iterdir() if not path.stem.startswith("_")}
+    found = {plugin.__module__.split(".")[2] for plugin in IN_TREE}
+    assert found == rooms - {"in_tree", "legacy", "lib"}
+
+
+def test_plugins_of_today_are_in_the_order_of_the_defaults() -> None:
+    today = [plugin.name for plugin in IN_TREE if not plugin.until]
+    assert today == list(dict.fromkeys(each.name for each in MULTI_POINT if each.name in today))
+
+
+def test_rooms_may_declare_their_arguments() -> None:
+    handle: Any = None
+    assert REGISTRY.make("Room", None, handle).args == RoomArgs(3)
+    assert load(limit=5) == RoomArgs(5)
+    with pytest.raises(ConfigError, match="limit must not be negative"):
+        load(limit=-1)
+
+
+def test_the_schema_has_the_arguments_of_rooms() -> None:
+    schema = jsonschema.Draft202012Validator(configuration_schema(NEWEST, REGISTRY.in_tree_models()))
+    assert schema.is_valid(document(limit=5))
+    assert not schema.is_valid(document(limit="5"))
