@@ -13,6 +13,7 @@ from ksched_cli.cli.groups import takes_groups
 from ksched_cli.cli.printing import complain, print_text, warn
 from ksched_cli.cli.showing import show
 from ksched_cli.errors import ConfigError, UsageError
+from ksched_cli.releases import NEWEST_VERSION
 
 # The new version cannot express something of the old file.
 NOT_WHOLE = 1
@@ -63,13 +64,13 @@ Examples:
 
   ksched config validate scheduler.yaml --kube-version 1.28"""
 
-MIGRATE_HELP = """Rewrite an older configuration, or a Policy, as a configuration of v1.
+MIGRATE_HELP = f"""Rewrite an older configuration, or a Policy, as a configuration of v1.
 
 FILE is a KubeSchedulerConfiguration of any version, or a Policy in JSON or YAML, also in its ConfigMap; - is stdin.
 It is read, and its mistakes are reported, as by the newest Kubernetes that reads it, or by that of --kube-version.
 
-What is printed means the same to Kubernetes 1.36, and has only what differs from its defaults. Defaults of the old
-version that have changed are written out. Comments are not kept.
+What is printed means the same to Kubernetes {NEWEST_VERSION}, and has only what differs from its defaults. Defaults of
+the old version that have changed are written out. Comments are not kept.
 
 Notes on stderr list what has changed. A warning names what v1 cannot express, and what to use instead; the exit
 code is 1 then.

@@ -22,7 +22,7 @@ from ksched_cli.config.restate import STRATEGY_OF
 from ksched_cli.releases.minors import NEWEST, RELEASES
 from tests.config.test_minors import GROUP, points
 
-READERS = {"v1beta1": "1.22", "v1beta2": "1.27", "v1beta3": "1.28", "v1": "1.36"}
+READERS = {"v1beta1": "1.22", "v1beta2": "1.27", "v1beta3": "1.28", "v1": NEWEST.version}
 SHAPE = [{"utilization": 0, "score": 0}, {"utilization": 100, "score": 10}]
 PRE_SCORERS = [name for name, where in points(NEWEST).items() if "preScore" in where]
 POLICY = {"kind": "Policy", "apiVersion": "v1"}
