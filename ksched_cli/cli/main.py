@@ -9,9 +9,10 @@ import re
 import shlex
 import sys
 from collections.abc import Collection
+from functools import cache
 from importlib import import_module
 from types import ModuleType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import typer
 
@@ -202,31 +203,36 @@ def _as_pflag(argument: str) -> str:
 
 def _invoke(arguments: list[str]) -> object:
     """The command, or a template over the document that it prints."""
-    # `completion` needs all commands, every other command only itself.
     arguments = [_as_pflag(each) for each in arguments]
-    app = whole_app() if arguments[:1] == ["completion"] else make_app(arguments[:1])
     if not any(each.startswith(("-o", "--output")) for each in arguments):
-        return _called(app, arguments)
+        return _called(arguments)
     from ksched_cli.cli.templates import captured, find_template, spelled
 
     arguments = spelled(arguments)
     template = find_template(arguments)
     if template is None:
-        return _called(app, arguments)
+        return _called(arguments)
     with captured() as printed:
-        code = _called(app, template.arguments)
+        code = _called(template.arguments)
     template.show(printed.getvalue())
     return code
 
 
-def _called(app: typer.Typer, arguments: list[str]) -> object:
+def _called(arguments: list[str]) -> object:
     """What the command returns. click's own `main` would take a closed pipe for exit code 1."""
-    command = typer.main.get_command(app)
+    command = _program_with(arguments[0] if arguments and arguments[0] in COMMANDS else "")
     try:
         with command.make_context(_program(), list(arguments)) as context:
             return command.invoke(context)
     except typer.Exit as left:
         return left.exit_code
+
+
+@cache
+def _program_with(command: str) -> Any:
+    """The program in which this command can run, as click has it. `completion` needs all commands, every other command
+    only itself. A process may run many command lines: it makes each program once."""
+    return typer.main.get_command(whole_app() if command == "completion" else make_app([command]))
 
 
 def _usage_error(mistake: Exception) -> int:

@@ -7,7 +7,8 @@ import inspect
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from importlib.metadata import entry_points
+from functools import lru_cache
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from ksched_cli.config.own_args import default_args, is_model
@@ -83,7 +84,7 @@ class Registry(Mapping[str, type[Plugin]]):
 
 def add_installed(registry: Registry) -> None:
     """Plugins that installed packages announce under the entry point group."""
-    for entry in entry_points(group=ENTRY_POINT_GROUP):
+    for entry in _announced(tuple((each, _changed(each)) for each in sys.path)):
         package = entry.dist.name if entry.dist is not None else entry.value
         origin = f"entry point {entry.name} of {package}"
         try:
@@ -91,6 +92,21 @@ def add_installed(registry: Registry) -> None:
         except (Exception, SystemExit) as problem:
             raise UsageError(f"{origin} cannot be loaded: {told(problem)} (repair or uninstall it)") from problem
         registry.register(_checked(found, origin), origin)
+
+
+@lru_cache(maxsize=8)
+def _announced(path: tuple[tuple[str, int], ...]) -> tuple[EntryPoint, ...]:
+    """The entry points of the group, for a search path and the times of its folders. Reading the metadata of every
+    installed package takes milliseconds, and a process makes many registries."""
+    return tuple(entry_points(group=ENTRY_POINT_GROUP))
+
+
+def _changed(folder: str) -> int:
+    """When a package was last added to the folder or removed from it, in nanoseconds."""
+    try:
+        return os.stat(folder or os.curdir).st_mtime_ns
+    except OSError:
+        return 0
 
 
 def add_named(registry: Registry, reference: str) -> None:
