@@ -19,14 +19,19 @@ from ksched_cli.plugins.in_tree import IN_TREE
 from ksched_cli.plugins.legacy.in_tree import PREDICATES, PRIORITIES, REMOVED
 from tests.package_source import PACKAGE, texts
 
-FILES = [
-    path
-    for path in sorted(PACKAGE.rglob("*"))
-    if path.is_file() and "__pycache__" not in path.parts and path.suffix not in (".pyc", ".gz")
-]
-WORDS = {str(path.relative_to(PACKAGE)): frozenset(re.findall(r"\w+", path.read_text())) for path in FILES}
 # A plugin's name stands in its room and in at most so many other files, the pages of the manual among them.
 ELSEWHERE = 2
+
+
+@cache
+def words() -> dict[str, frozenset[str]]:
+    """The words of every file of the package."""
+    files = (
+        path
+        for path in sorted(PACKAGE.rglob("*"))
+        if path.is_file() and "__pycache__" not in path.parts and path.suffix not in (".pyc", ".gz")
+    )
+    return {str(path.relative_to(PACKAGE)): frozenset(re.findall(r"\w+", path.read_text())) for path in files}
 
 
 def room_of(plugin: type[Plugin]) -> str:
@@ -40,7 +45,7 @@ def room_of(plugin: type[Plugin]) -> str:
     "plugin", [pytest.param(each, id=each.name) for each in (*IN_TREE, *REMOVED, *PREDICATES, *PRIORITIES)]
 )
 def test_a_plugin_is_named_in_its_room_and_in_two_other_files_at_most(plugin: type[Plugin]) -> None:
-    naming = [name for name, words in WORDS.items() if plugin.name in words]
+    naming = [name for name, found in words().items() if plugin.name in found]
     room = room_of(plugin)
     assert [name for name in naming if name.startswith(room)]
     assert len([name for name in naming if not name.startswith(room)]) <= ELSEWHERE, naming
@@ -67,7 +72,7 @@ def test_no_command_reads_a_reason_from_its_text() -> None:
     """Reasons are values: what `plan` and `report` match with patterns is something else."""
     using = {
         name
-        for name in WORDS
+        for name in words()
         if name.startswith(("plan/", "report/"))
         and re.search(r"^\s*(import re\b|from re import)", (PACKAGE / name).read_text(), re.MULTILINE)
     }

@@ -171,6 +171,16 @@ class TestAnInstalledPackage:
             "ksched_sample.licences:Licences; rename one of them\n"
         )
 
+    def test_it_is_found_when_it_is_installed_while_a_process_runs(
+        self, installed: Path, tmp_path: Path, ksched: Ksched
+    ) -> None:
+        site = tmp_path / "site"
+        site.mkdir()
+        assert "Licences" not in ksched("plugins", path=site).out
+        for each in installed.iterdir():
+            (site / each.name).symlink_to(each)
+        assert "entry point Licences of ksched-sample" in ksched("plugins", "-o", "json").out
+
     def test_one_that_cannot_be_loaded(self, tmp_path: Path, ksched: Ksched) -> None:
         broken = tmp_path / "site" / "broken-1.0.dist-info"
         broken.mkdir(parents=True)

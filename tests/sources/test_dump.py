@@ -228,15 +228,16 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "garbage",
+    "word",
     [
-        pytest.param(os.urandom(1024) * 100 * 1024, id="random bytes"),
-        pytest.param(b"a" * 100 * 1024 * 1024, id="one long word"),
-        pytest.param(b"{" * 100 * 1024 * 1024, id="braces"),
-        pytest.param(b"- " * 50 * 1024 * 1024, id="dashes"),
+        pytest.param(os.urandom(1024), id="random bytes"),
+        pytest.param(b"a", id="one long word"),
+        pytest.param(b"{", id="braces"),
+        pytest.param(b"- ", id="dashes"),
     ],
 )
-def test_a_hundred_megabytes_of_garbage(tmp_path: Path, garbage: bytes) -> None:
+def test_a_hundred_megabytes_of_garbage(tmp_path: Path, word: bytes) -> None:
+    garbage = word * (100 * 1024 * 1024 // len(word))
     (found,) = complaints(write(tmp_path / "f.yaml", garbage))
     assert len(found) < 1000
 

@@ -15,14 +15,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import dask
 import pytest
-from distributed import Client, LocalCluster
 
 from ksched_cli.build_info import __version__
 from ksched_cli.cli.main import run
 from ksched_cli.errors import ClusterUnreadable, UsageError
-from ksched_cli.plan.sweep.executors.dask import OnDask
 from ksched_cli.plan.sweep.rows import decode_rows
 from ksched_cli.plan.sweep.runner import VariantRunner
 from ksched_cli.plan.sweep.spans import Spans
@@ -36,8 +33,11 @@ pytestmark = pytest.mark.slow
 SHOP = str(ROOT / "fixtures" / "clusters" / "drain.yaml")
 
 
+# The tests import Dask: loading it takes half a second, which every run would pay when tests are collected.
 @contextmanager
 def dask_cluster(workers: int) -> Iterator[Any]:
+    from distributed import LocalCluster
+
     with LocalCluster(
         n_workers=workers,
         threads_per_worker=1,
@@ -46,6 +46,12 @@ def dask_cluster(workers: int) -> Iterator[Any]:
         silence_logs=logging.CRITICAL,
     ) as cluster:
         yield cluster
+
+
+def client_of(cluster: Any) -> Any:
+    from distributed import Client
+
+    return Client(cluster)
 
 
 @pytest.fixture(scope="module")
@@ -71,12 +77,16 @@ def test_a_worker_that_is_killed_changes_no_row(two_workers: Any) -> None:
     os.kill(pid, signal.SIGKILL)
     assert sorted_lines([first, *rows]) == here  # type: ignore[arg-type]  # rows are all that is read
     assert not found.result().outcomes.get("error")
-    with Client(two_workers) as client:
+    with client_of(two_workers) as client:
         client.wait_for_workers(2)
         assert pid not in client.run(os.getpid).values()
 
 
 def test_a_variant_that_kills_its_worker_is_a_row_with_an_error() -> None:
+    import dask
+
+    from ksched_cli.plan.sweep.executors.dask import OnDask
+
     task = simulator().sweep(fail="zone")._task
     deadly = replace(task, source=DeadlySource(task.source, 1))
     with dask.config.set({"distributed.scheduler.allowed-failures": 0}), dask_cluster(2) as cluster:
@@ -88,7 +98,7 @@ def test_a_variant_that_kills_its_worker_is_a_row_with_an_error() -> None:
 
 def test_the_task_is_taken_from_the_workers_in_the_end(two_workers: Any) -> None:
     simulator().sweep(fail="zone", dask=two_workers.scheduler_address).result()
-    with Client(two_workers) as client:
+    with client_of(two_workers) as client:
         client.wait_for_workers(2)
         assert client.run(lambda dask_worker: [name for name in dask_worker.plugins if "ksched" in name]) == {
             address: [] for address in client.nthreads()
@@ -99,7 +109,7 @@ def test_a_worker_with_another_version_is_refused(tmp_path: Path) -> None:
     package = tmp_path / "ksched_cli"
     package.mkdir()
     (package / "__init__.py").write_text('__version__ = "0.0.9"\n')
-    with dask_cluster(0) as cluster, Client(cluster) as client:
+    with dask_cluster(0) as cluster, client_of(cluster) as client:
         words = [sys.executable, "-m", "distributed.cli.dask_worker", cluster.scheduler_address]
         options = ["--no-nanny", "--no-dashboard", "--nthreads", "1", "--local-directory", str(tmp_path)]
         environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
