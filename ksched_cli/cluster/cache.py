@@ -36,7 +36,8 @@ class Cluster:
     columns can be brought up to date. A roll back restores the structure of the mark with everything that was
     derived for it, and then lists the rows and the moves that it has undone. `undo` is the log of the whole world that
     the cluster is in. Without `reuse` everything derived is derived afresh for every pod: slow, and the answer must be
-    the same. `known` is shared by clusters that have many pods in common.
+    the same. `known` is shared by clusters that have many pods in common. `storage_counts`: whether nodes have
+    ephemeral storage.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class Cluster:
         reuse: bool = True,
         release: Release = NEWEST,
         known: KnownPods | None = None,
+        storage_counts: bool = True,
     ) -> None:
         self.reuse = reuse
         self.release = release
@@ -56,7 +58,7 @@ class Cluster:
         self.catalog = catalog or Catalog()
         self.undo = self.catalog.undo
         self.pods = PodTable(self.undo)
-        self.nodes = NodeTable(nodes, self.resources, release)
+        self.nodes = NodeTable(nodes, self.resources, release, storage_counts=storage_counts)
         self.usage = Usage(len(self.resources), len(self.nodes), self.undo)
         self.selection = NodeSelection(self.nodes)
         self.structure = self._structures = 0

@@ -34,9 +34,13 @@ class NodeTable:
         release: Release = NEWEST,
         before: NodeTable | None = None,
         kept: RowColumn | None = None,
+        *,
+        storage_counts: bool = True,
     ) -> None:
-        """`kept` has the row of each node in the table before, where that is known; without `arrival` those are all."""
+        """`kept` has the row of each node in the table before, where that is known; without `arrival` those are all.
+        Without `storage_counts` no node has ephemeral storage; a table with one `before` does as that."""
         self._release = release
+        self._storage_counts: bool = storage_counts if before is None else before._storage_counts
         self._arrival: tuple[Node, ...] | None = tuple(arrival) if arrival is not None else None
         self._zone_keys: Vocabulary[tuple[str, str]] = before._zone_keys if before is not None else Vocabulary()
         kept = _rows_of_the_same(arrival or (), before) if kept is None else kept
@@ -180,6 +184,8 @@ class NodeTable:
                     self.allowed_pods[row] = value(quantity)
                 elif name == "cpu":
                     cells.append((CPU, row, milli_value(quantity)))
+                elif name == "ephemeral-storage" and not self._storage_counts:
+                    continue
                 elif name in ("memory", "ephemeral-storage") or is_scalar(name):
                     cells.append((resources.row(name), row, value(quantity)))
         self.widen(len(resources))

@@ -132,7 +132,6 @@ MODELLED_SINCE: Mapping[str, str] = {
     "GenericWorkload": "1.36",
     # Before resizes had conditions they had a field.
     "InPlacePodVerticalScaling": "1.33",
-    "LocalStorageCapacityIsolation": NEVER,
     # Selectors are read as they are stored, and those of manifests are made as the API server does it now.
     "MatchLabelKeysInPodAffinity": NEVER,
     "MatchLabelKeysInPodTopologySpreadSelectorMerge": NEVER,

@@ -24,6 +24,24 @@ class FieldRules(ReleaseRules, plugins=f"{NODE_RESOURCES_FIT} {NODE_RESOURCES_BA
             "SidecarContainers; before, they counted as init containers that end."
         ),
     )
+    storage_gate_covers = Change(
+        "1.19",
+        before=frozenset[str](),
+        now=frozenset({"containers"}),
+        about="fields",
+        sentence=(
+            "Ephemeral storage counts where the gate LocalStorageCapacityIsolation is on, that of init containers "
+            "always; before, it counted whatever the gate was."
+        ),
+    ).then(
+        "1.20",
+        now=frozenset({"containers", "init_containers"}),
+        about="fields",
+        sentence=(
+            "Ephemeral storage of init containers counts where the gate LocalStorageCapacityIsolation is on; before, "
+            "it always counted."
+        ),
+    )
     knows_namespace_selectors = Change(
         "1.21",
         before=False,

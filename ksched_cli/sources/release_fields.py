@@ -15,11 +15,13 @@ from ksched_cli.api.affinity import (
     PodAntiAffinity,
     TopologySpreadConstraint,
 )
-from ksched_cli.api.core import Pod, PodSpec, PodStatus
+from ksched_cli.api.core import Container, Pod, PodSpec, PodStatus, Quantities
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
 from ksched_cli.releases.plugin_names import EVEN_PODS_SPREAD
 from ksched_cli.releases.pod_rules import FieldRules
+
+_STORAGE = "ephemeral-storage"
 
 A = TypeVar("A", PodAffinity, PodAntiAffinity)
 
@@ -27,6 +29,11 @@ A = TypeVar("A", PodAffinity, PodAntiAffinity)
 def as_stored(pods: Iterable[Pod], release: Release, gates: FeatureGates) -> list[Pod]:
     """The pods with the fields that are left; a pod that loses none is the same object."""
     return [_as_stored(pod, release, gates) for pod in pods]
+
+
+def storage_counts(release: Release, gates: FeatureGates) -> bool:
+    """Whether nodes have ephemeral storage and containers take it."""
+    return gates.enabled("LocalStorageCapacityIsolation") or not FieldRules.of(release).storage_gate_covers
 
 
 def _as_stored(pod: Pod, release: Release, gates: FeatureGates) -> Pod:
@@ -49,6 +56,8 @@ def _spec(spec: PodSpec, release: Release, gates: FeatureGates) -> PodSpec:
     if spec.topology_spread_constraints:
         constraints = tuple(_spread(each, gates) for each in spec.topology_spread_constraints)
         spec = replace(spec, topology_spread_constraints=constraints)
+    if not storage_counts(release, gates):
+        spec = _without_storage(spec, rules.storage_gate_covers)
     if spec.overhead and not gates.enabled("PodOverhead"):
         spec = replace(spec, overhead={})
     if spec.preemption_policy and not gates.enabled("NonPreemptingPriority"):
@@ -58,6 +67,25 @@ def _spec(spec: PodSpec, release: Release, gates: FeatureGates) -> PodSpec:
     if not gates.enabled("GenericEphemeralVolume") and any(each.ephemeral is not None for each in spec.volumes):
         spec = replace(spec, volumes=tuple(replace(each, ephemeral=None) for each in spec.volumes))
     return spec
+
+
+def _without_storage(spec: PodSpec, covered: frozenset[str]) -> PodSpec:
+    """The pod without requests of ephemeral storage, where a scheduler with the gate off skips them (Resource.Add)."""
+    changed = {name: tuple(map(_container_without_storage, getattr(spec, name))) for name in covered}
+    same = all(new is old for name, own in changed.items() for new, old in zip(own, getattr(spec, name), strict=True))
+    spec = spec if same else replace(spec, **changed)
+    return spec if _STORAGE not in spec.overhead else replace(spec, overhead=_without(spec.overhead))
+
+
+def _container_without_storage(container: Container) -> Container:
+    resources = container.resources
+    if _STORAGE not in resources.requests:
+        return container
+    return replace(container, resources=replace(resources, requests=_without(resources.requests)))
+
+
+def _without(quantities: Quantities) -> Quantities:
+    return {name: amount for name, amount in quantities.items() if name != _STORAGE}
 
 
 def _spread(constraint: TopologySpreadConstraint, gates: FeatureGates) -> TopologySpreadConstraint:

@@ -23,7 +23,7 @@ from ksched_cli.errors import InputError, Problem
 from ksched_cli.plan.scheduler_spec import SchedulerSpec, plugin_points
 from ksched_cli.plugins.in_tree import plugins_of
 from ksched_cli.releases.minors import NEWEST, Release, minor_in, nearest_release
-from ksched_cli.sources.release_fields import as_stored
+from ksched_cli.sources.release_fields import as_stored, storage_counts
 from ksched_cli.wiring.options import AUTO, PluginGiven, RunOptions
 
 if TYPE_CHECKING:
@@ -92,7 +92,15 @@ def _make_scheduler(
     if not spec.stores_all_fields:
         pods = as_stored(pods, spec.release, spec.gates)
     nodes = sorted(loaded.of(Node), key=lambda node: node.metadata.name)
-    cluster = Cluster(nodes, pods, Catalog(loaded.others()), reuse=options.reuse, release=spec.release, known=known)
+    cluster = Cluster(
+        nodes,
+        pods,
+        Catalog(loaded.others()),
+        reuse=options.reuse,
+        release=spec.release,
+        known=known,
+        storage_counts=storage_counts(spec.release, spec.gates),
+    )
     timings = Timings() if options.timings else None
     return Scheduler(
         cluster,

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from ksched_cli.api.core import Node
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.node_tree import zone_key
+from ksched_cli.cluster.resources import EPHEMERAL_STORAGE, MEMORY
 from tests.builders import make_node, make_pod
 from tests.clusters import IMAGES, nodes, pods
 from tests.lanes import examples
@@ -156,3 +157,13 @@ def test_a_label_column_answers_by_value() -> None:
     column = cluster.nodes.labels.column("x")
     np.testing.assert_array_equal(column.present, [True, False, True])
     np.testing.assert_array_equal(column.where(lambda value: value == "2"), [False, False, True])
+
+
+@pytest.mark.parametrize("counts", [True, False])
+def test_ephemeral_storage_that_does_not_count(counts: bool) -> None:
+    sized = {"memory": "4", "ephemeral-storage": "8"}
+    cluster = Cluster([make_node("a").allocatable(**sized).obj()], storage_counts=counts)
+    cluster.add_node(make_node("b").allocatable(**sized).obj())
+    cluster.update_node(make_node("a").allocatable(**sized).label("new").obj())
+    assert cluster.nodes.allocatable[MEMORY].tolist() == [4, 4]
+    assert cluster.nodes.allocatable[EPHEMERAL_STORAGE].tolist() == ([8, 8] if counts else [0, 0])

@@ -44,7 +44,7 @@ GATES = (
     ("DefaultPodTopologySpread", "1.20", "1.20", "on", True),
     ("EvenPodsSpread", "1.19", "1.20", "locked", True),
     ("GenericEphemeralVolume", "1.19", "1.20", "off", True),
-    ("LocalStorageCapacityIsolation", "1.19", "1.20", "on", False),
+    ("LocalStorageCapacityIsolation", "1.19", "1.20", "on", True),
     ("PodDisruptionBudget", "1.19", "1.20", "on", True),
     ("PodOverhead", "1.19", "1.20", "on", True),
     ("BalanceAttachedNodeVolumes", "1.21", "1.21", "off", False),
@@ -101,7 +101,8 @@ GATES = (
     ("InPlacePodVerticalScaling", "1.27", "1.32", "off", False),
     ("InPlacePodVerticalScaling", "1.33", "1.34", "on", True),
     ("InPlacePodVerticalScaling", "1.35", "1.36", "locked", True),
-    ("LocalStorageCapacityIsolation", "1.21", "1.24", "on", False),
+    ("LocalStorageCapacityIsolation", "1.16", "1.18", "on", True),
+    ("LocalStorageCapacityIsolation", "1.21", "1.24", "on", True),
     ("MatchLabelKeysInPodTopologySpread", "1.25", "1.26", "off", True),
     ("MatchLabelKeysInPodTopologySpread", "1.27", "1.36", "on", True),
     ("MinDomainsInPodTopologySpread", "1.24", "1.26", "off", True),
@@ -234,6 +235,6 @@ def test_a_name_that_was_another_in_its_first_minor() -> None:
 
 def test_the_table_tells_of_a_gate_that_is_not_answered(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
     cluster = write(tmp_path / "c.json", make_node("n1").doc(), make_pod("p").doc())
-    gates = "LocalStorageCapacityIsolation=false"
+    gates = "VolumeCapacityPriority=true"
     assert run(["simulate", "--from", cluster, "--kube-version", "1.23", "--feature-gates", gates]) == 0
-    assert "feature gate LocalStorageCapacityIsolation" in capsys.readouterr().out
+    assert "feature gate VolumeCapacityPriority" in capsys.readouterr().out

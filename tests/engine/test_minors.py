@@ -4,6 +4,7 @@ held against them as well; the others are read from their sources."""
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -21,9 +22,12 @@ from ksched_cli.plugins.pod_topology_spread.plugin import PodTopologySpread
 from ksched_cli.plugins.taint_toleration.plugin import TaintToleration
 from ksched_cli.plugins.volume_zone import VolumeZone
 from ksched_cli.releases.minors import RELEASES, nearest_release
+from ksched_cli.wiring.options import RunOptions
 from tests.builders import make_node, make_pod, term
+from tests.cli.transcripts import write
 from tests.harness import decide, make_bench, make_scheduler
 from tests.plugins.storage import claim
+from tests.running import prepare
 
 MB = 1024 * 1024
 NOT_FOUND = 'persistentvolumeclaim "gone" not found'
@@ -382,3 +386,17 @@ def busy(name: str, on: str, priority: int) -> Any:
     return (
         make_pod(name).requests(cpu="500m").priority(priority).on(on).phase("Running").started("2026-01-01T00:00:00Z")
     )
+
+
+@pytest.mark.parametrize(
+    ("minor", "counts"),
+    [("1.18", True), ("1.19", False), ("1.20", False), ("1.24", False)],
+)
+def test_ephemeral_storage_without_its_gate(minor: str, counts: bool, tmp_path: Path) -> None:
+    nodes = [make_node("n").allocatable(cpu="4", memory="8Gi", pods=9, **{"ephemeral-storage": "1Gi"})]
+    pod = make_pod("new").requests(**{"ephemeral-storage": "2Gi"})
+    cluster = write(tmp_path / "cluster.json", *(each.doc() for each in (*nodes, pod)))
+    gates = "LocalStorageCapacityIsolation=false"
+    options = RunOptions([cluster], kube_version=minor, feature_gates=gates)
+    (found,) = prepare(options).simulate().outcomes
+    assert (found.result == "scheduled") is not counts

@@ -14,6 +14,10 @@ from tests.builders import make_pod
 EPHEMERAL = make_pod("p").spec(volumes=[{"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}}])
 RESIZED = make_pod("p").spec(resources={"requests": {"cpu": "1"}}).status(resources={"requests": {"cpu": "2"}})
 
+STORING = make_pod("p").requests(cpu="1", **{"ephemeral-storage": "1Gi"})
+FIRST_STORING = make_pod("p").init(resources={"requests": {"ephemeral-storage": "1Gi"}})
+NO_STORAGE = "LocalStorageCapacityIsolation=false"
+
 
 def ephemeral(pod: Pod) -> bool:
     return any(volume.ephemeral is not None for volume in pod.spec.volumes)
@@ -21,6 +25,11 @@ def ephemeral(pod: Pod) -> bool:
 
 def resized(pod: Pod) -> bool:
     return pod.status.resources is not None
+
+
+def stores(pod: Pod) -> bool:
+    containers = (*pod.spec.containers, *pod.spec.init_containers)
+    return any("ephemeral-storage" in each.resources.requests for each in containers)
 
 
 @pytest.mark.parametrize(
@@ -34,6 +43,12 @@ def resized(pod: Pod) -> bool:
             RESIZED, resized, "1.36", "InPlacePodLevelResourcesVerticalScaling=false", False, id="where none is"
         ),
         pytest.param(RESIZED, resized, "1.35", "", False, id="before it was on"),
+        pytest.param(STORING, stores, "1.24", "", True, id="storage"),
+        pytest.param(STORING, stores, "1.24", NO_STORAGE, False, id="storage without its gate"),
+        pytest.param(STORING, stores, "1.19", NO_STORAGE, False, id="storage without its gate in 1.19"),
+        pytest.param(STORING, stores, "1.18", NO_STORAGE, True, id="storage before the gate decided"),
+        pytest.param(FIRST_STORING, stores, "1.20", NO_STORAGE, False, id="storage of init containers"),
+        pytest.param(FIRST_STORING, stores, "1.19", NO_STORAGE, True, id="storage of init containers in 1.19"),
     ],
 )
 def test_fields(made: Any, has: Any, minor: str, gates: str, kept: bool) -> None:

@@ -118,6 +118,15 @@ class NodeResourcesFitRules(ReleaseRules, plugins="NodeResourcesFit"):
             plugins=f"NodeResourcesFit {NODE_RESOURCES_BALANCED_ALLOCATION}",
         ),
         GateNote(
+            "LocalStorageCapacityIsolation",
+            about="fields",
+            sentence=(
+                "Ephemeral storage counts (from 1.19 to 1.24 the gate decides that); without the gate, no pod requests "
+                "any and no node has any."
+            ),
+            plugins=f"NodeResourcesFit {NODE_RESOURCES_BALANCED_ALLOCATION}",
+        ),
+        GateNote(
             "PodLevelResources",
             about="fields",
             sentence=(
