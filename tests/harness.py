@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.config.model import SchedulerConfiguration
 from ksched_cli.config.own_args import default_args
 from ksched_cli.config.plugin_args import ARGS_OF
+from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.nominator import NominatedPods
 from ksched_cli.engine.scheduler import Scheduler, SchedulerHandle
@@ -21,11 +23,11 @@ from ksched_cli.framework.interfaces import FilterPlugin, Plugin, PreFilterPlugi
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import Status
 from ksched_cli.framework.verdict import Verdict
-from ksched_cli.plan import settle as plan_settle
 from ksched_cli.plan.scheduler_spec import plugin_points
 from ksched_cli.releases.minors import NEWEST, Release
 from ksched_cli.wiring.schedulers import make_registry
-from ksched_cli.world.results import WorldResult
+from ksched_cli.world.results import DEFAULT_LIMITS, Limits, WorldResult
+from ksched_cli.world.world import World, WorldChange
 
 P = TypeVar("P", bound=Plugin)
 
@@ -145,6 +147,32 @@ def placed(scheduler: Scheduler) -> dict[str, str]:
     return {key: "" if each.row is None else names[each.row] for key, each in decide(scheduler).items()}
 
 
-def settle(*args: Any, **options: Any) -> WorldResult:
-    """What the world comes to in which this scheduler is left to itself."""
-    return plan_settle.settle(*args, **options).world
+@dataclass(frozen=True)
+class TimedEvent:
+    """Something that happens to the cluster while it settles."""
+
+    at: float
+    action: Literal["add", "update", "delete"]
+    item: Any
+
+
+def settle(
+    scheduler: Scheduler,
+    limits: Limits = DEFAULT_LIMITS,
+    events: Sequence[TimedEvent] = (),
+    change: WorldChange | None = None,
+) -> WorldResult:
+    """What the world comes to in which this scheduler is left to itself after the change and with the events."""
+    world = World(scheduler)
+    if change is not None:
+        world.apply(change)
+    for event in events:
+        world.at(event.at, partial(_happen, event))
+    return world.result(world.run(limits))
+
+
+def _happen(event: TimedEvent, plane: ControlPlane) -> None:
+    if event.action == "delete":
+        plane.api.delete(event.item, grace=0)
+    else:
+        plane.api.update(event.item, admit=False)

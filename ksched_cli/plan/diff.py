@@ -9,7 +9,6 @@ from typing import Literal
 
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.pod_facts import pod_key
-from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.causes.results import Cause, Tally
 from ksched_cli.plan.node_columns import NodeChanges, NodeColumns
 from ksched_cli.plan.results import RefusedPod
@@ -95,7 +94,7 @@ class Side:
 
     loaded: Loaded
     settlement: SettleResult
-    scheduler: Scheduler
+    nodes: NodeColumns
     refused: tuple[RefusedPod, ...] = ()
 
 
@@ -108,7 +107,7 @@ def diff(before: Side, after: Side, wanted: Callable[[Pod], bool] = lambda pod: 
     unchanged = (len(sides[0].pods) + len(sides[1].pods) - len(changes) - paired) // 2
     nodes, total = _nodes(before, after)
     spread = tuple(_spread(*sides, changed))
-    columns = NodeChanges(*(NodeColumns.of(side.scheduler.cluster) for side in (before, after)))
+    columns = NodeChanges(before.nodes, after.nodes)
     return Diff(tuple(changes), unchanged, nodes, total, spread, after.settlement.world, columns=columns)
 
 
@@ -230,7 +229,7 @@ def _paired(
 
 
 def _nodes(before: Side, after: Side) -> tuple[tuple[NodeChange, ...], NodeChange]:
-    was, now = (use_of_nodes(side.scheduler.cluster) for side in (before, after))
+    was, now = (use_of_nodes(side.nodes) for side in (before, after))
     changed = [
         NodeChange(name, was.get(name), now.get(name))
         for name in sorted(was.keys() | now.keys())

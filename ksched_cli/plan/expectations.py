@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import replace as replace_fields
 from fnmatch import fnmatchcase
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -14,14 +16,11 @@ from msgspec.structs import replace
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.pod_facts import is_terminal, pod_key
 from ksched_cli.controlplane.controllers.daemon_pods import should_run
-from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.plan.kept_outcomes import KeptOutcomes
+from ksched_cli.plan.lost_nodes import EndWithoutNodes, end_without
 from ksched_cli.plan.results import PodOutcome
-from ksched_cli.plan.settle import settle
-from ksched_cli.plan.settle_world import SettleResult
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.whatif.changes import Changes
 from ksched_cli.whatif.edits.lib.targets import pods_meant
-from ksched_cli.whatif.edits.remove_node import RemoveNode
 from ksched_cli.whatif.scenario.model import (
     TOPOLOGY,
     Expectation,
@@ -31,15 +30,19 @@ from ksched_cli.whatif.scenario.model import (
     Spread,
     Survives,
 )
+from ksched_cli.world.results import Orders
+from ksched_cli.world.world import World
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedExpectation:
-    """An expectation, whether it held, and what speaks against it, one line each."""
+    """An expectation, whether it held, and what speaks against it, one line each. `orders`: in how many orders it held;
+    None if there was only one."""
 
     text: str
     line: int
     against: tuple[str, ...] = ()
+    orders: Orders | None = None
 
     @property
     def ok(self) -> bool:
@@ -48,13 +51,20 @@ class CheckedExpectation:
 
 @dataclass(frozen=True)
 class StepFacts:
-    """How things are after a step: `outcomes` by pod, of those that were pending."""
+    """How things are after a step: `outcomes` by pod, of those that were pending. `without` returns what the world
+    would come to without some nodes."""
 
     loaded: Loaded
     outcomes: Mapping[str, PodOutcome]
     preempting: Sequence[PodOutcome]
-    make: Callable[[Loaded], Scheduler]
+    without: Callable[[Sequence[str]], EndWithoutNodes]
     namespace: str
+
+    @classmethod
+    def of(cls, world: World, kept: KeptOutcomes, namespace: str) -> StepFacts:
+        """Of the world as it is now."""
+        without = partial(end_without, world, kept.all_preempting)
+        return cls(world.plane.store.as_loaded(), kept.tried(), kept.preempting, without, namespace)
 
     def why_pending(self, pod: str) -> str:
         outcome = self.outcomes.get(pod)
@@ -66,6 +76,18 @@ class StepFacts:
 def check_expectation(expectation: Expectation, facts: StepFacts) -> CheckedExpectation:
     against = tuple(_CHECKS[type(expectation)](expectation, facts))
     return CheckedExpectation(str(expectation), expectation.place.line, against)
+
+
+def in_all_orders(ends: Sequence[CheckedExpectation]) -> CheckedExpectation:
+    """One expectation at the end of each order: it holds if it holds in all of them."""
+    failing = [each for each in ends if not each.ok]
+    if len(ends) == 1:
+        return ends[0]
+    orders = Orders(len(ends), len(ends) - len(failing))
+    against = failing[-1].against if failing else ()
+    if 0 < len(failing) < len(ends):
+        against = (f"holds in {orders.finished} of {orders.tried} orders only; in the others:", *against)
+    return replace_fields(ends[-1], against=against, orders=orders)
 
 
 def _schedulable(wanted: Schedulable, facts: StepFacts) -> Iterator[str]:
@@ -137,15 +159,11 @@ def _survives(wanted: Survives, facts: StepFacts) -> Iterator[str]:
     for lost in combinations(nodes_of, wanted.count):
         gone = [node for domain in lost for node in nodes_of[domain]]
         if not occupied.isdisjoint(gone):
-            left = settle(facts.make(facts.loaded), loaded=facts.loaded, change=_without_nodes(gone))
-            yield from (f"without {', '.join(lost)}: {text}" for text in _not_surviving(left, waiting))
+            found = _not_surviving(facts.without(gone), waiting)
+            yield from (f"without {', '.join(lost)}: {text}" for text in found)
 
 
-def _without_nodes(names: Sequence[str]) -> Changes:
-    return Changes(edits=[RemoveNode(name) for name in names])
-
-
-def _not_surviving(left: SettleResult, waiting: set[str]) -> Iterator[str]:
+def _not_surviving(left: EndWithoutNodes, waiting: set[str]) -> Iterator[str]:
     """Pods that preempt others to have a node, and pods that have none but for those that were preempted so."""
     victims: set[str] = set()
     for outcome in left.preempting:

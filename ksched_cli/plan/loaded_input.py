@@ -68,9 +68,6 @@ class LoadedInput:
     def scheduler(self, loaded: Loaded | None = None) -> Scheduler:
         return self.make_scheduler(self.loaded if loaded is None else loaded, self.spec)
 
-    def scheduler_maker(self) -> SchedulerMaker:
-        return scheduler_maker(self.make_scheduler, self.spec)
-
     @property
     def warnings(self) -> tuple[str, ...]:
         return (*self.loaded.warnings, *self.spec.warnings_of_runs)

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.displayed import Displayed
 from ksched_cli.plan.expectations import CheckedExpectation
 from ksched_cli.plan.node_columns import NodeChanges
 from ksched_cli.plan.results import GatedPod, PodOutcome, RefusedPod
 from ksched_cli.plan.settle_world import SettleResult
 from ksched_cli.sources.loaded import Loaded
+from ksched_cli.world.results import WorldResult
 
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
     """What a step did and what came of it. `pods` has the last cycle of every pod that was pending, `preempting` every
-    cycle that preempted."""
+    cycle that preempted. `end` is what the world came to, and in how many orders."""
 
     name: str
     line: int
@@ -27,6 +28,7 @@ class StepResult:
     preempting: tuple[PodOutcome, ...]
     checks: tuple[CheckedExpectation, ...]
     warnings: tuple[str, ...]
+    end: WorldResult
 
     @property
     def held(self) -> bool:
@@ -50,13 +52,12 @@ class ScenarioResult:
 
 @dataclass(frozen=True, repr=False)
 class ScenarioRun(Displayed):
-    """The result, what the world came to, the cluster after the last step, the scheduler as it was left, and the nodes
-    before the first step and after the last."""
+    """The result, what the world came to, the cluster after the last step, and the nodes before the first step and
+    after the last."""
 
     result: ScenarioResult
     settlement: SettleResult
     loaded: Loaded
-    scheduler: Scheduler
     nodes: NodeChanges
 
     @property
@@ -68,3 +69,13 @@ class ScenarioRun(Displayed):
     @property
     def settled(self) -> bool:
         return self.settlement.world.settled
+
+
+def least_certain(end: WorldResult, steps: Sequence[WorldResult]) -> WorldResult:
+    """The end of the last step with the orders of the step that fits in the fewest of its orders."""
+    draws = tuple(dict.fromkeys((*end.draws, *(draw for each in steps for draw in each.draws))))
+    found = [(each.orders.finished / each.orders.tried, each) for each in steps if each.orders is not None]
+    if not found:
+        return end
+    _, worst = min(found, key=lambda each: each[0])
+    return replace(end, draws=draws, orders=worst.orders, doubtful=worst.doubtful)

@@ -96,6 +96,9 @@ class OutputOptions:
     wanted: Callable[[Pod], bool] = lambda pod: True
     missing_kinds: MissingKinds | None = None
 
+    def without_detail(self) -> OutputOptions:
+        return OutputOptions(wanted=self.wanted)
+
 
 def place(
     scheduler: Scheduler, output: OutputOptions | None = None, made: Collection[str] = frozenset()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from ksched_cli.cluster.cache import Cluster
+from ksched_cli.plan.node_columns import NodeColumns
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,14 +17,12 @@ class NodeUse:
     allocatable: Mapping[str, int]
 
 
-def use_of_nodes(cluster: Cluster) -> dict[str, NodeUse]:
-    names = cluster.resources.names
-    requested, allocatable = cluster.usage.requested.T.tolist(), cluster.nodes.allocatable.T.tolist()
+def use_of_nodes(nodes: NodeColumns) -> dict[str, NodeUse]:
+    names = nodes.resources
+    requested, allocatable, pods = nodes.requested.T.tolist(), nodes.allocatable.T.tolist(), nodes.pods.tolist()
     return {
-        node: NodeUse(
-            int(cluster.usage.pod_count[row]), _present(names, requested[row]), _present(names, allocatable[row])
-        )
-        for row, node in enumerate(cluster.nodes.names)
+        node: NodeUse(pods[row], _present(names, requested[row]), _present(names, allocatable[row]))
+        for row, node in enumerate(nodes.table.names)
     }
 
 

@@ -50,6 +50,13 @@ def end_entries(settlement: WorldResult) -> dict[str, Any]:
     return {
         "final": [final_entry(each) for each in settlement.final],
         "finished": dict(settlement.finished),
+        **orders_entries(settlement),
+    }
+
+
+def orders_entries(settlement: WorldResult) -> dict[str, Any]:
+    """What chance decided, and in how many orders every pod has a node in the end."""
+    return {
         **({"draws": [draw_entry(each) for each in settlement.draws]} if settlement.draws else {}),
         **({"orders": _orders_entry(settlement.orders, settlement.doubtful)} if settlement.orders else {}),
     }

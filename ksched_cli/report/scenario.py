@@ -13,11 +13,11 @@ from ksched_cli.plan.expectations import CheckedExpectation
 from ksched_cli.plan.results import PodOutcome
 from ksched_cli.plan.scenario_results import ScenarioResult, ScenarioRun, StepResult
 from ksched_cli.report.console import make_console, print_hanging
-from ksched_cli.report.entries import end_entries
+from ksched_cli.report.entries import end_entries, orders_entries
 from ksched_cli.report.grid import Column, Grid
 from ksched_cli.report.node_table import node_table_entry
 from ksched_cli.report.registry import RenderOptions, documents, renders
-from ksched_cli.report.settle import ending_line, print_settlement, settlement_entries
+from ksched_cli.report.settle import draws_line, ending_line, print_settlement, settlement_entries
 from ksched_cli.report.short_names import print_note
 from ksched_cli.report.simulate_document import pod_entry
 from ksched_cli.report.summary_line import BAD, GOOD, counted, summary_line
@@ -63,6 +63,8 @@ def _print_step(number: int, step: StepResult, console: Console, wide: bool, quo
     placed = [outcome for outcome in step.pods if outcome.node and wide]
     for mark, line in (*_failing(step, number, wide, quotes), *map(_placed_line, placed)):
         body.add(mark, line)
+    if step.end.doubtful:
+        body.add(Text("  ?", style="yellow"), draws_line(step.end))
     for each in step.checks:
         _add_check(body, each, wide, quotes)
     console.print(body)
@@ -157,8 +159,13 @@ def _step_entry(step: StepResult) -> dict[str, Any]:
         "refused": [{"pod": each.pod, "plugin": each.plugin, "message": each.message} for each in step.refused],
         "preempting": [pod_entry(outcome) for outcome in step.preempting],
         "warnings": list(step.warnings),
-        "expectations": [
-            {"text": each.text, "line": each.line, "held": each.ok, "against": list(each.against)}
-            for each in step.checks
-        ],
+        "expectations": [_check_entry(each) for each in step.checks],
+        **orders_entries(step.end),
     }
+
+
+def _check_entry(each: CheckedExpectation) -> dict[str, Any]:
+    entry = {"text": each.text, "line": each.line, "held": each.ok, "against": list(each.against)}
+    if each.orders is not None:
+        entry["orders"] = {"tried": each.orders.tried, "held": each.orders.finished}
+    return entry

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from ksched_cli.api.core import Node
@@ -14,16 +13,14 @@ from ksched_cli.plan.coverage import coverage_of
 from ksched_cli.plan.diff import Diff, Side, diff
 from ksched_cli.plan.displayed import Displayed
 from ksched_cli.plan.loaded_input import LoadedInput
-from ksched_cli.plan.orders.chance import in_orders
+from ksched_cli.plan.node_columns import NodeColumns
 from ksched_cli.plan.results import refused_pods
 from ksched_cli.plan.scenario import play_scenario
 from ksched_cli.plan.settle_world import SettleWorld
-from ksched_cli.plan.simulate import OutputOptions
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.changes import Changes, loaded_after, refused_by
 from ksched_cli.wiring.loading import check_not_empty, check_scenario_held, check_selection, load_input, read_sources
 from ksched_cli.wiring.options import RunOptions
-from ksched_cli.world.results import DEFAULT_LIMITS
 
 
 @dataclass(frozen=True, repr=False)
@@ -37,12 +34,20 @@ class DiffResult(Displayed):
 
 
 def compare(before: RunOptions, after: RunOptions) -> DiffResult:
-    """Each side as its world comes to rest. A cluster that both have is read once."""
+    """Each side as its world comes to rest. A cluster that both have is read once, and is one world if both have the
+    same scheduler: the side before is a trial in it."""
     cluster = read_sources(before) if _same_cluster(before, after) else None
     if "-" in before.filenames and "-" in after.filenames and before.stdin is not None:
         stdin = _Rewinding(before.stdin.read())
         before, after = replace(before, stdin=stdin), replace(after, stdin=stdin)
-    first, second = _settled(before, cluster), _settled(after, cluster, in_all_orders=True)
+    start = _begin(before, cluster)
+    if cluster is not None and _same_scheduler(before, after):
+        with start.settling.world.trial():
+            first = _settled(before, start)
+        second = _settled(after, _begin(after, cluster, start.settling), in_all_orders=True)
+    else:
+        first = _settled(before, start)
+        second = _settled(after, _begin(after, cluster), in_all_orders=True)
     both = (each for side in (first, second) for each in (side.source.loaded, side.changes.manifests))
     check_selection(before, *both)
     found = diff(first.side, second.side, second.source.wanted)
@@ -77,26 +82,33 @@ class _Settled:
     coverage: dict[str, Any]
 
 
-def _settled(setup: RunOptions, cluster: Loaded | None, *, in_all_orders: bool = False) -> _Settled:
+@dataclass(frozen=True)
+class _Start:
+    """A side before its changes are made."""
+
+    source: LoadedInput
+    changes: Changes
+    settling: SettleWorld
+
+
+def _begin(setup: RunOptions, cluster: Loaded | None, settling: SettleWorld | None = None) -> _Start:
     source, changes = load_input(setup, cluster)
-    if setup.scenario is not None:
-        run = play_scenario(setup.scenario, source, changes)
-        check_scenario_held(run.result)
-        side = Side(run.loaded, run.settlement, run.scheduler)
-        source = replace(source, loaded=run.loaded)
-        return _Settled(side, source, Changes(), coverage_of(run.scheduler, run.loaded, source.spec))
-    check_not_empty(setup, source.loaded, changes.manifests)
-    settling = SettleWorld(source.scheduler(), OutputOptions(), source.loaded)
+    return _Start(source, changes, settling or SettleWorld.of(source))
+
+
+def _settled(setup: RunOptions, start: _Start, *, in_all_orders: bool = False) -> _Settled:
+    source, changes, settling = start.source, start.changes, start.settling
     world = settling.world
-    world.apply(changes)
-    first = world.result(world.run())
-    others = settling.chance.others(world) if in_all_orders else ()
-    if others:
-        fresh = SettleWorld(source.scheduler(), OutputOptions(), source.loaded)
-        first = in_orders(first, others, partial(fresh.again, changes, DEFAULT_LIMITS))
-    settlement = settling.settlement(first)
+    if setup.scenario is not None:
+        run = play_scenario(setup.scenario, source, changes, settling=settling)
+        check_scenario_held(run.result)
+        side = Side(run.loaded, run.settlement, run.nodes.after)
+        source = replace(source, loaded=run.loaded)
+        return _Settled(side, source, Changes(), coverage_of(world.scheduler, run.loaded, source.spec))
+    check_not_empty(setup, source.loaded, changes.manifests)
+    settlement = settling.settlement((settling.run if in_all_orders else settling.run_once)(changes))
     loaded = loaded_after(world.plane, changes)
-    side = Side(loaded, settlement, world.scheduler, refused_pods(refused_by(world.plane)))
+    side = Side(loaded, settlement, NodeColumns.of(world.cluster), refused_pods(refused_by(world.plane)))
     return _Settled(side, source, changes, coverage_of(world.scheduler, loaded, source.spec))
 
 
@@ -110,6 +122,13 @@ class _Rewinding(io.BytesIO):
 
 def _same_cluster(before: RunOptions, after: RunOptions) -> bool:
     return (before.sources, before.live) == (after.sources, after.live)
+
+
+def _same_scheduler(before: RunOptions, after: RunOptions) -> bool:
+    """Whether the sides differ in nothing but what is changed in the cluster, and how that is shown."""
+    changes = {"filenames", "reading", "edits", "scenario", "allow_empty", "namespace", "selector"}
+    others = (each.name for each in fields(RunOptions) if each.name not in changes)
+    return all(getattr(before, name) == getattr(after, name) for name in others)
 
 
 def _warnings(before: _Settled, after: _Settled) -> list[str]:

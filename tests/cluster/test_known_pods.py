@@ -8,6 +8,7 @@ import pytest
 
 from ksched_cli.cluster.known_pods import KnownPods
 from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.plan.loaded_input import scheduler_maker
 from ksched_cli.plan.results import PodOutcome
 from ksched_cli.plan.simulate import OutputOptions, place
 from ksched_cli.wiring.options import RunOptions
@@ -32,7 +33,7 @@ def test_answers_are_the_same(case: Path) -> None:
     known.info(make_pod("first").requests(example_com__first="1").obj()).requests  # noqa: B018
     for _ in range(2):
         assert outcomes(scheduler_factory(setup)(gathered.loaded, gathered.spec, known)) == by_itself
-    make = gathered.scheduler_maker()
+    make = scheduler_maker(gathered.make_scheduler, gathered.spec)
     assert outcomes(make(gathered.loaded)) == outcomes(make(gathered.loaded)) == by_itself
 
 

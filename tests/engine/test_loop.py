@@ -10,11 +10,10 @@ from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.engine.loop import SchedulingLoop
 from ksched_cli.framework.interfaces import PermitPlugin, PreBindPlugin, ReservePlugin
 from ksched_cli.framework.status import SUCCESS, Code, Status, error, unschedulable
-from ksched_cli.plan.settle import TimedEvent
 from tests.builders import make_node, make_pod
 from tests.engine.test_cycle import with_plugins
 from tests.engine.test_handlers import loop_over, run, where
-from tests.harness import make_scheduler, settle
+from tests.harness import TimedEvent, make_scheduler, settle
 from tests.pod_groups import GANG, group, member
 
 ZONE = "topology.kubernetes.io/zone"

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ksched_cli.cli.main import run
+from ksched_cli.cluster.cache import Cluster
+from ksched_cli.plan.scenario_results import ScenarioRun
 from ksched_cli.simulator import Simulator
 from ksched_cli.wiring.comparison import compare
 from ksched_cli.wiring.options import RunOptions
+from ksched_cli.world.results import Orders
 from tests.builders import make_pod
 from tests.plan.rollouts import nodes, write
 from tests.running import settle
@@ -149,3 +153,118 @@ def test_the_line_of_such_a_drain_has_the_number_of_orders(
     run(["drain", "--from", path, "n2", "-o", "json"])
     document = json.loads(capsys.readouterr().out)
     assert document["orders"] == {"tried": 2, "outcomes": {"safe": 1, "no place": 1}}
+
+
+def stepped(folder: Path, *steps: dict[str, Any]) -> ScenarioRun:
+    file = write(folder / "n.json", *nodes("4", "4"))
+    write(folder / "first.json", pod("a-first"))
+    write(folder / "both.json", pod("a-first"), pod("b-second", nodeSelector=N1))
+    scenario = folder / "scenario.yaml"
+    scenario.write_text(json.dumps({"apiVersion": "ksched/v1", "kind": "Scenario", "steps": steps}))
+    return Simulator.load(file).scenario(str(scenario))
+
+
+def test_an_expectation_holds_if_it_holds_in_every_order(tmp_path: Path) -> None:
+    run = stepped(tmp_path, {"apply": "both.json", "expect": {"schedulable": True, "noPreemption": True}})
+    (step,) = run.result.steps
+    assert [each.node for each in step.pods] == ["n0", "n1"], "the step ends in the first order"
+    assert step.end.orders is not None
+    assert (step.end.orders.tried, step.end.orders.finished) == (2, 1)
+    schedulable, no_preemption = step.checks
+    assert not schedulable.ok
+    assert schedulable.orders == step.end.orders
+    assert schedulable.against[0] == "holds in 1 of 2 orders only; in the others:"
+    assert schedulable.against[1].startswith("default/b-second: 0/2 nodes are available")
+    assert (no_preemption.ok, no_preemption.orders) == (True, Orders(2, 2))
+    world = run.settlement.world
+    assert (world.orders, [draw.subject for draw in world.draws]) == (step.end.orders, ["default/a-first"])
+
+
+def test_each_step_tries_its_own_draws(tmp_path: Path) -> None:
+    """a-first takes n0 in the first step, where nothing waits for a node; in the second step nothing is tied."""
+    run = stepped(tmp_path, {"apply": "first.json", "expect": {"schedulable": True}}, {"cordon": "n0"})
+    assert [step.end.orders for step in run.result.steps] == [None, None]
+    assert run.result.failed == ()
+
+
+def test_the_table_and_the_document_of_a_scenario_have_the_number_of_orders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    stepped(tmp_path, {"apply": "both.json", "expect": {"schedulable": True}})
+    command = ["simulate", "--from", str(tmp_path / "n.json"), "--scenario", str(tmp_path / "scenario.yaml")]
+    assert run(command) == 4
+    shown = capsys.readouterr().out
+    assert "chance decides once (node of default/a-first): every pod has a node in 1 of 2 orders" in shown
+    assert "holds in 1 of 2 orders only" in shown
+    assert run([*command, "-o", "json"]) == 4
+    document = json.loads(capsys.readouterr().out)
+    (step,) = document["steps"]
+    assert step["orders"] == document["orders"] == {"tried": 2, "finished": 1, "workloads": {"Pod/default/b-second": 1}}
+    assert step["expectations"][0]["orders"] == {"tried": 2, "held": 1}
+
+
+@pytest.fixture
+def clusters(monkeypatch: pytest.MonkeyPatch) -> list[Cluster]:
+    """The clusters that are built."""
+    built: list[Cluster] = []
+    build = Cluster.__init__
+
+    def counted(self: Cluster, *args: Any, **options: Any) -> None:
+        built.append(self)
+        build(self, *args, **options)
+
+    monkeypatch.setattr(Cluster, "__init__", counted)
+    return built
+
+
+def test_no_other_order_builds_a_cluster(tmp_path: Path, clusters: list[Cluster]) -> None:
+    found = settle(RunOptions(sources=[write(tmp_path / "c.json", *tied(N1))]))
+    assert (found.orders is not None, len(clusters)) == (True, 1)
+    assert [each.node for each in found.final] == ["n0", "n1"], "the end is that of the first order"
+    (trial,) = Simulator.load(write(tmp_path / "d.json", *drained(N0))).drain_nodes("n2").trials
+    assert (len(trial.drain.orders), len(clusters)) == (2, 2)
+
+
+def test_both_sides_of_a_diff_are_one_cluster(tmp_path: Path, clusters: list[Cluster]) -> None:
+    before = RunOptions(sources=[write(tmp_path / "c.json", *tied(N1))])
+    found = compare(before, replace(before, edits=[("cordon", "n1")])).diff
+    assert [(each.pod, each.node) for each in (found.changes[0].before, found.changes[0].after) if each] == [
+        ("default/b-second", "n1"),
+        ("default/b-second", ""),
+    ]
+    assert found.columns is not None
+    assert (found.columns.before.cordoned, found.columns.after.cordoned) == ([], ["n1"])
+    assert len(clusters) == 1
+    assert compare(before, replace(before, kube_version="1.33")).diff.changes == ()
+    assert len(clusters) == 3, "another minor has another cluster of the same objects"
+
+
+def test_a_scenario_loses_nodes_in_its_own_cluster(tmp_path: Path, clusters: list[Cluster]) -> None:
+    (web, running) = replica("web", "n0")
+    write(tmp_path / "n.json", *nodes("4", "4"), web, running)
+    (tmp_path / "s.yaml").write_text(
+        json.dumps(
+            {
+                "apiVersion": "ksched/v1",
+                "kind": "Scenario",
+                "steps": [{"label": "n0=a=b", "expect": {"survives": {"node": 1}}}],
+            }
+        )
+    )
+    simulator = Simulator.load(str(tmp_path / "n.json"))
+    (step,) = simulator.scenario(str(tmp_path / "s.yaml")).result.steps
+    assert step.held
+    (tmp_path / "s.yaml").write_text(
+        json.dumps(
+            {
+                "apiVersion": "ksched/v1",
+                "kind": "Scenario",
+                "steps": [{"cordon": "n1", "expect": {"survives": {"node": 1}}}],
+            }
+        )
+    )
+    (step,) = simulator.scenario(str(tmp_path / "s.yaml")).result.steps
+    (check,) = step.checks
+    assert [line.split(":")[0] for line in check.against] == ["without n0"]
+    assert len(clusters) == 2

@@ -13,11 +13,10 @@ from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.model import SchedulerConfiguration
 from ksched_cli.framework.interfaces import PermitPlugin, ReservePlugin
 from ksched_cli.framework.status import SUCCESS, Code, Status
-from ksched_cli.plan.settle import TimedEvent
 from ksched_cli.world.results import Limits, WorldResult
 from tests.builders import make_node, make_pod
 from tests.engine.test_cycle import with_plugins
-from tests.harness import make_scheduler, settle
+from tests.harness import TimedEvent, make_scheduler, settle
 from tests.plugins.lib.devices.resources import allocated, exactly, make_claim, make_class, make_slice
 
 

@@ -18,14 +18,13 @@ from ksched_cli.api.core import Node, Taint
 from ksched_cli.api.policy import ResourceQuota
 from ksched_cli.cli.main import run
 from ksched_cli.controlplane.plane import ControlPlane
-from ksched_cli.plan.settle import TimedEvent
 from ksched_cli.releases.minors import release
 from ksched_cli.whatif.edits.lib.apply import apply_edits
 from ksched_cli.whatif.edits.taint import SetTaint
 from ksched_cli.world.results import Limits
 from tests.builders import make_node, make_pod
 from tests.controlplane.harness import make
-from tests.harness import make_scheduler, settle
+from tests.harness import TimedEvent, make_scheduler, settle
 from tests.plan.rollouts import OLD, checked, nodes, rolling, running_deployment, template
 from tests.plan.rollouts import workload as manifest
 from tests.plan.test_check_world import HIGH, named

@@ -18,7 +18,8 @@ def other_orders_of(run: CheckRun, workloads: Sequence[WorkloadCheck]) -> list[A
     away, or a workload fails."""
     gone = run.world.cluster.pods.gone
     waiting = [each.pod for each in run.decisions.values() if each.pod_row not in gone]
-    draws = run.is_tight or any(each.result == "fails" for each in workloads)
+    matter = run.is_tight or any(each.result == "fails" for each in workloads)
+    draws = run.world.api.draws.made if matter else ()
     return other_orders(run.world, run.ties, waiting, MOST_ORDERS - 1, draws=draws)
 
 

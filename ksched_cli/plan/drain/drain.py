@@ -96,6 +96,5 @@ def drain_nodes(
         groups,
         flags,
         moved_only=not every_pod,
-        make=lambda: PreparedRun.of(source).scheduler,
     )
     return DrainTrials(TrialSequence([name for name, _ in groups], run), each, prepared, started)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 from ksched_cli.engine.scheduler import Scheduler
@@ -25,22 +25,15 @@ def drain_in_turn(
     flags: Flags,
     *,
     moved_only: bool = True,
-    make: Callable[[], Scheduler] | None = None,
 ) -> Iterator[DrainTrial]:
     """Drain each group from the same beginning. With `moved_only`, `final` has only the pods to which something
-    happened. `make` makes another scheduler of the input, to try a single drain in other orders."""
+    happened."""
     world = DrainWorld(scheduler, loaded, flags, moved_only=moved_only)
     members = [nodes for _, nodes in groups]
-    results = _drain_each(world, members) if len(groups) > 1 else map(world.drain, members)
-    trials = steps(zip(groups, results, strict=True), "drains are done", len(groups))
-    for (name, nodes), result in trials:
-        changes = None
-        if len(groups) == 1:
-            changes = world.node_changes()
-            if make is not None and (others := world.others()):
-                fresh = DrainWorld(make(), loaded, flags, moved_only=moved_only)
-                result = drain_in_orders(result, others, partial(fresh.again, nodes))
-        yield DrainTrial(name, tuple(nodes), result, changes)
+    is_single = len(groups) == 1
+    results = map(world.drain_in_orders, members) if is_single else _drain_each(world, members)
+    for (name, nodes), result in steps(zip(groups, results, strict=True), "drains are done", len(groups)):
+        yield DrainTrial(name, tuple(nodes), result, world.node_changes() if is_single else None)
 
 
 def _drain_each(drains: DrainWorld, groups: Iterable[Sequence[str]]) -> Iterator[DrainResult]:

@@ -16,6 +16,11 @@ from ksched_cli.world.world import World
 MOST_CYCLES = 100_000
 
 
+def run_until_rest(world: World) -> None:
+    """Go on until nothing moves."""
+    world.run(Limits(math.inf, world.cycles + MOST_CYCLES))
+
+
 class PendingPods:
     """They get their nodes at once, before any pod is evicted. A trial only looks at those that it moves."""
 
@@ -48,7 +53,7 @@ class PendingPods:
         world = self._world
         with world.trial():
             self.place()
-            world.run(Limits(math.inf, world.cycles + MOST_CYCLES))
+            run_until_rest(world)
             at_rest()
             return resting_pods(world)
 

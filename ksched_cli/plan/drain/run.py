@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
-from types import MappingProxyType
 
 from ksched_cli.controlplane.draws import Alternative, Choices
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.drain.filters import Flags
-from ksched_cli.plan.drain.pending_pods import MOST_CYCLES, PendingPods
+from ksched_cli.plan.drain.in_orders import drain_in_orders
+from ksched_cli.plan.drain.pending_pods import PendingPods, run_until_rest
 from ksched_cli.plan.drain.resting_pods import RestingPods
 from ksched_cli.plan.drain.results import DrainResult
 from ksched_cli.plan.drain.single import SingleDrain
 from ksched_cli.plan.drain.spare_copies import SpareCopies
 from ksched_cli.plan.drain.unplaced import UnplacedReasons
 from ksched_cli.plan.node_columns import NodeChanges, NodeColumns
-from ksched_cli.plan.orders.chance import MOST_RISKS, Chance, chosen
+from ksched_cli.plan.orders.chance import MOST_RISKS, Chance
+from ksched_cli.plan.orders.runs import FIRST_ORDER, Run, run_in_order, run_in_orders, try_order
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.world.results import Limits
 from ksched_cli.world.world import World
 
 
@@ -41,8 +40,6 @@ class DrainWorld:
         self._reasons(decision)
         self._chance.decided(decision)
 
-    # What a sequence of drains needs beside them.
-
     def place_pending(self) -> None:
         """Give the pending pods their nodes, and record from there."""
         self._pending.place()
@@ -61,22 +58,33 @@ class DrainWorld:
 
     def rest(self) -> None:
         """Go on until nothing moves."""
-        self.world.run(Limits(math.inf, self.world.cycles + MOST_CYCLES))
+        run_until_rest(self.world)
 
     def waiting(self) -> list[str]:
         """The pods that have no node and are not held back."""
         return sorted(pod.info.key for pod in self.world.loop.queue if not pod.gated)
 
-    def drain(self, nodes: Sequence[str], choices: Choices = MappingProxyType({})) -> DrainResult:
-        """Drain the nodes. Chance decides as `choices` have it."""
+    def drain(self, nodes: Sequence[str]) -> DrainResult:
+        """Drain the nodes in the first order."""
+        return run_in_order(self.world, self._chance, self._run_of(nodes), FIRST_ORDER)
+
+    def drain_in_orders(self, nodes: Sequence[str]) -> DrainResult:
+        """Drain the nodes in all orders that chance may take. The world is at the end of the first order then."""
+        return run_in_orders(self.world, self._chance, self._run_of(nodes), drain_in_orders)
+
+    def _run_of(self, nodes: Sequence[str]) -> Run[DrainResult]:
+        """A drain of the nodes, after the pending pods have their nodes."""
         resting = self._resting
         if resting is None:
             self._pending.place()
             resting = self._pending.resting()
-        with chosen(self.world, self._chance.begin(self.world.cluster, choices), choices):
+
+        def run(choices: Choices) -> DrainResult:
             result = self._single.run(nodes, resting)
-        self.spares.notice()
-        return replace(result, left_out=self.spares.count)
+            self.spares.notice()
+            return replace(result, left_out=self.spares.count)
+
+        return run
 
     def others(self, risks: int = MOST_RISKS) -> list[Alternative]:
         """Other outcomes of what chance decided in the last drain."""
@@ -88,5 +96,4 @@ class DrainWorld:
 
     def again(self, nodes: Sequence[str], choices: Choices) -> DrainResult:
         """The same drain in which chance decides so. It is rolled back."""
-        with self.world.trial():
-            return self.drain(nodes, choices)
+        return try_order(self.world, self._chance, self._run_of(nodes), choices)

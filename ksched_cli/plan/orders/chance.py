@@ -10,10 +10,9 @@ from itertools import islice
 
 import numpy as np
 
-from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import BoolColumn, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.controlplane.draws import Alternative, Choices, alternatives
+from ksched_cli.controlplane.draws import Alternative, Choices, Draw, alternatives
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.selection import lowest_name
 from ksched_cli.plan.deciding import nodes_without
@@ -37,12 +36,20 @@ class Chance:
     def __init__(self) -> None:
         self.ties: Ties | None = None
         self.is_tight = False
+        self._cycles = self._drawn = 0
+        # Called once the run is too long for other orders.
+        self.when_long: Callable[[], None] | None = None
         self._waiting: dict[int, PodInfo] = {}
 
-    def begin(self, cluster: Cluster, choices: Choices) -> Ties:
+    def begin(self, world: World, choices: Choices) -> Ties:
         """Observe another run."""
-        self.ties, self.is_tight, self._waiting = Ties(cluster, choices), False, {}
+        self.ties, self.is_tight, self._cycles, self._waiting = Ties(world.cluster, choices), False, 0, {}
+        self._drawn = len(world.api.draws.made)
         return self.ties
+
+    def draws(self, world: World) -> Sequence[Draw]:
+        """The draws of the controllers in this run."""
+        return world.api.draws.made[self._drawn :]
 
     def trying(self, rows: Sequence[int]) -> None:
         if self.ties is not None:
@@ -52,29 +59,39 @@ class Chance:
         if self.ties is None:
             return
         self.ties.decided(decision)
+        self._cycles += 1
+        if self.is_long and self.when_long is not None:
+            self.when_long()
+            self.when_long = None
         if decision.result == "scheduled":
             self._waiting.pop(decision.pod_row, None)
         else:
             self.is_tight = True
             self._waiting[decision.pod_row] = decision.pod
 
+    @property
+    def is_long(self) -> bool:
+        """Whether the run has too many cycles for another order."""
+        return 2 * self._cycles > MOST_CYCLES
+
     def others(self, world: World, risks: int = MOST_RISKS) -> list[Alternative]:
         """Other outcomes of what chance decided in this run, where that may matter. `risks`: so many pods are looked at
         that another node of a tie may harm."""
-        if self.ties is None or not world.cycles:
+        if self.ties is None or not self._cycles or self.is_long:
             return []
-        most = min(MOST_ORDERS, MOST_CYCLES // world.cycles) - 1
+        most = min(MOST_ORDERS, MOST_CYCLES // self._cycles) - 1
         gone = world.cluster.pods.gone
         waiting = [pod for row, pod in self._waiting.items() if row not in gone]
-        return other_orders(world, self.ties, waiting, most, draws=self.is_tight, risks=risks)
+        draws = self.draws(world) if self.is_tight else ()
+        return other_orders(world, self.ties, waiting, most, draws=draws, risks=risks)
 
 
 def other_orders(
-    world: World, ties: Ties, waiting: Sequence[PodInfo], most: int, *, draws: bool = True, risks: int = MOST_RISKS
+    world: World, ties: Ties, waiting: Sequence[PodInfo], most: int, *, draws: Sequence[Draw], risks: int = MOST_RISKS
 ) -> list[Alternative]:
-    """At most so many other outcomes of a run: of the controllers' draws, then of ties that may leave a node to a pod
-    without one, then of ties that may take the node of another pod."""
-    found = list(alternatives(world.api.draws.made, most)) if draws else []
+    """At most so many other outcomes of a run: of these draws of the controllers, then of ties that may leave a node to
+    a pod without one, then of ties that may take the node of another pod."""
+    found = list(alternatives(draws, most))
     if world.scheduler.takes_lowest_name:
         every = (*_helpful(world, ties, waiting), *_risky(world, ties, risks))
         found += islice(dict.fromkeys(every), max(most - len(found), 0))
@@ -112,15 +129,16 @@ def _placed(world: World) -> RowColumn:
 @contextmanager
 def chosen(world: World, ties: Ties, choices: Choices) -> Iterator[None]:
     """Chance decides as `choices` have it inside the block."""
-    world.plane.api.draws.choices = choices
-    if not ties.are_chosen:
-        yield
-        return
-    world.scheduler.break_ties(ties.choose)
+    draws = world.api.draws
+    before, draws.choices = draws.choices, choices
+    if ties.are_chosen:
+        world.scheduler.break_ties(ties.choose)
     try:
         yield
     finally:
-        world.scheduler.break_ties(lowest_name)
+        draws.choices = before
+        if ties.are_chosen:
+            world.scheduler.break_ties(lowest_name)
 
 
 def in_orders(

@@ -5,13 +5,12 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from contextlib import ExitStack
-from functools import partial
 
-from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.engine.selection import random_choice
 from ksched_cli.plan.drain.pending_pods import PendingPods
 from ksched_cli.plan.drain.resting_pods import NOTHING_MOVES
 from ksched_cli.plan.loaded_input import LoadedInput
+from ksched_cli.plan.lost_nodes import remove_nodes
 from ksched_cli.plan.sweep.decisions import VariantDecisions
 from ksched_cli.plan.sweep.draws import seed_of
 from ksched_cli.plan.sweep.figures import ClusterMeasure
@@ -20,7 +19,6 @@ from ksched_cli.plan.sweep.swept_pods import SweptPods, VariantEnd, row_of
 from ksched_cli.plan.sweep.task import SweepTask
 from ksched_cli.whatif.changes import Changes
 from ksched_cli.whatif.edits.lib.edit import Edit
-from ksched_cli.whatif.edits.remove_node import RemoveNode
 from ksched_cli.world.results import Limits
 from ksched_cli.world.world import World
 
@@ -32,7 +30,7 @@ class VariantTrials:
 
     def __init__(self, task: SweepTask, source: LoadedInput) -> None:
         self.source, self.scheduler = source, source.scheduler()
-        self._decisions = VariantDecisions(task, source, self.scheduler)
+        self._decisions = VariantDecisions(task, self.scheduler)
         self._world = World(self.scheduler, source.loaded, decided=self._decisions)
         self._measure = ClusterMeasure(self.scheduler.cluster)
         self._pending = PendingPods(self._world)
@@ -85,8 +83,7 @@ class VariantTrials:
     def _fail(self, nodes: Sequence[str]) -> None:
         """The nodes are gone at once. Pods that were pending look for another node; controllers recreate all others."""
         self._pending.leave(nodes)
-        with self._world.cluster.leaving_together():
-            self._world.apply(partial(_remove_nodes, nodes))
+        remove_nodes(self._world, nodes)
 
     def _read(self, variant: Variant, pods: SweptPods, whole: bool) -> VariantEnd:
         """Run until nothing moves, and read what the world came to."""
@@ -94,7 +91,3 @@ class VariantTrials:
         ending = world.run(Limits(world.clock.now + _LONGEST, world.cycles + _MOST_CYCLES))
         row = row_of(variant, self._measure.figures(), pods.found(decisions), ending, decisions.failed(world))
         return VariantEnd(row, world.result(ending) if whole else None)
-
-
-def _remove_nodes(nodes: Sequence[str], plane: ControlPlane) -> None:
-    Changes(edits=[RemoveNode(node) for node in nodes])(plane)
