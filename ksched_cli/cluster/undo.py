@@ -30,6 +30,8 @@ class UndoLog:
         self._records: list[tuple[Callable[..., object], tuple[Any, ...]]] = []
         self._marks: list[int] = []
         self._kept: set[int] = set()
+        # The attributes of `Logged` objects that were noted since the last mark. Each id belongs to a dict that is kept.
+        self.noted_attributes: dict[tuple[int, str], dict[str, Any]] = {}
         self._after: list[Callable[[], None]] = []
         self._at_mark: list[Callable[[], None]] = []
         self.recording = False
@@ -83,6 +85,7 @@ class UndoLog:
     def _begin_epoch(self) -> None:
         self.epoch += 1
         self._kept.clear()
+        self.noted_attributes.clear()
         self.recording = bool(self._marks)
 
     def note(self, undo: Callable[..., object], *arguments: Any) -> None:
@@ -103,7 +106,8 @@ def _refill(items: list[Any] | deque[Any], kept: tuple[Any, ...]) -> None:
 
 
 class Logged:
-    """An object whose attributes a roll back restores. Attributes that are set before `undo` are not noted."""
+    """An object whose attributes a roll back restores. Attributes that are set before `undo` are not noted. Between two
+    marks an attribute is noted once: counters and clocks change all the time."""
 
     undo: UndoLog
 
@@ -111,8 +115,11 @@ class Logged:
         attributes = self.__dict__
         undo = attributes.get("undo")
         if undo is not None and undo.recording:
-            undo.note(_restore_attribute, attributes, name, attributes.get(name, _ABSENT))
-        object.__setattr__(self, name, value)
+            noted = undo.noted_attributes
+            if (key := (id(attributes), name)) not in noted:
+                noted[key] = attributes
+                undo.note(_restore_attribute, attributes, name, attributes.get(name, _ABSENT))
+        attributes[name] = value
 
 
 def _restore_attribute(attributes: dict[str, Any], name: str, old: Any) -> None:
