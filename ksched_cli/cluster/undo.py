@@ -30,7 +30,7 @@ class UndoLog:
         self._records: list[tuple[Callable[..., object], tuple[Any, ...]]] = []
         self._marks: list[int] = []
         self._kept: set[int] = set()
-        # The attributes of `Logged` objects that were noted since the last mark. Each id belongs to a dict that is kept.
+        # Attributes of `Logged` objects noted since the last mark. Their dicts are kept, so that ids are unique.
         self.noted_attributes: dict[tuple[int, str], dict[str, Any]] = {}
         self._after: list[Callable[[], None]] = []
         self._at_mark: list[Callable[[], None]] = []

@@ -121,6 +121,21 @@ def test_ignored_resources(args: NodeResourcesFitArgs, rejected: bool) -> None:
     assert bool(made.statuses()) is rejected
 
 
+@pytest.mark.parametrize("full", [0, 1, 5, 9])
+def test_full_nodes_among_many_get_the_reasons_that_each_would_get_alone(full: int) -> None:
+    nodes = [make_node(f"n{index}").allocatable(cpu="4", memory="8Gi", pods="1").obj() for index in range(9)]
+    asked = [{"cpu": "3"}, {"memory": "7Gi"}, {"cpu": "4", "memory": "8Gi"}]
+    running = [make_pod(f"r{index}").requests(**asked[index % 3]).on(f"n{index}").obj() for index in range(full)]
+    pod = make_pod().requests(cpu="2", memory="2Gi").obj()
+    made = make_bench(NodeResourcesFit, nodes, pod, running)
+    alone = {}
+    for each in nodes:
+        on_it = [other for other in running if other.spec.node_name == each.metadata.name]
+        alone |= make_bench(NodeResourcesFit, [each], pod, on_it).statuses()
+    assert made.statuses() == alone
+    assert len(alone) == full
+
+
 def test_cpu_cannot_be_ignored() -> None:
     args = NodeResourcesFitArgs(ignored_resources=("cpu",))
     assert make_bench(NodeResourcesFit, [node()], make_pod().requests(cpu="9").obj(), args=args).statuses()

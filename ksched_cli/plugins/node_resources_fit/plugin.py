@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ksched_cli.api.pod_facts import holds_place
-from ksched_cli.cluster.columns import BoolColumn, Int64Column, distinct
+from ksched_cli.cluster.columns import BoolColumn, Int64Column, RowColumn, distinct
 from ksched_cli.cluster.pod_groups import GroupKey
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.resources import CPU, EPHEMERAL_STORAGE, MEMORY, is_extended
@@ -54,6 +54,8 @@ from ksched_cli.plugins.node_resources_fit.rules import NodeResourcesFitRules
 from ksched_cli.releases.plugin_names import REQUESTED_TO_CAPACITY_RATIO
 
 _HOPELESS, _SHORT = np.int8(Code.UNSCHEDULABLE_AND_UNRESOLVABLE), np.int8(Code.UNSCHEDULABLE)
+# Where fewer nodes than one of so many lack something, only they are looked at closely.
+_SHARE_OF_FEW = 4
 _SIDECARS_OFF = unresolvable(NodeResourcesFitReasons.sidecars_off())
 
 Scorer = Callable[[Allocation], Int64Column]
@@ -144,9 +146,18 @@ class NodeResourcesFit(
         if [each for each, _ in state.requests] == [CPU, MEMORY]:
             # The requests of most pods, checked together.
             free = nodes.take(table.allocatable[:2]) - nodes.take(usage.requested[:2])
-            asked = np.array([amount for _, amount in state.requests], dtype=np.int64)[:, np.newaxis]
-            if not np.count_nonzero(crowded) and not np.count_nonzero(asked > free):
+            short = np.array([amount for _, amount in state.requests], dtype=np.int64)[:, np.newaxis] > free
+            failing = (crowded | short[0] | short[1]).nonzero()[0]
+            if not len(failing):
                 return Verdict.passing(len(nodes))
+            if _SHARE_OF_FEW * len(failing) < len(nodes):
+                few = NodeRows(nodes.cluster, nodes.rows.take(failing))
+                return _spread(self._judge(state, few, crowded.take(failing)), failing, len(nodes))
+        return self._judge(state, nodes, crowded)
+
+    def _judge(self, state: FitState, nodes: NodeRows, crowded: BoolColumn) -> Verdict:
+        """The verdict of nodes some of which may lack something."""
+        table, usage = nodes.cluster.nodes, nodes.cluster.usage
         lacks = crowded.astype(np.int64)
         hopeless = np.zeros(len(nodes), dtype=np.bool_)
         for bit, (resource, amount) in enumerate(state.requests, start=1):
@@ -226,6 +237,13 @@ class NodeResourcesFit(
         allocation = measure_together(proposed, [resource.name for resource in resources], nodes)
         weights = [resource.weight for resource in resources]
         return int(weighted_mean(most_requested(allocation), allocation, weights)[0])
+
+
+def _spread(judged: Verdict, rows: RowColumn, size: int) -> Verdict:
+    """The verdict of `size` rows, of which these were judged. All others pass."""
+    codes, reason_ids = np.zeros(size, dtype=np.int8), np.zeros(size, dtype=np.int32)
+    codes[rows], reason_ids[rows] = judged.codes, judged.reason_ids
+    return Verdict(codes, reason_ids, judged.reasons)
 
 
 def _has_sidecar(pod: PodInfo) -> bool:
