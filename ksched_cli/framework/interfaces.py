@@ -45,7 +45,7 @@ class Plugin:
     column: ClassVar[str] = ""
     scope: ClassVar[Literal["row", "cluster"]] = "row"
     follows_pods: ClassVar[bool] = True
-    lasting: ClassVar[bool] = False
+    lasting: bool = False
     reads_usage_only: ClassVar[bool] = False
     summary: ClassVar[str] = ""
     events: ClassVar[tuple[ClusterEvent, ...]] = ()

@@ -20,6 +20,7 @@ from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.lib.spec import Spec
+from ksched_cli.plugins.lib.volumes.attached import AttachedVolumes
 from ksched_cli.plugins.lib.volumes.claims import LimitRules
 from ksched_cli.plugins.lib.volumes.migration import counts_as_csi
 from ksched_cli.plugins.lib.volumes.reasons import (
@@ -120,10 +121,15 @@ class _InTreeLimits(PreFilterPlugin[None], FilterPlugin[None]):
         present: set[str] = set()
         for other in cluster.usage.pods[row]:
             present.update(self._disks(cluster.pods.infos[other].pod, required=False))
+        needed = wanted - present
         announced = node.status.allocatable if self.handle.gates.enabled("AttachVolumeLimit") else {}
         own = announced.get(self.limit_key)
         limit = self.limit(node) if own is None else value(own)
-        return _TOO_MANY if len(present | wanted) > limit else SUCCESS
+        if len(present) + len(needed) > limit:
+            return _TOO_MANY
+        if self.handle.gates.enabled("BalanceAttachedNodeVolumes"):
+            AttachedVolumes.of(cluster).note(row, limit - len(present), len(needed))
+        return SUCCESS
 
     def _disks(self, pod: Pod, *, required: bool) -> Iterator[str]:
         """The disks of the pod's volumes and of their claims' volumes. A claim that waits for one counts as one."""

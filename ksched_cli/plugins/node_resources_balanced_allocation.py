@@ -25,7 +25,8 @@ from ksched_cli.plugins.lib.resource_scoring import (
     measured,
 )
 from ksched_cli.plugins.lib.spec import Spec
-from ksched_cli.releases.changes import Change, ReleaseRules
+from ksched_cli.plugins.lib.volumes.attached import AttachedVolumes
+from ksched_cli.releases.changes import Change, GateNote, ReleaseRules
 
 
 class BalancedAllocationRules(ReleaseRules, plugins="NodeResourcesBalancedAllocation"):
@@ -46,6 +47,16 @@ class BalancedAllocationRules(ReleaseRules, plugins="NodeResourcesBalancedAlloca
         about="score",
         sentence="Does not score pods without requests; before, all of them went to the most even node.",
     )
+    volumes_of_earlier_pods_count = Change(
+        "1.20",
+        before=True,
+        now=False,
+        about="score",
+        sentence=(
+            "With the gate BalanceAttachedNodeVolumes disks count for pods that have volumes; before, pods without "
+            "volumes were scored with what an earlier pod had left noted on a node."
+        ),
+    )
     scores_the_deviation = Change(
         "1.22",
         before=False,
@@ -54,6 +65,17 @@ class BalancedAllocationRules(ReleaseRules, plugins="NodeResourcesBalancedAlloca
         sentence=(
             "100 less the standard deviation of the shares in use of each resource; before, 100 less the "
             "difference between the shares of cpu and memory, and 0 where one of them was used up."
+        ),
+    )
+
+    notes = (
+        GateNote(
+            "BalanceAttachedNodeVolumes",
+            about="score",
+            sentence=(
+                "The share of the disks that a node still takes counts beside the shares of cpu and memory; without "
+                "the gate, it does not."
+            ),
         ),
     )
 
@@ -70,6 +92,10 @@ class NodeResourcesBalancedAllocation(PreScorePlugin[None, MeasuredResources], S
     def __init__(self, args: Any, handle: Handle) -> None:
         super().__init__(args, handle)
         self._totals = DeviceTotals(handle)
+        self._balances_volumes = handle.gates.enabled("BalanceAttachedNodeVolumes")
+        if self._balances_volumes:
+            # What limits of disks have noted on a node changes without a placement there.
+            self.lasting = False
         self._rules = BalancedAllocationRules.of(handle.release)
         self._names = [resource.name for resource in self.args.resources]
         # How even the use of cpu and memory is on each node without the pod.
@@ -141,7 +167,19 @@ class NodeResourcesBalancedAllocation(PreScorePlugin[None, MeasuredResources], S
         shares = np.where(capacity == 0, 1.0, allocation.requested / np.maximum(capacity, 1))
         best = float(self.handle.release.max_node_score)
         even = ((1.0 - np.abs(shares[0] - shares[1])) * best).astype(np.int64)
+        if self._balances_volumes and (pod.pod.spec.volumes or self._rules.volumes_of_earlier_pods_count):
+            free, needed = AttachedVolumes.of(nodes.cluster).at(nodes)
+            even = np.where(free > 0, _even_with_volumes(shares, free, needed, best), even)
         return np.where((shares >= 1.0).any(axis=0), 0, even)
+
+
+def _even_with_volumes(shares: FloatColumn, free: Int64Column, needed: Int64Column, best: float) -> Int64Column:
+    """The best score less the variance of three shares, 0 where the pod takes the last disks that the node can have."""
+    cpu, memory, volumes = *shares, needed / np.maximum(free, 1)
+    mean = (cpu + memory + volumes) / 3.0
+    apart = [each - mean for each in (cpu, memory, volumes)]
+    variance = (apart[0] * apart[0] + apart[1] * apart[1] + apart[2] * apart[2]) / 3.0
+    return np.where(volumes >= 1.0, 0, ((1.0 - variance) * best).astype(np.int64))
 
 
 def balance(used: Int64Column | FloatColumn, allocation: Allocation) -> FloatColumn:

@@ -115,7 +115,6 @@ STAGE_GATES: Mapping[str, str] = {"AllAlpha": ALPHA.stage, "AllBeta": BETA.stage
 # that have the gate.
 NEVER = ""
 MODELLED_SINCE: Mapping[str, str] = {
-    "BalanceAttachedNodeVolumes": NEVER,
     "CSIMigrationRBD": NEVER,
     "DRAAdminAccess": "1.34",
     "DRAConsumableCapacity": "1.36",

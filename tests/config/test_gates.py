@@ -18,7 +18,7 @@ from tests.cli.transcripts import write
 # Gate, first and last minor with this state, the state, and whether the other one is answered as well.
 GATES = (
     ("AttachVolumeLimit", "1.16", "1.16", "on", True),
-    ("BalanceAttachedNodeVolumes", "1.16", "1.16", "off", False),
+    ("BalanceAttachedNodeVolumes", "1.16", "1.16", "off", True),
     ("CSIMigration", "1.16", "1.16", "off", True),
     ("CSIMigrationAWS", "1.16", "1.16", "off", True),
     ("CSIMigrationAzureDisk", "1.16", "1.16", "off", True),
@@ -32,7 +32,7 @@ GATES = (
     ("ResourceLimitsPriorityFunction", "1.16", "1.16", "off", True),
     ("TaintNodesByCondition", "1.16", "1.16", "on", True),
     ("AttachVolumeLimit", "1.19", "1.20", "locked", True),
-    ("BalanceAttachedNodeVolumes", "1.19", "1.20", "off", False),
+    ("BalanceAttachedNodeVolumes", "1.19", "1.20", "off", True),
     ("CSIMigration", "1.19", "1.20", "on", True),
     ("CSIMigrationAWS", "1.19", "1.20", "off", True),
     ("CSIMigrationAzureDisk", "1.19", "1.20", "off", True),
@@ -47,7 +47,7 @@ GATES = (
     ("LocalStorageCapacityIsolation", "1.19", "1.20", "on", True),
     ("PodDisruptionBudget", "1.19", "1.20", "on", True),
     ("PodOverhead", "1.19", "1.20", "on", True),
-    ("BalanceAttachedNodeVolumes", "1.21", "1.21", "off", False),
+    ("BalanceAttachedNodeVolumes", "1.21", "1.21", "off", True),
     ("CSIMigration", "1.21", "1.24", "on", True),
     ("CSIMigrationAWS", "1.21", "1.22", "off", True),
     ("CSIMigrationAWS", "1.23", "1.24", "on", True),
