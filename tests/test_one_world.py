@@ -22,7 +22,6 @@ from ksched_cli.api.workloads import ReplicaSet, StatefulSet
 from ksched_cli.cli.main import run
 from ksched_cli.controlplane.pods import is_ready
 from ksched_cli.plan.settle_world import SettleWorld
-from ksched_cli.plan.simulate import OutputOptions
 from ksched_cli.report.entries import final_entry
 from ksched_cli.simulator import Simulator
 from ksched_cli.sources.loaded import Loaded
@@ -131,7 +130,7 @@ def at_rest(nodes: list[dict[str, Any]], workloads: list[dict[str, Any]], folder
 
 def begun(setup: RunOptions) -> tuple[World, Changes]:
     source, changes = load_input(setup)
-    return SettleWorld(source.scheduler(), OutputOptions(), source.loaded).world, changes
+    return SettleWorld.of(source).world, changes
 
 
 def saved(path: Path, *items: dict[str, Any]) -> str:

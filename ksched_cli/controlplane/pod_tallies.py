@@ -17,6 +17,15 @@ TALLIED_KINDS = frozenset({"ReplicaSet", "ReplicationController", ""})
 _LabelSet = frozenset[tuple[str, str]]
 
 
+def _count_alike(old: Pod, new: Pod) -> bool:
+    """Whether no tally changes when one replaces the other."""
+    return (
+        old.metadata.labels == new.metadata.labels
+        and is_active(old) == is_active(new)
+        and is_ready(old) == is_ready(new)
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class PodTally:
     """Active pods with these labels, and how many of them are ready."""
@@ -41,7 +50,7 @@ class PodTallies:
 
     def replace(self, owner: Owner, old: Pod | None, new: Pod | None) -> None:
         """Called before the store replaces a pod of the owner; None for absent."""
-        if owner[0] not in TALLIED_KINDS:
+        if owner[0] not in TALLIED_KINDS or (old is not None and new is not None and _count_alike(old, new)):
             return
         for pod, change in ((old, -1), (new, 1)):
             if pod is not None and is_active(pod):

@@ -255,15 +255,16 @@ class Store(Logged):
         """The objects as an input of their own; what was loaded stays as it was."""
         now = self._loaded.copied()
         for kind in {*now.objects, *self.catalog.kinds()} - {Node, Pod}:
-            now.set_all(kind, _in_input_order(self._loaded.of(kind), self.catalog.all(kind)))
-        now.set_all(Node, _in_input_order(self._loaded.of(Node), self._nodes.values()))
-        now.set_all(Pod, _in_input_order(self._loaded.of(Pod), self._pods.values()))
+            items = {identity_of(item): item for item in self.catalog.all(kind)}
+            now.set_all(kind, _in_input_order(self._loaded.of(kind), items))
+        now.set_all(Node, _in_input_order(self._loaded.of(Node), dict(self._nodes.items())))
+        now.set_all(Pod, _in_input_order(self._loaded.of(Pod), dict(self._pods.items())))
         return now
 
 
-def _in_input_order(before: Iterable[Any], now: Iterable[Any]) -> Iterator[Any]:
-    """Objects that were in the input first and in its order, then the others as they were created."""
-    left = {identity_of(item): item for item in now}
+def _in_input_order(before: Iterable[Any], left: dict[Identity, Any]) -> Iterator[Any]:
+    """Objects that were in the input first and in its order, then the others as they were created. `left` is used
+    up."""
     for item in before:
         found = left.pop(identity_of(item), None)
         if found is not None:

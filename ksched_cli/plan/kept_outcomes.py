@@ -12,11 +12,12 @@ from ksched_cli.plan.simulate import OutputOptions, outcome_of
 
 
 class KeptOutcomes(Logged):
-    """Called with each decision of the scheduler. `all_preempting` has the cycles that preempted."""
+    """Called with each decision of the scheduler. `all_preempting` has the cycles that preempted; with
+    `only_preempting` no others are kept."""
 
-    def __init__(self, cluster: Cluster, output: OutputOptions) -> None:
+    def __init__(self, cluster: Cluster, output: OutputOptions, *, only_preempting: bool = False) -> None:
         self.undo = undo = cluster.undo
-        self.output, self._cluster = output, cluster
+        self.output, self._cluster, self._only_preempting = output, cluster, only_preempting
         self._outcomes: dict[int, PodOutcome] = LoggedDict(undo)
         self.all_preempting: list[PodOutcome] = LoggedList(undo)
         # What belongs to the current step of a scenario.
@@ -25,7 +26,7 @@ class KeptOutcomes(Logged):
 
     def __call__(self, decision: Decision) -> None:
         output = self.output
-        if not output.wanted(decision.pod.pod):
+        if not output.wanted(decision.pod.pod) or (self._only_preempting and decision.preemption is None):
             return
         outcome = outcome_of(
             decision, self._cluster, detail=output.detail, top=output.top, missing_kinds=output.missing_kinds

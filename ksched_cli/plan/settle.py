@@ -8,6 +8,7 @@ from functools import partial
 
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.plan.coverage import with_job_gaps
+from ksched_cli.plan.kept_outcomes import KeptOutcomes
 from ksched_cli.plan.loaded_input import LoadedInput
 from ksched_cli.plan.prepared import PreparedRun
 from ksched_cli.plan.results import GatedPod, Simulation, refused_pods
@@ -28,12 +29,14 @@ def settle_input(
     """All changes are applied at the beginning."""
     prepared = PreparedRun.of(source)
     started = time.perf_counter()
-    settling = SettleWorld(prepared.scheduler, prepared.output_options(detail=detail, top=top), source.loaded)
+    kept = KeptOutcomes(prepared.scheduler.cluster, prepared.output_options(detail=detail, top=top))
+    settling = SettleWorld(kept, prepared.scheduler, source.loaded)
     world = settling.world
     found = settling.settlement(settling.run(partial(_apply_all, changes), limits))
     stats = prepared.stats(len(found.outcomes), time.perf_counter() - started)
     coverage = with_job_gaps(prepared.coverage, *(change.manifests for change in changes))
-    gaps = [gap for change in changes if change for gap in change.gaps(world.plane)]
+    loaded = world.plane.store.as_loaded()
+    gaps = [gap for change in changes if change for gap in change.gaps(loaded)]
     if gaps:
         coverage["admissionNotModelled"] = list(dict.fromkeys([*coverage.get("admissionNotModelled", []), *gaps]))
     gated = (each for each in found.world.final if each.state == "gated")

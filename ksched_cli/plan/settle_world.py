@@ -34,15 +34,19 @@ class SettleResult:
 class SettleWorld:
     """A world whose decisions are kept by name."""
 
-    def __init__(self, scheduler: Scheduler, output: OutputOptions, loaded: Loaded | None = None) -> None:
-        self.kept = KeptOutcomes(scheduler.cluster, output)
+    def __init__(self, kept: KeptOutcomes, scheduler: Scheduler, loaded: Loaded) -> None:
+        self.kept = kept
         self._chance = Chance()
-        self.world = World(scheduler, loaded, wanted=output.wanted, trying=self._chance.trying, decided=self._decided)
+        self.world = World(
+            scheduler, loaded, wanted=kept.output.wanted, trying=self._chance.trying, decided=self._decided
+        )
 
     @classmethod
-    def of(cls, source: LoadedInput) -> SettleWorld:
-        """A world of the input."""
-        return cls(source.scheduler(), OutputOptions(), source.loaded)
+    def of(cls, source: LoadedInput, *, only_preempting: bool = False) -> SettleWorld:
+        """A world of the input. With `only_preempting` it keeps only the cycles that preempt."""
+        scheduler = source.scheduler()
+        kept = KeptOutcomes(scheduler.cluster, OutputOptions(), only_preempting=only_preempting)
+        return cls(kept, scheduler, source.loaded)
 
     def run(
         self, change: WorldChange, limits: Limits = DEFAULT_LIMITS, at_end: Callable[[], object] = lambda: None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.cells import cell_len
@@ -37,9 +38,15 @@ _LABELS = {"topology.kubernetes.io/zone": "zones", "kubernetes.io/hostname": "no
 
 
 @renders("DiffResult", "table", "wide")
+def print_diff(found: DiffResult, out: TextIO, options: RenderOptions) -> None:
+    """Without the pods to which nothing happened: no text of them is shown."""
+    after = replace(found.diff.after, final=(), timeline=())
+    _print_diff(replace(found, diff=replace(found.diff, after=after)), out, options)
+
+
 @shows_nodes
 @shows_visible
-def print_diff(found: DiffResult, out: TextIO, options: RenderOptions) -> None:
+def _print_diff(found: DiffResult, out: TextIO, options: RenderOptions) -> None:
     console, diff, wide = make_console(options.width, out), found.diff, options.wide
     print_hanging(console, _summary_line(diff))
     console.print()

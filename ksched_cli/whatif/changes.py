@@ -39,12 +39,12 @@ class Changes:
         apply_manifests(plane, self.manifests, restart=self.restart)
         apply_edits(plane, self.edits, self.problems, self.namespace)
 
-    def gaps(self, plane: ControlPlane) -> list[str]:
-        """What of the admission of the new pods is not modelled."""
+    def gaps(self, now: Loaded) -> list[str]:
+        """What of the admission of the new pods is not modelled in the cluster as it is now."""
         from ksched_cli.controlplane.admission.gaps import admission_gaps
 
         items = [item for items in self.manifests.objects.values() for item in items]
-        return list(admission_gaps(plane.store.as_loaded(), {item.metadata.namespace for item in items}))
+        return list(admission_gaps(now, {item.metadata.namespace for item in items}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def loaded_after(plane: ControlPlane, *changes: Changes) -> Loaded:
     now.warnings += [*plane.warnings, *plane.blocked_evictions()]
     for each in changes:
         now.unknown.update(each.manifests.unknown)
-        now.gaps += [gap for gap in each.gaps(plane) if gap not in now.gaps] if each else []
+        now.gaps += [gap for gap in each.gaps(now) if gap not in now.gaps] if each else []
     return now
 
 

@@ -93,7 +93,8 @@ class _Start:
 
 def _begin(setup: RunOptions, cluster: Loaded | None, settling: SettleWorld | None = None) -> _Start:
     source, changes = load_input(setup, cluster)
-    return _Start(source, changes, settling or SettleWorld.of(source))
+    # Only the expectations of a scenario need more.
+    return _Start(source, changes, settling or SettleWorld.of(source, only_preempting=setup.scenario is None))
 
 
 def _settled(setup: RunOptions, start: _Start, *, in_all_orders: bool = False) -> _Settled:
@@ -128,7 +129,8 @@ def _same_scheduler(before: RunOptions, after: RunOptions) -> bool:
     """Whether the sides differ in nothing but what is changed in the cluster, and how that is shown."""
     changes = {"filenames", "reading", "edits", "scenario", "allow_empty", "namespace", "selector"}
     others = (each.name for each in fields(RunOptions) if each.name not in changes)
-    return all(getattr(before, name) == getattr(after, name) for name in others)
+    alike = all(getattr(before, name) == getattr(after, name) for name in others)
+    return alike and (before.scenario is None) == (after.scenario is None)
 
 
 def _warnings(before: _Settled, after: _Settled) -> list[str]:
