@@ -19,7 +19,6 @@ from ksched_cli.api.pod_facts import is_terminal, pod_key
 from ksched_cli.api.policy import PodDisruptionBudget
 from ksched_cli.api.selectors import compile_selector
 from ksched_cli.api.workloads import ReplicaSet, StatefulSet
-from ksched_cli.cli.main import run
 from ksched_cli.controlplane.pods import is_ready
 from ksched_cli.plan.settle_world import SettleWorld
 from ksched_cli.report.entries import final_entry
@@ -306,19 +305,6 @@ def test_a_pending_pod_that_preempts_a_daemon_sets_pod(driver: str, tmp_path: Pa
     assert pending.replaces in lost(found.final)
 
 
-@pytest.mark.parametrize("settle", [[], ["--settle"]], ids=["plain", "settle"])
-def test_such_a_pod_is_no_success_of_a_scenario(settle: list[str], tmp_path: Path) -> None:
-    cluster = at_rest([node("n1", 2), node("n2", 4)], [workload("DaemonSet", "agents", 0, 2, 0)], tmp_path)
-    urgent = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "urgent", "namespace": "shop"}, "spec": template("urgent", 4, 10)["spec"]}  # fmt: skip
-    saved(tmp_path / "urgent.json", urgent)
-    scenario = tmp_path / "scenario.yaml"
-    steps = [{"apply": "urgent.json", "expect": {"schedulable": True}}]
-    scenario.write_text(json.dumps({"apiVersion": "ksched/v1", "kind": "Scenario", "steps": steps}))
-    dump = tmp_path / "cluster.json"
-    dump.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": documents(cluster)}))
-    assert run(["simulate", "--from", str(dump), "--scenario", str(scenario), *settle]) == 4
-
-
 def documents(cluster: Loaded) -> list[dict[str, Any]]:
     version_of = {name: version for version, name in KINDS_BY_VERSION}
     return [
@@ -326,15 +312,6 @@ def documents(cluster: Loaded) -> list[dict[str, Any]]:
         for kind, items in cluster.objects.items()
         for item in items
     ]
-
-
-def test_diff_says_that_the_daemon_sets_pod_fails(tmp_path: Path) -> None:
-    """It is not just gone: the DaemonSet makes another one, which is Pending."""
-    cluster = at_rest([node("n1", 2), node("n2", 4)], [workload("DaemonSet", "agents", 0, 2, 0)], tmp_path)
-    urgent = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "urgent", "namespace": "shop"}, "spec": template("urgent", 4, 10)["spec"]}  # fmt: skip
-    found = compare(RunOptions(objects=objects_of(cluster)), setup_of(cluster, urgent, tmp_path)).diff
-    (change,) = [each for each in found.changes if each.workload == "daemonset/shop/agents"]
-    assert (change.kind, change.after.state if change.after else "") == ("newlyFailing", "unschedulable")
 
 
 def lost(final: tuple[FinalPod, ...]) -> dict[str, str]:

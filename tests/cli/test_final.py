@@ -19,18 +19,6 @@ def final_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[s
     return found
 
 
-def test_simulate_scale_down_names_the_deleted_pods(capsys: pytest.CaptureFixture[str]) -> None:
-    before = str(CASES / "scale-08" / "before.json")
-    assert run(["simulate", "--from", before, "--scale", "deployment/default/x=3"]) == 0
-    out = capsys.readouterr().out
-    assert "5 pods deleted  surplus of ReplicaSet" in out
-    assert "5 running pods deleted (4 nodes)" in out
-    assert "no pending pods" not in out
-    final = final_of(capsys, "--from", before, "--scale", "deployment/default/x=3")
-    states = [each["state"] for each in final if each["workload"] == "Deployment/default/x"]
-    assert (states.count("gone"), states.count("running")) == (5, 3)
-
-
 def test_every_pod_is_in_final(capsys: pytest.CaptureFixture[str]) -> None:
     folder = CASES / "preempt-03"
     before = json.loads((folder / "before.json").read_text())

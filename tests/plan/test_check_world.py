@@ -17,7 +17,6 @@ from tests.plan.rollouts import (
     checked,
     nodes,
     rolling,
-    running_daemons,
     running_deployment,
     template,
     workload,
@@ -161,15 +160,6 @@ def job(**spec: Any) -> dict[str, Any]:
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "w"}, "spec": {**spec, "template": made}}
 
 
-def test_a_job_with_more_completions_than_room_completes_in_waves(tmp_path: Path) -> None:
-    found = checked(tmp_path, nodes("6"), job(completions=8, parallelism=8))
-    (only,) = found.workloads
-    assert (only.result, only.running, only.pods) == ("fits", 8, 8)
-    assert [(each.code, each.message) for each in only.findings] == [
-        ("KS406", "its pods run in 2 waves: there is no room for all at once")
-    ]
-
-
 def test_a_job_none_of_whose_pods_fits_fails(tmp_path: Path) -> None:
     found = checked(tmp_path, nodes("500m"), job(completions=8, parallelism=8))
     assert codes(found) == [("error", "KS102")]
@@ -188,41 +178,6 @@ def test_a_deployment_that_waits_for_jobs_of_the_manifests_is_a_warning(tmp_path
     found = checked(tmp_path, nodes("2"), job(completions=2, parallelism=2), other)
     assert [each.result for each in found.workloads] == ["fits", "warns"]
     assert codes(found) == [("warning", "KS407")]
-
-
-def test_a_version_that_would_not_fit_without_the_old_pods_is_no_rollout_deadlock(tmp_path: Path) -> None:
-    """One new pod would fit without the old ones, three never: no strategy helps."""
-    cluster = [*nodes("4", "4"), *running_deployment(["n0", "n0", "n1"], template(OLD, cpu="2"))]
-    new = workload("Deployment", template(cpu="3"), replicas=3, strategy=rolling(1, 0))
-    found = checked(tmp_path, cluster, new)
-    (finding,) = found.findings
-    assert (finding.code, finding.level) == ("KS101", "error")
-    assert finding.message.endswith("; it would not finish without the old pods either")
-    assert finding.place.path == "spec.template.spec.containers[0].resources.requests.cpu"
-
-
-def test_only_pods_of_the_new_template_count_as_new(tmp_path: Path) -> None:
-    """Scale and template change together: pods that the scale adds to the old ReplicaSet are old."""
-    cluster = [*nodes("4"), *running_deployment(["n0"] * 2, template(OLD))]
-    cluster[2]["metadata"]["annotations"] = {"deployment.kubernetes.io/desired-replicas": "2"}
-    new = workload("Deployment", template(cpu="9"), replicas=8, strategy=rolling(1, 0))
-    (found,) = checked(tmp_path, cluster, new).workloads
-    assert found.running == 0
-    assert "with 0 of 8 new pods running" in found.findings[0].message
-
-
-def test_daemon_pods_that_pay_for_a_new_workload_are_named(tmp_path: Path) -> None:
-    agents = named("agent", running_daemons(["n0", "n1"], template(OLD)))
-    (web,) = named("web", [workload("Deployment", template(cpu="2", priorityClassName="high"), replicas=2)])
-    found = checked(tmp_path, [*nodes("2", "2"), HIGH, *agents], web)
-    (only,) = found.workloads
-    assert (only.result, only.running) == ("warns", 2)
-    (loss,) = found.losses
-    assert (loss.workload, len(loss.evicted), loss.pending) == ("DaemonSet/default/agent", 2, 2)
-    assert only.findings[0].message == (
-        "2 pods evicted to make room: default/agent-n0, default/agent-n1; "
-        "DaemonSet default/agent: 2 evicted, 2 Pending in the end"
-    )
 
 
 def test_a_workload_of_the_manifests_that_is_evicted_and_does_not_come_back_fails(tmp_path: Path) -> None:

@@ -11,8 +11,10 @@ import pytest
 from ksched_cli.api.dynamic_resources import ResourceClaim, ResourceClaimTemplate
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.model import SchedulerConfiguration
+from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.framework.interfaces import PermitPlugin, ReservePlugin
 from ksched_cli.framework.status import SUCCESS, Code, Status
+from ksched_cli.releases.minors import release
 from ksched_cli.world.results import Limits, WorldResult
 from tests.builders import make_node, make_pod
 from tests.engine.test_cycle import with_plugins
@@ -341,3 +343,16 @@ def test_limits(limits: Limits, ending: str, seconds: float, cycles: int) -> Non
     if ending != "settled":
         assert states(found) == {"victim": ("leaving", "n1"), "urgent": ("nominated", "")}
         assert [pod.pod for pod in found.unplaced] == ["default/urgent"]
+
+
+def test_created_pods_lose_the_fields_that_the_minor_does_not_know() -> None:
+    """Kubernetes 1.27 does not know sidecars."""
+    sidecar = {"name": "s", "restartPolicy": "Always"}
+    scheduler = make_scheduler([node()], [], current=release("1.27"))
+
+    def change(plane: ControlPlane) -> None:
+        plane.api.create(make_pod("new").uid("new").init(**sidecar).obj())
+
+    settle(scheduler, change=change)
+    (created,) = [info.pod for info in scheduler.cluster.pods.infos]
+    assert [each.restart_policy for each in created.spec.init_containers] == [None]
