@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -13,7 +12,7 @@ from ksched_cli.cli.printing import warn
 from ksched_cli.cli.settle import SettleOptions
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
 from ksched_cli.errors import ExpectationFailed, UsageError
-from ksched_cli.simulator import edit_specs
+from ksched_cli.simulator import Simulator, edit_specs
 
 if TYPE_CHECKING:
     from ksched_cli.simulator import RunOptions
@@ -28,20 +27,13 @@ make new pods for them. The next step begins there."""
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help=HELP)
 
 
-def _validate(file: str) -> None:
-    from ksched_cli.simulator import Simulator
-
-    Simulator.validate_scenario(file)
-
-
-def _schema() -> Mapping[str, Any]:
-    from ksched_cli.simulator import Simulator
-
-    return Simulator.scenario_schema()
-
-
 add_file_commands(
-    app, kind="scenario", names="nodes and pods", example="lose-a-zone.yaml", validate=_validate, schema=_schema
+    app,
+    kind="scenario",
+    names="nodes and pods",
+    example="lose-a-zone.yaml",
+    validate=Simulator.validate_scenario,
+    schema=Simulator.scenario_schema,
 )
 
 
@@ -49,8 +41,6 @@ def run_scenario_and_show(
     run: RunOptions, settling: SettleOptions, exit_rules: ExitRules, output: str, *, headers: bool
 ) -> int:
     """All steps, with the timeline if it is wanted; the exit code of a failed expectation comes first."""
-    from ksched_cli.simulator import Simulator
-
     if output == "name":
         raise UsageError("a scenario is shown as table, wide, json or yaml, not as name")
     assert run.scenario is not None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Optional
@@ -18,6 +17,7 @@ from ksched_cli.cli.groups import LiveClusterOptions, ManifestOptions, Scheduler
 from ksched_cli.cli.printing import warn
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
 from ksched_cli.errors import ExpectationFailed, UsageError
+from ksched_cli.simulator import Simulator, is_edit_range, is_version_range, swept_edits
 
 if TYPE_CHECKING:
     from ksched_cli.simulator import SweepResult
@@ -166,8 +166,6 @@ def sweep(
     exit_zero: options.ExitZero = False,
     no_headers: options.NoHeaders = False,
 ) -> None:
-    from ksched_cli.simulator import Simulator
-
     if ctx.invoked_subcommand is not None:
         return
     files: list[str] = ctx.obj or []
@@ -221,8 +219,6 @@ def _without_ranges(
     scheduler: SchedulerOptions, edits: EditOptions, words: dict[str, Any]
 ) -> tuple[SchedulerOptions, EditOptions]:
     """The options without those that are dimensions, which go to the words."""
-    from ksched_cli.simulator import is_edit_range, is_version_range, swept_edits
-
     if is_version_range(scheduler.kube_version):
         words["kube_version"] = scheduler.kube_version
         scheduler = replace(scheduler, kube_version="auto")
@@ -234,18 +230,11 @@ def _without_ranges(
     return scheduler, edits
 
 
-def _validate(file: str) -> None:
-    from ksched_cli.simulator import Simulator
-
-    Simulator.validate_sweep(file)
-
-
-def _schema() -> Mapping[str, Any]:
-    from ksched_cli.simulator import Simulator
-
-    return Simulator.sweep_schema()
-
-
 add_file_commands(
-    app, kind="sweep", names="nodes and workloads", example="failures.yaml", validate=_validate, schema=_schema
+    app,
+    kind="sweep",
+    names="nodes and workloads",
+    example="failures.yaml",
+    validate=Simulator.validate_sweep,
+    schema=Simulator.sweep_schema,
 )
