@@ -24,13 +24,14 @@ def no_rows() -> RowColumn:
     return _NO_ROWS
 
 
-@dataclass
+@dataclass(slots=True)
 class Decision:
     """`ties` are all rows with the highest total, in name order; empty when nothing was scored. `nominated_node` is
     where this cycle nominated the pod to; earlier nominations are in the nominator. A pod that Permit plugins
     hold is `waiting`, if the run has a clock. `let_go` is the node that the pod had
     and lost when it was to be bound. `group_victims` are the pods that leave for the whole pod group. `reason`: why it
-    has no node, where no plugin rejects it."""
+    has no node, where no plugin rejects it. `repeats` is the decision about a copy of the pod that this one equals in
+    all else."""
 
     pod_row: int
     pod: PodInfo
@@ -46,3 +47,4 @@ class Decision:
     nominated_node: str = ""
     let_go: str = ""
     group_victims: tuple[int, ...] = ()
+    repeats: Decision | None = None

@@ -21,6 +21,7 @@ from ksched_cli.engine.runtime import Runtime
 class KeptFailure:
     """`is_shared` is None until the first copy."""
 
+    runtime: Runtime
     decision: Decision
     is_shared: bool | None = None
 
@@ -42,7 +43,7 @@ class RepeatedFailures:
         if not fails or decision.diagnosis is None or self._state_now() != self._state:
             return
         kept = self._kept
-        kept[runtime, decision.pod.template] = KeptFailure(decision)
+        kept[runtime, decision.pod.template] = KeptFailure(runtime, decision)
         if len(kept) > most_templates(len(self._cluster.nodes)):
             kept.popitem(last=False)
 
@@ -53,19 +54,27 @@ class RepeatedFailures:
             self._kept.clear()
             self._latest, self._state = None, state
         pod = self._cluster.pods.infos[pod_row]
-        found = self._latest = self._kept.get((runtime, pod.template)) if self._kept else None
-        if found is None or pod.pod.metadata.deletion_timestamp is not None:
-            return None
-        if self._cycle.nominator.node_of(pod_row) or group_of(pod) is not None:
+        found = self._latest
+        if found is None or found.decision.pod.parts is not pod.parts or found.runtime is not runtime:
+            found = self._latest = self._kept.get((runtime, pod.template)) if self._kept else None
+            if found is None or group_of(pod) is not None:
+                return None
+            pod.share_template(found.decision.pod)
+        if pod.pod.metadata.deletion_timestamp is not None or self._cycle.nominator.node_of(pod_row):
             return None
         if found.is_shared is None:
             found.is_shared = self._cycle.fails_alike(runtime, pod)
         if not found.is_shared:
             return None
         last = found.decision
-        pod.share_template(last.pod)
         return Decision(
-            pod_row, pod, "unschedulable", feasible=last.feasible, diagnosis=last.diagnosis, message=last.message
+            pod_row,
+            pod,
+            "unschedulable",
+            feasible=last.feasible,
+            diagnosis=last.diagnosis,
+            message=last.message,
+            repeats=last,
         )
 
     def _state_now(self) -> Hashable:

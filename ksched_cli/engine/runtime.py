@@ -15,6 +15,7 @@ from ksched_cli.engine.pre_filters import PreFilters
 from ksched_cli.engine.profile import Profile
 from ksched_cli.engine.scores import Scores
 from ksched_cli.engine.timings import Timings
+from ksched_cli.framework.interfaces import LASTING
 from ksched_cli.framework.status import Status
 
 # One of these for each plugin and extension point: it is entered dozens of times per pod.
@@ -37,6 +38,10 @@ class Runtime:
         self.lane = TemplateLane(
             profile, cluster, nominator, self.pre_filters, self.filters, self.nominated, self.scores
         )
+
+    def lets_copies_in(self, pod: PodInfo) -> bool:
+        """Whether PreEnqueue lets in every copy of a pod that it has let in."""
+        return all(plugin.placements_version(pod) == LASTING for plugin in self.profile.pre_enqueue)
 
     def run_pre_enqueue(self, pod: PodInfo, first: str = "") -> Status | None:
         """The first refusal, or None; the plugin that held the pod back until now runs before the others."""

@@ -208,6 +208,9 @@ class Scheduler:
         try:
             for row, message in queue.failed.items():
                 yield Decision(row, self.cluster.pods.infos[row], "error", message=message)
+            if self._group_cycle is None:
+                yield from map(self.schedule, queue.active)
+                return
             for turn in self.turns(queue):
                 yield from self.take(turn)
         finally:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from ksched_cli.api.pod_facts import pod_key
 from ksched_cli.plan.displayed import Displayed
 from ksched_cli.plan.node_values import Failure, FailureGroup, ScoredNode
@@ -26,8 +28,7 @@ class Preemption:
     pdb_violations: int
 
 
-@dataclass(frozen=True, slots=True)
-class PodOutcome:
+class PodOutcome(Struct, frozen=True):
     """One pod's cycle. `top` holds the best nodes only; `detail` is None without --detail; `missing` are kinds
     that a live cluster did not show and that could change this. `group_victims` leave for its whole pod group."""
 

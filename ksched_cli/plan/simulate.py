@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
 from ksched_cli.cluster.cache import Cluster
@@ -79,7 +80,7 @@ class SimulationStream:
             yield outcome
             self.pods += 1
             if not outcome.node or outcome.preemption:
-                self._kept.append(replace(outcome, detail=None))
+                self._kept.append(outcome if outcome.detail is None else replace(outcome, detail=None))
 
     def finish(self) -> Simulation:
         """The result once all outcomes are read. Its own outcomes are those without a node and those that preempt."""
@@ -143,14 +144,21 @@ def _outcomes(
     scheduler: Scheduler, queue: PendingQueue, clock: Stopwatch, output: OutputOptions, made: Collection[str]
 ) -> Iterator[PodOutcome]:
     started = time.perf_counter()
+    # The last outcome, and the decision that it is about or that its decision repeats.
+    outcome: PodOutcome | None = None
+    first: Decision | None = None
     for decision in steps(scheduler.run(queue), "pods had their cycle", len(queue.active)):
-        if decision.pod.key in made:
+        if decision.row is not None and decision.pod.key in made:
             shrink_pools(scheduler.cluster, decision)
         if not output.wanted(decision.pod.pod):
             continue
-        outcome = outcome_of(
-            decision, scheduler.cluster, detail=output.detail, top=output.top, missing_kinds=output.missing_kinds
-        )
+        if outcome is not None and decision.repeats is not None and decision.repeats is first:
+            outcome = replace(outcome, pod=decision.pod.key)
+        else:
+            outcome = outcome_of(
+                decision, scheduler.cluster, detail=output.detail, top=output.top, missing_kinds=output.missing_kinds
+            )
+            first = decision.repeats or decision
         clock.seconds += time.perf_counter() - started
         yield outcome
         started = time.perf_counter()

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, TextIO
 
-from msgspec import Raw
+from msgspec import Raw, structs
 
 from ksched_cli.plan.node_detail import ByKind, NodeDetail
 from ksched_cli.plan.node_values import Failure, FailureGroup, Score
@@ -78,7 +77,7 @@ class _PodEntries:
         self._pods += 1
         if self._answers is None or detail is None:
             return pod_entry(outcome, encode)
-        entry = pod_entry(replace(outcome, detail=None), encode)
+        entry = pod_entry(structs.replace(outcome, detail=None), encode)
         if outcome.pre_filter is None:
             entry["nodeAnswers"] = self._answers.pack(number, detail)
         return entry

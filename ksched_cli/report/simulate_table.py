@@ -305,21 +305,51 @@ def _reasons(group: FailureGroup) -> str:
 
 
 def _overview(outcomes: Sequence[PodOutcome], headers: bool) -> Grid:
-    """One line a pod."""
+    """One line a pod. Many copies of a pod that fail alike, one after the other, share a line."""
     fixed = (Column("POD"), Column("RESULT"), Column("NODE"), Column("FIT", right=True))
     table = Grid(*fixed, Column("WHY", flows=True), headers=headers)
     verdicts = {verdict: Text(verdict, style=style) for verdict, style in _COLOURS.items()}
     fit, why, before = "", "", None
-    for outcome in outcomes:
-        if before is None or not _is_copy(outcome, before):
-            fit, why, before = f"{outcome.feasible_nodes}/{outcome.total_nodes}", _why(outcome), outcome
-        table.add(outcome.pod, verdicts[_verdict(outcome)], outcome.node or outcome.nominated_node or "-", fit, why)
+    for run in _runs_of_copies(outcomes):
+        first = run[0]
+        if before is None or not _fail_alike(first, before):
+            fit, why, before = f"{first.feasible_nodes}/{first.total_nodes}", _why(first), first
+        names = [each.pod for each in run]
+        if len(run) > PODS_WITH_NODES:
+            names = [f"{first.pod} and {len(run) - 1:,} more like it"]
+        for name in names:
+            table.add(name, verdicts[_verdict(first)], first.node or first.nominated_node or "-", fit, why)
     return table
 
 
-def _is_copy(outcome: PodOutcome, other: PodOutcome) -> bool:
-    """Whether the two share their failures, and so the cells about them."""
-    return bool(outcome.failures) and outcome.failures is other.failures and outcome.result == other.result
+def _runs_of_copies(outcomes: Sequence[PodOutcome]) -> Iterator[list[PodOutcome]]:
+    """Each pod that has a node or is nominated to one by itself; others with those behind them that are copies and fail
+    alike."""
+    run: list[PodOutcome] = []
+    base = ""
+    for outcome in outcomes:
+        if run and _fail_alike(outcome, run[0]) and outcome.pod.rpartition("-")[0] == base:
+            run.append(outcome)
+            continue
+        if run:
+            yield run
+        run, base = [outcome], outcome.pod.rpartition("-")[0]
+    if run:
+        yield run
+
+
+def _fail_alike(outcome: PodOutcome, other: PodOutcome) -> bool:
+    """Whether the two have the same failures and nothing else to show."""
+    return (
+        bool(outcome.failures)
+        and outcome.unplaced
+        and other.unplaced
+        and outcome.result == other.result
+        and (outcome.failures is other.failures or outcome.failures == other.failures)
+        and outcome.feasible_nodes == other.feasible_nodes
+        and outcome.pre_filter is other.pre_filter is None
+        and outcome.missing == other.missing
+    )
 
 
 def _why(outcome: PodOutcome) -> str:

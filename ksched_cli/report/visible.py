@@ -88,6 +88,8 @@ class _Conversion:
         self._except_fields = except_fields
         self._texts: dict[str, str] = {}
         self._columns: dict[int, bool] = {}
+        # By kind the fields of the last value in which nothing changed.
+        self._neighbours: dict[Any, list[Any]] = {}
         # The last tuple of parts that did not change, which the next part may share.
         self._unchanged: Any = None
 
@@ -104,15 +106,28 @@ class _Conversion:
             return self._mapping(value)
         if fields is None and isinstance(value, Sequence):
             return self._names(value)
-        changes, known = {}, self._texts
-        for field in fields or ():
-            old = getattr(value, field)
-            # Most texts return all the time and stay as they are.
-            if old is None or (type(old) is str and known.get(old) is old) or field in self._except_fields:
+        return self._parts(value, kind, fields) if fields else value
+
+    def _parts(self, value: Any, kind: Any, fields: Sequence[str]) -> Any:
+        """Values that follow each other share most of their fields: fields that did not change in the last value of
+        this kind need no second look."""
+        changes: dict[str, Any] = {}
+        found = [getattr(value, field) for field in fields]
+        before = self._neighbours.get(kind)
+        if before is None:
+            numbers = list(range(len(found)))
+        else:
+            numbers = [number for number, pair in enumerate(zip(found, before, strict=True)) if pair[0] is not pair[1]]
+        for number in numbers:
+            field, old = fields[number], found[number]
+            if type(old) in _WITHOUT_TEXT or field in self._except_fields:
                 continue
             if (new := self.of(old)) is not old:
                 changes[field] = new
-        return _replaced(value, changes) if changes else value
+        if changes:
+            return _replaced(value, changes)
+        self._neighbours[kind] = found
+        return value
 
     def _text(self, text: str) -> str:
         converted = self._texts.get(text)

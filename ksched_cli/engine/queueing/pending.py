@@ -39,6 +39,8 @@ def enqueue(cluster: Cluster, rows: Iterable[int], runtimes: Mapping[str, Runtim
     """Sort pods out and into order: the profile's queue sort, then age, then namespace and name."""
     queue = PendingQueue()
     keys: dict[int, tuple[Any, ...]] = {}
+    # The last pod that PreEnqueue let in, if it lets in all copies of that pod.
+    last: PodInfo | None = None
     for row in rows:
         info = cluster.pods.infos[row]
         runtime = runtimes.get(info.pod.spec.scheduler_name)
@@ -46,7 +48,11 @@ def enqueue(cluster: Cluster, rows: Iterable[int], runtimes: Mapping[str, Runtim
             queue.ignored.append(row)
             continue
         try:
+            if last is not None and last.parts is info.parts:
+                keys[row] = _sort_key(info, runtime)
+                continue
             refusal = runtime.run_pre_enqueue(info)
+            last = info if refusal is None and cluster.reuse and runtime.lets_copies_in(info) else None
             if refusal is None:
                 keys[row] = _sort_key(info, runtime)
             else:
