@@ -11,6 +11,7 @@ from ksched_cli.api.core import Pod
 POD_SCHEDULED = "PodScheduled"
 
 # datetime reads all of ISO 8601, the API server only this.
+_UTC = re.compile(r"\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ", re.ASCII)
 _RFC3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII)
 
 
@@ -44,9 +45,15 @@ def is_terminal(pod: Pod) -> bool:
     return pod.status.phase in ("Succeeded", "Failed")
 
 
-@lru_cache(maxsize=65536)
 def parse_time(stamp: str) -> float:
     """Seconds since the epoch of an RFC 3339 time; ValueError for anything else."""
+    if _UTC.fullmatch(stamp) is not None:
+        return _start_of(stamp[:10]) + int(stamp[11:13]) * 3600.0 + int(stamp[14:16]) * 60 + int(stamp[17:19])
     if _RFC3339.fullmatch(stamp) is None:
         raise ValueError(f"{stamp!r} is not a time as RFC 3339 writes it")
     return datetime.fromisoformat(stamp).timestamp()
+
+
+@lru_cache(maxsize=4096)
+def _start_of(day: str) -> float:
+    return datetime.fromisoformat(f"{day}T00:00:00Z").timestamp()

@@ -306,6 +306,10 @@ class ApiServer(Logged):
         self._uids.add(metadata.uid)
         self.draws.invented_uids.add(metadata.uid)
 
+    def close(self) -> None:
+        """Let go of the uids of all pods."""
+        self._uids, self.draws.invented_uids = LoggedSet(self.undo), LoggedSet(self.undo)
+
     # Storage and watches
 
     def _remove(self, item: Any) -> None:

@@ -249,6 +249,15 @@ class Store(Logged):
             self._pods_of.drop(_index_key(old), identity)
             self._pods_on.drop(old.spec.node_name, identity)
 
+    def close(self) -> None:
+        """Let go of all pods."""
+        self._pods, self._pods_of, self._pods_on = (
+            LoggedTable(self.undo),
+            LoggedIndex(self.undo),
+            LoggedIndex(self.undo),
+        )
+        self._referring = None
+
     # Going back to what was loaded
 
     def as_loaded(self) -> Loaded:

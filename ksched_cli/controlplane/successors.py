@@ -71,7 +71,7 @@ class Successors:
         """A generated name that no pod has. The API server would let the controller try again."""
         seed = self.seed(owner) or seed
         key = (base, namespace, *seed)
-        for attempt in count(self._attempts.get(key, 0)):
+        for attempt in count(self._attempts.get(key, 0) if self._attempts else 0):
             name = generated(base, namespace, *seed, attempt)
             if self._store.get(Pod, name, namespace) is None:
                 if attempt:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from ksched_cli.api.core import Pod
+from ksched_cli.api.pod_facts import pod_key
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.plan.results import RefusedPod, refused_pods
 from ksched_cli.plan.scheduler_spec import SchedulerSpec
@@ -29,8 +30,8 @@ class MakeScheduler(Protocol):
 
 @dataclass(frozen=True)
 class LoadedInput:
-    """The cluster with its manifests and edits applied, before any scheduler is made. `made` are the pods that came
-    with the manifests, `gone` those that the edits have deleted, and `wanted` selects the pods that are shown."""
+    """The cluster with its manifests and edits applied, before any scheduler is made. `made_pods` came with
+    the manifests, `gone` those that the edits have deleted, and `wanted` selects the pods that are shown."""
 
     loaded: Loaded
     spec: SchedulerSpec
@@ -38,10 +39,15 @@ class LoadedInput:
     wanted: Callable[[Pod], bool]
     seconds: float = 0.0
     refused: tuple[RefusedPod, ...] = ()
-    made: tuple[str, ...] = ()
+    made_pods: tuple[Pod, ...] = ()
     gone: tuple[GonePod, ...] = ()
     # Manifests that change the template of running pods.
     rollouts: tuple[Problem, ...] = ()
+
+    @property
+    def made(self) -> tuple[str, ...]:
+        """The pods that came with the manifests, as `namespace/name`."""
+        return tuple(map(pod_key, self.made_pods))
 
     def changed(self, changes: Changes) -> LoadedInput:
         """The input after the changes, which the controllers follow and no scheduler."""
@@ -54,7 +60,7 @@ class LoadedInput:
             loaded=after.loaded,
             refused=refused,
             seconds=seconds,
-            made=after.made,
+            made_pods=after.made_pods,
             gone=after.gone,
             rollouts=(*self.rollouts, *after.rollouts),
         )

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ksched_cli.api.storage import CSIStorageCapacity
 from ksched_cli.engine.registry import IN_TREE_ORIGIN
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.coverage import coverage_of
@@ -48,7 +49,8 @@ class PreparedRun:
         return {**self._coverage, **({"extenders": extenders.report()} if extenders else {})}
 
     def place(self, *, detail: bool, top: int) -> PlacementRun:
-        made = frozenset(self.source.made)
+        # Only storage pools follow from it.
+        made = frozenset(self.source.made if self.scheduler.cluster.catalog.all(CSIStorageCapacity) else ())
         return place(self.scheduler, self.output_options(detail=detail, top=top), made)
 
     def output_options(self, *, detail: bool, top: int) -> OutputOptions:

@@ -28,7 +28,7 @@ class Preemption:
     pdb_violations: int
 
 
-class PodOutcome(Struct, frozen=True):
+class PodOutcome(Struct, frozen=True, gc=False):
     """One pod's cycle. `top` holds the best nodes only; `detail` is None without --detail; `missing` are kinds
     that a live cluster did not show and that could change this. `group_victims` leave for its whole pod group."""
 

@@ -13,7 +13,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from functools import cache, wraps
-from operator import is_
+from itertools import compress
+from operator import attrgetter, is_, is_not
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 T = TypeVar("T")
@@ -89,7 +90,7 @@ class _Conversion:
         self._texts: dict[str, str] = {}
         self._columns: dict[int, bool] = {}
         # By kind the fields of the last value in which nothing changed.
-        self._neighbours: dict[Any, list[Any]] = {}
+        self._neighbours: dict[Any, tuple[Any, ...]] = {}
         # The last tuple of parts that did not change, which the next part may share.
         self._unchanged: Any = None
 
@@ -112,14 +113,12 @@ class _Conversion:
         """Values that follow each other share most of their fields: fields that did not change in the last value of
         this kind need no second look."""
         changes: dict[str, Any] = {}
-        found = [getattr(value, field) for field in fields]
+        found = _values_of(kind)(value)
         before = self._neighbours.get(kind)
-        if before is None:
-            numbers = list(range(len(found)))
-        else:
-            numbers = [number for number, pair in enumerate(zip(found, before, strict=True)) if pair[0] is not pair[1]]
-        for number in numbers:
-            field, old = fields[number], found[number]
+        fresh: Iterable[tuple[str, Any]] = zip(fields, found, strict=True)
+        if before is not None:
+            fresh = compress(fresh, map(is_not, found, before))
+        for field, old in fresh:
             if type(old) in _WITHOUT_TEXT or field in self._except_fields:
                 continue
             if (new := self.of(old)) is not old:
@@ -179,6 +178,14 @@ def _fields_of(kind: Hashable) -> tuple[str, ...] | None:
     # A value may be a type, as in an edit of a kind: the type of a struct has a descriptor of this name.
     fields = getattr(kind, "__struct_fields__", None)
     return fields if isinstance(fields, tuple) else None
+
+
+@cache
+def _values_of(kind: Hashable) -> Callable[[Any], tuple[Any, ...]]:
+    """Returns a function that returns the values of these fields."""
+    fields = _fields_of(kind) or ()
+    values: Callable[[Any], Any] = attrgetter(*fields)
+    return values if len(fields) > 1 else lambda value: (values(value),)
 
 
 def _replaced(value: Any, changes: dict[str, Any]) -> Any:

@@ -58,12 +58,12 @@ class GonePod:
 
 @dataclass(frozen=True)
 class ChangedCluster:
-    """The cluster after the changes, before anything is scheduled. `made` are the pods that came with the manifests,
-    `rollouts` what is in the way of showing their rollouts without a scheduler."""
+    """The cluster after the changes, before anything is scheduled. `made_pods` came with the manifests, `rollouts` is
+    what is in the way of showing their rollouts without a scheduler."""
 
     loaded: Loaded
     refused: tuple[PodRefusal, ...] = ()
-    made: tuple[str, ...] = ()
+    made_pods: tuple[Pod, ...] = ()
     gone: tuple[GonePod, ...] = ()
     rollouts: tuple[Problem, ...] = ()
 
@@ -89,11 +89,13 @@ def changed(loaded: Loaded, changes: Changes) -> ChangedCluster:
     before = {pod_key(pod) for pod in plane.store.of(Pod)}
     apply_manifests(plane, changes.manifests, restart=changes.restart)
     plane.run()
-    made = tuple(key for pod in plane.store.of(Pod) if (key := pod_key(pod)) not in before)
+    made = tuple(pod for pod in plane.store.of(Pod) if pod_key(pod) not in before)
     apply_edits(plane, changes.edits, changes.problems, changes.namespace)
     plane.run()
     rollouts = tuple(rollout_problems(changes.manifests, plane.rolled_out))
-    return ChangedCluster(loaded_after(plane, changes), refused_by(plane), made, tuple(gone), rollouts)
+    after = ChangedCluster(loaded_after(plane, changes), refused_by(plane), made, tuple(gone), rollouts)
+    plane.close()
+    return after
 
 
 def loaded_after(plane: ControlPlane, *changes: Changes) -> Loaded:

@@ -85,7 +85,9 @@ def _make_scheduler(
 ) -> Scheduler:
     """Objects are taken by name, so that the order of the input does not matter. An API server lists nodes in that
     order too, which decides whose report of an image's size counts."""
-    pods = sorted(loaded.of(Pod), key=lambda pod: (pod.metadata.namespace, pod.metadata.name))
+    # Two sorts take less memory than one by pairs: a workload may have 200,000 pods.
+    pods = sorted(loaded.of(Pod), key=lambda pod: pod.metadata.name)
+    pods.sort(key=lambda pod: pod.metadata.namespace)
     admit_priority(pods, loaded.of(PriorityClass))
     if spec.gates.enabled("WorkloadAwarePreemption"):
         admit_group_priority(loaded.of(PodGroup), loaded.of(PriorityClass))
