@@ -36,6 +36,10 @@ MIXED_VICTIMS_ARE_SORTED = UpstreamFix(128307, "1.32", ("1.29.11", "1.30.7", "1.
 LOCAL_VOLUMES_KEEP_ALL_NODES = UpstreamFix(125398, "1.32", ("1.29.11", "1.30.7", "1.31.3"))
 # Host ports of restartable init containers count.
 SIDECAR_PORTS_COUNT = UpstreamFix(132040, "1.34", ("1.33.6",))
+# The reason of an untolerated taint no longer names it.
+TAINTS_ARE_NOT_NAMED = UpstreamFix(134740, "1.35", ("1.34.2",))
+# Devices are scored for pods that have allocated claims beside new ones.
+ALLOCATED_CLAIMS_ARE_SCORED = UpstreamFix(139017, "1.37", ("1.35.6", "1.36.2"))
 # An extender that left out nodes is one of those that rejected the pod.
 EXTENDERS_REJECT = UpstreamFix(122022, "1.30", ("1.27.9", "1.28.5", "1.29.2"))
 # The requests of init containers count on nodes and in scores.
@@ -49,6 +53,8 @@ FIXES = (
     MIXED_VICTIMS_ARE_SORTED,
     LOCAL_VOLUMES_KEEP_ALL_NODES,
     SIDECAR_PORTS_COUNT,
+    TAINTS_ARE_NOT_NAMED,
+    ALLOCATED_CLAIMS_ARE_SCORED,
     EXTENDERS_REJECT,
     INIT_CONTAINERS_COUNT,
 )

@@ -26,7 +26,7 @@ def taken(path: Path, server_version: str) -> str:
 def test_the_snapshot_tells_the_version_and_the_user_may_differ(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    snapshot = taken(tmp_path / "c.ksched.gz", "v1.35.4")
+    snapshot = taken(tmp_path / "c.ksched.gz", "v1.35.6")
     found = {}
     for version in ("auto", "1.35", "1.36"):
         run(["simulate", "--from", snapshot, "--kube-version", version, "-o", "json"])

@@ -18,10 +18,10 @@ from ksched_cli.wiring.schedulers import scheduler_spec
     ("written", "minor"),
     [
         pytest.param("1.36", "1.36", id="a minor"),
-        pytest.param("v1.35.3", "1.35", id="as a server says it"),
+        pytest.param("v1.35.6", "1.35", id="as a server says it"),
         pytest.param("1.35+", "1.35", id="a minor with a vendor's plus"),
-        pytest.param("v1.36.1-eks-1234abc", "1.36", id="a vendor's build"),
-        pytest.param("v1.36.0+rke2r1", "1.36", id="build metadata"),
+        pytest.param("v1.36.2-eks-1234abc", "1.36", id="a vendor's build"),
+        pytest.param("v1.36.3+rke2r1", "1.36", id="build metadata"),
         pytest.param(" 1.36 ", "1.36", id="blanks around it"),
     ],
 )
@@ -37,7 +37,7 @@ def test_versions_as_they_are_written(written: str, minor: str) -> None:
         pytest.param("v1.29.1-eks-1234abc", "1.29.1", id="a vendor's build"),
         pytest.param("1.29", "1.29", id="a minor is its latest patch"),
         pytest.param("1.29.11", "1.29", id="it has every fix"),
-        pytest.param("1.36.0", "1.36", id="no fix is known"),
+        pytest.param("1.22.1", "1.22", id="no fix is known"),
         pytest.param("1.29.0+", "1.29.0", id="the first"),
     ],
 )
@@ -72,7 +72,7 @@ def test_a_version_that_is_not_modelled_is_answered_by_the_nearest_with_a_warnin
 
 
 def test_the_server_decides_where_the_user_does_not() -> None:
-    assert scheduler_spec(RunOptions(), "v1.35.2").release.version == "1.35"
+    assert scheduler_spec(RunOptions(), "v1.35.2").release.version == "1.35.2"
     assert scheduler_spec(RunOptions(kube_version="1.36"), "v1.35.2").release.version == "1.36"
     assert scheduler_spec(RunOptions()).release is NEWEST
     assert scheduler_spec(RunOptions(), "v1.35.2").warnings == ()

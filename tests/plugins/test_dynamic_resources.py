@@ -13,6 +13,7 @@ from ksched_cli.api.dynamic_resources import ResourceClaim
 from ksched_cli.engine.decision import Decision
 from ksched_cli.framework.status import unschedulable
 from ksched_cli.plugins.dynamic_resources.plugin import DynamicResources
+from ksched_cli.releases.minors import nearest_release
 from tests.builders import make_node, make_pod, term
 from tests.harness import decide, make_bench, make_scheduler
 from tests.lanes import examples
@@ -246,6 +247,20 @@ def test_alternatives_of_an_allocated_claim_score_everywhere() -> None:
     state = made.state()
     assert made.plugin.filter(state, made.pod, made.nodes()).status(0).texts == ("cannot allocate all claims",)
     assert made.plugin.score(state, made.pod, made.nodes()).tolist() == [0, 15]
+
+
+@pytest.mark.parametrize(
+    ("patch", "fails"),
+    [("1.34", False), ("1.35.5", True), ("1.35.6", False), ("1.36.0", True), ("1.36.1", True), ("1.36.2", False)],
+)
+def test_allocated_claims_beside_new_ones(patch: str, fails: bool) -> None:
+    done = make_claim("done", exactly(), status=status("a"))
+    objects = [GPU, done, make_claim("claim", exactly()), on_node("n1", "b"), on_node("n2", "c")]
+    decisions, cluster = run([pod_with("pod", "done", "claim")], *objects, current=nearest_release(patch))
+    found = decisions["pod"]
+    assert found.result == ("error" if fails else "scheduled")
+    assert ("number of allocations 1 is smaller than number of claims" in found.message) is fails
+    assert node_of(found, cluster) == (None if fails else "n1")
 
 
 # Reserve, PreBind and what comes after

@@ -34,11 +34,12 @@ from ksched_cli.framework.interfaces import (
     ReservePlugin,
     ScorePlugin,
 )
-from ksched_cli.framework.rejections import Figures, RejectionGuide
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.scoring import default_normalize_score
 from ksched_cli.framework.status import SKIP, SUCCESS, Code, Status, error, unresolvable, unschedulable
 from ksched_cli.framework.verdict import Verdict
+from ksched_cli.plugins.dynamic_resources.guide import DevicesGuide
+from ksched_cli.plugins.dynamic_resources.rules import DynamicResourcesRules
 from ksched_cli.plugins.lib.devices.claims import ClaimError, ClaimTracker, key_of, pod_claims
 from ksched_cli.plugins.lib.devices.extended import IN_MEMORY_NAME, ExtendedResourceIndex, special_claim
 from ksched_cli.plugins.lib.devices.group_claims import GroupClaims
@@ -56,14 +57,6 @@ from ksched_cli.plugins.lib.spec import Spec
 
 NOT_FOUND = "not found"
 FILTER_TIMEOUT = "10s"
-
-
-class DevicesGuide(RejectionGuide):
-    def describe(self, figures: Figures) -> str:
-        return f"{', '.join(figures['claims'])}: {figures['free']} of {figures['devices']} devices free, none that fits"
-
-    def ends_on_empty_node(self, figures: Figures) -> bool:
-        return True
 
 
 @dataclass(eq=False)
@@ -387,6 +380,8 @@ class DynamicResources(
     def score(self, state: ClaimState | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
         """How early in their lists the alternatives stand that the node would give."""
         scores = np.zeros(len(nodes), dtype=np.int64)
+        if self._enabled and state is not None and (problem := self._uncounted(state)):
+            return problem
         if not self._enabled or not self._features.prioritized_list:
             return scores
         if state is None:
@@ -398,6 +393,17 @@ class DynamicResources(
             if allocation is not None:
                 scores[index] = _score_of(state, allocation)
         return scores
+
+    def _uncounted(self, state: ClaimState) -> Status | None:
+        """The error of computeScore in patches that look for an allocated claim among the new allocations."""
+        if not state.allocations or DynamicResourcesRules.of(self.handle.release).scores_allocated_claims:
+            return None
+        count = min(len(each.picks) for each in state.allocations.values()) + len(state.pending_elsewhere)
+        return (
+            error(f"number of allocations {count} is smaller than number of claims")
+            if count < len(state.claims)
+            else None
+        )
 
     def sign_score(self, state: ClaimState | None, pod: PodInfo) -> Hashable | None:
         without = not self._enabled or (state is not None and not state.claims)

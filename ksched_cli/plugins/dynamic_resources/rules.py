@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from ksched_cli.releases.changes import GateNote, Note, ReleaseRules
+from ksched_cli.releases.changes import Change, GateNote, Note, ReleaseRules
+from ksched_cli.releases.fixes import ALLOCATED_CLAIMS_ARE_SCORED
 from ksched_cli.releases.plugin_names import NODE_RESOURCES_BALANCED_ALLOCATION, NODE_RESOURCES_FIT, SCHEDULING_GATES
 
 
 class DynamicResourcesRules(ReleaseRules, plugins="DynamicResources"):
+    scores_allocated_claims = Change(
+        ALLOCATED_CLAIMS_ARE_SCORED,
+        before=False,
+        now=True,
+        about="score",
+        sentence=(
+            "Nodes are scored for a pod that has allocated claims beside new ones; before, from 1.35 on, the cycle "
+            "ended in an error."
+        ),
+    )
     notes = (
         Note(
             "1.26",

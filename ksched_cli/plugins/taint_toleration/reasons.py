@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ksched_cli.framework.reasons import ReasonCode, ReasonKind, ReasonTable, fixed_field
 from ksched_cli.releases.changes import Change
+from ksched_cli.releases.fixes import TAINTS_ARE_NOT_NAMED
 
 _UNTOLERATED = ReasonCode(
     "KS107",
@@ -31,7 +32,7 @@ class TaintTolerationReasons(ReasonTable, plugins="TaintToleration"):
             sentence="The reason has the words untolerated taint; before, that the pod didn't tolerate.",
         )
         .then(
-            "1.34",
+            TAINTS_ARE_NOT_NAMED,
             now="node(s) had untolerated taint(s)",
             about="message",
             sentence="The reason does not name the taint; before, it did.",
