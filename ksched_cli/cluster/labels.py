@@ -11,16 +11,20 @@ from ksched_cli.cluster.columns import NOWHERE, BoolColumn, IdColumn, RowColumn,
 
 ABSENT = 0
 
+# The rows of so many values are looked up value by value.
+_FEW = 16
+
 
 class LabelColumn:
     """One label key over all nodes: ids[row] indexes `values`, and id 0 means the node has no such label. Values are
     numbered in the order in which the rows have them."""
 
-    __slots__ = ("ids", "values")
+    __slots__ = ("_rows_by_value", "ids", "values")
 
     def __init__(self, ids: IdColumn, values: list[str | None]) -> None:
         self.ids = ids
         self.values = values
+        self._rows_by_value: tuple[RowColumn, RowColumn] | None = None
 
     @classmethod
     def of(cls, labels: Iterable[str | None], size: int) -> LabelColumn:
@@ -39,6 +43,18 @@ class LabelColumn:
         """Which rows satisfy a condition on the value (None where the label is absent), computed once per value."""
         verdicts = np.fromiter((holds(value) for value in self.values), dtype=np.bool_, count=len(self.values))
         return verdicts[self.ids]
+
+    def rows_with(self, wanted: BoolColumn) -> RowColumn:
+        """The rows whose value is wanted, in ascending order; one entry of `wanted` for each value."""
+        values = wanted.nonzero()[0].tolist()
+        if not 0 < len(values) <= _FEW:
+            return wanted.take(self.ids).nonzero()[0] if values else np.empty(0, dtype=np.int64)
+        if self._rows_by_value is None:
+            counts = np.bincount(self.ids, minlength=len(self.values))
+            self._rows_by_value = self.ids.argsort(kind="stable"), np.append(0, counts.cumsum())
+        rows, starts = self._rows_by_value
+        found = [rows[starts[value] : starts[value + 1]] for value in values]
+        return found[0] if len(found) == 1 else np.sort(np.concatenate(found))
 
     def moved(self, source: RowColumn, others: Mapping[int, str | None]) -> LabelColumn:
         """The column whose rows are these rows of this one, and have `others` where `source` is NOWHERE."""

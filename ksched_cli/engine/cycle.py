@@ -54,11 +54,12 @@ class CycleContext:
 
 @dataclass
 class FeasibleNodes:
-    """What the search for nodes came to."""
+    """What the search for nodes came to. `kept` is what the lane keeps of it."""
 
     feasible: RowColumn
     diagnosis: Diagnosis
     bare: bool = False
+    kept: TemplateResult | None = None
 
 
 class Cycle(Logged):
@@ -145,8 +146,8 @@ class Cycle(Logged):
         decision.diagnosis, decision.feasible = found.diagnosis, found.feasible
         if not len(found.feasible):
             return self._post_filter(runtime, state, decision, found.diagnosis)
-        if result is not None and len(found.feasible) > 1:
-            decision.scores = runtime.lane.score(result, decision.pod)
+        if found.kept is not None and len(found.feasible) > 1:
+            decision.scores = runtime.lane.score(found.kept, decision.pod)
             decision.ties = best_rows(decision.scores, self.cluster.nodes.name_rank)
         else:
             self._prioritize(runtime, state, decision, bare=found.bare)
@@ -234,9 +235,9 @@ class Cycle(Logged):
         state.skip_filter.update(result.state.skip_filter)
         diagnosis = Diagnosis(result.statuses.copy(), wording=self._wording)
         if result.feasible is None:
-            return FeasibleNodes(self.cluster.nodes.all_rows, diagnosis)
+            return FeasibleNodes(self.cluster.nodes.all_rows, diagnosis, kept=result)
         diagnosis.unschedulable_plugins |= diagnosis.nodes.unschedulable_plugins()
-        return FeasibleNodes(result.feasible, diagnosis)
+        return FeasibleNodes(result.feasible, diagnosis, kept=result)
 
     # Filtering
 
@@ -260,10 +261,11 @@ class Cycle(Logged):
         nodes = self._candidates(outcome.node_names, outcome.narrowed_by, diagnosis)
         feasible = self._pass_filters(runtime, state, decision.pod, nodes, diagnosis)
         diagnosis.unschedulable_plugins |= diagnosis.nodes.unschedulable_plugins()
+        kept = None
         if nodes.whole and self._looks_everywhere(runtime) and not self.nominator.node_of(decision.pod_row):
-            runtime.lane.keep(decision.pod, state, diagnosis.nodes, feasible)
+            kept = runtime.lane.keep(decision.pod, state, diagnosis.nodes, feasible)
         if self.extenders is None:
-            return FeasibleNodes(feasible, diagnosis)
+            return FeasibleNodes(feasible, diagnosis, kept=kept)
         left = self.extenders.filter(decision.pod, NodeRows(self.cluster, feasible), diagnosis.nodes)
         if len(left) != len(feasible) and self.extenders.is_blamed:
             diagnosis.unschedulable_plugins.add(EXTENDER)

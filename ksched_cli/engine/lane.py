@@ -18,6 +18,7 @@ import numpy as np
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import BoolColumn, RowColumn, rows_in_any
 from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.engine.copies import PodCopies
 from ksched_cli.engine.cycle_state import CycleState
 from ksched_cli.engine.filters import Filters
 from ksched_cli.engine.lane_scores import TemplateScores
@@ -37,12 +38,10 @@ _BYTES = 96 * 2**20
 _BYTES_PER_NODE = 32
 # Past this share of nodes to repair, scoring all of them costs less.
 _AFRESH_SHARE = 2
-# After so many results in a row that no later pod had a use for, a template has to come twice to be kept.
-_UNUSED = 100
+# After so many results in a row that no later pod had a use for, only results of templates with copies are kept.
+_UNUSED = 32
 # So many rows are sorted one by one.
 _FEW = 50
-# How many templates are remembered as seen once.
-_SEEN = 4096
 
 
 def most_templates(nodes: int) -> int:
@@ -54,7 +53,7 @@ def most_templates(nodes: int) -> int:
 class TemplateResult:
     """`feasible` is None for all nodes. `closed` are nodes that a filter rejects which only the node object decides;
     None for no node; `open_state` leaves these filters out. `repaired` are the rows that were filtered again since
-    nodes were scored."""
+    nodes were scored, and `touched` those of them that placements have changed."""
 
     state: CycleState
     position: int
@@ -65,15 +64,33 @@ class TemplateResult:
     open_state: CycleState
     scores: TemplateScores | None = None
     repaired: list[RowColumn] = field(default_factory=list)
+    touched: list[RowColumn] = field(default_factory=list)
 
-    def note(self, rows: RowColumn) -> None:
-        """Remember rows to score again."""
+    def note(self, rows: RowColumn, touched: RowColumn) -> None:
+        """Remember which rows were filtered again, and which of them have to be scored again."""
         if self.scores is None:
             return
         self.repaired.append(rows)
-        if sum(map(len, self.repaired)) * _AFRESH_SHARE > len(self.statuses):
+        self.touched.append(touched)
+        size = len(self.statuses)
+        if sum(map(len, self.touched)) * _AFRESH_SHARE > size:
             self.scores = None
-            self.repaired.clear()
+            self.forget()
+        elif sum(map(len, self.repaired)) > size:
+            self.repaired[:] = [rows_in_any(size, self.repaired)]
+
+    def take(self) -> tuple[RowColumn, RowColumn]:
+        """The rows that were filtered again, and those that have to be scored again; they are forgotten here."""
+        size = len(self.statuses)
+        repaired, touched = (
+            parts[0] if len(parts) == 1 else rows_in_any(size, parts) for parts in (self.repaired, self.touched)
+        )
+        self.forget()
+        return repaired, touched
+
+    def forget(self) -> None:
+        self.repaired.clear()
+        self.touched.clear()
 
 
 class TemplateLane:
@@ -108,30 +125,32 @@ class TemplateLane:
             *profile.post_bind,
         )
         self._unused = 0
-        self._seen: set[tuple[int, bytes]] = set()
+        self._copies = PodCopies(cluster)
         # Plugins that never return a version are not called for each pod.
         self._is_open = not profile.checks_all_filters and all(
             plugin.lasting or type(plugin).placements_version is not Plugin.placements_version
             for plugin in self._plugins.values()
         )
 
-    def keep(self, pod: PodInfo, state: CycleState, statuses: NodeStatuses, feasible: RowColumn) -> None:
-        """Remember what a cycle has found, right after its filters have run over all nodes."""
-        if not self._is_open or not self._may_return(self._key(pod)):
-            return
+    def keep(
+        self, pod: PodInfo, state: CycleState, statuses: NodeStatuses, feasible: RowColumn
+    ) -> TemplateResult | None:
+        """Remember what a cycle has found, right after its filters have run over all nodes. None if it is not kept."""
+        if not self._is_open or not self._may_return(pod):
+            return None
         versions: dict[str, Hashable] = {}
         for name, plugin in self._plugins.items():
             if plugin.lasting:
                 continue
             version = plugin.placements_version(pod)
             if version is None:
-                return
+                return None
             if version != LASTING:
                 versions[name] = version
         cluster = self._cluster
         kept = CycleState(dict(state.filter_states), {}, set(state.skip_filter), set())
         results = self._results
-        results[self._key(pod)] = TemplateResult(
+        result = results[self._key(pod)] = TemplateResult(
             kept,
             len(cluster.journal),
             versions,
@@ -142,17 +161,13 @@ class TemplateLane:
         )
         while len(results) > most_templates(len(cluster.nodes)):
             results.popitem(last=False)
+        return result
 
-    def _may_return(self, key: tuple[int, bytes]) -> bool:
+    def _may_return(self, pod: PodInfo) -> bool:
         """Whether more pods of the template can be expected. Where every pod has a template of its own, results would
         be kept in vain."""
-        if self._unused < _UNUSED or key in self._seen:
-            self._unused += 1
-            return True
-        if len(self._seen) >= _SEEN:
-            self._seen.clear()
-        self._seen.add(key)
-        return False
+        self._unused += 1
+        return self._unused <= _UNUSED or self._copies.has_copies(pod)
 
     @property
     def _results(self) -> OrderedDict[tuple[int, bytes], TemplateResult]:
@@ -178,11 +193,12 @@ class TemplateLane:
         result = results.pop(key, None)
         if result is None or (self._nominator.nodes() and not self._filters.row_scoped(result.state)):
             return None
-        rows = self._changed_rows(result, pod)
+        touched = self._touched_rows(result)
+        rows = self._changed_rows(result, pod, touched)
         if rows is None:
             return None
         if len(rows):
-            self._filter_again(result, pod, rows)
+            self._filter_again(result, pod, rows, touched)
         result.position = len(self._cluster.journal)
         results[key] = result
         self._unused = 0
@@ -192,7 +208,7 @@ class TemplateLane:
         """The scores of the feasible nodes."""
         scores, result.scores = result.scores, None
         if scores is None or not scores.repair(result, pod):
-            result.repaired.clear()
+            result.forget()
             scores = TemplateScores(self._profile, self._cluster, self._scores, result, pod)
         table = scores.table(pod)
         result.scores = scores
@@ -221,13 +237,16 @@ class TemplateLane:
             return []
         return PodRun(self._cluster, self._filters, result.state, result.scores, pod_row).rows(count)
 
-    def _changed_rows(self, result: TemplateResult, pod: PodInfo) -> RowColumn | None:
-        """Rows to filter again; None where PreFilter now returns something of another kind."""
+    def _touched_rows(self, result: TemplateResult) -> RowColumn:
+        """The rows that placements have changed since the result was brought up to date."""
         touched = self._cluster.journal[result.position :]
         if len(touched) > _FEW:
-            rows = rows_in_any(len(self._cluster.nodes), (np.array(touched, dtype=np.int64),))
-        else:
-            rows = np.array(sorted(set(touched)), dtype=np.int64)
+            return rows_in_any(len(self._cluster.nodes), (np.array(touched, dtype=np.int64),))
+        return np.array(sorted(set(touched)), dtype=np.int64)
+
+    def _changed_rows(self, result: TemplateResult, pod: PodInfo, rows: RowColumn) -> RowColumn | None:
+        """Rows to filter again, those that were touched among them; None where PreFilter now returns something of
+        another kind."""
         for name, version in result.versions.items():
             plugin = self._plugins[name]
             now = plugin.placements_version(pod)
@@ -266,10 +285,11 @@ class TemplateLane:
                 found = each.changed_rows(pod, before, now)
         return self._cluster.nodes.all_rows if found is None else found
 
-    def _filter_again(self, result: TemplateResult, pod: PodInfo, rows: RowColumn) -> None:
-        statuses = result.statuses
+    def _filter_again(self, result: TemplateResult, pod: PodInfo, rows: RowColumn, touched: RowColumn) -> None:
+        statuses, same = result.statuses, rows is touched
         if result.closed is not None:
             rows = rows[~result.closed[rows]]
+            touched = rows if same else touched[~result.closed[touched]]
         before, nodes = statuses.codes.take(rows), NodeRows(self._cluster, rows)
         # Statuses that come out as they were leave what was summed up of them.
         found = NodeStatuses(len(statuses)) if np.count_nonzero(before) else statuses
@@ -279,7 +299,7 @@ class TemplateLane:
             self._filters.run(result.open_state, pod, nodes, found)
         if found is not statuses:
             statuses.follow(found, rows)
-        result.note(rows)
+        result.note(rows, touched)
         if ((before == 0) != (statuses.codes.take(rows) == 0)).any():
             feasible = np.nonzero(statuses.codes == 0)[0]
             result.feasible = None if len(feasible) == len(statuses) else feasible

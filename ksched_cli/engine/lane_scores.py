@@ -10,7 +10,7 @@ from weakref import ref
 import numpy as np
 
 from ksched_cli.cluster.cache import Cluster
-from ksched_cli.cluster.columns import Int64Column, RowColumn, rows_in_any
+from ksched_cli.cluster.columns import Int64Column, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.engine.cycle_state import CycleState
 from ksched_cli.engine.profile import Profile
@@ -43,6 +43,8 @@ class FilteredTemplate(Protocol):
     @property
     def repaired(self) -> list[RowColumn]: ...
 
+    def take(self) -> tuple[RowColumn, RowColumn]: ...
+
 
 @dataclass(frozen=True)
 class Extremes:
@@ -72,9 +74,10 @@ class KeptColumn:
 
 
 class TemplateScores:
-    """Two kinds of columns. A plugin that signs its raw score has a column over all nodes, of which single rows are
-    repaired in place; `base` is the weighted sum of these columns. The columns of the other plugins are over the
-    feasible rows, and they are computed again for every pod unless `placements_version` shows that nothing has changed.
+    """Two kinds of columns. A plugin that signs its raw score has a column over all nodes, of which the rows that
+    placements have touched are repaired in place, feasible or not; `base` is the weighted sum of these columns. The
+    columns of the other plugins are over the feasible rows, and they are computed again for every pod unless
+    `placements_version` shows that nothing has changed.
     """
 
     def __init__(
@@ -141,29 +144,47 @@ class TemplateScores:
             return False
         if not result.repaired:
             return True
-        touched = result.repaired[0]
-        if len(result.repaired) > 1:
-            touched = rows_in_any(len(result.statuses), result.repaired)
-        result.repaired.clear()
+        repaired, touched = result.take()
         self._keep_shown()
+        self._score_again(pod, touched)
         statuses = result.statuses
-        there = statuses.codes[touched] == 0
-        rows = touched if np.count_nonzero(there) == len(there) else touched[there]
+        codes = statuses.codes.take(repaired)
+        rows = repaired if not np.count_nonzero(codes) else repaired[codes == 0]
         moved = self._feasible is not result.feasible
         self._feasible, self._nodes = result.feasible, NodeRows(self._cluster, result.feasible)
         if moved and not self._normalized_again(pod, rows, statuses):
             return False
         totals, nodes = self._fixed_totals.take(rows), NodeRows(self._cluster, rows)
         for column in self._following:
-            renewed = self._renewed(column, pod, nodes, statuses)
-            if renewed is None:
+            scores = self._normalized(column, pod, nodes, statuses)
+            if scores is None:
                 return False
             weight = self._weights[column.plugin.name]
-            totals += renewed if weight == 1 else renewed * weight
-        if len(rows) < len(touched):
-            self._base[touched] = FLOOR
+            totals += scores if weight == 1 else scores * weight
+        if len(rows) < len(repaired):
+            self._base[repaired] = FLOOR
         self._base[rows] = totals
         return True
+
+    def _score_again(self, pod: PodInfo, rows: RowColumn) -> None:
+        """The raw scores of rows that placements have touched, also of those that are not feasible."""
+        nodes = NodeRows(self._cluster, rows)
+        for column in self._following if len(rows) else ():
+            handed = handed_to(column.plugin, self._state)
+            column.raw[rows] = self._scores.raw(column.plugin, handed, pod, nodes)
+
+    def _normalized(
+        self, column: KeptColumn, pod: PodInfo, nodes: NodeRows, statuses: NodeStatuses
+    ) -> Int64Column | None:
+        """Normalized scores of the rows; None where the extremes have moved, so that all scores differ."""
+        plugin, rows = column.plugin, nodes.rows
+        if not plugin.normalizes:
+            handed = handed_to(plugin, self._state)
+            return self._scores.normalize(plugin, handed, pod, nodes, column.raw.take(rows))
+        if not self._keeps_extremes(column, rows, statuses):
+            return None
+        normalized = column.normalized[rows] = self._between_extremes(column, pod, rows)
+        return normalized
 
     def _keep_shown(self) -> None:
         """Give the holder of the last table columns of its own, which stay as they are."""
@@ -201,9 +222,7 @@ class TemplateScores:
         """Normalize the fixed scores of rows that have become feasible; False where extremes have moved, so that all
         scores differ."""
         normalizing = [each for each in self._fixed if each.plugin.normalizes]
-        if not all(
-            each.extremes is not None and _hold(each.extremes, each.raw, rows, statuses) for each in normalizing
-        ):
+        if not all(self._keeps_extremes(each, rows, statuses) for each in normalizing):
             return False
         new = rows[self._base.take(rows) == FLOOR]
         if len(new) and normalizing:
@@ -215,24 +234,25 @@ class TemplateScores:
             )
         return True
 
+    def _keeps_extremes(self, column: KeptColumn, rows: RowColumn, statuses: NodeStatuses) -> bool:
+        """Whether the least and the highest score of the feasible nodes are as before. Other nodes may have them."""
+        extremes = column.extremes
+        if extremes is None:
+            return False
+        if _hold(extremes, column.raw, rows, statuses):
+            return True
+        found = _extremes(column.plugin, self._nodes.take(column.raw), self._nodes.rows)
+        if found is None or (found.low, found.high) != (extremes.low, extremes.high):
+            return False
+        column.extremes = found
+        return True
+
     def _between_extremes(self, column: KeptColumn, pod: PodInfo, rows: RowColumn) -> Int64Column:
         extremes = column.extremes
         assert extremes is not None
         nodes = NodeRows(self._cluster, np.append(rows, (extremes.low_row, extremes.high_row)))
         handed = handed_to(column.plugin, self._state)
         return self._scores.normalize(column.plugin, handed, pod, nodes, column.raw[nodes.rows])[:-2]
-
-    def _renewed(self, column: KeptColumn, pod: PodInfo, nodes: NodeRows, statuses: NodeStatuses) -> Int64Column | None:
-        """Normalized scores of the rows; None where the extremes have moved, so that all scores differ."""
-        plugin, handed, rows = column.plugin, handed_to(column.plugin, self._state), nodes.rows
-        raw = self._scores.raw(plugin, handed, pod, nodes)
-        column.raw[rows] = raw
-        if not plugin.normalizes:
-            return self._scores.normalize(plugin, handed, pod, nodes, raw)
-        if column.extremes is None or not _hold(column.extremes, column.raw, rows, statuses):
-            return None
-        normalized = column.normalized[rows] = self._between_extremes(column, pod, rows)
-        return normalized
 
     # A run of identical pods
 
@@ -326,5 +346,5 @@ def _hold(extremes: Extremes, raw: Int64Column, rows: RowColumn, statuses: NodeS
         return False
     if not len(rows):
         return True
-    asked = raw.take(rows)
-    return bool(np.minimum.reduce(asked) >= extremes.low and np.maximum.reduce(asked) <= extremes.high)
+    found = raw.take(rows)
+    return bool(found[found.argmin()] >= extremes.low and found[found.argmax()] <= extremes.high)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,16 @@ from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.scoring import MAX_NODE_SCORE, MIN_NODE_SCORE
 from ksched_cli.framework.status import Status
 
+_NOTHING: Int64Column = np.empty(0, dtype=np.int64)
+
+
+class ScoreColumns(NamedTuple):
+    """The scores of nodes by plugin."""
+
+    raw: dict[str, Int64Column]
+    normalized: dict[str, Int64Column]
+    weighted: dict[str, Int64Column]
+
 
 class Scores:
     """The PreScore and Score plugins of a profile. Caches across cycles never change a result."""
@@ -32,8 +42,7 @@ class Scores:
         self._cluster = cluster
         self._calling = calling
         self._known = ScoreMemory(cluster)
-        self._known_fixed: NodeMemory[tuple[Int64Column, Int64Column, Int64Column]] = NodeMemory(cluster)
-        self._known_totals: NodeMemory[Int64Column] = NodeMemory(cluster)
+        self._known_fixed: NodeMemory[tuple[ScoreColumns, Int64Column]] = NodeMemory(cluster)
 
     def prepare(self, state: CycleState, pod: PodInfo, nodes: NodeRows) -> None:
         """RunPreScorePlugins."""
@@ -56,56 +65,66 @@ class Scores:
 
     def run(self, state: CycleState, pod: PodInfo, nodes: NodeRows) -> ScoreTable:
         """RunScorePlugins: raw, normalised, weighted, and the sum."""
-        raw: dict[str, Int64Column] = {}
-        normalized: dict[str, Int64Column] = {}
-        weighted: dict[str, Int64Column] = {}
+        columns = ScoreColumns({}, {}, {})
         reuse = self._cluster.reuse and not nodes.bare
-        fixed: list[tuple[str, Hashable]] = []
-        others: list[str] = []
+        fixed: list[tuple[ScorePlugin[Any], Any, Hashable]] = []
+        others: list[tuple[ScorePlugin[Any], Any, Hashable | None]] = []
         for plugin in self._profile.score:
-            name = plugin.name
-            if name in state.skip_score:
+            if plugin.name in state.skip_score:
                 continue
             handed = handed_to(plugin, state)
             sign = plugin.sign_score(handed, pod) if reuse else None
+            # Tables list the plugins in the order of the profile.
+            columns.raw[plugin.name] = _NOTHING
             if nodes.whole and sign is not None and _is_fixed_by(plugin, sign):
-                raw[name], normalized[name], weighted[name] = self._fixed(plugin, handed, sign, pod)
-                fixed.append((name, sign))
-                continue
-            if sign is None:
-                raw[name] = self.raw(plugin, handed, pod, nodes)
+                fixed.append((plugin, handed, sign))
             else:
-                raw[name] = nodes.take(self.signed_raw(plugin, handed, sign, pod))
-            normalized[name] = self.normalize(plugin, handed, pod, nodes, raw[name])
-            weighted[name] = self._times_weight(name, normalized[name])
-            others.append(name)
-        totals = self._totals_of_fixed(fixed, weighted).copy() if fixed else np.zeros(len(nodes), dtype=np.int64)
-        for name in others:
-            np.add(totals, weighted[name], out=totals)
-        return ScoreTable(nodes.rows, raw, normalized, weighted, totals)
+                others.append((plugin, handed, sign))
+        totals = self._add_fixed(columns, fixed, pod) if fixed else np.zeros(len(nodes), dtype=np.int64)
+        for plugin, handed, sign in others:
+            if sign is None:
+                raw = self.raw(plugin, handed, pod, nodes)
+            else:
+                raw = nodes.take(self.signed_raw(plugin, handed, sign, pod))
+            np.add(totals, self._add(columns, plugin, handed, pod, nodes, raw), out=totals)
+        return ScoreTable(nodes.rows, columns.raw, columns.normalized, columns.weighted, totals)
 
-    def _fixed(
-        self, plugin: ScorePlugin[Any], handed: Any, sign: Hashable, pod: PodInfo
-    ) -> tuple[Int64Column, Int64Column, Int64Column]:
-        """Raw, normalized and weighted scores of all nodes, where all are feasible."""
-
-        def make() -> tuple[Int64Column, Int64Column, Int64Column]:
-            raw = self.signed_raw(plugin, handed, sign, pod)
-            normalized = self.normalize(plugin, handed, pod, NodeRows(self._cluster), raw)
-            return raw, shared(normalized), shared(self._times_weight(plugin.name, normalized))
-
-        return self._known_fixed.recall((plugin.name, sign), make)
-
-    def _totals_of_fixed(
-        self, fixed: Sequence[tuple[str, Hashable]], weighted: Mapping[str, Int64Column]
+    def _add(
+        self,
+        columns: ScoreColumns,
+        plugin: ScorePlugin[Any],
+        handed: Any,
+        pod: PodInfo,
+        nodes: NodeRows,
+        raw: Int64Column,
     ) -> Int64Column:
-        def make() -> Int64Column:
-            total = np.zeros(len(self._cluster.nodes), dtype=np.int64)
-            for name, _ in fixed:
-                total += weighted[name]
-            return shared(total)
+        """Put the plugin's scores into the columns; what they add to the totals."""
+        name = plugin.name
+        columns.raw[name] = raw
+        normalized = columns.normalized[name] = self.normalize(plugin, handed, pod, nodes, raw)
+        weighted = columns.weighted[name] = self._times_weight(name, normalized)
+        return weighted
 
-        return self._known_totals.recall(tuple(fixed), make)
+    def _add_fixed(
+        self, columns: ScoreColumns, fixed: Sequence[tuple[ScorePlugin[Any], Any, Hashable]], pod: PodInfo
+    ) -> Int64Column:
+        """Put the scores that placements do not change into the columns, where all nodes are feasible; their sum."""
+
+        def make() -> tuple[ScoreColumns, Int64Column]:
+            made, total = ScoreColumns({}, {}, {}), np.zeros(len(self._cluster.nodes), dtype=np.int64)
+            for plugin, handed, sign in fixed:
+                raw = self.signed_raw(plugin, handed, sign, pod)
+                total += self._add(made, plugin, handed, pod, NodeRows(self._cluster), raw)
+            for column in (*made.normalized.values(), *made.weighted.values()):
+                shared(column)
+            return made, total
+
+        key = tuple((plugin.name, sign) for plugin, _, sign in fixed)
+        known, total = self._known_fixed.recall(key, make)
+        columns.raw.update(known.raw)
+        columns.normalized.update(known.normalized)
+        columns.weighted.update(known.weighted)
+        return total.copy()
 
     def _times_weight(self, plugin: str, scores: Int64Column) -> Int64Column:
         weight = self._profile.weights[plugin]
@@ -142,7 +161,8 @@ class Scores:
 
     def _check_range(self, plugin: str, pod: PodInfo, scores: Int64Column, nodes: NodeRows) -> None:
         # As unsigned numbers, negative ones are the largest: one look for both ends.
-        if len(scores) and np.maximum.reduce(scores.view(np.uint64)) > MAX_NODE_SCORE:
+        farthest = scores.view(np.uint64).argmax() if len(scores) else 0
+        if len(scores) and not MIN_NODE_SCORE <= scores.item(farthest) <= MAX_NODE_SCORE:
             outside = np.nonzero((scores > MAX_NODE_SCORE) | (scores < MIN_NODE_SCORE))[0]
             text = (
                 f"returns an invalid score {scores[outside[0]]}, it should in the range of [{MIN_NODE_SCORE}, "

@@ -33,8 +33,8 @@ class NodeRows:
         return len(self.rows)
 
     def take(self, column: NDArray[D]) -> NDArray[D]:
-        """The column's entries of these rows (last axis); the column itself where all rows are meant."""
-        return column if self.whole else column.take(self.rows, axis=-1)
+        """The column's entries of these rows (last axis), unchecked; the column itself where all rows are meant."""
+        return column if self.whole else column.take(self.rows, axis=-1, mode="clip")
 
     def mask(self) -> NDArray[np.bool_]:
         """One entry per node of the cluster: whether it is among these."""

@@ -99,7 +99,7 @@ class NodeResourcesBalancedAllocation(PreScorePlugin[None, MeasuredResources], S
         self._rules = BalancedAllocationRules.of(handle.release)
         self._names = [resource.name for resource in self.args.resources]
         # How even the use of cpu and memory is on each node without the pod.
-        self._without_pod: NodeMemory[FloatColumn] = NodeMemory(handle.cluster)
+        self._without_pod: NodeMemory[Int64Column] = NodeMemory(handle.cluster)
 
     def pre_score(self, state: None, pod: PodInfo, nodes: NodeRows) -> MeasuredResources | Status:
         resources = measured(pod, self._names, nodes, use_requested=True)
@@ -124,17 +124,11 @@ class NodeResourcesBalancedAllocation(PreScorePlugin[None, MeasuredResources], S
                 return np.zeros(len(nodes), dtype=np.int64)
         allocation = measure(state, nodes, self._totals, use_requested=True)
         if not self._rules.scores_the_difference:
-            return balance(allocation.requested, allocation).astype(np.int64)
-        gain = self._gain(state, allocation, nodes)
-        # Go halves whole numbers, without the fraction.
-        half = MAX_NODE_SCORE // 2
-        gain += half
-        gain /= 2
-        np.trunc(gain, out=gain)
-        gain += half
-        return gain.astype(np.int64)
+            return balance(allocation.requested, allocation)
+        # A loss is a negative index, which counts from the end.
+        return _SCORES_OF_GAINS[self._gain(state, allocation, nodes)]
 
-    def _gain(self, resources: MeasuredResources, allocation: Allocation, nodes: NodeRows) -> FloatColumn:
+    def _gain(self, resources: MeasuredResources, allocation: Allocation, nodes: NodeRows) -> Int64Column:
         """The balance with the pod minus the balance without it."""
         if not (nodes.whole and not nodes.bare and nodes.cluster.reuse and resources.are_cpu_and_memory):
             used = np.empty((2, *allocation.allocated.shape))
@@ -145,15 +139,15 @@ class NodeResourcesBalancedAllocation(PreScorePlugin[None, MeasuredResources], S
                 balance(allocation.requested, allocation),
                 self._balance_without_pod(resources, allocation, nodes),
             )
-        gain: FloatColumn = with_pod - without_pod
+        gain: Int64Column = with_pod - without_pod
         return gain
 
     def _balance_without_pod(
         self, resources: MeasuredResources, allocation: Allocation, nodes: NodeRows
-    ) -> FloatColumn:
+    ) -> Int64Column:
         """Kept for all nodes together, for it is the same for many pods."""
 
-        def renewed(known: FloatColumn, rows: RowColumn) -> FloatColumn:
+        def renewed(known: Int64Column, rows: RowColumn) -> Int64Column:
             some = measure(resources, NodeRows(nodes.cluster, rows), self._totals, use_requested=True)
             known[rows] = balance(some.allocated, some)
             return known
@@ -182,14 +176,26 @@ def _even_with_volumes(shares: FloatColumn, free: Int64Column, needed: Int64Colu
     return np.where(volumes >= 1.0, 0, ((1.0 - variance) * best).astype(np.int64))
 
 
-def balance(used: Int64Column | FloatColumn, allocation: Allocation) -> FloatColumn:
+def _score_of_gain(gain: int) -> int:
+    """75 where nothing changes. Go halves whole numbers, without the fraction."""
+    half = MAX_NODE_SCORE // 2
+    return int((half + gain) / 2) + half
+
+
+# By the gain, and then by the loss from the greatest to the least.
+_SCORES_OF_GAINS: Int64Column = np.array(
+    [_score_of_gain(gain) for gain in (*range(MAX_NODE_SCORE + 1), *range(-MAX_NODE_SCORE, 0))], dtype=np.int64
+)
+
+
+def balance(used: Int64Column | FloatColumn, allocation: Allocation) -> Int64Column:
     """balancedResourceScore: 100 less the standard deviation of the shares in use, over the resources a node has, as a
     whole number. What is used is `[..., resource, node]`, and the result is `[..., node]`."""
     allocatable = allocation.allocatable
     if allocation.complete:
         return evenness(used, allocatable if allocation.divisor is None else allocation.divisor)
     has = allocatable != 0
-    score = np.empty((*used.shape[:-2], used.shape[-1]))
+    score = np.empty((*used.shape[:-2], used.shape[-1]), dtype=np.int64)
     # Nodes by the set of resources that they have, as a number with a bit for each.
     sets = (has * (np.int64(1) << np.arange(len(has), dtype=np.int64))[:, np.newaxis]).sum(axis=0)
     for each in np.unique(sets).tolist():
@@ -199,15 +205,17 @@ def balance(used: Int64Column | FloatColumn, allocation: Allocation) -> FloatCol
     return score
 
 
-def evenness(used: Int64Column | FloatColumn, allocatable: Int64Column | FloatColumn) -> FloatColumn:
+def evenness(used: Int64Column | FloatColumn, allocatable: Int64Column | FloatColumn) -> Int64Column:
     """For nodes that have all of the resources."""
-    shares: FloatColumn = used / allocatable
-    if shares.size and shares.max() > 1.0:
+    # To make floats first takes half as long as to divide integers by floats.
+    shares: FloatColumn = used.astype(np.float64, copy=False) / allocatable
+    if shares.size and shares.item(shares.argmax()) > 1.0:
         np.minimum(shares, 1.0, out=shares)
     score = deviation(shares)
     np.subtract(1.0, score, out=score)
     score *= float(MAX_NODE_SCORE)
-    return np.floor(score, out=score)
+    # A standard deviation of shares is at most a half: to cut off is to round down.
+    return score.astype(np.int64)
 
 
 def deviation(shares: FloatColumn) -> FloatColumn:

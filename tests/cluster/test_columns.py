@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ksched_cli.cluster.columns import Vocabulary, distinct, rows_in_any
+from ksched_cli.cluster.labels import LabelColumn
 
 
 def test_all_ids_are_found_at_once_without_giving_new_ones() -> None:
@@ -39,3 +40,12 @@ def test_distinct_numbers_are_those_of_numpy(numbers: list[int]) -> None:
     found, inverse = distinct(column)
     assert found.tolist() == sorted(set(numbers))
     assert found[inverse].tolist() == numbers
+
+
+@given(st.lists(st.sampled_from([None, *map(str, range(40))]), max_size=60), st.data())
+def test_the_rows_with_some_values_come_in_ascending_order(labels: list[str | None], data: st.DataObject) -> None:
+    column = LabelColumn.of(labels, len(labels))
+    wanted = data.draw(st.lists(st.booleans(), min_size=len(column.values), max_size=len(column.values)))
+    plain = [row for row, label in enumerate(labels) if wanted[column.values.index(label)]]
+    for _ in range(2):
+        assert column.rows_with(np.array(wanted, dtype=np.bool_)).tolist() == plain

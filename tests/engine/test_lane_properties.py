@@ -117,7 +117,7 @@ class History:
 
 @pytest.fixture(
     params=[(0, 2**20, 100), (8, 2**20, 0), (0, 1, 100)],
-    ids=["repaired-always", "kept-at-the-second-time", "two-templates-kept"],
+    ids=["repaired-always", "kept-with-copies", "two-templates-kept"],
 )
 def limits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     share, size, unused = request.param
@@ -187,6 +187,37 @@ def test_a_template_that_was_seen_is_filtered_on_changed_nodes_only(monkeypatch:
     placed = [history.take(("place", 0)) for _ in range(3)]
     rows = [history.scheduler.cluster.nodes.row_of[each.node] for each in placed if each is not None]
     assert asked == [[0, 1, 2], [rows[0]], [rows[1]]]
+
+
+def test_nodes_of_a_zone_that_opens_again_are_not_scored_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ksched_cli.plugins.node_resources_fit.plugin import NodeResourcesFit
+    from tests.builders import make_node
+
+    scored: list[list[int]] = []
+    original = NodeResourcesFit.score
+
+    def counted(self: Any, state: Any, pod: Any, rows: Any) -> Any:
+        scored.append(rows.rows.tolist())
+        return original(self, state, pod, rows)
+
+    monkeypatch.setattr(NodeResourcesFit, "score", counted)
+    made = [
+        make_node(f"n{index}").allocatable(cpu="8", memory="8Gi", pods=10).label(ZONE, "ab"[index % 2]).obj()
+        for index in range(40)
+    ]
+    kind = spread("app-0", "DoNotSchedule", ZONE)
+    repaired, afresh = (History(made, [kind], reuse=each) for each in (True, False))
+    zones = []
+    for _ in range(4):
+        scored.clear()
+        found = repaired.take(("place", 0))
+        again = list(scored)
+        assert found == afresh.take(("place", 0))
+        assert found is not None
+        zones.append(int(found.node[1:]) % 2)
+    assert zones == [0, 1, 0, 1]
+    # The last cycle scored the node that the pod before it went to, and no others.
+    assert [len(rows) for rows in again] == [1]
 
 
 def test_scores_are_normalized_again_when_the_node_with_the_highest_score_is_full() -> None:

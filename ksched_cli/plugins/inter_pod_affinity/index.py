@@ -57,15 +57,17 @@ class CarriedTerms:
             self._by_selector.add(term.selector, found)
         return found
 
-    def matching(self, pod: PodInfo, namespace_labels: Labels) -> Iterator[CarriedTerm]:
+    def matching(self, pod: PodInfo, namespace_labels: Labels) -> list[CarriedTerm]:
         """Terms that match the pod and that some pod at some topology value carries."""
+        if not self._terms:
+            return []
         key = pod.namespace, frozenset(pod.labels.items())
         version, matching = self._matching.get(key, (-1, []))
         if version != self._by_selector.version:
             candidates = self._by_selector.candidates(key[1])
             matching = [each for each in candidates if each.term.matches(pod, namespace_labels)]
             self._matching[key] = self._by_selector.version, matching
-        return (each for each in matching if each.counts.total)
+        return [each for each in matching if each.counts.total]
 
     def forget_matches(self) -> None:
         """Namespaces have other labels now."""

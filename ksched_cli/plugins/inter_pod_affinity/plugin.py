@@ -12,7 +12,7 @@ import numpy as np
 from ksched_cli.api.core import Namespace
 from ksched_cli.api.pod_facts import holds_place, is_same_pod
 from ksched_cli.cluster.affinity_terms import Labels, PodMatcher, PodTerms, TermParser
-from ksched_cli.cluster.columns import BoolColumn, IdColumn, Int64Column, RowColumn
+from ksched_cli.cluster.columns import BoolColumn, IdColumn, Int64Column, RowColumn, rows_in_any
 from ksched_cli.cluster.labels import ABSENT
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.plugin_args import InterPodAffinityArgs
@@ -154,18 +154,18 @@ class InterPodAffinity(
         first = [state.affinity.empty and state.terms.affinity_matches(pod) for state in (before, now)]
         if before.terms is not now.terms or first[0] != first[1]:
             return None
-        changed = np.zeros(len(self.handle.cluster.nodes), dtype=np.bool_)
+        nodes, changed = self.handle.cluster.nodes, []
         for old, new in (
             (before.existing, now.existing),
             (before.anti_affinity, now.anti_affinity),
             (before.affinity, now.affinity),
         ):
             for key in dict.fromkeys((*old.keys, *new.keys)):
-                column = self.handle.cluster.nodes.labels.column(key)
-                differs = (old.of(key, column) > 0) != (new.of(key, column) > 0)
-                if differs.any():
-                    changed |= differs[column.ids]
-        return np.nonzero(changed)[0]
+                column = nodes.labels.column(key)
+                rows = column.rows_with((old.of(key, column) > 0) != (new.of(key, column) > 0))
+                if len(rows):
+                    changed.append(rows)
+        return changed[0] if len(changed) == 1 else rows_in_any(len(nodes), changed)
 
     # PreFilter
 
@@ -174,12 +174,14 @@ class InterPodAffinity(
         if terms.error:
             return unresolvable(InterPodAffinityReasons.unreadable(problem=terms.error))
         index = self._synced()
-        incoming, namespace_labels = self._resolve(index, terms), self._namespace_labels(pod)
-        state = AffinityState(incoming, namespace_labels, TrialCounts(), TrialCounts(), TrialCounts())
-        for carried in index.anti_affinity.matching(pod, namespace_labels):
-            state.existing.add(carried.counts)
-        if not state.existing.keys and not incoming.affinity and not incoming.anti_affinity:
+        namespace_labels = self._namespace_labels(pod)
+        avoiding = index.anti_affinity.matching(pod, namespace_labels)
+        if not avoiding and not terms.required_affinity and not terms.required_anti_affinity:
             return SKIP
+        incoming = self._resolve(index, terms)
+        state = AffinityState(incoming, namespace_labels, TrialCounts(), TrialCounts(), TrialCounts())
+        for carried in avoiding:
+            state.existing.add(carried.counts)
         for tally in incoming.affinity_tallies:
             state.affinity.add(tally)
         for _, _, tally in incoming.anti_affinity:

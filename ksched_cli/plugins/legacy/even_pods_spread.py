@@ -39,7 +39,7 @@ class SummedSpread(PodTopologySpread):
     ) -> CountedNodes:
         """Nodes that the pod may go to make up domains. Preemption takes pods off the other labelled nodes, too."""
         column = self.handle.cluster.nodes.labels.column(constraint.topology_key)
-        labelled = self._fully_labelled(constraints)
+        labelled = self._fully_labelled(pod, constraints)
         counted = labelled & self._included(constraint, pod)
         present = np.bincount(column.ids[counted], minlength=len(column.values)) > 0
         return CountedNodes(present, labelled, counted, column.ids if counted.all() else column.ids[counted])
@@ -55,7 +55,7 @@ class SummedSpread(PodTopologySpread):
             constraints = self._constraints(pod, SOFT)
         except SelectorError as problem:
             return error(f"error when calculating preScoreState: {problem}")
-        labelled = self._fully_labelled(constraints)
+        labelled = self._fully_labelled(pod, constraints)
         domains = []
         for each in constraints:
             column = self.handle.cluster.nodes.labels.column(each.topology_key)

@@ -11,7 +11,7 @@ import numpy as np
 from ksched_cli.api.node_affinity import RequiredNodeAffinity
 from ksched_cli.api.selectors import SelectorError
 from ksched_cli.api.tolerations import find_untolerated
-from ksched_cli.cluster.columns import BoolColumn, FloatColumn, IdColumn, Int64Column, RowColumn
+from ksched_cli.cluster.columns import BoolColumn, FloatColumn, IdColumn, Int64Column, RowColumn, rows_in_any
 from ksched_cli.cluster.labels import ABSENT, LabelColumn
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.template_values import TemplateValues
@@ -128,14 +128,13 @@ class SoftDomains:
     weight: float
 
     def shares(self, nodes: NodeRows) -> FloatColumn:
-        """What the domain of each node adds to its score, computed for each count where there are few."""
-        seen = nodes.take(self.seen)
-        highest = int(np.maximum.reduce(seen, initial=0))
-        counts = np.arange(highest + 1) if highest < len(seen) else seen
-        shares: FloatColumn = counts.astype(np.float64) * self.weight + float(self.constraint.max_skew - 1)
-        if counts is not seen:
-            shares = shares.take(seen)
+        """What the domain of each node adds to its score."""
+        shares = self.shares_of(nodes.take(self.seen))
         return shares if self.labelled is None else np.where(nodes.take(self.labelled), shares, 0.0)
+
+    def shares_of(self, counts: Int64Column) -> FloatColumn:
+        """What a domain with so many matching pods adds."""
+        return counts.astype(np.float64) * self.weight + float(self.constraint.max_skew - 1)
 
 
 @dataclass(frozen=True)
@@ -144,6 +143,23 @@ class SoftState:
 
     domains: tuple[SoftDomains, ...]
     ignored: BoolColumn | None
+
+    def scores(self, nodes: NodeRows, *, rounds: bool) -> Int64Column:
+        """The sum of the shares of each node as a whole number. Of one constraint it is computed for each count."""
+        counts = None
+        if len(self.domains) == 1 and self.domains[0].labelled is None:
+            seen = nodes.take(self.domains[0].seen)
+            counts = _all_up_to(seen)
+        if counts is not None:
+            total = self.domains[0].shares_of(counts)
+        else:
+            total = np.zeros(len(nodes))
+            for each in self.domains:
+                total = total + each.shares(nodes)
+        whole = go_round(total) if rounds else total.astype(np.int64)
+        if counts is not None:
+            whole = whole[seen]
+        return whole if self.ignored is None else np.where(nodes.take(self.ignored), 0, whole)
 
 
 class PodTopologySpread(
@@ -171,6 +187,7 @@ class PodTopologySpread(
         self._known_constraints: TemplateValues[tuple[SpreadConstraint, ...]] = TemplateValues(handle.cluster)
         self._known_nodes: TemplateValues[CountedNodes] = TemplateValues(handle.cluster)
         self._known_included: TemplateValues[BoolColumn] = TemplateValues(handle.cluster)
+        self._known_labelled: TemplateValues[BoolColumn] = TemplateValues(handle.cluster)
 
     # Constraints
 
@@ -206,12 +223,16 @@ class PodTopologySpread(
             included &= np.array(tolerated, dtype=np.bool_)[cluster.nodes.taint_set]
         return included
 
-    def _fully_labelled(self, constraints: Sequence[SpreadConstraint]) -> BoolColumn:
-        """Nodes that have every topology key."""
+    def _fully_labelled(self, pod: PodInfo, constraints: Sequence[SpreadConstraint]) -> BoolColumn:
+        """Nodes that have every topology key. Not to be written to."""
+        keys = tuple(each.topology_key for each in constraints)
+        return self._known_labelled.of(pod, keys, lambda: self._with_labels(keys))
+
+    def _with_labels(self, keys: Sequence[str]) -> BoolColumn:
         nodes = self.handle.cluster.nodes
         labelled = np.ones(len(nodes), dtype=np.bool_)
-        for each in constraints:
-            labelled &= nodes.labels.column(each.topology_key).present
+        for key in keys:
+            labelled &= nodes.labels.column(key).present
         return labelled
 
     def _counts(self, constraint: SpreadConstraint, pod: PodInfo) -> Int64Column:
@@ -232,12 +253,13 @@ class PodTopologySpread(
 
     def changed_rows(self, pod: PodInfo, before: SpreadState, now: SpreadState) -> RowColumn | None:
         """The nodes of the domains whose outcome differs."""
-        changed = np.zeros(len(self.handle.cluster.nodes), dtype=np.bool_)
+        nodes, changed = self.handle.cluster.nodes, []
         for old, new in zip(before.domains, now.domains, strict=True):
-            differs = old.outcomes() != new.outcomes()
-            if differs.any():
-                changed |= differs[new.ids]
-        return np.nonzero(changed)[0]
+            column = nodes.labels.column(new.constraint.topology_key)
+            rows = column.rows_with(old.outcomes() != new.outcomes())
+            if len(rows):
+                changed.append(rows)
+        return changed[0] if len(changed) == 1 else rows_in_any(len(nodes), changed)
 
     # Queueing hints
 
@@ -279,7 +301,7 @@ class PodTopologySpread(
     ) -> CountedNodes:
         column, labelled = (
             self.handle.cluster.nodes.labels.column(constraint.topology_key),
-            self._fully_labelled(constraints),
+            self._fully_labelled(pod, constraints),
         )
         eligible = labelled & self._included(constraint, pod)
         size = len(column.values)
@@ -356,8 +378,7 @@ class PodTopologySpread(
         # Under the system's defaults a node without a zone is still spread over by host.
         require_all = bool(pod.pod.spec.topology_spread_constraints) or self.args.defaulting_type != "System"
         require_all |= not PodTopologySpreadRules.of(self.handle.release).spreads_over_nodes_without_zone
-        size = len(nodes.cluster.nodes)
-        labelled = self._fully_labelled(constraints) if require_all else np.ones(size, dtype=np.bool_)
+        labelled = self._fully_labelled(pod, constraints if require_all else ())
         scored = nodes.mask()
         scored &= labelled
         domains = tuple(self._soft(each, pod, scored, labelled, bare=nodes.bare) for each in constraints)
@@ -383,25 +404,30 @@ class PodTopologySpread(
         """The matching pods of the node's domains, each topology with its weight."""
         if state is None:
             return error('error reading "PreScorePodTopologySpread" from cycleState: not found')
-        total: FloatColumn = np.zeros(len(nodes))
-        for each in state.domains:
-            total = total + each.shares(nodes)
-        rounds = PodTopologySpreadRules.of(self.handle.release).rounds_scores
-        whole = go_round(total) if rounds else total.astype(np.int64)
-        return whole if state.ignored is None else np.where(nodes.take(state.ignored), 0, whole)
+        return state.scores(nodes, rounds=PodTopologySpreadRules.of(self.handle.release).rounds_scores)
 
     def normalize(self, state: SoftState, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
         """Fewer matching pods score higher; nodes that lack a label get nothing."""
         ignored = None if state.ignored is None else nodes.take(state.ignored)
         counted = scores if ignored is None else scores[~ignored]
-        highest = int(np.maximum.reduce(counted, initial=0))
+        highest = max(int(counted[counted.argmax()]), 0) if len(counted) else 0
         if highest == 0:
             normalized = np.full(len(scores), MAX_NODE_SCORE, dtype=np.int64)
         else:
-            normalized = MAX_NODE_SCORE * (highest + int(np.minimum.reduce(counted)) - scores)
+            lowest = int(counted[counted.argmin()])
+            every, best = _all_up_to(scores) if lowest >= 0 else None, highest + lowest
+            normalized = MAX_NODE_SCORE * (best - (scores if every is None else every))
             # Not negative and far below 2**53, so that float64 is exact.
             normalized = (normalized / highest).astype(np.int64)
+            if every is not None:
+                normalized = normalized[scores]
         return normalized if ignored is None else np.where(ignored, 0, normalized)
+
+
+def _all_up_to(numbers: Int64Column) -> Int64Column | None:
+    """All numbers from 0 to the highest of these, none of which is negative; None where there are more of those."""
+    highest = int(numbers[numbers.argmax()]) if len(numbers) else 0
+    return np.arange(highest + 1) if highest < len(numbers) else None
 
 
 def _all(column: BoolColumn | IdColumn) -> bool:
