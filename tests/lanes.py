@@ -1,5 +1,5 @@
-"""The fast lane, `pytest -m "not slow"`: all tests but those that take long, with samples of the large corpora and a
-quarter of the examples of property tests."""
+"""The fast lane, `pytest -m "not slow"`: all tests but those that take long, with samples of the large tables and corpora
+and a tenth of the examples of property tests."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
+from _pytest.mark import ParameterSet
 from hypothesis import HealthCheck, settings
 
 FAST = "not slow"
@@ -17,7 +18,7 @@ _share = 1
 def choose_lane(markers: str) -> None:
     """Set how many examples property tests draw, before their modules are imported. `markers` is the value of -m."""
     global _share
-    _share = 4 if markers == FAST else 1
+    _share = 10 if markers == FAST else 1
     # A busy machine draws slowly. That says nothing about the code.
     slow_draws = [HealthCheck.too_slow]
     settings.register_profile(
@@ -31,9 +32,14 @@ def examples(number: int) -> int:
     return max(number // _share, 10)
 
 
-def sampled(cases: Iterable[Any], every: int) -> list[Any]:
+def sampled(cases: Iterable[Any], every: int) -> list[ParameterSet]:
     """The cases as parameters. The fast lane runs the first of each `every` cases."""
-    return [
-        pytest.param(case, id=getattr(case, "name", case), marks=[] if number % every == 0 else [pytest.mark.slow])
-        for number, case in enumerate(cases)
-    ]
+    return [case if number % every == 0 else _slow(case) for number, case in enumerate(map(_parameter, cases))]
+
+
+def _parameter(case: Any) -> ParameterSet:
+    return case if isinstance(case, ParameterSet) else pytest.param(case, id=str(getattr(case, "name", case)))
+
+
+def _slow(case: ParameterSet) -> ParameterSet:
+    return case._replace(marks=[*case.marks, pytest.mark.slow])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.lanes import sampled
 from tests.own_recordings import differences, recorded, simulate
 
 RECORDINGS = "alpha-gates/1.36"
@@ -16,7 +17,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", sampled(CASES, 4))
 def test_the_pods_are_the_same(name: str, tmp_path: Path) -> None:
     case = recorded(RECORDINGS)[name]
     found = simulate(case, tmp_path)
@@ -28,7 +29,7 @@ def test_every_recorded_case_is_there() -> None:
     assert sorted(recorded(RECORDINGS)) == CASES
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if name.startswith("taint-rules")])
+@pytest.mark.parametrize("name", sampled((name for name in CASES if name.startswith("taint-rules")), 5))
 def test_without_the_gate_the_rules_count_for_nothing(name: str, tmp_path: Path) -> None:
     case = recorded(RECORDINGS)[name]
     assert differences(case, simulate({**case, "gates": ""}, tmp_path))

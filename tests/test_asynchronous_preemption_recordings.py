@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from ksched_cli.wiring.options import RunOptions
+from tests.lanes import sampled
 from tests.own_recordings import recorded
 from tests.running import settle
 
@@ -32,7 +33,7 @@ def test_every_recorded_case_is_there() -> None:
 
 
 @pytest.mark.parametrize("gates", ["", "SchedulerAsyncPreemption=false", "SchedulerAsyncAPICalls=true"])
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", sampled(CASES, 5))
 def test_the_end_is_one_that_kube_scheduler_reaches(name: str, gates: str, tmp_path: Path) -> None:
     case = recorded(RECORDINGS)[name]
     cluster = tmp_path / "cluster.json"

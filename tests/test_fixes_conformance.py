@@ -77,7 +77,7 @@ def controllers(item: Any) -> list[tuple[str, str, str]]:
     return [(namespace, each["kind"], each["name"]) for each in owners if each.get("controller")]
 
 
-@pytest.mark.parametrize("case", sampled(CASES, 60))
+@pytest.mark.parametrize("case", sampled(CASES, 95))
 def test_every_fix_that_is_printed_works(case: Path, tmp_path: Path) -> None:
     cluster = case / "cluster.json"
     setup = setup_of(case, cluster)

@@ -6,7 +6,7 @@ import gzip
 import io
 import json
 from functools import cache
-from itertools import groupby
+from itertools import groupby, product
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +44,10 @@ def recorded(minor: str) -> dict[str, list[dict[str, Any]]]:
     return {subject: list(own) for subject, own in groupby(decisions, lambda each: each["case"].rpartition("-")[0])}
 
 
-@pytest.mark.parametrize("subject", SUBJECTS)
-@pytest.mark.parametrize("minor", sampled(CASES, 9))
+@pytest.mark.parametrize(
+    ("minor", "subject"),
+    sampled((pytest.param(*each, id="-".join(each)) for each in product(CASES, SUBJECTS)), 25),
+)
 def test_identical_to_kube_scheduler_of_the_minor(minor: str, subject: str) -> None:
     cases = recorded(minor).get(subject, [])
     found = {each["case"]: disagreements(each, simulate(CORPUS / each["case"], each["version"])) for each in cases}

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.lanes import sampled
 from tests.own_recordings import differences, recorded, simulate
 
 RECORDINGS = "pod-groups/1.36"
 CASES = [f"{kind}-{number:02d}" for kind in ("all", "gang", "preemption", "topology") for number in range(10)]
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", sampled(CASES, 5))
 def test_groups_and_their_pods_are_the_same(name: str, tmp_path: Path) -> None:
     case = recorded(RECORDINGS)[name]
     found = simulate(case, tmp_path)

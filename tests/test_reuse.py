@@ -120,7 +120,7 @@ def document(case: Path, *, reuse: bool) -> dict[str, Any]:
     return made
 
 
-@pytest.mark.parametrize("case", sampled(CASES, 10))
+@pytest.mark.parametrize("case", sampled(CASES, 30))
 def test_a_recorded_case_comes_out_the_same_with_and_without(case: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(node_memory, "_AFRESH_SHARE", 0)
     assert document(case, reuse=True) == document(case, reuse=False)

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.lanes import sampled
 from tests.own_recordings import differences, recorded, simulate
 
 RECORDINGS = "sampling/1.36"
 CASES = [f"sampling-{number:02d}" for number in range(20)]
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", sampled(CASES, 7))
 def test_the_part_of_the_nodes_is_the_same(name: str, tmp_path: Path) -> None:
     case = recorded(RECORDINGS)[name]
     found = simulate(case, tmp_path, sampling=True)

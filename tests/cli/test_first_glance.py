@@ -13,6 +13,7 @@ import pytest
 from ksched_cli.cli.main import run
 from tests.cli.test_size import without_times
 from tests.cli.transcripts import ROOT, same_as_golden
+from tests.lanes import sampled
 
 EKS = "fixtures/clusters/eks.yaml"
 NODE = "ip-10-0-2-2.eu-west-1.compute.internal"
@@ -43,6 +44,9 @@ COMMANDS = {
     "rightsize": f"rightsize --from {EKS} -f fixtures/manifests/resizer.yaml --catalog fixtures/catalogs/eks.yaml",
 }
 
+# The fast lane runs some of the commands.
+SAMPLE = sampled(COMMANDS, 6)
+
 
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
@@ -70,7 +74,7 @@ def run_on_a_terminal(command: str, columns: int, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("columns", [80, 140])
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", SAMPLE)
 def test_transcript(name: str, columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     shown = on_a_terminal(COMMANDS[name], columns, monkeypatch)
     # The speed of a sweep differs from run to run.
@@ -79,13 +83,13 @@ def test_transcript(name: str, columns: int, monkeypatch: pytest.MonkeyPatch) ->
     same_as_golden(f"eks-{name}-{columns}", without_times(text), columns=columns)
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", SAMPLE)
 def test_the_first_line_sums_the_result_up(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     first = on_a_terminal(COMMANDS[name], 140, monkeypatch).splitlines()[0]
     assert re.fullmatch(r"\S[^:]*(?: \([^)]*\))?: [^:]+", first), first
 
 
-@pytest.mark.parametrize("pod", [*PENDING, *RUNNING])
+@pytest.mark.parametrize("pod", sampled([*PENDING, *RUNNING], 4))
 def test_an_explanation_fits_one_screen(pod: str, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = on_a_terminal(f"explain {pod} --from {EKS}", 80, monkeypatch).splitlines()
     assert len(lines) <= 45
@@ -108,7 +112,7 @@ def test_names_are_whole_where_people_copy_or_pipe_them(
 
 
 @pytest.mark.parametrize("columns", [80, 140])
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", SAMPLE)
 def test_no_cell_is_cut_and_no_column_has_only_zeros(name: str, columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     shown = on_a_terminal(COMMANDS[name], columns, monkeypatch)
     assert "…" not in shown
@@ -117,6 +121,7 @@ def test_no_cell_is_cut_and_no_column_has_only_zeros(name: str, columns: int, mo
         assert "STUCK" not in shown
 
 
+@pytest.mark.slow
 def test_every_node_is_shown_with_wide(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = on_a_terminal(f"explain {CHECKOUT} --from {EKS} -o wide", 140, monkeypatch)
     names = set(re.findall(r"^(ip-\S+)  ", shown, re.MULTILINE))
@@ -138,6 +143,7 @@ def test_the_text_of_an_event_is_quoted_once(name: str, monkeypatch: pytest.Monk
     assert len(quotes) == len(set(quotes))
 
 
+@pytest.mark.slow
 def test_files_keep_the_names_of_other_suffixes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Names that would be the same without the suffix are shown in full."""
     text = (

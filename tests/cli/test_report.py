@@ -9,6 +9,7 @@ import pytest
 
 from ksched_cli.cli.main import run
 from tests.cli.transcripts import DEMO, FLEET
+from tests.lanes import sampled
 from tests.report.html.test_every_page import CHECKED, DEPLOYED, DRAINED, SCENARIO, SHAPES
 
 COMMANDS = {
@@ -38,7 +39,7 @@ def without_run(page: str) -> str:
     return re.sub(r'<span class="when">.*?</span>', "", head) + rest.partition("</main>")[2]
 
 
-@pytest.mark.parametrize("kind", COMMANDS)
+@pytest.mark.parametrize("kind", sampled(COMMANDS, 4))
 @pytest.mark.parametrize("form", ["json", pytest.param("yaml", marks=pytest.mark.slow)])
 def test_page_of_a_stored_document_is_that_of_the_run(
     kind: str, form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -33,7 +33,7 @@ from tests.config.migrations import (
     score,
 )
 from tests.config.test_minors import GROUP
-from tests.lanes import examples
+from tests.lanes import examples, sampled
 from tests.running import prepare
 from tests.test_conformance import CORPUS, disagreements, simulate
 from tests.test_other_minors import recorded
@@ -171,7 +171,9 @@ def resolved(migration: Migration) -> ResolvedProfile:
     return minor(NEWEST.version).resolve(only)
 
 
-@pytest.mark.parametrize("file", sorted(CORPUS.glob("*/config.yaml")), ids=lambda path: path.parent.name)
+@pytest.mark.parametrize(
+    "file", sampled((pytest.param(path, id=path.parent.name) for path in sorted(CORPUS.glob("*/config.yaml"))), 5)
+)
 @pytest.mark.parametrize("version", ["v1beta3", "v1"])
 def test_recorded_configurations_mean_the_same(version: str, file: Path) -> None:
     check_meaning({**yaml.safe_load(file.read_text()), "apiVersion": f"{GROUP}/{version}"})
@@ -219,13 +221,13 @@ def test_recorded_configurations_mean_the_same(version: str, file: Path) -> None
         ),
     ],
 )
-@pytest.mark.parametrize("case", ["resources-00", "taints-01", "podaffinity-02", "nodeaffinity-03"])
+@pytest.mark.parametrize("case", sampled(["resources-00", "taints-01", "podaffinity-02", "nodeaffinity-03"], 4))
 def test_pods_go_where_they_went(case: str, by: str, before: dict[str, Any]) -> None:
     """Under the same minor, by the file and by what became of it, said again in the words of the minor."""
     assert choices(case, by, before) == choices(case, by, migrated(before, by=by).document)
 
 
-@pytest.mark.parametrize("version", RELEASES)
+@pytest.mark.parametrize("version", sampled(RELEASES, 5))
 def test_what_view_prints_comes_to_no_more_than_the_default(version: str) -> None:
     by = minor(version)
     default = default_config(by.release, by.gates)
@@ -248,7 +250,7 @@ OF_1_21_AND_1_28 = [
 ]
 
 
-@pytest.mark.parametrize(("by", "version", "case"), OF_1_21_AND_1_28)
+@pytest.mark.parametrize(("by", "version", "case"), sampled(OF_1_21_AND_1_28, 5))
 def test_what_was_recorded_holds_for_what_became_of_the_file(by: str, version: str, case: Path) -> None:
     """The configurations of the recordings, as their minor says them with all defaults, and what migration makes of
     those."""

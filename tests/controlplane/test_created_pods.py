@@ -20,6 +20,7 @@ from ksched_cli.controlplane.store import Store
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.manifests import apply_items
 from tests.builders import NodeBuilder, PodBuilder, make_node, make_pod, term
+from tests.lanes import sampled
 
 TEMPLATE: dict[str, Any] = {"metadata": {"labels": {"app": "w"}}, "spec": {"containers": [{"name": "c"}]}}
 SELECTOR = {"matchLabels": {"app": "w"}}
@@ -158,7 +159,7 @@ def test_the_same_input_gives_the_same_names_and_none_that_is_taken() -> None:
     assert len(taken) == 3
 
 
-@pytest.mark.parametrize("kind", ["ReplicaSet", "DaemonSet", "Job"])
+@pytest.mark.parametrize("kind", sampled(["ReplicaSet", "DaemonSet", "Job"], 3))
 def test_names_are_told_apart_where_many_are_made(kind: str) -> None:
     """Five characters are few: among so many pods the same five would come up more than once."""
     many = 7000

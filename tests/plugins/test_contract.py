@@ -128,7 +128,7 @@ INDIFFERENT = [
 
 @pytest.mark.parametrize("plugin", INDIFFERENT)
 @given(drawn=clusters(), mounts=st.booleans())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_a_pod_that_a_filter_is_indifferent_to_passes_everywhere(
     plugin: type[Plugin], drawn: Any, mounts: bool
 ) -> None:

@@ -42,7 +42,7 @@ def document(source: Path, case: Path) -> dict[str, Any]:
     return made
 
 
-@pytest.mark.parametrize("case", sampled(CASES, 10))
+@pytest.mark.parametrize("case", sampled(CASES, 30))
 def test_a_cluster_and_its_snapshot_come_out_the_same(case: Path, tmp_path: Path) -> None:
     taken = tmp_path / "cluster.ksched.gz"
     taken.write_bytes(write_snapshot(load_dump([str(case / "cluster.json")]), TIME))

@@ -17,6 +17,7 @@ from ksched_cli.sources.loaded import Loaded
 from ksched_cli.wiring.options import RunOptions
 from ksched_cli.world.followers import ChangeLog, FollowingScheduler
 from ksched_cli.world.world import World
+from tests.lanes import sampled
 from tests.running import load
 from tests.test_conformance import CORPUS
 
@@ -86,7 +87,7 @@ def test_asked_first_it_decides_the_same(case: Path) -> None:
 
 
 @pytest.mark.parametrize("every", [1, 3])
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", sampled(CASES, 3))
 def test_a_follower_is_in_the_state_of_its_world(case: Path, every: int) -> None:
     """At each cycle until rest, with victims that leave and pods that controllers create, however often it is asked."""
     (leader, scheduler), loaded = schedulers(case, 2)

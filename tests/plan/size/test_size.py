@@ -205,6 +205,7 @@ def test_without_the_solver_a_greedy_method_answers_and_says_so(monkeypatch: pyt
     assert "highspy is not installed" in found.warnings[-1]
 
 
+@pytest.mark.slow
 def test_the_next_cheaper_set_is_there_with_the_pod_that_fails() -> None:
     found = size(hard(), SMALL, LARGE, time_limit=3)
     assert found.cheaper is not None

@@ -14,6 +14,7 @@ from ksched_cli.plan.sweep.rows import VariantRow
 from ksched_cli.plan.sweep.swept_pods import VariantEnd
 from ksched_cli.simulator import Simulator
 from tests.builders import make_node, make_pod
+from tests.lanes import sampled
 from tests.plan.sweep.clusters import cluster
 
 ITEMS = cluster(6, pending=6)
@@ -58,7 +59,7 @@ def test_cloned_nodes(number: int) -> None:
     assert placed(row) == placements(simulator.clone_node("node-0", number) if number else simulator)
 
 
-@pytest.mark.parametrize("replicas", range(1, 9))
+@pytest.mark.parametrize("replicas", sampled(range(1, 9), 4))
 def test_replicas(replicas: int) -> None:
     row = rows(scale="replicaset/app-0=1..8")[replicas - 1]
     assert placed(row) == placements(Simulator.load(ITEMS).scale("replicaset/app-0", replicas))
@@ -74,7 +75,7 @@ STRATEGY = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedul
 
 
 @pytest.mark.parametrize("strategy", ["LeastAllocated", "MostAllocated"])
-@pytest.mark.parametrize("weight", [0, 1, 7])
+@pytest.mark.parametrize("weight", sampled([0, 1, 7], 3))
 def test_configurations(strategy: str, weight: int) -> None:
     grid = {"strategies": ["LeastAllocated", "MostAllocated"], "weights": {"NodeResourcesFit": [0, 1, 7]}}
     found = {tuple(row.at["grid"].values()): row for row in rows(grid=grid)}

@@ -22,6 +22,7 @@ from ksched_cli.sources.live.cluster import LiveCluster, read_cluster
 from ksched_cli.sources.live.connection import connect
 from ksched_cli.sources.live.options import LiveOptions, parse_timeout
 from tests.builders import make_node, make_pod
+from tests.lanes import sampled
 from tests.sources.live.kube_server import (
     TOKEN,
     Fault,
@@ -317,7 +318,7 @@ def test_timeouts_are_written_as_kubectl_does(text: str, seconds: float | None) 
 CASES = ["basic-00", "volumes-03", "dra-02", "preemption-01", "defaultspread-00", "pdb-02"]
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", sampled(CASES, 3))
 def test_a_live_cluster_its_snapshot_and_its_dump_give_the_same_document(
     case: str, ca: trustme.CA, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
