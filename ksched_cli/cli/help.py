@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from importlib.resources import files
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -68,9 +68,9 @@ def help(topic: Topic = "") -> object:  # the command's name
 
 def _show_options() -> None:
     from ksched_cli.cli.help_layout import all_options, terminal_width
-    from ksched_cli.cli.main import whole_app
+    from ksched_cli.cli.main import EVERY, program_with
 
-    program: Any = typer.main.get_command(whole_app())
+    program = program_with(EVERY)
     commands = {name: command for name, command in program.commands.items() if not hasattr(command, "commands")}
     print_text("\n".join(["Options of all commands", *all_options(commands, terminal_width())]))
 

@@ -32,6 +32,7 @@ NO_COLOUR = "--no-color"
 _TAKES_MANIFESTS = ("capacity", "rightsize")
 # Shells and kubectl call this command; the help does not list it.
 COMPLETE = "__complete"
+EVERY = "*"
 
 # Each is a module beside this one, and is imported when it runs: the help of all commands imports none of them.
 COMMANDS = {
@@ -94,10 +95,6 @@ def _add_command(app: typer.Typer, name: str, module: ModuleType) -> None:
 
 def _named_only() -> None:
     """A command that was not typed."""
-
-
-def whole_app() -> typer.Typer:
-    return make_app(COMMANDS)
 
 
 def main() -> NoReturn:
@@ -166,7 +163,7 @@ def _dispatch(arguments: list[str]) -> object:
     if arguments[:1] == [COMPLETE]:
         from ksched_cli.cli.complete import print_completion
 
-        return print_completion(arguments[1:], typer.main.get_command(whole_app()))
+        return print_completion(arguments[1:], program_with(EVERY))
     return _invoke(arguments)
 
 
@@ -220,7 +217,9 @@ def _invoke(arguments: list[str]) -> object:
 
 def _called(arguments: list[str]) -> object:
     """What the command returns. click's own `main` would take a closed pipe for exit code 1."""
-    command = _program_with(arguments[0] if arguments and arguments[0] in COMMANDS else "")
+    first = arguments[0] if arguments else ""
+    # `completion` needs all commands, every other command only itself.
+    command = program_with(EVERY if first == "completion" else first if first in COMMANDS else "")
     try:
         with command.make_context(_program(), list(arguments)) as context:
             return command.invoke(context)
@@ -229,10 +228,10 @@ def _called(arguments: list[str]) -> object:
 
 
 @cache
-def _program_with(command: str) -> Any:
-    """The program in which this command can run, as click has it. `completion` needs all commands, every other command
-    only itself. A process may run many command lines: it makes each program once."""
-    return typer.main.get_command(whole_app() if command == "completion" else make_app([command]))
+def program_with(command: str) -> Any:
+    """The program in which this command can run, or every command. A process may run many command lines: it makes each
+    program once."""
+    return typer.main.get_command(make_app(COMMANDS if command == EVERY else [command]))
 
 
 def _usage_error(mistake: Exception) -> int:

@@ -6,10 +6,9 @@ import subprocess
 import sys
 
 import pytest
-import typer
 
 from ksched_cli.cli.completion import Shell, script
-from ksched_cli.cli.main import run, whole_app
+from ksched_cli.cli.main import EVERY, program_with, run
 from tests.cli.transcripts import ROOT
 
 DUMP = "fixtures/clusters/drain.yaml"
@@ -18,7 +17,7 @@ FILES = {"bash": "ksched.bash", "zsh": "_ksched", "fish": "ksched.fish", "powers
 
 @pytest.mark.parametrize("shell", list(Shell))
 def test_the_packaged_scripts_are_those_of_the_commands(shell: Shell) -> None:
-    generated = script(shell, typer.main.get_command(whole_app()))
+    generated = script(shell, program_with(EVERY))
     path = ROOT / "completions" / FILES[shell]
     if os.environ.get("UPDATE_GOLDEN"):
         path.write_text(generated)

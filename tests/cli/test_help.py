@@ -12,15 +12,14 @@ from importlib import import_module
 from typing import Any
 
 import pytest
-import typer
 
 from ksched_cli.cli.commands import commands_of
 from ksched_cli.cli.main import COMMANDS as SHORTS
-from ksched_cli.cli.main import run, whole_app
+from ksched_cli.cli.main import EVERY, program_with, run
 from ksched_cli.simulator import edit_specs
 from tests.cli.transcripts import ROOT
 
-PROGRAM = typer.main.get_command(whole_app())
+PROGRAM = program_with(EVERY)
 COMMANDS = {each.path: each for each in commands_of(PROGRAM)}
 LEAVES = [path for path, each in COMMANDS.items() if not each.commands]
 # Nothing can be said to it that an example would show.

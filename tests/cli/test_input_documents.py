@@ -21,6 +21,7 @@ from tests.builders import make_pod
 from tests.cli.inputs import CONFIG, LARGE, autoscaler, deployment, dumped, first_line, lay_out
 from tests.cli.junit_shape import junit_mistakes
 from tests.cli.sarif_shape import SHAPE
+from tests.lanes import sampled
 
 WEB = dumped(deployment())
 
@@ -64,7 +65,7 @@ ENDINGS = [
 
 @pytest.mark.parametrize("stdin", [pytest.param(True, id="stdin"), pytest.param(False, id="a file")])
 @pytest.mark.parametrize("output", ["sarif", "junit", "github", "markdown", "json"])
-@pytest.mark.parametrize(("text", "options", "code"), ENDINGS)
+@pytest.mark.parametrize(("text", "options", "code"), sampled(ENDINGS, 3))
 def test_ci_documents_are_complete_in_every_exit_code(
     text: str,
     options: list[str],
@@ -248,7 +249,7 @@ def test_a_rendered_object_is_located_in_its_file(
 )
 def test_a_closed_pipe_is_not_a_failing_check(output: str, here: Path) -> None:
     """As a shell has it: `ksched check … | head -1`. 141 is 128 and SIGPIPE."""
-    pods = [make_pod(f"pod-{number:04}").requests(cpu="9").doc() for number in range(900)]
+    pods = [make_pod(f"pod-{number:04}").requests(cpu="9").doc() for number in range(150)]
     (here / "m.yaml").write_text(dumped(*pods))
     command = [sys.executable, "-m", "ksched_cli", "check", "--from", "cluster.yaml", "-f", "m.yaml", "-o", output]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:

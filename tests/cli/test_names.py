@@ -13,6 +13,7 @@ from ksched_cli import __version__
 from ksched_cli.cli.main import run
 from tests.builders import make_node, make_pod
 from tests.cli.transcripts import DEMO, ROOT, write
+from tests.lanes import sampled
 
 EKS = str(ROOT / "fixtures" / "clusters" / "eks.yaml")
 DRAIN = str(ROOT / "fixtures" / "clusters" / "drain.yaml")
@@ -78,14 +79,17 @@ def test_explain_without_a_name_and_without_pending_pods(tmp_path: Path, capsys:
 
 @pytest.mark.parametrize(
     "command",
-    [
-        "drain ip-10-0-2-2 --ignore-daemonsets",
-        "drain node/ip-10-0-2-2.eu-west-1.compute.internal --ignore-daemonsets",
-        "diff --drain ip-10-0-2-2",
-        "diff --remove-node ip-10-0-2-2",
-        "explain fraud-scan --no-fixes --node ip-10-0-2-2",
-        "simulate --cordon ip-10-0-2-2 --label ip-10-0-2-41=disk=nvme",
-    ],
+    sampled(
+        [
+            "drain ip-10-0-2-2 --ignore-daemonsets",
+            "drain node/ip-10-0-2-2.eu-west-1.compute.internal --ignore-daemonsets",
+            "diff --drain ip-10-0-2-2",
+            "diff --remove-node ip-10-0-2-2",
+            "explain fraud-scan --no-fixes --node ip-10-0-2-2",
+            "simulate --cordon ip-10-0-2-2 --label ip-10-0-2-41=disk=nvme",
+        ],
+        3,
+    ),
 )
 def test_a_node_is_known_by_the_part_before_the_first_dot(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*shlex.split(command), "--from", EKS]) in (0, 1)

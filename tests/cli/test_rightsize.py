@@ -10,6 +10,7 @@ import pytest
 from ksched_cli.cli.main import run
 from tests.builders import make_pod
 from tests.cli.transcripts import DEMO, ROOT, same_as_golden, without_stats, write
+from tests.lanes import sampled
 
 MANIFESTS = str(ROOT / "fixtures" / "manifests" / "capacity.yaml")
 SHAPES = str(ROOT / "fixtures" / "catalogs" / "shop.yaml")
@@ -17,13 +18,16 @@ SHAPES = str(ROOT / "fixtures" / "catalogs" / "shop.yaml")
 
 @pytest.mark.parametrize(
     ("name", "arguments"),
-    [
-        pytest.param("rightsize", ["-f", MANIFESTS], id="a table"),
-        pytest.param("rightsize-catalog", ["-f", MANIFESTS, "--catalog", SHAPES, "-o", "wide"], id="a catalog"),
-        pytest.param("rightsize-yaml", ["-f", MANIFESTS, "-o", "yaml"], id="yaml"),
-        pytest.param("rightsize-markdown", ["-f", MANIFESTS, "-o", "markdown"], id="markdown"),
-        pytest.param("rightsize-help", ["--help"], id="help"),
-    ],
+    sampled(
+        [
+            pytest.param("rightsize", ["-f", MANIFESTS], id="a table"),
+            pytest.param("rightsize-catalog", ["-f", MANIFESTS, "--catalog", SHAPES, "-o", "wide"], id="a catalog"),
+            pytest.param("rightsize-yaml", ["-f", MANIFESTS, "-o", "yaml"], id="yaml"),
+            pytest.param("rightsize-markdown", ["-f", MANIFESTS, "-o", "markdown"], id="markdown"),
+            pytest.param("rightsize-help", ["--help"], id="help"),
+        ],
+        4,
+    ),
 )
 def test_transcript(name: str, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["rightsize", "--from", DEMO, *arguments]) == 0

@@ -21,7 +21,7 @@ from ksched_cli.plan.simulate import outcome_of
 from tests.builders import make_pod
 from tests.clusters import ZONES, nodes, pods
 from tests.harness import make_scheduler
-from tests.lanes import examples
+from tests.lanes import examples, sampled
 from tests.test_reuse import HOST, ZONE, spread, together
 
 Step = tuple[str, int]
@@ -116,8 +116,14 @@ class History:
 
 
 @pytest.fixture(
-    params=[(0, 2**20, 100), (8, 2**20, 0), (0, 1, 100)],
-    ids=["repaired-always", "kept-with-copies", "two-templates-kept"],
+    params=sampled(
+        [
+            pytest.param((0, 2**20, 100), id="repaired-always"),
+            pytest.param((8, 2**20, 0), id="kept-with-copies"),
+            pytest.param((0, 1, 100), id="two-templates-kept"),
+        ],
+        3,
+    ),
 )
 def limits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     share, size, unused = request.param

@@ -16,6 +16,7 @@ from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.simulate_document import pod_entry, write_stream
 from tests.cli.transcripts import CASE
 from tests.harness import make_scheduler
+from tests.lanes import examples
 from tests.test_reuse import workloads
 
 
@@ -30,7 +31,7 @@ def streamed(outcome: PodOutcome) -> str:
 
 
 @given(workloads())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 def test_every_node_has_its_own_scores_and_its_own_failure(drawn: tuple[list[object], list[object]]) -> None:
     scheduler = make_scheduler(*drawn)  # type: ignore[arg-type]
     names = scheduler.cluster.nodes.names

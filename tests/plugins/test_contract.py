@@ -32,7 +32,7 @@ from ksched_cli.releases.minors import NEWEST, RELEASES
 from tests.builders import make_node, make_pod
 from tests.clusters import clusters
 from tests.harness import Bench, make_bench
-from tests.lanes import examples
+from tests.lanes import examples, sampled
 from tests.plugins.storage import with_claims, with_volumes
 
 # Predicates and priorities that are more than a plugin under another name; the others are their plugins' business.
@@ -145,7 +145,7 @@ def test_a_pod_that_a_filter_is_indifferent_to_passes_everywhere(
         assert made.plugin.filter(None, made.pod, made.nodes()).passed.all()
 
 
-@pytest.mark.parametrize("plugin", FILTERS)
+@pytest.mark.parametrize("plugin", sampled(FILTERS, 3))
 @given(drawn=clusters())
 @settings(max_examples=examples(40), deadline=None)
 def test_there_is_a_reason_exactly_where_a_node_is_rejected(plugin: type[Plugin], drawn: Any) -> None:

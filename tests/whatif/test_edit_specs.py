@@ -7,10 +7,9 @@ import os
 from pathlib import Path
 
 import pytest
-import typer
 
 from ksched_cli.cli.commands import commands_of
-from ksched_cli.cli.main import whole_app
+from ksched_cli.cli.main import EVERY, program_with
 from ksched_cli.simulator import Simulator
 from ksched_cli.whatif import edits
 from ksched_cli.whatif.edits.lib.edit import EditSpec
@@ -20,7 +19,7 @@ from tests.whatif.edit_stub import STUB, stub
 
 SPECS = [pytest.param(spec, id=spec.flag) for spec in edit_specs()]
 OFFERING = ("simulate", "capacity", "drain", "diff", "check", "explain")
-COMMANDS = {each.path: each for each in commands_of(typer.main.get_command(whole_app()))}
+COMMANDS = {each.path: each for each in commands_of(program_with(EVERY))}
 
 
 def test_every_file_of_the_folder_declares_an_edit() -> None:
