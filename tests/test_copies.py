@@ -32,6 +32,7 @@ from ksched_cli.progress import listen
 from ksched_cli.report.progress import RunProgress
 from ksched_cli.report.registry import RenderOptions, render
 from ksched_cli.report.simulate_document import simulation_document
+from ksched_cli.report.simulate_table import PODS_WITH_NODES
 from ksched_cli.sources.controllers import naming
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.manifests import apply_items
@@ -143,6 +144,7 @@ def test_copies_end_as_they_do_one_after_the_other(
     with patch.object(ApiServer, "_create_together", lambda self, owner, first, names: None):
         alone = shown(prepare(replace(options, reuse=False)).simulate())
     assert together == alone
+    assert shown(prepare(options).simulate(brief_above=PODS_WITH_NODES))[1] == alone[1]
 
 
 def test_many_copies_that_fail_alike_share_a_line() -> None:

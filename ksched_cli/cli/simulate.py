@@ -121,9 +121,17 @@ def simulate_and_show(
             complain(f"the document has {size:,.0f} MB; without --detail full it is much smaller")
         found = stream.finish()
     else:
-        found = prepared.simulate(detail=full, top=top, partial=True)
+        brief_above = _brief_above(output)
+        found = prepared.simulate(detail=full, top=top, partial=True, brief_above=brief_above)
         show(found, output, headers=headers, node_answers=answers, zones=simulator.zones)
     if "interrupted" in found.coverage:
         # The pods that had their cycle by then are shown.
         raise KeyboardInterrupt
     return exit_rules.of_cycles(found)
+
+
+def _brief_above(output: str) -> int | None:
+    """Above how many pods the format shows a line for each and no more; None if it shows more of all."""
+    from ksched_cli.report.simulate_table import PODS_WITH_NODES
+
+    return {"table": PODS_WITH_NODES, "name": 0}.get(output)

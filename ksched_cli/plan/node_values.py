@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -58,6 +58,38 @@ class NodeNames(_Names):
 
 # So many names are at hand; for the others the rows are sorted again.
 _AT_HAND = 4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FirstNames(_Names):
+    """The first of many names, for tables of which each line shows few: `len` counts all of them, the others are not
+    kept."""
+
+    first: tuple[str, ...]
+    size: int
+
+    @classmethod
+    def of(cls, names: Sequence[str], rows: RowColumn) -> FirstNames:
+        """`rows` are in the order of the names."""
+        return cls(tuple(names[row] for row in rows[:_AT_HAND].tolist()), len(rows))
+
+    def __reduce__(self) -> Any:
+        return FirstNames, (self.first, self.size)
+
+    def __len__(self) -> int:
+        return self.size
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[str]: ...
+    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
+        wanted = range(self.size)[index]
+        places = [wanted] if isinstance(wanted, int) else list(wanted)
+        if places and max(places) >= len(self.first):
+            raise LookupError(f"of {self.size} names the first {len(self.first)} are kept")
+        found = tuple(self.first[place] for place in places)
+        return found[0] if isinstance(index, int) else found
 
 
 class TiedNames(_Names):

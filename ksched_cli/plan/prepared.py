@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ksched_cli.api.storage import CSIStorageCapacity
@@ -48,20 +48,24 @@ class PreparedRun:
         extenders = self.scheduler.extenders
         return {**self._coverage, **({"extenders": extenders.report()} if extenders else {})}
 
-    def place(self, *, detail: bool, top: int) -> PlacementRun:
+    def place(self, *, detail: bool, top: int, brief_above: int | None = None) -> PlacementRun:
         # Only storage pools follow from it.
         made = frozenset(self.source.made if self.scheduler.cluster.catalog.all(CSIStorageCapacity) else ())
-        return place(self.scheduler, self.output_options(detail=detail, top=top), made)
+        output = replace(self.output_options(detail=detail, top=top), brief_above=brief_above)
+        return place(self.scheduler, output, made)
 
     def output_options(self, *, detail: bool, top: int) -> OutputOptions:
         missing = self.coverage.get("missing", {})
         pods = [info.pod for info in self.scheduler.cluster.pods.infos] if missing else []
         return OutputOptions(detail, top, self.source.wanted, MissingKinds(missing, pods) if missing else None)
 
-    def simulate(self, *, detail: bool = False, top: int = 3, partial: bool = False) -> Simulation:
+    def simulate(
+        self, *, detail: bool = False, top: int = 3, partial: bool = False, brief_above: int | None = None
+    ) -> Simulation:
         """Every pending pod, all results in memory. With `partial` an interrupt ends the run, and `coverage` has how
-        many pods had their cycle."""
-        run = self.place(detail=detail, top=top)
+        many pods had their cycle. `brief_above`: of more pods than so many the results have only what a line of a table
+        shows."""
+        run = self.place(detail=detail, top=top, brief_above=brief_above)
         outcomes = tuple(run.until_interrupted() if partial else run.outcomes)
         return self._simulation(run, outcomes, len(outcomes))
 

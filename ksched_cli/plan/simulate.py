@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -23,13 +23,22 @@ from ksched_cli.framework.status import Status
 from ksched_cli.plan.groups import pod_group_outcomes
 from ksched_cli.plan.missing_kinds import MissingKinds
 from ksched_cli.plan.node_detail import NodeDetail
-from ksched_cli.plan.node_values import Failure, FailureGroup, NodeScores, ScoredNode, TiedNames
+from ksched_cli.plan.node_values import (
+    Failure,
+    FailureGroup,
+    FirstNames,
+    NodeScores,
+    Score,
+    ScoredNode,
+    TiedNames,
+)
 from ksched_cli.plan.provisioning import shrink_pools
 from ksched_cli.plan.results import GatedPod, IgnoredPod, PodGroupOutcome, PodOutcome, Preemption, Simulation
 from ksched_cli.progress import steps
 
 TOP_NODES = 3
 EXAMPLES = 3
+_NO_SCORES: Mapping[str, Score] = {}
 
 
 @dataclass
@@ -90,12 +99,18 @@ class SimulationStream:
 @dataclass(frozen=True)
 class OutputOptions:
     """What is reported of the decisions: every node or a summary, how many of the best, of which pods, and what was not
-    read that could change them."""
+    read that could change them. `brief_above`: of more pods than
+    so many only what a line of a table shows."""
 
     detail: bool = False
     top: int = TOP_NODES
     wanted: Callable[[Pod], bool] = lambda pod: True
     missing_kinds: MissingKinds | None = None
+    brief_above: int | None = None
+
+    def is_brief(self, pods: Iterable[Pod]) -> bool:
+        """Whether these are more pods to report than `brief_above`."""
+        return self.brief_above is not None and sum(map(self.wanted, pods)) > self.brief_above
 
     def without_detail(self) -> OutputOptions:
         return OutputOptions(wanted=self.wanted)
@@ -147,6 +162,7 @@ def _outcomes(
     # The last outcome, and the decision that it is about or that its decision repeats.
     outcome: PodOutcome | None = None
     first: Decision | None = None
+    brief = output.is_brief(scheduler.cluster.pods.infos[row].pod for row in queue.active)
     for decision in steps(scheduler.run(queue), "pods had their cycle", len(queue.active)):
         if decision.row is not None and decision.pod.key in made:
             shrink_pools(scheduler.cluster, decision)
@@ -156,7 +172,12 @@ def _outcomes(
             outcome = replace(outcome, pod=decision.pod.key)
         else:
             outcome = outcome_of(
-                decision, scheduler.cluster, detail=output.detail, top=output.top, missing_kinds=output.missing_kinds
+                decision,
+                scheduler.cluster,
+                detail=output.detail,
+                top=output.top,
+                missing_kinds=output.missing_kinds,
+                brief=brief,
             )
             first = decision.repeats or decision
         clock.seconds += time.perf_counter() - started
@@ -172,21 +193,24 @@ def outcome_of(
     detail: bool,
     top: int = TOP_NODES,
     missing_kinds: MissingKinds | None = None,
+    brief: bool = False,
 ) -> PodOutcome:
-    """The decision with names in place of rows, summed up unless the detail is wanted."""
+    """The decision with names in place of rows, summed up unless the detail is wanted. `brief`: with the total of the
+    best node and the first ties only."""
     names = cluster.nodes.names
+    tied_names = FirstNames.of if brief else TiedNames
     diagnosis = decision.diagnosis
     pre_filter = diagnosis.pre_filter if diagnosis else None
     return PodOutcome(
         pod=decision.pod.key,
         result=decision.result,
         node="" if decision.row is None else names[decision.row],
-        ties=TiedNames(names, decision.ties) if len(decision.ties) else (),
+        ties=tied_names(names, decision.ties) if len(decision.ties) else (),
         total_nodes=diagnosis.total_nodes if diagnosis else len(cluster.nodes),
         feasible_nodes=len(decision.feasible),
         pre_filter=_failure(pre_filter) if pre_filter else None,
         failures=_groups(decision, cluster),
-        top=_top(decision, cluster, top),
+        top=_best(decision, names) if brief else _top(decision, cluster, top),
         message=decision.message,
         preemption=_preemption(decision, cluster),
         nominated_node=decision.nominated_node,
@@ -256,6 +280,15 @@ def _top(decision: Decision, cluster: Cluster, count: int) -> tuple[ScoredNode, 
     ranks = cluster.nodes.name_rank[table.rows[contenders]]
     order = contenders[np.lexsort((ranks, -table.totals[contenders]))[:count]]
     return _scored(table, cluster, order)
+
+
+def _best(decision: Decision, names: Sequence[str]) -> tuple[ScoredNode, ...]:
+    """The best node with its total alone."""
+    table = decision.scores
+    if table is None or not len(decision.ties):
+        return ()
+    row = int(decision.ties[0])
+    return (ScoredNode(names[row], int(table.totals[table.index_of(row)]), _NO_SCORES),)
 
 
 def _scored(table: ScoreTable, cluster: Cluster, indexes: RowColumn) -> tuple[ScoredNode, ...]:

@@ -106,7 +106,7 @@ class _Layout:
     @cached_property
     def _widths(self) -> list[int]:
         return [
-            max((cell_len(line) for row in self.rows for line in _plain(row[number]).split("\n")), default=0)
+            max((width_of(line) for row in self.rows for line in _plain(row[number]).split("\n")), default=0)
             for number in range(len(self.columns))
         ]
 
@@ -199,12 +199,17 @@ class _Layout:
         cells = []
         for number in shown:
             text, width = _plain(row[number]), widths.get(number, self._widths[number])
-            space = width - cell_len(text)
+            space = width - width_of(text)
             if space < 0 or "\n" in text or text.startswith(" "):
                 return None
             at_right = self.columns[number].right and number not in widths
             cells.append(" " * space + text if at_right else text + " " * space)
         return (" " * _GAP).join(cells).rstrip() if cells else None
+
+
+def width_of(text: str) -> int:
+    """The columns that the text takes on a terminal."""
+    return len(text) if text.isascii() else cell_len(text)
 
 
 def _stripped(text: str) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rich.cells import cell_len
 from rich.table import Column, Table
 from rich.text import Text
+
+from ksched_cli.report.grid import width_of
 
 
 def plain_lines(table: Table, width: int) -> Iterator[str] | None:
@@ -19,7 +20,7 @@ def plain_lines(table: Table, width: int) -> Iterator[str] | None:
         return None
     texts = [column for column in columns if column is not None]
     widths = [
-        max(max((_width(text) for text in column), default=0), each.min_width or 0)
+        max(max((width_of(text) for text in column), default=0), each.min_width or 0)
         for column, each in zip(texts, table.columns, strict=True)
     ]
     _, right, _, left = table.padding
@@ -38,7 +39,7 @@ def _lines(rows: list[tuple[str, ...]], widths: list[int], right_aligned: list[b
 
 
 def _aligned(text: str, width: int, at_right: bool) -> str:
-    padding = " " * (width - _width(text))
+    padding = " " * (width - width_of(text))
     return padding + text if at_right else text + padding
 
 
@@ -51,7 +52,3 @@ def _texts(column: Column, table: Table) -> list[str] | None:
     if all(isinstance(text, str) and text == text.strip() and text.isprintable() for text in texts):
         return [str(text) for text in texts]
     return None
-
-
-def _width(text: str) -> int:
-    return len(text) if text.isascii() else cell_len(text)

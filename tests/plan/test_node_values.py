@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ksched_cli.plan.node_values import TiedNames
+from ksched_cli.plan.node_values import FirstNames, TiedNames
+from ksched_cli.report.visible import with_texts
 
 NAMES = [f"n{number}" for number in (3, 11, 0, 7, 20, 1, 15, 2, 9)]
 
@@ -32,3 +35,24 @@ def test_ties_of_thousands_of_nodes_take_few_bytes() -> None:
     tied = TiedNames(names, np.arange(5000))
     assert tied._mask == b"\xff" * 625
     assert tied[-1] == "node-04999"
+
+
+@given(rows=st.sets(st.integers(0, len(NAMES) - 1)), start=st.integers(-10, 10), stop=st.integers(-10, 10))
+def test_first_names_are_those_or_an_error(rows: set[int], start: int, stop: int) -> None:
+    in_order = np.array(sorted(rows, key=NAMES.__getitem__), dtype=np.int64)
+    first, tied = FirstNames.of(NAMES, in_order), TiedNames(NAMES, in_order)
+    assert len(first) == len(tied)
+    places = range(len(tied))[start:stop]
+    if max(places, default=0) < 4:
+        assert first[start:stop] == tied[start:stop]
+    else:
+        with pytest.raises(LookupError, match="the first 4 are kept"):
+            _ = first[start:stop]
+
+
+@pytest.mark.parametrize("convert", [pytest.param(str.upper, id="changed"), pytest.param(str, id="as they are")])
+def test_first_names_are_made_visible(convert: Callable[[str], str]) -> None:
+    first = FirstNames.of(NAMES, np.arange(6))
+    shown = with_texts(first, convert)
+    assert shown[:3] == tuple(map(convert, NAMES[:3]))
+    assert len(shown) == 6
