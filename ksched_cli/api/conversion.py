@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, TypeAlias
 
 import msgspec
-from msgspec import inspect
+from msgspec import Struct, inspect
 
 # Beyond this an object is not mistaken but something else altogether.
 MAX_PROBLEMS = 20
@@ -207,6 +207,11 @@ def _said_plainly(text: str) -> str:
         _TYPE_NAMES.get(each.strip(), each.strip()) for each in found[1].split("|") if each.strip() != "null"
     )
     return f"expected {expected}, got {_TYPE_NAMES.get(found[2], found[2])}"
+
+
+def json_document(item: Struct) -> Any:
+    """The object as a JSON document has it: lists in place of tuples."""
+    return msgspec.json.decode(msgspec.json.encode(item))
 
 
 def type_name(value: object) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 import msgspec
 from msgspec import Struct
 
-from ksched_cli.api.conversion import type_name
+from ksched_cli.api.conversion import json_document, type_name
 from ksched_cli.api.core import ContainerImage, Node, Pod
 from ksched_cli.api.decode import DecodedObject, UnknownKind, decode_json, decode_plain, decode_unknown
 from ksched_cli.api.defaults import DEFAULT_NAMESPACE, fill_in
@@ -270,7 +270,7 @@ class _Reader:
     def _take_given(self, item: Any, source: str) -> None:
         if type(item) in READ_KINDS:
             copy = msgspec.convert(msgspec.to_builtins(item), type(item))
-            self._take([DecodedObject(copy, document=msgspec.to_builtins(item))], source)
+            self._take([DecodedObject(copy, document=json_document(item))], source)
         elif isinstance(item, Mapping):
             self._take(decode_plain(dict(item), source), source)
         else:

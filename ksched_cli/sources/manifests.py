@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Any, BinaryIO
 
-import msgspec
 from msgspec import Struct
 
-from ksched_cli.api.conversion import path_text
+from ksched_cli.api.conversion import json_document, path_text
 from ksched_cli.api.decode import DecodedObject, UnknownKind
 from ksched_cli.api.kinds import CLUSTER_SCOPED
 from ksched_cli.api.meta import metadata_of
@@ -69,7 +68,7 @@ class _New:
     def complaints(self, item: Struct, *, is_written: bool) -> Iterator[Complaint]:
         """What is too large to simulate. An object that is not written in a manifest stands for another and need not be
         complete, but what it has must be valid."""
-        for error in () if is_written else validate(msgspec.to_builtins(item), type(item).__name__):
+        for error in () if is_written else validate(json_document(item), type(item).__name__):
             if not error.is_missing:
                 yield path_text(error.path), error.message
         for field in ("replicas", "parallelism", "completions"):
