@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -121,11 +122,10 @@ def capacity(
     portions: Sequence[tuple[Portion, Replicas]],
     *,
     limit: int,
-    pending_first: bool = True,
+    pending: PendingCounts | None = None,
 ) -> Capacity:
     """Sets of replicas one after the other, each replica through one cycle of its own, until one does not fit or
-    `limit` of them are placed."""
-    pending = _place_pending(scheduler) if pending_first else None
+    `limit` of them are placed. `pending` is what became of the pending pods before."""
     count = _Count(scheduler)
     if len(portions) == 1:
         ((portion, replicas),) = portions
@@ -172,7 +172,7 @@ def _in_sets(portions: Sequence[tuple[Portion, Replicas]]) -> Iterator[tuple[int
         sets += 1
 
 
-def _place_pending(scheduler: Scheduler) -> PendingCounts:
+def place_pending(scheduler: Scheduler) -> PendingCounts:
     """As `simulate` would."""
     queue = scheduler.enqueue()
     decisions = steps(scheduler.run(queue), "pending pods had their cycle", len(queue.active))
@@ -354,17 +354,19 @@ def count_capacity(
     sets = [read_mix(mix, shapes)] if mix else [[(shape, 1)] for shape in shapes]
     if not pending_first:
         source = replace(source, loaded=loaded.without_pending())
-    capacities, seconds = [], 0.0
+    prepared = PreparedRun.of(source)
+    scheduler, started = prepared.scheduler, time.perf_counter()
+    pending = place_pending(scheduler) if pending_first else None
+    capacities = []
     for each in sets:
-        prepared = PreparedRun.of(source)
         admission = Chain(loaded)
         portions = [
             (Portion(shape.name, shape.label, many), Replicas(shape, loaded, admission)) for shape, many in each
         ]
-        started = time.perf_counter()
-        capacities.append(capacity(prepared.scheduler, portions, limit=limit, pending_first=pending_first))
-        seconds += time.perf_counter() - started
+        # The only count is not rolled back: the nodes after it are shown.
+        with scheduler.cluster.undo.trial() if len(sets) > 1 else nullcontext():
+            capacities.append(capacity(scheduler, portions, limit=limit, pending=pending))
     placed = sum(sum(each.fits.values()) for each in capacities)
     nodes = prepared.node_changes() if len(capacities) == 1 else NodeChanges(prepared.nodes, prepared.nodes)
-    stats = prepared.stats(placed, seconds)
+    stats = prepared.stats(placed, time.perf_counter() - started)
     return CapacityResult(tuple(capacities), prepared.coverage, source.warnings, stats, nodes)

@@ -14,8 +14,10 @@ from ksched_cli.api.core import Pod
 from ksched_cli.api.meta import ObjectMeta
 from ksched_cli.api.policy import PriorityClass, ResourceQuota, ResourceQuotaSpec
 from ksched_cli.api.workloads import StatefulSet
+from ksched_cli.cluster.cache import Cluster
 from ksched_cli.controlplane.admission.chain import Chain
-from ksched_cli.plan.capacity import Capacity, Portion, capacity
+from ksched_cli.plan.capacity import Capacity, Portion, capacity, place_pending
+from ksched_cli.simulator import Simulator
 from ksched_cli.sources.loaded import Loaded, Origin
 from ksched_cli.whatif.replicas import Replicas, Shape
 from tests.builders import make_node, make_pod
@@ -34,19 +36,28 @@ def count(
     objects: tuple[Any, ...] = (),
     pending_first: bool = True,
 ) -> Capacity:
-    loaded = Loaded()
-    for each in (*nodes, *running, *objects):
-        loaded.add(each)
+    loaded = loaded_of(*nodes, *running, *objects)
     scheduler = make_scheduler(nodes, running, objects=objects)
+    pending = place_pending(scheduler) if pending_first else None
+    return capacity(scheduler, portions_of(loaded, *shapes), limit=limit, pending=pending)
+
+
+def loaded_of(*items: Any) -> Loaded:
+    loaded = Loaded()
+    for each in items:
+        loaded.add(each)
+    return loaded
+
+
+def portions_of(loaded: Loaded, *shapes: tuple[Any, int]) -> list[tuple[Portion, Replicas]]:
     admission = Chain(loaded)
-    portions = [
+    return [
         (
             Portion(item.metadata.name, item.metadata.name, many),
             Replicas(Shape(item.metadata.name, item, Origin("")), loaded, admission),
         )
         for item, many in shapes
     ]
-    return capacity(scheduler, portions, limit=limit, pending_first=pending_first)
 
 
 def per_node(counted: Capacity) -> dict[str, int]:
@@ -258,3 +269,25 @@ def test_pods_of_a_stateful_set_have_claims_of_their_own() -> None:
     assert [each.objects[0].metadata.name for each in made] == ["data-db-0", "data-db-2", "data-db-3"]
     mounted = [each.pod.spec.volumes[0].persistent_volume_claim for each in made]
     assert [each and each.claim_name for each in mounted] == ["data-db-0", "data-db-2", "data-db-3"]
+
+
+@pytest.mark.slow
+@given(st.data())
+@settings(max_examples=examples(40), deadline=None)
+def test_each_of_several_manifests_counts_as_by_itself(data: st.DataObject) -> None:
+    """They are counted in trials of one cluster, in which the pending pods are placed once."""
+    nodes, running, _ = data.draw(clusters(max_nodes=4, max_running=3))
+    known = [*running, *(data.draw(pods(f"wait-{index}")) for index in range(data.draw(st.integers(0, 2))))]
+    shapes = [data.draw(shaped(f"new-{index}")) for index in range(3)]
+    loaded, scheduler = loaded_of(*nodes, *known), make_scheduler(nodes, known)
+    pending = place_pending(scheduler)
+    for shape in shapes:
+        with scheduler.cluster.undo.trial():
+            found = capacity(scheduler, portions_of(loaded, (shape, 1)), limit=9, pending=pending)
+        assert found == count(nodes, known, (shape, 1), limit=9)
+
+
+def test_several_manifests_are_counted_in_one_cluster(built_clusters: list[Cluster]) -> None:
+    found = Simulator.load([SMALL]).capacity(WEB, make_pod("db").requests(cpu="500m").obj())
+    assert [each.sets for each in found.capacities] == [2, 4]
+    assert len(built_clusters) == 1

@@ -204,29 +204,15 @@ def test_the_table_and_the_document_of_a_scenario_have_the_number_of_orders(
     assert step["expectations"][0]["orders"] == {"tried": 2, "held": 1}
 
 
-@pytest.fixture
-def clusters(monkeypatch: pytest.MonkeyPatch) -> list[Cluster]:
-    """The clusters that are built."""
-    built: list[Cluster] = []
-    build = Cluster.__init__
-
-    def counted(self: Cluster, *args: Any, **options: Any) -> None:
-        built.append(self)
-        build(self, *args, **options)
-
-    monkeypatch.setattr(Cluster, "__init__", counted)
-    return built
-
-
-def test_no_other_order_builds_a_cluster(tmp_path: Path, clusters: list[Cluster]) -> None:
+def test_no_other_order_builds_a_cluster(tmp_path: Path, built_clusters: list[Cluster]) -> None:
     found = settle(RunOptions(sources=[write(tmp_path / "c.json", *tied(N1))]))
-    assert (found.orders is not None, len(clusters)) == (True, 1)
+    assert (found.orders is not None, len(built_clusters)) == (True, 1)
     assert [each.node for each in found.final] == ["n0", "n1"], "the end is that of the first order"
     (trial,) = Simulator.load(write(tmp_path / "d.json", *drained(N0))).drain_nodes("n2").trials
-    assert (len(trial.drain.orders), len(clusters)) == (2, 2)
+    assert (len(trial.drain.orders), len(built_clusters)) == (2, 2)
 
 
-def test_both_sides_of_a_diff_are_one_cluster(tmp_path: Path, clusters: list[Cluster]) -> None:
+def test_both_sides_of_a_diff_are_one_cluster(tmp_path: Path, built_clusters: list[Cluster]) -> None:
     before = RunOptions(sources=[write(tmp_path / "c.json", *tied(N1))])
     found = compare(before, replace(before, edits=[("cordon", "n1")])).diff
     assert [(each.pod, each.node) for each in (found.changes[0].before, found.changes[0].after) if each] == [
@@ -235,12 +221,12 @@ def test_both_sides_of_a_diff_are_one_cluster(tmp_path: Path, clusters: list[Clu
     ]
     assert found.columns is not None
     assert (found.columns.before.cordoned, found.columns.after.cordoned) == ([], ["n1"])
-    assert len(clusters) == 1
+    assert len(built_clusters) == 1
     assert compare(before, replace(before, kube_version="1.33")).diff.changes == ()
-    assert len(clusters) == 3, "another minor has another cluster of the same objects"
+    assert len(built_clusters) == 3, "another minor has another cluster of the same objects"
 
 
-def test_a_scenario_loses_nodes_in_its_own_cluster(tmp_path: Path, clusters: list[Cluster]) -> None:
+def test_a_scenario_loses_nodes_in_its_own_cluster(tmp_path: Path, built_clusters: list[Cluster]) -> None:
     (web, running) = replica("web", "n0")
     write(tmp_path / "n.json", *nodes("4", "4"), web, running)
     (tmp_path / "s.yaml").write_text(
@@ -267,4 +253,4 @@ def test_a_scenario_loses_nodes_in_its_own_cluster(tmp_path: Path, clusters: lis
     (step,) = simulator.scenario(str(tmp_path / "s.yaml")).result.steps
     (check,) = step.checks
     assert [line.split(":")[0] for line in check.against] == ["without n0"]
-    assert len(clusters) == 2
+    assert len(built_clusters) == 2
