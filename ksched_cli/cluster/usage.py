@@ -75,8 +75,11 @@ class Usage:
         if len(rows) == 1:
             row, shape = int(rows[0]), int(shapes.ids[0])
             for resource, amounts in shapes.requests.items():
-                self.requested[resource, row] += sign * amounts[shape]
-            self.nonzero[:, row] += sign * shapes.nonzero[:, shape]
+                amount = amounts.item(shape)
+                if amount:
+                    self.requested[resource, row] += sign * amount
+            for measure in (0, 1):
+                self.nonzero[measure, row] += sign * shapes.nonzero.item(measure, shape)
             self.pod_count[row] += sign
             return
         for resource, amounts in shapes.requests.items():

@@ -101,14 +101,14 @@ class NominatedFilters:
 
     def rivals(self, pod: PodInfo, nodes: NodeRows) -> dict[int, list[int]]:
         """Of these nodes the rows that have nominated pods which the pod must yield to, with those pods."""
-        pods = self._cluster.pods
-        priority, node_row = pods.priority, pods.node_row
+        infos, node_row = self._cluster.pods.infos, self._cluster.pods.node_row
+        mine, uid = pod.priority, pod.uid
         rivals: dict[int, list[int]] = {}
         for row, node in self._contested(nodes):
             others = [
                 other
                 for other in self._nominator.nominated_on(node)
-                if priority[other] >= pod.priority and node_row[other] == NOWHERE and pods.infos[other].uid != pod.uid
+                if infos[other].priority >= mine and node_row[other] == NOWHERE and infos[other].uid != uid
             ]
             if others:
                 rivals[row] = others

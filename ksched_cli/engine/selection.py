@@ -5,8 +5,6 @@ from __future__ import annotations
 import random
 from typing import Protocol
 
-import numpy as np
-
 from ksched_cli.cluster.columns import RowColumn
 from ksched_cli.cluster.undo import UndoLog
 from ksched_cli.engine.score_table import ScoreTable
@@ -39,9 +37,10 @@ def random_choice(seed: int, undo: UndoLog | None = None) -> TieBreak:
 def best_rows(table: ScoreTable, name_rank: RowColumn) -> RowColumn:
     """All rows with the highest total, by name."""
     totals = table.totals
-    best = (totals == np.maximum.reduce(totals)).nonzero()[0]
+    best = (totals == totals[totals.argmax()]).nonzero()[0]
     rows: RowColumn = table.rows.take(best)
-    return rows if len(rows) == 1 else rows.take(name_rank.take(rows).argsort())
+    # Nodes often come in the order of their names, which a stable sort finds out in one pass.
+    return rows if len(rows) == 1 else rows.take(name_rank.take(rows).argsort(kind="stable"))
 
 
 def num_feasible_nodes_to_find(percentage: int, num_all_nodes: int) -> int:

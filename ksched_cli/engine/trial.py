@@ -34,6 +34,7 @@ class CycleTrial:
         self._passed_once: set[int] = set()
         self._invited: set[int] = set()
         self._guests: dict[int, list[int]] = {}
+        self.row_scoped = runtime.filters.row_scoped(self._state)
         self._settled = replace(self._state, skip_filter=self._state.skip_filter | runtime.filters.fixed)
 
     def __enter__(self) -> CycleTrial:
@@ -43,10 +44,6 @@ class CycleTrial:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._sandbox.__exit__(kind, value, trace)
-
-    @property
-    def row_scoped(self) -> bool:
-        return self._runtime.filters.row_scoped(self._state)
 
     def stays_local(self, pod_row: int) -> bool:
         return self._runtime.filters.stays_local(self._state, self._pod, pod_row)
@@ -107,7 +104,7 @@ class CycleTrial:
 
     def _passing(self, rows: RowColumn) -> NodeRows:
         state, nodes = self._state_for(rows), self._nodes(rows)
-        if self._followed or not self._runtime.filters.row_scoped(state):
+        if self._followed or not self.row_scoped:
             return self._runtime.nominated.passing(state, self._pod, nodes)
         self._invite(nodes)
         passed = self._runtime.filters.run(state, self._pod, nodes, None)
@@ -118,8 +115,10 @@ class CycleTrial:
         self._sandbox.remove(guests)
         alone = self._runtime.filters.run(state, self._pod, self._nodes(np.array(beside, dtype=np.int64)), None)
         self._sandbox.add(guests, where)
-        refused = np.setdiff1d(beside, alone.rows)
-        return passed.select(~np.isin(passed.rows, refused))
+        refused = set(beside).difference(alone.rows.tolist())
+        if not refused:
+            return passed
+        return passed.select(np.array([row not in refused for row in passed.rows.tolist()], dtype=np.bool_))
 
     def _invite(self, nodes: NodeRows) -> None:
         """Pods that are nominated to these nodes come there for the rest of the trial: they are filtered again and

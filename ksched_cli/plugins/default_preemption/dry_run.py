@@ -116,9 +116,10 @@ class DryRun:
         verdict = trial.filter(rows[cleared])
         fits = np.zeros(len(rows), dtype=np.bool_)
         fits[cleared] = verdict.passed
-        statuses = NodeStatuses(len(self._cluster.nodes))
-        statuses.record("", rows[cleared], verdict)
-        outcomes.fail_as(rows[cleared & ~fits], statuses)
+        if np.count_nonzero(verdict.codes):
+            statuses = NodeStatuses(len(self._cluster.nodes))
+            statuses.record("", rows[cleared], verdict)
+            outcomes.fail_as(rows[cleared & ~fits], statuses)
         return fits
 
     def _by_importance(self, pods: RowColumn, owner: RowColumn) -> _Removed:
@@ -138,7 +139,8 @@ class DryRun:
 
     def _conclude(self, rows: RowColumn, fitting: RowColumn, removed: _Removed, outcomes: Outcomes) -> None:
         victims, owner = removed.pods[removed.victim], removed.owner[removed.victim]
-        found, starts = np.unique(owner, return_index=True)
+        starts = first_of_each(owner)
+        found = owner[starts]
         for index in sorted({*fitting.tolist()} - {*found.tolist()}):
             if not self._needs_victims:
                 outcomes.put_empty(int(rows[index]))
@@ -164,6 +166,8 @@ class DryRun:
     def _in_order(self, victims: RowColumn, owner: RowColumn, removed: _Removed) -> RowColumn:
         """By importance, as they come. Where some of a node's pods violate a budget and others do not, the violating
         ones come first, and since 1.32 the victims are sorted once more from there."""
+        if not np.count_nonzero(removed.violating):
+            return victims
         mixed = np.intersect1d(removed.owner[removed.violating], removed.owner[~removed.violating])
         ordered, violating = victims.copy(), removed.violating[removed.victim]
         for each in mixed.tolist():

@@ -52,9 +52,10 @@ class Outcomes:
             self.statuses.set(row, status)
 
     def fail_as(self, rows: RowColumn, statuses: NodeStatuses) -> None:
-        self.words = None
-        self.tried[rows] = True
-        self.statuses.take_over(statuses, rows)
+        if len(rows):
+            self.words = None
+            self.tried[rows] = True
+            self.statuses.take_over(statuses, rows)
 
     def put(self, candidate: Candidate, priorities: Int64Column, started: FloatColumn) -> None:
         """A candidate that was worked out elsewhere, with the figures of its victims."""
@@ -84,7 +85,12 @@ class Outcomes:
 
     def best(self, rows: RowColumn, name_rank: RowColumn) -> Candidate:
         """The criteria one after the other; where all tie Go takes any node, and here it is the lowest name."""
-        return self.candidate(int(rows[self._order(rows, name_rank)[0]]))
+        for column in reversed(self._criteria(name_rank)):
+            figures = column[rows]
+            least, most = figures[figures.argmin()], figures[figures.argmax()]
+            if least != most:
+                rows = rows[figures == least]
+        return self.candidate(int(rows[0]))
 
     def ranked(self, rows: RowColumn, name_rank: RowColumn) -> list[int]:
         """The rows from the best to the worst."""
@@ -92,13 +98,9 @@ class Outcomes:
         return ranked
 
     def _order(self, rows: RowColumn, name_rank: RowColumn) -> RowColumn:
-        criteria = (
-            name_rank,
-            -self.earliest,
-            self.count,
-            self.priorities,
-            self.highest,
-            self.pdb_violations,
-        )
-        order: RowColumn = np.lexsort([column[rows] for column in criteria])
+        order: RowColumn = np.lexsort([column[rows] for column in self._criteria(name_rank)])
         return order
+
+    def _criteria(self, name_rank: RowColumn) -> tuple[Int64Column | FloatColumn, ...]:
+        """Figures of which the least is the best, those that count first at the end."""
+        return name_rank, -self.earliest, self.count, self.priorities, self.highest, self.pdb_violations
