@@ -210,6 +210,15 @@ def test_a_node_without_pods_that_changed_later_is_left_out_and_that_is_shown(
     assert [each.assumed for each in found.placements] == [took]
 
 
+def test_no_node_is_left_out_once_the_search_has_spent_its_cycles(
+    verified: Verify, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replay, "_NODE_CYCLES", 0)
+    monkeypatch.setattr(replay, "_CYCLES", 0)
+    found = verified(SMALL, node("empty", "64", version="9"), bound("a", "small", version="5"))
+    assert (found.placements[0].agreement, found.placements[0].assumed) == (Agreement.OTHER_NODE, "")
+
+
 @pytest.mark.parametrize(
     ("empty", "more"),
     [

@@ -215,6 +215,7 @@ def test_cheaper_shapes_replace_nodes() -> None:
     (step,) = found.steps
     assert (step.node, step.shape, step.saving) == ("n0", "small", Decimal("0.3"))
     assert (found.cost_after, found.lower_bound, found.ended) == (Decimal("0.1"), Decimal("0.1"), "optimal")
+    assert (found.nodes_before, found.nodes_after) == (1, 1)
 
 
 def test_nodes_without_a_price_stay() -> None:

@@ -10,7 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ksched_cli.plan.prepared import PreparedRun
+from ksched_cli.plan.size.classes import Surveyor
 from ksched_cli.plan.size.results import Sizing
+from ksched_cli.plan.size.trials import SizingTrials
+from ksched_cli.wiring.size_methods import read_shapes_of
 from tests.builders import make_pod
 from tests.plan.size.cases import catalog, daemon_set, left_pending, load, node, pending, pod_doc, shape
 
@@ -203,6 +207,26 @@ def test_without_the_solver_a_greedy_method_answers_and_says_so(monkeypatch: pyt
     found = size(hard(), SMALL, LARGE)
     assert (found.fits, found.ended, found.lower_bound, found.gap) == (True, "greedy", None, None)
     assert "highspy is not installed" in found.warnings[-1]
+
+
+def test_nodes_are_exchanged_where_no_cheaper_purchase_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One node of each of two shapes is cheaper than the first purchases, which have nodes of one shape or more of
+    them."""
+    monkeypatch.setattr("ksched_cli.plan.size.search._COUNTED_CHOICES", 0)
+    shapes = [shape("a", 3, "4", "8Gi"), shape("b", 5, "8", "10Gi"), shape("c", 4, "6", "16Gi")]
+    wanted = [("2", "2Gi"), ("3", "2Gi"), ("1", "6Gi"), ("5", "2Gi")]
+    objects = [pending(f"p{at}", cpu=cpu, memory=memory) for at, (cpu, memory) in enumerate(wanted)]
+    found = size(objects, *shapes, greedy=True)
+    assert (found.fits, found.cost) == (True, 9)
+    assert left_pending(load(objects), found.nodes) == []
+
+
+def test_the_room_of_a_node_counts_no_more_pods_than_the_smallest_requests_allow() -> None:
+    source = load([node("n", cpu="4", memory="8Gi", pods=9), pending("p", cpu="2")])._current.without_rollouts()
+    shapes = read_shapes_of(catalog(SMALL))
+    assert shapes is not None
+    (room,) = Surveyor(SizingTrials(source, PreparedRun.of(source).scheduler), shapes).survey().problem.rooms
+    assert (room.total[-1], room.free[-1], room.most, room.count) == (9, 2, (1,), 1)
 
 
 @pytest.mark.slow

@@ -38,6 +38,7 @@ def test_the_base_is_the_cluster_as_it_settles() -> None:
     base = Simulator.load(ITEMS).sweep(ties=1).result().base
     assert placed(base) == placements(Simulator.load(ITEMS))
     assert base.figures is not None
+    assert base.variant == -1
     assert base.figures.unschedulable == len(Simulator.load(ITEMS).settle().unplaced)
 
 
@@ -96,6 +97,34 @@ def test_a_grid_changes_the_given_configuration_in_all_profiles() -> None:
     assert [profile["schedulerName"] for profile in point.configuration["profiles"]] == ["default-scheduler", "other"]
     assert all(profile["pluginConfig"] for profile in point.configuration["profiles"])
     assert "pluginConfig" not in base["profiles"][0]
+
+
+@pytest.mark.parametrize(
+    ("weight", "enabled", "disabled"),
+    [
+        pytest.param(
+            7,
+            [{"name": "ImageLocality", "weight": 5}, {"name": "NodeResourcesFit", "weight": 7}],
+            [{"name": "TaintToleration"}],
+            id="a weight in place of the given one",
+        ),
+        pytest.param(
+            0,
+            [{"name": "ImageLocality", "weight": 5}],
+            [{"name": "TaintToleration"}, {"name": "NodeResourcesFit"}],
+            id="no weight",
+        ),
+    ],
+)
+def test_a_weight_of_a_grid_leaves_the_other_plugins_as_they_are(
+    weight: int, enabled: list[Any], disabled: list[Any]
+) -> None:
+    given = [{"name": "NodeResourcesFit", "weight": 3}, {"name": "ImageLocality", "weight": 5}]
+    score = {"enabled": given, "disabled": [{"name": "TaintToleration"}]}
+    base = {**STRATEGY, "profiles": [{"schedulerName": "default-scheduler", "plugins": {"score": score}}]}
+    sweep = Simulator.load(ITEMS, config=base).sweep(grid={"weights": {"NodeResourcesFit": [weight]}})
+    (point,) = sweep._task.space.sweep.grid
+    assert point.configuration["profiles"][0]["plugins"]["score"] == {"enabled": enabled, "disabled": disabled}
 
 
 @pytest.mark.parametrize(

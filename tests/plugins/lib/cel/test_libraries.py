@@ -225,3 +225,20 @@ def test_moments_are_those_of_the_calendar(moment: datetime, span: timedelta) ->
 def test_ranges_hold_what_python_says(network: object, address: object, bits: int) -> None:
     inside = ip_address(str(address)) in ip_network(f"{network}/{bits}", strict=False)
     assert matches(f"cidr('{network}/{bits}').containsIP('{address}')") is inside
+
+
+@pytest.mark.parametrize("text", ["true", "True", "TRUE", "t", "1"])
+def test_texts_that_are_true(text: str) -> None:
+    assert matches(f"bool('{text}')")
+    assert matches(f"string(bool('{text}')) == 'true'")
+
+
+@pytest.mark.parametrize("text", ["false", "False", "FALSE", "f", "0"])
+def test_texts_that_are_false(text: str) -> None:
+    assert not matches(f"bool('{text}')")
+    assert matches(f"string(bool('{text}')) == 'false'")
+
+
+def test_a_text_that_is_no_bool() -> None:
+    with pytest.raises(CelError, match=r'strconv\.ParseBool: parsing "yes": invalid syntax'):
+        matches("bool('yes')")

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from ksched_cli.api.dynamic_resources import Device
-from ksched_cli.plugins.lib.cel.cost import LIMIT
+from ksched_cli.plugins.lib.cel.cost import LIMIT, call_cost, operator_cost
 from ksched_cli.plugins.lib.cel.expression import compile_cel_selector
 from ksched_cli.plugins.lib.cel.values import CelCompileError, CelError
 from tests.lanes import sampled
@@ -68,6 +68,35 @@ def test_the_cost_limit_ends_an_evaluation(expression: str) -> None:
         matches(expression)
     assert str(caught.value) == "operation cancelled: actual cost limit exceeded"
     assert time.process_time() - started < 5
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "cost"),
+    [
+        pytest.param("join", [["a" * 60, "b" * 40]], 20, id="join"),
+        pytest.param("join", ["a" * 60], 1, id="join of no list"),
+        pytest.param("replace", ["a" * 60, "a", "b"], 12, id="replace"),
+        pytest.param("sum", [[1] * 60], 60, id="sum"),
+        pytest.param("lists.range", [60], 60, id="range"),
+        pytest.param("size", [[1] * 60], 1, id="size"),
+    ],
+)
+def test_the_cost_of_a_call(function: str, arguments: list[object], cost: int) -> None:
+    assert call_cost(function, arguments) == cost
+
+
+@pytest.mark.parametrize(
+    ("left", "operator", "right", "cost"),
+    [
+        pytest.param([0] * 30, "+", [0] * 12, 42, id="lists are copied"),
+        pytest.param("a" * 60, "+", "b" * 40, 10, id="texts are copied"),
+        pytest.param(1, "+", 2, 1, id="numbers"),
+        pytest.param(1, "in", [1] * 60, 60, id="in a list"),
+        pytest.param([[0] * 9] * 3, "==", [[0] * 9] * 3, 4, id="nested lists are compared item by item"),
+    ],
+)
+def test_the_cost_of_an_operator(left: object, operator: str, right: object, cost: int) -> None:
+    assert operator_cost(operator, left, right) == cost
 
 
 def test_no_operator_hides_that_the_limit_is_exceeded() -> None:
