@@ -172,8 +172,10 @@ class Scores:
 
 
 def handed_to(plugin: ScorePlugin[Any], state: CycleState) -> Any:
-    """A plugin that has a PreScore scores by what that found; None where the profile leaves its PreScore out."""
-    states = state.score_states if _has_pre_score(type(plugin)) else state.filter_states
+    """A plugin that has a PreScore scores by what that found, None where the profile leaves its PreScore out, unless it
+    scores by what PreFilter found."""
+    by_pre_score = _has_pre_score(type(plugin)) and not plugin.scores_by_filter_state
+    states = state.score_states if by_pre_score else state.filter_states
     return states.get(plugin.name)
 
 

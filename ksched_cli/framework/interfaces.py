@@ -190,20 +190,20 @@ class PreScorePlugin(Plugin, ABC, Generic[S, State]):
 
 
 class ScorePlugin(Plugin, ABC, Generic[State]):
-    """With `normalizes_by_extremes` the normalized score of a node depends on its raw score and on the least and the
-    highest raw score alone, so that a few nodes can be normalized together with the nodes that have these two."""
+    """With `normalizes_by_extremes` the normalized score of a node depends on its raw score, the least and the highest
+    one, so that a few nodes can be normalized with these two. `scores_by_filter_state`: PreFilter has its state."""
 
     normalizes: ClassVar[bool] = False
     normalizes_by_extremes: ClassVar[bool] = False
+    scores_by_filter_state: ClassVar[bool] = False
 
     @abstractmethod
     def score(self, state: State, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
         """One raw score per row."""
 
     def sign_score(self, state: State, pod: PodInfo) -> Hashable | None:
-        """All that the raw score of a node goes by besides the node itself: while the node does not change, equal
-        signatures have equal scores there. `LASTING` where placed pods do not change it either; None where that cannot
-        be promised."""
+        """All that the raw score of a node goes by besides the node: equal signatures have equal scores while that does
+        not change. `LASTING` where placed pods do not change it either; None where that cannot be promised."""
         return None
 
     def normalize(self, state: State, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:

@@ -139,6 +139,5 @@ MODELLED_SINCE: Mapping[str, str] = {
     # Before that it was PreFilter that refused.
     "ReadWriteOncePod": "1.27",
     "VolumeAttributesClass": "1.31",
-    "VolumeCapacityPriority": NEVER,
     "csiMigrationRBD": NEVER,
 }

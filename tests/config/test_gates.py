@@ -145,7 +145,7 @@ GATES = (
     ("VolumeAttributesClass", "1.31", "1.33", "off", True),
     ("VolumeAttributesClass", "1.34", "1.35", "on", True),
     ("VolumeAttributesClass", "1.36", "1.36", "locked", True),
-    ("VolumeCapacityPriority", "1.21", "1.32", "off", False),
+    ("VolumeCapacityPriority", "1.21", "1.32", "off", True),
     ("VolumeLimitScaling", "1.35", "1.36", "off", True),
     ("WorkloadAwarePreemption", "1.36", "1.36", "off", True),
     ("csiMigrationRBD", "1.23", "1.23", "off", False),
@@ -221,7 +221,6 @@ def test_a_stage_tells_of_all_that_is_not_answered() -> None:
         "DRAControlPlaneController",
         "DynamicResourceAllocation",
         "InPlacePodVerticalScaling",
-        "VolumeCapacityPriority",
     )
 
 
@@ -235,6 +234,6 @@ def test_a_name_that_was_another_in_its_first_minor() -> None:
 
 def test_the_table_tells_of_a_gate_that_is_not_answered(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
     cluster = write(tmp_path / "c.json", make_node("n1").doc(), make_pod("p").doc())
-    gates = "VolumeCapacityPriority=true"
-    assert run(["simulate", "--from", cluster, "--kube-version", "1.23", "--feature-gates", gates]) == 0
-    assert "feature gate VolumeCapacityPriority" in capsys.readouterr().out
+    gates = "DynamicResourceAllocation=true"
+    assert run(["simulate", "--from", cluster, "--kube-version", "1.31", "--feature-gates", gates]) == 0
+    assert "feature gate DynamicResourceAllocation" in capsys.readouterr().out

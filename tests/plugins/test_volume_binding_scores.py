@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -9,12 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ksched_cli.config.load import load_config
 from ksched_cli.config.plugin_args import UtilizationShapePoint, VolumeBindingArgs
 from ksched_cli.framework.status import SKIP, Status
 from ksched_cli.plugins.lib.arithmetic import broken_linear
 from ksched_cli.plugins.volume_binding.plugin import VolumeBinding
+from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_node, make_pod
-from tests.harness import make_bench
+from tests.config.test_minors import points
+from tests.harness import decide, make_bench, make_scheduler
 from tests.plugins.storage import claim, csi_driver, pool, storage_class, volume, with_claims
 
 GATE = "StorageCapacityScoring=true"
@@ -136,3 +140,63 @@ def test_pools_read_plainly(asked: list[tuple[int, str]], published: list[tuple[
             classes[cls] = classes.get(cls, (0, 0))[0] + size, rooms[0]
         each = [broken_linear([(0, 0), (100, 10)], 100 if a > b else a * 100 // b) for a, b in classes.values()]
         assert found[zone] == int(np.floor(sum(each) / len(each) + 0.5))
+
+
+PRIORITY = "VolumeCapacityPriority=true"
+
+
+@pytest.mark.parametrize("minor", ["1.21", "1.22", "1.27", "1.29", "1.32"])
+@pytest.mark.parametrize(
+    ("objects", "expected"),
+    [
+        pytest.param(
+            [volume("va", size="100Gi", zone="a"), volume("vb", size="60Gi", zone="b")],
+            {"a": 50, "b": 83}, id="the fullest volume first",
+        ),
+        pytest.param(
+            [volume("va", size="100Gi", zone="a"), csi_driver(), pool("b", "50Gi")],
+            {"a": 50, "b": 0}, id="pools do not count",
+        ),
+        pytest.param([csi_driver(), pool("a", "100Gi"), pool("b", "60Gi")], {}, id="pools alone"),
+    ],
+)  # fmt: skip
+def test_the_gate_before_storage_capacity_scoring(minor: str, objects: list[Any], expected: dict[str, int]) -> None:
+    release = RELEASES[minor]
+    scheduler = make_scheduler(
+        NODES, [with_claims("d")], objects=[LATE, claim("d", size="50Gi"), *objects], gates=PRIORITY, current=release
+    )
+    (decision,) = decide(scheduler).values()
+    names = scheduler.cluster.nodes.names
+    assert decision.scores is not None
+    raw = decision.scores.raw.get("VolumeBinding")
+    if not expected and release.at_least("1.30"):
+        assert raw is None
+    else:
+        assert raw is not None
+        assert raw.tolist() == [expected.get(names[row], 0) for row in decision.feasible.tolist()]
+
+
+def test_the_gate_before_storage_capacity_scoring_with_a_shape_of_its_own() -> None:
+    found = make_bench(
+        VolumeBinding, NODES, with_claims("d"), args=STEEP, gates=PRIORITY, current=RELEASES["1.31"],
+        objects=[LATE, claim("d", size="50Gi"), volume("va", size="100Gi", zone="a")],
+    )  # fmt: skip
+    state = found.state()
+    found.plugin.filter(state, found.pod, found.nodes())
+    assert found.plugin.pre_score(state, found.pod, found.nodes()) is state
+    assert found.plugin.score(state, found.pod, found.nodes()).tolist() == [30, 0, 0]
+
+
+def test_scores_in_a_profile_that_leaves_pre_score_out() -> None:
+    """Score reads what PreFilter has written (getStateData)."""
+    document = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"plugins": {"preScore": {"disabled": [{"name": "VolumeBinding"}]}}}],
+    }  # fmt: skip
+    newest = RELEASES["1.36"]
+    configuration = load_config(json.dumps(document), "given", newest, newest.gates(GATE), points(newest))
+    objects = [LATE, claim("d", size="50Gi"), volume("va", size="100Gi", zone="a")]
+    scheduler = make_scheduler(NODES, [with_claims("d")], objects=objects, gates=GATE, configuration=configuration)
+    (decision,) = decide(scheduler).values()
+    assert decision.scores is not None
+    assert decision.scores.raw["VolumeBinding"].tolist()[0] == 50

@@ -53,6 +53,7 @@ _IMMEDIATE = unresolvable(VolumeBindingReasons.immediate())
 _LOST = "Lost"
 _HOST = "kubernetes.io/hostname"
 _MOST_FREE_FIRST: Shape = ((0, 10), (100, 0))
+_FULLEST_FIRST: Shape = ((0, 0), (100, 10))
 
 
 class VolumesGuide(RejectionGuide):
@@ -89,6 +90,8 @@ class Volumes:
     def __post_init__(self) -> None:
         # What a reservation replaced, so that it can be taken back.
         self.replaced: list[PersistentVolume | PersistentVolumeClaim] = []
+        # Whether a volume that exists would be bound on some node that passed.
+        self.binds_volumes = False
 
 
 class VolumeBinding(
@@ -101,6 +104,7 @@ class VolumeBinding(
 ):
     name = "VolumeBinding"
     column = "Volumes"
+    scores_by_filter_state = True
     since = "1.19"
     points_since = (("score", "1.21"), ("preScore", "1.30"))
     summary = "Rejects nodes from which a claim's volume is not reached, or where none can be found or made for it."
@@ -118,8 +122,11 @@ class VolumeBinding(
     def __init__(self, args: Any, handle: Handle) -> None:
         super().__init__(args, handle)
         points = [(point.utilization, point.score) for point in (args.shape if args else ())]
-        scoring = handle.gates.enabled("StorageCapacityScoring")
-        self._shape: Shape = (points or _MOST_FREE_FIRST) if scoring else ()
+        # Up to 1.32 only volumes that exist were scored, and the fullest first.
+        self._scores_pools = handle.gates.enabled("StorageCapacityScoring")
+        scores = self._scores_pools or handle.gates.enabled("VolumeCapacityPriority")
+        default = _MOST_FREE_FIRST if self._scores_pools else _FULLEST_FIRST
+        self._shape: Shape = (points or default) if scores else ()
 
     def placements_version(self, pod: PodInfo) -> Hashable | None:
         return None if pod.pod.spec.volumes else LASTING
@@ -162,6 +169,9 @@ class VolumeBinding(
         if state is None:
             return Verdict.from_statuses([error("not found")] * len(nodes))
         whole = state.verdict
+        if self._shape and not state.binds_volumes:
+            passing = nodes.rows[nodes.take(whole.codes) == 0]
+            state.binds_volumes = any((each.chosen[passing] >= 0).any() for each in state.placement.static)
         return Verdict(nodes.take(whole.codes), nodes.take(whole.reason_ids), whole.reasons)
 
     def explain(self, state: Volumes | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
@@ -182,7 +192,9 @@ class VolumeBinding(
     def pre_score(self, state: Volumes | None, pod: PodInfo, nodes: NodeRows) -> Volumes | Status:
         if not self._shape:
             return SKIP
-        return error("not found") if state is None else state
+        if state is None:
+            return error("not found")
+        return state if self._scores_pools or state.binds_volumes else SKIP
 
     def score(self, state: Volumes | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
         """Volumes that leave as much or as little free as the shape prefers. Without its gate nothing is scored, and
@@ -191,7 +203,8 @@ class VolumeBinding(
             return np.zeros(len(nodes), dtype=np.int64)
         if state is None:
             return error("not found")
-        whole: Int64Column = storage_scores(self.handle.cluster, state.placement, self._shape)
+        pools = self._scores_pools
+        whole: Int64Column = storage_scores(self.handle.cluster, state.placement, self._shape, pools=pools)
         return nodes.take(whole)
 
     def reserve(self, state: Volumes | None, pod: PodInfo, row: int) -> Status:

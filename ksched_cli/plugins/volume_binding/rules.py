@@ -90,6 +90,6 @@ class VolumeBindingRules(ReleaseRules, plugins="VolumeBinding"):
         GateNote(
             "VolumeCapacityPriority",
             about="score",
-            sentence="Nodes score by the room for the pod's volumes; without the gate, they do not.",
+            sentence="Nodes score by the room in the volumes that the pod would get; without the gate, they do not.",
         ),
     )

@@ -1,4 +1,5 @@
-"""How full storage would be: what VolumeBinding scores while StorageCapacityScoring is on (volumebinding/scorer.go)."""
+"""How full storage would be: what VolumeBinding scores while StorageCapacityScoring, or VolumeCapacityPriority before
+1.33, is on (volumebinding/scorer.go)."""
 
 from __future__ import annotations
 
@@ -32,12 +33,14 @@ class _Use:
         return np.where(self.used, line[percent], 0)
 
 
-def storage_scores(cluster: Cluster, placement: VolumePlacement, shape: Shape) -> Int64Column:
-    """Volumes that exist decide on nodes where any would be bound; elsewhere the pools that volumes are made in."""
+def storage_scores(cluster: Cluster, placement: VolumePlacement, shape: Shape, *, pools: bool) -> Int64Column:
+    """Volumes that exist decide on nodes where any would be bound; elsewhere the pools that volumes are made in.
+    Without `pools` other nodes get 0."""
     bound, some = _bound(placement)
     line = np.array([broken_linear(shape, percent) for percent in range(MAX_UTILIZATION + 1)], dtype=np.int64)
     size = placement.size
-    return np.where(some, _mean(bound, line, size), _mean(_made(cluster, placement), line, size))
+    made = _made(cluster, placement) if pools else []
+    return np.where(some, _mean(bound, line, size), _mean(made, line, size))
 
 
 def _bound(placement: VolumePlacement) -> tuple[list[_Use], np.ndarray[tuple[int], np.dtype[np.bool_]]]:
