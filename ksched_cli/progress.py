@@ -19,8 +19,8 @@ class ProgressListener(Protocol):
 
     def end(self) -> None: ...
 
-    def count(self, what: str) -> None:
-        """One more of something that has no loop of its own."""
+    def count(self, what: str, left: int | None) -> None:
+        """One more of something that has no loop of its own, and how many are known to follow."""
 
 
 class _Listening:
@@ -48,7 +48,7 @@ def steps(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T
         listener.end()
 
 
-def count(what: str) -> None:
-    """Report one more of something, where no loop is known that it belongs to."""
+def count(what: str, left: int | None = None) -> None:
+    """Report one more of something, where no loop is known that it belongs to. `left`: how many are known to follow."""
     if _Listening.listener is not None:
-        _Listening.listener.count(what)
+        _Listening.listener.count(what, left)

@@ -44,7 +44,9 @@ orders are tried: up to 8 of a single drain, 3 of each of many. "no place, in 1 
 
 The cluster's pending pods are placed first; --ignore-pending drains as if there were none. With --each they are placed
 once for all trials: in each trial the pods that took a place on its nodes look for another one. A budget whose status
-is empty, and a pod without conditions, are taken as the controllers would: a pod that runs is ready."""
+is empty, and a pod without conditions, are taken as the controllers would: a pod that runs is ready. The table of
+--each begins with the sum of all trials, so it is printed at the end; -o name prints the line of each trial as soon as
+the result is known."""
 
 EPILOG = """Examples:
 

@@ -73,11 +73,12 @@ class RunProgress:
         self._in_loop = False
         self._stop()
 
-    def count(self, what: str) -> None:
+    def count(self, what: str, left: int | None) -> None:
         if self._in_loop:
             return
         if what != self.what:
-            self.what, self.done, self.total = what, 0, None
+            self.what, self.done = what, 0
+        self.total = None if left is None else self.done + 1 + left
         self.advance()
 
     def close(self) -> None:
@@ -115,7 +116,7 @@ class RunProgress:
             self._task = self._bar.add_task(self.what, total=self.total, rate="")
             self._bar.start()
         assert self._task is not None
-        self._bar.update(self._task, completed=self.done, rate=self._rate())
+        self._bar.update(self._task, completed=self.done, total=self.total, rate=self._rate())
 
     def _rate(self) -> str:
         seconds = self._clock() - self._begun

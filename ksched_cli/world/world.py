@@ -197,7 +197,7 @@ class _SchedulerWorker(Worker):
         for _ in range(max(len(loop.queue.active), 1)):
             if self._world.cycles >= self._world.max_cycles or loop.step() is None:
                 return
-            count("scheduling cycles are done")
+            count("scheduling cycles are done", len(loop.queue.active))
         if loop.has_work():
             self._world.queue.add(self)
 

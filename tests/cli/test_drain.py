@@ -207,6 +207,20 @@ def test_a_node_in_turn_is_the_node_by_itself(node: str, capsys: pytest.CaptureF
     assert told(trials[node]) == told(alone)
 
 
+def test_the_line_of_each_trial_is_written_as_soon_as_its_result_is_known(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drain, written = DrainWorld.drain, []
+
+    def watched(self: DrainWorld, nodes: Any) -> Any:
+        written.append(capsys.readouterr().out)
+        return drain(self, nodes)
+
+    monkeypatch.setattr(DrainWorld, "drain", watched)
+    run(["drain", "--from", SHOP, "--each", "node", *OVERRIDE, "-o", "name"])
+    assert ["\n" in each for each in written] == [False, True, True, True]
+
+
 @pytest.mark.parametrize("output", ["table", "wide"])
 def test_an_interrupted_command_prints_the_trials_that_are_done(
     output: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -50,6 +50,25 @@ def test_what_has_no_loop_is_counted_as_well(heard: RunProgress) -> None:
     assert heard.summary() == "interrupted: 1,200 scheduling cycles are done"
 
 
+def test_what_is_known_to_follow_makes_a_total(heard: RunProgress) -> None:
+    for left in (2, 1, 3):
+        count("scheduling cycles are done", left)
+    assert heard.summary() == "interrupted: 3 of 6 scheduling cycles are done"
+
+
+def test_a_bar_without_a_loop_has_the_total_that_is_known() -> None:
+    now = [0.0]
+    progress = RunProgress(bar=True, clock=lambda: now[0])
+    progress.count("scheduling cycles are done", 9)
+    for moment, left in ((1.5, 8), (3.0, 7), (4.5, 20)):
+        now[0] = moment
+        progress.count("scheduling cycles are done", left)
+    bar = progress._bar
+    assert bar is not None
+    progress.close()
+    assert (bar.tasks[0].completed, bar.tasks[0].total) == (4, 24)
+
+
 def test_without_a_listener_items_come_as_they_are() -> None:
     assert list(steps(range(3), "pods had their cycle")) == [0, 1, 2]
 
