@@ -79,7 +79,9 @@ def test_only_get_is_sent_to_a_cluster() -> None:
 
 
 def test_input_is_never_executed() -> None:
-    assert importers(EXECUTION) <= {"plan/sweep/executors/processes.py", "plan/sweep/executors/dask.py"}
+    # Pickled results come from copies and workers of this very process.
+    workers = {"forks.py", "plan/sweep/executors/processes.py", "plan/sweep/executors/dask.py"}
+    assert importers(EXECUTION) <= workers
     for path, tree in trees(r"\b(eval|exec|compile|system|popen|yaml|shell)\b"):
         for node in ast.walk(tree):
             if isinstance(node, ast.Call):

@@ -19,6 +19,7 @@ import typer
 from ksched_cli.cli.printing import command_line, complain, print_text
 from ksched_cli.cli.streams import abandon_stdout, prepare_streams
 from ksched_cli.errors import KschedError, UsageError
+from ksched_cli.forks import allow_forks
 from ksched_cli.progress import listen
 from ksched_cli.report.progress import RunProgress
 
@@ -111,6 +112,7 @@ def run(arguments: list[str]) -> int:
     """The exit code of the command. Every failure is a sentence on stderr."""
     # A command lives for seconds, and most of what it makes stays: the collector finds next to nothing in it.
     gc.set_threshold(100_000, 50, 1000)
+    allow_forks()
     shown = RunProgress(bar=sys.stderr is not None and sys.stderr.isatty())
     listen(shown)
     command_line.set(shlex.join([_program(), *arguments]))

@@ -10,10 +10,10 @@ from typing import Any
 from ksched_cli.api.storage import CSIStorageCapacity
 from ksched_cli.engine.registry import IN_TREE_ORIGIN
 from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.memory import peak_mib
 from ksched_cli.plan.coverage import coverage_of
 from ksched_cli.plan.final_pods import final_pods
 from ksched_cli.plan.loaded_input import LoadedInput
-from ksched_cli.plan.memory import peak_mib
 from ksched_cli.plan.missing_kinds import MissingKinds
 from ksched_cli.plan.node_columns import NodeChanges, NodeColumns
 from ksched_cli.plan.results import GatedPod, PluginTiming, PodOutcome, Simulation, Stats

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.forks import compute_in_forks, forks_at_once
 from ksched_cli.plan.drain.filters import Flags
 from ksched_cli.plan.drain.in_orders import drain_in_orders
 from ksched_cli.plan.drain.results import DrainResult, DrainTrial
@@ -16,6 +17,8 @@ from ksched_cli.sources.loaded import Loaded
 # Of many drains each is tried in so many other orders, and all of them together in so many.
 _MOST_ORDERS_OF_EACH, _MOST_ORDERS_OF_ALL = 2, 200
 _FEW_RISKS = 4
+# With fewer nodes all drains together take less than a second.
+_WORTH_NODES = 500
 
 
 def drain_in_turn(
@@ -36,20 +39,37 @@ def drain_in_turn(
         yield DrainTrial(name, tuple(nodes), result, world.node_changes() if is_single else None)
 
 
-def _drain_each(drains: DrainWorld, groups: Iterable[Sequence[str]]) -> Iterator[DrainResult]:
+def _drain_each(drains: DrainWorld, groups: Sequence[Sequence[str]]) -> Iterator[DrainResult]:
     """Place the pending pods once, and drain each group from there, some of them also in other orders."""
     drains.place_pending()
+    drains.set_spares_aside()
+    if at_once := _drains_at_once(groups):
+        alone = [partial(_drain_alone, drains, nodes, _MOST_ORDERS_OF_EACH) for nodes in groups]
+        yield from (result for result, _ in compute_in_forks(alone, at_once))
+        return
     left = _MOST_ORDERS_OF_ALL
-    mark = drains.set_spares_aside()
     for nodes in groups:
-        result, tried = _drain_in_trial(drains, nodes, left)
-        if drains.spares.were_needed:
-            drains.world.undo.roll_back(mark)
-            drains.spares.put_back()
-            result, tried = _drain_in_trial(drains, nodes, left)
-            mark = drains.set_spares_aside()
+        result, tried = _drain_alone(drains, nodes, left)
         left -= tried
         yield result
+
+
+def _drains_at_once(groups: Sequence[Sequence[str]]) -> int:
+    """How many groups are drained at once, in copies of this process; 0 where it is not worth the copies, or where one
+    drain may leave no orders for the next."""
+    few = 1 < len(groups) <= _MOST_ORDERS_OF_ALL // _MOST_ORDERS_OF_EACH
+    return forks_at_once() if few and sum(map(len, groups)) >= _WORTH_NODES else 0
+
+
+def _drain_alone(drains: DrainWorld, nodes: Sequence[str], left: int) -> tuple[DrainResult, int]:
+    """One of many drains, with all copies of the pods if the drain needs them. Spare copies are set aside before and
+    after it."""
+    found = _drain_in_trial(drains, nodes, left)
+    if drains.spares.were_needed:
+        drains.use_spares()
+        found = _drain_in_trial(drains, nodes, left)
+        drains.set_spares_aside()
+    return found
 
 
 def _drain_in_trial(drains: DrainWorld, nodes: Sequence[str], left: int) -> tuple[DrainResult, int]:

@@ -35,6 +35,8 @@ class DrainWorld:
         self._single = SingleDrain(self.world, flags, self._pending, self._reasons, moved_only=moved_only)
         self.spares = SpareCopies(self.world)
         self._resting: RestingPods | None = None
+        # Where the spare copies were set aside.
+        self._mark = 0
 
     def _decided(self, decision: Decision) -> None:
         self._reasons(decision)
@@ -50,11 +52,14 @@ class DrainWorld:
         self.spares.put_back()
         self.world.begin_record()
 
-    def set_spares_aside(self) -> int:
-        """The mark to roll back to when the spare copies are needed."""
-        mark = self.world.mark()
+    def set_spares_aside(self) -> None:
+        """Leave out the spare copies until `use_spares`."""
+        self._mark = self.world.mark()
         self.spares.set_aside()
-        return mark
+
+    def use_spares(self) -> None:
+        self.world.undo.roll_back(self._mark)
+        self.spares.put_back()
 
     def rest(self) -> None:
         """Go on until nothing moves."""

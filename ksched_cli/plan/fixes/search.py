@@ -28,9 +28,17 @@ def find_fixes(situation: FixSituation, scheduler: Scheduler) -> Fixes:
     proposals = propose(situation)
     if not proposals:
         return Fixes(why_none=_why_none(situation), on=situation.node)
+    bench = _Bench(situation, scheduler)
+    try:
+        return _first_of_each_kind(situation, proposals, bench)
+    finally:
+        bench.end()
+
+
+def _first_of_each_kind(situation: FixSituation, proposals: Sequence[Proposal], bench: _Bench) -> Fixes:
     working: list[tuple[Proposal, Fix]] = []
     failures: Counter[tuple[str, ...]] = Counter()
-    bench, tried = _Bench(situation, scheduler), 0
+    tried = 0
     for proposal in proposals:
         if any(set(each.kinds) <= set(proposal.kinds) for each, _ in working):
             continue
@@ -57,12 +65,16 @@ class _Bench:
         self._subject = situation.subject
         self._node = situation.node
         self._trials = FixTrials(situation.subject, situation.node, scheduler)
+        self._trials.begin()
         self.manifest: PodManifest | None = manifest_of(self._subject.pod, self._trials.store, situation.manifests)
 
     @property
     def unchanged(self) -> TrialResult:
         """What the world comes to without any change."""
         return self._trials.unchanged
+
+    def end(self) -> None:
+        self._trials.end()
 
     def try_out(self, proposal: Proposal) -> Fix | None:
         """None where some pod of the workload has no node in the end, or the pod cannot go to the wanted node."""

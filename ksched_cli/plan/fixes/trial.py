@@ -22,6 +22,7 @@ from ksched_cli.controlplane.workloads import top_owner
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.errors import KschedError
+from ksched_cli.forks import Fork, forks_at_once
 from ksched_cli.plan.explain.subject import Subject
 from ksched_cli.plan.fixes.values import Proposal
 from ksched_cli.sources.controllers.templates import defaulted
@@ -29,6 +30,8 @@ from ksched_cli.whatif.changes import Changes
 from ksched_cli.world.results import Ending, FinalPod, WorldResult
 from ksched_cli.world.world import World
 
+# So many answers, one for each pending pod and node, make a run worth a copy of this process.
+_WORTH_ANSWERS = 500_000
 # Controllers that replace their pods when their template changes.
 _ROLLING = (Deployment, StatefulSet, DaemonSet)
 
@@ -65,12 +68,29 @@ class FixTrials:
         self._controller: Any = self.store.find(self._owner)
         owners = {owner_identity(pod) for pod in self.store.of(Pod) if top_owner(self.store, pod) == self._owner}
         self._owners = [each for each in owners if each is not None]
+        # The run without any change, beside the trials.
+        self._fork: Fork[TrialResult] | None = None
 
     @cached_property
     def unchanged(self) -> TrialResult:
         """What the world comes to without any change."""
+        return self._run_unchanged() if self._fork is None else self._fork.result()
+
+    def _run_unchanged(self) -> TrialResult:
+        self._accepted = []
         with self._world.trial():
             return self._result(self._world.run(), rolls_out=False)
+
+    def begin(self) -> None:
+        """Begin the run without any change on another core, if it takes long. `end` comes after the trials."""
+        answers = sum(1 for _ in self._world.loop.queue) * len(self._world.cluster.nodes)
+        if answers >= _WORTH_ANSWERS and forks_at_once():
+            self._world.plane.prepare()
+            self._fork = Fork(self._run_unchanged)
+
+    def end(self) -> None:
+        if self._fork is not None:
+            self._fork.stop()
 
     def run(self, proposal: Proposal) -> TrialResult | None:
         """None if the proposal cannot be carried out."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
+from ksched_cli.forks import core_count
 from ksched_cli.plan.sweep.executors.executor import RanSpan, ran
 from ksched_cli.plan.sweep.executors.in_process import InProcess
-from ksched_cli.plan.sweep.executors.processes import Processes, core_count
+from ksched_cli.plan.sweep.executors.processes import Processes
 from ksched_cli.plan.sweep.runner import VariantRunner
 from ksched_cli.plan.sweep.spans import Spans
 from ksched_cli.plan.sweep.task import SweepTask

@@ -18,8 +18,8 @@ from distributed.comm import get_address_host_port, parse_address
 
 from ksched_cli import __version__
 from ksched_cli.errors import ClusterUnreadable, KschedError, Problem, UsageError
+from ksched_cli.forks import core_count
 from ksched_cli.plan.sweep.executors.executor import RanSpan, ran
-from ksched_cli.plan.sweep.executors.processes import core_count
 from ksched_cli.plan.sweep.rows import encode_rows
 from ksched_cli.plan.sweep.runner import VariantRunner
 from ksched_cli.plan.sweep.spans import Spans

@@ -7,7 +7,7 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Protocol
 
-from ksched_cli.plan.memory import peak_mib
+from ksched_cli.memory import peak_mib
 from ksched_cli.plan.sweep.rows import encode_rows
 from ksched_cli.plan.sweep.runner import VariantRunner
 from ksched_cli.plan.sweep.spans import Spans

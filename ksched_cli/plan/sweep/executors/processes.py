@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 import pickle
 import signal
 from collections import deque
@@ -24,13 +23,6 @@ from ksched_cli.plan.sweep.task import SweepTask
 _AHEAD = 2
 # A variant by itself whose worker dies so often is a row with an error.
 _MOST_DEATHS = 2
-
-
-def core_count() -> int:
-    """How many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 class Processes:

@@ -1,4 +1,4 @@
-"""How much memory a run took."""
+"""How much memory a run took, and how much there is."""
 
 from __future__ import annotations
 
@@ -23,6 +23,17 @@ def peak_mib() -> float:
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # in KiB, but in bytes on macOS
     return peak / (1024 * 1024) if sys.platform == "darwin" else peak / 1024
+
+
+def available_mib() -> float:
+    """How much memory programs can still take without swapping; 0 where the system does not report it."""
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) / 1024
+    except OSError:
+        pass
+    return 0.0
 
 
 def _peak_on_windows() -> float:

@@ -1,0 +1,148 @@
+"""Computations in copies of the process give the results that they would give in the process itself."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ksched_cli import forks
+from ksched_cli.forks import Fork, compute_in_forks, forks_at_once
+from ksched_cli.plan.drain import in_turn
+from ksched_cli.plan.fixes import trial
+from ksched_cli.simulator import Simulator
+from tests.builders import make_node, make_pod
+
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="processes are copied on Linux only"),
+    # Python 3.12 and later warn because the test runner has threads.
+    pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"),
+]
+
+
+@pytest.fixture
+def allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forks._Permission, "given", True)
+    monkeypatch.setattr(forks, "core_count", lambda: 2)
+
+
+def _number_and_process(number: int) -> tuple[int, int]:
+    return number, os.getpid()
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 9])
+def test_results_come_in_order_and_from_other_processes(at_once: int) -> None:
+    found = list(compute_in_forks([partial(_number_and_process, number) for number in range(5)], at_once))
+    assert [number for number, _ in found] == [0, 1, 2, 3, 4]
+    assert os.getpid() not in {process for _, process in found}
+
+
+def test_a_result_larger_than_a_pipe_holds_is_whole() -> None:
+    assert len(Fork(lambda: "x" * 3_000_000).result()) == 3_000_000
+
+
+def test_an_exception_is_raised_here() -> None:
+    def fail() -> int:
+        raise ValueError("no such thing")
+
+    with pytest.raises(ValueError, match="no such thing"):
+        Fork(fail).result()
+
+
+def test_what_a_copy_did_not_return_is_computed_here() -> None:
+    here = os.getpid()
+
+    def die_elsewhere() -> int:
+        if os.getpid() != here:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return here
+
+    assert Fork(die_elsewhere).result() == here
+
+
+def test_copies_end_with_the_loop_over_their_results(tmp_path: Path) -> None:
+    def wait_or_write(number: int) -> int:
+        (tmp_path / str(number)).write_text(str(os.getpid()))
+        while number:
+            signal.pause()
+        return number
+
+    results: Iterator[int] = compute_in_forks([partial(wait_or_write, number) for number in range(2)], 2)
+    assert next(results) == 0
+    while not (tmp_path / "1").exists() or not (tmp_path / "1").read_text():
+        os.sched_yield()
+    results.close()  # type: ignore[attr-defined]  # a generator
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "1").read_text()), 0)
+
+
+def test_an_interrupt_reaches_only_the_process_that_was_copied() -> None:
+    def survive() -> str:
+        os.kill(os.getpid(), signal.SIGINT)
+        return "alive"
+
+    assert Fork(survive).result() == "alive"
+
+
+def test_only_the_command_line_makes_copies(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forks, "core_count", lambda: 2)
+    monkeypatch.setattr(forks, "available_mib", lambda: 8192.0)
+    monkeypatch.setattr(forks._Permission, "given", False)
+    assert forks_at_once() == 0
+    forks.allow_forks()
+    assert forks_at_once() == 3
+    monkeypatch.setattr(forks, "peak_mib", lambda: 1e9)
+    assert forks_at_once() == 0
+
+
+def _cluster() -> list[dict[str, Any]]:
+    zones = [("a", "x"), ("b", "x"), ("c", "y"), ("d", "z")]
+    nodes = [make_node(name).allocatable(cpu="4", pods="10").zone(zone).doc() for name, zone in zones]
+    running = [make_pod(f"run-{index}").requests(cpu="1").on("abcd"[index % 4]).doc() for index in range(8)]
+    waiting = [make_pod(f"new-{index}").requests(cpu=f"{index}").doc() for index in range(1, 6)]
+    return [*nodes, *running, *waiting]
+
+
+def test_drains_in_copies_come_to_the_same(monkeypatch: pytest.MonkeyPatch, allowed: None) -> None:
+    def drains() -> list[Any]:
+        trials = Simulator.load(_cluster()).drain_nodes(each="zone", force=True).trials
+        return [(each.name, each.drain) for each in trials]
+
+    here = drains()
+    monkeypatch.setattr(in_turn, "_WORTH_NODES", 0)
+    started: list[int] = []
+    monkeypatch.setattr(in_turn, "compute_in_forks", _noting(started))
+    assert drains() == here
+    assert started == [3]
+
+
+def _noting(started: list[int]) -> Any:
+    def compute(computations: Any, at_once: int) -> Any:
+        started.append(len(computations))
+        return compute_in_forks(computations, at_once)
+
+    return compute
+
+
+def test_fixes_beside_a_copy_are_the_same(monkeypatch: pytest.MonkeyPatch, allowed: None) -> None:
+    def fixes() -> Any:
+        return Simulator.load(_cluster()).explain("new-5").explanation.fixes
+
+    here = fixes()
+    assert here.found
+    monkeypatch.setattr(trial, "_WORTH_ANSWERS", 0)
+    begun: list[str] = []
+
+    def fork(compute: Any) -> Fork[Any]:
+        begun.append(compute.__name__)
+        return Fork(compute)
+
+    monkeypatch.setattr(trial, "Fork", fork)
+    assert fixes() == here
+    assert begun == ["_run_unchanged"]
