@@ -9,7 +9,7 @@ _PART = re.compile(r"(\d+\.?\d*|\.\d+)(ns|us|µs|ms|s|m|h)")
 
 
 def parse_duration(duration: str) -> float | None:
-    """time.ParseDuration in seconds, None for what is not a duration."""
+    """The duration in seconds (time.ParseDuration), or None if the text is no duration."""
     unsigned = duration[1:] if duration[:1] in ("+", "-") else duration
     if unsigned == "0":
         return 0.0
@@ -21,7 +21,7 @@ def parse_duration(duration: str) -> float | None:
 
 
 def duration_text(nanoseconds: int) -> str:
-    """In the largest units that need no fraction: 1m30s, 5s, 100ms."""
+    """The duration in the largest units that need no fraction: 1m30s, 5s, 100ms."""
     if nanoseconds < 0:
         return f"-{duration_text(-nanoseconds)}"
     for unit, length in (("ms", 10**6), ("us", 10**3), ("ns", 1)):
@@ -34,5 +34,5 @@ def duration_text(nanoseconds: int) -> str:
 
 
 def seconds(duration: str) -> float:
-    """The same; 0 for what is not a duration, and for what is less than nothing."""
+    """The duration in seconds; 0 if the text is no duration or the duration is negative."""
     return max(parse_duration(duration) or 0.0, 0.0)

@@ -15,7 +15,7 @@ Complaint = tuple[tuple[str, ...], str]
 
 
 def extender_name(extender: Extender) -> str:
-    """Its URL, as in kube-scheduler; a password in it is left out."""
+    """The URL of the extender, as in kube-scheduler, without a password."""
     try:
         parts = urlsplit(extender.url_prefix)
     except ValueError:
@@ -37,7 +37,7 @@ def ignored_resources(extenders: Sequence[Extender]) -> tuple[str, ...]:
 
 
 def decides(extender: Extender) -> list[str]:
-    """What its answers can change."""
+    """What the answers of the extender can change."""
     found = ["which nodes fit"] if extender.filter_verb else []
     found += [f"scores (weight {extender.weight})"] if extender.prioritize_verb else []
     found += ["victims of preemption"] if extender.preempt_verb else []
@@ -55,7 +55,7 @@ def not_called(extender: Extender) -> dict[str, Any]:
 
 
 def extender_complaints(extender: Extender) -> Iterator[Complaint]:
-    """What kube-scheduler could not even decode."""
+    """Complaints about settings that kube-scheduler cannot decode."""
     if extender.http_timeout and parse_duration(extender.http_timeout) is None:
         yield ("httpTimeout",), f"{extender.http_timeout!r} is not a duration such as 5s or 100ms"
     if extender.tls_config is not None:

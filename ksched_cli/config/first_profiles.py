@@ -105,7 +105,7 @@ def _take_argument(profile: dict[str, Any], plugin: str, argument: str) -> Any:
 
 
 def _only_profile(document: dict[str, Any], mistakes: list[Mistake]) -> dict[str, Any]:
-    """Of v1alpha1, in which PreScore had the name that PostFilter has now."""
+    """The profile of a v1alpha1 file, in which PreScore had the name that PostFilter has now."""
     plugins = dict(_section(document, "plugins"))
     if "preScore" in plugins:
         mistakes.append((("plugins", "preScore"), "no such field"))

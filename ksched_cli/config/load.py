@@ -48,7 +48,7 @@ class _ProfileDocument(Struct, rename="camel", frozen=True, forbid_unknown_field
 
 
 class ConfigDocument(Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
-    """Addresses and profiling are read over: they do not decide where a pod goes."""
+    """A file as it is decoded. Addresses and profiling are ignored: they do not decide where a pod goes."""
 
     api_version: str = ""
     kind: str = ""
@@ -68,7 +68,7 @@ class ConfigDocument(Struct, rename="camel", frozen=True, forbid_unknown_fields=
 
 
 def default_config(release: Release, gates: FeatureGates) -> SchedulerConfiguration:
-    """What kube-scheduler runs with when it is given no file."""
+    """The configuration of a kube-scheduler that has no configuration file."""
     return SchedulerConfiguration()
 
 
@@ -80,8 +80,8 @@ def load_config(
     extension_points_of: Mapping[str, Collection[str]],
     own_models: Mapping[str, type[Any]] | None = None,
 ) -> SchedulerConfiguration:
-    """ConfigError with every problem of the file, each at the path that kube-scheduler names. `own_models` are what
-    plugins that are not kube-scheduler's want their arguments checked against."""
+    """ConfigError with every problem of the file, each at the path that kube-scheduler names. `own_models` check the
+    arguments of plugins that declare a model."""
     document = read_one(text, source)
     if is_policy(document.value):
         return PolicyReading(document, source, release, gates).load()
@@ -91,7 +91,7 @@ def load_config(
 
 
 class _Loader(Reading):
-    """One file on its way to a configuration."""
+    """Reads one file, and collects its mistakes."""
 
     def __init__(
         self,
@@ -155,7 +155,7 @@ class _Loader(Reading):
         self.stop_if_mistaken()
 
     def _read_first_profiles(self) -> None:
-        """What the alpha versions have of their own, in the fields of later versions."""
+        """Rewrite the fields that only the alpha versions have as the fields of later versions."""
         value = self.document.value
         if self._restated_from or str(value["apiVersion"]).rpartition("/")[2] not in VERSIONS:
             return

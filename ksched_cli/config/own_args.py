@@ -1,4 +1,4 @@
-"""Arguments of plugins that are not kube-scheduler's, checked against a model of the plugin's own."""
+"""Arguments of plugins that declare a model (`args_model`), checked against the model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _IDENTITY = ("apiVersion", "kind")
 
 
 def is_model(model: Any) -> bool:
-    """None, a dataclass or a Struct."""
+    """Whether it is None, a dataclass or a Struct."""
     return model is None or (isinstance(model, type) and (is_dataclass(model) or issubclass(model, msgspec.Struct)))
 
 

@@ -43,7 +43,7 @@ DEFAULT_WEIGHT = 1
 
 
 class _Args(Struct, rename="camel", frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What every args document may carry besides its fields."""
+    """The fields that every args document may have besides its own."""
 
     api_version: str = ""
     kind: str = ""
@@ -195,14 +195,14 @@ _SHAPES = {
 
 
 def args_by_default(plugin: str, gates: FeatureGates) -> Any:
-    """Of an in-tree plugin that is given none."""
+    """The arguments of an in-tree plugin for which the configuration has none; None if it takes none."""
     if plugin == POD_TOPOLOGY_SPREAD:
         return PodTopologySpreadArgs(defaulting_type=_defaulting_type(gates))
     return ARGS_OF[plugin]() if plugin in ARGS_OF else None
 
 
 def completed(args: object, given: Mapping[str, Any], gates: FeatureGates, config_version: str) -> object:
-    """With defaults for what was not given, some of which hang on a gate or on the configuration's version."""
+    """The arguments with defaults for missing fields. Some depend on a gate or the configuration version."""
     if isinstance(args, PodTopologySpreadArgs) and not given.get("defaultingType"):
         own = args.default_constraints and config_version == "v1beta1"
         args = replace(args, defaulting_type="List" if own else _defaulting_type(gates))
@@ -217,7 +217,7 @@ def _defaulting_type(gates: FeatureGates) -> str:
 
 
 def with_defaults(args: object) -> object:
-    """What an empty list, an empty string or a zero weight stands for."""
+    """The arguments with defaults in place of empty lists, empty texts and zero weights."""
     match args:
         case NodeResourcesFitArgs():
             strategy = args.scoring_strategy

@@ -20,7 +20,7 @@ KIND = "KubeSchedulerConfiguration"
 
 
 def read_one(text: str | bytes, source: str) -> Document:
-    """The one document of a file."""
+    """The only document of a file."""
     from ksched_cli.api.yaml_reader import read_documents
 
     try:
@@ -52,7 +52,7 @@ class Reading:
         self.problems.append(Problem(message, self.source, line, path_text(steps), hint))
 
     def decode(self, value: Any, struct: type[Struct], steps: tuple[str | int, ...]) -> Any:
-        """Typed, with every mistake noted; the struct's defaults stand in for what is mistaken."""
+        """The typed value. Every mistake is noted; a mistaken field has the struct's default."""
         converted, mistakes = problems_in(value, struct)
         for path, text in mistakes:
             self.complain(text, (*steps, *path))

@@ -37,7 +37,7 @@ def unknown_fields(document: dict[str, Any], release: Release, config_version: s
 
 
 def known_args(plugin: str, args: dict[str, Any], release: Release) -> dict[str, Any]:
-    """Without the arguments that came later."""
+    """The arguments without those that came with a later minor."""
     later = {each.field for each in ARGUMENTS.get(plugin, ()) if not each.is_in(release)}
     return {field: value for field, value in args.items() if field not in later}
 

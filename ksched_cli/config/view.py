@@ -26,7 +26,7 @@ def configuration_document(
     gates: FeatureGates,
     own_models: Mapping[str, type[Any]] | None = None,
 ) -> dict[str, Any]:
-    """A KubeSchedulerConfiguration with every default written out, those of one's own plugins too. Predicates and
+    """A KubeSchedulerConfiguration with every default written out, those of out-of-tree plugins too. Predicates and
     priorities stand in a Policy."""
     if release.before_plugins:
         return algorithm_document(configuration, release, gates)
@@ -67,7 +67,7 @@ def _profile(
 
 
 def plugin_set(own: PluginSet) -> dict[str, Any]:
-    """As a profile lists it."""
+    """The lists of one extension point, as a profile has them."""
     document: dict[str, Any] = {}
     if own.enabled:
         document["enabled"] = [

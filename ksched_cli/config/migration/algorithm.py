@@ -1,4 +1,4 @@
-"""A profile of predicates and priorities as one of plugins: what the last Policy reader makes of the same."""
+"""A profile of predicates and priorities, rewritten as a profile of plugins, as the last reader of a Policy does."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _NAMES = {
 
 
 def in_plugins(profile: KubeSchedulerProfile, old: Minor, new: Minor, notes: Notes) -> OldProfile:
-    """The profile, and the default of its minor, as plugins."""
+    """The profile and the default profile of its minor, rewritten as plugins."""
     silent = notes.apart()
     default = _InPlugins(KubeSchedulerProfile(), old, new, silent).made()
     made = _InPlugins(profile, old, new, notes).made()
@@ -55,7 +55,7 @@ def in_plugins(profile: KubeSchedulerProfile, old: Minor, new: Minor, notes: Not
 
 
 def _reader(profile: KubeSchedulerProfile, new: Minor) -> Minor:
-    """To whom plugins take part wherever they are listed."""
+    """A minor in which each plugin takes part at every point where the profile lists it."""
     points: dict[str, list[str]] = {}
     for point, own in profile.plugins.points():
         for plugin in own.enabled:
@@ -64,7 +64,7 @@ def _reader(profile: KubeSchedulerProfile, new: Minor) -> Minor:
 
 
 class _InPlugins:
-    """One profile on its way."""
+    """One profile during its rewriting."""
 
     def __init__(self, profile: KubeSchedulerProfile, old: Minor, new: Minor, notes: Notes) -> None:
         self._profile = profile
@@ -89,7 +89,7 @@ class _InPlugins:
         return replace(self._profile, plugins=plugins, args={**own, **self._making.args}, implemented_by={})
 
     def _kind(self, name: str) -> str:
-        """A Policy may call what it gives an argument to as it likes."""
+        """The predicate or priority that an entry means. An entry with an argument may have any name."""
         return self._profile.implemented_by.get(name, name)
 
     def _add_predicate(self, name: str) -> None:
@@ -104,7 +104,7 @@ class _InPlugins:
             )
 
     def _weights(self) -> dict[str, int]:
-        """Priorities under their last names."""
+        """The weight of each priority, under its last name."""
         weights: dict[str, int] = {}
         for name, weight in self._enabled.items():
             kind = self._kind(name)

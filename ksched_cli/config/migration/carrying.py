@@ -1,4 +1,4 @@
-"""What a profile of an older minor comes to under the newest: which plugins run where, and with which weights."""
+"""How a profile of an older minor continues under the newest: which plugins run where, and with which weights."""
 
 from __future__ import annotations
 
@@ -90,14 +90,15 @@ class _Carrying:
         return Carried(points, weights, frozenset(self._own_orders()), idle, scorers[0] if scorers else "")
 
     def _idle(self, scoring: Sequence[str]) -> frozenset[str]:
-        """What the newest minor reads stays as it is."""
+        """Plugins whose PreScore may be on or off, because they do not score. None if the profile is of the newest
+        minor, which keeps its plugins as they are."""
         by_default = frozenset() if self._release == self._new.release else frozenset(self._now.points["preScore"])
         return by_default - set(scoring)
 
     # What came since
 
     def _added_at(self, point: str) -> tuple[str, ...]:
-        """What runs here by default only since then: plugins that are new, and new parts of those that are in use."""
+        """Plugins that run here by default only since then: new plugins, and plugins in use that have a new part."""
         return tuple(
             name
             for name in self._now.points[point]
@@ -122,7 +123,7 @@ class _Carrying:
 
     @property
     def _new_plugins(self) -> frozenset[str]:
-        """Those that are on by default and were not, and that the profile does not have on its own account."""
+        """Plugins that are on by default now and were not before, and that the profile does not enable itself."""
         known = _names(self._mine) | _names(self._default)
         return frozenset(_names(self._now) - known - self._switched_off("multiPoint"))
 

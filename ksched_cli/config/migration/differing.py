@@ -10,7 +10,7 @@ from msgspec.structs import fields
 
 
 def differing(value: Struct) -> dict[str, Any]:
-    """What of it differs from its type's defaults, at every depth."""
+    """The fields that differ from the defaults of the type, at every depth."""
     found = {}
     for field in fields(value):
         own = getattr(value, field.name)

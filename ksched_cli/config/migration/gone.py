@@ -1,4 +1,4 @@
-"""Plugins that are no more, and what does their work now."""
+"""Removed plugins, and what does their work now."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ksched_cli.releases.removals import FIRST_PLUGINS, IN_TREE_LIMITS, OLD_PLUG
 
 @dataclass(frozen=True)
 class Gone:
-    """With what a plugin went away, and what to use instead."""
+    """The version that removed a plugin, and what to use instead."""
 
     since: str
     instead: str
@@ -75,7 +75,7 @@ def _prefers_labels(mine: ResolvedProfile) -> bool:
 
 
 def _covered(plugin: str, mine: ResolvedProfile) -> bool:
-    """Whether what is there now does the work."""
+    """Whether the plugins of the new profile do the work."""
     if GONE[plugin] is _COUNTED:
         return NODE_VOLUME_LIMITS in mine.points["filter"]
     if plugin in (SELECTOR_SPREAD, DEFAULT_POD_TOPOLOGY_SPREAD):

@@ -32,11 +32,11 @@ class Notes:
         self._notes: dict[tuple[str, str], MigrationNote] = {}
 
     def apart(self) -> Notes:
-        """For what is only looked at."""
+        """Notes that are not part of the result."""
         return Notes(self._document, self._source)
 
     def told(self) -> tuple[MigrationNote, ...]:
-        """What is lost comes first."""
+        """All notes; those about lost settings come first."""
         return tuple(sorted(self._notes.values(), key=lambda note: not note.lost))
 
     def tell(self, message: str, steps: Sequence[str | int] = (), hint: str = "", *, lost: bool = False) -> None:
@@ -45,7 +45,7 @@ class Notes:
         self._notes.setdefault((message, hint), MigrationNote(problem, lost))
 
     def repeat(self, warning: str) -> None:
-        """One that has its place in it."""
+        """Add a note whose text already has its place."""
         self._notes.setdefault((warning, ""), MigrationNote(Problem(warning)))
 
     def place_of(self, plugins: Sequence[str], profile: int, point: str = "") -> Steps:

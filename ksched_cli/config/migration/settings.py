@@ -1,4 +1,4 @@
-"""What is not in a profile: numbers, leader election, addresses, extenders."""
+"""The settings outside the profiles: numbers, leader election, addresses, extenders."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ADDRESSES = ("healthzBindAddress", "metricsBindAddress")
 
 
 def settings(document: dict[str, Any], notes: Notes) -> dict[str, Any]:
-    """Of a configuration; sections that decide nothing here are taken as they are."""
+    """The settings of a configuration. Sections without an effect on scheduling are copied."""
     found = {name: own for name in _WHOLE if (own := _section(document.get(name)))}
     found |= {
         name: document[name]
@@ -45,7 +45,7 @@ def settings(document: dict[str, Any], notes: Notes) -> dict[str, Any]:
 
 
 def settings_of_alpha(document: dict[str, Any], notes: Notes) -> dict[str, Any]:
-    """Of v1alpha1, which had other defaults, and another name for the name of the lock."""
+    """The settings of a v1alpha1 file, which has other defaults, and another name for the field of the lock name."""
     election = _section(document.get("leaderElection"))
     for name in ("Namespace", "Name"):
         own = election.pop(f"lockObject{name}", None)

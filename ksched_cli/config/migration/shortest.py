@@ -113,7 +113,7 @@ def _refs(names: Sequence[str], weights: Mapping[str, int] = _NO_WEIGHTS) -> tup
 
 
 def _lines(own: PluginSet) -> int:
-    """As YAML."""
+    """How many lines the lists have as YAML."""
     refs = (*own.enabled, *own.disabled)
     return sum(1 + bool(plugin.weight) for plugin in refs) + bool(own.enabled) + bool(own.disabled) + bool(refs)
 

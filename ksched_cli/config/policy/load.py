@@ -55,7 +55,7 @@ class PolicyReading(Reading):
         self._gates = gates
 
     def load(self) -> SchedulerConfiguration:
-        """What kube-scheduler makes of it when it is given nothing else."""
+        """The configuration of a kube-scheduler whose only configuration is this file."""
         policy = self.policy()
         if self._release.before_plugins:
             algorithm = Algorithm(self._release, self._gates)
@@ -119,7 +119,7 @@ class _AlphaLeaderElection(LeaderElection, frozen=True, forbid_unknown_fields=Tr
 
 
 class _AlphaPlugins(Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
-    """The framework was young: there are no plugins but one's own, and they come after predicates and priorities."""
+    """Out-of-tree plugins of v1alpha1, which come after predicates and priorities. There were no others yet."""
 
     queue_sort: PluginSet = PluginSet()
     pre_filter: PluginSet = PluginSet()
@@ -135,7 +135,7 @@ class _AlphaPlugins(Struct, rename="camel", frozen=True, forbid_unknown_fields=T
 
 
 class AlphaDocument(Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
-    """KubeSchedulerConfiguration of v1alpha1. Addresses and profiling are read over."""
+    """KubeSchedulerConfiguration of v1alpha1. Addresses and profiling are ignored."""
 
     api_version: str = ""
     kind: str = ""
@@ -201,7 +201,7 @@ class AlphaReading(Reading):
     # The algorithm
 
     def _add_source(self, given: _AlgorithmSource, algorithm: Algorithm) -> tuple[Policy | None, tuple[str, ...]]:
-        """The Policy if there is one, and what of it has no effect."""
+        """The Policy, or None for a provider, and notes about its settings that have no effect."""
         if given.policy is None:
             provider = given.provider or DEFAULT_PROVIDER
             if provider not in PROVIDERS:
@@ -280,7 +280,7 @@ class AlphaReading(Reading):
 
 
 def _written_out(raw: AlphaDocument, scheduler_name: str) -> dict[str, Any]:
-    """What decides of the file, with what is not given filled in."""
+    """The fields that have an effect, with defaults for missing ones."""
     source = raw.algorithm_source
     if source.policy is None:
         source = _AlgorithmSource(provider=source.provider or DEFAULT_PROVIDER)

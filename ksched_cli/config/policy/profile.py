@@ -201,7 +201,7 @@ def plugins_named(entry: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 class Making:
-    """A profile while it is made."""
+    """A profile under construction."""
 
     def __init__(self, release: Release, gates: FeatureGates) -> None:
         self._release = release
@@ -224,7 +224,7 @@ class Making:
                 self._append(point, plugin)
 
     def plugins(self) -> Plugins:
-        """With all defaults off, so that what the Policy names is all there is."""
+        """The plugins, with all defaults off: only the plugins that the Policy names run."""
         sets = {point: PluginSet(tuple(own.values()), _OFF) for point, own in self._points.items()}
         return Plugins(**{EXTENSION_POINT_FIELDS[point]: own for point, own in sets.items()})
 
@@ -266,7 +266,7 @@ class Making:
         return name not in _GATED or self._gates.enabled(_GATED[name])
 
     def check_arguments(self, policy: Policy) -> None:
-        """Where kube-scheduler gives up when it makes the plugins."""
+        """Add the mistakes at which kube-scheduler stops when it makes the plugins."""
         for index, each in enumerate(policy.priorities or ()):
             if each.name in _OF_ARGUMENTS and each.name not in self.args:
                 text = f"no argument is read under the name {each.name}, and it cannot do without"
@@ -284,7 +284,7 @@ class Making:
         self.args[NODE_LABEL] = replace(own, **{field: (*getattr(own, field), *labels)})
 
     def add_args(self, plugin: str, args: NodeLabelArgs | ServiceAffinityArgs) -> None:
-        """To those that are there: labels add up."""
+        """Add the arguments to those of the plugin: labels add up."""
         own = self.args.get(plugin)
         if own is None:
             self.args[plugin] = args

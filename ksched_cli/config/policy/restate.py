@@ -118,7 +118,7 @@ class _Said:
         self._points = dict(profile.plugins.points())
 
     def is_on(self, plugin: str, point: str) -> bool:
-        """Whether the plugin takes part, one that is a default."""
+        """Whether the default plugin takes part."""
         for own in (self._points[point], self._profile.plugins.multi_point):
             if plugin in {each.name for each in own.enabled}:
                 return True
@@ -127,7 +127,7 @@ class _Said:
         return True
 
     def weight(self, plugin: str) -> int:
-        """The one that is given, or 0."""
+        """The weight that the profile sets, or 0."""
         sets = (self._points["score"], self._profile.plugins.multi_point)
         return next((each.weight for own in sets for each in own.enabled if each.name == plugin and each.weight), 0)
 

@@ -25,7 +25,7 @@ _NANOSECONDS = 10**9
 
 
 def algorithm_document(configuration: SchedulerConfiguration, release: Release, gates: FeatureGates) -> dict[str, Any]:
-    """A v1alpha1 file as it was read; anything else as a Policy."""
+    """The document: a v1alpha1 file as it was read; any other configuration as a Policy."""
     if configuration.alpha:
         return dict(configuration.alpha)
     profile = configuration.profiles[0]
@@ -75,7 +75,7 @@ def _argument(name: str, args: Any, kind: str) -> dict[str, Any]:
 
 
 def _extender(extender: Extender) -> dict[str, Any]:
-    """With the spelling and the nanoseconds of a Policy."""
+    """The extender with the spelling and the nanoseconds of a Policy."""
     document: Mapping[str, Any] = msgspec.to_builtins(extender)
     spelt = {**document, "enableHttps": document["enableHTTPS"]}
     del spelt["enableHTTPS"]
