@@ -54,7 +54,7 @@ class CycleContext:
 
 @dataclass
 class FeasibleNodes:
-    """What the search for nodes came to. `kept` is what the lane keeps of it."""
+    """The result of the search for nodes. `kept` is what the lane keeps of it."""
 
     feasible: RowColumn
     diagnosis: Diagnosis
@@ -112,7 +112,7 @@ class Cycle(Logged):
         return decision
 
     def give_up(self, decision: Decision, problem: CycleError) -> None:
-        """The cycle ended in an error."""
+        """End the cycle of the decision with an error."""
         decision.result, decision.row, decision.message = "error", None, str(problem)
         self._drop_nomination(decision)
         self.cluster.displace(decision.pod_row)
@@ -136,7 +136,7 @@ class Cycle(Logged):
     def _look(
         self, runtime: Runtime, state: CycleState, decision: Decision, tie_break: TieBreak
     ) -> PostFilterResult | None:
-        """`choose` before anything comes of it; what PostFilter wants is handed back."""
+        """Decide as `choose` does, and return the result of PostFilter without applying it."""
         if not len(self.cluster.nodes):
             decision.reason = EngineReasons.no_nodes()
             decision.result, decision.message = "unschedulable", decision.reason.text
@@ -155,7 +155,7 @@ class Cycle(Logged):
         return None
 
     def ask(self, runtime: Runtime, pod_row: int) -> Decision:
-        """What the pod's cycle would come to, were it tried now, with ties to the lowest name. Nothing comes of it, and
+        """The decision that the pod's cycle would reach now, with ties to the lowest name. Nothing comes of it, and
         Reserve and the later points do not run."""
         pod, start = self.cluster.pods.infos[pod_row], self.next_start
         if pod.pod.metadata.deletion_timestamp is not None:
@@ -428,7 +428,7 @@ class Cycle(Logged):
         self.refuse(decision, row, verdict)
 
     def refuse(self, decision: Decision, row: int, refusal: Status) -> None:
-        """A plugin did not want the pod on the node that was chosen."""
+        """End the cycle of a pod that a plugin refused on the chosen node."""
         decision.row = None
         self.nominator.delete(decision.pod_row)
         if not refusal.rejected:

@@ -29,7 +29,7 @@ GroupResult = Literal["scheduled", "unschedulable", "waiting", "error"]
 
 @dataclass
 class GroupDecision:
-    """What became of the group; `message` is that of its PodGroupScheduled condition."""
+    """The result of the group; `message` is that of its PodGroupScheduled condition."""
 
     key: GroupKey
     result: GroupResult = "unschedulable"
@@ -58,7 +58,7 @@ class _Attempt:
 
 @dataclass
 class _Trial:
-    """What trying all pods once came to (podGroupAlgorithmResult)."""
+    """The result of one attempt with all pods (podGroupAlgorithmResult)."""
 
     attempts: list[_Attempt] = field(default_factory=list)
     result: GroupResult = "unschedulable"
@@ -331,7 +331,7 @@ class GroupCycle:
 
 
 def _reject(decision: Decision, result: Literal["unschedulable", "error"], message: str) -> None:
-    """Not for anything that a plugin found: no plugin is to blame."""
+    """End the cycle of a pod for a reason of its group: no plugin is listed as the cause."""
     decision.result, decision.row, decision.message, decision.nominated_node = result, None, message, ""
     decision.reason = EngineReasons.group_unplaced(message=message)
     if decision.diagnosis is not None:

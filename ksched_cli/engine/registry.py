@@ -60,7 +60,7 @@ class Registry(Mapping[str, type[Plugin]]):
         return {name: plugin.args_model for name, plugin in self._plugins.items() if plugin.args_model is not None}
 
     def in_tree_models(self) -> dict[str, type[Any]]:
-        """Of the models those of kube-scheduler's own plugins."""
+        """The models of in-tree plugins."""
         return {name: model for name, model in self.models().items() if self._origins[name] == IN_TREE_ORIGIN}
 
     def make(self, name: str, args: Any, handle: Handle) -> Plugin:

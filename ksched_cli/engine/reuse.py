@@ -42,7 +42,7 @@ class FilterMemory:
         self._following: NodeMemory[FilteredNodes] = NodeMemory(cluster)
 
     def recall(self, fixed: Hashable, run_fixed: Run, following: Hashable, run_following: Run) -> FilteredNodes:
-        """Both kinds by what they sign, and how each is run on some rows."""
+        """The result of both kinds of filters: each has a signature, and a function that runs it on some rows."""
 
         def begin() -> FilteredNodes:
             return self._run(run_fixed, NodeRows(self._cluster), NodeStatuses(len(self._cluster.nodes)))

@@ -134,7 +134,7 @@ class Scheduler:
         }
 
     def reweigh(self, scheduler_name: str, plugin: str, weight: int) -> None:
-        """Let a plugin of one profile weigh more or less, before anything is scheduled."""
+        """Set the weight of a plugin of one profile, before anything is scheduled."""
         self._profiles = [
             replace(each, score_weights={**each.score_weights, plugin: weight})
             if each.scheduler_name == scheduler_name
@@ -144,7 +144,7 @@ class Scheduler:
         self.runtimes = self._make_runtimes()
 
     def rehearse(self, pod_row: int) -> CycleContext | None:
-        """What PostFilter would be given, were the pod tried now; None where it finds a node."""
+        """The input of PostFilter in a cycle of the pod now; None if the cycle finds a node."""
         return self._cycle.rehearse(self._runtime_of(pod_row), pod_row)
 
     def judge_locally(self, pod_row: int, rows: RowColumn) -> LocalVerdict:
@@ -152,7 +152,7 @@ class Scheduler:
         return judge_locally(self._runtime_of(pod_row), pod_row, rows)
 
     def ask(self, pod_row: int) -> Decision:
-        """What the pod's cycle would come to, were it tried now; it is not acted upon."""
+        """The decision that the pod's cycle would reach now; it is not applied."""
         return self._cycle.ask(self._runtime_of(pod_row), pod_row)
 
     def foresee(self, pod_row: int, count: int) -> list[int]:
@@ -170,11 +170,11 @@ class Scheduler:
         return self._cycle.sample_size(self._runtime_of(pod_row), len(self.cluster.nodes))
 
     def break_ties(self, tie_break: TieBreak) -> None:
-        """From now on choose among the best nodes in this way."""
+        """Set how one of the best nodes is chosen."""
         self._cycle.tie_break = tie_break
 
     def look_only_at(self, rows: RowColumn | None) -> None:
-        """From now on all other nodes are no candidates; None for all nodes."""
+        """Set the nodes that are candidates; None for all nodes."""
         self._cycle.placement = rows
 
     @property
@@ -226,7 +226,7 @@ class Scheduler:
         raise AssertionError("the pod is in the queue")
 
     def close(self) -> None:
-        """There will be no more cycles: let go of connections to extenders."""
+        """Close the connections to extenders, after the last cycle."""
         if self.extenders is not None:
             self.extenders.close()
 
@@ -270,7 +270,7 @@ class Scheduler:
         return self._schedule_group(self._group_cycle, key, rows)
 
     def let_permit_wait(self) -> WaitingPods:
-        """From now on there is a clock: pods that Permit plugins hold stay in here until they are concluded."""
+        """Let pods wait where Permit plugins hold them, until `conclude`. Returns the pods that wait."""
         self._cycle.waiting = self.handle.waiting
         return self.handle.waiting
 
@@ -279,7 +279,7 @@ class Scheduler:
         return self._cycle.conclude(held)
 
     def _forget(self) -> None:
-        """All that plugins and the cache have worked out so far: the facts are in the columns and in the catalog."""
+        """Drop everything that plugins and the cache have derived from the columns and the catalog."""
         self.cluster.forget_derived()
         self.runtimes = self._make_runtimes()
 

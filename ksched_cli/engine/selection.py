@@ -23,7 +23,7 @@ def lowest_name(ties: RowColumn) -> int:
 
 
 def random_choice(seed: int, undo: UndoLog | None = None) -> TieBreak:
-    """kube-scheduler's way, with a seed so that a run can be repeated."""
+    """A random choice, as in kube-scheduler, with a seed that makes a run repeatable."""
     generator = random.Random(seed)
 
     def choose(ties: RowColumn) -> int:

@@ -23,7 +23,7 @@ class Timings:
         self._spent: dict[tuple[str, str], Spent] = {}
 
     def calling(self, plugin: str, point: str) -> timed:
-        """In place of `blamed`, which is part of it."""
+        """Measure a call of a plugin. It takes the place of `blamed`, whose work it includes."""
         spent = self._spent.get((point, plugin))
         if spent is None:
             spent = self._spent[point, plugin] = Spent()

@@ -46,11 +46,11 @@ class WaitingPodState(Logged):
             self.verdict = SUCCESS
 
     def reject(self, plugin: str, message: str) -> bool:
-        """Whether that made a difference."""
+        """Reject the pod. Returns False if its wait had ended before."""
         return self._end(unschedulable(message).by(plugin))
 
     def preempt(self, plugin: str, message: str = "preempted") -> bool:
-        """A stronger pod takes the place; this one goes back to the queue as if something had gone wrong."""
+        """End the wait for a pod of higher priority: this pod goes back to the queue as after an error."""
         return self._end(error(message).by(plugin))
 
     def _end(self, verdict: Status) -> bool:
@@ -61,7 +61,7 @@ class WaitingPodState(Logged):
 
     @property
     def deadline(self) -> float:
-        """When the least patient plugin gives up."""
+        """The moment at which the first plugin stops waiting."""
         return self.since + min(self.timeouts[plugin] for plugin in self._pending)
 
     def expire(self) -> None:

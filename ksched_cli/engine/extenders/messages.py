@@ -45,7 +45,7 @@ def node_on_wire(node: Node) -> bytes:
 
 
 def ask_about_names(pod: PodInfo, names: Sequence[str]) -> bytes:
-    """ExtenderArgs for one that has nodes of its own."""
+    """ExtenderArgs for an extender that caches nodes (nodeCacheCapable)."""
     return msgspec.json.encode({"Pod": pod_on_wire(pod), "Nodes": None, "NodeNames": names})
 
 
