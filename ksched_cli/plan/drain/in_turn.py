@@ -42,7 +42,7 @@ def drain_in_turn(
 def _drain_each(drains: DrainWorld, groups: Sequence[Sequence[str]]) -> Iterator[DrainResult]:
     """Place the pending pods once, and drain each group from there, some of them also in other orders."""
     drains.place_pending()
-    drains.set_spares_aside()
+    drains.spares.set_aside()
     if at_once := _drains_at_once(groups):
         alone = [partial(_drain_alone, drains, nodes, _MOST_ORDERS_OF_EACH) for nodes in groups]
         yield from (result for result, _ in compute_in_forks(alone, at_once))
@@ -66,9 +66,9 @@ def _drain_alone(drains: DrainWorld, nodes: Sequence[str], left: int) -> tuple[D
     after it."""
     found = _drain_in_trial(drains, nodes, left)
     if drains.spares.were_needed:
-        drains.use_spares()
+        drains.spares.use()
         found = _drain_in_trial(drains, nodes, left)
-        drains.set_spares_aside()
+        drains.spares.set_aside()
     return found
 
 

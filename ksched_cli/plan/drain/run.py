@@ -35,8 +35,6 @@ class DrainWorld:
         self._single = SingleDrain(self.world, flags, self._pending, self._reasons, moved_only=moved_only)
         self.spares = SpareCopies(self.world)
         self._resting: RestingPods | None = None
-        # Where the spare copies were set aside.
-        self._mark = 0
 
     def _decided(self, decision: Decision) -> None:
         self._reasons(decision)
@@ -51,15 +49,6 @@ class DrainWorld:
         self._resting = self._pending.resting() if self.spares.were_needed else resting
         self.spares.put_back()
         self.world.begin_record()
-
-    def set_spares_aside(self) -> None:
-        """Leave out the spare copies until `use_spares`."""
-        self._mark = self.world.mark()
-        self.spares.set_aside()
-
-    def use_spares(self) -> None:
-        self.world.undo.roll_back(self._mark)
-        self.spares.put_back()
 
     def rest(self) -> None:
         """Go on until nothing moves."""

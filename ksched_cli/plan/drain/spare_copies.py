@@ -22,9 +22,12 @@ class SpareCopies:
         self._kept: dict[bytes, list[QueuedPod]] = {}
         self.were_needed = False
         self.count = 0
+        # Where they were set aside.
+        self._mark = 0
 
     def set_aside(self) -> None:
-        """Take all but the first copies of each template out of the queue."""
+        """Take all but the first copies of each template out of the queue, until `use` or a roll back."""
+        self._mark = self._world.mark()
         queue, copies = self._world.loop.queue, dict[bytes, list[QueuedPod]]()
         for pod in queue:
             if self._has_failed(pod):
@@ -37,6 +40,11 @@ class SpareCopies:
                 self.count += len(pods) - KEPT_COPIES
                 for pod in pods[KEPT_COPIES:]:
                     queue.delete(pod.row)
+
+    def use(self) -> None:
+        """Roll back to where they were set aside."""
+        self._world.undo.roll_back(self._mark)
+        self.put_back()
 
     def put_back(self) -> None:
         """A roll back has returned all of them to the queue."""
