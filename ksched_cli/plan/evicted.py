@@ -12,7 +12,6 @@ from ksched_cli.controlplane.pods import is_active
 from ksched_cli.controlplane.store import Identity, identity_of, owner_identity
 from ksched_cli.controlplane.workloads import top_owner
 from ksched_cli.world.recorder import PreemptedPod
-from ksched_cli.world.results import Limits
 from ksched_cli.world.world import World
 
 
@@ -111,13 +110,3 @@ class Losses:
 def is_of(pod: Pod, owners: Set[Identity]) -> bool:
     """Whether one of these controls the pod, or is the pod."""
     return owner_identity(pod) in owners or identity_of(pod) in owners
-
-
-def evicted_anyway(world: World, losses: Losses, own: set[str], limits: Limits) -> list[PreemptedPod]:
-    """The evictions that happen in the world as it is, without the manifests whose pods are the preemptors `own`."""
-    if all(each.by in own for each in losses.evictions):
-        return []
-    with world.trial():
-        world.plane.api.draws.choices = {}
-        world.run(limits)
-        return losses.same_elsewhere(Losses(world), own)

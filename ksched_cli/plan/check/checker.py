@@ -13,9 +13,10 @@ from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.check.orders import decisive_ties, in_all_orders, other_orders_of
 from ksched_cli.plan.check.results import WorkloadCheck
-from ksched_cli.plan.check.run import LIMITS, CheckRun
+from ksched_cli.plan.check.run import CheckRun
+from ksched_cli.plan.check.trial import evicted_anyway
 from ksched_cli.plan.check.workload_checks import check_workloads
-from ksched_cli.plan.evicted import Losses, WorkloadLoss, evicted_anyway
+from ksched_cli.plan.evicted import Losses, WorkloadLoss
 from ksched_cli.plan.node_columns import NodeColumns
 from ksched_cli.plan.orders.chance import chosen
 from ksched_cli.sources.loaded import Loaded
@@ -80,7 +81,7 @@ class Checker:
             result = replace(result, draws=(*result.draws, *decisive_ties(workloads, found)))
             workloads = in_all_orders([workloads, *(each for _, each in found)])
         shown = tuple(each for item, each in zip(items, workloads, strict=True) if wanted(item))
-        anyway = evicted_anyway(self._world, losses, own, LIMITS)
+        anyway = evicted_anyway(self._world, losses, own)
         caused, names = tuple(losses.caused_by(without=anyway)), tuple(pod_key(each.pod) for each in anyway)
         return Outcome(shown, caused, result, warnings, gaps, nodes, names)
 

@@ -1,4 +1,4 @@
-"""Whether the old pods are what a rollout waits for: it is tried without them."""
+"""What the world of `check` comes to otherwise: without the old pods of a rollout, or without the manifests."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from msgspec.structs import replace
 from ksched_cli.api.workloads import Deployment, UpdateStrategy
 from ksched_cli.controlplane.controllers.deployment import RECREATE
 from ksched_cli.plan.check.run import LIMITS, CheckRun
+from ksched_cli.plan.evicted import Losses
+from ksched_cli.world.recorder import PreemptedPod
+from ksched_cli.world.world import World
 
 
 def finishes_without_old(run: CheckRun, item: Any) -> bool:
@@ -23,3 +26,13 @@ def finishes_without_old(run: CheckRun, item: Any) -> bool:
                 api.delete(pod, grace=0)
         run.world.run(LIMITS)
         return run.satisfied(item)
+
+
+def evicted_anyway(world: World, losses: Losses, own: set[str]) -> list[PreemptedPod]:
+    """The evictions that happen in the world as it is, without the manifests whose pods are the preemptors `own`."""
+    if all(each.by in own for each in losses.evictions):
+        return []
+    with world.trial():
+        world.plane.api.draws.choices = {}
+        world.run(LIMITS)
+        return losses.same_elsewhere(Losses(world), own)

@@ -12,8 +12,8 @@ from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.explain.subject import Subject
 from ksched_cli.plan.fixes.manifest import PodManifest, manifest_of
 from ksched_cli.plan.fixes.propose import FixSituation, propose
-from ksched_cli.plan.fixes.trial import FixTrials, TrialResult
-from ksched_cli.plan.fixes.values import Fix, Fixes, Proposal, kubectl
+from ksched_cli.plan.fixes.trial import FixTrials
+from ksched_cli.plan.fixes.values import Fix, Fixes, Proposal, TrialResult, kubectl
 from ksched_cli.world.results import FinalPod, WorldResult
 
 MOST = 6
@@ -85,7 +85,7 @@ class _Bench:
 
     def _fix(self, proposal: Proposal, found: TrialResult) -> Fix:
         commands = [each.command for each in proposal.changes if each.command]
-        if pods := self._trials.deleted_by_hand(proposal):
+        if pods := self._trials.changes.deleted_by_hand(proposal):
             names = (pod.metadata.name for pod in pods)
             commands.append(kubectl("-n", self._subject.pod.metadata.namespace, "delete", "pod", *names))
         patch_commands = [] if self.manifest is not None else _patch_command(self._subject, proposal.operations)

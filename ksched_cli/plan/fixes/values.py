@@ -10,6 +10,7 @@ from typing import Any, Literal
 from ksched_cli.api.json_patch import Operation
 from ksched_cli.sources.places import SourcePlace
 from ksched_cli.whatif.edits.lib.edit import Edit
+from ksched_cli.world.results import FinalPod, WorldResult
 
 
 @dataclass(frozen=True)
@@ -115,3 +116,21 @@ class Fixes:
     why_none: str = ""
     note: str = ""
     on: str = ""
+
+
+@dataclass(frozen=True)
+class TrialResult:
+    """What the world came to. `own` are the pods of the workload that are there in the end, `survives`: the pod or one
+    in its place is among them; `preempted` are the pods that left for one of them, and `accepts_node`: one of them was
+    on the wanted node, or could have been."""
+
+    world: WorldResult
+    own: tuple[FinalPod, ...]
+    survives: bool
+    preempted: tuple[str, ...]
+    accepts_node: bool
+
+    @property
+    def fits(self) -> bool:
+        """Whether every pod of the workload has a node."""
+        return self.world.settled and self.survives and all(pod.node for pod in self.own)
