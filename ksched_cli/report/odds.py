@@ -24,15 +24,15 @@ def _nodes(found: PodOdds, draws: str) -> str:
     if not others and share.count == share.total:
         return f"goes to {node} in all of {draws}"
     more = sum(each.count for _, each in others) / share.total
-    text = f"goes to {node} in {percent(share.share)} of {draws}"
-    return f"{text}, to {_counted(len(others), 'other node')} in {percent(more)}" if others else text
+    text = f"goes to {node} in {percent_text(share.share)} of {draws}"
+    return f"{text}, to {_counted(len(others), 'other node')} in {percent_text(more)}" if others else text
 
 
 def _pending(found: PodOdds) -> str:
     share = 1 - sum(each.count for _, each in found.nodes) / found.variants
     if not found.nodes:
         return ""
-    return f", stays Pending in {percent(share)}" if share > 0 else ", never stays Pending"
+    return f", stays Pending in {percent_text(share)}" if share > 0 else ", never stays Pending"
 
 
 def _draws(odds: DrawOdds) -> str:
@@ -50,7 +50,7 @@ def odds_entry(odds: DrawOdds | None) -> dict[str, Any]:
     """The key of a document; nothing without odds."""
     if odds is None:
         return {}
-    pods = [pod_entry(each) for each in odds.pods.values()]
+    pods = [odds_of_pod(each) for each in odds.pods.values()]
     return {"odds": {"orders": odds.orders, "ties": odds.ties, "pods": pods}}
 
 
@@ -59,7 +59,7 @@ def share_entry(each: Share) -> dict[str, Any]:
     return {"variants": each.count, "share": round(each.share, 6), "low": round(low, 6), "high": round(high, 6)}
 
 
-def pod_entry(each: PodOdds) -> dict[str, Any]:
+def odds_of_pod(each: PodOdds) -> dict[str, Any]:
     return {
         "pod": each.pod,
         "variants": each.variants,
@@ -68,5 +68,5 @@ def pod_entry(each: PodOdds) -> dict[str, Any]:
     }
 
 
-def percent(share: float) -> str:
+def percent_text(share: float) -> str:
     return f"{share * 100:.1f} %"

@@ -17,7 +17,7 @@ from ksched_cli.plan.sweep.swept_pods import VariantEnd
 from ksched_cli.report.console import make_console, print_hanging
 from ksched_cli.report.grid import Column, Grid
 from ksched_cli.report.node_table import node_table_entry
-from ksched_cli.report.odds import percent, pod_entry, share_entry
+from ksched_cli.report.odds import odds_of_pod, percent_text, share_entry
 from ksched_cli.report.omissions import print_omissions
 from ksched_cli.report.registry import RenderOptions, documents, renders
 from ksched_cli.report.settle import settlement_entries
@@ -74,7 +74,7 @@ def sweep_document(run: SweepRun, options: RenderOptions) -> dict[str, Any]:
         "worst": [msgspec.to_builtins(row) for row in found.worst],
         **({"kept": [variant_document(each) for each in found.kept]} if found.kept else {}),
         "settings": [_setting(each) for each in found.settings],
-        "pods": [pod_entry(each) for each in found.pods],
+        "pods": [odds_of_pod(each) for each in found.pods],
         **({"worstByFailure": dict(found.failures)} if found.failures else {}),
         **node_table_entry(NodeChanges(found.columns, found.columns)),
         "coverage": dict(found.coverage),
@@ -139,7 +139,7 @@ def _print_outcomes(found: SweepResult, console: Console, headers: bool) -> None
     shares = [(Text(name, style=_colour(name)), each) for name, each in found.outcomes.items()]
     shares += [(Text(f"failed: {text}", style="red"), each) for text, each in found.failed.items()]
     for text, each in shares:
-        table.add(text, f"{each.count:,}", percent(each.share), *((_interval(each),) if found.is_drawn else ()))
+        table.add(text, f"{each.count:,}", percent_text(each.share), *((_interval(each),) if found.is_drawn else ()))
     console.print(table)
 
 
@@ -169,7 +169,7 @@ def _print_settings(settings: Iterable[SettingSummary], console: Console, header
         figures = each.figures
         names = ("unschedulable", "preempted", "nodes", "nodesUsed", "spread")
         amounts = (_amount(name, figures[name].mean) for name in names) if figures else ("-" for _ in names)
-        table.add(at_text(each.at), "*" if each.best else "", percent(safe.share if safe else 0.0), *amounts)
+        table.add(at_text(each.at), "*" if each.best else "", percent_text(safe.share if safe else 0.0), *amounts)
     console.print()
     console.print(table)
     means = [each.figures["unschedulable"].mean if each.figures else 0.0 for each in shown]
@@ -208,10 +208,10 @@ def _print_pods(found: SweepResult, console: Console, options: RenderOptions) ->
     table = Grid(Column("POD"), *_numbers(*numbers), Column("NODES", flows=True), headers=options.headers)
     for each in shown:
         without = _without_node(each)
-        nodes = ", ".join(f"{name} {percent(share.share)}" for name, share in each.nodes[:_SHOWN_NODES])
+        nodes = ", ".join(f"{name} {percent_text(share.share)}" for name, share in each.nodes[:_SHOWN_NODES])
         more = f" and {len(each.nodes) - _SHOWN_NODES} more" if len(each.nodes) > _SHOWN_NODES else ""
         interval = (_interval(without),) if found.is_drawn else ()
-        table.add(each.pod, f"{each.variants:,}", percent(without.share), *interval, nodes + more)
+        table.add(each.pod, f"{each.variants:,}", percent_text(without.share), *interval, nodes + more)
     console.print()
     console.print(table)
     if len(pods) > len(shown):

@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ksched_cli.api.listing import joined
 from ksched_cli.report.html.ends import draws, final_pods, rollouts
 from ksched_cli.report.html.model import Heading, Page, Section, Step, Tone, counting, steps, table
 from ksched_cli.report.html.nodes import node_columns, node_map, zone_bars
-from ksched_cli.report.html.words import count, joined
+from ksched_cli.report.html.words import count
 
 _LEVELS: Mapping[str, Tone] = {"error": "bad", "warning": "warn", "note": "plain"}
 _RESULTS: Mapping[str, Tone] = {

@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ksched_cli.api.listing import joined
 from ksched_cli.report.html.model import Bar, Figure, Heading, Page, Section, Step, Tone, bars, counting, steps, table
 from ksched_cli.report.html.nodes import node_columns, node_map
-from ksched_cli.report.html.words import count, joined, noun
+from ksched_cli.report.html.words import count, noun
 
 _MOST_MOVES = 12
 _TONES: Mapping[str, Tone] = {"remove": "good", "replace": "warn"}

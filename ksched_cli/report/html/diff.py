@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ksched_cli.api.listing import joined
 from ksched_cli.report.html.model import Figure, Heading, Page, Section, Tone, table
 from ksched_cli.report.html.nodes import node_columns, node_map, zone_bars
 from ksched_cli.report.html.pods import pods_section
-from ksched_cli.report.html.words import capitalised, count, joined
+from ksched_cli.report.html.words import capitalised, count
 
 _KINDS: Mapping[str, tuple[str, Tone]] = {
     "newlyFailing": ("newly failing", "bad"),

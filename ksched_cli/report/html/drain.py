@@ -6,11 +6,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ksched_cli.api.listing import joined
 from ksched_cli.report.html.ends import draws, final_pods
 from ksched_cli.report.html.model import Figure, Heading, Page, Section, Step, Tone, counting, steps, table
 from ksched_cli.report.html.nodes import node_columns, node_groups, node_map, zone_bars
 from ksched_cli.report.html.pods import pods_section
-from ksched_cli.report.html.words import capitalised, count, joined
+from ksched_cli.report.html.words import capitalised, count
 from ksched_cli.report.summary_line import pending_line
 
 _RESULTS: Mapping[str, Tone] = {

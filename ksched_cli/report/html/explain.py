@@ -6,12 +6,13 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ksched_cli.api.listing import joined
 from ksched_cli.report.html.model import Figure, Heading, Page, Section, Step, Tone, counting, facts, steps, table
 from ksched_cli.report.html.nodes import node_columns, node_map
 from ksched_cli.report.html.pods import PodDetails, pod_section
 from ksched_cli.report.html.simulate import result_of
 from ksched_cli.report.html.sweep import pod_odds
-from ksched_cli.report.html.words import count, joined
+from ksched_cli.report.html.words import count
 from ksched_cli.report.workload_counts import by_workload
 
 _TONES: Mapping[str, Tone] = {

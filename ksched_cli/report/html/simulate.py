@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ksched_cli.api.listing import joined
 from ksched_cli.report.html.model import Figure, Heading, Page, Section, Tone, counting, table
 from ksched_cli.report.html.nodes import node_columns, node_map, zone_bars
 from ksched_cli.report.html.pods import PodDetails, pods_section
 from ksched_cli.report.html.sweep import pod_odds
-from ksched_cli.report.html.words import count, joined
+from ksched_cli.report.html.words import count
 
 _TONES: Mapping[str, Tone] = {
     "scheduled": "good",

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ksched_cli.api.listing import joined
 from ksched_cli.report.html.model import Bar, Figure, Heading, Page, Section, Tone, bars, counting, facts, table
 from ksched_cli.report.html.nodes import RESULT_COLOURS, node_columns, node_groups, node_map
-from ksched_cli.report.html.words import capitalised, count, joined
+from ksched_cli.report.html.words import capitalised, count
 
 _RESULTS: Mapping[str, Tone] = {"safe": "good", "evicts others": "warn"}
 _WORDS = {

@@ -1,8 +1,6 @@
-"""Numbers and lists in words."""
+"""Numbers in words."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 
 def count(number: int, what: str) -> str:
@@ -13,12 +11,6 @@ def count(number: int, what: str) -> str:
 def noun(number: int, what: str) -> str:
     """`pod` for 1, else `pods`."""
     return what if number == 1 else f"{what}s"
-
-
-def joined(parts: Sequence[str]) -> str:
-    """`a, b and c`."""
-    *first, last = parts
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 def capitalised(text: str) -> str:
