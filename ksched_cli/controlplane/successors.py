@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import count
 from typing import Any
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_facts import pod_key, uid_of_pod
-from ksched_cli.cluster.undo import LoggedDict
+from ksched_cli.cluster.undo import LoggedDict, LoggedIndex
 from ksched_cli.controlplane.controllers.daemon_pods import node_of
 from ksched_cli.controlplane.store import Identity, Store, owner_identity
 from ksched_cli.sources.controllers.naming import generated
@@ -18,8 +19,8 @@ class Successors:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        # The pods that an owner has lost, the first one first.
-        self._lost: dict[Identity, tuple[Pod, ...]] = LoggedDict(store.undo)
+        # The pods that an owner has lost, the first one first: by name, or by uid for the second of a name.
+        self._lost: LoggedIndex[Identity, str, Pod] = LoggedIndex(store.undo)
         self.replaced: dict[str, Pod] = LoggedDict(store.undo)
         self._next: dict[str, Pod] = LoggedDict(store.undo)
         # By what a name is generated from: the attempt that found a free name last. Earlier ones are taken until a pod
@@ -39,14 +40,15 @@ class Successors:
         if old is None:
             self._pair(owner, pod)
         elif old.metadata.deletion_timestamp is None and (new is None or new.metadata.deletion_timestamp is not None):
-            self._lost[owner] = (*self._lost.get(owner, ()), old)
+            name = old.metadata.name
+            self._lost.put(owner, name if name not in self._lost.get(owner, ()) else uid_of_pod(old), old)
 
     def _pair(self, owner: Identity, pod: Pod) -> None:
         lost = self._lost.get(owner)
         if not lost:
             return
-        same = next((each for each in lost if _takes_place(owner, pod, each)), lost[0])
-        self._lost[owner] = tuple(each for each in lost if each is not same)
+        key = _place_of(owner, pod, lost)
+        same = lost.pop(key)
         self.replaced[pod.metadata.uid] = same
         self._next[uid_of_pod(same)] = pod
 
@@ -65,7 +67,7 @@ class Successors:
     def seed(self, owner: Identity) -> tuple[object, ...]:
         """What the name of the next pod is generated from: the pod it takes the place of, if there is one."""
         lost = self._lost.get(owner)
-        return (lost[0].metadata.name,) if lost else ()
+        return (next(iter(lost.values())).metadata.name,) if lost else ()
 
     def new_name(self, base: str, namespace: str, owner: Identity, *seed: object) -> str:
         """A generated name that no pod has. The API server would let the controller try again."""
@@ -80,9 +82,15 @@ class Successors:
         raise AssertionError("count() never ends")
 
 
-def _takes_place(owner: Identity, new: Pod, old: Pod) -> bool:
-    """Whether the new pod is surely the one for the old: of the same name, or a DaemonSet's of the same node."""
-    return new.metadata.name == old.metadata.name or (owner[0] == "DaemonSet" and node_of(new) == node_of(old))
+def _place_of(owner: Identity, new: Pod, lost: Mapping[str, Pod]) -> str:
+    """The lost pod whose place the new pod takes: that of its name, a DaemonSet's of the same node, or the first."""
+    if new.metadata.name in lost:
+        return new.metadata.name
+    first = next(iter(lost))
+    if owner[0] != "DaemonSet":
+        return first
+    node = node_of(new)
+    return next((key for key, pod in lost.items() if node_of(pod) == node), first)
 
 
 def replaced_key(successors: Successors, pod: Pod) -> str:

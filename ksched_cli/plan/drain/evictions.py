@@ -57,8 +57,8 @@ class NodeEvictions:
             self._drainer.give_up()
         self.run()
         self._drainer.give_up()
-        granted = [pod for pod in node.left if uid_of_pod(pod) in self._drainer.granted]
-        node.left = [pod for pod in node.left if pod not in granted and self._is_there(pod)]
+        granted = {uid for pod in node.left if (uid := uid_of_pod(pod)) in self._drainer.granted}
+        node.left = [pod for pod in node.left if uid_of_pod(pod) not in granted and self._is_there(pod)]
         return bool(granted)
 
     def _is_there(self, pod: Pod) -> bool:
