@@ -314,11 +314,11 @@ def _overview(outcomes: Sequence[PodOutcome], headers: bool) -> Grid:
         first = run[0]
         if before is None or not _fail_alike(first, before):
             fit, why, before = f"{first.feasible_nodes}/{first.total_nodes}", _why(first), first
-        names = [each.pod for each in run]
+        names, text = [each.pod for each in run], why
         if len(run) > PODS_WITH_NODES:
-            names = [f"{first.pod} and {len(run) - 1:,} more like it"]
+            names, text = names[:1], f"{why}; {len(run) - 1:,} more copies fail alike"
         for name in names:
-            table.add(name, verdicts[_verdict(first)], first.node or first.nominated_node or "-", fit, why)
+            table.add(name, verdicts[_verdict(first)], first.node or first.nominated_node or "-", fit, text)
     return table
 
 

@@ -1,0 +1,86 @@
+"""Time and memory of workloads with very many copies, as whole processes: both grow with what is shown."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.benchmarks.__main__ import calibrate
+from tests.builders import make_node
+from tests.test_copies import deployment, entry
+
+# The floors are those of a machine with this calibration.
+CALIBRATION = 0.105
+
+
+def run(*arguments: str) -> tuple[str, float, float]:
+    """What the command prints, the seconds of CPU that it takes on a machine of the floors, and its peak in MB."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ksched_cli", *arguments], stdout=subprocess.PIPE, text=True, encoding="utf-8"
+    )
+    assert process.stdout is not None
+    with process.stdout as stdout:
+        shown = stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode in (0, 1)
+    seconds = usage.ru_utime + usage.ru_stime
+    return shown, seconds / max(calibrate() / CALIBRATION, 1), usage.ru_maxrss / 1e3
+
+
+def write(path: Path, *items: Any) -> str:
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    return str(path)
+
+
+def containers(cpu: str) -> list[dict[str, Any]]:
+    return [{"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}]
+
+
+@pytest.mark.slow
+def test_a_deployment_of_200000_replicas_on_ten_nodes(tmp_path: Path) -> None:
+    nodes = [entry("Node", make_node(f"n{index}").allocatable(cpu=64, pods=110).obj()) for index in range(10)]
+    cluster = write(tmp_path / "cluster.json", *nodes)
+    manifest = write(tmp_path / "web.json", deployment("web", 200_000, containers=containers("100m")))
+    shown, seconds, megabytes = run("simulate", "--from", cluster, "-f", manifest)
+    first, *lines = shown.splitlines()
+    assert first == "200,000 pending pods: 198900 unschedulable, 1100 scheduled (10 nodes)"
+    assert len([line for line in lines if line.startswith("default/web-")]) == 1101
+    assert " ".join(shown.split()).endswith("0/10 10 Too many pods; 198,899 more copies fail alike")
+    assert seconds <= 6
+    assert megabytes <= 330
+
+
+@pytest.mark.slow
+def test_a_drain_of_a_node_with_5000_copies(tmp_path: Path) -> None:
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "web", "controller": True}
+    web = deployment("web", 5100, containers=containers("100m"))
+    pods = [
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {
+                "name": f"web-{index:04}",
+                "namespace": "default",
+                "uid": f"web-{index:04}",
+                "labels": {"app": "web"},
+                "ownerReferences": [owner],
+            },
+            "spec": {"containers": containers("100m"), "nodeName": "n0" if index < 5000 else f"n{index % 9 + 1}"},
+            "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
+        }
+        for index in range(5100)
+    ]
+    replica_set = {**web, "kind": "ReplicaSet", "metadata": {**web["metadata"], "uid": "web"}}
+    nodes = [entry("Node", make_node(f"n{index}").allocatable(cpu=640, pods=6000).obj()) for index in range(10)]
+    cluster = write(tmp_path / "cluster.json", *nodes, replica_set, *pods)
+    shown, seconds, megabytes = run("drain", "n0", "--from", cluster)
+    assert shown.splitlines()[0] == "n0: safe, drained in 1 round, 5,000 pods move"
+    assert seconds <= 6
+    assert megabytes <= 250
