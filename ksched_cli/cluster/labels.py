@@ -11,8 +11,8 @@ from ksched_cli.cluster.columns import NOWHERE, BoolColumn, IdColumn, RowColumn,
 
 ABSENT = 0
 
-# The rows of so many values are looked up value by value.
-_FEW = 16
+# While there are so many rows for each of some values, the rows are looked up value by value.
+_ROWS_PER_VALUE = 200
 
 
 class LabelColumn:
@@ -47,8 +47,10 @@ class LabelColumn:
     def rows_with(self, wanted: BoolColumn) -> RowColumn:
         """The rows whose value is wanted, in ascending order; one entry of `wanted` for each value."""
         values = wanted.nonzero()[0].tolist()
-        if not 0 < len(values) <= _FEW:
-            return wanted.take(self.ids).nonzero()[0] if values else np.empty(0, dtype=np.int64)
+        if not values:
+            return np.empty(0, dtype=np.int64)
+        if len(values) * _ROWS_PER_VALUE > len(self.ids):
+            return wanted.take(self.ids, mode="clip").nonzero()[0]
         if self._rows_by_value is None:
             counts = np.bincount(self.ids, minlength=len(self.values))
             self._rows_by_value = self.ids.argsort(kind="stable"), np.append(0, counts.cumsum())

@@ -294,7 +294,7 @@ class TemplateScores:
 
     def table(self, pod: PodInfo) -> ScoreTable:
         rows = self._feasible
-        totals = self._base if rows is None else self._base.take(rows)
+        totals = self._base if rows is None else self._base[rows]
         raw: dict[str, Int64Column] = {}
         normalized: dict[str, Int64Column] = {}
         for plugin in self._loose:

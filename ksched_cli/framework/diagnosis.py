@@ -214,11 +214,11 @@ class NodeStatuses:
 
     def _grouped(self) -> Iterator[tuple[Status, RowColumn]]:
         rows = self.codes.nonzero()[0]
-        rows = rows[~self.absent.take(rows)]
+        rows = rows[~self.absent.take(rows)] if np.count_nonzero(self.absent) else rows
         if len(rows):
             keys = self.plugin_ids.take(rows) * np.int64(len(Code)) + self.codes.take(rows)
             keys = keys * len(self.reasons) + self.reason_ids.take(rows)
-            kinds, kind_of = distinct(keys) if keys.min() != keys.max() else (keys[:1], None)
+            kinds, kind_of = distinct(keys) if np.count_nonzero(keys != keys[0]) else (keys[:1], None)
             for kind in range(len(kinds)):
                 members = rows if kind_of is None else rows[kind_of == kind]
                 yield self.status(int(members[0])), members

@@ -257,9 +257,10 @@ def _failures(nodes: NodeStatuses, cluster: Cluster) -> tuple[FailureGroup, ...]
 def _first_names(rows: RowColumn, cluster: Cluster) -> tuple[str, ...]:
     ranks = cluster.nodes.name_rank[rows]
     if len(rows) > EXAMPLES:
-        rows = rows[ranks <= np.partition(ranks, EXAMPLES - 1)[EXAMPLES - 1]]
-        ranks = cluster.nodes.name_rank[rows]
-    return tuple(cluster.nodes.names[row] for row in rows[np.argsort(ranks)])
+        first = ranks.argpartition(EXAMPLES - 1)[:EXAMPLES]
+        rows, ranks = rows[first], ranks[first]
+    in_order = sorted(zip(ranks.tolist(), rows.tolist(), strict=True))
+    return tuple(cluster.nodes.names[row] for _, row in in_order)
 
 
 def _top(decision: Decision, cluster: Cluster, count: int) -> tuple[ScoredNode, ...]:

@@ -373,22 +373,29 @@ class InterPodAffinity(
     def score(self, state: Preferences | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
         if state is None:
             return error('failed to read "PreScoreInterPodAffinity" from cycleState: not found')
-        total = np.zeros(len(nodes), dtype=np.int64)
-        for ids, worth in state.worth:
-            total += worth[nodes.take(ids)]
-        return total
+        if not state.worth:
+            return np.zeros(len(nodes), dtype=np.int64)
+        # All ids are in range: "clip" leaves out the check.
+        first, *others = (worth.take(nodes.take(ids), mode="clip") for ids, worth in state.worth)
+        return sum(others, first)
 
     def normalize(self, state: Preferences, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
         """The least score becomes 0 and the highest 100, in float64 and cut off as Go does. Up to 1.20 the least was 0
         at most and the highest 0 at least."""
         from_zero = not InterPodAffinityRules.of(self.handle.release).scores_from_the_lowest
-        lowest = scores.min(initial=0 if from_zero else np.iinfo(np.int64).max)
-        spread = scores.max(initial=0 if from_zero else np.iinfo(np.int64).min) - lowest
-        if not len(scores) or spread <= 0:
+        if not len(scores):
             return np.zeros_like(scores)
-        share = (scores - lowest).astype(np.float64) / np.float64(spread)
+        lowest, highest = int(scores[scores.argmin()]), int(scores[scores.argmax()])
+        if from_zero:
+            lowest, highest = min(lowest, 0), max(highest, 0)
+        spread = highest - lowest
+        if spread <= 0:
+            return np.zeros_like(scores)
+        # Computed once for each distance from the least where there are few.
+        few, distances = spread < len(scores), scores - lowest
+        share = (np.arange(spread + 1) if few else distances).astype(np.float64) / np.float64(spread)
         normalized: Int64Column = (self.handle.release.max_node_score * share).astype(np.int64)
-        return normalized
+        return normalized[distances] if few else normalized
 
 
 def _has_preferences(pod: PodInfo) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -379,10 +380,12 @@ class PodTopologySpread(
         require_all = bool(pod.pod.spec.topology_spread_constraints) or self.args.defaulting_type != "System"
         require_all |= not PodTopologySpreadRules.of(self.handle.release).spreads_over_nodes_without_zone
         labelled = self._fully_labelled(pod, constraints if require_all else ())
+        everywhere = _all(labelled)
         scored = nodes.mask()
-        scored &= labelled
+        if not everywhere:
+            scored &= labelled
         domains = tuple(self._soft(each, pod, scored, labelled, bare=nodes.bare) for each in constraints)
-        return SoftState(domains, None if _all(labelled) else ~labelled)
+        return SoftState(domains, None if everywhere else ~labelled)
 
     def _soft(
         self, constraint: SpreadConstraint, pod: PodInfo, scored: BoolColumn, labelled: BoolColumn, *, bare: bool
@@ -442,6 +445,7 @@ def _by_text(column: LabelColumn) -> IdColumn:
     return np.where(empty[column.ids], np.int32(ABSENT), column.ids)
 
 
+@cache
 def _weight(size: int) -> float:
     """topologyNormalizingWeight: small topologies must not be drowned by large ones."""
     return go_log(float(size + 2))
