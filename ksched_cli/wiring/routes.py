@@ -8,7 +8,7 @@ from dataclasses import replace
 from ksched_cli.api.core import Pod
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.errors import KschedError
-from ksched_cli.plan.causes.way import Station, Way
+from ksched_cli.plan.causes.way import RuleSet, Way
 from ksched_cli.plan.loaded_input import scheduler_maker
 from ksched_cli.plan.rule_changes import GATE_RULES, MINOR_RULES, Rules
 from ksched_cli.plan.scheduler_spec import SchedulerSpec
@@ -26,17 +26,17 @@ def find_way(before: RunOptions, after: RunOptions, start: SchedulerSpec, end: S
     if start.release.minor > end.release.minor:
         # A gate has its own rules from the first minor that has it.
         return find_way(after, before, end, start).back
-    stations, here = [_station(before, start)], start
+    rule_sets, here = [_rule_set(before, start)], start
     for setup in _minors(before, after, start, end):
         there = _setting(setup)
         if there is not None:
             for number, (stop, setting) in enumerate(_gate_by_gate(here.gates, setup, there)):
                 if number == 0:
-                    stations += _without_new_fields(stop, setting, here)
-                stations.append(_station(stop, setting))
+                    rule_sets += _without_new_fields(stop, setting, here)
+                rule_sets.append(_rule_set(stop, setting))
             here = there
-    stations.append(_station(after, end, configuration=int(before.config != after.config)))
-    return Way(stations)
+    rule_sets.append(_rule_set(after, end, configuration=int(before.config != after.config)))
+    return Way(rule_sets)
 
 
 def _minors(before: RunOptions, after: RunOptions, start: SchedulerSpec, end: SchedulerSpec) -> Iterator[RunOptions]:
@@ -47,9 +47,9 @@ def _minors(before: RunOptions, after: RunOptions, start: SchedulerSpec, end: Sc
     yield replace(before, kube_version=end.release.version, feature_gates=after.feature_gates)
 
 
-def _station(
+def _rule_set(
     setup: RunOptions, setting: SchedulerSpec, configuration: int = 0, fields: SchedulerSpec | None = None
-) -> Station:
+) -> RuleSet:
     """`fields` is the setting whose API server stores the pods, if it is another one."""
     known, make = fields or setting, scheduler_maker(scheduler_factory(setup), setting)
 
@@ -62,13 +62,13 @@ def _station(
         return make(copy)
 
     rules = Rules(setting.release, setting.gates, known.release)
-    return Station(rules, configuration, without_new_fields if fields else make, stored)
+    return RuleSet(rules, configuration, without_new_fields if fields else make, stored)
 
 
-def _without_new_fields(setup: RunOptions, setting: SchedulerSpec, older: SchedulerSpec) -> Iterator[Station]:
-    """A station before a minor that has more fields of pods: its rules, without these fields."""
+def _without_new_fields(setup: RunOptions, setting: SchedulerSpec, older: SchedulerSpec) -> Iterator[RuleSet]:
+    """A rule set before a minor that has more fields of pods: its rules, without these fields."""
     if any(older.release.minor < each.minor <= setting.release.minor for each in MINOR_RULES if each.of_fields):
-        yield _station(setup, setting, fields=older)
+        yield _rule_set(setup, setting, fields=older)
 
 
 def _gate_by_gate(

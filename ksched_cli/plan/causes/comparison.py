@@ -60,7 +60,7 @@ def _by_queue(question: Question) -> tuple[Decider, ...]:
         return (Decider("", "queue", configuration=True),)
     plugin = held_before or held_after
     steps = question.way.steps((plugin,), _HOLDING)
-    step = question.way.decisive(steps, lambda station: question.held(station)[0])
+    step = question.way.decisive(steps, lambda rule_set: question.held(rule_set)[0])
     return (Decider(plugin, "queue", step.rules, configuration=step.configuration),)
 
 
@@ -84,7 +84,7 @@ def _by_filter(question: Question, node_row: int) -> Decider:
         return not verdict.passes and verdict.family == refusing.family
 
     steps = question.way.steps((refusing.family,), _PASSING)
-    step = question.way.decisive(steps, lambda station: refused(question.verdict(station, node_row)))
+    step = question.way.decisive(steps, lambda rule_set: refused(question.verdict(rule_set, node_row)))
     shown = OnNode(question.names[node_row], _said(before), _said(after))
     aspect: Aspect = "filter" if refusing.plugin else "search"
     return Decider(refusing.plugin, aspect, step.rules, (shown,), step.configuration)
@@ -129,7 +129,7 @@ def _by_preemption(question: Question, before: Decision, after: Decision) -> tup
     rejecting = {question.verdict(end, row_of[name]).family for name in nodes for end in (0, question.way.last)}
     plugins = (DEFAULT_PREEMPTION, *sorted(rejecting), "")
     steps = question.way.steps(plugins, _EVICTING)
-    step = question.way.decisive(steps, lambda station: _answer(question.decision(station)))
+    step = question.way.decisive(steps, lambda rule_set: _answer(question.decision(rule_set)))
     shown = tuple(OnNode(name, _evicting(question, before, name), _evicting(question, after, name)) for name in nodes)
     return (Decider(DEFAULT_PREEMPTION, "preemption", _most_likely(step.rules), shown, step.configuration),)
 
@@ -141,7 +141,7 @@ def _by_code(question: Question, node_row: int) -> Decider | None:
         return None
     hopeless = before if before.beyond_help else after
     steps = question.way.steps((hopeless.family,), _EVICTING)
-    step = question.way.decisive(steps, lambda station: question.verdict(station, node_row).beyond_help)
+    step = question.way.decisive(steps, lambda rule_set: question.verdict(rule_set, node_row).beyond_help)
     shown = OnNode(question.names[node_row], _helped(before), _helped(after))
     return Decider(hopeless.plugin, "preemption", step.rules, (shown,), step.configuration)
 

@@ -51,33 +51,33 @@ class _Ranking:
     def best(self, totals: Int64Column) -> int:
         return int(np.lexsort((self._rank, -totals))[0])
 
-    def columns(self, station: int) -> dict[str, _Column] | None:
-        if station not in self._tables:
-            self._tables[station] = self._score(station)
-        return self._tables[station]
+    def columns(self, rule_set: int) -> dict[str, _Column] | None:
+        if rule_set not in self._tables:
+            self._tables[rule_set] = self._score(rule_set)
+        return self._tables[rule_set]
 
-    def _score(self, station: int) -> dict[str, _Column] | None:
+    def _score(self, rule_set: int) -> dict[str, _Column] | None:
         way = self._question.way
-        table = self._question.decision(station).scores if station in (0, way.last) else None
+        table = self._question.decision(rule_set).scores if rule_set in (0, way.last) else None
         if table is None or not np.array_equal(np.sort(table.rows), self.rows):
-            table = self._question.scores_of(station, self.rows)
-        scale = MAX_NODE_SCORE // way.stations[station].rules.release.max_node_score
+            table = self._question.scores_of(rule_set, self.rows)
+        scale = MAX_NODE_SCORE // way.rule_sets[rule_set].rules.release.max_node_score
         return None if table is None else _by_family(table, scale)
 
-    def totals(self, station: int) -> Int64Column:
-        columns = self.columns(station) or {}
+    def totals(self, rule_set: int) -> Int64Column:
+        columns = self.columns(rule_set) or {}
         return sum((each.weighted for each in columns.values()), np.zeros(len(self.rows), dtype=np.int64))
 
-    def of(self, station: int, family: str) -> _Column:
+    def of(self, rule_set: int, family: str) -> _Column:
         nothing = np.zeros(len(self.rows), dtype=np.int64)
-        return (self.columns(station) or {}).get(family, _Column(nothing, nothing))
+        return (self.columns(rule_set) or {}).get(family, _Column(nothing, nothing))
 
     def change(self, family: str, first: int, last: int) -> _Change:
         before, after = self.of(first, family), self.of(last, family)
         return _Change(family, after.weighted - before.weighted, _aspects(before, after))
 
     def parts(self, family: str) -> list[_Change]:
-        """The way in parts with one step each. A station that cannot score these nodes is passed by."""
+        """The way in parts with one step each. A rule set that cannot score these nodes is passed by."""
         parts: list[list[WayStep]] = []
         for step in self._question.way.steps((family,), _SCORING):
             if parts and self.columns(step.first) is None:
@@ -160,7 +160,7 @@ def _aspects(before: _Column, after: _Column) -> frozenset[Aspect]:
 
 def _on_node(question: Question, ranking: _Ranking, family: str, at: int) -> OnNode:
     figures = []
-    for station in (0, question.way.last):
-        column = (ranking.columns(station) or {}).get(family)
+    for rule_set in (0, question.way.last):
+        column = (ranking.columns(rule_set) or {}).get(family)
         figures.append(None if column is None else int(column.weighted[at]) // column.scale)
     return OnNode(question.names[int(ranking.rows[at])], figures[0], figures[1])

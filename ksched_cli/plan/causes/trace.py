@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ksched_cli.cluster.columns import NOWHERE
 from ksched_cli.plan.causes.comparison import deciders
-from ksched_cli.plan.causes.question import Question, Stations
+from ksched_cli.plan.causes.question import Question, RuleSetSchedulers
 from ksched_cli.plan.causes.results import Decider
 from ksched_cli.plan.causes.way import Way
 from ksched_cli.sources.loaded import Loaded
@@ -33,7 +33,7 @@ class Trace:
 
 
 def trace(way: Way, loaded: Loaded, pods: Collection[str], places: Places | None = None) -> Trace:
-    """Run the world of the first station until rest. With `places` a decider counts only if it sends the pod there."""
+    """Run the world of the first rule set until rest. With `places` a decider counts only if it sends the pod there."""
     return _Tracing(way, loaded, pods, places).run()
 
 
@@ -42,8 +42,8 @@ class _Tracing:
         self._pods, self._places = pods, places
         self._trace = Trace()
         self._cycles = 0
-        self._world = World(way.stations[0].make(loaded), loaded, trying=self._trying)
-        self._stations = Stations(way, loaded, self._world)
+        self._world = World(way.rule_sets[0].make(loaded), loaded, trying=self._trying)
+        self._schedulers = RuleSetSchedulers(way, loaded, self._world)
 
     def run(self) -> Trace:
         self._world.run()
@@ -66,7 +66,7 @@ class _Tracing:
         return name in self._pods and name not in self._trace.deciders
 
     def _ask(self, row: int) -> None:
-        question = Question(self._stations, row)
+        question = Question(self._schedulers, row)
         found, name = deciders(question), question.pod_name(row)
         if not found:
             return

@@ -14,9 +14,9 @@ from ksched_cli.sources.loaded import Loaded
 
 
 @dataclass(frozen=True)
-class Station:
-    """A minor with gates and a configuration. `make` returns a scheduler that follows them, `stored` a new pod with
-    the fields that they have; `configuration` numbers the configurations."""
+class RuleSet:
+    """A minor with gates and a configuration: all rules of one scheduler. `make` returns a scheduler with these rules,
+    `stored` a new pod with the fields that they read; `configuration` numbers the configurations."""
 
     rules: Rules
     configuration: int
@@ -26,8 +26,8 @@ class Station:
 
 @dataclass(frozen=True)
 class WayStep:
-    """From one station to the next: the rules in question that change, and whether the configuration does. `first` is
-    the station before the step."""
+    """From one rule set to the next: the rules in question that change, and whether the configuration does. `first` is
+    the rule set before the step."""
 
     first: int
     rules: tuple[RuleChange, ...]
@@ -36,28 +36,29 @@ class WayStep:
 
 @dataclass(frozen=True)
 class Way:
-    """Minor by minor and gate by gate. A minor that does not accept the configuration is left out."""
+    """The rule sets from one side of a comparison to the other, minor by minor and gate by gate. A minor that does not
+    accept the configuration is left out."""
 
-    stations: Sequence[Station]
+    rule_sets: Sequence[RuleSet]
 
     @property
     def back(self) -> Way:
-        return Way(tuple(reversed(self.stations)))
+        return Way(tuple(reversed(self.rule_sets)))
 
     @property
     def last(self) -> int:
-        return len(self.stations) - 1
+        return len(self.rule_sets) - 1
 
     @cached_property
     def rules(self) -> tuple[RuleChange, ...]:
         """The rules that differ between the two ends."""
-        return rules_that_differ(self.stations[0].rules, self.stations[-1].rules)
+        return rules_that_differ(self.rule_sets[0].rules, self.rule_sets[-1].rules)
 
     @cached_property
     def _all_steps(self) -> tuple[WayStep, ...]:
         return tuple(
             WayStep(first, rules_that_differ(one.rules, other.rules), one.configuration != other.configuration)
-            for first, (one, other) in enumerate(pairwise(self.stations))
+            for first, (one, other) in enumerate(pairwise(self.rule_sets))
         )
 
     @cached_property
@@ -74,7 +75,7 @@ class Way:
         return found
 
     def decisive(self, steps: Sequence[WayStep], answer: Callable[[int], object]) -> WayStep:
-        """The step after which the stations answer as the last one does, found by bisection. With a single step
+        """The step after which the rule sets answer as the last one does, found by bisection. With a single step
         nothing is compared."""
         low, high = 0, len(steps) - 1
         while low < high:
