@@ -11,14 +11,16 @@ from ksched_cli.api.pod_facts import pod_key
 from ksched_cli.controlplane.draws import Choices
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.plan.check.orders import decisive_ties, in_all_orders, other_orders_of
+from ksched_cli.plan.check.orders import in_all_orders
 from ksched_cli.plan.check.results import WorkloadCheck
 from ksched_cli.plan.check.run import CheckRun
 from ksched_cli.plan.check.trial import evicted_anyway
 from ksched_cli.plan.check.workload_checks import check_workloads
 from ksched_cli.plan.evicted import Losses, WorkloadLoss
 from ksched_cli.plan.node_columns import NodeColumns
-from ksched_cli.plan.orders.chance import chosen
+from ksched_cli.plan.orders.chance import Chance
+from ksched_cli.plan.orders.runs import FIRST_ORDER, run_in_order
+from ksched_cli.plan.orders.ties import decisive_ties
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.places import Places
 from ksched_cli.whatif.changes import Changes
@@ -47,39 +49,46 @@ class Checker:
     def __init__(self, scheduler: Scheduler, loaded: Loaded, places: Places, missing: Sequence[str] = ()) -> None:
         self._places, self._missing = places, missing
         self._run: CheckRun | None = None
+        self._chance = Chance()
         self._world = World(scheduler, loaded, trying=self._trying, decided=self._decided)
 
     def _trying(self, rows: Sequence[int]) -> None:
         if self._run is not None:
-            self._run.ties.trying(rows)
+            self._chance.trying(rows)
 
     def _decided(self, decision: Decision) -> None:
-        if self._run is not None:
-            self._run.decided(decision)
+        run = self._run
+        if run is None:
+            return
+        is_own = run.is_own(decision.pod.pod)
+        self._chance.decided(decision, matters=is_own)
+        if is_own:
+            run.decided(decision)
 
     @contextmanager
     def _trial(self, changes: Changes, choices: Choices) -> Iterator[CheckRun]:
         """The run to its end. It is rolled back after the block."""
         with self._world.trial():
-            run = self._run = CheckRun(self._world, changes, choices)
+            run = self._run = CheckRun(self._world, changes)
             try:
-                with chosen(self._world, run.ties, choices):
-                    run.begin()
+                run_in_order(self._world, self._chance, lambda _: run.begin(), choices)
             finally:
                 self._run = None
             yield run
 
     def check(self, changes: Changes, wanted: Callable[[Any], bool] = lambda item: True) -> Outcome:
         """Run the manifests to their end. Where chance has decided something that matters, try other orders too."""
-        with self._trial(changes, {}) as run:
+        with self._trial(changes, FIRST_ORDER) as run:
             items, result, nodes = run.items, run.result, run.nodes
             losses, own, warnings, gaps = Losses(run.world), run.preemptors(), tuple(run.warnings()), tuple(run.gaps())
             workloads: Sequence[WorkloadCheck] = check_workloads(run, self._places, self._missing)
-            others = other_orders_of(run, workloads)
+            others = self._chance.others(self._world, failed=any(each.result == "fails" for each in workloads))
         if others:
-            found = [(draw, self._again(changes, draw.choices)) for draw in others]
-            result = replace(result, draws=(*result.draws, *decisive_ties(workloads, found)))
-            workloads = in_all_orders([workloads, *(each for _, each in found)])
+            found = [self._again(changes, each.choices) for each in others]
+            results = [[each.result for each in every] for every in (workloads, *found)]
+            ties = decisive_ties(results[0], zip(others, results[1:], strict=True))
+            result = replace(result, draws=(*result.draws, *ties))
+            workloads = in_all_orders([workloads, *found])
         shown = tuple(each for item, each in zip(items, workloads, strict=True) if wanted(item))
         anyway = evicted_anyway(self._world, losses, own)
         caused, names = tuple(losses.caused_by(without=anyway)), tuple(pod_key(each.pod) for each in anyway)

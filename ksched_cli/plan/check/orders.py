@@ -2,34 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from ksched_cli.controlplane.draws import Alternative, Draw
 from ksched_cli.plan.check.results import Finding, WorkloadCheck
-from ksched_cli.plan.check.run import CheckRun
-from ksched_cli.plan.orders.chance import MOST_ORDERS, other_orders
-from ksched_cli.plan.orders.ties import WHAT
 from ksched_cli.world.results import Orders
-
-
-def other_orders_of(run: CheckRun, workloads: Sequence[WorkloadCheck]) -> list[Alternative]:
-    """Other outcomes of what chance decided, where that may matter. Draws of the controllers matter if a pod was turned
-    away, or a workload fails."""
-    gone = run.world.cluster.pods.gone
-    waiting = [each.pod for each in run.decisions.values() if each.pod_row not in gone]
-    matter = run.is_tight or any(each.result == "fails" for each in workloads)
-    draws = run.world.api.draws.made if matter else ()
-    return other_orders(run.world, run.ties, waiting, MOST_ORDERS - 1, draws=draws)
-
-
-def decisive_ties(
-    first: Sequence[WorkloadCheck], found: Iterable[tuple[Alternative, Sequence[WorkloadCheck]]]
-) -> tuple[Draw, ...]:
-    """The ties between nodes on which some result depends."""
-    results = [each.result for each in first]
-    draws = [each.draw for each, others in found if [other.result for other in others] != results]
-    return tuple(dict.fromkeys(draw for draw in draws if draw.what == WHAT))
 
 
 def in_all_orders(runs: Sequence[Sequence[WorkloadCheck]]) -> tuple[WorkloadCheck, ...]:

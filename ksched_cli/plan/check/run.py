@@ -7,14 +7,12 @@ from typing import Any
 
 from ksched_cli.api.core import Pod
 from ksched_cli.cluster.pod_groups import group_preemptor
-from ksched_cli.controlplane.draws import Choices
 from ksched_cli.controlplane.store import Identity, identity_of
 from ksched_cli.controlplane.workloads import top_owner
 from ksched_cli.engine.decision import Decision
 from ksched_cli.plan.check.workloads import WorkloadState, jobs_of, state_of
 from ksched_cli.plan.evicted import is_of
 from ksched_cli.plan.node_columns import NodeColumns
-from ksched_cli.plan.orders.ties import Ties
 from ksched_cli.sources.custom.labels import resource_of
 from ksched_cli.whatif.changes import Changes
 from ksched_cli.whatif.manifests import WORKLOADS, in_order
@@ -30,11 +28,8 @@ class CheckRun:
     """`result` is the world and `nodes` are the nodes at its first rest, before any Job pod has finished. `waves` are
     the moments at which pods of Jobs finished. The run takes place in a trial of the world."""
 
-    def __init__(self, world: World, changes: Changes, choices: Choices) -> None:
+    def __init__(self, world: World, changes: Changes) -> None:
         self.world, self.plane, self._changes = world, world.plane, changes
-        # Whether a pod of the manifests was ever turned away: only then may chance decide how it ends.
-        self.is_tight = False
-        self.ties = Ties(world.cluster, choices)
         self.items = [item for item in in_order(changes.manifests) if isinstance(item, (Pod, *WORKLOADS))]
         self._own = {*map(identity_of, self.items), *filter(None, map(resource_of, self.items))}
         # The last cycle of each pod of the manifests that has no node, by uid, and preemptors with their decisions.
@@ -54,15 +49,16 @@ class CheckRun:
         self.short = {id(item) for item in self.items if not self.satisfied(item)}
         self._finish_jobs()
 
+    def is_own(self, pod: Pod) -> bool:
+        """Whether the manifests bring the pod or its workload."""
+        return identity_of(pod) in self._own or top_owner(self.plane.store, pod) in self._own
+
     def decided(self, decision: Decision) -> None:
-        self.ties.decided(decision)
+        """Keep the decision about a pod of the manifests."""
         pod = decision.pod
-        if identity_of(pod.pod) not in self._own and top_owner(self.plane.store, pod.pod) not in self._own:
-            return
         if decision.result == "scheduled":
             self.decisions.pop(pod.uid, None)
         else:
-            self.is_tight = True
             self.decisions[pod.uid] = decision
         if decision.group_victims or (decision.preemption and decision.preemption.victims):
             self.preempting[pod.uid] = decision

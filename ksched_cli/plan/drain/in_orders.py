@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ksched_cli.controlplane.draws import Alternative, Choices
 from ksched_cli.plan.drain.results import DrainResult
-from ksched_cli.plan.orders.ties import WHAT
+from ksched_cli.plan.orders.ties import decisive_ties
 
 
 def drain_in_orders(
@@ -21,10 +21,6 @@ def drain_in_orders(
     outcomes = Counter(each.first_outcome for each in (first, *found))
     if len(outcomes) == 1:
         return first
-    decisive = [
-        each.draw
-        for each, result in zip(others, found, strict=True)
-        if each.draw.what == WHAT and result.first_outcome != first.first_outcome
-    ]
-    draws = tuple(dict.fromkeys((*first.world.draws, *decisive)))
+    others_end = zip(others, (each.first_outcome for each in found), strict=True)
+    draws = tuple(dict.fromkeys((*first.world.draws, *decisive_ties(first.first_outcome, others_end))))
     return replace(first, orders=dict(outcomes), world=replace(first.world, draws=draws))

@@ -16,7 +16,7 @@ from ksched_cli.controlplane.draws import Alternative, Choices, Draw, alternativ
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.selection import lowest_name
 from ksched_cli.plan.deciding import nodes_without
-from ksched_cli.plan.orders.ties import WHAT, Ties
+from ksched_cli.plan.orders.ties import Ties, decisive_ties
 from ksched_cli.world.results import Orders, WorldResult
 from ksched_cli.world.world import World
 
@@ -55,7 +55,8 @@ class Chance:
         if self.ties is not None:
             self.ties.trying(rows)
 
-    def decided(self, decision: Decision) -> None:
+    def decided(self, decision: Decision, *, matters: bool = True) -> None:
+        """`matters`: whether it matters if the pod has a node."""
         if self.ties is None:
             return
         self.ties.decided(decision)
@@ -65,7 +66,7 @@ class Chance:
             self.when_long = None
         if decision.result == "scheduled":
             self._waiting.pop(decision.pod_row, None)
-        else:
+        elif matters:
             self.is_tight = True
             self._waiting[decision.pod_row] = decision.pod
 
@@ -74,28 +75,21 @@ class Chance:
         """Whether the run has too many cycles for another order."""
         return 2 * self._cycles > MOST_CYCLES
 
-    def others(self, world: World, risks: int = MOST_RISKS) -> list[Alternative]:
-        """Other outcomes of what chance decided in this run, where that may matter. `risks`: so many pods are looked at
-        that another node of a tie may harm."""
+    def others(self, world: World, risks: int = MOST_RISKS, *, failed: bool = False) -> list[Alternative]:
+        """Other outcomes of what chance decided in this run, where that may matter: of draws of the controllers if a
+        pod was turned away or the run has `failed`, then of ties that may leave a node to a pod without one, then of
+        ties that may take the node of another pod. `risks`: so many pods are looked at that another node of a tie may
+        harm."""
         if self.ties is None or not self._cycles or self.is_long:
             return []
         most = min(MOST_ORDERS, MOST_CYCLES // self._cycles) - 1
-        gone = world.cluster.pods.gone
-        waiting = [pod for row, pod in self._waiting.items() if row not in gone]
-        draws = self.draws(world) if self.is_tight else ()
-        return other_orders(world, self.ties, waiting, most, draws=draws, risks=risks)
-
-
-def other_orders(
-    world: World, ties: Ties, waiting: Sequence[PodInfo], most: int, *, draws: Sequence[Draw], risks: int = MOST_RISKS
-) -> list[Alternative]:
-    """At most so many other outcomes of a run: of these draws of the controllers, then of ties that may leave a node to
-    a pod without one, then of ties that may take the node of another pod."""
-    found = list(alternatives(draws, most))
-    if world.scheduler.takes_lowest_name:
-        every = (*_helpful(world, ties, waiting), *_risky(world, ties, risks))
-        found += islice(dict.fromkeys(every), max(most - len(found), 0))
-    return found
+        found = list(alternatives(self.draws(world), most)) if self.is_tight or failed else []
+        if world.scheduler.takes_lowest_name:
+            gone = world.cluster.pods.gone
+            waiting = [pod for row, pod in self._waiting.items() if row not in gone]
+            every = (*_helpful(world, self.ties, waiting), *_risky(world, self.ties, risks))
+            found += islice(dict.fromkeys(every), max(most - len(found), 0))
+        return found
 
 
 def _helpful(world: World, ties: Ties, waiting: Sequence[PodInfo]) -> Iterator[Alternative]:
@@ -148,12 +142,11 @@ def in_orders(
     if not others:
         return first
     found = [ends_of(first), *(ends_of(again(each.choices)) for each in others)]
-    decisive = [each.draw for each, ends in zip(others, found[1:], strict=True) if ends != found[0]]
-    draws = dict.fromkeys((*first.draws, *(draw for draw in decisive if draw.what == WHAT)))
+    draws = (*first.draws, *decisive_ties(found[0], zip(others, found[1:], strict=True)))
     names = sorted({name for ends in found for name in ends if _differs(found, name)})
     doubtful = {name: _orders(ends.get(name, (0, 0)) for ends in found) for name in names}
     every = _orders((sum(count for count, _ in ends.values()), 0) for ends in found)
-    return replace(first, draws=tuple(draws), orders=every, doubtful=doubtful)
+    return replace(first, draws=tuple(dict.fromkeys(draws)), orders=every, doubtful=doubtful)
 
 
 def ends_of(result: WorldResult) -> Ends:

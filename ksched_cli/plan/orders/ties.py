@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ksched_cli.cluster.cache import Cluster
@@ -113,3 +113,9 @@ class Ties:
                     continue
                 if any(not fits(each.pod, (tie.pod_row, each.pod_row), taken) for each in losing):
                     yield Alternative(tie.draw, turn)
+
+
+def decisive_ties(first: object, others: Iterable[tuple[Alternative, object]]) -> tuple[Draw, ...]:
+    """The ties between nodes without which the outcome would be the first one."""
+    draws = (each.draw for each, outcome in others if outcome != first)
+    return tuple(dict.fromkeys(draw for draw in draws if draw.what == WHAT))
