@@ -83,8 +83,9 @@ class PreemptedPod:
 class Recorder(Logged):
     """Pods are known by their uid, for names come again."""
 
-    def __init__(self, world: RecordedWorld) -> None:
+    def __init__(self, world: RecordedWorld, *, keeps_timeline: bool = True) -> None:
         self.undo = undo = world.undo
+        self._keeps_timeline = keeps_timeline
         self._world = world
         self._store, self._api = world.plane.store, world.plane.api
         self.timeline: list[TimelineEvent] = LoggedList(undo)
@@ -114,16 +115,19 @@ class Recorder(Logged):
 
     def note(self, event: str, **more: Any) -> None:
         self.last_moment = self._world.clock.now
-        self.timeline.append(TimelineEvent(round(self.last_moment, 6), event, **more))
+        if self._keeps_timeline:
+            self.timeline.append(TimelineEvent(round(self.last_moment, 6), event, **more))
 
     def note_pod(self, event: str, pod: Pod, **more: Any) -> None:
         self._mark(pod)
-        if self._world.wanted(pod):
+        if self._keeps_timeline and self._world.wanted(pod):
             self.note(event, pod=pod_key(pod), **more)
         self.last_moment = self._world.clock.now
 
     def _mark(self, pod: Pod) -> None:
-        self._moved[uid_of_pod(pod)] = self._stirring[uid_of_pod(pod)] = identity_of(pod)
+        uid = uid_of_pod(pod)
+        if uid not in self._stirring:
+            self._moved[uid] = self._stirring[uid] = identity_of(pod)
 
     def note_preempted(self, pod: Pod, by: str) -> None:
         self.preempted.append(PreemptedPod(pod, by, self._broken_budgets(pod)))

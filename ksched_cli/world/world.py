@@ -37,7 +37,7 @@ WorldChange = Callable[[ControlPlane], None]
 
 class World(Logged):
     """`trying` is called with the rows of the pods that are about to have a cycle, `decided` with each decision of the
-    scheduler. `wanted` returns whether the timeline shows a pod."""
+    scheduler. `wanted` returns whether the timeline shows a pod; without `keeps_timeline` there is none."""
 
     def __init__(
         self,
@@ -45,6 +45,7 @@ class World(Logged):
         loaded: Loaded | None = None,
         *,
         draws: Draws | None = None,
+        keeps_timeline: bool = True,
         wanted: Callable[[Pod], bool] = lambda pod: True,
         trying: Callable[[Sequence[int]], None] = lambda rows: None,
         decided: Callable[[Decision], None] = lambda decision: None,
@@ -58,7 +59,8 @@ class World(Logged):
         self.api, self.queue = self.plane.api, self.plane.queue
         handle = scheduler.handle
         self.api.stored_form = lambda pod: as_stored([pod], handle.release, handle.gates)[0]
-        self.recorder = Recorder(self)
+        self._keeps_timeline = keeps_timeline
+        self.begin_record()
         self._worker = _SchedulerWorker(self)
         self._evictions = _Evictions(self)
         self.loop = SchedulingLoop(
@@ -156,7 +158,7 @@ class World(Logged):
 
     def begin_record(self) -> None:
         """Record from here on: what has happened so far is the beginning."""
-        self.recorder = Recorder(self)
+        self.recorder = Recorder(self, keeps_timeline=self._keeps_timeline)
 
     def requeue(self, pod: Pod) -> None:
         """Let a pod wait for a node in this version. It may be bound by now; if it still waits, it keeps its turn."""

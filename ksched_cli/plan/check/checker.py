@@ -50,7 +50,7 @@ class Checker:
         self._places, self._missing = places, missing
         self._run: CheckRun | None = None
         self._chance = Chance()
-        self._world = World(scheduler, loaded, trying=self._trying, decided=self._decided)
+        self._world = World(scheduler, loaded, keeps_timeline=False, trying=self._trying, decided=self._decided)
 
     def _trying(self, rows: Sequence[int]) -> None:
         if self._run is not None:

@@ -30,7 +30,7 @@ class DrainWorld:
         self._before = NodeColumns.of(scheduler.cluster)
         self._reasons = UnplacedReasons(scheduler.cluster.undo)
         self._chance = Chance()
-        self.world = World(scheduler, loaded, trying=self._chance.trying, decided=self._decided)
+        self.world = World(scheduler, loaded, keeps_timeline=False, trying=self._chance.trying, decided=self._decided)
         self._pending = PendingPods(self.world)
         self._single = SingleDrain(self.world, flags, self._pending, self._reasons, moved_only=moved_only)
         self.spares = SpareCopies(self.world)

@@ -31,7 +31,7 @@ class FixTrials:
     def __init__(self, subject: Subject, node: str, scheduler: Scheduler) -> None:
         self._subject, self._node, self._scheduler = subject, node, scheduler
         self._accepted: list[Decision] = []
-        self._world = World(scheduler, subject.loaded, decided=self._decided)
+        self._world = World(scheduler, subject.loaded, keeps_timeline=False, decided=self._decided)
         self.store = self._world.plane.store
         self.changes = ProposedChanges(subject, self._world)
         self._owner = self.changes.owner
