@@ -73,7 +73,7 @@ class SimulationStream:
     """The outcomes of a run, each computed when it is read. What has been read is not kept."""
 
     def __init__(
-        self, run: PlacementRun, finish: Callable[[tuple[PodOutcome, ...]], Simulation], *, partial: bool = False
+        self, run: PlacementRun, finish: Callable[[tuple[PodOutcome, ...]], Simulation], *, partial: bool
     ) -> None:
         """`finish` makes the result of the outcomes without a node and of those that preempt. With `partial` an
         interrupt ends the outcomes."""

@@ -24,7 +24,7 @@ def streamed(outcome: PodOutcome) -> str:
     """The line of the pod in a document that is written while the cycles run."""
     stats = Stats(0, 0, 0.0, 0.0, 0.0, 0.0)
     run = PlacementRun(Stopwatch(), iter([outcome]), (), (), tuple)
-    stream = SimulationStream(run, lambda kept: Simulation(kept, (), (), {}, stats))
+    stream = SimulationStream(run, lambda kept: Simulation(kept, (), (), {}, stats), partial=False)
     out = io.StringIO()
     write_stream(stream, out, RenderOptions("json"))
     return out.getvalue().splitlines()[1]

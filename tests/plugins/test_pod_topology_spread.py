@@ -17,6 +17,7 @@ from ksched_cli.config.plugin_args import PodTopologySpreadArgs
 from ksched_cli.framework.status import Status
 from ksched_cli.plugins.lib.arithmetic import go_log
 from ksched_cli.plugins.pod_topology_spread.plugin import PodTopologySpread
+from ksched_cli.plugins.pod_topology_spread.reasons import PodTopologySpreadReasons
 from tests.builders import make_node, make_pod
 from tests.harness import Bench, make_bench
 from tests.lanes import examples
@@ -434,3 +435,24 @@ def test_taking_pods_away_and_putting_them_back_equals_counting_afresh(made: Ben
 @given(st.integers(0, 20_000))
 def test_the_logarithm_is_one(size: int) -> None:
     assert math.isclose(go_log(size + 2), math.log(size + 2), rel_tol=1e-15)
+
+
+def spread_of(key: str, skew: int, unsatisfiable: str = "DoNotSchedule") -> dict[str, Any]:
+    return {"topologyKey": key, "maxSkew": skew, "whenUnsatisfiable": unsatisfiable}
+
+
+@pytest.mark.parametrize(
+    ("broken", "field"),
+    [
+        pytest.param([{"topologyKey": "zone", "maxSkew": 2}], (2, "maxSkew"), id="the constraint that is broken"),
+        pytest.param([{"topologyKey": "rack", "maxSkew": 1}], (1, "maxSkew"), id="the first that is broken"),
+        pytest.param([], (1, "maxSkew"), id="unknown: the first that rejects nodes"),
+        pytest.param([{"topologyKey": "host", "maxSkew": 1}], (), id="none of the pod: a default constraint"),
+    ],
+)
+def test_the_field_of_a_skew(broken: list[dict[str, Any]], field: tuple[Any, ...]) -> None:
+    constraints = [spread_of("host", 1, "ScheduleAnyway"), spread_of("rack", 1), spread_of("zone", 2)]
+    pod = make_pod().spec(topologySpreadConstraints=constraints).obj()
+    kind = PodTopologySpreadReasons.skewed
+    assert kind.field is not None
+    assert kind.field(pod, (), {"constraints": broken}) == ("spec", "topologySpreadConstraints", *field)

@@ -174,3 +174,19 @@ def test_an_interrupted_run_shows_the_pods_that_had_their_cycle(
         assert document["coverage"]["interrupted"] == {"pods": 2, "of": 10}
     else:
         assert [name in shown.out for name in ("new-000000", "new-000001", "new-000002")] == [True, True, False]
+
+
+@pytest.mark.parametrize("method", ["stream", "simulate"])
+def test_an_interrupt_ends_a_run_of_the_python_api(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the command line shows a part of the result."""
+    from ksched_cli import Simulator
+    from ksched_cli.engine.scheduler import Scheduler
+    from tests.builders import make_node, make_pod
+
+    def interrupted(self: Scheduler, pod_row: int) -> Decision:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Scheduler, "schedule", interrupted)
+    simulator = Simulator.load(make_node("a").obj(), make_pod("web").obj())
+    with pytest.raises(KeyboardInterrupt):
+        list(simulator.stream() if method == "stream" else simulator.simulate().outcomes)

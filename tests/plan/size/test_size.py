@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from ksched_cli.plan.prepared import PreparedRun
 from ksched_cli.plan.size.classes import Surveyor
+from ksched_cli.plan.size.problem import Room
 from ksched_cli.plan.size.results import Sizing
 from ksched_cli.plan.size.trials import SizingTrials
 from ksched_cli.wiring.size_methods import read_shapes_of
@@ -221,12 +222,30 @@ def test_nodes_are_exchanged_where_no_cheaper_purchase_is_counted(monkeypatch: p
     assert left_pending(load(objects), found.nodes) == []
 
 
-def test_the_room_of_a_node_counts_no_more_pods_than_the_smallest_requests_allow() -> None:
-    source = load([node("n", cpu="4", memory="8Gi", pods=9), pending("p", cpu="2")])._current.without_rollouts()
+def rooms(*pods: dict[str, Any]) -> tuple[Room, ...]:
+    """The free places of a cluster with one node of 4 cpu."""
+    source = load([node("n", cpu="4", memory="8Gi", pods=9), *pods])._current.without_rollouts()
     shapes = read_shapes_of(catalog(SMALL))
     assert shapes is not None
-    (room,) = Surveyor(SizingTrials(source, PreparedRun.of(source).scheduler), shapes).survey().problem.rooms
+    return Surveyor(SizingTrials(source, PreparedRun.of(source).scheduler), shapes).survey().problem.rooms
+
+
+def test_the_room_of_a_node_counts_no_more_pods_than_the_smallest_requests_allow() -> None:
+    (room,) = rooms(pending("p", cpu="2"))
     assert (room.total[-1], room.free[-1], room.most, room.count) == (9, 2, (1,), 1)
+
+
+@pytest.mark.parametrize(
+    ("pods", "most"),
+    [
+        pytest.param([pending("p", cpu="1"), pending("q", cpu="1")], 2, id="pods that share a node"),
+        pytest.param([pod_doc(make_pod(name).host_port(80)) for name in "pq"], 1, id="one host port"),
+        pytest.param([apart(name, "kubernetes.io/hostname") for name in "pq"], 1, id="anti-affinity"),
+    ],
+)
+def test_pods_of_a_class_that_a_node_takes(pods: list[Any], most: int) -> None:
+    (room,) = rooms(*pods)
+    assert room.most == (most,)
 
 
 @pytest.mark.slow

@@ -242,3 +242,19 @@ def test_texts_that_are_false(text: str) -> None:
 def test_a_text_that_is_no_bool() -> None:
     with pytest.raises(CelError, match=r'strconv\.ParseBool: parsing "yes": invalid syntax'):
         matches("bool('yes')")
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "holding"),
+    [
+        pytest.param("1", "2", {"<", "<=", "!="}, id="a smaller number"),
+        pytest.param("2", "2", {"<=", ">=", "=="}, id="equal numbers"),
+        pytest.param("3", "2", {">", ">=", "!="}, id="a larger number"),
+        pytest.param("'a'", "'b'", {"<", "<=", "!="}, id="an earlier text"),
+        pytest.param("false", "true", {"<", "<=", "!="}, id="false and true"),
+        pytest.param("duration('2s')", "duration('1s')", {">", ">=", "!="}, id="a longer time"),
+    ],
+)
+def test_comparisons(left: str, right: str, holding: set[str]) -> None:
+    operators = ("<", "<=", ">", ">=", "==", "!=")
+    assert {operator for operator in operators if matches(f"{left} {operator} {right}")} == holding
