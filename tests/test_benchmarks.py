@@ -15,12 +15,13 @@ from tests.benchmarks import commands
 from tests.benchmarks.__main__ import measure
 from tests.benchmarks.reading import full_pod, timed, write_list
 from tests.benchmarks.workloads import PENDING, write
+from tests.lanes import sampled
 from tests.running import prepare
 
 PODS = 30
 
 
-@pytest.mark.parametrize("workload", PENDING)
+@pytest.mark.parametrize("workload", sampled(PENDING, 4))
 def test_every_pending_pod_comes_to_the_end_its_workload_is_named_for(workload: str, tmp_path: Path) -> None:
     path = tmp_path / "cluster.json"
     with path.open("w") as file:

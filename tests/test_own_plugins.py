@@ -123,6 +123,7 @@ class TestAnInstalledPackage:
         assert listed["Quietest"]["extensionPoints"] == ["score"]
         assert listed["Quietest"]["arguments"] == {"freePods": 0}
 
+    @pytest.mark.slow
     def test_they_judge_beside_the_others(self, installed: Path, tmp_path: Path) -> None:
         chosen = config(tmp_path, "Licences", "Quietest")
         full = ("-o", "json", "--detail", "full")

@@ -13,6 +13,7 @@ import yaml
 from ksched_cli.cli.main import run
 from tests.builders import make_node, make_pod
 from tests.cli.transcripts import DEMO, FLEET, ROOT, same_as_golden, write
+from tests.lanes import sampled
 
 SHOP = str(ROOT / "fixtures" / "manifests" / "shop.yaml")
 CORPUS = ROOT / "fixtures" / "conformance" / "1.36"
@@ -23,7 +24,7 @@ SCENARIO = str(ROOT / "fixtures" / "scenarios" / "lose-east-2.yaml")
 
 @pytest.mark.parametrize(
     ("name", "code", "arguments"),
-    [
+    sampled([
         pytest.param(
             "diff", 0, ["--from", FLEET, *["--drain", "east-2", "--clone-node", "west-1", "--scale", "deploy/web=5"]], id="edits"
         ),
@@ -35,7 +36,7 @@ SCENARIO = str(ROOT / "fixtures" / "scenarios" / "lose-east-2.yaml")
         pytest.param("diff-upgrade-wide", 1, ["--from", DEVICES, *UPGRADE, "-o", "wide"], id="upgrade, wide"),
         pytest.param("diff-upgrade-markdown", 1, ["--from", DEVICES, *UPGRADE, "-o", "markdown"], id="upgrade, markdown"),
         pytest.param("diff-help", 0, ["--help"], id="help"),
-    ],
+    ], 4),
 )  # fmt: skip
 def test_transcript(name: str, code: int, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["diff", *arguments]) == code

@@ -23,23 +23,26 @@ ALL_OF_CHECKOUT = "Deployment shop/checkout has 3 pods, and 3 find no place: thi
 
 @pytest.mark.parametrize(
     ("arguments", "pod", "note"),
-    [
-        pytest.param("deployment/checkout -n shop", CHECKOUT, ALL_OF_CHECKOUT, id="deployment/NAME -n"),
-        pytest.param("deploy/checkout", CHECKOUT, ALL_OF_CHECKOUT, id="deploy/NAME"),
-        pytest.param("deployment/shop/checkout", CHECKOUT, ALL_OF_CHECKOUT, id="KIND/NAMESPACE/NAME"),
-        pytest.param("rs/checkout-nnfkt7xhz -n shop", CHECKOUT, "ReplicaSet shop/checkout-nnfkt7xhz", id="rs/NAME"),
-        pytest.param("sts/db", "data/db-2", "StatefulSet data/db has 3 pods: this one is pending.", id="sts/NAME"),
-        pytest.param("ds/aws-node", "kube-system/aws-node-2jswz", "none of them pending", id="only running pods"),
-        pytest.param("-l app=checkout", CHECKOUT, "Of 3 pending pods 3 find no place", id="-l of pending pods"),
-        pytest.param(
-            "-l app=web -n shop", "shop/web-4rjfz2q6f-892jk", "None of the 6 selected pods", id="-l of running"
-        ),
-        pytest.param("checkout", CHECKOUT, ALL_OF_CHECKOUT, id="the name of a workload"),
-        pytest.param("shop/checkout", CHECKOUT, ALL_OF_CHECKOUT, id="with its namespace"),
-        pytest.param("fraud", "shop/fraud-scan", "", id="the beginning of a pod"),
-        pytest.param("pod/shop/fraud-scan", "shop/fraud-scan", "", id="pod/NAMESPACE/NAME"),
-        pytest.param("", CHECKOUT, "Of 8 pending pods 5 find no place: this is the first of them.", id="nothing"),
-    ],
+    sampled(
+        [
+            pytest.param("deployment/checkout -n shop", CHECKOUT, ALL_OF_CHECKOUT, id="deployment/NAME -n"),
+            pytest.param("deploy/checkout", CHECKOUT, ALL_OF_CHECKOUT, id="deploy/NAME"),
+            pytest.param("deployment/shop/checkout", CHECKOUT, ALL_OF_CHECKOUT, id="KIND/NAMESPACE/NAME"),
+            pytest.param("rs/checkout-nnfkt7xhz -n shop", CHECKOUT, "ReplicaSet shop/checkout-nnfkt7xhz", id="rs/NAME"),
+            pytest.param("sts/db", "data/db-2", "StatefulSet data/db has 3 pods: this one is pending.", id="sts/NAME"),
+            pytest.param("ds/aws-node", "kube-system/aws-node-2jswz", "none of them pending", id="only running pods"),
+            pytest.param("-l app=checkout", CHECKOUT, "Of 3 pending pods 3 find no place", id="-l of pending pods"),
+            pytest.param(
+                "-l app=web -n shop", "shop/web-4rjfz2q6f-892jk", "None of the 6 selected pods", id="-l of running"
+            ),
+            pytest.param("checkout", CHECKOUT, ALL_OF_CHECKOUT, id="the name of a workload"),
+            pytest.param("shop/checkout", CHECKOUT, ALL_OF_CHECKOUT, id="with its namespace"),
+            pytest.param("fraud", "shop/fraud-scan", "", id="the beginning of a pod"),
+            pytest.param("pod/shop/fraud-scan", "shop/fraud-scan", "", id="pod/NAMESPACE/NAME"),
+            pytest.param("", CHECKOUT, "Of 8 pending pods 5 find no place: this is the first of them.", id="nothing"),
+        ],
+        4,
+    ),
 )
 def test_explain_finds_the_pod(arguments: str, pod: str, note: str, capsys: pytest.CaptureFixture[str]) -> None:
     run(["explain", *shlex.split(arguments), "--from", EKS, "--no-fixes", "-o", "json"])

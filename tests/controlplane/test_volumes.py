@@ -11,6 +11,7 @@ import pytest
 from ksched_cli.cli.main import run
 from tests.builders import make_node
 from tests.cli.transcripts import write
+from tests.lanes import sampled
 
 ZONE = "topology.kubernetes.io/zone"
 NODES = [make_node(name).label(**{ZONE: zone}).doc() for name, zone in (("a", "east"), ("b", "west"))]
@@ -103,7 +104,7 @@ def test_the_topologies_of_the_class_hold(tmp_path: Path, capsys: pytest.Capture
     assert found["code"] == 1
 
 
-@pytest.mark.parametrize("command", ["simulate", "capacity"])
+@pytest.mark.parametrize("command", sampled(["simulate", "capacity"], 2))
 def test_commands_without_a_world_provision_too(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -14,6 +14,7 @@ from ksched_cli.plan.drain.results import DrainResult
 from ksched_cli.sources.loaded import Loaded
 from tests.builders import PodBuilder, make_node, make_pod
 from tests.harness import make_scheduler
+from tests.lanes import sampled
 from tests.plan.test_drain import ALL, load, owned, replica_set
 
 
@@ -47,11 +48,14 @@ def big_node(cpu: str) -> Node:
 
 @pytest.mark.parametrize(
     ("loaded", "left_out"),
-    [
-        pytest.param(crowd("3"), 70, id="no-copy-finds-a-node"),
-        pytest.param(crowd("3", big_node("180")), 10, id="half-of-the-copies-find-one"),
-        pytest.param(crowd("1", big_node("10")), 60, id="evicted-pods-displace-no-copy"),
-    ],
+    sampled(
+        [
+            pytest.param(crowd("3"), 70, id="no-copy-finds-a-node"),
+            pytest.param(crowd("3", big_node("180")), 10, id="half-of-the-copies-find-one"),
+            pytest.param(crowd("1", big_node("10")), 60, id="evicted-pods-displace-no-copy"),
+        ],
+        3,
+    ),
 )
 def test_copies_of_a_pod_without_a_node_are_left_out_of_each_drain(
     loaded: Loaded, left_out: int, monkeypatch: pytest.MonkeyPatch

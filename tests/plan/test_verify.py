@@ -13,6 +13,7 @@ from ksched_cli.plan.verify.results import Agreement, Checked, Verification
 from ksched_cli.wiring.options import RunOptions
 from tests.builders import make_node, make_pod
 from tests.failed_scheduling import in_its_own_group, of_old, written_now
+from tests.lanes import sampled
 from tests.running import prepare, verify
 
 CORPUS = Path(__file__).parents[2] / "fixtures" / "conformance" / "1.36"
@@ -40,7 +41,7 @@ def key(item: dict[str, Any]) -> str:
     return f"{item['metadata']['namespace']}/{item['metadata']['name']}"
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", sampled(CASES, 4))
 def test_what_it_placed_itself_agrees(case: str, tmp_path: Path) -> None:
     items = json.loads((CORPUS / case / "cluster.json").read_text())["items"]
     others = [item for item in items if item["kind"] != "Pod"]

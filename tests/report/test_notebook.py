@@ -13,6 +13,7 @@ import pytest
 from ksched_cli import Simulator
 from ksched_cli.simulator import RunOptions
 from tests.cli.transcripts import DEMO, FLEET, ROOT
+from tests.lanes import sampled
 
 NOTEBOOK = ROOT / "fixtures" / "notebook" / "what-if.ipynb"
 DRAINED = str(ROOT / "fixtures" / "clusters" / "drain.yaml")
@@ -36,7 +37,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", RESULTS)
+@pytest.mark.parametrize("name", sampled(RESULTS, 4))
 def test_a_result_shows_itself(name: str) -> None:
     result = RESULTS[name]()
     assert type(result).__name__ == name

@@ -175,6 +175,7 @@ def test_spot_shapes_can_be_left_out() -> None:
     assert bought(size(objects, spot, SMALL, spot=False)) == {"small": 1}
 
 
+@pytest.mark.slow
 def test_a_catalog_of_2000_shapes() -> None:
     shapes = [
         shape(f"s{at}", f"{0.1 + at % 97 / 1000:.3f}", cpu=str(2 + at % 31), memory=f"{4 + at % 57}Gi")
