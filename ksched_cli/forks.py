@@ -19,6 +19,8 @@ from ksched_cli.progress import listen
 T = TypeVar("T")
 
 _CHUNK = 2**20
+# So many answers, one for each pending pod and node, make a run of a world worth a copy of this process.
+WORTH_ANSWERS = 500_000
 
 
 class _Permission:

@@ -136,7 +136,7 @@ def test_fixes_beside_a_copy_are_the_same(monkeypatch: pytest.MonkeyPatch, allow
 
     here = fixes()
     assert here.found
-    monkeypatch.setattr(trial, "_WORTH_ANSWERS", 0)
+    monkeypatch.setattr(trial, "WORTH_ANSWERS", 0)
     begun: list[str] = []
 
     def fork(compute: Any) -> Fork[Any]:

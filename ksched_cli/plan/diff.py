@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ksched_cli.api.core import Node, Pod
-from ksched_cli.api.pod_facts import pod_key
 from ksched_cli.plan.causes.results import Cause, Tally
 from ksched_cli.plan.node_columns import NodeChanges, NodeColumns
 from ksched_cli.plan.results import RefusedPod
 from ksched_cli.plan.settle_world import SettleResult
 from ksched_cli.plan.usage import NodeUse, total_use, use_of_nodes
-from ksched_cli.sources.loaded import Loaded
 from ksched_cli.world.results import FinalPod, WorldResult
 
 ZONE, HOSTNAME = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
@@ -90,17 +87,18 @@ class Diff:
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two, as its world came to rest."""
+    """One of the two, as its world came to rest. `wanted` has the keys of the pods that are reported."""
 
-    loaded: Loaded
     settlement: SettleResult
     nodes: NodeColumns
+    wanted: frozenset[str]
     refused: tuple[RefusedPod, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
-def diff(before: Side, after: Side, wanted: Callable[[Pod], bool] = lambda pod: True) -> Diff:
-    """`wanted` selects the reported pods; nodes and their use are those of all pods."""
-    sides = _Sightings(before, wanted), _Sightings(after, wanted)
+def diff(before: Side, after: Side, *, of_all_pods: bool = False) -> Diff:
+    """The difference of the pods that are reported, or of all; nodes and their use are those of all pods."""
+    sides = _Sightings(before, of_all_pods), _Sightings(after, of_all_pods)
     changes = sorted(_changes(*sides), key=_order)
     changed = {change.workload for change in changes}
     paired = sum(change.before is not None and change.after is not None for change in changes)
@@ -124,16 +122,15 @@ def _order(change: PodChange) -> tuple[object, ...]:
 class _Sightings:
     """The pods of one side: where they are, whose they are, and whose place they have taken."""
 
-    def __init__(self, side: Side, wanted: Callable[[Pod], bool]) -> None:
-        self.nodes = side.loaded.of(Node)
-        shown = {pod_key(pod) for pod in side.loaded.of(Pod) if wanted(pod)}
+    def __init__(self, side: Side, of_all_pods: bool) -> None:
+        self.nodes = side.nodes.table.objects
         self.pods: dict[str, Whereabouts] = {}
         self.workloads: dict[str, str] = {}
         self._replaces: dict[str, str] = {}
         for each in side.settlement.world.final:
             if each.replaces not in ("", each.pod):
                 self._replaces.setdefault(each.pod, each.replaces)
-            if each.state != "gone" and each.pod in shown:
+            if each.state != "gone" and (of_all_pods or each.pod in side.wanted):
                 self.pods[each.pod] = _whereabouts(each)
                 kind, _, rest = each.workload.partition("/")
                 self.workloads[each.pod] = f"{kind.lower()}/{rest}"

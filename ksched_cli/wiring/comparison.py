@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from ksched_cli.api.core import Node
+from ksched_cli.api.core import Pod
 from ksched_cli.api.node_facts import zone_of
+from ksched_cli.api.pod_facts import pod_key
+from ksched_cli.cluster.columns import Int64Column
+from ksched_cli.forks import WORTH_ANSWERS, Fork, forks_at_once
 from ksched_cli.plan.coverage import coverage_of
 from ksched_cli.plan.diff import Diff, Side, diff
 from ksched_cli.plan.displayed import Displayed
 from ksched_cli.plan.loaded_input import LoadedInput
 from ksched_cli.plan.node_columns import NodeColumns
-from ksched_cli.plan.results import refused_pods
+from ksched_cli.plan.results import RefusedPod, refused_pods
 from ksched_cli.plan.scenario import play_scenario
-from ksched_cli.plan.settle_world import SettleWorld
+from ksched_cli.plan.settle_world import SettleResult, SettleWorld
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.changes import Changes, loaded_after, refused_by
 from ksched_cli.wiring.loading import check_not_empty, check_scenario_held, check_selection, load_input, read_sources
-from ksched_cli.wiring.options import RunOptions
+from ksched_cli.wiring.options import RunOptions, wanted_pods
 
 
 @dataclass(frozen=True, repr=False)
@@ -40,27 +45,19 @@ def compare(before: RunOptions, after: RunOptions) -> DiffResult:
     if "-" in before.filenames and "-" in after.filenames and before.stdin is not None:
         stdin = _Rewinding(before.stdin.read())
         before, after = replace(before, stdin=stdin), replace(after, stdin=stdin)
-    start = _begin(before, cluster)
-    if cluster is not None and _same_scheduler(before, after):
-        with start.settling.world.trial():
-            first = _settled(before, start)
-        second = _settled(after, _begin(after, cluster, start.settling), in_all_orders=True)
-    else:
-        first = _settled(before, start)
-        second = _settled(after, _begin(after, cluster), in_all_orders=True)
-    both = (each for side in (first, second) for each in (side.source.loaded, side.changes.manifests))
-    check_selection(before, *both)
-    found = diff(first.side, second.side, second.source.wanted)
+    start, (first, second) = _both(before, after, cluster)
+    check_selection(before, *first.inputs, *second.inputs)
+    found = diff(first.side, second.side)
     if before != after and only_rules_differ(before, after):
         # Imported here: most comparisons need no causes.
         from ksched_cli.plan.causes.assign import with_causes
         from ksched_cli.wiring.routes import find_way
 
         way = find_way(before, after, first.source.spec, second.source.spec)
-        everything = diff(first.side, second.side)
-        begun = first.source.changed(first.changes).loaded
+        everything = diff(first.side, second.side, of_all_pods=True)
+        begun = start.source.changed(start.changes).loaded
         found = with_causes(found, everything, way, begun, first.side, second.side)
-    nodes = (node for each in (first, second) for node in each.side.loaded.of(Node))
+    nodes = (node for each in (first, second) for node in each.side.nodes.table.objects)
     zones = {node.metadata.name: zone_of(node) for node in nodes}
     return DiffResult(found, (first.coverage, second.coverage), tuple(_warnings(first, second)), zones)
 
@@ -73,22 +70,83 @@ def only_rules_differ(before: RunOptions, after: RunOptions) -> bool:
 
 
 @dataclass(frozen=True)
-class _Settled:
-    """A side, what it was made of, and the notes about it."""
-
-    side: Side
-    source: LoadedInput
-    changes: Changes
-    coverage: dict[str, Any]
-
-
-@dataclass(frozen=True)
 class _Start:
     """A side before its changes are made."""
 
     source: LoadedInput
     changes: Changes
     settling: SettleWorld
+
+    @property
+    def inputs(self) -> tuple[Loaded, ...]:
+        return self.source.loaded, self.changes.manifests
+
+
+@dataclass(frozen=True)
+class _Settled:
+    """A side, what it was made of, and the notes about it."""
+
+    side: Side
+    source: LoadedInput
+    inputs: Sequence[Loaded]
+    coverage: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class _Copied:
+    """What a copy of this process returns of a side that changes no node: everything but the nodes themselves."""
+
+    side: tuple[SettleResult, frozenset[str], tuple[RefusedPod, ...], tuple[str, ...]]
+    amounts: tuple[tuple[str, ...], Int64Column, Int64Column]
+    coverage: dict[str, Any]
+
+
+def _both(before: RunOptions, after: RunOptions, cluster: Loaded | None) -> tuple[_Start, tuple[_Settled, _Settled]]:
+    """How the side before begins, and both sides."""
+    wanted, start = wanted_pods(after), _begin(before, cluster)
+    shared = start.settling if cluster is not None and _same_scheduler(before, after) else None
+    copy = _begin_in_copy(before, start, wanted)
+    if copy is None:
+        with nullcontext() if shared is None else start.settling.world.trial():
+            first = _settled(before, start, wanted)
+        return start, (first, _settled(after, _begin(after, cluster, shared), wanted, in_all_orders=True))
+    nodes = NodeColumns.of(start.settling.world.cluster)
+    try:
+        second = _settled(after, _begin(after, cluster, shared), wanted, in_all_orders=True)
+        found = copy.result()
+    finally:
+        copy.stop()
+    if found is None:
+        # The copy has failed, and the world is another one by now.
+        return start, (_settled(before, _begin(before, cluster), wanted), second)
+    settlement, keys, refused, warnings = found.side
+    resources, requested, pods = found.amounts
+    nodes = replace(nodes, resources=resources, requested=requested, pods=pods)
+    side = Side(settlement, nodes, keys, refused, warnings)
+    return start, (_Settled(side, start.source, start.inputs, found.coverage), second)
+
+
+def _begin_in_copy(setup: RunOptions, start: _Start, wanted: Callable[[Pod], bool]) -> Fork[_Copied | None] | None:
+    """The side before on another core, where it changes nothing and takes long. None where it does not."""
+    world = start.settling.world
+    answers = sum(1 for _ in world.loop.queue) * len(world.cluster.nodes)
+    if setup.scenario is not None or start.changes or setup.allow_extenders:
+        return None
+    if answers < WORTH_ANSWERS or not forks_at_once():
+        return None
+    here, table = os.getpid(), world.cluster.nodes
+
+    def compute() -> _Copied | None:
+        if os.getpid() == here:
+            return None
+        found = _settled(setup, start, wanted)
+        side, nodes = found.side, found.side.nodes
+        if nodes.table is not table:
+            return None
+        amounts = nodes.resources, nodes.requested, nodes.pods
+        return _Copied((side.settlement, side.wanted, side.refused, side.warnings), amounts, found.coverage)
+
+    return Fork(compute)
 
 
 def _begin(setup: RunOptions, cluster: Loaded | None, settling: SettleWorld | None = None) -> _Start:
@@ -97,20 +155,25 @@ def _begin(setup: RunOptions, cluster: Loaded | None, settling: SettleWorld | No
     return _Start(source, changes, settling or SettleWorld.of(source, only_preempting=setup.scenario is None))
 
 
-def _settled(setup: RunOptions, start: _Start, *, in_all_orders: bool = False) -> _Settled:
-    source, changes, settling = start.source, start.changes, start.settling
-    world = settling.world
+def _settled(
+    setup: RunOptions, start: _Start, wanted: Callable[[Pod], bool], *, in_all_orders: bool = False
+) -> _Settled:
+    source, changes, world = start.source, start.changes, start.settling.world
+    inputs = start.inputs
+    refused: tuple[RefusedPod, ...] = ()
     if setup.scenario is not None:
-        run = play_scenario(setup.scenario, source, changes, settling=settling)
+        run = play_scenario(setup.scenario, source, changes, settling=start.settling)
         check_scenario_held(run.result)
-        side = Side(run.loaded, run.settlement, run.nodes.after)
-        source = replace(source, loaded=run.loaded)
-        return _Settled(side, source, Changes(), coverage_of(world.scheduler, run.loaded, source.spec))
-    check_not_empty(setup, source.loaded, changes.manifests)
-    settlement = settling.settlement((settling.run if in_all_orders else settling.run_once)(changes))
-    loaded = loaded_after(world.plane, changes)
-    side = Side(loaded, settlement, NodeColumns.of(world.cluster), refused_pods(refused_by(world.plane)))
-    return _Settled(side, source, changes, coverage_of(world.scheduler, loaded, source.spec))
+        settlement, loaded = run.settlement, run.loaded
+        inputs = (loaded,)
+    else:
+        check_not_empty(setup, *inputs)
+        result = (start.settling.run if in_all_orders else start.settling.run_once)(changes)
+        settlement, loaded = start.settling.settlement(result), loaded_after(world.plane, changes)
+        refused = refused_pods(refused_by(world.plane))
+    keys = frozenset(pod_key(pod) for pod in loaded.of(Pod) if wanted(pod))
+    side = Side(settlement, NodeColumns.of(world.cluster), keys, refused, tuple(loaded.warnings))
+    return _Settled(side, source, inputs, coverage_of(world.scheduler, loaded, source.spec))
 
 
 class _Rewinding(io.BytesIO):
@@ -136,7 +199,7 @@ def _same_scheduler(before: RunOptions, after: RunOptions) -> bool:
 def _warnings(before: _Settled, after: _Settled) -> list[str]:
     """The notes of both sides; a note of one side only names the side."""
     first, second = (
-        (*each.side.loaded.warnings, *each.source.spec.warnings, *_unsettled(each.side)) for each in (before, after)
+        (*each.side.warnings, *each.source.spec.warnings, *_unsettled(each.side)) for each in (before, after)
     )
     return [
         *(text for text in first if text in second),

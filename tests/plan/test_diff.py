@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,9 +13,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from ksched_cli.forks import Fork
 from ksched_cli.plan.diff import Diff, PodChange
 from ksched_cli.plan.prepared import PreparedRun
 from ksched_cli.sources.loaded import Loaded
+from ksched_cli.wiring import comparison
 from ksched_cli.wiring.comparison import compare
 from ksched_cli.wiring.options import RunOptions
 from tests.builders import PodBuilder, make_node, make_pod, owned
@@ -139,3 +144,32 @@ def test_a_run_leaves_what_was_loaded_as_it_was(case: Path) -> None:
 
 def encoded(loaded: Loaded) -> bytes:
     return msgspec.json.encode({kind.__name__: items for kind, items in loaded.objects.items()})
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="copies of the process are made on Linux")
+def test_a_side_in_a_copy_of_the_process_is_the_side_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes = [make_node(f"n{number}").allocatable(cpu="4", memory="8Gi", pods=10) for number in range(3)]
+    waiting = [make_pod(f"p{number}").requests(cpu="1500m") for number in range(7)]
+    before = RunOptions(sources=[save(tmp_path / "c.json", *nodes, *waiting)])
+    sides = [replace(before, edits=[("remove-node", "n0")]), replace(before, kube_version="1.30")]
+    expected = [compare(before, after) for after in sides]
+    copies: list[object] = []
+
+    def in_copy(compute: Callable[[], Any]) -> Fork[Any]:
+        copies.append(compute)
+        return Fork(compute)
+
+    monkeypatch.setattr(comparison, "WORTH_ANSWERS", 1)
+    monkeypatch.setattr(comparison, "forks_at_once", lambda: 2)
+    monkeypatch.setattr(comparison, "Fork", in_copy)
+    found = [compare(before, after) for after in sides]
+    assert len(copies) == 2
+    assert found == expected
+    for one, other in zip(found, expected, strict=True):
+        for columns in ("before", "after"):
+            amounts = (getattr(each.diff.columns, columns).requested.tolist() for each in (one, other))
+            assert next(amounts) == next(amounts)
+    # If the copy fails, this process computes the side.
+    here = os.getpid()
+    monkeypatch.setattr(comparison, "Fork", lambda compute: Fork(lambda: compute() if os.getpid() == here else 1 / 0))
+    assert [compare(before, after) for after in sides] == expected

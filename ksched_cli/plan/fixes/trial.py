@@ -13,15 +13,12 @@ from ksched_cli.controlplane.workloads import top_owner
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.errors import KschedError
-from ksched_cli.forks import Fork, forks_at_once
+from ksched_cli.forks import WORTH_ANSWERS, Fork, forks_at_once
 from ksched_cli.plan.explain.subject import Subject
 from ksched_cli.plan.fixes.proposed_changes import ProposedChanges
 from ksched_cli.plan.fixes.values import Proposal, TrialResult
 from ksched_cli.world.results import Ending
 from ksched_cli.world.world import World
-
-# So many answers, one for each pending pod and node, make a run worth a copy of this process.
-_WORTH_ANSWERS = 500_000
 
 
 class FixTrials:
@@ -54,7 +51,7 @@ class FixTrials:
     def begin(self) -> None:
         """Begin the run without any change on another core, if it takes long. `end` comes after the trials."""
         answers = sum(1 for _ in self._world.loop.queue) * len(self._world.cluster.nodes)
-        if answers >= _WORTH_ANSWERS and forks_at_once():
+        if answers >= WORTH_ANSWERS and forks_at_once():
             self._world.plane.prepare()
             self._fork = Fork(self._run_unchanged)
 
