@@ -136,7 +136,7 @@ class TemplateLane:
         self, pod: PodInfo, state: CycleState, statuses: NodeStatuses, feasible: RowColumn
     ) -> TemplateResult | None:
         """Remember what a cycle has found, right after its filters have run over all nodes. None if it is not kept."""
-        if not self._is_open or not self._may_return(pod):
+        if not self._is_open or not self._may_return(pod, feasible):
             return None
         versions: dict[str, Hashable] = {}
         for name, plugin in self._plugins.items():
@@ -163,9 +163,11 @@ class TemplateLane:
             results.popitem(last=False)
         return result
 
-    def _may_return(self, pod: PodInfo) -> bool:
-        """Whether more pods of the template can be expected. Where every pod has a template of its own, results would
-        be kept in vain."""
+    def _may_return(self, pod: PodInfo, feasible: RowColumn) -> bool:
+        """Whether a pod of the template is likely to have another cycle. Where every pod has a template of its own,
+        results would be kept in vain. A pod that no node fits is tried again."""
+        if not len(feasible):
+            return True
         self._unused += 1
         return self._unused <= _UNUSED or self._copies.has_copies(pod)
 

@@ -195,6 +195,32 @@ def test_a_template_that_was_seen_is_filtered_on_changed_nodes_only(monkeypatch:
     assert asked == [[0, 1, 2], [rows[0]], [rows[1]]]
 
 
+def test_a_pod_that_no_node_fits_needs_no_search_when_it_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ksched_cli.engine.cycle import Cycle
+    from tests.builders import make_node
+
+    monkeypatch.setattr(lane, "_UNUSED", 0)
+    searched: list[str] = []
+    original = Cycle._find_nodes
+
+    def counted(self: Any, runtime: Any, state: Any, decision: Any) -> Any:
+        searched.append(decision.pod.name)
+        return original(self, runtime, state, decision)
+
+    monkeypatch.setattr(Cycle, "_find_nodes", counted)
+    made = [make_node(f"n{index}").allocatable(cpu="4", memory="4Gi", pods=10).obj() for index in range(3)]
+    waiting = [
+        make_pod("huge").requests(cpu="5").obj(),
+        *(make_pod(f"p{n}").requests(cpu=f"{n}").obj() for n in (1, 2)),
+    ]
+    scheduler = make_scheduler(made, waiting)
+    rows = {info.name: row for row, info in enumerate(scheduler.cluster.pods.infos)}
+    tried = [scheduler.schedule(rows[name]) for name in ("huge", "p1", "huge", "p2", "huge")]
+    assert searched == ["huge", "p1", "p2"]
+    assert {each.message for each in tried[::2]} == {tried[0].message}
+    assert "3 Insufficient cpu" in tried[0].message
+
+
 def test_nodes_of_a_zone_that_opens_again_are_not_scored_again(monkeypatch: pytest.MonkeyPatch) -> None:
     from ksched_cli.plugins.node_resources_fit.plugin import NodeResourcesFit
     from tests.builders import make_node
