@@ -39,7 +39,7 @@ _BYTES_PER_NODE = 32
 # Past this share of nodes to repair, scoring all of them costs less.
 _AFRESH_SHARE = 2
 # After so many results in a row that no later pod had a use for, only results of templates with copies are kept.
-_UNUSED = 32
+_UNUSED = 4
 # So many rows are sorted one by one.
 _FEW = 50
 

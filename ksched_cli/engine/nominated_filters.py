@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -42,12 +43,18 @@ class NominatedFilters:
                 return feasible
             statuses.take_over(refused, np.nonzero(refused.codes)[0])
             return feasible.select(refused.codes[feasible.rows] == _SUCCESS)
-        refused = self.refused_beside(state, pod, nodes)
-        if refused is not None:
+        rivals = self.rivals(pod, nodes)
+        if rivals:
             # As in Go: where the pod does not fit beside the others it is not tried without them.
-            statuses.take_over(refused, np.nonzero(refused.codes)[0])
-            nodes = nodes.select(refused.codes[nodes.rows] == _SUCCESS)
-        return self._filters.run(state, pod, nodes, statuses)
+            refused = self._tried_beside(state, pod, rivals)
+            failed = refused.codes.nonzero()[0]
+            if len(rivals) == len(nodes):
+                # The filters that ignore pods have passed these nodes.
+                state = replace(state, skip_filter=state.skip_filter | self._filters.fixed)
+            if len(failed):
+                statuses.take_over(refused, failed)
+                nodes = nodes.select(refused.codes[nodes.rows] == _SUCCESS)
+        return self._filters.run(state, pod, nodes, statuses) if len(nodes) else nodes
 
     def passing(self, state: CycleState, pod: PodInfo, nodes: NodeRows) -> NodeRows:
         """The rows that `run` passes, without noting why the others fail."""
@@ -86,8 +93,10 @@ class NominatedFilters:
         """The statuses of nodes that do not take the pod beside those that are nominated to them; None if no such pod
         is in the way anywhere."""
         rivals = self.rivals(pod, nodes)
-        if not rivals:
-            return None
+        return self._tried_beside(state, pod, rivals) if rivals else None
+
+    def _tried_beside(self, state: CycleState, pod: PodInfo, rivals: dict[int, list[int]]) -> NodeStatuses:
+        """The statuses of the nodes that do not take the pod beside their rivals."""
         statuses = NodeStatuses(len(self._cluster.nodes))
         for batch in self._batches(state, rivals):
             self._run_beside(state, pod, batch, statuses)

@@ -48,6 +48,8 @@ class Importance:
 
     def order(self, pod_rows: RowColumn, owner: RowColumn) -> RowColumn:
         """Indexes that sort the pods of each owner by importance. Owners come in ascending order."""
+        if 0 < len(pod_rows) <= MAX_INSERTION and owner[0] == owner[-1]:
+            return np.array(self.sort(pod_rows.tolist()), dtype=np.int64)
         priority, started = self._cluster.pods.priority[pod_rows], self.started(pod_rows)
         order = np.lexsort((started, -priority, owner))
         starts = first_of_each(owner)

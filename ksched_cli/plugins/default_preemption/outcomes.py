@@ -85,12 +85,10 @@ class Outcomes:
 
     def best(self, rows: RowColumn, name_rank: RowColumn) -> Candidate:
         """The criteria one after the other; where all tie Go takes any node, and here it is the lowest name."""
-        for column in reversed(self._criteria(name_rank)):
-            figures = column[rows]
-            least, most = figures[figures.argmin()], figures[figures.argmax()]
-            if least != most:
-                rows = rows[figures == least]
-        return self.candidate(int(rows[0]))
+        for column in (self.pdb_violations, self.highest, self.priorities, self.count):
+            rows = _least(rows, column[rows])
+        rows = _least(rows, -self.earliest[rows])
+        return self.candidate(int(rows[name_rank[rows].argmin()]))
 
     def ranked(self, rows: RowColumn, name_rank: RowColumn) -> list[int]:
         """The rows from the best to the worst."""
@@ -98,9 +96,19 @@ class Outcomes:
         return ranked
 
     def _order(self, rows: RowColumn, name_rank: RowColumn) -> RowColumn:
-        order: RowColumn = np.lexsort([column[rows] for column in self._criteria(name_rank)])
+        criteria = (
+            name_rank,
+            -self.earliest,
+            self.count,
+            self.priorities,
+            self.highest,
+            self.pdb_violations,
+        )
+        order: RowColumn = np.lexsort([column[rows] for column in criteria])
         return order
 
-    def _criteria(self, name_rank: RowColumn) -> tuple[Int64Column | FloatColumn, ...]:
-        """Figures of which the least is the best, those that count first at the end."""
-        return name_rank, -self.earliest, self.count, self.priorities, self.highest, self.pdb_violations
+
+def _least(rows: RowColumn, figures: Int64Column | FloatColumn) -> RowColumn:
+    """The rows with the least figure; mostly all of them have it."""
+    least = figures[figures.argmin()]
+    return rows if least == figures[figures.argmax()] else rows[figures == least]
