@@ -58,19 +58,24 @@ class Fork(Generic[T]):
     def __init__(self, compute: Callable[[], T]) -> None:
         self._compute = compute
         self._received = bytearray()
+        self._succeeded = False
+        self.is_done = False
         # Ctrl-C is for the process that collects the results, from the first moment on.
         blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             self._reader, writer = os.pipe()
-            self._process = os.fork()
-            if not self._process:
+            try:
+                self._process = os.fork()
+            except OSError:  # A container may allow no further process.
                 os.close(self._reader)
-                _compute_in_copy(compute, writer)
+                self.is_done = True
+            else:
+                if not self._process:
+                    os.close(self._reader)
+                    _compute_in_copy(compute, writer)
             os.close(writer)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-        self.is_done = False
-        self._succeeded = False
 
     def fileno(self) -> int:
         return self._reader

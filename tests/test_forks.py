@@ -66,6 +66,15 @@ def test_what_a_copy_did_not_return_is_computed_here() -> None:
     assert Fork(die_elsewhere).result() == here
 
 
+def test_what_no_process_is_allowed_for_is_computed_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> int:
+        raise BlockingIOError("Resource temporarily unavailable")
+
+    monkeypatch.setattr(os, "fork", refuse)
+    computations = [partial(_number_and_process, number) for number in range(3)]
+    assert list(compute_in_forks(computations, 2)) == [(number, os.getpid()) for number in range(3)]
+
+
 def test_copies_end_with_the_loop_over_their_results(tmp_path: Path) -> None:
     def wait_or_write(number: int) -> int:
         (tmp_path / str(number)).write_text(str(os.getpid()))
