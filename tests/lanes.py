@@ -30,7 +30,7 @@ def choose_lane(markers: str) -> None:
 
 def examples(number: int) -> int:
     """The number of examples of a property test in this lane."""
-    return max(number // _share, 10)
+    return max(number // _share, 5)
 
 
 def sampled(cases: Iterable[Any], every: int) -> list[ParameterSet]:

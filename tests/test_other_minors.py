@@ -46,7 +46,7 @@ def recorded(minor: str) -> dict[str, list[dict[str, Any]]]:
 
 @pytest.mark.parametrize(
     ("minor", "subject"),
-    sampled((pytest.param(*each, id="-".join(each)) for each in product(CASES, SUBJECTS)), 41),
+    sampled((pytest.param(*each, id="-".join(each)) for each in product(CASES, SUBJECTS)), 80),
 )
 def test_identical_to_kube_scheduler_of_the_minor(minor: str, subject: str) -> None:
     cases = recorded(minor).get(subject, [])

@@ -129,6 +129,7 @@ def test_every_node_is_shown_with_wide(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(name.endswith(SUFFIX) for name in names)
 
 
+@pytest.mark.slow
 def test_nodes_with_the_same_reasons_are_one_row_with_the_range_of_their_figures(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -161,7 +161,7 @@ def test_no_output_obeys_the_input(
         assert yaml.safe_load(shown.out)
 
 
-@pytest.mark.parametrize("output", ["table", "wide", "json", "yaml", "name"])
+@pytest.mark.parametrize("output", sampled(["table", "wide", "json", "yaml", "name"], 5))
 def test_explain(output: str, files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     for pod in pods_of(files["demo"]):
         run(["explain", pod, "--from", files["demo"], "-o", output])

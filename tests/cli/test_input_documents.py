@@ -65,7 +65,7 @@ ENDINGS = [
 
 @pytest.mark.parametrize("stdin", [pytest.param(True, id="stdin"), pytest.param(False, id="a file")])
 @pytest.mark.parametrize("output", ["sarif", "junit", "github", "markdown", "json"])
-@pytest.mark.parametrize(("text", "options", "code"), sampled(ENDINGS, 3))
+@pytest.mark.parametrize(("text", "options", "code"), sampled(ENDINGS, 5))
 def test_ci_documents_are_complete_in_every_exit_code(
     text: str,
     options: list[str],

@@ -10,6 +10,7 @@ import pytest
 
 from ksched_cli.cli.main import run
 from tests.cli.inputs import NODE, POD, deployment, dumped, first_line, lay_out
+from tests.lanes import sampled
 
 Files = Mapping[str, str]
 CASES: list[Any] = []
@@ -111,7 +112,7 @@ def test_a_namespace_that_only_the_manifests_of_a_diff_have(here: Path, capsys: 
 
 
 @pytest.mark.parametrize(
-    "command", ["check", "simulate", "simulate --settle", "diff", "capacity", "rightsize", "explain"]
+    "command", sampled(["check", "simulate", "simulate --settle", "diff", "capacity", "rightsize", "explain"], 4)
 )
 @pytest.mark.parametrize("others", [pytest.param((), id="pods only"), pytest.param((SHOP,), id="Namespace objects")])
 def test_one_warning_for_a_namespace_like_none_of_the_cluster(

@@ -38,7 +38,7 @@ def reconciled(monkeypatch: pytest.MonkeyPatch) -> list[Identity]:
     return keys
 
 
-@pytest.mark.parametrize("seed", sampled(range(6), 3))
+@pytest.mark.parametrize("seed", sampled(range(6), 6))
 def test_trials_of_failures_and_drains(seed: int, reconciled: list[Identity]) -> None:
     simulator = Simulator.load(with_priorities(cluster(seed, pending=6), seed))
     assert list(simulator.sweep(fail="node", scale="replicaset/app-0=0..3"))

@@ -11,6 +11,7 @@ from ksched_cli.api.quantity import milli_value, value
 from ksched_cli.errors import InputError
 from ksched_cli.plan.rightsize import Rightsizing
 from ksched_cli.report.rightsize import limit_lines
+from tests.lanes import sampled
 from tests.plan.size.cases import catalog, daemon_set, load, node, pending, shape
 
 GIB = 2**30
@@ -100,7 +101,7 @@ def test_a_daemon_set_has_no_request_to_size() -> None:
 @pytest.mark.parametrize(
     ("resource", "step"), [pytest.param("cpu", 1, id="cpu"), pytest.param("memory", 2**20, id="memory")]
 )
-@pytest.mark.parametrize("replicas", [1, 3, 7])
+@pytest.mark.parametrize("replicas", sampled([1, 3, 7], 3))
 def test_a_printed_limit_fits_and_one_step_more_does_not(replicas: int, resource: str, step: int) -> None:
     objects = [node("n0", cpu="3930m", memory="15100Mi", pods=20), node("n1", cpu="4", memory="16Gi", pods=20)]
     (workload,) = rightsize(objects, deployment("web", replicas, "100m", "100Mi")).workloads

@@ -60,7 +60,7 @@ def test_cloned_nodes(number: int) -> None:
     assert placed(row) == placements(simulator.clone_node("node-0", number) if number else simulator)
 
 
-@pytest.mark.parametrize("replicas", sampled(range(1, 9), 4))
+@pytest.mark.parametrize("replicas", sampled(range(1, 9), 8))
 def test_replicas(replicas: int) -> None:
     row = rows(scale="replicaset/app-0=1..8")[replicas - 1]
     assert placed(row) == placements(Simulator.load(ITEMS).scale("replicaset/app-0", replicas))
