@@ -309,6 +309,7 @@ class TestAFile:
         assert problem in ran.err
 
 
+@pytest.mark.slow
 def test_the_plugin_in_the_manual(tmp_path: Path) -> None:
     """The very text: its two files, and its command line."""
     _, _, section = (ROOT / "ksched_cli" / "help" / "plugins.md").read_text().partition("# A plugin of your own\n")

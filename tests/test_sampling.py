@@ -25,6 +25,7 @@ def test_every_recorded_case_is_there() -> None:
     assert sorted(recorded(RECORDINGS)) == CASES
 
 
+@pytest.mark.slow
 def test_without_sampling_pods_go_elsewhere(tmp_path: Path) -> None:
     """The recordings are of a part of the nodes: an answer about all nodes does not agree with them."""
     case = recorded(RECORDINGS)["sampling-19"]

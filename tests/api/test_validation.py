@@ -8,6 +8,7 @@ import pytest
 
 from ksched_cli.api.conversion import path_text
 from ksched_cli.api.validation.rules import validate
+from tests.lanes import sampled
 
 LABEL_FORM = "a lowercase RFC 1123 label must consist of"
 FORM = "a lowercase RFC 1123 subdomain must consist of"
@@ -409,7 +410,7 @@ def test_a_document_that_the_api_server_takes(document: dict[str, Any]) -> None:
     assert [*validate(document, document["kind"])] == []
 
 
-@pytest.mark.parametrize("odd", [None, 5, "x", [1], {"a": {"b": [None]}}, True])
+@pytest.mark.parametrize("odd", sampled([None, 5, "x", [1], {"a": {"b": [None]}}, True], 3))
 @pytest.mark.parametrize("document", [*ACCEPTED, *(each[0] for each in REFUSED[::7])])
 def test_odd_values_break_nothing(document: dict[str, Any], odd: Any) -> None:
     """Values of the wrong type are reported by decoding."""

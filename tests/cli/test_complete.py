@@ -13,6 +13,7 @@ import pytest
 from ksched_cli.cli.main import run
 from tests.builders import make_node, make_pod
 from tests.cli.transcripts import ROOT, write
+from tests.lanes import sampled
 
 DUMP = str(ROOT / "fixtures" / "clusters" / "drain.yaml")
 NODES = ["east-1", "east-2", "west-1", "west-2"]
@@ -30,43 +31,56 @@ def offered(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[list[str],
 
 @pytest.mark.parametrize(
     ("words", "candidates", "directive"),
-    [
-        pytest.param(["simu"], ["simulate"], ":4", id="a command"),
-        pytest.param(["config", "v"], ["view", "validate"], ":4", id="a subcommand"),
-        pytest.param(["config", ""], ["view", "validate", "migrate", "schema"], ":4", id="all subcommands"),
-        pytest.param(["simulate", "--tie-"], ["--tie-break"], ":4", id="an option"),
-        pytest.param(["simulate", "--tie-break", ""], ["name", "random"], ":4", id="its values"),
-        pytest.param(["simulate", "--tie-break=r"], ["--tie-break=random"], ":4", id="its value after an equals sign"),
-        pytest.param(["simulate", "--from", "x"], [], ":0", id="files"),
-        pytest.param(["completion", "z"], ["zsh"], ":4", id="an argument"),
-        pytest.param(["drain", "--from", DUMP, ""], NODES, ":4", id="nodes"),
-        pytest.param(["drain", "--from", DUMP, "w"], NODES[2:], ":4", id="nodes that begin so"),
-        pytest.param(["drain", "east-1", f"--from={DUMP}", "w"], NODES[2:], ":4", id="one more node"),
-        pytest.param(["drain", "--from", DUMP, "--each", ""], ["node", "zone"], ":4", id="not where a value is due"),
-        pytest.param(["simulate", "--from", DUMP, "--cordon", "e"], NODES[:2], ":4", id="a node for an option"),
-        pytest.param(["simulate", "--from", DUMP, "--taint", "e"], NODES[:2], ":4", id="a node that more follows"),
-        pytest.param(["simulate", "--from", DUMP, "-n", ""], ["kube-system", "shop"], ":4", id="namespaces"),
-        pytest.param(["simulate", "--from", DUMP, "--namespace=s"], ["--namespace=shop"], ":4", id="a namespace, long"),
-        pytest.param(["drain", ""], [], ":4", id="no dump, no names"),
-        pytest.param(["drain", "--from", "nowhere.yaml", ""], [], ":4", id="a dump that is not there"),
-        pytest.param(["drain", "--from", "-", ""], [], ":4", id="stdin is not read"),
-        pytest.param(["drain", "--from", "live", ""], [], ":4", id="no cluster is asked"),
-        pytest.param(["simulate", "--seed", ""], [], ":4", id="no files for a number"),
-        pytest.param(["check", ""], [], ":0", id="files for manifests"),
-        pytest.param(["simulate", "--kube-version", "1.36"], ["1.36"], ":4", id="a minor"),
-        pytest.param(
-            ["simulate", *EKS, "--scale", "deployment/w"], ["deployment/web="], ":6", id="a workload to scale"
-        ),
-        pytest.param(["simulate", *EKS, "--delete", "statefulset/"], ["statefulset/db"], ":4", id="a workload"),
-        pytest.param(["explain", *EKS, "fraud"], ["fraud-scan"], ":4", id="a pod without its namespace"),
-        pytest.param(["explain", *EKS, "shop/fraud"], ["shop/fraud-scan"], ":4", id="a pod with its namespace"),
-        pytest.param(["explain", *EKS, "deployment/check"], ["deployment/checkout"], ":4", id="a workload to explain"),
-        pytest.param(["explain", *EKS, "-n", "data", "db-"], ["db-0", "db-1", "db-2"], ":4", id="pods of -n"),
-        pytest.param(["help", "edi"], ["edits"], ":4", id="a page"),
-        pytest.param([], None, ":4", id="nothing typed at all"),
-        pytest.param(["--typing=", "drain", "--from", DUMP], NODES, ":4", id="an empty word that a shell would drop"),
-        pytest.param(["--typing=e", "drain", "--from", DUMP], NODES[:2], ":4", id="the last word first"),
-    ],
+    sampled(
+        [
+            pytest.param(["simu"], ["simulate"], ":4", id="a command"),
+            pytest.param(["config", "v"], ["view", "validate"], ":4", id="a subcommand"),
+            pytest.param(["config", ""], ["view", "validate", "migrate", "schema"], ":4", id="all subcommands"),
+            pytest.param(["simulate", "--tie-"], ["--tie-break"], ":4", id="an option"),
+            pytest.param(["simulate", "--tie-break", ""], ["name", "random"], ":4", id="its values"),
+            pytest.param(
+                ["simulate", "--tie-break=r"], ["--tie-break=random"], ":4", id="its value after an equals sign"
+            ),
+            pytest.param(["simulate", "--from", "x"], [], ":0", id="files"),
+            pytest.param(["completion", "z"], ["zsh"], ":4", id="an argument"),
+            pytest.param(["drain", "--from", DUMP, ""], NODES, ":4", id="nodes"),
+            pytest.param(["drain", "--from", DUMP, "w"], NODES[2:], ":4", id="nodes that begin so"),
+            pytest.param(["drain", "east-1", f"--from={DUMP}", "w"], NODES[2:], ":4", id="one more node"),
+            pytest.param(
+                ["drain", "--from", DUMP, "--each", ""], ["node", "zone"], ":4", id="not where a value is due"
+            ),
+            pytest.param(["simulate", "--from", DUMP, "--cordon", "e"], NODES[:2], ":4", id="a node for an option"),
+            pytest.param(["simulate", "--from", DUMP, "--taint", "e"], NODES[:2], ":4", id="a node that more follows"),
+            pytest.param(["simulate", "--from", DUMP, "-n", ""], ["kube-system", "shop"], ":4", id="namespaces"),
+            pytest.param(
+                ["simulate", "--from", DUMP, "--namespace=s"], ["--namespace=shop"], ":4", id="a namespace, long"
+            ),
+            pytest.param(["drain", ""], [], ":4", id="no dump, no names"),
+            pytest.param(["drain", "--from", "nowhere.yaml", ""], [], ":4", id="a dump that is not there"),
+            pytest.param(["drain", "--from", "-", ""], [], ":4", id="stdin is not read"),
+            pytest.param(["drain", "--from", "live", ""], [], ":4", id="no cluster is asked"),
+            pytest.param(["simulate", "--seed", ""], [], ":4", id="no files for a number"),
+            pytest.param(["check", ""], [], ":0", id="files for manifests"),
+            pytest.param(["simulate", "--kube-version", "1.36"], ["1.36"], ":4", id="a minor"),
+            pytest.param(
+                ["simulate", *EKS, "--scale", "deployment/w"], ["deployment/web="], ":6", id="a workload to scale"
+            ),
+            pytest.param(["simulate", *EKS, "--delete", "statefulset/"], ["statefulset/db"], ":4", id="a workload"),
+            pytest.param(["explain", *EKS, "fraud"], ["fraud-scan"], ":4", id="a pod without its namespace"),
+            pytest.param(["explain", *EKS, "shop/fraud"], ["shop/fraud-scan"], ":4", id="a pod with its namespace"),
+            pytest.param(
+                ["explain", *EKS, "deployment/check"], ["deployment/checkout"], ":4", id="a workload to explain"
+            ),
+            pytest.param(["explain", *EKS, "-n", "data", "db-"], ["db-0", "db-1", "db-2"], ":4", id="pods of -n"),
+            pytest.param(["help", "edi"], ["edits"], ":4", id="a page"),
+            pytest.param([], None, ":4", id="nothing typed at all"),
+            pytest.param(
+                ["--typing=", "drain", "--from", DUMP], NODES, ":4", id="an empty word that a shell would drop"
+            ),
+            pytest.param(["--typing=e", "drain", "--from", DUMP], NODES[:2], ":4", id="the last word first"),
+        ],
+        2,
+    ),
 )
 def test_what_is_offered(
     words: list[str], candidates: list[str] | None, directive: str, capsys: pytest.CaptureFixture[str]
@@ -116,6 +130,7 @@ def test_a_broken_dump_is_no_matter_while_one_types(tmp_path: Path, capsys: pyte
         assert offered(capsys, "drain", "--from", str(tmp_path / f"{number}.yaml"), "")[0] == []
 
 
+@pytest.mark.slow
 def test_kubectl_gets_the_same(tmp_path: Path) -> None:
     """kubectl runs `kubectl_complete-ksched` from the PATH with the words, the last of them maybe empty."""
     program = tmp_path / "kubectl-ksched"

@@ -6,7 +6,6 @@ import pytest
 
 from tests.benchmarks.sizing.autoscalers import AUTOSCALERS, cost_of
 from tests.benchmarks.sizing.instances import KNOWN, known_optimum
-from tests.lanes import sampled
 
 
 @pytest.mark.slow
@@ -17,7 +16,8 @@ def test_autoscalers_pay_at_least_the_optimum(number: int) -> None:
     assert all(cost_of(instance, buy) >= instance.optimum for buy in AUTOSCALERS.values())
 
 
-@pytest.mark.parametrize("number", sampled([2, 9, 24], 3))
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [2, 9, 24])
 def test_size_is_not_dearer(number: int) -> None:
     instance = known_optimum(number)
     found = instance.simulator().size(dict(instance.catalog), time_limit=30)

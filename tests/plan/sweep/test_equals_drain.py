@@ -97,6 +97,7 @@ def test_a_pending_pod_that_has_a_node_without_the_failure_only() -> None:
     assert ("data/db-2", "unschedulable") in {(each.pod, each.result) for each in row.pods}
 
 
+@pytest.mark.slow
 def test_a_failure_gives_a_waiting_pod_40_seconds_before_pods_are_recreated() -> None:
     """A drain recreates shop/api at once, and it takes the place that data/db-2 finds while shop/api is not there."""
     simulator = Simulator.load(str(ROOT / "fixtures" / "clusters" / "eks.yaml"))

@@ -99,6 +99,7 @@ def test_the_cost_of_an_operator(left: object, operator: str, right: object, cos
     assert operator_cost(operator, left, right) == cost
 
 
+@pytest.mark.slow
 def test_no_operator_hides_that_the_limit_is_exceeded() -> None:
     endless = f"{RANGE}.all(a, {RANGE}.all(b, a + b >= 0))"
     with pytest.raises(CelError, match="actual cost limit exceeded"):
