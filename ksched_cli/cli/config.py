@@ -149,7 +149,7 @@ def migrate(
     )
     migration = Simulator.migrate_configuration(run)
     for note in migration.notes:
-        complain(f"{'warning' if note.lost else 'note'}: {note.told}")
+        complain(f"{'warning' if note.lost else 'note'}: {note.problem}")
     show(migration, output)
     raise typer.Exit(0 if migration.whole else NOT_WHOLE)
 

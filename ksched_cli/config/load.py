@@ -201,9 +201,9 @@ class _Loader(Reading):
             text = f"Kubernetes {self._release.version} has one profile, and this configuration has {len(profiles)}"
             self.complain(text, ("profiles",), "keep the profile of one scheduler")
         for index, profile in enumerate(profiles):
-            older, unsaid = restate(profile, self._release, self._gates, points_of)
+            older, not_expressed = restate(profile, self._release, self._gates, points_of)
             restated.append(older)
-            for plugin, text in unsaid:
+            for plugin, text in not_expressed:
                 problem = f"Kubernetes {self._release.version} cannot express {text} of {plugin}"
                 self.complain(problem, ("profiles", index, "pluginConfig"))
         return restated

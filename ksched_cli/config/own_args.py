@@ -59,8 +59,8 @@ def default_args(name: str, model: type[Any]) -> Any:
 
 
 def needs_arguments(name: str, mistakes: list[Mistake]) -> str:
-    told = "; ".join(f"{path_text(path)}: {text}" if path else text for path, text in mistakes)
-    return f'plugin "{name}" cannot do without arguments: {told}'
+    texts = "; ".join(f"{path_text(path)}: {text}" if path else text for path, text in mistakes)
+    return f'plugin "{name}" cannot do without arguments: {texts}'
 
 
 def _fields(model: type[Any]) -> tuple[str, ...]:

@@ -108,12 +108,12 @@ def leave_to_extenders(profile: ResolvedProfile, extenders: Sequence[Extender], 
     ignored = ignored_resources(extenders)
     if not ignored:
         return profile
-    told = {name: args for name, args in profile.args.items() if isinstance(args, NodeResourcesFitArgs)}
-    if not told and not release.before_plugins:
+    fits = {name: args for name, args in profile.args.items() if isinstance(args, NodeResourcesFitArgs)}
+    if not fits and not release.before_plugins:
         left = ", ".join(ignored)
         text = f'profile "{profile.scheduler_name}" has no {NODE_RESOURCES_FIT} to leave {left} to an extender'
         raise ConfigError(Problem(text, hint="kube-scheduler would not start"))
-    without = {name: structs.replace(args, ignored_resources=ignored) for name, args in told.items()}
+    without = {name: structs.replace(args, ignored_resources=ignored) for name, args in fits.items()}
     return replace(profile, args={**profile.args, **without})
 
 

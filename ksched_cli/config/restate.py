@@ -17,7 +17,7 @@ from ksched_cli.config.plugin_args import (
     RequestedToCapacityRatioArgs,
     ScoringStrategy,
 )
-from ksched_cli.config.policy.restate import Unsaid, restate_algorithm
+from ksched_cli.config.policy.restate import NotExpressed, restate_algorithm
 from ksched_cli.releases.config_versions import has_multi_point
 from ksched_cli.releases.configuration import ConfigurationRules, takes
 from ksched_cli.releases.gates import FeatureGates
@@ -45,26 +45,26 @@ _DEFAULT = _PLUGIN_OF["LeastAllocated"]
 
 def restate(
     profile: KubeSchedulerProfile, release: Release, gates: FeatureGates, points_of: Mapping[str, Collection[str]]
-) -> tuple[KubeSchedulerProfile, list[Unsaid]]:
+) -> tuple[KubeSchedulerProfile, list[NotExpressed]]:
     """The rewritten profile, and the settings that the minor cannot express."""
     if release.before_plugins:
         return restate_algorithm(profile, release, gates)
-    unsaid: list[Unsaid] = []
+    not_expressed: list[NotExpressed] = []
     rules = ConfigurationRules.of(release)
     if not has_multi_point(release.config.newest):
         defaults = default_plugins(release, gates)
         profile = replace(profile, plugins=_spread_out(profile.plugins, defaults, points_of))
     if not rules.fit_has_strategies:
-        profile = _with_strategy_as_plugin(profile, unsaid)
+        profile = _with_strategy_as_plugin(profile, not_expressed)
     if not rules.every_plugin_takes_args:
         added = profile.args.get(NODE_AFFINITY)
         if added is not None and added.added_affinity is not None:
-            unsaid.append((NODE_AFFINITY, "addedAffinity"))
+            not_expressed.append((NODE_AFFINITY, "addedAffinity"))
     if not takes(release, INTER_POD_AFFINITY, "ignorePreferredTermsOfExistingPods"):
         affinity = profile.args.get(INTER_POD_AFFINITY)
         if affinity is not None and affinity.ignore_preferred_terms_of_existing_pods:
-            unsaid.append((INTER_POD_AFFINITY, "ignorePreferredTermsOfExistingPods"))
-    return profile, unsaid
+            not_expressed.append((INTER_POD_AFFINITY, "ignorePreferredTermsOfExistingPods"))
+    return profile, not_expressed
 
 
 def _spread_out(plugins: Plugins, defaults: Plugins, points_of: Mapping[str, Collection[str]]) -> Plugins:
@@ -86,7 +86,7 @@ def _spread_out(plugins: Plugins, defaults: Plugins, points_of: Mapping[str, Col
     return Plugins(**by_field)
 
 
-def _with_strategy_as_plugin(profile: KubeSchedulerProfile, unsaid: list[Unsaid]) -> KubeSchedulerProfile:
+def _with_strategy_as_plugin(profile: KubeSchedulerProfile, not_expressed: list[NotExpressed]) -> KubeSchedulerProfile:
     fit = profile.args.get(NODE_RESOURCES_FIT) or NodeResourcesFitArgs()
     strategy = fit.scoring_strategy
     args: dict[str, Any] = {**profile.args, _PLUGIN_OF[strategy.type]: _plugin_args(strategy)}
@@ -94,7 +94,7 @@ def _with_strategy_as_plugin(profile: KubeSchedulerProfile, unsaid: list[Unsaid]
         args[NODE_RESOURCES_FIT] = replace(fit, scoring_strategy=NodeResourcesFitArgs().scoring_strategy)
     balanced = args.pop(NODE_RESOURCES_BALANCED_ALLOCATION, None)
     if balanced is not None and set(balanced.resources) != set(CPU_AND_MEMORY):
-        unsaid.append((NODE_RESOURCES_BALANCED_ALLOCATION, "resources other than cpu and memory"))
+        not_expressed.append((NODE_RESOURCES_BALANCED_ALLOCATION, "resources other than cpu and memory"))
     score = _renamed(profile.plugins.score, _PLUGIN_OF[strategy.type])
     return replace(profile, plugins=replace(profile.plugins, score=score), args=args)
 

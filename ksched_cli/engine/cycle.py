@@ -309,13 +309,13 @@ class Cycle(Logged):
 
     def _note_left_out(self, others: BoolColumn, narrowed_by: set[str], diagnosis: Diagnosis) -> None:
         """The reasons of nodes that PreFilter ruled out: the plugin, a general text, or none, by minor."""
-        told = self._rules.nodes_left_out
-        if told == "told by plugin":
+        reason = self._rules.nodes_left_out
+        if reason == "plugin is named":
             by = " ".join(sorted(narrowed_by))
             diagnosis.nodes.set_absent(others, unresolvable(EngineReasons.left_out(plugins=by)))
-        elif told == "filtered out":
+        elif reason == "filtered out":
             for row in np.nonzero(others)[0].tolist():
-                diagnosis.nodes.set(row, unresolvable(EngineReasons.left_out_untold()))
+                diagnosis.nodes.set(row, unresolvable(EngineReasons.filtered_out()))
 
     def _pass_filters(
         self, runtime: Runtime, state: CycleState, pod: PodInfo, nodes: NodeRows, diagnosis: Diagnosis

@@ -30,7 +30,7 @@ class PluginFault(CycleError):
         self.plugin = plugin
 
 
-def told(problem: BaseException) -> str:
+def error_text(problem: BaseException) -> str:
     """An exception in a line, with what was noted on its way, such as the node that was looked at."""
     text = f"{type(problem).__name__}: {problem}" if str(problem) else type(problem).__name__
     notes = getattr(problem, "__notes__", ())
@@ -67,7 +67,7 @@ class blamed:  # noqa: N801  # used as a function: with blamed(...)
     ) -> None:
         if problem is None or isinstance(problem, CycleError | KschedError) or not isinstance(problem, Exception):
             return
-        raise PluginFault(self.plugin, self.point, told(problem)) from problem
+        raise PluginFault(self.plugin, self.point, error_text(problem)) from problem
 
 
 # Takes the plugin and the extension point.

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ksched_cli.engine.faults import CycleError, PluginFault, told
+from ksched_cli.engine.faults import CycleError, PluginFault, error_text
 from ksched_cli.framework.interfaces import (
     FilterPlugin,
     Plugin,
@@ -61,7 +61,7 @@ def _guard(plugin: type[Plugin], name: str, point: str, check: Check) -> Callabl
         except Complaint as complaint:
             raise PluginFault(plugin.name, point, str(complaint)) from None
         except (Exception, SystemExit) as problem:
-            raise PluginFault(plugin.name, point, told(problem)) from problem
+            raise PluginFault(plugin.name, point, error_text(problem)) from problem
 
     return call
 

@@ -35,7 +35,7 @@ class EngineReasons(ReasonTable):
     left_no_node = ReasonKind("node(s) didn't satisfy plugin {plugins}", _CONFLICTING)
     left_none_in_common = ReasonKind("node(s) didn't satisfy plugin(s) [{plugins}] simultaneously", _CONFLICTING)
     left_out = ReasonKind("node(s) didn't satisfy plugin(s) [{plugins}]", _CONFLICTING)
-    left_out_untold = ReasonKind("node is filtered out by the prefilter result", _CONFLICTING)
+    filtered_out = ReasonKind("node is filtered out by the prefilter result", _CONFLICTING)
     group_unplaced = ReasonKind("{message}", _GROUP)
     no_group_preemption = ReasonKind(
         "default preemption plugin is not registered, workload aware preemption is disabled", _GROUP

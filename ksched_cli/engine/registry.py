@@ -12,7 +12,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from ksched_cli.config.own_args import default_args, is_model
-from ksched_cli.engine.faults import told
+from ksched_cli.engine.faults import error_text
 from ksched_cli.engine.guards import guarded
 from ksched_cli.errors import KschedError, UsageError
 from ksched_cli.framework.handle import Handle
@@ -75,7 +75,9 @@ class Registry(Mapping[str, type[Plugin]]):
         except (Exception, SystemExit) as problem:
             if isinstance(problem, KschedError):
                 raise
-            raise UsageError(f'plugin "{name}" ({self._origins[name]}) cannot be made: {told(problem)}') from problem
+            raise UsageError(
+                f'plugin "{name}" ({self._origins[name]}) cannot be made: {error_text(problem)}'
+            ) from problem
 
     def points(self, release: Release = NEWEST) -> dict[str, tuple[str, ...]]:
         """Which extension points each plugin takes part in, for expanding profiles."""
@@ -90,7 +92,7 @@ def add_installed(registry: Registry) -> None:
         try:
             found = entry.load()
         except (Exception, SystemExit) as problem:
-            raise UsageError(f"{origin} cannot be loaded: {told(problem)} (repair or uninstall it)") from problem
+            raise UsageError(f"{origin} cannot be loaded: {error_text(problem)} (repair or uninstall it)") from problem
         registry.register(_checked(found, origin), origin)
 
 
@@ -123,7 +125,7 @@ def add_named(registry: Registry, reference: str) -> None:
     except ImportError as problem:
         raise UsageError(f"--plugin {reference}: cannot import {module_name}: {problem}") from problem
     except (Exception, SystemExit) as problem:
-        raise UsageError(f"--plugin {reference}: {module_name} breaks on import: {told(problem)}") from problem
+        raise UsageError(f"--plugin {reference}: {module_name} breaks on import: {error_text(problem)}") from problem
     found = getattr(module, class_name, None)
     if found is None:
         raise UsageError(f"--plugin {reference}: {module_name} has no {class_name}")

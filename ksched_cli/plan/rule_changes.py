@@ -43,8 +43,8 @@ def _declared() -> tuple[RuleChange, ...]:
     """Every reported rule, the oldest first."""
     for module in _DECLARING:
         import_module(module)
-    told = dict.fromkeys(rule for rules in ReleaseRules.declared for rule in rules.told())
-    return tuple(sorted(told, key=lambda rule: (rule.minor, rule.plugins, rule.text)))
+    rule_changes = dict.fromkeys(rule for rules in ReleaseRules.declared for rule in rules.rule_changes())
+    return tuple(sorted(rule_changes, key=lambda rule: (rule.minor, rule.plugins, rule.text)))
 
 
 def _by_gate(rules: Collection[RuleChange]) -> dict[str, tuple[RuleChange, ...]]:

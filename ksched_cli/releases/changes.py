@@ -126,9 +126,9 @@ class Change(Generic[T]):
                 found = step.now
         return found
 
-    def told(self) -> Iterator[RuleChange]:
+    def rule_changes(self) -> Iterator[RuleChange]:
         return (
-            _told(step.since, step.plugins, step.about, step.sentence, fix=step.fix)
+            _rule_change(step.since, step.plugins, step.about, step.sentence, fix=step.fix)
             for step in self.steps
             if step.sentence
         )
@@ -152,8 +152,8 @@ class Note:
     sentence: str
     plugins: str = ""
 
-    def told(self) -> Iterator[RuleChange]:
-        yield _told(self.since, self.plugins, self.about, self.sentence)
+    def rule_changes(self) -> Iterator[RuleChange]:
+        yield _rule_change(self.since, self.plugins, self.about, self.sentence)
 
 
 @dataclass(frozen=True)
@@ -165,8 +165,8 @@ class GateNote:
     sentence: str
     plugins: str = ""
 
-    def told(self) -> Iterator[RuleChange]:
-        yield _told(on_since(self.gate), self.plugins, self.about, self.sentence, self.gate)
+    def rule_changes(self) -> Iterator[RuleChange]:
+        yield _rule_change(on_since(self.gate), self.plugins, self.about, self.sentence, self.gate)
 
 
 class ReleaseRules:
@@ -203,15 +203,15 @@ class ReleaseRules:
         return ((name, each) for name, each in vars(cls).items() if isinstance(each, Change))
 
     @classmethod
-    def told(cls) -> Iterator[RuleChange]:
+    def rule_changes(cls) -> Iterator[RuleChange]:
         """Each change as it is reported, its plugins filled in."""
         for each in (*(change for _, change in cls.changes()), *cls.notes):
-            for rule in each.told():
+            for rule in each.rule_changes():
                 plugins = rule.plugins or cls.plugins()
                 yield replace(rule, plugins=plugins)
 
 
-def _told(
+def _rule_change(
     since: str, plugins: str, about: str, sentence: str, gate: str = "", fix: UpstreamFix | None = None
 ) -> RuleChange:
     aspects: frozenset[Aspect] = frozenset(about.split())  # type: ignore[arg-type]  # a test holds each to be an Aspect

@@ -28,20 +28,20 @@ class EngineRules(ReleaseRules):
     nodes_left_out = (
         Change(
             LEFT_OUT_NODES_ARE_SKIPPED,
-            before="untold",
+            before="none",
             now="filtered out",
             about="message",
             sentence="Nodes that PreFilter left out have a reason; before, they had none.",
         )
         .then(
             LEFT_OUT_NODES_HAVE_NO_STATUS,
-            now="untold",
+            now="none",
             about="message",
             sentence="Nodes that PreFilter left out have no reason; before, they had one.",
         )
         .then(
             "1.32",
-            now="told by plugin",
+            now="plugin is named",
             about="message",
             sentence="Nodes that PreFilter left out have a reason that names the plugin; before, they had none.",
         )
@@ -102,7 +102,7 @@ class EngineRules(ReleaseRules):
         about="queue",
         sentence=(
             f"A pod that comes to a node is news, too, for those that {POD_TOPOLOGY_SPREAD} rejected, and with "
-            "queueing hints for all whose plugins asked; before, for those alone that have to be near it."
+            "queueing hints for all whose plugins registered; before, for those alone that have to be near it."
         ),
     )
     events_reach_some_plugins = Change(
@@ -121,8 +121,8 @@ class EngineRules(ReleaseRules):
         now=True,
         about="queue",
         sentence=(
-            f"Every plugin says which events may help a pod that it rejected; before, {NODE_RESOURCES_FIT} alone did, "
-            "and every event woke the pods of the others."
+            f"Every plugin states which events may help a pod that it rejected; before, {NODE_RESOURCES_FIT} alone "
+            "did, and every event woke the pods of the others."
         ),
     )
     errors_back_off = Change(
@@ -277,7 +277,7 @@ class EngineRules(ReleaseRules):
             about="message",
             sentence=(
                 "Taints are looked at early and resources late; before, filters had the order of predicates, so that "
-                "nodes that fail several are told with another of them."
+                "nodes that fail several are reported with another of them."
             ),
         ),
         Note(

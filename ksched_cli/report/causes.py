@@ -76,11 +76,11 @@ def _since(rule: RuleChange) -> str:
 
 def _figure(figure: OnNode) -> str:
     if isinstance(figure.before, str) or isinstance(figure.after, str):
-        return f"{figure.node}: {_said(figure.before)} -> {_said(figure.after)}"
-    return f"{figure.node} {_said(figure.before)} -> {_said(figure.after)}"
+        return f"{figure.node}: {_figure_text(figure.before)} -> {_figure_text(figure.after)}"
+    return f"{figure.node} {_figure_text(figure.before)} -> {_figure_text(figure.after)}"
 
 
-def _said(figure: Figure) -> str:
+def _figure_text(figure: Figure) -> str:
     return "-" if figure is None else str(figure)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TextIO
 
 from ksched_cli.plan.check.results import Check, Finding
-from ksched_cli.report.check_table import check_summary, said, spot
+from ksched_cli.report.check_table import check_summary, finding_text, spot
 from ksched_cli.report.ci_paths import repository_path
 from ksched_cli.report.registry import RenderOptions, renders
 from ksched_cli.report.visible import visible_lines, with_texts
@@ -56,7 +56,7 @@ def annotation(finding: Finding) -> str:
         "title": f"{finding.code} {finding.title}",
     }
     written = ",".join(f"{name}={escape_property(value)}" for name, value in properties.items() if value)
-    text = said(finding)
+    text = finding_text(finding)
     if place.path:
         text += f"\nfield: {place.path}"
     return f"::{_KINDS[finding.level]} {written}::{escape_data(text)}"
@@ -64,7 +64,7 @@ def annotation(finding: Finding) -> str:
 
 def _plain(finding: Finding) -> str:
     """In one line, and not at its beginning: what begins a line may be a command."""
-    text = f"- {spot(finding)}: {finding.level} {finding.code}: {said(finding)}"
+    text = f"- {spot(finding)}: {finding.level} {finding.code}: {finding_text(finding)}"
     return " ".join(text.splitlines())
 
 

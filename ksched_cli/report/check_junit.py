@@ -77,9 +77,9 @@ def _input_case(suite: ElementTree.Element, finding: Finding) -> None:
     if finding.level == "error":
         message = _clean(f"{finding.code} {finding.title}")
         error = ElementTree.SubElement(case, "error", message=message, type=finding.code)
-        error.text = _clean(_told(finding))
+        error.text = _clean(_text_of(finding))
     else:
-        ElementTree.SubElement(case, "system-out").text = _clean(_told(finding))
+        ElementTree.SubElement(case, "system-out").text = _clean(_text_of(finding))
 
 
 def _case(suite: ElementTree.Element, workload: WorkloadCheck) -> None:
@@ -92,17 +92,17 @@ def _case(suite: ElementTree.Element, workload: WorkloadCheck) -> None:
         first = errors[0]
         message = _clean(f"{first.code} {first.title}" + (f" (and {len(errors) - 1} more)" if errors[1:] else ""))
         failure = ElementTree.SubElement(case, "failure", message=message, type=first.code)
-        failure.text = _clean("\n\n".join(map(_told, errors)))
+        failure.text = _clean("\n\n".join(map(_text_of, errors)))
     elif workload.result == "held back":
         ElementTree.SubElement(case, "skipped", message=_clean(others[0].message))
     elif workload.result == "ignored":
         ElementTree.SubElement(case, "skipped", message="its errors are ignored")
     unread_kinds = [f"could be otherwise: {unread(workload)}"] if workload.missing else []
-    told = "\n\n".join([progress(workload), *map(_told, others), *unread_kinds])
-    ElementTree.SubElement(case, "system-out").text = _clean(told)
+    output = "\n\n".join([progress(workload), *map(_text_of, others), *unread_kinds])
+    ElementTree.SubElement(case, "system-out").text = _clean(output)
 
 
-def _told(finding: Finding) -> str:
+def _text_of(finding: Finding) -> str:
     where = f"{spot(finding)}: " if finding.place.source else ""
     lines = [f"{where}{finding.level} {finding.code}: {finding.title}", finding.message]
     return "\n".join([*lines, f"field: {finding.place.path}"] if finding.place.path else lines)

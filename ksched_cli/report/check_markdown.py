@@ -7,7 +7,7 @@ from typing import TextIO
 
 from ksched_cli.plan.check.results import Check, Finding, WorkloadCheck
 from ksched_cli.plan.codes import all_codes
-from ksched_cli.report.check_table import check_summary, evicted_anyway, payers, progress, said, unread
+from ksched_cli.report.check_table import check_summary, evicted_anyway, finding_text, payers, progress, unread
 from ksched_cli.report.ci_paths import repository_path
 from ksched_cli.report.escaping import escape_markdown
 from ksched_cli.report.omissions import omissions
@@ -75,7 +75,7 @@ def _finding(finding: Finding) -> str:
     file = repository_path(place) or place.source
     where = f"{file}:{place.line}" if place.line is not None else file
     field = f"<br>{escape_markdown(place.path)}" if place.path else ""
-    text = f"**{escape_markdown(finding.title)}**<br>{escape_markdown(said(finding))}"
+    text = f"**{escape_markdown(finding.title)}**<br>{escape_markdown(finding_text(finding))}"
     return f"| {_SIGNS[finding.level]} | {escape_markdown(where)}{field} | {finding.code} | {text} |"
 
 

@@ -9,7 +9,7 @@ from ksched_cli.build_info import BUILD
 from ksched_cli.plan.check.fingerprints import fingerprinted
 from ksched_cli.plan.check.results import Check, Finding, IgnoredFinding
 from ksched_cli.plan.codes import ReasonCode, all_codes
-from ksched_cli.report.check_table import said
+from ksched_cli.report.check_table import finding_text
 from ksched_cli.report.ci_paths import as_uri, repository_path
 from ksched_cli.report.encoding import write_json
 from ksched_cli.report.registry import RenderOptions, renders
@@ -84,7 +84,7 @@ def _result(finding: Finding, index: int, name: str, ignored: IgnoredFinding | N
         "ruleId": finding.code,
         "ruleIndex": index,
         "level": finding.level,
-        "message": {"text": said(finding)},
+        "message": {"text": finding_text(finding)},
         "locations": [_location(finding)],
         "partialFingerprints": {FINGERPRINT: name},
     }

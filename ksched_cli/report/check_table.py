@@ -111,7 +111,7 @@ def _explanation(finding: Finding) -> Text:
     return text
 
 
-def said(finding: Finding) -> str:
+def finding_text(finding: Finding) -> str:
     """The message with the workload that it is about."""
     return f"{finding.workload}: {finding.message}" if finding.workload else finding.message
 

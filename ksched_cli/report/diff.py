@@ -95,8 +95,8 @@ def _print_pods(changes: Sequence[PodChange], console: Console, *, wide: bool) -
         if message and message != quoted:
             console.print(Padding(Text(message, style="red"), (0, 0, 0, 6)))
         quoted = message or quoted
-        for said in cause_lines(change, wide=wide):
-            console.print(Padding(Text(said, style="dim"), (0, 0, 0, 6)))
+        for text in cause_lines(change, wide=wide):
+            console.print(Padding(Text(text, style="dim"), (0, 0, 0, 6)))
 
 
 def sign_of(change: PodChange) -> str:
@@ -193,7 +193,7 @@ def _summary_line(diff: Diff) -> Text:
         "added": f"new ({lost} without a node)" if lost else "new",
         "removed": "deleted",
     }
-    parts = [f"{counts[kind]} {said}" for kind, said in words.items() if counts[kind]]
+    parts = [f"{counts[kind]} {text}" for kind, text in words.items() if counts[kind]]
     verdict, *details = parts or ["none moves"]
     details = [*details, f"{diff.unchanged} as before", *doubt(diff.after)]
     pods = counted(len(diff.changes) + diff.unchanged, "pod")
@@ -233,8 +233,8 @@ def _markdown_pod(change: PodChange) -> str:
     if change.fails and change.after is not None and change.after.message:
         after = f"**{after}**: {change.after.message}"
     name = _name(change)
-    said = "<br>".join(cause_lines(change, wide=True))
-    why = f" {said} |" if change.cause is not None else ""
+    text = "<br>".join(cause_lines(change, wide=True))
+    why = f" {text} |" if change.cause is not None else ""
     return f"| `{sign_of(change)}` | {name} | {before} | {after} |{why}"
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _ORDER_KEYS = {Order.KNOWN: "known", Order.FOUND: "found", Order.NOT_FOUND: "notFound"}
 # A thousand lines are too many; the document has all of them.
 SHOWN = 20
-_SAID = {"condition": "condition:", "event": "event:    "}
+_SOURCES = {"condition": "condition:", "event": "event:    "}
 _COLOURS = {Agreement.OTHER_NODE: "yellow", Agreement.SAME_REASONS: "yellow", Agreement.FITS: "yellow"}
 
 
@@ -87,12 +87,12 @@ def print_verification(found: VerifyResult, out: TextIO, options: RenderOptions)
 def _about_orders(verification: Verification) -> Iterator[str]:
     """How the order of bindings was established, and what else was assumed."""
     orders = verification.orders
-    told = {
+    texts = {
         Order.KNOWN: "known by their times",
         Order.FOUND: "found, among the orders that the times allow",
         Order.NOT_FOUND: "not found",
     }
-    counts = [f"for {orders[order]} {text}" for order, text in told.items() if orders[order]]
+    counts = [f"for {orders[order]} {text}" for order, text in texts.items() if orders[order]]
     if counts:
         yield f"order of bindings: {'; '.join(counts)}"
     assumed = Counter(each.assumed for each in verification.placements if each.assumed)
@@ -128,7 +128,7 @@ def _headline(checked: Checked) -> Text:
 def _comparison(checked: Checked) -> str:
     if checked.agreement in (Agreement.OTHER_NODE, Agreement.REJECTED, Agreement.ERROR):
         return f"is on {checked.actual}; ksched: {checked.answer}"
-    return f"{_SAID.get(checked.said_in, 'it says:  ')} {checked.actual}\nksched:    {checked.answer}"
+    return f"{_SOURCES.get(checked.said_in, 'it says:  ')} {checked.actual}\nksched:    {checked.answer}"
 
 
 def share(verification: Verification) -> Text:

@@ -101,13 +101,13 @@ def unpack(file: BinaryIO, head: bytes, source: str, size: int, wanted: Wanted) 
         else:
             yield from _untar(file, source, budget, wanted)
     except (EOFError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile, gzip.BadGzipFile) as broken:
-        raise InputError(Problem(_said(broken), source, hint="make or copy the file again")) from None
+        raise InputError(Problem(_problem_text(broken), source, hint="make or copy the file again")) from None
     except (NotImplementedError, RuntimeError) as problem:
         # A zip with a password, or with a compression that Python cannot read.
         raise InputError(Problem(f"cannot be unpacked: {problem}", source)) from None
 
 
-def _said(broken: Exception) -> str:
+def _problem_text(broken: Exception) -> str:
     if isinstance(broken, EOFError) or "unexpected end" in str(broken):
         return "it ends in the middle: the file is truncated"
     return f"damaged: {broken}"

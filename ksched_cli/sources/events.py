@@ -20,7 +20,7 @@ _MADE_ROOM = re.compile(r"Preempted by .* on node (\S+)")
 
 @dataclass(frozen=True, slots=True)
 class FailedScheduling:
-    """`said`: when the scheduler wrote `text`. It was repeated if the pod failed `again` later: an event becomes a
+    """`stamp`: when the scheduler wrote `text`. It was repeated if the pod failed `again` later: an event becomes a
     series whatever its later texts are, and keeps its first text."""
 
     namespace: str
@@ -28,7 +28,7 @@ class FailedScheduling:
     uid: str
     scheduler: str
     text: str
-    said: str
+    stamp: str
     again: bool
 
 

@@ -49,7 +49,7 @@ def expand_path(given: str, options: ReadOptions = DUMPS) -> Files:
     try:
         mode = path.stat().st_mode
     except OSError as problem:
-        raise InputError(Problem(_said(problem), given, hint=_nearest(path))) from None
+        raise InputError(Problem(_problem_text(problem), given, hint=_nearest(path))) from None
     if stat.S_ISDIR(mode):
         return _expand_directory(path, given, options)
     if stat.S_ISREG(mode):
@@ -138,7 +138,7 @@ def read(path: Path, *, gathered: bool = False, options: ReadOptions = DUMPS) ->
             for content in _contents(file, path.as_posix(), size, options):
                 yield replace(content, gathered=True) if gathered else content
     except OSError as problem:
-        raise InputError(Problem(_said(problem), path.as_posix())) from None
+        raise InputError(Problem(_problem_text(problem), path.as_posix())) from None
 
 
 def read_stdin(stdin: BinaryIO, options: ReadOptions = DUMPS, name: str = "stdin") -> Iterator[Content]:
@@ -187,7 +187,7 @@ def _not_text(head: bytes) -> str:
     return ""
 
 
-def _said(problem: OSError) -> str:
+def _problem_text(problem: OSError) -> str:
     return (problem.strerror or str(problem)).lower()
 
 

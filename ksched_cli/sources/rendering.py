@@ -41,8 +41,8 @@ class Rendering:
         except OSError as problem:
             raise self._mistake(f"{command[0]}: {(problem.strerror or str(problem)).lower()}", "") from None
         if done.returncode:
-            said = " ".join(done.stderr.decode("utf-8", "replace").split())[:_LONGEST_ERROR]
-            raise self._mistake(f"{command[0]} failed: {said or f'exit code {done.returncode}'}", "")
+            message = " ".join(done.stderr.decode("utf-8", "replace").split())[:_LONGEST_ERROR]
+            raise self._mistake(f"{command[0]} failed: {message or f'exit code {done.returncode}'}", "")
         return done.stdout
 
     def _mistake(self, text: str, hint: str) -> InputError:

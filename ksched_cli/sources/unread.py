@@ -58,8 +58,8 @@ def no_manifest(unknown: UnknownKind, source: str, line: int | None) -> Problem:
     if unknown.kind == "Table":
         text, hint = "this is a table that kubectl printed, not objects", "print them with -o json or -o yaml"
     else:
-        said = document_of(unknown).get("message")
-        text = f"this is a Status of the API server, not an object{f': {said}' if said else ''}"
+        message = document_of(unknown).get("message")
+        text = f"this is a Status of the API server, not an object{f': {message}' if message else ''}"
         hint = "run the command that wrote the file again"
     return Problem(text, source, line, hint=hint, code=INVALID)
 

@@ -52,7 +52,7 @@ def migrated(document: dict[str, Any], gates: str = "", by: str = "") -> Migrati
 
 
 def told(migration: Migration) -> list[str]:
-    return [str(note.told).removeprefix("c.yaml: ") for note in migration.notes]
+    return [str(note.problem).removeprefix("c.yaml: ") for note in migration.notes]
 
 
 def profiles_of(migration: Migration) -> list[dict[str, Any]]:

@@ -194,7 +194,7 @@ def test_a_predicate_that_is_never_asked_is_told_of(name: str) -> None:
     argument = {} if name == "PodFitsPorts" else {"argument": {"labelsPresence": {"labels": ["x"], "presence": True}}}
     made = load({**POLICY, "predicates": [{"name": name, **argument}]})
     (note,) = made.notes
-    assert note.startswith(f'given:1: predicates[0].name: "{name}" is never asked')
+    assert note.startswith(f'given:1: predicates[0].name: "{name}" never runs')
     assert name not in predicates(expand_profile(made.profiles[0], OLD, OLD.gates(), points(OLD)))
 
 

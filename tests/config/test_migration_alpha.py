@@ -83,7 +83,7 @@ def test_a_policy_beside_the_file(tmp_path: Path) -> None:
     assert [each["name"] for each in profile["pluginConfig"]] == ["NodeAffinity"]
     assert migration.document["extenders"] == [{"urlPrefix": "http://e", "filterVerb": "f", "enableHTTPS": True}]
     assert "ServiceAffinity went away with Kubernetes 1.23" in "\n".join(told(migration))
-    assert '"PodFitsPorts" is never asked' in "\n".join(told(migration))
+    assert '"PodFitsPorts" never runs' in "\n".join(told(migration))
 
 
 def test_plugins_of_ones_own_in_v1alpha1() -> None:
@@ -124,7 +124,7 @@ def test_plugins_of_ones_own_in_v1alpha1() -> None:
 )
 def test_what_is_told_of_v1alpha1(fields: dict[str, Any], said: str, lost: bool) -> None:
     notes = alpha(**fields).notes
-    assert [note.lost for note in notes if said in str(note.told)] == [lost]
+    assert [note.lost for note in notes if said in str(note.problem)] == [lost]
 
 
 @pytest.mark.parametrize(
@@ -160,4 +160,4 @@ def test_what_is_told_of_v1alpha1(fields: dict[str, Any], said: str, lost: bool)
 )
 def test_what_is_told_of_an_old_policy(fields: dict[str, Any], gates: str, said: str, lost: bool) -> None:
     notes = migrated({**POLICY, **fields}, gates, by="1.16").notes
-    assert {note.lost for note in notes if said in str(note.told)} == {lost}
+    assert {note.lost for note in notes if said in str(note.problem)} == {lost}

@@ -98,7 +98,7 @@ def test_a_new_plugin_that_is_off_by_name_stays_off() -> None:
             id="a priority of another weight",
         ),
         pytest.param(
-            {**POLICY, "alwaysCheckAllPredicates": True}, "alwaysCheckAllPredicates: of a node that", id="checking all"
+            {**POLICY, "alwaysCheckAllPredicates": True}, "alwaysCheckAllPredicates: the other filters", id="checking all"
         ),
         pytest.param(
             configuration("v1beta1", healthzBindAddress="10.0.0.1:10251"),
@@ -134,7 +134,7 @@ def test_a_new_plugin_that_is_off_by_name_stays_off() -> None:
 def test_what_cannot_be_said(document: dict[str, Any], said: str) -> None:
     migration = migrated(document)
     assert not migration.whole
-    assert said in "\n".join(str(note.told) for note in migration.notes if note.lost)
+    assert said in "\n".join(str(note.problem) for note in migration.notes if note.lost)
     assert read(migration.document, minor("1.36")).profiles
 
 

@@ -9,7 +9,7 @@ import pytest
 from ksched_cli.api.core import Pod, PodCondition
 from ksched_cli.plan.results import GatedPod, PodOutcome
 from ksched_cli.plan.verify.evidence import Evidence
-from ksched_cli.plan.verify.pending import BOTH, CONDITION, EVENT, newest_events, pending_pods, said_of
+from ksched_cli.plan.verify.pending import BOTH, CONDITION, EVENT, newest_events, pending_pods, statement_of
 from ksched_cli.plan.verify.results import Agreement, Checked
 from ksched_cli.sources.events import FailedScheduling
 from tests.builders import make_pod
@@ -33,9 +33,9 @@ def pod(text: str | None = None, when: str = FIRST, reason: str = "Unschedulable
 
 
 def event(
-    text: str = CPU, said: str = THEN, *, again: bool = False, name: str = "p", uid: str = "u"
+    text: str = CPU, stamp: str = THEN, *, again: bool = False, name: str = "p", uid: str = "u"
 ) -> FailedScheduling:
-    return FailedScheduling("default", name, uid, "default-scheduler", text, said, again)
+    return FailedScheduling("default", name, uid, "default-scheduler", text, stamp, again)
 
 
 @pytest.mark.parametrize(
@@ -44,25 +44,25 @@ def event(
         pytest.param(pod(CPU), None, CPU, CONDITION, FIRST, id="no event"),
         pytest.param(pod(), event(), CPU, EVENT, THEN, id="no condition"),
         pytest.param(pod("", status="True"), event(), CPU, EVENT, THEN, id="a condition that says scheduled"),
-        pytest.param(pod(CPU), event(CPU), CPU, BOTH, THEN, id="the same, and when it was said last"),
+        pytest.param(pod(CPU), event(CPU), CPU, BOTH, THEN, id="the same, and when it was written last"),
         pytest.param(pod(CPU, LAST), event(CPU), CPU, BOTH, LAST, id="the same, the condition is younger"),
         pytest.param(pod(LONG), event(NOTE), LONG, BOTH, THEN, id="the same, cut off"),
         pytest.param(pod(MEMORY), event(CPU), CPU, EVENT, THEN, id="the event is newer"),
         pytest.param(pod(MEMORY, LAST), event(CPU), MEMORY, CONDITION, LAST, id="the condition is newer"),
         pytest.param(pod(MEMORY, THEN), event(CPU), MEMORY, CONDITION, THEN, id="of the same second"),
         pytest.param(pod(MEMORY), event(CPU, ""), MEMORY, CONDITION, FIRST, id="an event without a time"),
-        pytest.param(pod(MEMORY), event(CPU, again=True), MEMORY, CONDITION, FIRST, id="it failed again, and said otherwise"),
+        pytest.param(pod(MEMORY), event(CPU, again=True), MEMORY, CONDITION, FIRST, id="it failed again, for another reason"),
         pytest.param(pod("", reason="SchedulingGated"), event(CPU), CPU, EVENT, THEN, id="its gates are gone since"),
     ],
 )  # fmt: skip
 def test_the_newer_text_counts(of: Pod, failure: FailedScheduling | None, text: str, where: str, when: str) -> None:
-    said = said_of(of, failure)
-    assert said is not None
-    assert (said.text, said.where, said.when) == (text, where, when)
+    statement = statement_of(of, failure)
+    assert statement is not None
+    assert (statement.text, statement.where, statement.when) == (text, where, when)
 
 
-def test_nothing_was_said() -> None:
-    assert said_of(pod(), None) is None
+def test_nothing_was_written() -> None:
+    assert statement_of(pod(), None) is None
 
 
 def test_the_newest_event_of_each_pod_that_is_there() -> None:
@@ -74,12 +74,12 @@ def test_the_newest_event_of_each_pod_that_is_there() -> None:
         event("", FIRST),
         replace(event("of another scheduler", "2026-01-01T00:59:00Z"), scheduler="mine"),
         event(name="other", uid=""),
-        event(uid="of one before it", said=LAST),
-        *(event(name="gone", uid="g", said=said) for said in (FIRST, THEN)),
+        event(uid="of one before it", stamp=LAST),
+        *(event(name="gone", uid="g", stamp=when) for when in (FIRST, THEN)),
         replace(event(name="gone"), namespace="elsewhere"),
     ]
     newest, gone = newest_events(events, [pod(), other], lambda each: each.metadata.namespace == "default")
-    assert {key: (each.text, each.said) for key, each in newest.items()} == {
+    assert {key: (each.text, each.stamp) for key, each in newest.items()} == {
         "default/p": (MEMORY, LAST),
         "default/other": (CPU, THEN),
     }

@@ -99,9 +99,7 @@ class _InPlugins:
             self._making.add_predicate(kind)
         else:
             text = f"{name} went away with {NODE_CONDITIONS}"
-            self._notes.tell(
-                text, hint=f"nodes are tainted by their conditions, and {TAINT_TOLERATION} looks at taints"
-            )
+            self._notes.add(text, hint=f"nodes are tainted by their conditions, and {TAINT_TOLERATION} looks at taints")
 
     def _weights(self) -> dict[str, int]:
         """The weight of each priority, under its last name."""
@@ -111,7 +109,7 @@ class _InPlugins:
             known = _NAMES.get(kind, kind)
             if kind == RESOURCE_LIMITS_PRIORITY:
                 text = f"{RESOURCE_LIMITS_PRIORITY} went away with {RESOURCE_LIMITS}"
-                self._notes.tell(text, hint="nothing prefers nodes that have room for a pod's limits", lost=True)
+                self._notes.add(text, hint="nothing prefers nodes that have room for a pod's limits", lost=True)
             elif weight and known == REQUESTED_TO_CAPACITY_RATIO:
                 self._add_ratio(name, weight, weights)
             elif weight and known in PRIORITIES:
@@ -119,7 +117,7 @@ class _InPlugins:
                 weights[known] = weights.get(known, 0) + weight
         if SELECTOR_SPREAD_PRIORITY in weights:
             text = f"pods of a Service or workload are spread by the default constraints of {POD_TOPOLOGY_SPREAD} now"
-            self._notes.tell(text, hint=f"it counts pods in another way than {SELECTOR_SPREAD_PRIORITY} did")
+            self._notes.add(text, hint=f"it counts pods in another way than {SELECTOR_SPREAD_PRIORITY} did")
         return weights
 
     def _add_ratio(self, name: str, weight: int, weights: dict[str, int]) -> None:
@@ -131,7 +129,7 @@ class _InPlugins:
                 f"there is one shape of {REQUESTED_TO_CAPACITY_RATIO} for a profile now, and that of most weight is "
                 "kept"
             )
-            self._notes.tell(text, hint="give the pods profiles with one shape each", lost=True)
+            self._notes.add(text, hint="give the pods profiles with one shape each", lost=True)
         if weight > weights.get(REQUESTED_TO_CAPACITY_RATIO, 0):
             weights[REQUESTED_TO_CAPACITY_RATIO], self._making.args[REQUESTED_TO_CAPACITY_RATIO] = weight, args
 

@@ -60,8 +60,8 @@ def carried_args(old: OldProfile, carried: Carried, new: Minor, own: Own, notes:
         by_default = bool({SELECTOR_SPREAD, DEFAULT_POD_TOPOLOGY_SPREAD} & {*before.points["score"]})
         args[POD_TOPOLOGY_SPREAD] = replace(spread, defaulting_type="System" if by_default else "List")
     _tell_unused(profile, before, index, notes)
-    told = {name: _document(name, each, index, new, own, notes) for name, each in args.items()}
-    return [{"name": name, "args": each} for name, each in told.items() if each]
+    documents = {name: _document(name, each, index, new, own, notes) for name, each in args.items()}
+    return [{"name": name, "args": each} for name, each in documents.items() if each]
 
 
 def _with_strategy(fit: NodeResourcesFitArgs | None, plugin: str, args: Any) -> NodeResourcesFitArgs:
@@ -77,31 +77,35 @@ def _ask_for_labels(args: dict[str, Any], before: ResolvedProfile, index: int, n
     label = before.args.get(NODE_LABEL)
     if not isinstance(label, NodeLabelArgs) or NODE_LABEL not in before.points["filter"]:
         return
-    asked = tuple(
+    requirements = tuple(
         NodeSelectorRequirement(key, operator)
         for operator, keys in (("Exists", label.present_labels), ("DoesNotExist", label.absent_labels))
         for key in keys
     )
-    if not asked:
+    if not requirements:
         return
     steps = notes.place_of([NODE_LABEL], index)
     if NODE_AFFINITY not in before.points["filter"]:
         since = GONE[NODE_LABEL].since
         text = f"{NODE_LABEL} went away with {since}, and {NODE_AFFINITY}, which can ask for labels, is off"
-        notes.tell(text, steps, f"enable {NODE_AFFINITY} with addedAffinity", lost=True)
+        notes.add(text, steps, f"enable {NODE_AFFINITY} with addedAffinity", lost=True)
         return
     own = args.get(NODE_AFFINITY) or NodeAffinityArgs()
-    args[NODE_AFFINITY] = replace(own, added_affinity=_asking(own.added_affinity or NodeAffinityTerms(), asked))
+    args[NODE_AFFINITY] = replace(
+        own, added_affinity=_with_requirements(own.added_affinity or NodeAffinityTerms(), requirements)
+    )
     since = GONE[NODE_LABEL].since
-    text = f"{NODE_LABEL} went away with {since}: what it asks of nodes is addedAffinity of {NODE_AFFINITY}"
-    notes.tell(text, steps, "nodes without it are told as not matching scheduler-enforced node affinity")
+    text = f"{NODE_LABEL} went away with {since}: its condition is addedAffinity of {NODE_AFFINITY}"
+    notes.add(text, steps, "the reason of nodes without it is that they do not match scheduler-enforced node affinity")
 
 
-def _asking(affinity: NodeAffinityTerms, asked: tuple[NodeSelectorRequirement, ...]) -> NodeAffinityTerms:
+def _with_requirements(
+    affinity: NodeAffinityTerms, requirements: tuple[NodeSelectorRequirement, ...]
+) -> NodeAffinityTerms:
     required = affinity.required_during_scheduling_ignored_during_execution
     terms = required.node_selector_terms if required else (NodeSelectorTerm(),)
     # One term is enough to match, so each term has to require it.
-    terms = tuple(replace(each, match_expressions=(*each.match_expressions, *asked)) for each in terms)
+    terms = tuple(replace(each, match_expressions=(*each.match_expressions, *requirements)) for each in terms)
     return replace(affinity, required_during_scheduling_ignored_during_execution=NodeSelector(terms))
 
 
@@ -109,7 +113,7 @@ def _tell_unused(profile: KubeSchedulerProfile, before: ResolvedProfile, index: 
     unused = [name for name in profile.args if name not in before.args and (name in GONE or name in STRATEGY_OF)]
     if unused:
         text = f"arguments of {listed(unused)} are left out: the profile does not run what they are for"
-        notes.tell(text, notes.place_of(unused, index))
+        notes.add(text, notes.place_of(unused, index))
 
 
 def _document(name: str, args: Any, index: int, new: Minor, own: Own, notes: Notes) -> dict[str, Any]:
@@ -124,7 +128,7 @@ def _document(name: str, args: Any, index: int, new: Minor, own: Own, notes: Not
         field = path.partition(".")[0].partition("[")[0]
         if document.pop(field, None) is not None:
             message = f"Kubernetes {new.release.version} does not take {path} of {name}: {text}"
-            notes.tell(message, notes.place_of([name], index), f"{field} is left out", lost=True)
+            notes.add(message, notes.place_of([name], index), f"{field} is left out", lost=True)
     return document
 
 

@@ -151,7 +151,7 @@ class _Carrying:
         if others:
             weights = self._old.runs.score_weights
             names = listed([f"{name} ({weights[name]})" for name in (first, *others)])
-            self._notes.tell(
+            self._notes.add(
                 f"{names} are strategies of {NODE_RESOURCES_FIT} now, which has one: {first} is kept",
                 self._notes.place_of([first, *others], self._old.index),
                 "switch the others off, or give the pods profiles with one strategy each",
@@ -165,7 +165,7 @@ class _Carrying:
             names = [each.plugin for each in found if (GONE[each.plugin], each.felt) == kind]
             text = f"{listed(names)} went away with {gone.since}"
             point = "score" if names == [NODE_LABEL] else ""
-            self._notes.tell(text, self._notes.place_of(names, self._old.index, point), gone.instead, lost=felt)
+            self._notes.add(text, self._notes.place_of(names, self._old.index, point), gone.instead, lost=felt)
 
     def _tell_new(self) -> None:
         if not self._new_plugins:
@@ -176,7 +176,7 @@ class _Carrying:
             hint = "left off, for the profile lists all that it runs: enable in plugins.multiPoint what is wanted"
         else:
             hint = "disable in plugins.multiPoint what is not wanted"
-        self._notes.tell(text, hint=hint)
+        self._notes.add(text, hint=hint)
 
     def _tell_weights(self, weights: Mapping[str, int]) -> None:
         now, default = self._now.score_weights, self._default.score_weights
@@ -187,7 +187,7 @@ class _Carrying:
         ]
         if changed:
             text = f"default weights of Kubernetes {self._release.version} are written out: {', '.join(changed)}"
-            self._notes.tell(text, hint="take them out to have those of today")
+            self._notes.add(text, hint="take them out to have those of today")
 
 
 def listed(names: Sequence[str]) -> str:

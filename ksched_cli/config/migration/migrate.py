@@ -68,7 +68,7 @@ def migrate(text: str | bytes, source: str, old: Minor, new: Minor, own_models: 
         migrated["profiles"] = profiles
     if configuration.extenders:
         migrated["extenders"] = extenders(configuration.extenders)
-    return Migration(migrated, notes.told())
+    return Migration(migrated, notes.in_order())
 
 
 def _settings(document: dict[str, Any], source: str, old: Minor, notes: Notes) -> dict[str, Any]:
@@ -122,4 +122,4 @@ def _tell_order(old: OldProfile, plugins: Plugins, new: Minor, notes: Notes) -> 
     after = new.resolve(KubeSchedulerProfile(plugins=plugins)).points["filter"]
     if [name for name in before if name in after] != [name for name in after if name in before]:
         text = "filters run in the order of v1: of several that reject a node, another may be named"
-        notes.tell(text, hint="where pods go is the same")
+        notes.add(text, hint="where pods go is the same")

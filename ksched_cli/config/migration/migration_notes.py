@@ -19,7 +19,7 @@ Steps = tuple[str | int, ...]
 class MigrationNote:
     """`lost`: a setting of the old file is not in the new one."""
 
-    told: Problem
+    problem: Problem
     lost: bool = False
 
 
@@ -35,11 +35,11 @@ class Notes:
         """Notes that are not part of the result."""
         return Notes(self._document, self._source)
 
-    def told(self) -> tuple[MigrationNote, ...]:
+    def in_order(self) -> tuple[MigrationNote, ...]:
         """All notes; those about lost settings come first."""
         return tuple(sorted(self._notes.values(), key=lambda note: not note.lost))
 
-    def tell(self, message: str, steps: Sequence[str | int] = (), hint: str = "", *, lost: bool = False) -> None:
+    def add(self, message: str, steps: Sequence[str | int] = (), hint: str = "", *, lost: bool = False) -> None:
         line = self._document.line_of(tuple(steps)) if steps else None
         problem = Problem(message, self._source, line, path_text(steps), hint)
         self._notes.setdefault((message, hint), MigrationNote(problem, lost))

@@ -56,7 +56,7 @@ def settings_of_alpha(document: dict[str, Any], notes: Notes) -> dict[str, Any]:
     profiling = {name: document.get(name) or False for name in ("enableProfiling", "enableContentionProfiling")}
     if not profiling["enableProfiling"]:
         del profiling["enableContentionProfiling"]
-        notes.tell("profiling was off by default, and this is written out: enableProfiling: false")
+        notes.add("profiling was off by default, and this is written out: enableProfiling: false")
     kept = {name: document.get(name) for name in ("clientConnection", "percentageOfNodesToScore")}
     addresses = {name: document.get(name) for name in _ADDRESSES}
     return settings({**kept, **addresses, **profiling, "leaderElection": election}, notes)
@@ -64,7 +64,7 @@ def settings_of_alpha(document: dict[str, Any], notes: Notes) -> dict[str, Any]:
 
 def _tell_lock(lock: str, notes: Notes, *, lost: bool) -> None:
     default = "" if lost else ", its default then"
-    notes.tell(
+    notes.add(
         f"leader election knows {LOCK} only, no {lock}{default}",
         ("leaderElection", "resourceLock"),
         f"let all replicas of today's scheduler come to {LOCK} before the first of the new ones starts",
@@ -77,7 +77,7 @@ def _tell_addresses(document: dict[str, Any], notes: Notes) -> None:
         address = document.get(name)
         if address and not address.endswith(":0"):
             text = f"nothing is served at {address}: the port without encryption went away with {INSECURE_PORT}"
-            notes.tell(text, (name,), "use the flags --bind-address and --secure-port, and https", lost=True)
+            notes.add(text, (name,), "use the flags --bind-address and --secure-port, and https", lost=True)
 
 
 def _section(own: dict[str, Any] | None) -> dict[str, Any]:
@@ -89,13 +89,13 @@ def tell_of_policy(policy: dict[str, Any], notes: Notes) -> None:
     named = [plugin for each in priorities or () for plugin in plugins_named(each)]
     if policy.get("hardPodAffinitySymmetricWeight") and priorities is not None and INTER_POD_AFFINITY not in named:
         text = f"this weight decides nothing, for {INTER_POD_AFFINITY_PRIORITY} is not among the priorities"
-        notes.tell(text, ("hardPodAffinitySymmetricWeight",))
+        notes.add(text, ("hardPodAffinitySymmetricWeight",))
 
 
 def tell_of_all_filters(notes: Notes) -> None:
-    text = "of a node that one filter has rejected, the others are not asked any more"
-    hint = "pods go where they went, and fewer reasons are told; ksched explain shows all of them"
-    notes.tell(text, ("alwaysCheckAllPredicates",), hint, lost=True)
+    text = "the other filters do not run any more for a node that one filter has rejected"
+    hint = "pods go where they went, and fewer reasons are shown; ksched explain shows all of them"
+    notes.add(text, ("alwaysCheckAllPredicates",), hint, lost=True)
 
 
 def extenders(listed: Sequence[Extender]) -> list[dict[str, Any]]:

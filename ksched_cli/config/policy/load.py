@@ -63,7 +63,7 @@ class PolicyReading(Reading):
             profile = algorithm.profile(DEFAULT_SCHEDULER, policy.hard_pod_affinity_symmetric_weight)
             self.check(policy, algorithm.complaints)
             return SchedulerConfiguration(
-                profiles=(profile,), extenders=self._extenders(policy), notes=self.told(algorithm.idle)
+                profiles=(profile,), extenders=self._extenders(policy), notes=self.warnings(algorithm.idle)
             )
         profile, mistakes = policy_profile(policy, self._release, self._gates)
         self.check(policy, mistakes)
@@ -88,7 +88,7 @@ class PolicyReading(Reading):
     def _extenders(policy: Policy) -> tuple[Extender, ...]:
         return tuple(each.as_extender() for each in policy.extenders)
 
-    def told(self, notes: list[Complaint]) -> tuple[str, ...]:
+    def warnings(self, notes: list[Complaint]) -> tuple[str, ...]:
         """Warnings about settings that have no effect."""
         problems = (Problem(text, self.source, self.document.line_of(steps), path_text(steps)) for steps, text in notes)
         return tuple(str(each) for each in problems)
@@ -218,7 +218,7 @@ class AlphaReading(Reading):
         policy = reading.policy()
         algorithm.add_policy(policy)
         reading.check(policy, algorithm.complaints)
-        return policy, reading.told(algorithm.idle)
+        return policy, reading.warnings(algorithm.idle)
 
     def _policy_path(self, given: _PolicySource) -> Path | None:
         steps: tuple[str, ...] = ("algorithmSource", "policy")

@@ -190,7 +190,7 @@ class Algorithm:
             return
         if name not in ORDER:
             asked = ", ".join(sorted(_WITH_ARGUMENT))
-            self.idle.append((steps, f'"{name}" is never asked: only names in the fixed order are, such as {asked}'))
+            self.idle.append((steps, f'"{name}" never runs: only names in the fixed order do, such as {asked}'))
             return
         self._predicates.add(name)
         if argument is not None and argument.labels_presence is not None:

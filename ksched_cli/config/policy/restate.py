@@ -56,7 +56,7 @@ from ksched_cli.releases.plugin_names import (
 )
 
 # (plugin, the setting of it that cannot be expressed)
-Unsaid = tuple[str, str]
+NotExpressed = tuple[str, str]
 
 _ALL = "*"
 _TODAY = frozenset(plugin_names(NEWEST))
@@ -90,27 +90,27 @@ _NO_MATTER = (DefaultPreemptionArgs, DynamicResourcesArgs, VolumeBindingArgs)
 
 def restate_algorithm(
     profile: KubeSchedulerProfile, release: Release, gates: FeatureGates
-) -> tuple[KubeSchedulerProfile, list[Unsaid]]:
+) -> tuple[KubeSchedulerProfile, list[NotExpressed]]:
     """The rewritten profile, and the settings that could not be expressed."""
-    said = _Said(profile)
-    unsaid = list(said.unsaid())
+    settings = _Settings(profile)
+    not_expressed = list(settings.not_expressed())
     defaults = default_weights(release, gates)
-    asked = said.predicates(defaults)
-    weights, args = said.priorities(defaults)
+    predicates = settings.predicates(defaults)
+    weights, args = settings.priorities(defaults)
     affinity = profile.args.get(INTER_POD_AFFINITY)
     if isinstance(affinity, InterPodAffinityArgs) and INTER_POD_AFFINITY_PRIORITY in weights:
         args[INTER_POD_AFFINITY_PRIORITY] = affinity
     enabled = [
-        *map(PluginRef, (*ALWAYS, *asked)),
+        *map(PluginRef, (*ALWAYS, *predicates)),
         *(PluginRef(name, weight) for name, weight in sorted(weights.items())),
-        *([PluginRef(PREEMPTION)] if said.is_on(PREEMPTION, "postFilter") else []),
+        *([PluginRef(PREEMPTION)] if settings.is_on(PREEMPTION, "postFilter") else []),
     ]
-    plugins = Plugins(multi_point=PluginSet((*enabled, *said.own()), (PluginRef(_ALL),)))
+    plugins = Plugins(multi_point=PluginSet((*enabled, *settings.own()), (PluginRef(_ALL),)))
     own_args = {name: given for name, given in profile.args.items() if name not in ARGS_OF}
-    return replace(profile, plugins=plugins, args={**own_args, **args}), unsaid
+    return replace(profile, plugins=plugins, args={**own_args, **args}), not_expressed
 
 
-class _Said:
+class _Settings:
     """The settings of a profile about default plugins."""
 
     def __init__(self, profile: KubeSchedulerProfile) -> None:
@@ -146,8 +146,8 @@ class _Said:
         mandatory = {name for plugin in _MANDATORY for name in _PREDICATES[plugin]}
         # What a plugin never was, such as looking at conditions, stays as it is by default.
         others = (name for names in _PREDICATES.values() for name in names)
-        said = {*mandatory, *others, GENERAL_PREDICATES, *_GENERAL.values()}
-        return [name for name in ORDER if name in (wanted if name in said else defaults)]
+        settings = {*mandatory, *others, GENERAL_PREDICATES, *_GENERAL.values()}
+        return [name for name in ORDER if name in (wanted if name in settings else defaults)]
 
     def priorities(self, defaults: Mapping[str, int]) -> tuple[dict[str, int], dict[str, Any]]:
         """Names with weights, and arguments. A weight that is not given is the default of the time."""
@@ -166,7 +166,7 @@ class _Said:
                 args[name] = with_defaults(RequestedToCapacityRatioArgs(shape=shape, resources=resources))
         return weights, args
 
-    def unsaid(self) -> Iterator[Unsaid]:
+    def not_expressed(self) -> Iterator[NotExpressed]:
         for plugin in _MANDATORY:
             if not self.is_on(plugin, "filter"):
                 yield plugin, "the switching off"

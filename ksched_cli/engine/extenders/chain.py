@@ -47,12 +47,12 @@ class Extenders:
     def __iter__(self) -> Iterator[HTTPExtender]:
         return iter(self._extenders)
 
-    def _asked(self, pod: PodInfo) -> list[HTTPExtender]:
+    def _interested_in(self, pod: PodInfo) -> list[HTTPExtender]:
         return [each for each in self._extenders if each.is_interested(pod)]
 
     def filter(self, pod: PodInfo, nodes: NodeRows, statuses: NodeStatuses) -> NodeRows:
         """findNodesThatPassExtenders."""
-        for extender in self._asked(pod):
+        for extender in self._interested_in(pod):
             if not len(nodes):
                 break
             try:
@@ -73,7 +73,7 @@ class Extenders:
         does not count, whether or not it is ignorable."""
         raw, normalized, weighted = dict(table.raw), dict(table.normalized), dict(table.weighted)
         totals = table.totals
-        for extender in self._asked(pod):
+        for extender in self._interested_in(pod):
             try:
                 with self._calling(extender.name, "score"):
                     scores = extender.prioritize(pod, nodes.rows)
@@ -91,7 +91,7 @@ class Extenders:
     def preempt(self, pod: PodInfo, candidates: Mapping[int, Candidate]) -> dict[int, Candidate] | Status:
         """callExtenders: the candidates that are left with their victims, or the status that ends the search."""
         left = dict(candidates)
-        for extender in self._asked(pod):
+        for extender in self._interested_in(pod):
             if not extender.supports_preemption():
                 continue
             ignorable = extender.config.ignorable
@@ -113,7 +113,7 @@ class Extenders:
 
     def report(self) -> list[dict[str, Any]]:
         """For the coverage: the number of calls of each extender, and the calls that did not count."""
-        return [_told(each) for each in self._extenders]
+        return [_calls_of(each) for each in self._extenders]
 
     def close(self) -> None:
         for extender in self._extenders:
@@ -131,14 +131,14 @@ def make_extenders(
 
 def _note(name: str, asked: NodeRows, answer: ExtenderAnswer, statuses: NodeStatuses, silence: Status) -> None:
     """A node that an extender leaves out without a reason counts as not evaluated."""
-    unsaid = np.setdiff1d(asked.rows, answer.rows)
-    if len(unsaid):
+    missing = np.setdiff1d(asked.rows, answer.rows)
+    if len(missing):
         silent = silence if statuses.absent_status.ok else statuses.absent_status
-        for row in unsaid.tolist():
+        for row in missing.tolist():
             statuses.set(row, replace(silent, plugin=name))
-    said = {node: unschedulable(reason) for node, reason in answer.failed.items()}
-    said |= {node: unresolvable(reason) for node, reason in answer.unresolvable.items()}
-    for node, status in said.items():
+    statuses_by_node = {node: unschedulable(reason) for node, reason in answer.failed.items()}
+    statuses_by_node |= {node: unresolvable(reason) for node, reason in answer.unresolvable.items()}
+    for node, status in statuses_by_node.items():
         known = asked.cluster.nodes.row_of.get(node)
         if known is None:
             statuses.set_stranger(node, status.by(name))
@@ -154,7 +154,7 @@ def _free_name(name: str, taken: Container[str]) -> str:
     return free
 
 
-def _told(extender: HTTPExtender) -> dict[str, Any]:
+def _calls_of(extender: HTTPExtender) -> dict[str, Any]:
     entry: dict[str, Any] = {"extender": extender.name, "calls": dict(extender.calls)}
     if extender.passed_over:
         entry["passedOver"] = [

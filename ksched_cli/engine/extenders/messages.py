@@ -175,6 +175,6 @@ def _typed(document: Any, struct: type[Struct]) -> Any:
         raise ExtenderError(f"the answer is not an object but {document!r:.60}")
     value, mistakes = problems_in(document, struct)
     if mistakes:
-        told = "; ".join(f"{path_text(path) or 'it'}: {text}" for path, text in mistakes)
-        raise ExtenderError(f"the answer cannot be used: {told}")
+        texts = "; ".join(f"{path_text(path) or 'it'}: {text}" for path, text in mistakes)
+        raise ExtenderError(f"the answer cannot be used: {texts}")
     return value

@@ -142,9 +142,9 @@ class Client:
         return b"".join(chunks)
 
     def _failed(self, verb: str, problem: Exception) -> ExtenderError:
-        return ExtenderError(f'Post "{self._shown}/{verb}": {self._told(problem)}')
+        return ExtenderError(f'Post "{self._shown}/{verb}": {self._error_text(problem)}')
 
-    def _told(self, problem: Exception) -> str:
+    def _error_text(self, problem: Exception) -> str:
         """The error in the words of Go's client, as far as Python reports it."""
         match problem:
             case TimeoutError():

@@ -11,7 +11,7 @@ import numpy as np
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import NOWHERE
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.engine.faults import CycleError, told
+from ksched_cli.engine.faults import CycleError, error_text
 from ksched_cli.engine.runtime import Runtime
 from ksched_cli.errors import UsageError
 from ksched_cli.framework.status import Status
@@ -85,5 +85,7 @@ def _sorted(keys: Mapping[int, tuple[Any, ...]], cluster: Cluster, runtimes: Map
     except Exception as problem:
         # All profiles sort alike.
         plugin = next(iter(runtimes.values())).profile.queue_sort
-        raise UsageError(f'plugin "{plugin.name}" gives keys that cannot be compared: {told(problem)}') from problem
+        raise UsageError(
+            f'plugin "{plugin.name}" gives keys that cannot be compared: {error_text(problem)}'
+        ) from problem
     return rows

@@ -173,7 +173,7 @@ def _with_what_else(
     """Nodes that no filter rejects and the cycle did: by an extender, or when the pod was about to be bound."""
     diagnosis, row_of = decision.diagnosis, scheduler.cluster.nodes.row_of
 
-    def told(node: ExplainedNode) -> ExplainedNode:
+    def with_status(node: ExplainedNode) -> ExplainedNode:
         if node.rejections or diagnosis is None or diagnosis.pre_filter is not None:
             return node
         status = diagnosis.nodes.status(row_of[node.name])
@@ -181,7 +181,7 @@ def _with_what_else(
             return node
         return ExplainedNode(node.name, (Rejection(status.plugin, status.code.go_name, status.reasons, {}),))
 
-    return tuple(told(node) for node in nodes)
+    return tuple(with_status(node) for node in nodes)
 
 
 def _rejections(status: Status, detail: Mapping[str, Any], beside: bool) -> Iterator[Rejection]:

@@ -84,8 +84,8 @@ def _why_nowhere(found: Explanation) -> str:
         for each in found.pre_filter:
             if each.rejects:
                 by_reason.setdefault(", ".join(each.reasons), []).append(each.plugin)
-        told = [f"{reason} ({', '.join(plugins)})" for reason, plugins in by_reason.items()]
-        return f"No node is even looked at: {'; '.join(told) or ', '.join(outcome.pre_filter.reasons)}."
+        texts = [f"{reason} ({', '.join(plugins)})" for reason, plugins in by_reason.items()]
+        return f"No node is even looked at: {'; '.join(texts) or ', '.join(outcome.pre_filter.reasons)}."
     if not found.nodes:
         return "There are no nodes."
     problems = _problems(found.nodes)

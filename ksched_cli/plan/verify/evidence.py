@@ -71,8 +71,8 @@ class Evidence:
             _counted(nodes, "node was created", "nodes were created"),
             _counted(pods, "pod was bound", "pods were bound"),
         )
-        told = " and ".join(filter(None, found))
-        return f"since {stamp} {told}" if told else NOT_KNOWN
+        texts = " and ".join(filter(None, found))
+        return f"since {stamp} {texts}" if texts else NOT_KNOWN
 
 
 def _counted(number: int, one: str, more: str) -> str:

@@ -29,7 +29,7 @@ _COUNT = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Statement:
     """`reason` is the condition's, and Unschedulable for an event, which has none; `where` it was found."""
 
     text: str
@@ -38,20 +38,20 @@ class Said:
     where: str
 
 
-def said_of(pod: Pod, event: FailedScheduling | None) -> Said | None:
+def statement_of(pod: Pod, event: FailedScheduling | None) -> Statement | None:
     """The newer text of the two. An event that is later than the condition may still have an older text:
     where the scheduler failed again it changed the condition only."""
     condition = condition_of(pod)
-    noted = told = None
+    noted = from_event = None
     if event is not None:
-        told = Said(event.text, UNSCHEDULABLE, event.said, EVENT)
+        from_event = Statement(event.text, UNSCHEDULABLE, event.stamp, EVENT)
     if condition is not None and condition.status == "False":
-        noted = Said(condition.message.strip(), condition.reason, condition.last_transition_time or "", CONDITION)
-    if event is None or told is None or noted is None:
-        return noted or told
-    if _is_said_by(event.text.strip(), noted.text):
-        return replace(noted, when=max(noted.when, told.when, key=_seconds), where=BOTH)
-    return told if not event.again and _seconds(told.when) > _seconds(noted.when) else noted
+        noted = Statement(condition.message.strip(), condition.reason, condition.last_transition_time or "", CONDITION)
+    if event is None or from_event is None or noted is None:
+        return noted or from_event
+    if _is_text_of(event.text.strip(), noted.text):
+        return replace(noted, when=max(noted.when, from_event.when, key=_seconds), where=BOTH)
+    return from_event if not event.again and _seconds(from_event.when) > _seconds(noted.when) else noted
 
 
 def _seconds(stamp: str) -> float:
@@ -62,9 +62,9 @@ def _is_cut(text: str) -> bool:
     return text.endswith(_CUT) and len(text.encode()) == _MAX_NOTE
 
 
-def _is_said_by(said: str, text: str) -> bool:
+def _is_text_of(statement: str, text: str) -> bool:
     """Whether an event's text is this one, as far as it goes."""
-    return said == text or (_is_cut(said) and text.startswith(said.removesuffix(_CUT)))
+    return statement == text or (_is_cut(statement) and text.startswith(statement.removesuffix(_CUT)))
 
 
 def newest_events(
@@ -74,7 +74,7 @@ def newest_events(
     known = {pod_key(pod): pod for pod in pods}
     newest: dict[str, FailedScheduling] = {}
     gone = set()
-    for event in sorted(events, key=lambda each: _seconds(each.said)):
+    for event in sorted(events, key=lambda each: _seconds(each.stamp)):
         key = f"{event.namespace}/{event.pod}"
         pod = known.get(key)
         if pod is None or (event.uid and pod.metadata.uid and event.uid != pod.metadata.uid):
@@ -100,57 +100,57 @@ def pending_pods(
         if pod.spec.node_name or is_terminal(pod):
             continue
         key = pod_key(pod)
-        said = said_of(pod, events.get(key))
-        why = _not_compared(pod, said, schedulers)
+        statement = statement_of(pod, events.get(key))
+        why = _not_compared(pod, statement, schedulers)
         if why:
             left_out[why] += 1
-        elif said is not None and said.reason == GATED:
-            found.append(_compare_gated(key, said, gated, evidence))
-        elif said is not None and key in gated:
+        elif statement is not None and statement.reason == GATED:
+            found.append(_compare_gated(key, statement, gated, evidence))
+        elif statement is not None and key in gated:
             answer = f"{gated[key].plugin} holds it back"
-            found.append(_checked(key, Agreement.OTHER_REASONS, said, answer, evidence.since(said.when)))
-        elif said is not None and key in outcomes:
-            found.append(_compare_messages(outcomes[key], said, evidence))
+            found.append(_checked(key, Agreement.OTHER_REASONS, statement, answer, evidence.since(statement.when)))
+        elif statement is not None and key in outcomes:
+            found.append(_compare_messages(outcomes[key], statement, evidence))
     return found, left_out
 
 
-def _not_compared(pod: Pod, said: Said | None, schedulers: Collection[str]) -> str:
+def _not_compared(pod: Pod, statement: Statement | None, schedulers: Collection[str]) -> str:
     if pod.spec.scheduler_name not in schedulers:
         return f"pods of the scheduler {pod.spec.scheduler_name}"
     if pod.metadata.deletion_timestamp:
         return "pods that are being deleted"
-    if said is None or not said.reason:
+    if statement is None or not statement.reason:
         return "pods that wait without a verdict of the scheduler"
-    return "pods at which the scheduler failed (SchedulerError)" if said.reason == FAILED else ""
+    return "pods at which the scheduler failed (SchedulerError)" if statement.reason == FAILED else ""
 
 
-def _checked(pod: str, agreement: Agreement, said: Said, answer: str, cause: str = "") -> Checked:
-    return Checked(pod, agreement, said.text or said.reason, answer, cause, said.where, said.when)
+def _checked(pod: str, agreement: Agreement, statement: Statement, answer: str, cause: str = "") -> Checked:
+    return Checked(pod, agreement, statement.text or statement.reason, answer, cause, statement.where, statement.when)
 
 
-def _compare_gated(key: str, said: Said, gated: Mapping[str, GatedPod], evidence: Evidence) -> Checked:
+def _compare_gated(key: str, statement: Statement, gated: Mapping[str, GatedPod], evidence: Evidence) -> Checked:
     if key in gated:
-        return _checked(key, Agreement.SAME, said, GATED)
-    return _checked(key, Agreement.FITS, said, "is not held back", evidence.since(said.when))
+        return _checked(key, Agreement.SAME, statement, GATED)
+    return _checked(key, Agreement.FITS, statement, "is not held back", evidence.since(statement.when))
 
 
-def _compare_messages(outcome: PodOutcome, said: Said, evidence: Evidence) -> Checked:
-    text, answer = said.text.strip(), outcome.message.strip()
-    if not outcome.node and _is_said_by(text, answer):
-        return _checked(outcome.pod, Agreement.SAME, said, answer)
-    cause = evidence.since(said.when)
+def _compare_messages(outcome: PodOutcome, statement: Statement, evidence: Evidence) -> Checked:
+    text, answer = statement.text.strip(), outcome.message.strip()
+    if not outcome.node and _is_text_of(text, answer):
+        return _checked(outcome.pod, Agreement.SAME, statement, answer)
+    cause = evidence.since(statement.when)
     if outcome.node:
-        return _checked(outcome.pod, Agreement.FITS, said, f"fits on {outcome.node}", cause)
+        return _checked(outcome.pod, Agreement.FITS, statement, f"fits on {outcome.node}", cause)
     agreement = Agreement.SAME_REASONS if _same_reasons(text, answer) else Agreement.OTHER_REASONS
-    return _checked(outcome.pod, agreement, said, answer, cause)
+    return _checked(outcome.pod, agreement, statement, answer, cause)
 
 
-def _same_reasons(said: str, answer: str) -> bool:
+def _same_reasons(statement: str, answer: str) -> bool:
     """In any order: they are sorted together with how many nodes have them."""
-    if _is_cut(said):
-        whole = _reasons(said.removesuffix(_CUT))[:-1]
+    if _is_cut(statement):
+        whole = _reasons(statement.removesuffix(_CUT))[:-1]
         return not set(whole) - set(_reasons(answer))
-    return sorted(_reasons(said)) == sorted(_reasons(answer))
+    return sorted(_reasons(statement)) == sorted(_reasons(answer))
 
 
 def _reasons(message: str) -> list[str]:

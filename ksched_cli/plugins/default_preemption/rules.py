@@ -73,9 +73,7 @@ class DefaultPreemptionRules(ReleaseRules, plugins="DefaultPreemption"):
         before="allow any",
         now="up to the first",
         about="preemption",
-        sentence=(
-            "A budget allows as many evictions as it says; before, a budget that allowed one eviction allowed all."
-        ),
+        sentence=("The status of a budget limits the evictions; before, a budget that allowed one allowed all."),
     ).then(
         "1.19",
         now="all",

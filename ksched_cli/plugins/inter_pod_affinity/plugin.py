@@ -50,11 +50,11 @@ def _answers(release: Release) -> tuple[Status, ...]:
         unschedulable(InterPodAffinityReasons.pods_to_keep_away_from()),
         unschedulable(InterPodAffinityReasons.kept_away_by_others()),
     )
-    told = InterPodAffinityRules.of(release).told_reasons
-    if told == "the rule":
+    shown = InterPodAffinityRules.of(release).shown_reasons
+    if shown == "the rule":
         return (SUCCESS, *statuses)
     any_rule = InterPodAffinityReasons.of(release).any_rule()
-    if told == "the gravest":
+    if shown == "the gravest":
         return (SUCCESS, statuses[0], unschedulable(any_rule), unschedulable(any_rule))
     return (SUCCESS, *(Status(each.code, (any_rule, *each.reasons)) for each in statuses))
 

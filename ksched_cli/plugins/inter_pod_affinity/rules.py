@@ -27,7 +27,7 @@ class InterPodAffinityRules(ReleaseRules, plugins="InterPodAffinity"):
             "anti-affinity of other pods did."
         ),
     )
-    told_reasons = (
+    shown_reasons = (
         Change("1.17", before="both", now="the gravest", told_by="kube-scheduler")
         .then("1.18", now="both", told_by="kube-scheduler")
         .then(

@@ -91,7 +91,7 @@ def measured(
         taken = dict(pod.requests) if use_requested else {CPU: pod.nonzero_cpu, MEMORY: pod.nonzero_memory}
         return MeasuredResources([MeasuredResource(row, taken.get(row, 0), names[row]) for row in (CPU, MEMORY)])
     found = []
-    asked = _asked(pod, nodes.cluster.release, use_requested=use_requested, with_overhead=with_overhead)
+    asked = _requests_for_scores(pod, nodes.cluster.release, use_requested=use_requested, with_overhead=with_overhead)
     for name in names:
         amount = asked.get(name, 0)
         # An extended resource that the pod does not request is left out of the score.
@@ -100,7 +100,7 @@ def measured(
     return MeasuredResources(found)
 
 
-def _asked(pod: PodInfo, release: Release, *, use_requested: bool, with_overhead: bool) -> dict[str, int]:
+def _requests_for_scores(pod: PodInfo, release: Release, *, use_requested: bool, with_overhead: bool) -> dict[str, int]:
     """The requests of the pod by the name of the resource."""
     if use_requested:
         asked = requests_of(pod.pod, use_status=True)

@@ -57,7 +57,7 @@ class NodeResourcesFitReasons(ReasonTable, plugins="NodeResourcesFit"):
             before="Insufficient pods",
             now="Too many pods",
             about="message",
-            sentence="The reason says too many pods; before, insufficient pods.",
+            sentence="The reason is Too many pods; before, Insufficient pods.",
         ),
         _TOO_MANY_PODS,
         lacks="pods",

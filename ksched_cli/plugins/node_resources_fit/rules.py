@@ -69,7 +69,7 @@ class NodeResourcesFitRules(ReleaseRules, plugins="NodeResourcesFit"):
             about="message",
             sentence=(
                 "Filters are plugins with words of their own; before, there were predicates, one of which, "
-                f"{GENERAL_PREDICATES}, told all that was wrong with resources, ports, host name and node selector."
+                f"{GENERAL_PREDICATES}, reported all that was wrong with resources, ports, host name and node selector."
             ),
             plugins=(
                 f"NodeResourcesFit {NODE_AFFINITY} {NODE_NAME} {NODE_PORTS} {INTER_POD_AFFINITY} {TAINT_TOLERATION} "

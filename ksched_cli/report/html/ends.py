@@ -123,8 +123,8 @@ def _leaves(event: Mapping[str, Any]) -> bool:
 
 def _leaves_first(events: Sequence[Mapping[str, Any]]) -> bool:
     """Whether the pod had a node when the run began."""
-    told = (each for each in events if _leaves(each) or each["event"] == "Preempted" or each.get("decision"))
-    first = next(told, None)
+    moves = (each for each in events if _leaves(each) or each["event"] == "Preempted" or each.get("decision"))
+    first = next(moves, None)
     return first is not None and "decision" not in first
 
 

@@ -72,19 +72,19 @@ class LiveApiServer:
             try:
                 status, body, wait = self._ask(url, deadline, limit)
             except Interrupted as broken:
-                said = str(broken)
+                message = str(broken)
             else:
                 if status == 200:
                     return body
-                said = _said(status, body)
+                message = _message_in(status, body)
                 if status not in _REPEATED:
-                    raise self._refusal(status, said)
+                    raise self._refusal(status, message)
             pause = _growing_pause(attempt) if wait is None else wait
             if attempt == _TRIES - 1 or (deadline is not None and time.monotonic() + pause >= deadline):
                 break
             self.pause(pause)
         tries = f" ({attempt + 1} tries)" if attempt else ""
-        raise self.unreadable(f"{path}: {said}{tries}", "see --request-timeout")
+        raise self.unreadable(f"{path}: {message}{tries}", "see --request-timeout")
 
     def lines(self, path: str, parameters: Mapping[str, str], silence: float) -> Iterator[bytes]:
         """The lines of a body without an end, until the server ends it. The first is empty: the server has accepted the
@@ -96,8 +96,8 @@ class LiveApiServer:
             response = self._open(f"{self.host}{path}?{urlencode(parameters)}", timeout)
             try:
                 if response.status != 200:
-                    said = _said(response.status, _body(response, None, MAX_BODY))
-                    raise self._refusal(response.status, said, _seconds(response.headers.get("Retry-After")))
+                    message = _message_in(response.status, _body(response, None, MAX_BODY))
+                    raise self._refusal(response.status, message, _seconds(response.headers.get("Retry-After")))
                 yield b""
                 yield from _lines(response)
             finally:
@@ -150,13 +150,13 @@ class LiveApiServer:
             return Interrupted("no answer in time")
         return Interrupted(f"the connection broke: {_one_line(mistake)}")
 
-    def _refusal(self, status: int, said: str, wait: float | None = None) -> Exception:
+    def _refusal(self, status: int, message: str, wait: float | None = None) -> Exception:
         if status == 401:
             hint = self.hint or "the credentials are missing, wrong or out of date; try `kubectl auth whoami`"
-            return self.unreadable(f"it does not know you: {said}", hint)
+            return self.unreadable(f"it does not know you: {message}", hint)
         if 300 <= status < 400:
             return self.unreadable(f"it sends elsewhere ({status}), which is not followed")
-        return RequestRefused(status, said, wait)
+        return RequestRefused(status, message, wait)
 
     def unreadable(self, text: str, hint: str = "") -> ClusterUnreadable:
         return ClusterUnreadable(Problem(text, self.host, hint=hint))
@@ -204,7 +204,7 @@ def _seconds(retry_after: str | None) -> float | None:
     return float(retry_after) if retry_after and retry_after.isdigit() else None
 
 
-def _said(status: int, body: bytes) -> str:
+def _message_in(status: int, body: bytes) -> str:
     """The message of a Status object, or the number and what there is."""
     try:
         message = msgspec.json.decode(body, type=_Status).message

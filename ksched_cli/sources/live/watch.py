@@ -198,16 +198,16 @@ class Follower:
     def _take(self, resource: Resource, line: bytes) -> str:
         """Pass on the change of a line; the version it brings."""
         event = _LINE.decode(line)
-        told = _OBJECT.decode(event.object)
+        found = _OBJECT.decode(event.object)
         if event.type == "ERROR":
-            if told.code == GONE:
+            if found.code == GONE:
                 raise _Expired
-            raise RequestRefused(told.code, told.message)
+            raise RequestRefused(found.code, found.message)
         if event.type != "BOOKMARK":
-            key = told.metadata.namespace, told.metadata.name
+            key = found.metadata.namespace, found.metadata.name
             gone = event.type == "DELETED"
             self.put(ObjectChange(resource.kind, key, None if gone else _decoded(resource, event.object)))
-        return told.metadata.resource_version
+        return found.metadata.resource_version
 
 
 def _growing_pause(failures: int) -> float:

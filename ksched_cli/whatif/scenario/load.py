@@ -172,7 +172,7 @@ class ScenarioReader:
             steps = (*at, index) if several else at
             key = TOPOLOGY.get(each.topology_key, each.topology_key)
             if not each.of:
-                self._complain("it is not said whose pods", (*steps, "of"), "write of: KIND/NAME")
+                self._complain("the workload of the pods is missing", (*steps, "of"), "write of: KIND/NAME")
             if each.max_skew < 0:
                 self._complain(f"{each.max_skew} is negative", (*steps, "maxSkew"))
             if self._is_topology(each.topology_key, (*steps, "topologyKey")):

@@ -43,7 +43,7 @@ def search_pattern(pattern: str) -> Any:
 
 
 def _go_text(problem: Exception) -> str:
-    said = problem.args[0] if problem.args else ""
-    text = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
+    problem_text = problem.args[0] if problem.args else ""
+    text = problem_text.decode("utf-8", "replace") if isinstance(problem_text, bytes) else str(problem_text)
     kind, _, part = text.partition(": ")
     return f"{_TEXTS.get(kind, kind)}: `{part}`"

@@ -106,7 +106,7 @@ class MigrationRules(ReleaseRules, plugins=NODE_VOLUME_LIMITS):
         now=True,
         about="filter",
         sentence=(
-            "Disks that a driver took over are where their labels without beta say, too, and drivers may tell the "
+            "Disks that a driver took over are where their labels without beta say, too, and drivers may give the "
             "largest volume that a pool makes; before, beta labels alone counted, and all of a pool could be one "
             "volume."
         ),
