@@ -98,7 +98,9 @@ def test_a_new_plugin_that_is_off_by_name_stays_off() -> None:
             id="a priority of another weight",
         ),
         pytest.param(
-            {**POLICY, "alwaysCheckAllPredicates": True}, "alwaysCheckAllPredicates: the other filters", id="checking all"
+            {**POLICY, "alwaysCheckAllPredicates": True},
+            "alwaysCheckAllPredicates: the other filters",
+            id="checking all",
         ),
         pytest.param(
             configuration("v1beta1", healthzBindAddress="10.0.0.1:10251"),
