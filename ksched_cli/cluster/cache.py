@@ -150,8 +150,8 @@ class Cluster:
         """Count copies of a pod on these nodes. They take what the pod takes, and are no pods that can be found."""
         rows = np.array(node_rows, dtype=np.int64)
         shapes = self.pods.shapes.of(np.full(len(rows), pod_row))
-        self.undo.note(self.usage.shift, shapes, rows, -1)
-        self.usage.shift(shapes, rows, 1)
+        self.undo.note(self.usage.shift_copies, pod_row, shapes, rows, -1)
+        self.usage.shift_copies(pod_row, shapes, rows, 1)
         self.journal.extend(node_rows)
 
     def displace(self, pod_row: int) -> int:

@@ -104,15 +104,25 @@ class PodCounts:
 
     def _recount(self, namespace: str, selector: Selector) -> Int64Column:
         pods = self._cluster.pods
-        rows = pods.node_row[self._counting(namespace, selector) & (pods.node_row >= 0)]
-        return np.bincount(rows, minlength=len(self._cluster.nodes)).astype(np.int64)
+        counting = self._counting(namespace, selector)
+        rows = pods.node_row[counting & (pods.node_row >= 0)]
+        counts: Int64Column = np.bincount(rows, minlength=len(self._cluster.nodes)).astype(np.int64)
+        for pod, copies in self._cluster.usage.copies.items():
+            if counting[pod]:
+                counts += copies
+        return counts
 
     def _update(self, count: _Count, touched: set[int], namespace: str, selector: Selector) -> None:
         pods = self._cluster.pods
         known, matching = pods.namespaces.find(namespace), self.matches.of(selector)
         namespaces, label_sets, terminating = pods.namespace, pods.label_set, pods.terminating
+        copies = [
+            each
+            for pod, each in self._cluster.usage.copies.items()
+            if namespaces[pod] == known and matching[label_sets[pod]] and not terminating[pod]
+        ]
         for row in touched:
-            now = 0
+            now = sum(int(each[row]) for each in copies) if copies else 0
             for pod in self._cluster.usage.pods[row]:
                 if namespaces[pod] == known and matching[label_sets[pod]] and not terminating[pod]:
                     now += 1

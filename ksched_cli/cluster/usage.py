@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 
 class Usage:
-    """`requested[resource, row]`, the non-zero requests that scoring uses, pod counts, ports and pods by node."""
+    """`requested[resource, row]`, the non-zero requests that scoring uses, pod counts, ports and pods by node. `copies`
+    are pods that have no row of their own: by the row of the pod that they are copies of, how many a node has."""
 
     def __init__(self, resources: int, nodes: int, undo: UndoLog | None = None) -> None:
         self._undo = undo or UndoLog()
@@ -27,6 +28,7 @@ class Usage:
         self.pod_count: Int64Column = np.zeros(nodes, dtype=np.int64)
         self.ports = PortIndex(self._undo)
         self.pods: list[dict[int, None]] = [LoggedDict(self._undo) for _ in range(nodes)]
+        self.copies: dict[int, Int64Column] = {}
 
     def begin_with(self, table: PodTable) -> None:
         """Count all pods of the table that are on a node."""
@@ -88,6 +90,13 @@ class Usage:
             np.add.at(self.nonzero[measure], rows, sign * shapes.nonzero[measure][shapes.ids])
         np.add.at(self.pod_count, rows, sign)
 
+    def shift_copies(self, pod_row: int, shapes: ShapeAmounts, rows: RowColumn, sign: int) -> None:
+        """Add (1) or take away (-1) copies of a pod, each on its row. `shapes` are their amounts."""
+        if pod_row not in self.copies:
+            self.copies[pod_row] = np.zeros(len(self.pod_count), dtype=np.int64)
+        np.add.at(self.copies[pod_row], rows, sign)
+        self.shift(shapes, rows, sign)
+
     def widen(self, resources: int) -> None:
         missing = resources - self.requested.shape[0]
         if missing > 0:
@@ -105,6 +114,7 @@ class Usage:
         moved.requested = _gathered(self.requested, source, new)
         moved.nonzero = _gathered(self.nonzero, source, new)
         moved.pod_count = _gathered(self.pod_count, source, new)
+        moved.copies = {pod_row: _gathered(copies, source, new) for pod_row, copies in self.copies.items()}
         moved.ports = self.ports.renumbered(new_row)
         pods = self.pods
         moved.pods = [pods[row] if row != NOWHERE else LoggedDict(self._undo) for row in source.tolist()]

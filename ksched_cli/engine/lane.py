@@ -27,6 +27,7 @@ from ksched_cli.engine.nominator import NominatedPods
 from ksched_cli.engine.pod_run import PodRun
 from ksched_cli.engine.pre_filters import PreFilters
 from ksched_cli.engine.profile import Profile
+from ksched_cli.engine.score_groups import GroupingPlugin
 from ksched_cli.engine.score_table import ScoreTable
 from ksched_cli.engine.scores import Scores
 from ksched_cli.framework.diagnosis import NodeStatuses
@@ -221,23 +222,30 @@ class TemplateLane:
         that is certain."""
         pod = self._cluster.pods.infos[pod_row]
         before = self._results.get(self._key(pod))
-        known = dict(before.versions) if before is not None else None
+        known = dict(before.versions) if before is not None else {}
         result = self.find(pod)
-        # Placing the pod has changed nothing that plugins count: placing its copies will not either.
-        if result is None or result.versions != known or self._nominator.nodes() or pod.host_ports:
+        if result is None or self._nominator.nodes() or pod.host_ports:
+            return []
+        in_force = self._filters.in_force(result.state)
+        # Placing the pod has changed nothing that plugins count: placing its copies will not either. A plugin that
+        # counts them by group may do so for scores alone.
+        changed = {name for name, version in result.versions.items() if version != known.get(name)}
+        if not all(isinstance(self._plugins[name], GroupingPlugin) for name in changed):
+            return []
+        if any(plugin.name in changed for plugin in in_force):
             return []
         if not all(plugin.placements_version(pod) == LASTING for plugin in self._around):
             return []
-        in_force = self._filters.in_force(result.state)
         if not all(plugin.reads_usage_only for plugin in in_force if plugin.follows_pods and plugin.scope == "row"):
             return []
         feasible = len(result.statuses) if result.feasible is None else len(result.feasible)
         if feasible < 2:
             return []
         self.score(result, pod)
-        if result.scores is None or not result.scores.can_foresee():
+        groups = None if result.scores is None else result.scores.score_groups(pod)
+        if result.scores is None or groups is None:
             return []
-        return PodRun(self._cluster, self._filters, result.state, result.scores, pod_row).rows(count)
+        return PodRun(self._cluster, self._filters, result.state, result.scores, pod_row, *groups).rows(count)
 
     def _touched_rows(self, result: TemplateResult) -> RowColumn:
         """The rows that placements have changed since the result was brought up to date."""

@@ -14,6 +14,7 @@ from ksched_cli.cluster.columns import Int64Column, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.engine.cycle_state import CycleState
 from ksched_cli.engine.profile import Profile
+from ksched_cli.engine.score_groups import GroupingPlugin, OneGroup, ScoreGroups
 from ksched_cli.engine.score_table import FeasibleColumns, ScoreTable
 from ksched_cli.engine.scores import Scores, handed_to
 from ksched_cli.framework.diagnosis import NodeStatuses
@@ -256,14 +257,23 @@ class TemplateScores:
 
     # A run of identical pods
 
-    def can_foresee(self) -> bool:
-        """Whether the columns follow from requests and the number of pods on each node."""
-        return not self._loose and all(
-            (each.extremes is not None if each.plugin.normalizes else True)
-            if _is_fixed(each)
-            else each.plugin.reads_usage_only and not each.plugin.normalizes
-            for each in self._kept.values()
-        )
+    def score_groups(self, pod: PodInfo) -> tuple[ScoreGroups, int] | None:
+        """Groups of nodes to which the columns that follow pods on other nodes give equal scores, and the weight of
+        these scores. None where a column does not follow from requests and the number of pods on each node."""
+        if not all(self._follows_usage(each) for each in self._kept.values()):
+            return None
+        if not self._loose:
+            return OneGroup(), 1
+        plugin = self._loose[0]
+        if len(self._loose) > 1 or not isinstance(plugin, GroupingPlugin):
+            return None
+        groups = plugin.score_groups(handed_to(plugin, self._state), pod, self._nodes.rows)
+        return None if groups is None else (groups, self._weights[plugin.name])
+
+    def _follows_usage(self, column: KeptColumn) -> bool:
+        if _is_fixed(column):
+            return column.extremes is not None or not column.plugin.normalizes
+        return column.plugin.reads_usage_only and not column.plugin.normalizes
 
     def fixed_totals(self) -> Int64Column:
         """The weighted sum of the columns that pods on nodes do not change."""

@@ -3,50 +3,78 @@
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from ksched_cli.api.core import Node, Pod
+from ksched_cli.api.core import Node, Pod, Service, ServiceSpec
+from ksched_cli.api.meta import ObjectMeta
+from ksched_cli.api.selectors import selector_from_map
+from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.releases.minors import release
 from tests.builders import make_node, make_pod, term
-from tests.clusters import ZONES, nodes, pods
+from tests.clusters import IMAGES, LABEL_VALUES, ZONES, nodes, pods
+from tests.config.test_load import load
 from tests.engine.test_lane_properties import near
 from tests.harness import make_scheduler
 from tests.lanes import examples
 from tests.test_reuse import HOST, ZONE, spread, together
 
 COUNT = 14
+MOST_ALLOCATED = load(
+    {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [
+            {"pluginConfig": [{"name": "NodeResourcesFit", "args": {"scoringStrategy": {"type": "MostAllocated"}}}]}
+        ],
+    }
+)
 
 
-def rows_with_cycles(made: list[Node], running: list[Pod], kind: Pod, count: int) -> list[int]:
+def copy_of(kind: Pod, index: int) -> Pod:
+    name = f"copy-{index}"
+    return replace(kind, metadata=replace(kind.metadata, name=name, uid=name))
+
+
+def rows_with_cycles(made: list[Node], running: list[Pod], kind: Pod, count: int, **options: Any) -> list[int]:
     """Where the copies go, each by a cycle of its own; fewer than `count` where one does not fit."""
-    scheduler = make_scheduler(copy.deepcopy(made), copy.deepcopy(running))
+    scheduler = make_scheduler(copy.deepcopy(made), copy.deepcopy(running), **options)
     found: list[int] = []
     for index in range(count):
-        name = f"copy-{index}"
-        row = scheduler.cluster.register(replace(kind, metadata=replace(kind.metadata, name=name, uid=name)))
-        decision = scheduler.schedule(row)
+        decision = scheduler.schedule(scheduler.cluster.register(copy_of(kind, index)))
         if decision.row is None:
             break
         found.append(decision.row)
     return found
 
 
-def rows_foreseen(made: list[Node], running: list[Pod], kind: Pod, first: int, count: int) -> tuple[list[int], int]:
+def rows_foreseen(
+    made: list[Node], running: list[Pod], kind: Pod, first: int, count: int, **options: Any
+) -> tuple[list[int], int]:
     """The same with a run after the first few, and how long the run was."""
-    scheduler, row = make_scheduler(copy.deepcopy(made), copy.deepcopy(running)), -1
+    found, length, _ = foreseen(made, running, kind, first, count, **options)
+    return found, length
+
+
+def foreseen(
+    made: list[Node], running: list[Pod], kind: Pod, first: int, count: int, **options: Any
+) -> tuple[list[int], int, Scheduler]:
+    """The same, and the scheduler."""
+    scheduler, row = make_scheduler(copy.deepcopy(made), copy.deepcopy(running), **options), -1
     found: list[int] = []
     for index in range(first):
-        name = f"copy-{index}"
-        row = scheduler.cluster.register(replace(kind, metadata=replace(kind.metadata, name=name, uid=name)))
+        row = scheduler.cluster.register(copy_of(kind, index))
         decision = scheduler.schedule(row)
         if decision.row is None:
-            return found, 0
+            return found, 0, scheduler
         found.append(decision.row)
     run = scheduler.foresee(row, count)
-    return found + run, len(run)
+    scheduler.cluster.place_copies(row, run)
+    return found + run, len(run), scheduler
 
 
 @st.composite
@@ -75,6 +103,54 @@ def test_a_run_goes_where_single_cycles_go(drawn: tuple[list[Node], list[Pod], P
     assert found == expected[: len(found)]
 
 
+@st.composite
+def services(draw: st.DrawFn) -> tuple[list[Node], list[Pod], Pod, dict[str, Any]]:
+    """Pods of services, which the system's defaults spread softly, or pods with soft constraints of their own."""
+    names = [f"n{index}" for index in range(draw(st.integers(2, 8)))]
+    made = [draw(nodes(name)) for name in names]
+    for node in made:
+        sizes = {"cpu": f"{draw(st.integers(6, 16))}", "memory": f"{draw(st.integers(9, 16))}Gi"}
+        node.status.allocatable.update(sizes, pods=str(draw(st.integers(3, 20))))
+    running = [draw(pods(f"run-{index}", draw(st.sampled_from(names)))) for index in range(draw(st.integers(0, 6)))]
+    for pod in running:
+        pod.metadata.labels.update(app=draw(st.sampled_from(("a", "b"))), tier=draw(st.sampled_from(("x", "y"))))
+    builder = (
+        make_pod("kind").image(draw(st.sampled_from(IMAGES))).label(app="a", tier="x").toleration("spot", "Exists")
+    )
+    builder.requests(cpu=f"{draw(st.integers(0, 9)) * 70}m", memory=f"{draw(st.integers(0, 9)) * 90}Mi")
+    for value in draw(st.lists(st.sampled_from(LABEL_VALUES), max_size=2)):
+        builder.prefers(draw(st.integers(1, 100)), term(("disk", "In", [value])))
+    kind = builder.obj()
+    keys = draw(st.lists(st.sampled_from((HOST, ZONE, "disk")), max_size=2, unique=True))
+    kind.spec.topology_spread_constraints = [
+        constraint
+        for key in keys
+        for constraint in spread("a", "ScheduleAnyway", key).spec.topology_spread_constraints or ()
+    ]
+    selectors = draw(st.lists(st.sampled_from(({"app": "a"}, {"tier": "x"}, {"app": "b"})), max_size=2))
+    objects = [
+        Service(ObjectMeta(name=f"svc-{index}", namespace="default"), ServiceSpec(selector=selector))
+        for index, selector in enumerate(selectors)
+    ]
+    return made, running, kind, {"objects": objects, "configuration": draw(st.sampled_from((None, MOST_ALLOCATED)))}
+
+
+@pytest.mark.slow
+@given(services(), st.integers(1, 4))
+@settings(max_examples=examples(400), deadline=None)
+def test_a_run_of_spread_pods_goes_where_single_cycles_go(
+    drawn: tuple[list[Node], list[Pod], Pod, dict[str, Any]], first: int
+) -> None:
+    made, running, kind, options = drawn
+    expected = rows_with_cycles(made, running, kind, 60, **options)
+    found, length, scheduler = foreseen(made, running, kind, first, 40, **options)
+    assert found == expected[: len(found)]
+    if length:
+        event(f"a run of {length // 5 * 5} or more")
+        row = scheduler.schedule(scheduler.cluster.register(copy_of(kind, 99))).row
+        assert ([] if row is None else [row]) == expected[len(found) : len(found) + 1]
+
+
 def grown() -> list[Node]:
     return [
         make_node(f"n{index}")
@@ -97,6 +173,36 @@ def test_a_run_of_plain_pods_ends_when_nodes_are_full(wish: bool) -> None:
     assert found == expected[: len(found)]
     assert length > 20
     assert (len(found) == len(expected)) is not wish
+
+
+@pytest.mark.parametrize("minor", ["1.30", "1.36"])
+@pytest.mark.parametrize("configuration", [None, MOST_ALLOCATED], ids=["least", "most"])
+def test_a_run_of_the_pods_of_a_service_fills_all_nodes(minor: str, configuration: Any) -> None:
+    made = grown()
+    for node, zone in zip(made, ("z0", "z0", "z1", "z1", None), strict=True):
+        if zone is not None:
+            node.metadata.labels[ZONE] = zone
+    kind = make_pod("x").requests(cpu="300m", memory="100Mi").label(app="a").obj()
+    service = Service(ObjectMeta(name="a", namespace="default"), ServiceSpec(selector={"app": "a"}))
+    options = {"objects": [service], "configuration": configuration, "current": release(minor)}
+    expected = rows_with_cycles(made, [], kind, 500, **options)
+    found, length = rows_foreseen(made, [], kind, 1, 500, **options)
+    assert found == expected
+    assert length == len(expected) - 1 > 90
+
+
+def test_copies_that_a_roll_back_takes_away_count_no_longer() -> None:
+    kind = spread("a", "ScheduleAnyway", HOST)
+    scheduler = make_scheduler(grown(), [])
+    row = scheduler.cluster.register(copy_of(kind, 0))
+    first = scheduler.schedule(row).row
+    selector = selector_from_map({"app": "a"})
+    before = scheduler.cluster.counts.per_node("default", selector).tolist()
+    with scheduler.cluster.undo.trial():
+        scheduler.cluster.place_copies(row, [1, 1, 2])
+        assert scheduler.cluster.counts.per_node("default", selector).sum() == 4
+    assert scheduler.cluster.counts.per_node("default", selector).tolist() == before
+    assert sum(before) == before[first or 0] == 1
 
 
 @pytest.mark.parametrize(

@@ -18,11 +18,10 @@ from ksched_cli.plugins.lib.topology_spread import SOFT, SpreadConstraint
 from ksched_cli.plugins.pod_topology_spread.plugin import (
     CountedNodes,
     PodTopologySpread,
-    SoftDomains,
-    SoftState,
     SpreadState,
 )
 from ksched_cli.plugins.pod_topology_spread.reasons import PodTopologySpreadReasons
+from ksched_cli.plugins.pod_topology_spread.soft import SoftDomains, SoftState
 
 _SKEWED = unschedulable(PodTopologySpreadReasons.skewed())
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy as np
 from ksched_cli.api.node_affinity import RequiredNodeAffinity
 from ksched_cli.api.selectors import SelectorError
 from ksched_cli.api.tolerations import find_untolerated
-from ksched_cli.cluster.columns import BoolColumn, FloatColumn, IdColumn, Int64Column, RowColumn, rows_in_any
+from ksched_cli.cluster.columns import BoolColumn, IdColumn, Int64Column, RowColumn, rows_in_any
 from ksched_cli.cluster.labels import ABSENT, LabelColumn
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.template_values import TemplateValues
@@ -32,7 +31,6 @@ from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.scoring import MAX_NODE_SCORE
 from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
 from ksched_cli.framework.verdict import Verdict
-from ksched_cli.plugins.lib.arithmetic import go_log, go_round
 from ksched_cli.plugins.lib.blocking_pods import NAMED
 from ksched_cli.plugins.lib.spec import Spec
 from ksched_cli.plugins.lib.topology_spread import (
@@ -49,6 +47,8 @@ from ksched_cli.plugins.pod_topology_spread.guide import SpreadGuide
 from ksched_cli.plugins.pod_topology_spread.hints import counts_for, spread_node_may_help, spread_pod_may_help
 from ksched_cli.plugins.pod_topology_spread.reasons import PodTopologySpreadReasons
 from ksched_cli.plugins.pod_topology_spread.rules import PodTopologySpreadRules
+from ksched_cli.plugins.pod_topology_spread.run_groups import SpreadGroups, Topology
+from ksched_cli.plugins.pod_topology_spread.soft import SoftDomains, SoftState, all_up_to, topology_weight
 
 _STATUSES = (
     SUCCESS,
@@ -116,51 +116,6 @@ class SpreadState:
     """preFilterState."""
 
     domains: tuple[Domains, ...]
-
-
-@dataclass(frozen=True)
-class SoftDomains:
-    """A soft constraint's counts as the nodes see them, and the weight of its topology. `labelled` is None where all
-    nodes have the label."""
-
-    constraint: SpreadConstraint
-    seen: Int64Column
-    labelled: BoolColumn | None
-    weight: float
-
-    def shares(self, nodes: NodeRows) -> FloatColumn:
-        """What the domain of each node adds to its score."""
-        shares = self.shares_of(nodes.take(self.seen))
-        return shares if self.labelled is None else np.where(nodes.take(self.labelled), shares, 0.0)
-
-    def shares_of(self, counts: Int64Column) -> FloatColumn:
-        """What a domain with so many matching pods adds."""
-        return counts.astype(np.float64) * self.weight + float(self.constraint.max_skew - 1)
-
-
-@dataclass(frozen=True)
-class SoftState:
-    """preScoreState. `ignored` is None where all nodes have all labels."""
-
-    domains: tuple[SoftDomains, ...]
-    ignored: BoolColumn | None
-
-    def scores(self, nodes: NodeRows, *, rounds: bool) -> Int64Column:
-        """The sum of the shares of each node as a whole number. Of one constraint it is computed for each count."""
-        counts = None
-        if len(self.domains) == 1 and self.domains[0].labelled is None:
-            seen = nodes.take(self.domains[0].seen)
-            counts = _all_up_to(seen)
-        if counts is not None:
-            total = self.domains[0].shares_of(counts)
-        else:
-            total = np.zeros(len(nodes))
-            for each in self.domains:
-                total = total + each.shares(nodes)
-        whole = go_round(total) if rounds else total.astype(np.int64)
-        if counts is not None:
-            whole = whole[seen]
-        return whole if self.ignored is None else np.where(nodes.take(self.ignored), 0, whole)
 
 
 class PodTopologySpread(
@@ -237,12 +192,14 @@ class PodTopologySpread(
         return labelled
 
     def _counts(self, constraint: SpreadConstraint, pod: PodInfo) -> Int64Column:
-        if (
-            constraint.selector.everything
-            and PodTopologySpreadRules.of(self.handle.release).empty_selector_counts_no_pods
-        ):
+        if not self._counts_some(constraint):
             return np.zeros(len(self.handle.cluster.nodes), dtype=np.int64)
         return self.handle.cluster.counts.per_node(pod.namespace, constraint.selector)
+
+    def _counts_some(self, constraint: SpreadConstraint) -> bool:
+        """Whether the constraint counts any pods."""
+        rules = PodTopologySpreadRules.of(self.handle.release)
+        return not (constraint.selector.everything and rules.empty_selector_counts_no_pods)
 
     def placements_version(self, pod: PodInfo) -> Hashable | None:
         try:
@@ -396,12 +353,13 @@ class PodTopologySpread(
         if constraint.topology_key == HOSTNAME:
             # A host is its own domain, and is counted whether or not the policies would include it.
             seen = np.zeros_like(counts) if bare else counts
-            return SoftDomains(constraint, seen, labels, _weight(int(np.count_nonzero(scored))))
+            return SoftDomains(constraint, seen, labels, topology_weight(int(np.count_nonzero(scored))))
         ids = _by_text(column) if (labelled & ~column.present).any() else column.ids
         wanted = np.bincount(ids[scored], minlength=len(column.values)) > 0
         counted = labelled & self._included(constraint, pod)
         by_value = np.bincount(ids[counted], weights=counts[counted], minlength=len(column.values)).astype(np.int64)
-        return SoftDomains(constraint, by_value[ids], labels, _weight(int(np.count_nonzero(wanted))))
+        weight = topology_weight(int(np.count_nonzero(wanted)))
+        return SoftDomains(constraint, by_value[ids], labels, weight, ids, counted)
 
     def score(self, state: SoftState | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
         """The matching pods of the node's domains, each topology with its weight."""
@@ -418,7 +376,7 @@ class PodTopologySpread(
             normalized = np.full(len(scores), MAX_NODE_SCORE, dtype=np.int64)
         else:
             lowest = int(counted[counted.argmin()])
-            every, best = _all_up_to(scores) if lowest >= 0 else None, highest + lowest
+            every, best = all_up_to(scores) if lowest >= 0 else None, highest + lowest
             normalized = MAX_NODE_SCORE * (best - (scores if every is None else every))
             # Not negative and far below 2**53, so that float64 is exact.
             normalized = (normalized / highest).astype(np.int64)
@@ -426,11 +384,23 @@ class PodTopologySpread(
                 normalized = normalized[scores]
         return normalized if ignored is None else np.where(ignored, 0, normalized)
 
+    # A run of identical pods
 
-def _all_up_to(numbers: Int64Column) -> Int64Column | None:
-    """All numbers from 0 to the highest of these, none of which is negative; None where there are more of those."""
-    highest = int(numbers[numbers.argmax()]) if len(numbers) else 0
-    return np.arange(highest + 1) if highest < len(numbers) else None
+    def score_groups(self, state: SoftState | None, pod: PodInfo, feasible: RowColumn) -> SpreadGroups | None:
+        """Groups of feasible nodes with equal scores, for a run of copies of the pod (GroupingPlugin)."""
+        # Subclasses score in their own way.
+        if type(self) is not PodTopologySpread or state is None or not state.domains:
+            return None
+        if any(each.constraint.max_skew < 1 for each in state.domains):
+            return None
+        rules = PodTopologySpreadRules.of(self.handle.release)
+        scored = feasible if state.ignored is None else feasible[~state.ignored[feasible]]
+        topologies = [Topology(each, scored, counts=self._counts_copies(each, pod)) for each in state.domains]
+        return SpreadGroups(topologies, feasible, state.ignored, rounds=rules.rounds_scores)
+
+    def _counts_copies(self, soft: SoftDomains, pod: PodInfo) -> bool:
+        """Whether copies of the pod count for the constraint."""
+        return self._counts_some(soft.constraint) and soft.constraint.selector.matches(pod.labels)
 
 
 def _all(column: BoolColumn | IdColumn) -> bool:
@@ -443,12 +413,6 @@ def _by_text(column: LabelColumn) -> IdColumn:
     only where nodes that lack a label are spread over all the same."""
     empty = np.array([value == "" for value in column.values], dtype=np.bool_)
     return np.where(empty[column.ids], np.int32(ABSENT), column.ids)
-
-
-@cache
-def _weight(size: int) -> float:
-    """topologyNormalizingWeight: small topologies must not be drowned by large ones."""
-    return go_log(float(size + 2))
 
 
 SPEC = Spec(plugins=(PodTopologySpread,), reasons=(PodTopologySpreadReasons,), guide=SpreadGuide())

@@ -19,7 +19,7 @@ from ksched_cli.plugins.legacy.even_pods_spread import SpreadOfEveryPod, ignored
 from ksched_cli.plugins.legacy.priorities import Priority
 from ksched_cli.plugins.legacy.service_affinity import ServiceAffinity
 from ksched_cli.plugins.legacy.successors import InterPodAffinityPlugin, SelectorSpreadPlugin
-from ksched_cli.plugins.pod_topology_spread.plugin import SoftState
+from ksched_cli.plugins.pod_topology_spread.soft import SoftState
 
 
 class InterPodAffinityPriority(Priority, InterPodAffinityPlugin):
