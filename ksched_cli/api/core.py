@@ -134,6 +134,12 @@ class PodExtendedResourceClaimStatus(Struct, rename="camel", frozen=True, gc=Fal
     request_mappings: tuple[ContainerExtendedResourceRequest, ...] = ()
 
 
+class NodeAllocatableResourceClaimStatus(Struct, rename="camel", frozen=True, gc=False):
+    resource_claim_name: str = ""
+    containers: tuple[str, ...] = ()
+    resources: Quantities = {}
+
+
 class PodStatus(Struct, rename="camel", gc=False):
     phase: str = ""
     start_time: str | None = None
@@ -143,6 +149,7 @@ class PodStatus(Struct, rename="camel", gc=False):
     init_container_statuses: tuple[ContainerStatus, ...] = ()
     resource_claim_statuses: tuple[PodResourceClaimStatus, ...] = ()
     extended_resource_claim_status: PodExtendedResourceClaimStatus | None = None
+    node_allocatable_resource_claim_statuses: tuple[NodeAllocatableResourceClaimStatus, ...] = ()
     resources: ResourceRequirements | None = None
     allocated_resources: Quantities = {}
     resize: str = ""

@@ -186,6 +186,13 @@ class DeviceTaint(Struct, rename="camel", frozen=True, gc=False):
     effect: str = ""
 
 
+class NodeAllocatableResourceMapping(Struct, rename="camel", frozen=True, gc=False):
+    """The API server stores a multiplier of 1 where there is none (SetDefaults_Device)."""
+
+    capacity_key: str | None = None
+    allocation_multiplier: str | int | float = "1"
+
+
 class Device(Struct, rename="camel", gc=False):
     name: str = ""
     attributes: dict[str, DeviceAttribute] = {}
@@ -199,6 +206,7 @@ class Device(Struct, rename="camel", gc=False):
     binding_conditions: tuple[str, ...] = ()
     binding_failure_conditions: tuple[str, ...] = ()
     allow_multiple_allocations: bool | None = None
+    node_allocatable_resource_mappings: dict[str, NodeAllocatableResourceMapping] = {}
 
 
 class ResourceSliceSpec(Struct, rename="camel", gc=False):

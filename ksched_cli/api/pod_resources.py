@@ -22,12 +22,13 @@ _HUGEPAGES = "hugepages-"
 _ALWAYS = "Always"
 
 
-def requests_of(pod: Pod, *, use_status: bool, pod_level: bool = True) -> dict[str, int]:
+def requests_of(pod: Pod, *, use_status: bool, pod_level: bool = True, with_claims: bool = False) -> dict[str, int]:
     """Every resource that the pod requests: cpu in thousandths, the rest in whole units.
 
-    `use_status` counts a pod that is being resized in place as what it may still hold, as the cache does.
+    `use_status` counts a pod that is being resized in place as what it may still hold, as the cache does. `with_claims`
+    adds what the devices of the pod's claims take of the node's own resources, as the status of the pod lists it.
     """
-    sums = _pod_requests(pod, _NONE, use_status=use_status, pod_level=pod_level)
+    sums = _pod_requests(pod, _NONE, use_status=use_status, pod_level=pod_level, with_claims=with_claims)
     return {name: _milli(amount) if name == "cpu" else _whole(amount) for name, amount in sums.items()}
 
 
@@ -39,9 +40,18 @@ def nonzero_requests_of(pod: Pod, *, use_status: bool, pod_level: bool = True) -
     """
     stand_ins = _DEFAULTS
     if pod_level and _has_pod_level_requests(pod):
-        asked = _pod_requests(pod, _NONE, use_status=use_status, pod_level=True)
+        asked = _pod_requests(pod, _NONE, use_status=use_status, pod_level=True, with_claims=True)
         stand_ins = {name: amount for name, amount in _DEFAULTS.items() if name not in asked}
-    return _cpu_and_memory(_pod_requests(pod, stand_ins, use_status=use_status, pod_level=pod_level))
+    return _cpu_and_memory(_pod_requests(pod, stand_ins, use_status=use_status, pod_level=pod_level, with_claims=True))
+
+
+def requests_over_pod_level(pod: Pod) -> list[str]:
+    """The resources of which the containers and the claims of the pod need more than the pod as a whole requests."""
+    if pod.spec.resources is None or not pod.spec.resources.requests:
+        return []
+    parts = _pod_requests(pod, _NONE, use_status=False, pod_level=False, with_claims=True)
+    whole = _pod_requests(pod, _NONE, use_status=False, pod_level=True, with_claims=True)
+    return sorted(name for name, amount in whole.items() if parts.get(name, amount) > amount)
 
 
 def nonzero_requests_without_sidecars(pod: Pod) -> tuple[int, int]:
@@ -93,8 +103,13 @@ def _has_pod_level_requests(pod: Pod) -> bool:
     return own is not None and any(is_pod_level_resource(name) for name in own.requests)
 
 
-def _pod_requests(pod: Pod, stand_ins: Mapping[str, int], *, use_status: bool, pod_level: bool) -> Sums:
+def _pod_requests(
+    pod: Pod, stand_ins: Mapping[str, int], *, use_status: bool, pod_level: bool, with_claims: bool = False
+) -> Sums:
     sums = container_requests(pod, stand_ins, use_status=use_status)
+    if with_claims:
+        for claim in pod.status.node_allocatable_resource_claim_statuses:
+            _add(sums, _nano(claim.resources))
     own = pod.spec.resources
     if pod_level and own is not None and _has_pod_level_requests(pod):
         effective = _effective_pod_level(pod) if use_status else None

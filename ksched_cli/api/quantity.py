@@ -88,6 +88,14 @@ def whole(number: Fraction) -> int:
     return max(-MAX_INT64, min(whole_unbounded(number), MAX_INT64))
 
 
+def quantity_of(number: Fraction) -> str:
+    """A quantity of this value, rounded away from zero to billionths, the finest that Kubernetes keeps."""
+    for suffix, parts in (("", 1), ("m", 1000)):
+        if (number * parts).denominator == 1:
+            return f"{number * parts}{suffix}"
+    return f"{whole_unbounded(number * NANO)}n"
+
+
 def format_milli(milli: int) -> str:
     """Thousandths as a quantity: 1500 is 1500m, 2000 is 2."""
     return str(milli // 1000) if milli % 1000 == 0 else f"{milli}m"

@@ -109,7 +109,7 @@ class PodParts:
         rules, placed = PodInfoRules.of(self._release), self._pod
         if not rules.init_containers_count:
             placed = replace(placed, spec=replace(placed.spec, init_containers=()))
-        requests = self._resources.amounts(requests_of(placed, use_status=True))
+        requests = self._resources.amounts(requests_of(placed, use_status=True, with_claims=True))
         incoming = self._resources.amounts(requests_of(self._pod, use_status=False))
         if rules.sidecars_run_beside_containers:
             return PodSums(requests, incoming, nonzero_requests_of(placed, use_status=True))
@@ -193,7 +193,7 @@ class PodInfo:
     @property
     def containers_are_all(self) -> bool:
         """Whether the requests of the containers are all that counts: no init containers, overhead, requests of the pod
-        as a whole, or resizes in place."""
+        as a whole, resizes in place, or claims that take of the node's own resources."""
         return self.parts.containers_are_all
 
     @property
@@ -232,5 +232,10 @@ def takes_the_same(old: Pod, new: Pod) -> bool:
 
 
 def _has_actuated(status: PodStatus) -> bool:
-    """Whether a pod that is resized in place may hold something else than its spec requests."""
-    return bool(status.container_statuses or status.init_container_statuses or status.resources)
+    """Whether a pod that is resized in place, or has claims, may hold something else than its spec requests."""
+    return bool(
+        status.container_statuses
+        or status.init_container_statuses
+        or status.resources
+        or status.node_allocatable_resource_claim_statuses
+    )

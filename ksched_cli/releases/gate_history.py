@@ -123,7 +123,6 @@ MODELLED_SINCE: Mapping[str, str] = {
     "DRADeviceTaintRules": "1.36",
     "DRADeviceTaints": "1.36",
     "DRAExtendedResource": "1.36",
-    "DRANodeAllocatableResources": NEVER,
     "DRAPartitionableDevices": "1.36",
     "DRAPrioritizedList": "1.34",
     "DynamicResourceAllocation": "1.34",

@@ -13,6 +13,7 @@ from ksched_cli.releases.plugin_names import GANG_SCHEDULING, NODE_DECLARED_FEAT
 _GATE_DEPENDENCIES: Mapping[str, tuple[str, ...]] = {
     "DRADeviceBindingConditions": ("DRAResourceClaimDeviceStatus",),
     "DRADeviceTaintRules": ("DRADeviceTaints",),
+    "DRANodeAllocatableResources": ("DynamicResourceAllocation",),
     "DRAWorkloadResourceClaims": ("DynamicResourceAllocation", "GenericWorkload"),
     GANG_SCHEDULING: ("GenericWorkload",),
     "InPlacePodLevelResourcesVerticalScaling": ("PodLevelResources", NODE_DECLARED_FEATURES),

@@ -134,4 +134,6 @@ def _status(status: PodStatus, gates: FeatureGates) -> PodStatus:
         status = replace(status, container_statuses=(), init_container_statuses=())
     if not gates.enabled("InPlacePodLevelResourcesVerticalScaling") and status.resources is not None:
         status = replace(status, resources=None)
+    if status.node_allocatable_resource_claim_statuses and not gates.enabled("DRANodeAllocatableResources"):
+        status = replace(status, node_allocatable_resource_claim_statuses=())
     return status

@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from ksched_cli.api.core import Node, NodeCondition, Pod, PodCondition, Quantities
+from ksched_cli.api.dynamic_resources import ResourceSlice
 from ksched_cli.api.meta import ObjectMeta
 from ksched_cli.api.pod_facts import parse_time
 from ksched_cli.api.policy import LimitRange, PodDisruptionBudget, PriorityClass, ResourceQuota, RuntimeClass
@@ -76,6 +77,8 @@ def _pod(pod: Pod) -> Iterator[Complaint]:
     yield from _quantities(pod.status.allocated_resources, "status.allocatedResources")
     if pod.status.resources is not None:
         yield from _quantities(pod.status.resources.requests, "status.resources.requests")
+    for index, claim in enumerate(pod.status.node_allocatable_resource_claim_statuses):
+        yield from _quantities(claim.resources, f"status.nodeAllocatableResourceClaimStatuses[{index}].resources")
     yield from _stamps(pod.metadata)
     yield from _time(pod.status.start_time, "status.startTime")
     yield from _transitions(pod.status.conditions)
@@ -148,6 +151,15 @@ def _runtime_class(item: RuntimeClass) -> Iterator[Complaint]:
         yield from _quantities(item.overhead.pod_fixed, "overhead.podFixed")
 
 
+def _slice(item: ResourceSlice) -> Iterator[Complaint]:
+    for index, device in enumerate(item.spec.devices):
+        for name, mapping in device.node_allocatable_resource_mappings.items():
+            mistake = _mistake_in(mapping.allocation_multiplier)
+            if mistake:
+                path = f"spec.devices[{index}].nodeAllocatableResourceMappings.{name}.allocationMultiplier"
+                yield path, mistake
+
+
 def _budget(budget: PodDisruptionBudget) -> Iterator[Complaint]:
     if budget.status.disruptions_allowed < 0:
         yield "status.disruptionsAllowed", f"{budget.status.disruptions_allowed} is negative"
@@ -164,4 +176,5 @@ _CHECKS: Mapping[type[Struct], Callable[[Any], Iterator[Complaint]]] = {
     LimitRange: _limit_range,
     ResourceQuota: _quota,
     RuntimeClass: _runtime_class,
+    ResourceSlice: _slice,
 }

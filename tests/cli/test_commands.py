@@ -180,10 +180,10 @@ def test_what_is_not_modelled_is_in_coverage(tmp_path: Path, capsys: pytest.Capt
 
 def test_the_table_ends_with_what_is_not_modelled(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     widget = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w"}}
-    gates = "DRANodeAllocatableResources=true,VolumeLimitScaling=true"
+    gates = "MatchLabelKeysInPodTopologySpreadSelectorMerge=false,VolumeLimitScaling=true"
     run(["simulate", "--from", write(tmp_path / "c.json", NODE, widget), "--feature-gates", gates])
     assert " ".join(capsys.readouterr().out.splitlines()[-2:]) == (
-        "not taken into account: feature gate DRANodeAllocatableResources; 1 example.com/v1/Widget"
+        "not taken into account: feature gate MatchLabelKeysInPodTopologySpreadSelectorMerge; 1 example.com/v1/Widget"
     )
 
 

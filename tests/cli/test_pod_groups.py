@@ -83,12 +83,16 @@ def test_a_group_that_waits_for_victims_counts_as_placed(tmp_path: Path, capsys:
     assert "2 pending pods: 2 preempt" in capsys.readouterr().out
 
 
+MERGE = "MatchLabelKeysInPodTopologySpreadSelectorMerge"
+
+
 @pytest.mark.parametrize(
     ("gates", "named"),
     [
         pytest.param(f"{GANG},TopologyAwareWorkloadScheduling=true", None, id="what is modelled"),
         pytest.param(f"{GANG},WorkloadAwarePreemption=true", None, id="preemption for whole groups is"),
-        pytest.param("GenericWorkload=true,DRANodeAllocatableResources=true", ["DRANodeAllocatableResources"], id="claims for node resources are not"),
+        pytest.param("GenericWorkload=true,DRANodeAllocatableResources=true", None, id="claims for node resources are"),
+        pytest.param(f"{GANG},{MERGE}=false", [MERGE], id="selectors that are read as they are stored are not"),
     ],
 )  # fmt: skip
 def test_coverage(gates: str, named: list[str] | None, dump: str, capsys: pytest.CaptureFixture[str]) -> None:

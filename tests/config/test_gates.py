@@ -80,7 +80,7 @@ GATES = (
     ("DRAExtendedResource", "1.34", "1.35", "off", False),
     ("DRAExtendedResource", "1.36", "1.36", "on", True),
     ("DRAListTypeAttributes", "1.36", "1.36", "off", True),
-    ("DRANodeAllocatableResources", "1.36", "1.36", "off", False),
+    ("DRANodeAllocatableResources", "1.36", "1.36", "off", True),
     ("DRAPartitionableDevices", "1.33", "1.35", "off", False),
     ("DRAPartitionableDevices", "1.36", "1.36", "on", True),
     ("DRAPrioritizedList", "1.33", "1.33", "off", False),

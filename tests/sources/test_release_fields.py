@@ -14,6 +14,9 @@ from tests.builders import make_pod
 EPHEMERAL = make_pod("p").spec(volumes=[{"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}}])
 RESIZED = make_pod("p").spec(resources={"requests": {"cpu": "1"}}).status(resources={"requests": {"cpu": "2"}})
 
+CLAIMING = make_pod().status(
+    nodeAllocatableResourceClaimStatuses=[{"resourceClaimName": "c", "containers": ["main"], "resources": {"cpu": "1"}}]
+)
 STORING = make_pod("p").requests(cpu="1", **{"ephemeral-storage": "1Gi"})
 FIRST_STORING = make_pod("p").init(resources={"requests": {"ephemeral-storage": "1Gi"}})
 NO_STORAGE = "LocalStorageCapacityIsolation=false"
@@ -25,6 +28,10 @@ def ephemeral(pod: Pod) -> bool:
 
 def resized(pod: Pod) -> bool:
     return pod.status.resources is not None
+
+
+def claims(pod: Pod) -> bool:
+    return bool(pod.status.node_allocatable_resource_claim_statuses)
 
 
 def stores(pod: Pod) -> bool:
@@ -43,6 +50,9 @@ def stores(pod: Pod) -> bool:
             RESIZED, resized, "1.36", "InPlacePodLevelResourcesVerticalScaling=false", False, id="where none is"
         ),
         pytest.param(RESIZED, resized, "1.35", "", False, id="before it was on"),
+        pytest.param(CLAIMING, claims, "1.36", "DRANodeAllocatableResources=true", True, id="claims of node resources"),
+        pytest.param(CLAIMING, claims, "1.36", "", False, id="claims of node resources without the gate"),
+        pytest.param(CLAIMING, claims, "1.35", "", False, id="claims of node resources before the gate"),
         pytest.param(STORING, stores, "1.24", "", True, id="storage"),
         pytest.param(STORING, stores, "1.24", NO_STORAGE, False, id="storage without its gate"),
         pytest.param(STORING, stores, "1.19", NO_STORAGE, False, id="storage without its gate in 1.19"),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.dynamic_resources import AllocationResult, DeviceRequest, ResourceClaim
+from ksched_cli.api.dynamic_resources import DeviceRequest, ResourceClaim
 from ksched_cli.api.pod_facts import is_same_pod
 from ksched_cli.api.resource_claims import deallocated, is_reserved_for, reserved, unreserved, with_allocation
 from ksched_cli.api.selectors import SelectorError
@@ -40,56 +40,24 @@ from ksched_cli.framework.status import SKIP, SUCCESS, Code, Status, error, unre
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.dynamic_resources.guide import DevicesGuide
 from ksched_cli.plugins.dynamic_resources.rules import DynamicResourcesRules
+from ksched_cli.plugins.dynamic_resources.state import ClaimState
 from ksched_cli.plugins.lib.devices.claims import ClaimError, ClaimTracker, key_of, pod_claims
 from ksched_cli.plugins.lib.devices.extended import IN_MEMORY_NAME, ExtendedResourceIndex, special_claim
 from ksched_cli.plugins.lib.devices.group_claims import GroupClaims
 from ksched_cli.plugins.lib.devices.inventory import Features, Inventory
+from ksched_cli.plugins.lib.devices.node_resources import ClaimStatuses, NodeResources
 from ksched_cli.plugins.lib.devices.node_search import (
     ClaimMemory,
     ExtendedWish,
-    NodeAllocation,
     NodeSearch,
     instantiated,
 )
 from ksched_cli.plugins.lib.devices.reasons import DeviceReasons
-from ksched_cli.plugins.lib.devices.results import allocation_of, alternatives_score, binding_failed
+from ksched_cli.plugins.lib.devices.results import allocation_of, binding_failed
 from ksched_cli.plugins.lib.spec import Spec
 
 NOT_FOUND = "not found"
 FILTER_TIMEOUT = "10s"
-
-
-@dataclass(eq=False)
-class ClaimState:
-    """stateData. `claims` are the pod's own, then the one for its extended resources if it needs one."""
-
-    claims: tuple[ResourceClaim, ...] = ()
-    extended: ResourceClaim | None = None
-    # Per claim the nodes where its allocation can be used; None where it is not bound to any.
-    available: tuple[BoolColumn | None, ...] = ()
-    search: NodeSearch | None = None
-    unavailable: set[int] = field(default_factory=set)
-    allocations: dict[int, NodeAllocation] = field(default_factory=dict)
-    # What Reserve has put in place of which claim; None where there was none before.
-    pending: list[tuple[ResourceClaim, ResourceClaim | None]] = field(default_factory=list)
-    created: ResourceClaim | None = None
-    # Claims whose devices another pod of the group has taken in the same cycle. kube-scheduler does not check whether
-    # the node reaches these devices.
-    pending_elsewhere: set[str] = field(default_factory=set)
-
-    @property
-    def to_allocate(self) -> list[ResourceClaim]:
-        return [claim for claim in self.claims if claim.status.allocation is None]
-
-    def in_order_of_go(self, made: Sequence[AllocationResult]) -> list[AllocationResult]:
-        """The allocations as Reserve of kube-scheduler gives them to the claims of `to_allocate`. It puts those that
-        pods of the group share behind the new ones and counts through all claims, so claims may swap allocations."""
-        waiting = [
-            claim for claim in self.claims if claim in self.to_allocate or key_of(claim) in self.pending_elsewhere
-        ]
-        shared = [claim.status.allocation for claim in waiting if claim.status.allocation is not None]
-        given = zip(waiting, [*made, *shared], strict=True)
-        return [allocation for claim, allocation in given if claim.status.allocation is None]
 
 
 def _has_all_claims(pod: Pod, catalog: Catalog, group: str) -> bool:
@@ -142,6 +110,8 @@ class DynamicResources(
         self._shares_in_flight = gates.enabled("GenericWorkload")
         self._in_flight: set[str] = set()
         self._memory = ClaimMemory(self._inventory, self._tracker)
+        counts = gates.enabled("DRANodeAllocatableResources")
+        self._node_resources = NodeResources(handle.cluster, self._inventory) if counts else None
         timed = gates.enabled("DRASchedulerFilterTimeout")
         self._filter_timeout = seconds((args and args.filter_timeout) or FILTER_TIMEOUT) if timed else 0.0
         # The pod that PreFilter has turned away itself; for PostFilter that is a pod without claims.
@@ -283,23 +253,48 @@ class DynamicResources(
             return Verdict.passing(len(nodes))
         statuses: list[Status] = []
         for row in nodes.rows.tolist():
-            statuses.append(self._filter_one(state, row))
+            statuses.append(self._filter_one(state, pod, row))
             if statuses[-1].code is Code.ERROR:
                 # The attempt is over; to search on could take up to the timeout on every node.
                 break
         return Verdict.from_statuses(statuses + statuses[-1:] * (len(nodes) - len(statuses)))
 
-    def _filter_one(self, state: ClaimState, row: int) -> Status:
+    def _filter_one(self, state: ClaimState, pod: PodInfo, row: int) -> Status:
+        if self._node_resources is not None and (refusal := self._sharing_refusal(state, pod, row)):
+            return refusal
         found = state.search.of(row) if state.search is not None else None
         if isinstance(found, Status):
             return found
+        counted: ClaimStatuses = ()
+        if self._node_resources is not None and (taken := state.taken(found)):
+            checked = self._node_resources.check(pod.pod, taken, row)
+            if isinstance(checked, Status):
+                return checked
+            counted = checked
         unavailable = self._unavailable(state, row)
         if unavailable:
             state.unavailable.update(unavailable)
             return unresolvable(DeviceReasons.elsewhere())
         if found is not None:
             state.allocations[row] = found
+        if counted:
+            state.node_claims[row] = counted
         return SUCCESS
+
+    def _sharing_refusal(self, state: ClaimState, pod: PodInfo, row: int) -> Status | None:
+        """Of a node where another pod counts for one of the allocated claims, unless extended resources refuse it."""
+        if self._node_resources is None or (
+            state.search is not None and not isinstance(state.search.missing(row), frozenset)
+        ):
+            return None
+        for claim, mask in zip(state.claims, state.available, strict=True):
+            reached = mask is None or mask[row]
+            if claim.status.allocation is None or key_of(claim) in state.pending_elsewhere or not reached:
+                continue
+            refusal = self._node_resources.sharing_refusal(claim, pod, row)
+            if refusal is not None:
+                return refusal
+        return None
 
     def _unavailable(self, state: ClaimState, row: int) -> list[int]:
         """Claims whose devices are out of the node's reach, or could not be bound."""
@@ -316,19 +311,19 @@ class DynamicResources(
         ]
 
     def explain(self, state: ClaimState | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
-        """The pod's claims, and of the node's devices how many are free."""
+        """The pod's claims, of the node's devices how many are free, and what the node itself lacks for the claims."""
         if state is None or not state.claims:
             return {}
-        pools = self._inventory.pools.pools_of(int(nodes.rows[index]))
-        taken = self._tracker.allocated()
-        devices = [
-            (pool.driver, pool.name, device.name)
-            for pool in pools
-            for home in pool.slices
-            for device in home.spec.devices
-        ]
-        free = sum(device not in taken.devices for device in devices)
-        return {"claims": [key_of(claim) for claim in state.claims], "devices": len(devices), "free": free}
+        row = int(nodes.rows[index])
+        devices = [each for pool in self._inventory.pools.pools_of(row) for each in pool.device_ids]
+        free = sum(device not in self._tracker.allocated().devices for device in devices)
+        found = {"claims": [key_of(claim) for claim in state.claims], "devices": len(devices), "free": free}
+        given = state.search.of(row) if state.search is not None else None
+        if self._node_resources is None or isinstance(given, Status):
+            return found
+        # There are devices: it is something else that is missing.
+        lacking = self._node_resources.shortages(pod.pod, state.taken(given), row)
+        return {**found, "lacking": lacking} if lacking else {}
 
     # PostFilter
 
@@ -391,7 +386,7 @@ class DynamicResources(
         for index, row in enumerate(nodes.rows.tolist()):
             allocation = state.allocations.get(row)
             if allocation is not None:
-                scores[index] = _score_of(state, allocation)
+                scores[index] = state.score_of(allocation)
         return scores
 
     def _uncounted(self, state: ClaimState) -> Status | None:
@@ -420,6 +415,7 @@ class DynamicResources(
             return SUCCESS
         if state is None:
             return error(NOT_FOUND)
+        self._count_on_node(pod, state.node_claims.get(row, ()))
         claims = state.to_allocate
         if not claims or state.search is None:
             return SUCCESS
@@ -441,10 +437,22 @@ class DynamicResources(
                 state.created = taken
         return SUCCESS
 
+    def _count_on_node(self, pod: PodInfo, statuses: ClaimStatuses) -> None:
+        """Scheduler.assume: the cache counts the pod with these entries in its status, whatever it had before."""
+        cluster = self.handle.cluster
+        pod_row = cluster.pods.row_of.get(pod.uid) if self._node_resources is not None else None
+        if pod_row is None:
+            return
+        current = cluster.pods.infos[pod_row].pod
+        if _claim_statuses(current) != statuses:
+            status = replace(current.status, node_allocatable_resource_claim_statuses=statuses)
+            cluster.update_pod(pod_row, replace(current, status=status))
+
     def unreserve(self, state: ClaimState | None, pod: PodInfo, row: int) -> None:
         """An allocation that PreBind has made stays; the pod no longer stands in the way of giving it up."""
         if not self._enabled or state is None:
             return
+        self._count_on_node(pod, () if row in state.node_claims else _claim_statuses(pod.pod))
         catalog = self.handle.cluster.catalog
         for _, original in state.pending:
             if original is not None:
@@ -482,16 +490,8 @@ class DynamicResources(
         return [claim for claim in found if claim is not None]
 
 
-def _score_of(state: ClaimState, allocation: NodeAllocation) -> int:
-    """computeScore."""
-    total, found = 0, iter(allocation.picks)
-    for claim in state.claims:
-        if claim.status.allocation is not None:
-            granted = [result.request for result in claim.status.allocation.devices.results]
-        else:
-            granted = [pick.request.full_name for pick in next(found, ())]
-        total += alternatives_score(claim, granted)
-    return total
+def _claim_statuses(pod: Pod) -> ClaimStatuses:
+    return pod.status.node_allocatable_resource_claim_statuses
 
 
 SPEC = Spec(plugins=(DynamicResources,), reasons=(DeviceReasons,), guide=DevicesGuide())

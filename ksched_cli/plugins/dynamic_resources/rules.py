@@ -78,6 +78,16 @@ class DynamicResourcesRules(ReleaseRules, plugins="DynamicResources"):
             sentence="Attributes of devices can be lists; without the gate, they cannot.",
         ),
         GateNote(
+            "DRANodeAllocatableResources",
+            about="filter preemption score",
+            sentence=(
+                "Devices can stand for cpu, memory and other resources of their node: the amounts of a new claim are "
+                "added to the pod's requests, have to fit, and count on the node from then on; without the gate, they "
+                "do not."
+            ),
+            plugins=f"DynamicResources {NODE_RESOURCES_FIT} {NODE_RESOURCES_BALANCED_ALLOCATION}",
+        ),
+        GateNote(
             "DRAPartitionableDevices",
             about="filter queue score",
             sentence=(

@@ -78,6 +78,7 @@ NAMES: Mapping[str, Role] = {
 NAMES_OF: Mapping[tuple[str, str], Role] = {
     ("Container", "name"): Role.CONTAINER,
     ("ContainerStatus", "name"): Role.CONTAINER,
+    ("NodeAllocatableResourceClaimStatus", "containers"): Role.CONTAINER,
     ("Volume", "name"): Role.LOCAL,
     ("ContainerResourceClaim", "name"): Role.LOCAL,
     ("PodResourceClaim", "name"): Role.LOCAL,
@@ -188,6 +189,9 @@ PLAIN_OF = frozenset(
         ("CounterSet", "name"),
         ("DeviceCapacity", "value"),
         ("Counter", "value"),
+        ("NodeAllocatableResourceClaimStatus", "resources"),
+        ("NodeAllocatableResourceMapping", "capacity_key"),
+        ("NodeAllocatableResourceMapping", "allocation_multiplier"),
     }
 )
 # Text that nothing in ksched reads. It is in no snapshot. These are listed only so that the test finds every field.

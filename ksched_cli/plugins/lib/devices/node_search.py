@@ -112,22 +112,27 @@ class NodeSearch:
 
     def of(self, row: int) -> NodeAllocation | Status | None:
         """What the node would give, why it cannot, or None where nothing has to be allocated."""
-        missing: frozenset[str] = frozenset()
-        if self._wish is not None:
-            if self._wish.claim.spec.devices.requests:
-                return unresolvable(DeviceReasons.cannot_schedule_extended())
-            found = self._missing(self._wish, row)
-            if found is None:
-                return unresolvable(DeviceReasons.cannot_fit())
-            if not found and self._only_extended:
-                return None
-            missing = frozenset(found)
+        missing = self.missing(row)
+        if not isinstance(missing, frozenset):
+            return missing
         if not self._to_allocate:
             return None
         question = self._questions.get(missing)
         if question is None:
             question = self._questions[missing] = self._question(missing)
         return self._answer(row, question)
+
+    def missing(self, row: int) -> frozenset[str] | Status | None:
+        """filterExtendedResources: the extended resources that devices of the node have to provide; a status where
+        nothing provides them, None where the node provides all and the pod has no claims of its own."""
+        if self._wish is None:
+            return frozenset()
+        if self._wish.claim.spec.devices.requests:
+            return unresolvable(DeviceReasons.cannot_schedule_extended())
+        found = self._missing(self._wish, row)
+        if found is None:
+            return unresolvable(DeviceReasons.cannot_fit())
+        return None if not found and self._only_extended else frozenset(found)
 
     def _missing(self, wish: ExtendedWish, row: int) -> set[str] | None:
         allocatable = self._cluster.nodes.objects[row].status.allocatable

@@ -12,7 +12,7 @@ from ksched_cli.api.dynamic_resources import CounterSet, Device, ResourceSlice
 from ksched_cli.api.selectors import SelectorError
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import BoolColumn
-from ksched_cli.plugins.lib.devices.claims import PoolID
+from ksched_cli.plugins.lib.devices.claims import DeviceID, PoolID
 from ksched_cli.plugins.lib.devices.errors import AllocationError
 
 
@@ -31,6 +31,10 @@ class Pool:
     @property
     def usable(self) -> bool:
         return not (self.incomplete or self.invalid)
+
+    @property
+    def device_ids(self) -> list[DeviceID]:
+        return [(self.driver, self.name, device.name) for home in self.slices for device in home.spec.devices]
 
     @property
     def full_name(self) -> str:

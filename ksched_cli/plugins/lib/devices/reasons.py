@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ksched_cli.api.core import Pod
-from ksched_cli.framework.reasons import FieldPath, Reason, ReasonCode, ReasonKind, ReasonTable
+from ksched_cli.framework.reasons import FieldPath, Reason, ReasonCode, ReasonKind, ReasonTable, fixed_field
 
 _TAKEN = ReasonCode(
     "KS141",
@@ -40,8 +40,17 @@ _INVALID = ReasonCode(
     "KS145",
     "resource-claim-invalid",
     "a resource claim cannot be used",
-    "It is being deleted, belongs to another pod, or has a kind of request that is unknown or switched off.",
+    "It is being deleted, belongs to another pod, is used on the node by another pod although its devices stand for "
+    "the node's own cpu or memory, or has a kind of request that is unknown or switched off.",
     ("correct the claim", "see which feature gates it needs"),
+)
+_NODE_LACKS = ReasonCode(
+    "KS146",
+    "claims-exceed-node",
+    "the pod and its claims need more than is free",
+    "Devices of the claims stand for cpu, memory or other resources of the node (nodeAllocatableResourceMappings). "
+    "They are added to the requests of the pod, and the sum has to fit.",
+    ("ask for fewer devices or lower the requests of the pod", "move or scale down what runs there, or add nodes"),
 )
 
 
@@ -86,5 +95,25 @@ class DeviceReasons(ReasonTable):
         "disabled",
         _INVALID,
         field=_field,
+    )
+    used_by_other = ReasonKind(
+        "node allocatable resource claim {claim} is already used by another pod", _INVALID, field=_field
+    )
+    used_by_several = ReasonKind(
+        "node allocatable resource claim {claim} shared by multiple pods", _INVALID, field=_field
+    )
+    in_no_container = ReasonKind(
+        "claim {claim}: node-allocatable resource claim not referenced by any container within the pod",
+        _INVALID,
+        field=_field,
+    )
+    over_pod_level = ReasonKind(
+        "pod level request for {resource} is insufficient to cover the aggregated container and node-allocatable DRA "
+        "requests",
+        _NODE_LACKS,
+        field=fixed_field("spec", "resources"),
+    )
+    node_lacks = ReasonKind(
+        "Insufficient {resource}", _NODE_LACKS, field=_field, lacks="{resource}", problem="lack {resource}"
     )
     failed_on_node = ReasonKind("{problem}", _INVALID, field=_field)

@@ -11,6 +11,7 @@ from ksched_cli.api.dynamic_resources import (
     DeviceRequestAllocationResult,
     ResourceClaim,
 )
+from ksched_cli.api.quantity import quantity_of
 from ksched_cli.plugins.lib.devices.errors import AllocationError
 from ksched_cli.plugins.lib.devices.requests import Pick
 
@@ -33,17 +34,10 @@ def _result(pick: Pick, share: str) -> DeviceRequestAllocationResult:
         admin_access=True if pick.request.admin else None,
         tolerations=pick.request.tolerations,
         share_id=share if shared else None,
-        consumed_capacity={name: _exact(amount.numerator, amount.denominator) for name, amount in pick.consumed.items()}
-        if pick.consumed is not None
-        else {},
+        consumed_capacity={name: quantity_of(amount) for name, amount in (pick.consumed or {}).items()},
         binding_conditions=pick.device.binding_conditions,
         binding_failure_conditions=pick.device.binding_failure_conditions,
     )
-
-
-def _exact(numerator: int, denominator: int) -> str:
-    """A quantity has no more than nine decimal places, so billionths are exact."""
-    return str(numerator) if denominator == 1 else f"{numerator * (10**9) // denominator}n"
 
 
 def node_selector(picks: Iterable[Pick], claim: ResourceClaim, node: str) -> NodeSelector | None:

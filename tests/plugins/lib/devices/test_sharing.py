@@ -140,7 +140,7 @@ def test_a_share_is_written_into_the_claim() -> None:
     assert picks is not None
     (result,) = allocation_of(picks[0], claim, "node").devices.results
     assert result.share_id
-    assert result.consumed_capacity == {"memory": "1500000000n"}
+    assert result.consumed_capacity == {"memory": "1500m"}
 
 
 RANGE = {"default": "2Gi", "validRange": {"min": "2Gi", "max": "8Gi", "step": "2Gi"}}
