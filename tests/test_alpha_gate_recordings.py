@@ -33,3 +33,11 @@ def test_every_recorded_case_is_there() -> None:
 def test_without_the_gate_the_rules_count_for_nothing(name: str, tmp_path: Path) -> None:
     case = recorded(RECORDINGS)[name]
     assert differences(case, simulate({**case, "gates": ""}, tmp_path))
+
+
+@pytest.mark.parametrize("name", sampled(CASES, 11))
+def test_devices_that_stand_for_nothing_of_their_node_change_nothing(name: str, tmp_path: Path) -> None:
+    """The gate DRANodeAllocatableResources is about slices with nodeAllocatableResourceMappings; these have none."""
+    case = recorded(RECORDINGS)[name]
+    gates = f"{case['gates']},DRANodeAllocatableResources=true"
+    assert differences(case, simulate({**case, "gates": gates}, tmp_path)) == []

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from ksched_cli.api.core import Pod
 from ksched_cli.framework.status import Code
@@ -44,7 +42,7 @@ def mapping(**amounts: str) -> dict[str, Any]:
     return {"nodeAllocatableResourceMappings": found}
 
 
-def claiming(name: str, *claims: str, used: bool = True, **requests: str) -> Any:
+def claiming(name: str, *claims: str, used: bool = True, **requests: Any) -> Any:
     """A pod that refers to the claims, and whose container uses them."""
     made = make_pod(name).uid(f"uid-{name}").requests(**requests)
     made.spec(resourceClaims=[{"name": f"c{at}", "resourceClaimName": claim} for at, claim in enumerate(claims)])
@@ -54,7 +52,7 @@ def claiming(name: str, *claims: str, used: bool = True, **requests: str) -> Any
     return made
 
 
-def counting(name: str, node: str, claim: str = "old", **amounts: str) -> Any:
+def counting(name: str, node: str, claim: str = "old", **amounts: Any) -> Any:
     """A pod that runs on the node, with these amounts in its status."""
     entry = {"resourceClaimName": claim, "containers": ["main"], "resources": amounts}
     return make_pod(name).uid(f"uid-{name}").on(node).status(nodeAllocatableResourceClaimStatuses=[entry])
@@ -392,82 +390,3 @@ def test_pods_of_a_group_count_a_claim_that_they_share_each() -> None:
     assert found == {"p1": "n1", "p2": "n1"}
     assert [entries(cluster, name) for name in ("p1", "p2")] == [{"c": {"cpu": "500m"}}] * 2
     assert used(cluster, "cpu") == 3000
-
-
-# Against a plain reading of the Go source
-
-
-def plain_refusal(
-    free_devices: int, devices_wanted: int, taken: dict[str, int], own: dict[str, int], node_: Any
-) -> Any:
-    """nodeFitsResources after a search for equal devices: code and reasons, or None. Amounts are in the units that
-    the cache counts."""
-    if devices_wanted > free_devices:
-        return HOPELESS, ("cannot allocate all claims",)
-    if not taken:
-        return None
-    reasons, hopeless = [], False
-    for name in ("cpu", "memory"):
-        demand = own[name] + devices_wanted * taken.get(name, 0)
-        if demand > 0 and demand > node_["allocatable"][name] - node_["requested"][name]:
-            reasons.append(f"Insufficient {name}")
-            hopeless = hopeless or demand > node_["allocatable"][name]
-    return (HOPELESS if hopeless else SHORT, tuple(reasons)) if reasons else None
-
-
-AMOUNTS = st.fixed_dictionaries({"cpu": st.integers(0, 3000), "memory": st.integers(0, 5)})
-NODES = st.lists(
-    st.fixed_dictionaries(
-        {
-            "allocatable": st.fixed_dictionaries({"cpu": st.integers(0, 6000), "memory": st.integers(0, 12)}),
-            "requests": AMOUNTS,
-            "claims": AMOUNTS,
-            "devices": st.integers(0, 3),
-            "mapped": st.fixed_dictionaries({}, optional={"cpu": st.integers(1, 2500), "memory": st.integers(1, 4)}),
-        }
-    ),
-    min_size=1,
-    max_size=4,
-)
-
-
-def quantities(amounts: dict[str, int]) -> dict[str, str]:
-    return {name: f"{amount}m" if name == "cpu" else str(amount) for name, amount in amounts.items()}
-
-
-@given(NODES, AMOUNTS, st.integers(1, 2))
-def test_every_node_is_judged_as_by_a_plain_reading(drawn: Any, own: dict[str, int], count: int) -> None:
-    nodes, running, objects, expected = [], [], [], {}
-    for at, each in enumerate(drawn):
-        name = f"n{at}"
-        nodes.append(node(name, **quantities(each["allocatable"])))
-        running.append(counting(f"r{at}", name, **quantities(each["claims"])).requests(**quantities(each["requests"])))
-        mapped = mapping(**quantities(each["mapped"]))
-        objects.append(on_node(name, *(f"d{number}" for number in range(each["devices"])), **mapped))
-        held_ = {key: each["requests"][key] + each["claims"][key] for key in own}
-        refusal = plain_refusal(each["devices"], count, each["mapped"], own, {**each, "requested": held_})
-        if refusal is not None:
-            expected[name] = refusal
-    pod, claim = claiming("p", "c", **quantities(own)).obj(), make_claim("c", exactly(count=count))
-    assert refused(nodes, pod, claim, *objects, running=[each.obj() for each in running]) == expected
-
-
-@given(NODES, st.lists(st.tuples(AMOUNTS, st.integers(0, 2)), min_size=1, max_size=5))
-def test_nodes_count_what_their_pods_and_claims_take_and_never_more_than_they_have(drawn: Any, wanted: Any) -> None:
-    objects = [
-        on_node(f"n{at}", *(f"d{number}" for number in range(each["devices"])), **mapping(**quantities(each["mapped"])))
-        for at, each in enumerate(drawn)
-    ]
-    nodes = [node(f"n{at}", **quantities(each["allocatable"])) for at, each in enumerate(drawn)]
-    pods = []
-    for at, (own, count) in enumerate(wanted):
-        claims = [f"c{at}"] if count else []
-        objects += [make_claim(claim, exactly(count=count)) for claim in claims]
-        pods.append(claiming(f"p{at}", *claims, **quantities(own)).obj())
-    found, cluster = run(nodes, pods, *objects)
-    for row, each in enumerate(drawn):
-        for name in ("cpu", "memory"):
-            there = [at for at in range(len(wanted)) if found[f"p{at}"] == f"n{row}"]
-            total = sum(wanted[at][0][name] + wanted[at][1] * each["mapped"].get(name, 0) for at in there)
-            assert used(cluster, name, row) == total
-            assert total <= each["allocatable"][name]
