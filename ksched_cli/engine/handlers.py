@@ -211,9 +211,11 @@ class EventHandlers(Logged):
 
     def _update_pending(self, row: int, old: Pod, new: Pod) -> None:
         """updatePodInSchedulingQueue."""
+        assumed = self._is_assumed(row)
+        if assumed:
+            new = _with_claims_of(old, new)
         if old == new:
             return
-        assumed = self._is_assumed(row)
         self._cluster.update_pod(row, new)
         self.changes += 1
         if assumed:
@@ -260,6 +262,14 @@ class EventHandlers(Logged):
 def assigned(pod: Pod, node: str) -> Pod:
     """The pod as it is when it is on the node."""
     return replace(pod, spec=replace(pod.spec, node_name=node))
+
+
+def _with_claims_of(assumed: Pod, new: Pod) -> Pod:
+    """The pod with what its claims take of the node: the API server stores that when the pod is bound."""
+    entries = assumed.status.node_allocatable_resource_claim_statuses
+    if new.status.node_allocatable_resource_claim_statuses == entries:
+        return new
+    return replace(new, status=replace(new.status, node_allocatable_resource_claim_statuses=entries))
 
 
 def _same_but_bound(old: Pod, new: Pod) -> bool:

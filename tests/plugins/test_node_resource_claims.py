@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
+from ksched_cli.engine.loop import SchedulingLoop
 from ksched_cli.framework.status import Code
 from ksched_cli.plugins.dynamic_resources.plugin import DynamicResources
 from tests.builders import make_node, make_pod
-from tests.engine.test_cycle import _FailingPreBind, _RefusingPermit, _RefusingReserve, with_plugins
+from tests.engine.test_cycle import _FailingPreBind, _RefusingPermit, _RefusingReserve, _WaitingPermit, with_plugins
 from tests.harness import decide, make_bench, make_scheduler, settle
 from tests.plugins.lib.devices.resources import (
     DRIVER,
@@ -376,6 +378,22 @@ def test_the_api_server_has_the_entries_when_the_cluster_settles() -> None:
     assert placed.spec.node_name == "n1"
     assert entries(cluster, "p") == {"c": {"cpu": "2"}}
     assert used(cluster, "cpu") == 3000
+
+
+def test_a_pod_that_waits_keeps_its_entries_when_it_is_updated() -> None:
+    objects = [GPU, make_claim("c", exactly()), on_node("n1", "a", **mapping(cpu="2"))]
+    pod = claiming("p", "c", cpu="1").obj()
+    configuration = with_plugins(_WaitingPermit.name)
+    scheduler = make_scheduler(
+        [node()], [pod], objects=objects, gates=GATE, configuration=configuration, plugins=[_WaitingPermit]
+    )
+    loop = SchedulingLoop(scheduler)
+    loop.step()
+    loop.handlers.update(replace(pod, metadata=replace(pod.metadata, labels={"app": "web"})))
+    info = scheduler.cluster.pods.infos[scheduler.cluster.pods.row_of["uid-p"]]
+    assert info.labels == {"app": "web"}
+    assert entries(scheduler.cluster, "p") == {"c": {"cpu": "2"}}
+    assert used(scheduler.cluster, "cpu") == 3000
 
 
 def test_pods_of_a_group_count_a_claim_that_they_share_each() -> None:

@@ -318,8 +318,10 @@ class DynamicResources(
         devices = [each for pool in self._inventory.pools.pools_of(row) for each in pool.device_ids]
         free = sum(device not in self._tracker.allocated().devices for device in devices)
         found = {"claims": [key_of(claim) for claim in state.claims], "devices": len(devices), "free": free}
+        if self._node_resources is None:
+            return found
         given = state.search.of(row) if state.search is not None else None
-        if self._node_resources is None or isinstance(given, Status):
+        if isinstance(given, Status):
             return found
         # There are devices: it is something else that is missing.
         lacking = self._node_resources.shortages(pod.pod, state.taken(given), row)
