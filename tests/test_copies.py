@@ -25,6 +25,7 @@ from ksched_cli.controlplane.api_server import ApiServer, PodRefusal
 from ksched_cli.controlplane.controllers.replicaset import selector_of
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.controlplane.store import Store
+from ksched_cli.engine import copy_runs
 from ksched_cli.framework.status import Status
 from ksched_cli.plan.results import Simulation
 from ksched_cli.plugins.scheduling_gates import SchedulingGates
@@ -115,6 +116,25 @@ def shown(simulation: Simulation) -> tuple[dict[str, Any], str]:
     return document, table.getvalue()
 
 
+def lines(simulation: Simulation) -> list[tuple[Any, ...]]:
+    """What a line of the table shows of each pod."""
+    return [
+        (
+            outcome.pod,
+            outcome.result,
+            outcome.node,
+            outcome.nominated_node,
+            outcome.feasible_nodes,
+            outcome.total_nodes,
+            outcome.top[0].total if outcome.top else None,
+            list(outcome.ties[: min(len(outcome.ties), 4)]),
+            len(outcome.ties),
+            outcome.failures if outcome.result != "scheduled" else (),
+        )
+        for outcome in simulation.outcomes
+    ]
+
+
 @given(
     cluster=clusters(),
     manifests=st.lists(st.integers(0, 2), min_size=1, max_size=3, unique=True).flatmap(
@@ -144,7 +164,11 @@ def test_copies_end_as_they_do_one_after_the_other(
     with patch.object(ApiServer, "_create_together", lambda self, owner, first, names: None):
         alone = shown(prepare(replace(options, reuse=False)).simulate())
     assert together == alone
-    assert shown(prepare(options).simulate(brief_above=PODS_WITH_NODES))[1] == alone[1]
+    with patch.object(copy_runs, "FEWEST", 1):
+        assert shown(prepare(options).simulate(brief_above=PODS_WITH_NODES))[1] == alone[1]
+        brief = lines(prepare(options).simulate(brief_above=0))
+    # What a line shows of each pod, also where fewer pods would have more than a line.
+    assert brief == lines(prepare(replace(options, reuse=False)).simulate())
 
 
 def test_many_copies_that_fail_alike_share_a_line() -> None:

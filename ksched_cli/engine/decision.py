@@ -16,12 +16,26 @@ from ksched_cli.framework.reasons import Reason
 
 Result = Literal["scheduled", "unschedulable", "error", "skipped", "waiting"]
 
+# So many of the best nodes are named where a line has room for few.
+TIES_NAMED = 4
 
 _NO_ROWS: RowColumn = np.empty(0, dtype=np.int64)
 
 
 def no_rows() -> RowColumn:
     return _NO_ROWS
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPlacement:
+    """The node of a pod and its total, the first of the nodes with this total by name, how many have it, and on how
+    many nodes the pod fits."""
+
+    row: int
+    total: int
+    first: tuple[int, ...]
+    ties: int
+    feasible: int
 
 
 @dataclass(slots=True)
@@ -31,7 +45,7 @@ class Decision:
     hold is `waiting`, if the run has a clock. `let_go` is the node that the pod had
     and lost when it was to be bound. `group_victims` are the pods that leave for the whole pod group. `reason`: why it
     has no node, where no plugin rejects it. `repeats` is the decision about a copy of the pod that this one equals in
-    all else."""
+    all else. `found` stands in the place of arrays for a pod that was placed without a cycle of its own."""
 
     pod_row: int
     pod: PodInfo
@@ -48,3 +62,4 @@ class Decision:
     let_go: str = ""
     group_victims: tuple[int, ...] = ()
     repeats: Decision | None = None
+    found: FoundPlacement | None = None

@@ -217,35 +217,35 @@ class TemplateLane:
         result.scores = scores
         return table
 
-    def foresee(self, pod_row: int, count: int) -> list[int]:
-        """The nodes that the next pods go to if they are copies of this pod, which has just had its cycle; as far as
-        that is certain."""
+    def run_of_copies(self, pod_row: int) -> PodRun | None:
+        """Where the next pods go if they are copies of this pod, which has just had its cycle; None where each needs a
+        cycle of its own."""
         pod = self._cluster.pods.infos[pod_row]
         before = self._results.get(self._key(pod))
         known = dict(before.versions) if before is not None else {}
         result = self.find(pod)
         if result is None or self._nominator.nodes() or pod.host_ports:
-            return []
+            return None
         in_force = self._filters.in_force(result.state)
         # Placing the pod has changed nothing that plugins count: placing its copies will not either. A plugin that
         # counts them by group may do so for scores alone.
         changed = {name for name, version in result.versions.items() if version != known.get(name)}
         if not all(isinstance(self._plugins[name], GroupingPlugin) for name in changed):
-            return []
+            return None
         if any(plugin.name in changed for plugin in in_force):
-            return []
+            return None
         if not all(plugin.placements_version(pod) == LASTING for plugin in self._around):
-            return []
+            return None
         if not all(plugin.reads_usage_only for plugin in in_force if plugin.follows_pods and plugin.scope == "row"):
-            return []
+            return None
         feasible = len(result.statuses) if result.feasible is None else len(result.feasible)
         if feasible < 2:
-            return []
+            return None
         self.score(result, pod)
         groups = None if result.scores is None else result.scores.score_groups(pod)
         if result.scores is None or groups is None:
-            return []
-        return PodRun(self._cluster, self._filters, result.state, result.scores, pod_row, *groups).rows(count)
+            return None
+        return PodRun(self._cluster, self._filters, result.state, result.scores, pod_row, *groups)
 
     def _touched_rows(self, result: TemplateResult) -> RowColumn:
         """The rows that placements have changed since the result was brought up to date."""

@@ -9,8 +9,10 @@ own.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections import Counter
+from collections.abc import Hashable, Iterator
 from heapq import heapify, heappop, heappush
+from itertools import islice
 
 import numpy as np
 
@@ -18,6 +20,7 @@ from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.engine.cycle_state import CycleState
+from ksched_cli.engine.decision import TIES_NAMED, FoundPlacement
 from ksched_cli.engine.faults import CycleError
 from ksched_cli.engine.filters import Filters
 from ksched_cli.engine.lane_scores import FLOOR, TemplateScores
@@ -56,56 +59,106 @@ class PodRun:
         self._groups = groups
         self._weight = weight
         self._heads: dict[Hashable, list[Head]] = {}
+        # How many nodes of each group have the same total.
+        self._alike: dict[Hashable, Counter[int]] = {}
+        self._feasible = 0
+        self._best: list[Hashable] = []
+        self._total = 0
         self._by_level: list[list[int]] = []
         self._extremes = scores.nodes_at_extremes()
 
     def rows(self, count: int) -> list[int]:
         """The node rows that the next pods go to, at most so many, in their order."""
-        found: list[int] = []
-        try:
-            self._follow(found, count)
-        except CycleError:
-            # A pod of the run meets an error. Its own cycle reports it.
-            return found
+        return list(islice(self._steps(), count))
+
+    def placements(self, count: int) -> list[FoundPlacement]:
+        """The same with what each pod's cycle would find, as far as more than one node fits."""
+        found: list[FoundPlacement] = []
+        for row in islice(self._steps(), count):
+            if self._feasible < 2:
+                break
+            found.append(self._found(row))
         return found
 
-    def _follow(self, found: list[int], count: int) -> None:
+    def _steps(self) -> Iterator[int]:
+        """The rows. Each pod is counted after its row was read."""
+        try:
+            yield from self._follow()
+        except CycleError:
+            # A pod of the run meets an error. Its own cycle reports it.
+            return
+
+    def _follow(self) -> Iterator[int]:
         rank, first = self._cluster.nodes.name_rank.tolist(), self._totals(0)
         groups, all_heads = self._groups, self._heads
         for row, total in enumerate(first):
             if total != FLOOR:
                 all_heads.setdefault(groups.group_of(row), []).append((-total, rank[row], row))
-        for heads in all_heads.values():
+        for group, heads in all_heads.items():
             heapify(heads)
+            self._alike[group] = Counter(head[0] for head in heads)
+            self._feasible += len(heads)
         levels = [0] * len(first)
-        while all_heads and len(all_heads) <= _MOST_GROUPS and len(found) < count:
-            group = self._best_group()
+        while all_heads and len(all_heads) <= _MOST_GROUPS:
+            self._best = self._best_groups()
+            group = self._best[0]
             row = all_heads[group][0][2]
             level = levels[row] + 1
             if (level + 1) * len(first) > _MOST_TOTALS:
                 return
             total = self._totals(level)[row]
-            found.append(row)
+            yield row
             levels[row] = level
-            heappop(all_heads[group])
-            if not all_heads[group]:
-                del all_heads[group]
+            self._take_head(group)
             groups.place(row, feasible=total != FLOOR)
             if total != FLOOR:
-                heappush(all_heads.setdefault(groups.group_of(row), []), (-total, rank[row], row))
+                self._put_head(groups.group_of(row), (-total, rank[row], row))
             elif self._moves_extremes(row):
                 return
 
-    def _best_group(self) -> Hashable:
-        """The group of the node that the next pod goes to."""
+    def _take_head(self, group: Hashable) -> None:
+        heads = self._heads[group]
+        self._alike[group][heappop(heads)[0]] -= 1
+        self._feasible -= 1
+        if not heads:
+            del self._heads[group], self._alike[group]
+
+    def _put_head(self, group: Hashable, head: Head) -> None:
+        if group not in self._heads:
+            self._heads[group], self._alike[group] = [], Counter()
+        heappush(self._heads[group], head)
+        self._alike[group][head[0]] += 1
+        self._feasible += 1
+
+    def _best_groups(self) -> list[Hashable]:
+        """The groups that have one of the best nodes. The first of them has the node that the next pod goes to."""
         heads, weight = self._heads, self._weight
-        best: tuple[int, int, Hashable] | None = None
+        best: tuple[int, int] | None = None
+        found: list[Hashable] = []
         for group, score in self._groups.scores():
             total, rank, _ = heads[group][0]
-            if best is None or (total - score * weight, rank) < best[:2]:
-                best = total - score * weight, rank, group
+            total -= score * weight
+            if best is None or total < best[0]:
+                best, found = (total, rank), [group]
+            elif total == best[0]:
+                if rank < best[1]:
+                    best, found = (total, rank), [group, *found]
+                else:
+                    found.append(group)
         assert best is not None
-        return best[2]
+        self._total = -best[0]
+        return found
+
+    def _found(self, row: int) -> FoundPlacement:
+        first: list[tuple[int, int]] = []
+        ties = 0
+        for group in self._best:
+            heads = self._heads[group]
+            ties += self._alike[group][heads[0][0]]
+            first += _lowest(heads)
+        return FoundPlacement(
+            row, self._total, tuple(row for _, row in sorted(first)[:TIES_NAMED]), ties, self._feasible
+        )
 
     def _moves_extremes(self, row: int) -> bool:
         """Whether the node was the last with the least or the highest score of some plugin."""
@@ -130,3 +183,16 @@ class PodRun:
             usage.shift(shapes, nodes.rows, -level)
         totals[~passed.mask()] = FLOOR
         return totals
+
+
+def _lowest(heads: list[Head]) -> list[tuple[int, int]]:
+    """Rank and row of the first nodes with the best total of a heap, by name."""
+    best, open_places = heads[0][0], [(heads[0][1], 0)]
+    found: list[tuple[int, int]] = []
+    while open_places and len(found) < TIES_NAMED:
+        rank, place = heappop(open_places)
+        found.append((rank, heads[place][2]))
+        for below in (2 * place + 1, 2 * place + 2):
+            if below < len(heads) and heads[below][0] == best:
+                heappush(open_places, (heads[below][1], below))
+    return found

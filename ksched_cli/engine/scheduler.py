@@ -14,11 +14,13 @@ from ksched_cli.cluster.undo import LoggedDict
 from ksched_cli.config.enabled_plugins import default_weights
 from ksched_cli.config.model import SchedulerConfiguration
 from ksched_cli.config.resolved_profile import expand_profile, leave_to_extenders
+from ksched_cli.engine.copy_runs import CopyRuns
 from ksched_cli.engine.cycle import Cycle, CycleContext
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.gang import GroupCycle, GroupDecision
 from ksched_cli.engine.local_filters import LocalVerdict, judge_locally
 from ksched_cli.engine.nominator import NominatedPods
+from ksched_cli.engine.pod_run import PodRun
 from ksched_cli.engine.profile import Profile
 from ksched_cli.engine.queueing.pending import PendingQueue, enqueue, pending
 from ksched_cli.engine.queueing.scheduling_queue import QueueSettings
@@ -158,8 +160,12 @@ class Scheduler:
     def foresee(self, pod_row: int, count: int) -> list[int]:
         """The nodes that the next pods go to if they are copies of this pod, in their order, as far as that is certain
         without a cycle for each."""
+        run = self._run_of_copies(pod_row)
+        return [] if run is None else run.rows(count)
+
+    def _run_of_copies(self, pod_row: int) -> PodRun | None:
         runtime = self._runtime_of(pod_row)
-        return runtime.lane.foresee(pod_row, count) if self._cycle.decides_alike(runtime) else []
+        return runtime.lane.run_of_copies(pod_row) if self._cycle.decides_alike(runtime) else None
 
     def scores_of(self, pod_row: int, rows: RowColumn) -> ScoreTable | None:
         """How these nodes would score for the pod, had it no others to go to; None where that cannot be computed."""
@@ -213,6 +219,21 @@ class Scheduler:
                 return
             for turn in self.turns(queue):
                 yield from self.take(turn)
+        finally:
+            self.close()
+
+    def run_in_brief(self, queue: PendingQueue) -> Iterator[Decision]:
+        """`run`, for callers that read of each placed pod no more than `Decision.found`. Runs of copies need no cycle
+        for each pod then."""
+        if self._group_cycle is not None or self.timings is not None:
+            return self.run(queue)
+        return self._run_in_brief(queue)
+
+    def _run_in_brief(self, queue: PendingQueue) -> Iterator[Decision]:
+        try:
+            for row, message in queue.failed.items():
+                yield Decision(row, self.cluster.pods.infos[row], "error", message=message)
+            yield from CopyRuns(self.cluster, self.schedule, self._run_of_copies).decisions(queue.active)
         finally:
             self.close()
 

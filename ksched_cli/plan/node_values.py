@@ -9,6 +9,7 @@ from typing import Any, overload
 import numpy as np
 
 from ksched_cli.cluster.columns import RowColumn
+from ksched_cli.engine.decision import TIES_NAMED
 
 
 class _Names(Sequence[str]):
@@ -57,7 +58,7 @@ class NodeNames(_Names):
 
 
 # So many names are at hand; for the others the rows are sorted again.
-_AT_HAND = 4
+_AT_HAND = TIES_NAMED
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,7 +14,7 @@ from ksched_cli.api.core import Pod
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import RowColumn
 from ksched_cli.cluster.pod_groups import group_of
-from ksched_cli.engine.decision import Decision
+from ksched_cli.engine.decision import Decision, FoundPlacement
 from ksched_cli.engine.queueing.pending import PendingQueue
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.engine.score_table import ScoreTable
@@ -163,7 +163,8 @@ def _outcomes(
     outcome: PodOutcome | None = None
     first: Decision | None = None
     brief = output.is_brief(scheduler.cluster.pods.infos[row].pod for row in queue.active)
-    for decision in steps(scheduler.run(queue), "pods had their cycle", len(queue.active)):
+    decisions = scheduler.run_in_brief(queue) if brief else scheduler.run(queue)
+    for decision in steps(decisions, "pods had their cycle", len(queue.active)):
         if decision.row is not None and decision.pod.key in made:
             shrink_pools(scheduler.cluster, decision)
         if not output.wanted(decision.pod.pod):
@@ -197,6 +198,8 @@ def outcome_of(
 ) -> PodOutcome:
     """The decision with names in place of rows, summed up unless the detail is wanted. `brief`: with the total of the
     best node and the first ties only."""
+    if decision.found is not None:
+        return _brief_outcome(decision, decision.found, cluster, missing_kinds)
     names = cluster.nodes.names
     tied_names = FirstNames.of if brief else TiedNames
     diagnosis = decision.diagnosis
@@ -219,6 +222,25 @@ def outcome_of(
         pod_group=str(group_of(decision.pod) or ""),
         group_victims=cluster.pods.names_of(decision.group_victims),
         detail=_detail(decision, cluster) if detail else None,
+        missing=missing_kinds.about(decision) if missing_kinds else (),
+    )
+
+
+def _brief_outcome(
+    decision: Decision, found: FoundPlacement, cluster: Cluster, missing_kinds: MissingKinds | None
+) -> PodOutcome:
+    """The outcome of a pod that was placed without a cycle of its own, with what a line of a table shows."""
+    names = cluster.nodes.names
+    node = names[found.row]
+    return PodOutcome(
+        pod=decision.pod.key,
+        result=decision.result,
+        node=node,
+        ties=FirstNames(tuple(names[row] for row in found.first), found.ties),
+        total_nodes=len(cluster.nodes),
+        feasible_nodes=found.feasible,
+        top=(ScoredNode(node, found.total, _NO_SCORES),),
+        scheduler=decision.pod.pod.spec.scheduler_name,
         missing=missing_kinds.about(decision) if missing_kinds else (),
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from hypothesis import event, given, settings
@@ -13,6 +14,8 @@ from msgspec.structs import replace
 from ksched_cli.api.core import Node, Pod, Service, ServiceSpec
 from ksched_cli.api.meta import ObjectMeta
 from ksched_cli.api.selectors import selector_from_map
+from ksched_cli.engine import copy_runs
+from ksched_cli.engine.decision import TIES_NAMED, Decision
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.releases.minors import release
 from tests.builders import make_node, make_pod, term
@@ -151,6 +154,39 @@ def test_a_run_of_spread_pods_goes_where_single_cycles_go(
         assert ([] if row is None else [row]) == expected[len(found) : len(found) + 1]
 
 
+def in_line(decision: Decision) -> tuple[Any, ...]:
+    """What a line shows of a decision."""
+    placed = decision.found
+    if placed is not None:
+        return decision.pod.key, placed.row, placed.total, list(placed.first), placed.ties, placed.feasible
+    total = None if decision.scores is None else int(decision.scores.totals.max())
+    ties = decision.ties.tolist()
+    return decision.pod.key, decision.row, total, ties[:TIES_NAMED], len(ties), len(decision.feasible)
+
+
+@pytest.mark.slow
+@given(services())
+@settings(max_examples=examples(300), deadline=None)
+def test_decisions_in_brief_are_those_of_single_cycles(
+    drawn: tuple[list[Node], list[Pod], Pod, dict[str, Any]],
+) -> None:
+    made, running, kind, options = drawn
+    other = replace(kind, metadata=replace(kind.metadata, labels={"app": "b"}))
+    waiting = [copy_of(kind if number % 40 < 30 else other, number) for number in range(60)]
+
+    def pending() -> Scheduler:
+        return make_scheduler(copy.deepcopy(made), copy.deepcopy([*running, *waiting]), **options)
+
+    plain, brief = pending(), pending()
+    expected = [in_line(each) for each in plain.run(plain.enqueue())]
+    with patch.object(copy_runs, "FEWEST", 1):
+        decisions = list(brief.run_in_brief(brief.enqueue()))
+    assert [in_line(each) for each in decisions] == expected
+    assert (brief.cluster.usage.requested == plain.cluster.usage.requested).all()
+    assert brief.cluster.pods.node_row.tolist() == plain.cluster.pods.node_row.tolist()
+    event(f"{sum(each.found is not None for each in decisions) // 10 * 10} or more without a cycle")
+
+
 def grown() -> list[Node]:
     return [
         make_node(f"n{index}")
@@ -189,6 +225,23 @@ def test_a_run_of_the_pods_of_a_service_fills_all_nodes(minor: str, configuratio
     found, length = rows_foreseen(made, [], kind, 1, 500, **options)
     assert found == expected
     assert length == len(expected) - 1 > 90
+
+
+def test_a_run_in_brief_needs_many_copies_and_ends_when_its_reader_changes_something() -> None:
+    def without_cycles(copies: int, *, changes: bool = False) -> int:
+        kind = make_pod("x").requests(cpu="100m").label(app="a").obj()
+        scheduler = make_scheduler(grown(), [copy_of(kind, number) for number in range(copies)])
+        count = 0
+        for decision in scheduler.run_in_brief(scheduler.enqueue()):
+            assert decision.result == "scheduled"
+            count += decision.found is not None
+            if changes:
+                scheduler.cluster.touch("n0")
+        return count
+
+    assert without_cycles(copy_runs.FEWEST) == 0
+    assert without_cycles(copy_runs.FEWEST + 3) == copy_runs.FEWEST + 2
+    assert without_cycles(copy_runs.FEWEST + 3, changes=True) < 5
 
 
 def test_copies_that_a_roll_back_takes_away_count_no_longer() -> None:
