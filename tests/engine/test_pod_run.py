@@ -211,7 +211,7 @@ def test_a_run_of_plain_pods_ends_when_nodes_are_full(wish: bool) -> None:
     assert (len(found) == len(expected)) is not wish
 
 
-@pytest.mark.parametrize("minor", ["1.30", "1.36"])
+@pytest.mark.parametrize("minor", ["1.28", "1.30", "1.36"])
 @pytest.mark.parametrize("configuration", [None, MOST_ALLOCATED], ids=["least", "most"])
 def test_a_run_of_the_pods_of_a_service_fills_all_nodes(minor: str, configuration: Any) -> None:
     made = grown()

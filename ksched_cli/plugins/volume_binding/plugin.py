@@ -207,6 +207,10 @@ class VolumeBinding(
         whole: Int64Column = storage_scores(self.handle.cluster, state.placement, self._shape, pools=pools)
         return nodes.take(whole)
 
+    def sign_score(self, state: Volumes | None, pod: PodInfo) -> Hashable | None:
+        """Where nothing is scored, every node has its 0 for good."""
+        return None if self._shape else LASTING
+
     def reserve(self, state: Volumes | None, pod: PodInfo, row: int) -> Status:
         """AssumePodVolumes: later pods see the volumes taken and the claims promised to this node."""
         if state is None:
