@@ -16,14 +16,15 @@ from ksched_cli.engine.cycle_state import CycleState
 from ksched_cli.engine.faults import Calling, CycleError, PluginFault
 from ksched_cli.engine.profile import Profile
 from ksched_cli.engine.reuse import ScoreMemory, shared
-from ksched_cli.engine.score_table import ScoreTable
+from ksched_cli.engine.score_table import FeasibleColumns, ScoreTable
 from ksched_cli.engine.wording import error_of
 from ksched_cli.framework.interfaces import LASTING, PreScorePlugin, ScorePlugin
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.scoring import MAX_NODE_SCORE, MIN_NODE_SCORE
 from ksched_cli.framework.status import Status
 
-_NOTHING: Int64Column = np.empty(0, dtype=np.int64)
+# A plugin with the state that it scores by, and the signature of its raw scores; None if it does not sign them.
+_Scored = tuple[ScorePlugin[Any], Any, Hashable | None]
 
 
 class ScoreColumns(NamedTuple):
@@ -34,6 +35,25 @@ class ScoreColumns(NamedTuple):
     weighted: dict[str, Int64Column]
 
 
+class FixedScores(NamedTuple):
+    """Scores of all nodes that placements do not change, and their weighted sum. `extremes` are the least and the
+    highest raw score of each plugin that normalizes scores which are not all alike."""
+
+    columns: ScoreColumns
+    total: Int64Column
+    extremes: dict[str, tuple[int, int]]
+
+    def hold_for(self, nodes: NodeRows) -> bool:
+        """Whether these nodes have the same scores if no others are feasible."""
+        if nodes.whole:
+            return True
+        for name, extremes in self.extremes.items():
+            here = nodes.take(self.columns.raw[name])
+            if (here.min(), here.max()) != extremes:
+                return False
+        return True
+
+
 class Scores:
     """The PreScore and Score plugins of a profile. Caches across cycles never change a result."""
 
@@ -42,7 +62,7 @@ class Scores:
         self._cluster = cluster
         self._calling = calling
         self._known = ScoreMemory(cluster)
-        self._known_fixed: NodeMemory[tuple[ScoreColumns, Int64Column]] = NodeMemory(cluster)
+        self._known_fixed: NodeMemory[FixedScores] = NodeMemory(cluster)
 
     def prepare(self, state: CycleState, pod: PodInfo, nodes: NodeRows) -> None:
         """RunPreScorePlugins."""
@@ -67,27 +87,37 @@ class Scores:
         """RunScorePlugins: raw, normalised, weighted, and the sum."""
         columns = ScoreColumns({}, {}, {})
         reuse = self._cluster.reuse and not nodes.bare
-        fixed: list[tuple[ScorePlugin[Any], Any, Hashable]] = []
-        others: list[tuple[ScorePlugin[Any], Any, Hashable | None]] = []
+        scored: list[_Scored] = []
         for plugin in self._profile.score:
-            if plugin.name in state.skip_score:
+            if plugin.name not in state.skip_score:
+                handed = handed_to(plugin, state)
+                scored.append((plugin, handed, plugin.sign_score(handed, pod) if reuse else None))
+        fixed = self._fixed_scores(scored, pod, nodes)
+        totals = np.zeros(len(nodes), dtype=np.int64) if fixed is None else nodes.take(fixed.total)
+        for plugin, handed, sign in scored:
+            if fixed is not None and plugin.name in fixed.columns.raw:
                 continue
-            handed = handed_to(plugin, state)
-            sign = plugin.sign_score(handed, pod) if reuse else None
-            # Tables list the plugins in the order of the profile.
-            columns.raw[plugin.name] = _NOTHING
-            if nodes.whole and sign is not None and _is_fixed_by(plugin, sign):
-                fixed.append((plugin, handed, sign))
-            else:
-                others.append((plugin, handed, sign))
-        totals = self._add_fixed(columns, fixed, pod) if fixed else np.zeros(len(nodes), dtype=np.int64)
-        for plugin, handed, sign in others:
             if sign is None:
                 raw = self.raw(plugin, handed, pod, nodes)
             else:
                 raw = nodes.take(self.signed_raw(plugin, handed, sign, pod))
-            np.add(totals, self._add(columns, plugin, handed, pod, nodes, raw), out=totals)
-        return ScoreTable(nodes.rows, columns.raw, columns.normalized, columns.weighted, totals)
+            totals = totals + self._add(columns, plugin, handed, pod, nodes, raw)
+        if fixed is None:
+            return ScoreTable(nodes.rows, columns.raw, columns.normalized, columns.weighted, totals)
+        return self._table([plugin.name for plugin, _, _ in scored], nodes, fixed.columns, columns, totals)
+
+    def _table(
+        self, names: Sequence[str], nodes: NodeRows, fixed: ScoreColumns, others: ScoreColumns, totals: Int64Column
+    ) -> ScoreTable:
+        """The table of columns over all nodes and columns over these nodes."""
+        rows = None if nodes.whole else nodes.rows
+        return ScoreTable(
+            nodes.rows,
+            FeasibleColumns(names, fixed.raw, rows, others.raw),
+            FeasibleColumns(names, fixed.normalized, rows, others.normalized),
+            FeasibleColumns(names, fixed.normalized, rows, others.normalized, self._profile.weights),
+            totals,
+        )
 
     def _add(
         self,
@@ -105,26 +135,31 @@ class Scores:
         weighted = columns.weighted[name] = self._times_weight(name, normalized)
         return weighted
 
-    def _add_fixed(
-        self, columns: ScoreColumns, fixed: Sequence[tuple[ScorePlugin[Any], Any, Hashable]], pod: PodInfo
-    ) -> Int64Column:
-        """Put the scores that placements do not change into the columns, where all nodes are feasible; their sum."""
-
-        def make() -> tuple[ScoreColumns, Int64Column]:
-            made, total = ScoreColumns({}, {}, {}), np.zeros(len(self._cluster.nodes), dtype=np.int64)
-            for plugin, handed, sign in fixed:
-                raw = self.signed_raw(plugin, handed, sign, pod)
-                total += self._add(made, plugin, handed, pod, NodeRows(self._cluster), raw)
-            for column in (*made.normalized.values(), *made.weighted.values()):
-                shared(column)
-            return made, total
-
+    def _fixed_scores(self, scored: Sequence[_Scored], pod: PodInfo, nodes: NodeRows) -> FixedScores | None:
+        """The scores that placements do not change; None where these nodes have others than in a run over all nodes."""
+        fixed = [each for each in scored if each[2] is not None and _is_fixed_by(each[0], each[2])]
+        if not fixed:
+            return None
         key = tuple((plugin.name, sign) for plugin, _, sign in fixed)
-        known, total = self._known_fixed.recall(key, make)
-        columns.raw.update(known.raw)
-        columns.normalized.update(known.normalized)
-        columns.weighted.update(known.weighted)
-        return total.copy()
+        try:
+            known = self._known_fixed.recall(key, lambda: self._make_fixed(fixed, pod))
+        except CycleError:
+            # A node that is not feasible may be to blame.
+            return None
+        return known if known.hold_for(nodes) else None
+
+    def _make_fixed(self, fixed: Sequence[_Scored], pod: PodInfo) -> FixedScores:
+        made, total = ScoreColumns({}, {}, {}), np.zeros(len(self._cluster.nodes), dtype=np.int64)
+        extremes = {}
+        for plugin, handed, sign in fixed:
+            raw = self.signed_raw(plugin, handed, sign, pod)
+            total += self._add(made, plugin, handed, pod, NodeRows(self._cluster), raw)
+            low, high = int(raw.min()), int(raw.max())
+            if plugin.normalizes and low != high:
+                extremes[plugin.name] = low, high
+        for column in (*made.normalized.values(), *made.weighted.values(), total):
+            shared(column)
+        return FixedScores(made, total, extremes)
 
     def _times_weight(self, plugin: str, scores: Int64Column) -> Int64Column:
         weight = self._profile.weights[plugin]
