@@ -23,15 +23,21 @@ _CHUNK = 2**20
 WORTH_ANSWERS = 500_000
 
 
-class _Permission:
-    """Whether this process may be copied."""
+class _Process:
+    """Whether this process may be copied, and whether it is a copy."""
 
-    given = False
+    may_be_copied = False
+    is_copy = False
 
 
 def allow_forks() -> None:
     """From now on this process may be copied."""
-    _Permission.given = True
+    _Process.may_be_copied = True
+
+
+def is_copy() -> bool:
+    """Whether this process is a copy, which ends with its computation: it need not undo what that has changed."""
+    return _Process.is_copy
 
 
 def core_count() -> int:
@@ -45,7 +51,7 @@ def forks_at_once() -> int:
     """How many copies of this process may run at once; 0 for none. One more than there are cores, so that no core is
     without work while the last copies end; fewer where the memory of so many could be short."""
     cores = core_count()
-    if not _Permission.given or sys.platform != "linux" or cores < 2:
+    if not _Process.may_be_copied or sys.platform != "linux" or cores < 2:
         return 0
     found = min(cores + 1, int(available_mib() / 2 / max(peak_mib(), 1.0)))
     return found if found > 1 else 0
@@ -114,6 +120,7 @@ def _compute_in_copy(compute: Callable[[], object], writer: int) -> NoReturn:
     code = 1
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+        _Process.is_copy = True
         listen(None)
         import pickle
 

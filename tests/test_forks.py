@@ -28,7 +28,7 @@ pytestmark = [
 
 @pytest.fixture
 def allowed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forks._Permission, "given", True)
+    monkeypatch.setattr(forks._Process, "may_be_copied", True)
     monkeypatch.setattr(forks, "core_count", lambda: 2)
 
 
@@ -102,7 +102,7 @@ def test_an_interrupt_reaches_only_the_process_that_was_copied() -> None:
 def test_only_the_command_line_makes_copies(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forks, "core_count", lambda: 2)
     monkeypatch.setattr(forks, "available_mib", lambda: 8192.0)
-    monkeypatch.setattr(forks._Permission, "given", False)
+    monkeypatch.setattr(forks._Process, "may_be_copied", False)
     assert forks_at_once() == 0
     forks.allow_forks()
     assert forks_at_once() == 3

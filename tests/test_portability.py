@@ -95,7 +95,7 @@ def test_no_call_needs_posix() -> None:
 
 @pytest.mark.parametrize("system", ["win32", "darwin"])
 def test_processes_are_copied_on_linux_only(system: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forks._Permission, "given", True)
+    monkeypatch.setattr(forks._Process, "may_be_copied", True)
     monkeypatch.setattr(forks, "core_count", lambda: 4)
     monkeypatch.setattr(sys, "platform", "linux")
     assert forks.forks_at_once() > 1

@@ -195,16 +195,24 @@ class Cluster:
 
     def update_pod(self, pod_row: int, pod: Pod) -> None:
         """UpdatePod. A pod that is assumed on a node stays there."""
-        new = self.pods.infos[pod_row].later(pod)
+        old = self.pods.infos[pod_row]
+        new = old.later(pod)
         _ = new.requests, new.incoming_requests
         self.widen()
-        node_row = self.displace(pod_row)
+        before = node_row = int(self.pods.node_row[pod_row])
+        if pod.spec.node_name:
+            node_row = self.nodes.row_of.get(pod.spec.node_name, NOWHERE)
+        stays = before == node_row != NOWHERE and new.takes_as_much_as(old) and not new.host_ports
+        if not stays:
+            self.displace(pod_row)
         self.pods.replace(pod_row, new)
         if pod_row in self.preempted:
             self.pods.terminate(pod_row)
-        if pod.spec.node_name:
-            node_row = self.nodes.row_of.get(pod.spec.node_name, NOWHERE)
-        if node_row != NOWHERE:
+        if stays:
+            self.usage.put_last(pod_row, node_row)
+            self.journal.append(node_row)
+            self.moves.extend(((old, node_row, -1), (new, node_row, 1)))
+        elif node_row != NOWHERE:
             self.place(pod_row, node_row)
 
     def remove_pod(self, pod_row: int) -> int:

@@ -214,6 +214,10 @@ class PodInfo:
         new._begin(pod, self.parts.later(pod))
         return new
 
+    def takes_as_much_as(self, earlier: PodInfo) -> bool:
+        """Whether the sums of an earlier version of this pod are certain to hold for this one."""
+        return self.parts.sums is earlier.parts.sums
+
     def __repr__(self) -> str:
         return f"PodInfo({self.key})"
 

@@ -111,9 +111,14 @@ class PodTable:
 
     def replace(self, row: int, info: PodInfo) -> None:
         """Another version of the pod; it is where it was."""
-        self._undo.note(self._restore, row, self.infos[row], bool(self._terminating[row]))
+        before = self.infos[row]
+        self._undo.note(self._restore, row, before, bool(self._terminating[row]))
         self.infos[row] = info
-        self._describe(row, info)
+        same_spec = info.pod.spec is before.pod.spec and info.labels is before.labels
+        if same_spec and info.takes_as_much_as(before):
+            self._terminating[row] = _is_leaving(info)
+        else:
+            self._describe(row, info)
 
     def confirm(self, row: int, info: PodInfo) -> None:
         """A version of the pod that differs in nothing that is in the columns."""

@@ -55,6 +55,11 @@ class Usage:
             self.ports.free(row, info.host_ports)
         del self.pods[row][pod_row]
 
+    def put_last(self, pod_row: int, row: int) -> None:
+        """Make the pod the latest of its node, as if it had left and come back."""
+        del self.pods[row][pod_row]
+        self.pods[row][pod_row] = None
+
     def _put_on(self, info: PodInfo, row: int) -> None:
         for resource, amount in info.requests:
             self.requested[resource, row] += amount

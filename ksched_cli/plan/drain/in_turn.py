@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.forks import compute_in_forks, forks_at_once
+from ksched_cli.forks import compute_in_forks, forks_at_once, is_copy
 from ksched_cli.plan.drain.filters import Flags
 from ksched_cli.plan.drain.in_orders import drain_in_orders
 from ksched_cli.plan.drain.results import DrainResult, DrainTrial
@@ -74,7 +74,12 @@ def _drain_alone(drains: DrainWorld, nodes: Sequence[str], left: int) -> tuple[D
 
 def _drain_in_trial(drains: DrainWorld, nodes: Sequence[str], left: int) -> tuple[DrainResult, int]:
     """The result, and in how many other orders the drain was tried."""
-    with drains.world.trial():
+    mark, is_last = drains.world.mark(), False
+    try:
         result = drains.drain(nodes)
         others = drains.others(_FEW_RISKS)[: min(_MOST_ORDERS_OF_EACH, left)] if left else []
+        is_last = is_copy() and not others and not drains.spares.were_needed
+    finally:
+        if not is_last:
+            drains.world.undo.roll_back(mark)
     return drain_in_orders(result, others, partial(drains.again, nodes)), len(others)
