@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ksched_cli import forks
-from ksched_cli.forks import Fork, compute_in_forks, forks_at_once
+from ksched_cli.forks import Fork, compute_in_forks, forks_at_once, is_copy
 from ksched_cli.plan.drain import in_turn
 from ksched_cli.plan.fixes import trial
 from ksched_cli.simulator import Simulator
@@ -41,6 +41,11 @@ def test_results_come_in_order_and_from_other_processes(at_once: int) -> None:
     found = list(compute_in_forks([partial(_number_and_process, number) for number in range(5)], at_once))
     assert [number for number, _ in found] == [0, 1, 2, 3, 4]
     assert os.getpid() not in {process for _, process in found}
+
+
+def test_only_a_copy_is_one() -> None:
+    assert Fork(is_copy).result()
+    assert not is_copy()
 
 
 def test_a_result_larger_than_a_pipe_holds_is_whole() -> None:

@@ -185,8 +185,8 @@ class TemplateLane:
         fixed = {plugin.name for plugin in takewhile(lambda each: not each.follows_pods, asked)}
         if fixed.isdisjoint(statuses.unschedulable_plugins()):
             return None
-        ids = [index for index, name in enumerate(statuses.plugins.values) if name in fixed]
-        closed: BoolColumn = statuses.failed & np.isin(statuses.plugin_ids, ids)
+        by_plugin = np.array([name in fixed for name in statuses.plugins.values], dtype=np.bool_)
+        closed: BoolColumn = statuses.failed & by_plugin.take(statuses.plugin_ids)
         return closed
 
     def find(self, pod: PodInfo) -> TemplateResult | None:

@@ -167,3 +167,20 @@ def test_ephemeral_storage_that_does_not_count(counts: bool) -> None:
     cluster.update_node(make_node("a").allocatable(**sized).label("new").obj())
     assert cluster.nodes.allocatable[MEMORY].tolist() == [4, 4]
     assert cluster.nodes.allocatable[EPHEMERAL_STORAGE].tolist() == ([8, 8] if counts else [0, 0])
+
+
+def test_a_version_that_takes_as_much_makes_the_pod_the_latest_of_its_node() -> None:
+    bound = [make_pod(name).requests(cpu="1").on("n").obj() for name in ("a", "b")]
+    cluster = Cluster([make_node("n").obj()], bound)
+    first, second = (cluster.pods.row_of[pod.metadata.uid or f"default/{pod.metadata.name}"] for pod in bound)
+    requested, journal = cluster.usage.requested.copy(), len(cluster.journal)
+    metadata = replace(bound[0].metadata, deletion_timestamp="2026-01-01T00:00:00Z")
+    with cluster.undo.trial():
+        cluster.update_pod(first, replace(bound[0], metadata=metadata))
+        assert cluster.pods_on(0) == [second, first]
+        assert cluster.pods.terminating[first]
+        assert (cluster.usage.requested == requested).all()
+        assert cluster.usage.pod_count.tolist() == [2]
+        assert len(cluster.journal) > journal
+    assert cluster.pods_on(0) == [first, second]
+    assert not cluster.pods.terminating[first]
