@@ -100,6 +100,9 @@ class Usage:
         if pod_row not in self.copies:
             self.copies[pod_row] = np.zeros(len(self.pod_count), dtype=np.int64)
         np.add.at(self.copies[pod_row], rows, sign)
+        if not self.copies[pod_row].any():
+            # After a roll back the row of the pod may be that of another pod, or of none.
+            del self.copies[pod_row]
         self.shift(shapes, rows, sign)
 
     def widen(self, resources: int) -> None:

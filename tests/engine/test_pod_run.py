@@ -256,6 +256,7 @@ def test_copies_that_a_roll_back_takes_away_count_no_longer() -> None:
         assert scheduler.cluster.counts.per_node("default", selector).sum() == 4
     assert scheduler.cluster.counts.per_node("default", selector).tolist() == before
     assert sum(before) == before[first or 0] == 1
+    assert scheduler.cluster.usage.copies == {}
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from ksched_cli.simulator import Simulator
 from ksched_cli.sources.loaded import Loaded, Origin
 from ksched_cli.whatif.replicas import Replicas, Shape
 from tests.builders import make_node, make_pod
+from tests.cli.inputs import deployment
 from tests.clusters import clusters, pods
 from tests.harness import make_scheduler, placed
 from tests.lanes import examples
@@ -285,6 +286,16 @@ def test_each_of_several_manifests_counts_as_by_itself(data: st.DataObject) -> N
         with scheduler.cluster.undo.trial():
             found = capacity(scheduler, portions_of(loaded, (shape, 1)), limit=9, pending=pending)
         assert found == count(nodes, known, (shape, 1), limit=9)
+
+
+def test_copies_of_one_manifest_leave_nothing_behind_for_the_next() -> None:
+    """Copies of a Deployment's pod count for the spread constraints by the row of one pod, which goes with its trial."""
+    nodes = [make_node(f"n{number}").allocatable(cpu="40", pods=110).obj() for number in range(9)]
+    many, few = deployment("many", "1"), deployment("few", "7")
+    together = Simulator.load(nodes).capacity([many, few]).capacities
+    alone = [Simulator.load(nodes).capacity([each]).capacities[0] for each in (many, few)]
+    assert [each.sets for each in together] == [each.sets for each in alone] == [360, 45]
+    assert [each.fits for each in together] == [each.fits for each in alone]
 
 
 def test_several_manifests_are_counted_in_one_cluster(built_clusters: list[Cluster]) -> None:
