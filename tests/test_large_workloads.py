@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -19,19 +18,22 @@ from tests.test_copies import deployment, entry
 CALIBRATION = 0.105
 
 
+# Linux counts the memory of the process that starts a command as memory of the command. So a small process starts it.
+_LAUNCHER = """
+import json, os, subprocess, sys
+process = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE, text=True, encoding="utf-8")
+shown = process.stdout.read()
+_, status, used = os.wait4(process.pid, 0)
+print(json.dumps([shown, os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime, used.ru_maxrss / 1e3]))
+"""
+
+
 def run(*arguments: str) -> tuple[str, float, float]:
     """What the command prints, the seconds of CPU that it takes on a machine of the floors, and its peak in MB."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "ksched_cli", *arguments], stdout=subprocess.PIPE, text=True, encoding="utf-8"
-    )
-    assert process.stdout is not None
-    with process.stdout as stdout:
-        shown = stdout.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode in (0, 1)
-    seconds = usage.ru_utime + usage.ru_stime
-    return shown, seconds / max(calibrate() / CALIBRATION, 1), usage.ru_maxrss / 1e3
+    command = [sys.executable, "-S", "-c", _LAUNCHER, sys.executable, "-m", "ksched_cli", *arguments]
+    shown, code, seconds, megabytes = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+    assert code in (0, 1)
+    return shown, seconds / max(calibrate() / CALIBRATION, 1), megabytes
 
 
 def write(path: Path, *items: Any) -> str:
