@@ -35,7 +35,7 @@ from ksched_cli.framework.interfaces import LASTING, Plugin, PreFilterPlugin, Pr
 from ksched_cli.framework.rows import NodeRows
 
 # How much memory the results of all templates may take together, and how much one takes per node.
-_BYTES = 48 * 2**20
+_BYTES = 96 * 2**20
 _BYTES_PER_NODE = 32
 # Past this share of nodes to repair, scoring all of them costs less.
 _AFRESH_SHARE = 2
