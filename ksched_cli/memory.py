@@ -8,13 +8,10 @@ from typing import Any
 
 def peak_mib() -> float:
     """The most memory that the process has held."""
-    try:
-        # The peak of getrusage on Linux begins with that of the process that started this one.
-        for line in Path("/proc/self/status").read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) / 1024
-    except OSError:
-        pass
+    # The peak of getrusage on Linux begins with that of the process that started this one.
+    found = _mib_in(Path("/proc/self/status"), "VmHWM")
+    if found is not None:
+        return found
     try:
         import resource
     except ImportError:
@@ -27,13 +24,16 @@ def peak_mib() -> float:
 
 def available_mib() -> float:
     """How much memory programs can still take without swapping; 0 where the system does not report it."""
+    return _mib_in(Path("/proc/meminfo"), "MemAvailable") or 0.0
+
+
+def _mib_in(path: Path, field: str) -> float | None:
+    """A line such as "VmHWM: 2048 kB" of a file of Linux, in MiB; None where there is no such file or line."""
     try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) / 1024
+        lines = path.read_text().splitlines()
     except OSError:
-        pass
-    return 0.0
+        return None
+    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith(f"{field}:")), None)
 
 
 def _peak_on_windows() -> float:
