@@ -17,6 +17,9 @@ class ProgressListener(Protocol):
     def advance(self) -> None:
         """One more item of the loop is done."""
 
+    def note(self, line: str) -> None:
+        """One result of the loop is known."""
+
     def end(self) -> None: ...
 
     def count(self, what: str, left: int | None) -> None:
@@ -52,3 +55,9 @@ def count(what: str, left: int | None = None) -> None:
     """Report one more of something, where no loop is known that it belongs to. `left`: how many are known to follow."""
     if _Listening.listener is not None:
         _Listening.listener.count(what, left)
+
+
+def note(line: str) -> None:
+    """Show one result of the loop that runs, before all of them are printed."""
+    if _Listening.listener is not None:
+        _Listening.listener.note(line)

@@ -21,6 +21,7 @@ from ksched_cli.plan.drain.results import (
     PodFate,
     Remark,
 )
+from ksched_cli.progress import note
 from ksched_cli.report.console import make_console, print_hanging
 from ksched_cli.report.entries import end_entries, stats_entry
 from ksched_cli.report.grid import Column, Grid
@@ -32,7 +33,7 @@ from ksched_cli.report.settle import draws_line, ending_line
 from ksched_cli.report.short_names import print_note
 from ksched_cli.report.summary_line import BAD, FAIR, GOOD, counted, pending_line, summary_line
 from ksched_cli.report.usage_bars import print_usage
-from ksched_cli.report.visible import shows_visible
+from ksched_cli.report.visible import shows_visible, visible
 from ksched_cli.sources.own_documents import API_VERSION
 
 if TYPE_CHECKING:
@@ -135,16 +136,18 @@ _PODS: Mapping[Fate, tuple[str, str]] = {
 
 @renders("DrainTrials", "table", "wide")
 def print_trials(found: DrainTrials, out: TextIO, options: RenderOptions) -> None:
-    """Of an interrupted command the trials that are done."""
+    """Of an interrupted command the trials that are done. While the others run, the newest stand above the bar."""
     console = make_console(options.width, out)
     done: list[DrainTrial] = []
     try:
-        done.extend(found.trials)
+        for trial in found.trials:
+            done.append(options.nodes.shown(trial))
+            note(visible("  ".join((trial.name, trial.drain.outcome, _reason(trial.drain)))))
     except KeyboardInterrupt:
         if done:
-            _print_trials([options.nodes.shown(trial) for trial in done], found.each, console, options)
+            _print_trials(done, found.each, console, options)
         raise
-    _print_trials([options.nodes.shown(trial) for trial in done], found.each, console, options)
+    _print_trials(done, found.each, console, options)
     print_omissions(found.coverage, console)
     if options.nodes.suffix:
         print_note(out, options)

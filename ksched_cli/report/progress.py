@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO, cast
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
     from rich.progress import Progress, TaskID
 
 # Seconds after which a bar is worth showing, and between two updates of it.
 _SOON, _OFTEN = 1.0, 0.1
+# So many of the newest results stand above a bar.
+_MOST_LINES = 8
 
 
 class ListProgress:
@@ -52,6 +56,7 @@ class RunProgress:
         self._shown = 0.0
         self.what, self.done, self.total = "", 0, cast("int | None", None)
         self._in_loop = False
+        self._lines: deque[str] = deque(maxlen=_MOST_LINES)
 
     def begin(self, what: str, total: int | None) -> bool:
         if self._in_loop:
@@ -60,6 +65,7 @@ class RunProgress:
         self._in_loop = True
         self._begun = self._clock()
         self.what, self.done, self.total = what, 0, total
+        self._lines.clear()
         return True
 
     def advance(self) -> None:
@@ -68,6 +74,9 @@ class RunProgress:
         if self._shows_bar and now - self._started >= _SOON and now - self._shown >= _OFTEN:
             self._shown = now
             self._show()
+
+    def note(self, line: str) -> None:
+        self._lines.append(line)
 
     def end(self) -> None:
         self._in_loop = False
@@ -112,7 +121,7 @@ class RunProgress:
 
     def _show(self) -> None:
         if self._bar is None:
-            self._bar = _made_bar(self._out)
+            self._bar = _made_bar(self._out, self._lines)
             self._task = self._bar.add_task(self.what, total=self.total, rate="")
             self._bar.start()
         assert self._task is not None
@@ -143,11 +152,18 @@ class _Clearing:
         return getattr(self._stream, name)
 
 
-def _made_bar(out: TextIO) -> Progress:
+def _made_bar(out: TextIO, lines: Iterable[str]) -> Progress:
+    """A bar with the newest lines above it. Both are cleared away when the bar stops."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.text import Text
+
+    class LinesAndBar(Progress):
+        def get_renderables(self) -> Iterable[RenderableType]:
+            yield from [Text(line, no_wrap=True, overflow="ellipsis") for line in tuple(lines)]
+            yield from super().get_renderables()
 
     texts = MofNCompleteColumn(), TextColumn("{task.description}")
     columns = (*texts, BarColumn(), TextColumn("{task.fields[rate]}"), TimeRemainingColumn())
     console = Console(file=out)
-    return Progress(*columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False)
+    return LinesAndBar(*columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False)

@@ -90,6 +90,47 @@ def test_a_bar_shows_after_a_second_and_goes_away() -> None:
     assert bars[1].tasks[0].fields["rate"] == "1.3/s"
 
 
+def test_the_newest_results_stand_above_the_bar_and_go_away_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    now = [0.0]
+    progress = RunProgress(bar=True, clock=lambda: now[0])
+    progress.begin("drains are done", 20)
+    for number in range(12):
+        now[0] = number / 10
+        progress.note(f"node-{number:02}  safe")
+        progress.advance()
+    bar = progress._bar
+    assert bar is not None
+    bar.refresh()
+    assert [f"node-{number:02}  safe" in terminal.getvalue() for number in range(12)] == [
+        number > 2 for number in range(12)
+    ]
+    progress.end()
+    lines_up = "\x1b[1A\x1b[2K" * 9
+    assert terminal.getvalue().endswith(lines_up)
+    progress.begin("pods had their cycle", 3)
+    assert not progress._lines
+
+
+def test_the_bar_of_a_drain_ends_with_its_last_trial(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ksched_cli import Simulator
+    from tests.builders import make_node
+
+    now = [0.0]
+    progress = RunProgress(bar=True, clock=lambda: now[0])
+    listen(progress)
+    try:
+        found = Simulator.load(make_node("a").obj(), make_node("b").obj()).drain_nodes(each="node")
+        for trial in found.trials:
+            now[0] += 1.5
+            assert trial.drain.outcome == "safe"
+        assert (progress.done, progress._bar) == (2, None)
+    finally:
+        progress.close()
+        listen(None)
+
+
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 def test_the_bar_goes_away_before_anything_else_is_written(stream: str, monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal()

@@ -36,6 +36,8 @@ class TrialSequence:
             if at == len(self._done):
                 self._done.append(next(self._run))
             yield self._done[at]
+        # The loop of the run is over, and its progress bar goes away.
+        next(self._run, None)
 
 
 @dataclass(frozen=True, repr=False)
