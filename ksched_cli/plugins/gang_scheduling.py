@@ -45,13 +45,7 @@ _WAITING = Status(Code.WAIT, (GangSchedulingReasons.waits_for_nodes(),))
 
 
 class GangSchedulingRules(ReleaseRules, plugins="GangScheduling"):
-    notes = (
-        GateNote(
-            "GangScheduling",
-            about="queue search",
-            sentence="Gangs are placed as a whole; without the gate, pod by pod.",
-        ),
-    )
+    notes = (GateNote("GangScheduling", "queue search", "Gangs are placed as a whole; without the gate, pod by pod."),)
 
 
 class GangScheduling(PreEnqueuePlugin, PermitPlugin[None]):

@@ -12,7 +12,7 @@ from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.interfaces import ScorePlugin
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.plugins.lib.spec import Spec
-from ksched_cli.releases.changes import Change, Note, ReleaseRules
+from ksched_cli.releases.changes import NewRule, Note, ReleaseRules
 
 _MIB = 1024 * 1024
 MIN_THRESHOLD = 23 * _MIB
@@ -20,40 +20,26 @@ MAX_CONTAINER_THRESHOLD = 1000 * _MIB
 
 
 class ImageLocalityRules(ReleaseRules, plugins="ImageLocality"):
-    counts_init_containers = Change(
+    counts_init_containers = NewRule(
         "1.30",
-        before=False,
-        now=True,
-        about="score",
-        sentence=(
-            "Images of init containers count, too; before, only those of containers, and scores rose with these alone."
-        ),
+        "score",
+        "Images of init containers count, too; before, only those of containers, and scores rose with these alone.",
     )
-    counts_image_volumes = Change(
-        "1.36",
-        before=False,
-        now=True,
-        about="score",
-        sentence="Images that the pod mounts as volumes count, too; before, they did not.",
+    counts_image_volumes = NewRule(
+        "1.36", "score", "Images that the pod mounts as volumes count, too; before, they did not."
     )
-    ceiling_grows_with_containers = Change(
+    ceiling_grows_with_containers = NewRule(
         "1.19",
-        before=False,
-        now=True,
-        about="score",
-        sentence=(
-            "How large images have to be for the best score grows with the number of containers; before, it was as "
-            "for one container."
-        ),
+        "score",
+        "How large images have to be for the best score grows with the number of containers; before, it was as for "
+        "one container.",
     )
-    counts_holders_of_today = Change(
+    counts_holders_of_today = NewRule(
         "1.29",
-        before=False,
-        now=True,
-        about="score",
-        sentence="An image counts by how many nodes hold it now; before, by how many did when the node was added.",
+        "score",
+        "An image counts by how many nodes hold it now; before, by how many did when the node was added.",
     )
-    notes = (Note("1.17", about="score", sentence="Nodes score 0 to 100; before, 0 to 10."),)
+    notes = (Note("1.17", "score", "Nodes score 0 to 100; before, 0 to 10."),)
 
 
 class ImageLocality(ScorePlugin[None]):

@@ -31,7 +31,7 @@ from ksched_cli.plugins.lib.volumes.reasons import (
     foreign_claim,
     missing_claim_for,
 )
-from ksched_cli.releases.changes import Change, GateNote, Note, ReleaseRules
+from ksched_cli.releases.changes import GateNote, NewRule, Note, ReleaseRules
 from ksched_cli.releases.plugin_names import NODE_VOLUME_LIMITS
 
 _TOO_MANY = unschedulable(LimitReasons.too_many_volumes())
@@ -40,33 +40,25 @@ _NITRO = re.compile("^[cmr]5.*|t3|z1d")
 
 
 class InTreeVolumeLimitsRules(ReleaseRules, plugins="EBSLimits GCEPDLimits AzureDiskLimits CinderLimits"):
-    missing_claims_reject = Change(
-        "1.30",
-        before=False,
-        now=True,
-        about="filter",
-        sentence="A claim that does not exist rejects the pod; before, the cycle ended in an error.",
+    missing_claims_reject = NewRule(
+        "1.30", "filter", "A claim that does not exist rejects the pod; before, the cycle ended in an error."
     )
-    reads_instance_type_without_beta = Change(
+    reads_instance_type_without_beta = NewRule(
         "1.17",
-        before=False,
-        now=True,
-        about="filter",
-        sentence="The type of an instance is that of its label without beta, too; before, of the beta label alone.",
+        "filter",
+        "The type of an instance is that of its label without beta, too; before, of the beta label alone.",
     )
     notes = (
         Note(
             "1.31",
-            about="filter",
-            sentence=(
-                "The plugin is gone, and its disks count for their CSI driver; before, each cloud's had a limit of "
-                "its own."
-            ),
+            "filter",
+            "The plugin is gone, and its disks count for their CSI driver; before, each cloud's had a limit of its "
+            "own.",
         ),
         GateNote(
             "AttachVolumeLimit",
-            about="filter",
-            sentence="Limits that nodes announce count; without the gate, those of the cloud alone.",
+            "filter",
+            "Limits that nodes announce count; without the gate, those of the cloud alone.",
             plugins=f"EBSLimits GCEPDLimits AzureDiskLimits CinderLimits {NODE_VOLUME_LIMITS}",
         ),
     )

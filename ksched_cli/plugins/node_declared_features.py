@@ -45,18 +45,14 @@ class NodeDeclaredFeaturesRules(ReleaseRules, plugins="NodeDeclaredFeatures"):
     notes = (
         Note(
             "1.35",
-            about="filter queue",
-            sentence=(
-                "There is such a plugin, which is enabled where the gate of its name is on; before, there was none."
-            ),
+            "filter queue",
+            "There is such a plugin, which is enabled where the gate of its name is on; before, there was none.",
             plugins=f"NodeDeclaredFeatures {GANG_SCHEDULING}",
         ),
         GateNote(
             "NodeDeclaredFeatures",
-            about="filter queue",
-            sentence=(
-                "A pod goes to nodes whose kubelet declares the features that it needs; without the gate, anywhere."
-            ),
+            "filter queue",
+            "A pod goes to nodes whose kubelet declares the features that it needs; without the gate, anywhere.",
         ),
     )
 

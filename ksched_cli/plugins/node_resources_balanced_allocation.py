@@ -26,26 +26,18 @@ from ksched_cli.plugins.lib.resource_scoring import (
 )
 from ksched_cli.plugins.lib.spec import Spec
 from ksched_cli.plugins.lib.volumes.attached import AttachedVolumes
-from ksched_cli.releases.changes import Change, GateNote, ReleaseRules
+from ksched_cli.releases.changes import Change, GateNote, NewRule, ReleaseRules
 
 
 class BalancedAllocationRules(ReleaseRules, plugins="NodeResourcesBalancedAllocation"):
-    scores_the_difference = Change(
+    scores_the_difference = NewRule(
         "1.36",
-        before=False,
-        now=True,
-        about="score",
-        sentence=(
-            "How much more even the pod makes the use of the node: 75 is as it was, more is better; before, how "
-            "even the use is with the pod."
-        ),
+        "score",
+        "How much more even the pod makes the use of the node: 75 is as it was, more is better; before, how even the "
+        "use is with the pod.",
     )
-    skips_best_effort_pods = Change(
-        "1.33",
-        before=False,
-        now=True,
-        about="score",
-        sentence="Does not score pods without requests; before, all of them went to the most even node.",
+    skips_best_effort_pods = NewRule(
+        "1.33", "score", "Does not score pods without requests; before, all of them went to the most even node."
     )
     volumes_of_earlier_pods_count = Change(
         "1.20",
@@ -57,25 +49,19 @@ class BalancedAllocationRules(ReleaseRules, plugins="NodeResourcesBalancedAlloca
             "volumes were scored with what an earlier pod had left noted on a node."
         ),
     )
-    scores_the_deviation = Change(
+    scores_the_deviation = NewRule(
         "1.22",
-        before=False,
-        now=True,
-        about="score",
-        sentence=(
-            "100 less the standard deviation of the shares in use of each resource; before, 100 less the "
-            "difference between the shares of cpu and memory, and 0 where one of them was used up."
-        ),
+        "score",
+        "100 less the standard deviation of the shares in use of each resource; before, 100 less the difference "
+        "between the shares of cpu and memory, and 0 where one of them was used up.",
     )
 
     notes = (
         GateNote(
             "BalanceAttachedNodeVolumes",
-            about="score",
-            sentence=(
-                "The share of the disks that a node still takes counts beside the shares of cpu and memory; without "
-                "the gate, it does not."
-            ),
+            "score",
+            "The share of the disks that a node still takes counts beside the shares of cpu and memory; without the "
+            "gate, it does not.",
         ),
     )
 

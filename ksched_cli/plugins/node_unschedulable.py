@@ -37,8 +37,8 @@ class NodeUnschedulableRules(ReleaseRules, plugins="NodeUnschedulable"):
     notes = (
         GateNote(
             "TaintNodesByCondition",
-            about="filter",
-            sentence="Conditions of a node keep pods away by its taints; without the gate, by themselves.",
+            "filter",
+            "Conditions of a node keep pods away by its taints; without the gate, by themselves.",
             plugins=f"NodeUnschedulable {TAINT_TOLERATION}",
         ),
     )

@@ -40,8 +40,8 @@ class SchedulingGatesRules(ReleaseRules, plugins="SchedulingGates"):
     notes = (
         GateNote(
             "PodSchedulingReadiness",
-            about="fields queue",
-            sentence="Pods with schedulingGates are held back until these are gone; without the gate, they are tried.",
+            "fields queue",
+            "Pods with schedulingGates are held back until these are gone; without the gate, they are tried.",
         ),
     )
 

@@ -14,34 +14,28 @@ from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import Status, error
 from ksched_cli.plugins.lib.spec import Spec
 from ksched_cli.plugins.lib.topology_spread import default_selector
-from ksched_cli.releases.changes import Change, Note, ReleaseRules
+from ksched_cli.releases.changes import NewRule, Note, ReleaseRules
 
 _ZONE_WEIGHT = 2.0 / 3.0
 
 
 class SelectorSpreadRules(ReleaseRules, plugins="SelectorSpread"):
-    leaves_constraints_alone = Change(
-        "1.18",
-        before=False,
-        now=True,
-        about="score",
-        sentence="Pods with topology spread constraints score 0; before, the constraints made no difference.",
+    leaves_constraints_alone = NewRule(
+        "1.18", "score", "Pods with topology spread constraints score 0; before, the constraints made no difference."
     )
     notes = (
         Note(
             "1.17",
-            about="score",
-            sentence=(
-                "Nodes score 0 to 100, and their zone is that of topology.kubernetes.io/zone, too; before, 0 to 10, "
-                "and that of the beta label alone."
-            ),
+            "score",
+            "Nodes score 0 to 100, and their zone is that of topology.kubernetes.io/zone, too; before, 0 to 10, and "
+            "that of the beta label alone.",
         ),
         Note(
             "1.24",
-            about="score",
-            sentence="No default plugin any more; before, it was one where the gate DefaultPodTopologySpread was off.",
+            "score",
+            "No default plugin any more; before, it was one where the gate DefaultPodTopologySpread was off.",
         ),
-        Note("1.29", about="score", sentence="The plugin is gone; before, a configuration could enable it."),
+        Note("1.29", "score", "The plugin is gone; before, a configuration could enable it."),
     )
 
 

@@ -21,8 +21,8 @@ class TopologyPlacementGeneratorRules(ReleaseRules, plugins="TopologyPlacementGe
     notes = (
         GateNote(
             "TopologyAwareWorkloadScheduling",
-            about="preemption search",
-            sentence="Pod groups with constraints are placed in one topology; without the gate, anywhere.",
+            "preemption search",
+            "Pod groups with constraints are placed in one topology; without the gate, anywhere.",
             plugins=f"TopologyPlacementGenerator {POD_GROUP_PODS_COUNT} {NODE_RESOURCES_FIT} {DEFAULT_PREEMPTION}",
         ),
     )

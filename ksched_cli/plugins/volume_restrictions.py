@@ -86,19 +86,15 @@ class VolumeRestrictionsRules(ReleaseRules, plugins="VolumeRestrictions"):
     notes = (
         Note(
             "1.22",
-            about="filter",
-            sentence=(
-                "Claims of the access mode ReadWriteOncePod are looked at where the gate of that name is on; before, "
-                "never."
-            ),
+            "filter",
+            "Claims of the access mode ReadWriteOncePod are looked at where the gate of that name is on; before, "
+            "never.",
         ),
         GateNote(
             "ReadWriteOncePod",
-            about="filter",
-            sentence=(
-                "A ReadWriteOncePod claim in use, and a claim that does not exist, reject the pod; without the gate, "
-                "this plugin passes over both."
-            ),
+            "filter",
+            "A ReadWriteOncePod claim in use, and a claim that does not exist, reject the pod; without the gate, this "
+            "plugin passes over both.",
         ),
     )
 

@@ -26,7 +26,7 @@ from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.lib.spec import Spec
 from ksched_cli.plugins.lib.volumes.claims import WAIT_FOR_FIRST_CONSUMER, class_of_claim
 from ksched_cli.plugins.lib.volumes.reasons import CLAIM_UNBOUND, ClaimReasons, claim_field
-from ksched_cli.releases.changes import Change, ReleaseRules
+from ksched_cli.releases.changes import Change, NewRule, ReleaseRules
 from ksched_cli.releases.minors import Release
 
 # The beta labels, and those that took their place.
@@ -86,39 +86,25 @@ class ZoneGuide(RejectionGuide):
 
 
 class VolumeZoneRules(ReleaseRules, plugins="VolumeZone"):
-    missing_volumes_reject_everywhere = Change(
+    missing_volumes_reject_everywhere = NewRule(
         "1.27",
-        before=False,
-        now=True,
-        about="filter",
-        sentence=(
-            "Volumes are looked up in PreFilter, so that one that does not exist rejects the pod everywhere; "
-            "before, nodes without zone labels were passed unseen."
-        ),
+        "filter",
+        "Volumes are looked up in PreFilter, so that one that does not exist rejects the pod everywhere; before, "
+        "nodes without zone labels were passed unseen.",
     )
-    beta_labels_match_their_successors = Change(
+    beta_labels_match_their_successors = NewRule(
         "1.29",
-        before=False,
-        now=True,
-        about="filter",
-        sentence=(
-            "A volume with a beta zone or region label takes nodes that have only the label that took its place; "
-            "before, it did not."
-        ),
+        "filter",
+        "A volume with a beta zone or region label takes nodes that have only the label that took its place; before, "
+        "it did not.",
     )
-    bad_claims_reject = Change(
-        "1.20",
-        before=False,
-        now=True,
-        about="filter",
-        sentence="A claim that cannot be followed rejects the pod; before, the cycle ended in an error.",
+    bad_claims_reject = NewRule(
+        "1.20", "filter", "A claim that cannot be followed rejects the pod; before, the cycle ended in an error."
     )
-    labels_without_beta = Change(
+    labels_without_beta = NewRule(
         "1.19",
-        before=False,
-        now=True,
-        about="filter",
-        sentence="The labels topology.kubernetes.io/zone and region count, too; before, beta labels alone counted.",
+        "filter",
+        "The labels topology.kubernetes.io/zone and region count, too; before, beta labels alone counted.",
     )
 
 

@@ -4,6 +4,7 @@ A module declares its rules once:
 
     class FeatureRules(ReleaseRules, plugins="Feature"):
         names_node = Change("1.34", before=True, now=False, about="message", sentence="The reason ...; before, ...")
+        counts_disks = NewRule("1.35", "filter", "Disks count; before, ...")
 
 and reads `FeatureRules.of(release).names_node`. `ksched diff` and `ksched versions` render the same declarations.
 """
@@ -141,6 +142,13 @@ class Change(Generic[T]):
         # `ReleaseRules.of` puts the values into the instance, where they are found first.
         assert rules is None
         return self
+
+
+class NewRule(Change[bool]):
+    """A rule that is off before a minor and on since."""
+
+    def __init__(self, since: str | UpstreamFix, about: str, sentence: str, plugins: str = "") -> None:
+        super().__init__(since, before=False, now=True, about=about, sentence=sentence, plugins=plugins)
 
 
 @dataclass(frozen=True)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from ksched_cli.releases.changes import Change, GateNote, Note, ReleaseRules
+from ksched_cli.releases.changes import Change, GateNote, NewRule, Note, ReleaseRules
 from ksched_cli.releases.fixes import LEFT_OUT_NODES_ARE_SKIPPED, MIXED_VICTIMS_ARE_SORTED
 
 
 class DefaultPreemptionRules(ReleaseRules, plugins="DefaultPreemption"):
-    skips_nodes_left_out = Change(
+    skips_nodes_left_out = NewRule(
         LEFT_OUT_NODES_ARE_SKIPPED,
-        before=False,
-        now=True,
-        about="preemption",
-        sentence="Nodes that PreFilter left out are not tried; before, evicting pods there was tried too.",
+        "preemption",
+        "Nodes that PreFilter left out are not tried; before, evicting pods there was tried too.",
     )
     budgets_have_a_gate = Change(
         "1.17",
@@ -26,47 +24,30 @@ class DefaultPreemptionRules(ReleaseRules, plugins="DefaultPreemption"):
         about="preemption",
         sentence="Disruption budgets always count; before, the gate PodDisruptionBudget could switch them off.",
     )
-    failed_pods_lose_nomination = Change(
+    failed_pods_lose_nomination = NewRule(
         "1.23",
-        before=False,
-        now=True,
-        about="preemption",
-        sentence=(
-            "A pod whose cycle fails is no longer nominated; before, it lost its node only where no eviction "
-            "could help."
-        ),
+        "preemption",
+        "A pod whose cycle fails is no longer nominated; before, it lost its node only where no eviction could help.",
     )
     explains_failure = Change("1.19", before=False, now=True, told_by="DefaultPreemption")
-    hopeless_node_ends_waiting = Change(
+    hopeless_node_ends_waiting = NewRule(
         "1.19",
-        before=False,
-        now=True,
-        about="preemption",
-        sentence=(
-            "A pod whose nominated node became hopeless may preempt elsewhere, and nodes where nobody would have to "
-            "leave are no candidates; before, it waited for that node, and a node without victims was the best."
-        ),
+        "preemption",
+        "A pod whose nominated node became hopeless may preempt elsewhere, and nodes where nobody would have to leave "
+        "are no candidates; before, it waited for that node, and a node without victims was the best.",
     )
-    search_ends_early = Change(
+    search_ends_early = NewRule(
         "1.20",
-        before=False,
-        now=True,
-        about="preemption",
-        sentence=(
-            "The search ends at as many candidates as the arguments say, and there is preemption under a Policy; "
-            "before, all nodes were tried, and there was none."
-        ),
+        "preemption",
+        "The search ends at as many candidates as the arguments say, and there is preemption under a Policy; before, "
+        "all nodes were tried, and there was none.",
     )
     needs_victims = Change("1.19", before=False, now=True, told_by="DefaultPreemption")
-    sorts_mixed_victims = Change(
+    sorts_mixed_victims = NewRule(
         MIXED_VICTIMS_ARE_SORTED,
-        before=False,
-        now=True,
-        about="preemption",
-        sentence=(
-            "Where only some victims violate a budget, they are sorted by importance once more, so that a node is "
-            "ranked by its most important victim; before, by the first that violates."
-        ),
+        "preemption",
+        "Where only some victims violate a budget, they are sorted by importance once more, so that a node is ranked "
+        "by its most important victim; before, by the first that violates.",
     )
     counting_of_evictions = Change(
         "1.18",
@@ -84,40 +65,28 @@ class DefaultPreemptionRules(ReleaseRules, plugins="DefaultPreemption"):
         ),
     )
     notes = (
-        Note(
-            "1.32",
-            about="queue",
-            sentence="Holds a pod back while its victims are being evicted; before, it waited in the queue.",
-        ),
+        Note("1.32", "queue", "Holds a pod back while its victims are being evicted; before, it waited in the queue."),
         GateNote(
             "NonPreemptingPriority",
-            about="fields",
-            sentence="preemptionPolicy Never counts; without the gate, such pods preempt, too.",
+            "fields",
+            "preemptionPolicy Never counts; without the gate, such pods preempt, too.",
         ),
         GateNote(
             "PodDisruptionConditions",
-            about="preemption",
-            sentence=(
-                "A pod waits on its nominated node for victims of preemption alone; without the gate, for every "
-                "weaker pod there that is being deleted."
-            ),
+            "preemption",
+            "A pod waits on its nominated node for victims of preemption alone; without the gate, for every weaker "
+            "pod there that is being deleted.",
         ),
-        GateNote(
-            "PodDisruptionBudget",
-            about="preemption",
-            sentence="Disruption budgets count; without the gate, there are none.",
-        ),
+        GateNote("PodDisruptionBudget", "preemption", "Disruption budgets count; without the gate, there are none."),
         GateNote(
             "WorkloadAwarePreemption",
-            about="preemption",
-            sentence=(
-                "Victims are chosen for a pod group as a whole, and a group may be one victim; without the gate, each "
-                "pod of a group preempts by itself."
-            ),
+            "preemption",
+            "Victims are chosen for a pod group as a whole, and a group may be one victim; without the gate, each pod "
+            "of a group preempts by itself.",
         ),
         GateNote(
             "SchedulerAsyncPreemption",
-            about="queue",
-            sentence="Victims are evicted in the background; without the gate, in the cycle.",
+            "queue",
+            "Victims are evicted in the background; without the gate, in the cycle.",
         ),
     )

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-from ksched_cli.releases.changes import Change, GateNote, Note, ReleaseRules
+from ksched_cli.releases.changes import Change, GateNote, NewRule, Note, ReleaseRules
 
 
 class InterPodAffinityRules(ReleaseRules, plugins="InterPodAffinity"):
-    follows_nominated_pods = Change(
+    follows_nominated_pods = NewRule(
         "1.17",
-        before=False,
-        now=True,
-        about="filter",
-        sentence=(
-            "The first pod of a group needs nodes with the topology's label, and pods that are nominated count; "
-            "before, it could go anywhere, and they did not."
-        ),
+        "filter",
+        "The first pod of a group needs nodes with the topology's label, and pods that are nominated count; before, "
+        "it could go anywhere, and they did not.",
     )
     first_pod_needs_labels = Change("1.17", before=False, now=True, told_by="InterPodAffinity")
-    own_rules_are_told_first = Change(
+    own_rules_are_told_first = NewRule(
         "1.19",
-        before=False,
-        now=True,
-        about="message",
-        sentence=(
-            "Where a node breaks several rules, those of the pod itself come first in the reason; before, the "
-            "anti-affinity of other pods did."
-        ),
+        "message",
+        "Where a node breaks several rules, those of the pod itself come first in the reason; before, the "
+        "anti-affinity of other pods did.",
     )
     shown_reasons = (
         Change("1.17", before="both", now="the gravest", told_by="kube-scheduler")
@@ -40,22 +32,17 @@ class InterPodAffinityRules(ReleaseRules, plugins="InterPodAffinity"):
         )
     )
     skips_without_preferences = Change("1.28", before=False, now=True, told_by="InterPodAffinity")
-    scores_from_the_lowest = Change(
+    scores_from_the_lowest = NewRule(
         "1.21",
-        before=False,
-        now=True,
-        about="score",
-        sentence=(
-            "The lowest sum of preferences scores 0 and the highest 100; before, having no preference was one of "
-            "the ends."
-        ),
+        "score",
+        "The lowest sum of preferences scores 0 and the highest 100; before, having no preference was one of the ends.",
     )
     notes = (
-        Note("1.17", about="score", sentence="Nodes score 0 to 100; before, 0 to 10, and small differences were lost."),
-        Note("1.23", about="weight", sentence="Its score weighs 2; before, 1."),
+        Note("1.17", "score", "Nodes score 0 to 100; before, 0 to 10, and small differences were lost."),
+        Note("1.23", "weight", "Its score weighs 2; before, 1."),
         GateNote(
             "PodAffinityNamespaceSelector",
-            about="fields",
-            sentence="namespaceSelector of terms counts; without the gate, it does not.",
+            "fields",
+            "namespaceSelector of terms counts; without the gate, it does not.",
         ),
     )

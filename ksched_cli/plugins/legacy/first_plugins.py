@@ -22,21 +22,21 @@ class FirstPluginsRules(ReleaseRules, plugins=f"{SELECTOR_SPREAD} {NODE_RESOURCE
     notes = (
         Note(
             "1.17",
-            about="message",
+            "message",
+            f"The plugin has this name; before, it was the priority {RESOURCE_LIMITS_PRIORITY}.",
             plugins=NODE_RESOURCE_LIMITS,
-            sentence=f"The plugin has this name; before, it was the priority {RESOURCE_LIMITS_PRIORITY}.",
         ),
         Note(
             "1.19",
-            about="message",
+            "message",
+            f"The plugin has this name; before, it was {DEFAULT_POD_TOPOLOGY_SPREAD}.",
             plugins=SELECTOR_SPREAD,
-            sentence=f"The plugin has this name; before, it was {DEFAULT_POD_TOPOLOGY_SPREAD}.",
         ),
         Note(
             "1.19",
-            about="score",
+            "score",
+            "The plugin is gone; before, the gate ResourceLimitsPriorityFunction enabled it.",
             plugins=NODE_RESOURCE_LIMITS,
-            sentence="The plugin is gone; before, the gate ResourceLimitsPriorityFunction enabled it.",
         ),
     )
 

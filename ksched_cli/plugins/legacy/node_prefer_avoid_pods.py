@@ -28,16 +28,14 @@ class NodePreferAvoidPodsRules(ReleaseRules, plugins="NodePreferAvoidPods"):
     notes = (
         Note(
             "1.22",
-            about="score",
-            sentence=(
-                "No default plugin any more; before, nodes could ask in an annotation to be spared the pods of a "
-                "controller."
-            ),
+            "score",
+            "No default plugin any more; before, nodes could ask in an annotation to be spared the pods of a "
+            "controller.",
         ),
         Note(
             "1.23",
-            about="filter score",
-            sentence="The plugin is gone; before, a configuration could enable it.",
+            "filter score",
+            "The plugin is gone; before, a configuration could enable it.",
             plugins=(
                 f"NodePreferAvoidPods {NODE_LABEL} {SERVICE_AFFINITY} {NODE_RESOURCES_LEAST_ALLOCATED} "
                 f"{NODE_RESOURCES_MOST_ALLOCATED} {REQUESTED_TO_CAPACITY_RATIO}"

@@ -12,16 +12,12 @@ from ksched_cli.framework.interfaces import ScorePlugin
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.plugins.legacy.requested_resources import RequestedResources
 from ksched_cli.plugins.lib.resource_strategies import most_requested
-from ksched_cli.releases.changes import Change, ReleaseRules
+from ksched_cli.releases.changes import NewRule, ReleaseRules
 
 
 class MostAllocatedRules(ReleaseRules, plugins="NodeResourcesMostAllocated"):
-    exceeded_resource_is_used_up = Change(
-        "1.20",
-        before=False,
-        now=True,
-        about="score",
-        sentence="A resource that is requested beyond what there is counts as used up; before, it scored 0.",
+    exceeded_resource_is_used_up = NewRule(
+        "1.20", "score", "A resource that is requested beyond what there is counts as used up; before, it scored 0."
     )
 
 

@@ -18,7 +18,7 @@ from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.scoring import MAX_NODE_SCORE
 from ksched_cli.plugins.lib.arithmetic import EXACT
 from ksched_cli.plugins.lib.devices.totals import DeviceTotals
-from ksched_cli.releases.changes import Change, ReleaseRules
+from ksched_cli.releases.changes import NewRule, ReleaseRules
 from ksched_cli.releases.minors import Release
 from ksched_cli.releases.plugin_names import NODE_RESOURCES_BALANCED_ALLOCATION, NODE_RESOURCES_FIT
 from ksched_cli.releases.pod_rules import PodInfoRules
@@ -28,15 +28,11 @@ STAND_INS = {"cpu": DEFAULT_MILLI_CPU, "memory": DEFAULT_MEMORY}
 
 
 class RequestRules(ReleaseRules, plugins=f"{NODE_RESOURCES_FIT} {NODE_RESOURCES_BALANCED_ALLOCATION}"):
-    overhead_counts_as_it_is = Change(
+    overhead_counts_as_it_is = NewRule(
         "1.27",
-        before=False,
-        now=True,
-        about="score",
-        sentence=(
-            "The cpu of a pod's overhead counts as it is, and the pod's requests are added up in PreScore; "
-            "before, the overhead's cpu was rounded up to whole cores."
-        ),
+        "score",
+        "The cpu of a pod's overhead counts as it is, and the pod's requests are added up in PreScore; before, the "
+        "overhead's cpu was rounded up to whole cores.",
     )
 
 

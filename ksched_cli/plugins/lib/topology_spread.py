@@ -17,7 +17,7 @@ from ksched_cli.api.selectors import (
 )
 from ksched_cli.api.workloads import ReplicaSet, ReplicationController, StatefulSet
 from ksched_cli.cluster.catalog import Catalog
-from ksched_cli.releases.changes import Change, ReleaseRules
+from ksched_cli.releases.changes import NewRule, ReleaseRules
 from ksched_cli.releases.minors import NEWEST, Release
 from ksched_cli.releases.plugin_names import POD_TOPOLOGY_SPREAD, SELECTOR_SPREAD
 
@@ -32,15 +32,11 @@ SYSTEM_DEFAULTS = (
 
 
 class SpreadRules(ReleaseRules, plugins=f"{POD_TOPOLOGY_SPREAD} {SELECTOR_SPREAD}"):
-    selects_as_the_controller_does = Change(
+    selects_as_the_controller_does = NewRule(
         "1.22",
-        before=False,
-        now=True,
-        about="filter score",
-        sentence=(
-            "Pods without constraints are spread with those that their own controller selects; before, with those "
-            "of every controller whose selector they match."
-        ),
+        "filter score",
+        "Pods without constraints are spread with those that their own controller selects; before, with those of "
+        "every controller whose selector they match.",
     )
 
 

@@ -31,40 +31,28 @@ from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.lib.spec import Spec
 from ksched_cli.plugins.node_affinity.guide import AffinityGuide
 from ksched_cli.plugins.node_affinity.reasons import NodeAffinityReasons
-from ksched_cli.releases.changes import Change, Note, ReleaseRules
+from ksched_cli.releases.changes import Change, NewRule, Note, ReleaseRules
 
 _NODE_NAME_FIELD = "metadata.name"
 _NO_TERM = NodeSelectorTerm()
 
 
 class NodeAffinityRules(ReleaseRules, plugins="NodeAffinity"):
-    narrows_to_named_nodes = Change(
+    narrows_to_named_nodes = NewRule(
         "1.24",
-        before=False,
-        now=True,
-        about="filter",
-        sentence=(
-            "A pod that names its nodes (metadata.name) is tried on those alone; before, on all, to the same end."
-        ),
+        "filter",
+        "A pod that names its nodes (metadata.name) is tried on those alone; before, on all, to the same end.",
     )
-    skips_without_preferences = Change(
-        "1.30",
-        before=False,
-        now=True,
-        about="score",
-        sentence="Does not score where nothing is preferred; before, all nodes got 0.",
+    skips_without_preferences = NewRule(
+        "1.30", "score", "Does not score where nothing is preferred; before, all nodes got 0."
     )
     errors_name_the_path = Change("1.21", before=False, now=True, told_by="NodeAffinity")
-    preferences_may_be_about_fields = Change(
-        "1.20",
-        before=False,
-        now=True,
-        about="score",
-        sentence="Preferences can be about fields; before, labels alone counted.",
+    preferences_may_be_about_fields = NewRule(
+        "1.20", "score", "Preferences can be about fields; before, labels alone counted."
     )
     notes = (
-        Note("1.17", about="score", sentence="Nodes score 0 to 100; before, 0 to 10, and small differences were lost."),
-        Note("1.23", about="weight", sentence="Its score weighs 2; before, 1."),
+        Note("1.17", "score", "Nodes score 0 to 100; before, 0 to 10, and small differences were lost."),
+        Note("1.23", "weight", "Its score weighs 2; before, 1."),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ksched_cli.releases.changes import Change, GateNote, Note, ReleaseRules
+from ksched_cli.releases.changes import GateNote, NewRule, Note, ReleaseRules
 from ksched_cli.releases.plugin_names import (
     GENERAL_PREDICATES,
     INTER_POD_AFFINITY,
@@ -25,40 +25,49 @@ from ksched_cli.releases.plugin_names import (
     VOLUME_ZONE,
 )
 
+# Gates that decide which of a pod's requests count.
+_GATES = {
+    "InPlacePodLevelResourcesVerticalScaling": (
+        "A pod whose own requests are resized in place counts with what it has been given, where that is more; without "
+        "the gate, with what it asks for."
+    ),
+    "InPlacePodVerticalScaling": (
+        "A pod that is resized in place counts with what its containers have been given, where that is more; without "
+        "the gate, with what it asks for."
+    ),
+    "LocalStorageCapacityIsolation": (
+        "Ephemeral storage counts (from 1.19 to 1.24 the gate decides that); without the gate, no pod requests any and "
+        "no node has any."
+    ),
+    "PodLevelResources": (
+        "Requests of the pod as a whole (spec.resources) count; without the gate, those of its containers alone."
+    ),
+    "PodOverhead": "A pod's overhead counts; without the gate, it does not.",
+}
+_BOTH = f"NodeResourcesFit {NODE_RESOURCES_BALANCED_ALLOCATION}"
+
 
 class NodeResourcesFitRules(ReleaseRules, plugins="NodeResourcesFit"):
-    sees_hopeless_nodes = Change(
+    sees_hopeless_nodes = NewRule(
         "1.34",
-        before=False,
-        now=True,
-        about="filter preemption",
-        sentence=(
-            "A node that is too small for the pod even if it was empty is beyond help, and no preemption is tried "
-            "there; before, it was."
-        ),
+        "filter preemption",
+        "A node that is too small for the pod even if it was empty is beyond help, and no preemption is tried there; "
+        "before, it was.",
     )
-    only_requested_resources_lack = Change(
+    only_requested_resources_lack = NewRule(
         "1.28",
-        before=False,
-        now=True,
-        about="filter",
-        sentence=(
-            "Only resources that the pod asks for can lack; before, a node with more cpu, memory or storage "
-            "requested than it has took no pod that asks for anything."
-        ),
+        "filter",
+        "Only resources that the pod asks for can lack; before, a node with more cpu, memory or storage requested "
+        "than it has took no pod that asks for anything.",
     )
-    overhead_counts_in_scores = Change(
-        "1.24",
-        before=False,
-        now=True,
-        about="score",
-        sentence="Scores include the overhead of the pending pod; before, scores of this plugin left it out.",
+    overhead_counts_in_scores = NewRule(
+        "1.24", "score", "Scores include the overhead of the pending pod; before, scores of this plugin left it out."
     )
     notes = (
         Note(
             "1.17",
-            about="score",
-            sentence="Nodes score 0 to 100; before, 0 to 10, and small differences were lost.",
+            "score",
+            "Nodes score 0 to 100; before, 0 to 10, and small differences were lost.",
             plugins=(
                 f"NodeResourcesFit {NODE_RESOURCES_BALANCED_ALLOCATION} {NODE_LABEL} {NODE_PREFER_AVOID_PODS} "
                 f"{SERVICE_AFFINITY} {TAINT_TOLERATION}"
@@ -66,11 +75,9 @@ class NodeResourcesFitRules(ReleaseRules, plugins="NodeResourcesFit"):
         ),
         Note(
             "1.17",
-            about="message",
-            sentence=(
-                "Filters are plugins with words of their own; before, there were predicates, one of which, "
-                f"{GENERAL_PREDICATES}, reported all that was wrong with resources, ports, host name and node selector."
-            ),
+            "message",
+            "Filters are plugins with words of their own; before, there were predicates, one of which, "
+            f"{GENERAL_PREDICATES}, reported all that was wrong with resources, ports, host name and node selector.",
             plugins=(
                 f"NodeResourcesFit {NODE_AFFINITY} {NODE_NAME} {NODE_PORTS} {INTER_POD_AFFINITY} {TAINT_TOLERATION} "
                 f"{NODE_UNSCHEDULABLE} {VOLUME_RESTRICTIONS} {VOLUME_ZONE} {NODE_VOLUME_LIMITS} {SERVICE_AFFINITY} "
@@ -79,12 +86,10 @@ class NodeResourcesFitRules(ReleaseRules, plugins="NodeResourcesFit"):
         ),
         Note(
             "1.22",
-            about="score",
-            sentence=(
-                "NodeResourcesFit scores nodes by its scoringStrategy, over the resources that a node has; before, "
-                f"{NODE_RESOURCES_LEAST_ALLOCATED} and two other plugins did, where a resource that a node lacks "
-                "counted as 0."
-            ),
+            "score",
+            "NodeResourcesFit scores nodes by its scoringStrategy, over the resources that a node has; before, "
+            f"{NODE_RESOURCES_LEAST_ALLOCATED} and two other plugins did, where a resource that a node lacks "
+            "counted as 0.",
             plugins=(
                 f"NodeResourcesFit {NODE_RESOURCES_LEAST_ALLOCATED} {NODE_RESOURCES_MOST_ALLOCATED} "
                 f"{REQUESTED_TO_CAPACITY_RATIO}"
@@ -92,62 +97,17 @@ class NodeResourcesFitRules(ReleaseRules, plugins="NodeResourcesFit"):
         ),
         Note(
             "1.36",
-            about="search",
-            sentence=(
-                "Placements for whole pod groups are made and scored where the gate TopologyAwareWorkloadScheduling "
-                "is on; before, there were none."
-            ),
+            "search",
+            "Placements for whole pod groups are made and scored where the gate TopologyAwareWorkloadScheduling is "
+            "on; before, there were none.",
             plugins=f"NodeResourcesFit {TOPOLOGY_PLACEMENT_GENERATOR} {POD_GROUP_PODS_COUNT}",
         ),
         GateNote(
-            "InPlacePodLevelResourcesVerticalScaling",
-            about="fields",
-            sentence=(
-                "A pod whose own requests are resized in place counts with what it has been given, where that is "
-                "more; without the gate, with what it asks for."
-            ),
-            plugins=f"NodeResourcesFit {NODE_RESOURCES_BALANCED_ALLOCATION}",
-        ),
-        GateNote(
-            "InPlacePodVerticalScaling",
-            about="fields",
-            sentence=(
-                "A pod that is resized in place counts with what its containers have been given, where that is more; "
-                "without the gate, with what it asks for."
-            ),
-            plugins=f"NodeResourcesFit {NODE_RESOURCES_BALANCED_ALLOCATION}",
-        ),
-        GateNote(
-            "LocalStorageCapacityIsolation",
-            about="fields",
-            sentence=(
-                "Ephemeral storage counts (from 1.19 to 1.24 the gate decides that); without the gate, no pod requests "
-                "any and no node has any."
-            ),
-            plugins=f"NodeResourcesFit {NODE_RESOURCES_BALANCED_ALLOCATION}",
-        ),
-        GateNote(
-            "PodLevelResources",
-            about="fields",
-            sentence=(
-                "Requests of the pod as a whole (spec.resources) count; without the gate, those of its containers "
-                "alone."
-            ),
-            plugins=f"NodeResourcesFit {NODE_RESOURCES_BALANCED_ALLOCATION}",
-        ),
-        GateNote(
-            "PodOverhead",
-            about="fields",
-            sentence="A pod's overhead counts; without the gate, it does not.",
-            plugins=f"NodeResourcesFit {NODE_RESOURCES_BALANCED_ALLOCATION}",
-        ),
-        GateNote(
             "SidecarContainers",
-            about="fields filter",
-            sentence=(
-                "Sidecars (init containers that stay) count beside the containers; without the gate, a pod with one "
-                "fits on no node."
-            ),
-            plugins=f"NodeResourcesFit {NODE_RESOURCES_BALANCED_ALLOCATION}",
+            "fields filter",
+            "Sidecars (init containers that stay) count beside the containers; without the gate, a pod with one fits "
+            "on no node.",
+            plugins=_BOTH,
         ),
+        *(GateNote(gate, "fields", sentence, plugins=_BOTH) for gate, sentence in _GATES.items()),
     )

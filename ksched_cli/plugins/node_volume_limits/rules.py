@@ -2,50 +2,38 @@
 
 from __future__ import annotations
 
-from ksched_cli.releases.changes import Change, GateNote, Note, ReleaseRules
+from ksched_cli.releases.changes import GateNote, NewRule, Note, ReleaseRules
 from ksched_cli.releases.plugin_names import AZURE_DISK_LIMITS, CINDER_LIMITS, EBS_LIMITS, GCEPD_LIMITS
 
 
 class NodeVolumeLimitsRules(ReleaseRules, plugins="NodeVolumeLimits"):
-    missing_drivers_opt_in = Change(
+    missing_drivers_opt_in = NewRule(
         "1.36",
-        before=False,
-        now=True,
-        about="filter",
-        sentence=(
-            "With the gate VolumeLimitScaling only drivers that ask for it keep pods away from nodes without "
-            "them; before, all did."
-        ),
+        "filter",
+        "With the gate VolumeLimitScaling only drivers that ask for it keep pods away from nodes without them; "
+        "before, all did.",
     )
-    counts_attachments = Change(
+    counts_attachments = NewRule(
         "1.32",
-        before=False,
-        now=True,
-        about="filter",
-        sentence=(
-            "Volumes that VolumeAttachments say are on the node count, and limits are those of the CSINode alone; "
-            "before, only the volumes of pods counted, and the node could announce limits itself."
-        ),
+        "filter",
+        "Volumes that VolumeAttachments say are on the node count, and limits are those of the CSINode alone; before, "
+        "only the volumes of pods counted, and the node could announce limits itself.",
     )
-    counts_disks_of_the_pod = Change(
+    counts_disks_of_the_pod = NewRule(
         "1.25",
-        before=False,
-        now=True,
-        about="filter",
-        sentence=(
-            "Migrated in-tree disks that the pod names itself count for the CSI driver; before, only those of claims."
-        ),
+        "filter",
+        "Migrated in-tree disks that the pod names itself count for the CSI driver; before, only those of claims.",
     )
     notes = (
         Note(
             "1.28",
-            about="filter",
-            sentence="Skipped for pods without volumes that could be limited; before, it ran for every pod.",
+            "filter",
+            "Skipped for pods without volumes that could be limited; before, it ran for every pod.",
             plugins=f"NodeVolumeLimits {EBS_LIMITS} {GCEPD_LIMITS} {AZURE_DISK_LIMITS} {CINDER_LIMITS}",
         ),
         GateNote(
             "VolumeLimitScaling",
-            about="filter",
-            sentence="Nodes where a driver is missing that asks for it reject the pod; without the gate, they pass.",
+            "filter",
+            "Nodes where a driver is missing that asks for it reject the pod; without the gate, they pass.",
         ),
     )

@@ -2,98 +2,70 @@
 
 from __future__ import annotations
 
-from ksched_cli.releases.changes import Change, GateNote, Note, ReleaseRules
+from ksched_cli.releases.changes import GateNote, NewRule, Note, ReleaseRules
 from ksched_cli.releases.plugin_names import EVEN_PODS_SPREAD, INTER_POD_AFFINITY, SELECTOR_SPREAD
 
 
 class PodTopologySpreadRules(ReleaseRules, plugins="PodTopologySpread"):
-    empty_selector_counts_no_pods = Change(
+    empty_selector_counts_no_pods = NewRule(
         "1.27",
-        before=False,
-        now=True,
-        about="filter score",
-        sentence="A constraint with an empty selector counts no pods; before, it counted all of the namespace.",
+        "filter score",
+        "A constraint with an empty selector counts no pods; before, it counted all of the namespace.",
     )
-    counts_eligible_nodes_only = Change(
+    counts_eligible_nodes_only = NewRule(
         "1.24",
-        before=False,
-        now=True,
-        about="filter",
-        sentence=(
-            "Of a domain only pods on nodes that the pod itself may go to count, and only such nodes make up "
-            "domains; before, the other nodes of such a domain counted too."
-        ),
+        "filter",
+        "Of a domain only pods on nodes that the pod itself may go to count, and only such nodes make up domains; "
+        "before, the other nodes of such a domain counted too.",
     )
-    skips_without_constraints = Change(
+    skips_without_constraints = NewRule(
         "1.28",
-        before=False,
-        now=True,
-        about="score",
-        sentence="Does not score where nothing is to be spread or preferred; before, all nodes got the same.",
+        "score",
+        "Does not score where nothing is to be spread or preferred; before, all nodes got the same.",
         plugins=f"PodTopologySpread {INTER_POD_AFFINITY}",
     )
-    spreads_over_nodes_without_zone = Change(
+    spreads_over_nodes_without_zone = NewRule(
         "1.20",
-        before=False,
-        now=True,
-        about="score",
-        sentence=(
-            "Nodes without a zone are spread over by host where a pod has no constraints; before, such nodes scored 0."
-        ),
+        "score",
+        "Nodes without a zone are spread over by host where a pod has no constraints; before, such nodes scored 0.",
         plugins=f"PodTopologySpread {SELECTOR_SPREAD}",
     )
-    rounds_scores = Change(
-        "1.24",
-        before=False,
-        now=True,
-        about="score",
-        sentence="The sum over the constraints is rounded; before, it was cut off.",
-    )
+    rounds_scores = NewRule("1.24", "score", "The sum over the constraints is rounded; before, it was cut off.")
     notes = (
         Note(
             "1.18",
-            about="filter score",
-            sentence=(
-                "Pods that are leaving count no more, and scores count the pod's own namespace; before, all pods "
-                "counted, and scores those of every namespace."
-            ),
+            "filter score",
+            "Pods that are leaving count no more, and scores count the pod's own namespace; before, all pods counted, "
+            "and scores those of every namespace.",
         ),
         Note(
             "1.19",
-            about="filter score preemption",
-            sentence=(
-                "A node that lacks a label has a reason of its own, and preemption is no help there; scores weigh "
-                "each topology by its size, and are 100 where nothing is to be spread; before, the reason was that of "
-                "a skew, and scores were plain sums, or 0."
-            ),
+            "filter score preemption",
+            "A node that lacks a label has a reason of its own, and preemption is no help there; scores weigh each "
+            "topology by its size, and are 100 where nothing is to be spread; before, the reason was that of a skew, "
+            "and scores were plain sums, or 0.",
         ),
-        GateNote(
-            EVEN_PODS_SPREAD,
-            about="fields",
-            sentence="topologySpreadConstraints of pods count; without the gate, they do not.",
-        ),
+        GateNote(EVEN_PODS_SPREAD, "fields", "topologySpreadConstraints of pods count; without the gate, they do not."),
         GateNote(
             "DefaultPodTopologySpread",
-            about="filter score",
-            sentence=(
-                "Pods without constraints are spread by PodTopologySpread's defaults; without the gate, by "
-                f"{SELECTOR_SPREAD}."
-            ),
+            "filter score",
+            "Pods without constraints are spread by PodTopologySpread's defaults; without the gate, by "
+            f"{SELECTOR_SPREAD}.",
             plugins=f"PodTopologySpread {SELECTOR_SPREAD}",
         ),
         GateNote(
             "MatchLabelKeysInPodTopologySpread",
-            about="fields",
-            sentence="matchLabelKeys of constraints count; without the gate, they do not.",
+            "fields",
+            "matchLabelKeys of constraints count; without the gate, they do not.",
         ),
         GateNote(
             "MinDomainsInPodTopologySpread",
-            about="fields",
-            sentence="minDomains of constraints counts; without the gate, it does not.",
+            "fields",
+            "minDomains of constraints counts; without the gate, it does not.",
         ),
         GateNote(
             "NodeInclusionPolicyInPodTopologySpread",
-            about="fields",
-            sentence="nodeAffinityPolicy and nodeTaintsPolicy of constraints count; without the gate, they do not.",
+            "fields",
+            "nodeAffinityPolicy and nodeTaintsPolicy of constraints count; without the gate, they do not.",
         ),
     )

@@ -33,11 +33,11 @@ _SOFT = "PreferNoSchedule"
 
 class TaintTolerationRules(ReleaseRules, plugins="TaintToleration"):
     notes = (
-        Note("1.23", about="weight", sentence="Its score weighs 3; before, 1."),
+        Note("1.23", "weight", "Its score weighs 3; before, 1."),
         GateNote(
             "TaintTolerationComparisonOperators",
-            about="filter",
-            sentence="Tolerations can compare numbers (Gt, Lt); without the gate, such a toleration tolerates nothing.",
+            "filter",
+            "Tolerations can compare numbers (Gt, Lt); without the gate, such a toleration tolerates nothing.",
             plugins=f"TaintToleration {POD_TOPOLOGY_SPREAD} {NODE_UNSCHEDULABLE}",
         ),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ksched_cli.releases.changes import Change, GateNote, Note, ReleaseRules
+from ksched_cli.releases.changes import Change, GateNote, NewRule, Note, ReleaseRules
 from ksched_cli.releases.fixes import LOCAL_VOLUMES_KEEP_ALL_NODES
 from ksched_cli.releases.plugin_names import NODE_VOLUME_LIMITS, VOLUME_ZONE
 
@@ -23,73 +23,53 @@ class VolumeBindingRules(ReleaseRules, plugins="VolumeBinding"):
             "PreFilter no longer narrows the nodes of local volumes down; before, the others were not looked at."
         ),
     )
-    lost_claims_reject = Change(
-        "1.23",
-        before=False,
-        now=True,
-        about="filter",
-        sentence="A lost claim rejects the pod; before, it was its volume that did not exist.",
+    lost_claims_reject = NewRule(
+        "1.23", "filter", "A lost claim rejects the pod; before, it was its volume that did not exist."
     )
-    missing_volumes_reject = Change(
+    missing_volumes_reject = NewRule(
         "1.19",
-        before=False,
-        now=True,
-        about="filter",
-        sentence=(
-            "A claim that no controller will bind, or whose volume does not exist, rejects the pod; before, the cycle "
-            "ended in an error."
-        ),
+        "filter",
+        "A claim that no controller will bind, or whose volume does not exist, rejects the pod; before, the cycle "
+        "ended in an error.",
     )
-    matches_attributes = Change(
+    matches_attributes = NewRule(
         "1.31",
-        before=False,
-        now=True,
-        about="filter",
-        sentence=(
-            "A claim gets volumes of its VolumeAttributesClass only, where the gate of that name is on; before, of any."
-        ),
+        "filter",
+        "A claim gets volumes of its VolumeAttributesClass only, where the gate of that name is on; before, of any.",
     )
     notes = (
-        Note(
-            "1.20",
-            about="filter",
-            sentence="A claim that does not exist rejects the pod; before, the cycle ended in an error.",
-        ),
-        Note(
-            "1.21", about="score", sentence="It can score nodes by the room in their volumes; before, it never scored."
-        ),
+        Note("1.20", "filter", "A claim that does not exist rejects the pod; before, the cycle ended in an error."),
+        Note("1.21", "score", "It can score nodes by the room in their volumes; before, it never scored."),
         Note(
             "1.23",
-            about="score",
-            sentence="By default it scores, 0 for every node while its gate is off; before, only where that was on.",
+            "score",
+            "By default it scores, 0 for every node while its gate is off; before, only where that was on.",
         ),
-        Note("1.30", about="score", sentence="Does not score where its gate is off; before, all nodes got 0."),
+        Note("1.30", "score", "Does not score where its gate is off; before, all nodes got 0."),
         GateNote(
             "CSIStorageCapacity",
-            about="filter",
-            sentence="What drivers publish of their free capacity counts; without the gate, there is always enough.",
+            "filter",
+            "What drivers publish of their free capacity counts; without the gate, there is always enough.",
         ),
         GateNote(
             "GenericEphemeralVolume",
-            about="fields",
-            sentence=(
-                "Generic ephemeral volumes have claims, which have to fit; without the gate, there are no such volumes."
-            ),
+            "fields",
+            "Generic ephemeral volumes have claims, which have to fit; without the gate, there are no such volumes.",
             plugins=f"VolumeBinding {VOLUME_ZONE} {NODE_VOLUME_LIMITS}",
         ),
         GateNote(
             "StorageCapacityScoring",
-            about="score",
-            sentence="Nodes score by the room for the pod's volumes; without the gate, they do not.",
+            "score",
+            "Nodes score by the room for the pod's volumes; without the gate, they do not.",
         ),
         GateNote(
             "VolumeAttributesClass",
-            about="filter",
-            sentence="A claim gets volumes of its VolumeAttributesClass only (from 1.31 on); without the gate, of any.",
+            "filter",
+            "A claim gets volumes of its VolumeAttributesClass only (from 1.31 on); without the gate, of any.",
         ),
         GateNote(
             "VolumeCapacityPriority",
-            about="score",
-            sentence="Nodes score by the room in the volumes that the pod would get; without the gate, they do not.",
+            "score",
+            "Nodes score by the room in the volumes that the pod would get; without the gate, they do not.",
         ),
     )

@@ -23,8 +23,8 @@ class ResourceLimitsRules(ReleaseRules, plugins="ResourceLimitsPriority"):
     notes = (
         GateNote(
             "ResourceLimitsPriorityFunction",
-            about="score",
-            sentence="Nodes that have room for a pod's limits rank higher; without the gate, limits do not count.",
+            "score",
+            "Nodes that have room for a pod's limits rank higher; without the gate, limits do not count.",
         ),
     )
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 from ksched_cli.api.quantity import parse_quantity
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 from ksched_cli.cluster.catalog import Catalog
-from ksched_cli.releases.changes import Change, ReleaseRules
+from ksched_cli.releases.changes import NewRule, ReleaseRules
 from ksched_cli.releases.plugin_names import (
     AZURE_DISK_LIMITS,
     CINDER_LIMITS,
@@ -26,15 +26,11 @@ _STORAGE = "storage"
 class LimitRules(
     ReleaseRules, plugins=f"{NODE_VOLUME_LIMITS} {EBS_LIMITS} {GCEPD_LIMITS} {AZURE_DISK_LIMITS} {CINDER_LIMITS}"
 ):
-    follows_all_claims = Change(
+    follows_all_claims = NewRule(
         "1.23",
-        before=False,
-        now=True,
-        about="filter",
-        sentence=(
-            "Claims of ephemeral volumes count, and a claim that does not exist rejects the pod; before, both "
-            "were passed over."
-        ),
+        "filter",
+        "Claims of ephemeral volumes count, and a claim that does not exist rejects the pod; before, both were passed "
+        "over.",
     )
 
 

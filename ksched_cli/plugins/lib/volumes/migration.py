@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ksched_cli.api.affinity import NodeSelectorRequirement, NodeSelectorTerm
 from ksched_cli.api.storage import CSINode, PersistentVolume, PersistentVolumeSpec
 from ksched_cli.api.volumes import Volume
-from ksched_cli.releases.changes import Change, GateNote, ReleaseRules
+from ksched_cli.releases.changes import Change, GateNote, NewRule, ReleaseRules
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
 from ksched_cli.releases.plugin_names import (
@@ -33,14 +33,15 @@ CSI_DRIVER = {
     "kubernetes.io/vsphere-volume": "csi.vsphere.vmware.com",
     "kubernetes.io/portworx-volume": "pxd.portworx.com",
 }
-# Those whose migration the scheduler counts with, and the gate of each.
-_GATES = {
-    "kubernetes.io/aws-ebs": "CSIMigrationAWS",
-    "kubernetes.io/gce-pd": "CSIMigrationGCE",
-    "kubernetes.io/azure-disk": "CSIMigrationAzureDisk",
-    "kubernetes.io/cinder": "CSIMigrationOpenStack",
-    "kubernetes.io/portworx-volume": "CSIMigrationPortworx",
+# Plugins whose migration the scheduler counts with: their disks, the gate, and the plugin that limits the disks.
+_COUNTED = {
+    "kubernetes.io/aws-ebs": ("AWS EBS disks", "CSIMigrationAWS", EBS_LIMITS),
+    "kubernetes.io/gce-pd": ("GCE PD disks", "CSIMigrationGCE", GCEPD_LIMITS),
+    "kubernetes.io/azure-disk": ("Azure disks", "CSIMigrationAzureDisk", AZURE_DISK_LIMITS),
+    "kubernetes.io/cinder": ("Cinder disks", "CSIMigrationOpenStack", CINDER_LIMITS),
+    "kubernetes.io/portworx-volume": ("Portworx disks", "CSIMigrationPortworx", ""),
 }
+_EVERY_GATE = ("In-tree disks", "CSIMigration", f"{EBS_LIMITS} {GCEPD_LIMITS} {AZURE_DISK_LIMITS} {CINDER_LIMITS}")
 
 # The label that a driver puts on its nodes for the zone. Azure's and Portworx's volumes keep their labels.
 _ZONE_OF_DRIVER = {
@@ -50,125 +51,37 @@ _ZONE_OF_DRIVER = {
 }
 
 
+# Plugins that count for their driver on every node with a CSINode, by the minor that added the last of them.
+_IN_1_24 = frozenset({"kubernetes.io/cinder"})
+_IN_1_27 = _IN_1_24 | {"kubernetes.io/aws-ebs", "kubernetes.io/azure-disk"}
+_IN_1_28 = _IN_1_27 | {"kubernetes.io/gce-pd"}
+_IN_1_36 = _IN_1_28 | {"kubernetes.io/portworx-volume"}
+_EVERYWHERE = "disks count for their CSI driver on every node that has a CSINode; before, on those that say so."
+
+
 class MigrationRules(ReleaseRules, plugins=NODE_VOLUME_LIMITS):
     counted_everywhere = (
-        Change(
-            "1.24",
-            before=frozenset[str](),
-            now=frozenset({"kubernetes.io/cinder"}),
-            about="filter",
-            sentence=(
-                "Cinder disks count for their CSI driver on every node that has a CSINode; before, on those that say "
-                "so."
-            ),
-        )
-        .then(
-            "1.27",
-            now=frozenset({"kubernetes.io/cinder", "kubernetes.io/aws-ebs", "kubernetes.io/azure-disk"}),
-            about="filter",
-            sentence=(
-                "AWS EBS and Azure disks count for their CSI driver on every node that has a CSINode; before, on "
-                "those that say so."
-            ),
-        )
-        .then(
-            "1.28",
-            now=frozenset(
-                {"kubernetes.io/cinder", "kubernetes.io/aws-ebs", "kubernetes.io/azure-disk", "kubernetes.io/gce-pd"}
-            ),
-            about="filter",
-            sentence=(
-                "GCE PD disks count for their CSI driver on every node that has a CSINode; before, on those that say "
-                "so."
-            ),
-        )
-        .then(
-            "1.36",
-            now=frozenset(
-                {
-                    "kubernetes.io/cinder",
-                    "kubernetes.io/aws-ebs",
-                    "kubernetes.io/azure-disk",
-                    "kubernetes.io/gce-pd",
-                    "kubernetes.io/portworx-volume",
-                }
-            ),
-            about="filter",
-            sentence=(
-                "Portworx disks count for their CSI driver on every node that has a CSINode; before, on those that "
-                "say so."
-            ),
-        )
+        Change("1.24", before=frozenset[str](), now=_IN_1_24, about="filter", sentence=f"Cinder {_EVERYWHERE}")
+        .then("1.27", now=_IN_1_27, about="filter", sentence=f"AWS EBS and Azure {_EVERYWHERE}")
+        .then("1.28", now=_IN_1_28, about="filter", sentence=f"GCE PD {_EVERYWHERE}")
+        .then("1.36", now=_IN_1_36, about="filter", sentence=f"Portworx {_EVERYWHERE}")
     )
-    reads_zones_without_beta = Change(
+    reads_zones_without_beta = NewRule(
         "1.21",
-        before=False,
-        now=True,
-        about="filter",
-        sentence=(
-            "Disks that a driver took over are where their labels without beta say, too, and drivers may give the "
-            "largest volume that a pool makes; before, beta labels alone counted, and all of a pool could be one "
-            "volume."
-        ),
+        "filter",
+        "Disks that a driver took over are where their labels without beta say, too, and drivers may give the largest "
+        "volume that a pool makes; before, beta labels alone counted, and all of a pool could be one volume.",
         plugins=f"{VOLUME_BINDING} {NODE_VOLUME_LIMITS}",
     )
-    notes = (
+    notes = tuple(
         GateNote(
-            "CSIMigrationAWS",
-            about="filter",
-            sentence=(
-                "AWS EBS disks are those of their CSI driver on nodes that say so, with its limit and its labels; "
-                "without the gate, they stay in-tree."
-            ),
-            plugins=f"{EBS_LIMITS} {NODE_VOLUME_LIMITS} {VOLUME_BINDING}",
-        ),
-        GateNote(
-            "CSIMigrationGCE",
-            about="filter",
-            sentence=(
-                "GCE PD disks are those of their CSI driver on nodes that say so, with its limit and its labels; "
-                "without the gate, they stay in-tree."
-            ),
-            plugins=f"{GCEPD_LIMITS} {NODE_VOLUME_LIMITS} {VOLUME_BINDING}",
-        ),
-        GateNote(
-            "CSIMigrationAzureDisk",
-            about="filter",
-            sentence=(
-                "Azure disks are those of their CSI driver on nodes that say so, with its limit and its labels; "
-                "without the gate, they stay in-tree."
-            ),
-            plugins=f"{AZURE_DISK_LIMITS} {NODE_VOLUME_LIMITS} {VOLUME_BINDING}",
-        ),
-        GateNote(
-            "CSIMigrationOpenStack",
-            about="filter",
-            sentence=(
-                "Cinder disks are those of their CSI driver on nodes that say so, with its limit and its labels; "
-                "without the gate, they stay in-tree."
-            ),
-            plugins=f"{CINDER_LIMITS} {NODE_VOLUME_LIMITS} {VOLUME_BINDING}",
-        ),
-        GateNote(
-            "CSIMigrationPortworx",
-            about="filter",
-            sentence=(
-                "Portworx disks are those of their CSI driver on nodes that say so, with its limit and its labels; "
-                "without the gate, they stay in-tree."
-            ),
-            plugins=f"{NODE_VOLUME_LIMITS} {VOLUME_BINDING}",
-        ),
-        GateNote(
-            "CSIMigration",
-            about="filter",
-            sentence=(
-                "In-tree disks are those of their CSI driver on nodes that say so, with its limit and its labels; "
-                "without the gate, they stay in-tree."
-            ),
-            plugins=(
-                f"{EBS_LIMITS} {GCEPD_LIMITS} {AZURE_DISK_LIMITS} {CINDER_LIMITS} {NODE_VOLUME_LIMITS} {VOLUME_BINDING}"
-            ),
-        ),
+            gate,
+            "filter",
+            f"{disks} are those of their CSI driver on nodes that say so, with its limit and its labels; without the "
+            "gate, they stay in-tree.",
+            plugins=f"{limits} {NODE_VOLUME_LIMITS} {VOLUME_BINDING}",
+        )
+        for disks, gate, limits in (*_COUNTED.values(), _EVERY_GATE)
     )
 
 
@@ -199,8 +112,7 @@ def counts_as_csi(plugin: str, csi_node: CSINode | None, gates: FeatureGates, re
 
 
 def _is_allowed(plugin: str, gates: FeatureGates) -> bool:
-    gate = _GATES.get(plugin)
-    return gate is not None and gates.enabled("CSIMigration") and gates.enabled(gate)
+    return plugin in _COUNTED and gates.enabled("CSIMigration") and gates.enabled(_COUNTED[plugin][1])
 
 
 def migrated_plugins(csi_node: CSINode) -> str:
