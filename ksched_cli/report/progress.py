@@ -97,15 +97,15 @@ class RunProgress:
 
     @contextmanager
     def cleared_for_output(self) -> Iterator[None]:
-        """stdout and stderr of a terminal that clear the bar away before they write."""
+        """stdout and stderr that clear the bar away before they write. A loop that writes into a pipe keeps its bar."""
         if not self._shows_bar:
             yield
             return
         before = sys.stdout, sys.stderr
         self._out = sys.stderr
+        clear_stdout = self._stop if sys.stdout.isatty() else self._stop_outside_loops
+        sys.stdout = cast(TextIO, _Clearing(sys.stdout, clear_stdout))
         sys.stderr = cast(TextIO, _Clearing(sys.stderr, self._stop))
-        if sys.stdout.isatty():
-            sys.stdout = cast(TextIO, _Clearing(sys.stdout, self._stop))
         try:
             yield
         finally:
@@ -131,6 +131,10 @@ class RunProgress:
         seconds = self._clock() - self._begun
         rate = self.done / seconds if seconds else 0.0
         return f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s"
+
+    def _stop_outside_loops(self) -> None:
+        if not self._in_loop:
+            self._stop()
 
     def _stop(self) -> None:
         if self._bar is not None:

@@ -150,6 +150,22 @@ def test_the_bar_goes_away_before_anything_else_is_written(stream: str, monkeypa
     assert (sys.stdout, sys.stderr) == (terminal, terminal)
 
 
+@pytest.mark.parametrize("in_loop", [True, False], ids=["loop", "count"])
+def test_only_a_loop_keeps_its_bar_while_a_pipe_is_written(in_loop: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    now = [0.0]
+    progress = RunProgress(bar=True, clock=lambda: now[0])
+    with progress.cleared_for_output():
+        if in_loop:
+            progress.begin("drains are done", 3)
+        now[0] = 1.5
+        progress.advance() if in_loop else progress.count("scheduling cycles are done", 2)
+        assert progress._bar is not None
+        sys.stdout.write("node-1 safe\n")
+        assert (progress._bar is not None) is in_loop
+
+
 def long_run(tmp_path: Path) -> list[str]:
     from tests.benchmarks.workloads import write
 
