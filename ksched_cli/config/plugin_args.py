@@ -9,35 +9,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.api.affinity import NodeAffinityTerms, TopologySpreadConstraint
+from ksched_cli.releases import plugin_names as names
 from ksched_cli.releases.configuration import ConfigurationRules
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
-from ksched_cli.releases.plugin_names import (
-    BALANCED_RESOURCE_ALLOCATION,
-    CHECK_NODE_LABEL_PRESENCE,
-    CHECK_SERVICE_AFFINITY,
-    DEFAULT_PREEMPTION,
-    DYNAMIC_RESOURCES,
-    GENERAL_PREDICATES,
-    INTER_POD_AFFINITY,
-    INTER_POD_AFFINITY_PRIORITY,
-    LEAST_REQUESTED_PRIORITY,
-    MATCH_INTER_POD_AFFINITY,
-    MATCH_NODE_SELECTOR,
-    MOST_REQUESTED_PRIORITY,
-    NODE_AFFINITY,
-    NODE_LABEL,
-    NODE_RESOURCES_BALANCED_ALLOCATION,
-    NODE_RESOURCES_FIT,
-    NODE_RESOURCES_LEAST_ALLOCATED,
-    NODE_RESOURCES_MOST_ALLOCATED,
-    POD_FITS_RESOURCES,
-    POD_TOPOLOGY_SPREAD,
-    REQUESTED_TO_CAPACITY_RATIO,
-    REQUESTED_TO_CAPACITY_RATIO_PRIORITY,
-    SERVICE_AFFINITY,
-    VOLUME_BINDING,
-)
 
 DEFAULT_WEIGHT = 1
 
@@ -137,48 +112,48 @@ class DynamicResourcesArgs(_Args, frozen=True):
 
 
 ARGS_OF: Mapping[str, type[Struct]] = {
-    DEFAULT_PREEMPTION: DefaultPreemptionArgs,
-    INTER_POD_AFFINITY: InterPodAffinityArgs,
-    NODE_AFFINITY: NodeAffinityArgs,
-    NODE_RESOURCES_FIT: NodeResourcesFitArgs,
-    NODE_RESOURCES_BALANCED_ALLOCATION: NodeResourcesBalancedAllocationArgs,
-    POD_TOPOLOGY_SPREAD: PodTopologySpreadArgs,
-    VOLUME_BINDING: VolumeBindingArgs,
-    DYNAMIC_RESOURCES: DynamicResourcesArgs,
+    names.DEFAULT_PREEMPTION: DefaultPreemptionArgs,
+    names.INTER_POD_AFFINITY: InterPodAffinityArgs,
+    names.NODE_AFFINITY: NodeAffinityArgs,
+    names.NODE_RESOURCES_FIT: NodeResourcesFitArgs,
+    names.NODE_RESOURCES_BALANCED_ALLOCATION: NodeResourcesBalancedAllocationArgs,
+    names.POD_TOPOLOGY_SPREAD: PodTopologySpreadArgs,
+    names.VOLUME_BINDING: VolumeBindingArgs,
+    names.DYNAMIC_RESOURCES: DynamicResourcesArgs,
     # Arguments of plugins that were removed.
-    NODE_LABEL: NodeLabelArgs,
-    NODE_RESOURCES_LEAST_ALLOCATED: NodeResourcesLeastAllocatedArgs,
-    NODE_RESOURCES_MOST_ALLOCATED: NodeResourcesMostAllocatedArgs,
-    REQUESTED_TO_CAPACITY_RATIO: RequestedToCapacityRatioArgs,
-    SERVICE_AFFINITY: ServiceAffinityArgs,
+    names.NODE_LABEL: NodeLabelArgs,
+    names.NODE_RESOURCES_LEAST_ALLOCATED: NodeResourcesLeastAllocatedArgs,
+    names.NODE_RESOURCES_MOST_ALLOCATED: NodeResourcesMostAllocatedArgs,
+    names.REQUESTED_TO_CAPACITY_RATIO: RequestedToCapacityRatioArgs,
+    names.SERVICE_AFFINITY: ServiceAffinityArgs,
     # Those of predicates and priorities, which a Policy gives.
-    BALANCED_RESOURCE_ALLOCATION: NodeResourcesBalancedAllocationArgs,
-    CHECK_NODE_LABEL_PRESENCE: NodeLabelArgs,
-    CHECK_SERVICE_AFFINITY: ServiceAffinityArgs,
-    GENERAL_PREDICATES: NodeResourcesFitArgs,
-    INTER_POD_AFFINITY_PRIORITY: InterPodAffinityArgs,
-    LEAST_REQUESTED_PRIORITY: NodeResourcesLeastAllocatedArgs,
-    MATCH_INTER_POD_AFFINITY: InterPodAffinityArgs,
-    MATCH_NODE_SELECTOR: NodeAffinityArgs,
-    MOST_REQUESTED_PRIORITY: NodeResourcesMostAllocatedArgs,
-    POD_FITS_RESOURCES: NodeResourcesFitArgs,
-    REQUESTED_TO_CAPACITY_RATIO_PRIORITY: RequestedToCapacityRatioArgs,
+    names.BALANCED_RESOURCE_ALLOCATION: NodeResourcesBalancedAllocationArgs,
+    names.CHECK_NODE_LABEL_PRESENCE: NodeLabelArgs,
+    names.CHECK_SERVICE_AFFINITY: ServiceAffinityArgs,
+    names.GENERAL_PREDICATES: NodeResourcesFitArgs,
+    names.INTER_POD_AFFINITY_PRIORITY: InterPodAffinityArgs,
+    names.LEAST_REQUESTED_PRIORITY: NodeResourcesLeastAllocatedArgs,
+    names.MATCH_INTER_POD_AFFINITY: InterPodAffinityArgs,
+    names.MATCH_NODE_SELECTOR: NodeAffinityArgs,
+    names.MOST_REQUESTED_PRIORITY: NodeResourcesMostAllocatedArgs,
+    names.POD_FITS_RESOURCES: NodeResourcesFitArgs,
+    names.REQUESTED_TO_CAPACITY_RATIO_PRIORITY: RequestedToCapacityRatioArgs,
 }
 
 
 _GONE = frozenset(
     {
-        NODE_LABEL,
-        NODE_RESOURCES_LEAST_ALLOCATED,
-        NODE_RESOURCES_MOST_ALLOCATED,
-        REQUESTED_TO_CAPACITY_RATIO,
-        SERVICE_AFFINITY,
+        names.NODE_LABEL,
+        names.NODE_RESOURCES_LEAST_ALLOCATED,
+        names.NODE_RESOURCES_MOST_ALLOCATED,
+        names.REQUESTED_TO_CAPACITY_RATIO,
+        names.SERVICE_AFFINITY,
     }
 )
 
 
 # Plugins that took no arguments at first.
-LATE_ARGS = frozenset({DEFAULT_PREEMPTION, NODE_AFFINITY})
+LATE_ARGS = frozenset({names.DEFAULT_PREEMPTION, names.NODE_AFFINITY})
 
 
 def args_of(plugin: str, release: Release) -> type[Struct] | None:
@@ -196,7 +171,7 @@ _SHAPES = {
 
 def args_by_default(plugin: str, gates: FeatureGates) -> Any:
     """The arguments of an in-tree plugin for which the configuration has none; None if it takes none."""
-    if plugin == POD_TOPOLOGY_SPREAD:
+    if plugin == names.POD_TOPOLOGY_SPREAD:
         return PodTopologySpreadArgs(defaulting_type=_defaulting_type(gates))
     return ARGS_OF[plugin]() if plugin in ARGS_OF else None
 

@@ -18,26 +18,18 @@ from ksched_cli.config.plugin_args import (
     ScoringStrategy,
 )
 from ksched_cli.config.policy.restate import NotExpressed, restate_algorithm
+from ksched_cli.releases import plugin_names as names
 from ksched_cli.releases.config_versions import has_multi_point
 from ksched_cli.releases.configuration import ConfigurationRules, takes
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
-from ksched_cli.releases.plugin_names import (
-    INTER_POD_AFFINITY,
-    NODE_AFFINITY,
-    NODE_RESOURCES_BALANCED_ALLOCATION,
-    NODE_RESOURCES_FIT,
-    NODE_RESOURCES_LEAST_ALLOCATED,
-    NODE_RESOURCES_MOST_ALLOCATED,
-    REQUESTED_TO_CAPACITY_RATIO,
-)
 
 _ALL = PluginRef("*")
 # Plugins that became scoring strategies of one plugin.
 STRATEGY_OF = {
-    NODE_RESOURCES_LEAST_ALLOCATED: "LeastAllocated",
-    NODE_RESOURCES_MOST_ALLOCATED: "MostAllocated",
-    REQUESTED_TO_CAPACITY_RATIO: REQUESTED_TO_CAPACITY_RATIO,
+    names.NODE_RESOURCES_LEAST_ALLOCATED: "LeastAllocated",
+    names.NODE_RESOURCES_MOST_ALLOCATED: "MostAllocated",
+    names.REQUESTED_TO_CAPACITY_RATIO: names.REQUESTED_TO_CAPACITY_RATIO,
 }
 _PLUGIN_OF = {strategy: plugin for plugin, strategy in STRATEGY_OF.items()}
 _DEFAULT = _PLUGIN_OF["LeastAllocated"]
@@ -57,13 +49,13 @@ def restate(
     if not rules.fit_has_strategies:
         profile = _with_strategy_as_plugin(profile, not_expressed)
     if not rules.every_plugin_takes_args:
-        added = profile.args.get(NODE_AFFINITY)
+        added = profile.args.get(names.NODE_AFFINITY)
         if added is not None and added.added_affinity is not None:
-            not_expressed.append((NODE_AFFINITY, "addedAffinity"))
-    if not takes(release, INTER_POD_AFFINITY, "ignorePreferredTermsOfExistingPods"):
-        affinity = profile.args.get(INTER_POD_AFFINITY)
+            not_expressed.append((names.NODE_AFFINITY, "addedAffinity"))
+    if not takes(release, names.INTER_POD_AFFINITY, "ignorePreferredTermsOfExistingPods"):
+        affinity = profile.args.get(names.INTER_POD_AFFINITY)
         if affinity is not None and affinity.ignore_preferred_terms_of_existing_pods:
-            not_expressed.append((INTER_POD_AFFINITY, "ignorePreferredTermsOfExistingPods"))
+            not_expressed.append((names.INTER_POD_AFFINITY, "ignorePreferredTermsOfExistingPods"))
     return profile, not_expressed
 
 
@@ -87,14 +79,14 @@ def _spread_out(plugins: Plugins, defaults: Plugins, points_of: Mapping[str, Col
 
 
 def _with_strategy_as_plugin(profile: KubeSchedulerProfile, not_expressed: list[NotExpressed]) -> KubeSchedulerProfile:
-    fit = profile.args.get(NODE_RESOURCES_FIT) or NodeResourcesFitArgs()
+    fit = profile.args.get(names.NODE_RESOURCES_FIT) or NodeResourcesFitArgs()
     strategy = fit.scoring_strategy
     args: dict[str, Any] = {**profile.args, _PLUGIN_OF[strategy.type]: _plugin_args(strategy)}
-    if NODE_RESOURCES_FIT in args:
-        args[NODE_RESOURCES_FIT] = replace(fit, scoring_strategy=NodeResourcesFitArgs().scoring_strategy)
-    balanced = args.pop(NODE_RESOURCES_BALANCED_ALLOCATION, None)
+    if names.NODE_RESOURCES_FIT in args:
+        args[names.NODE_RESOURCES_FIT] = replace(fit, scoring_strategy=NodeResourcesFitArgs().scoring_strategy)
+    balanced = args.pop(names.NODE_RESOURCES_BALANCED_ALLOCATION, None)
     if balanced is not None and set(balanced.resources) != set(CPU_AND_MEMORY):
-        not_expressed.append((NODE_RESOURCES_BALANCED_ALLOCATION, "resources other than cpu and memory"))
+        not_expressed.append((names.NODE_RESOURCES_BALANCED_ALLOCATION, "resources other than cpu and memory"))
     score = _renamed(profile.plugins.score, _PLUGIN_OF[strategy.type])
     return replace(profile, plugins=replace(profile.plugins, score=score), args=args)
 
@@ -102,7 +94,7 @@ def _with_strategy_as_plugin(profile: KubeSchedulerProfile, not_expressed: list[
 def _plugin_args(strategy: ScoringStrategy) -> Any:
     if strategy.type == "MostAllocated":
         return NodeResourcesMostAllocatedArgs(resources=strategy.resources)
-    if strategy.type == REQUESTED_TO_CAPACITY_RATIO:
+    if strategy.type == names.REQUESTED_TO_CAPACITY_RATIO:
         ratio = strategy.requested_to_capacity_ratio
         return RequestedToCapacityRatioArgs(shape=ratio.shape if ratio else (), resources=strategy.resources)
     return NodeResourcesLeastAllocatedArgs(resources=strategy.resources)
@@ -110,9 +102,11 @@ def _plugin_args(strategy: ScoringStrategy) -> Any:
 
 def _renamed(score: PluginSet, plugin: str) -> PluginSet:
     """The strategy scores under a name of its own."""
-    enabled = tuple(replace(each, name=plugin) if each.name == NODE_RESOURCES_FIT else each for each in score.enabled)
+    enabled = tuple(
+        replace(each, name=plugin) if each.name == names.NODE_RESOURCES_FIT else each for each in score.enabled
+    )
     disabled = tuple(
-        replace(each, name=_DEFAULT) if each.name == NODE_RESOURCES_FIT else each for each in score.disabled
+        replace(each, name=_DEFAULT) if each.name == names.NODE_RESOURCES_FIT else each for each in score.disabled
     )
     off = {each.name for each in disabled}
     if plugin != _DEFAULT and not off & {_DEFAULT, _ALL.name}:

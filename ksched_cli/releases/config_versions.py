@@ -5,20 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from ksched_cli.releases import plugin_names as names
 from ksched_cli.releases.gate_history import minor_of
-from ksched_cli.releases.plugin_names import (
-    AZURE_DISK_LIMITS,
-    CINDER_LIMITS,
-    EBS_LIMITS,
-    GCEPD_LIMITS,
-    NODE_LABEL,
-    NODE_PREFER_AVOID_PODS,
-    NODE_RESOURCES_LEAST_ALLOCATED,
-    NODE_RESOURCES_MOST_ALLOCATED,
-    REQUESTED_TO_CAPACITY_RATIO,
-    SELECTOR_SPREAD,
-    SERVICE_AFFINITY,
-)
 
 GROUP = "kubescheduler.config.k8s.io"
 
@@ -45,17 +33,17 @@ def has_multi_point(config_version: str) -> bool:
 
 # The configuration version that may not name these any more, and since which minor.
 _REMOVED_PLUGINS = {
-    AZURE_DISK_LIMITS: ("v1", "1.31"),
-    CINDER_LIMITS: ("v1", "1.31"),
-    EBS_LIMITS: ("v1", "1.31"),
-    GCEPD_LIMITS: ("v1", "1.31"),
-    NODE_LABEL: ("v1beta2", "1.22"),
-    NODE_PREFER_AVOID_PODS: ("v1beta2", "1.22"),
-    NODE_RESOURCES_LEAST_ALLOCATED: ("v1beta2", "1.22"),
-    NODE_RESOURCES_MOST_ALLOCATED: ("v1beta2", "1.22"),
-    REQUESTED_TO_CAPACITY_RATIO: ("v1beta2", "1.22"),
-    SELECTOR_SPREAD: ("v1", "1.25"),
-    SERVICE_AFFINITY: ("v1beta2", "1.22"),
+    names.AZURE_DISK_LIMITS: ("v1", "1.31"),
+    names.CINDER_LIMITS: ("v1", "1.31"),
+    names.EBS_LIMITS: ("v1", "1.31"),
+    names.GCEPD_LIMITS: ("v1", "1.31"),
+    names.NODE_LABEL: ("v1beta2", "1.22"),
+    names.NODE_PREFER_AVOID_PODS: ("v1beta2", "1.22"),
+    names.NODE_RESOURCES_LEAST_ALLOCATED: ("v1beta2", "1.22"),
+    names.NODE_RESOURCES_MOST_ALLOCATED: ("v1beta2", "1.22"),
+    names.REQUESTED_TO_CAPACITY_RATIO: ("v1beta2", "1.22"),
+    names.SELECTOR_SPREAD: ("v1", "1.25"),
+    names.SERVICE_AFFINITY: ("v1beta2", "1.22"),
 }
 
 

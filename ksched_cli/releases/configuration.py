@@ -5,20 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from ksched_cli.releases import plugin_names as names
 from ksched_cli.releases.changes import Change, ReleaseRules
 from ksched_cli.releases.minors import RELEASES, Release
-from ksched_cli.releases.plugin_names import (
-    DEFAULT_POD_TOPOLOGY_SPREAD,
-    DEFAULT_PREEMPTION,
-    DYNAMIC_RESOURCES,
-    INTER_POD_AFFINITY,
-    NODE_AFFINITY,
-    NODE_RESOURCES_BALANCED_ALLOCATION,
-    NODE_RESOURCES_FIT,
-    POD_TOPOLOGY_SPREAD,
-    SELECTOR_SPREAD,
-    VOLUME_BINDING,
-)
 
 _CONFIGURATION = "configuration"
 
@@ -36,26 +25,28 @@ class ConfigurationRules(ReleaseRules):
         before=False,
         now=True,
         about=_CONFIGURATION,
-        plugins=f"{DEFAULT_PREEMPTION} {NODE_AFFINITY}",
-        sentence=f"{DEFAULT_PREEMPTION} and {NODE_AFFINITY} take arguments; before, they took none.",
+        plugins=f"{names.DEFAULT_PREEMPTION} {names.NODE_AFFINITY}",
+        sentence=f"{names.DEFAULT_PREEMPTION} and {names.NODE_AFFINITY} take arguments; before, they took none.",
     )
     policy_preempts = Change(
         "1.19",
         before=True,
         now=False,
         about=_CONFIGURATION,
-        sentence=f"There is no preemption under a Policy, for {DEFAULT_PREEMPTION} is a plugin; before, there was.",
+        sentence=(
+            f"There is no preemption under a Policy, for {names.DEFAULT_PREEMPTION} is a plugin; before, there was."
+        ),
     ).then(
         "1.20",
         now=True,
         about=_CONFIGURATION,
-        sentence=f"A Policy enables {DEFAULT_PREEMPTION} and the default spreading; before, it enabled neither.",
+        sentence=f"A Policy enables {names.DEFAULT_PREEMPTION} and the default spreading; before, it enabled neither.",
     )
     policy_merges_plugins = Change("1.20", before=False, now=True, told_by="kube-scheduler")
     selector_spread_plugin = Change(
-        "1.19", before=DEFAULT_POD_TOPOLOGY_SPREAD, now=SELECTOR_SPREAD, told_by=SELECTOR_SPREAD
+        "1.19", before=names.DEFAULT_POD_TOPOLOGY_SPREAD, now=names.SELECTOR_SPREAD, told_by=names.SELECTOR_SPREAD
     )
-    spread_priority_weight = Change("1.19", before=1, now=2, told_by=POD_TOPOLOGY_SPREAD)
+    spread_priority_weight = Change("1.19", before=1, now=2, told_by=names.POD_TOPOLOGY_SPREAD)
     has_profiles = Change(
         "1.18",
         before=False,
@@ -68,9 +59,9 @@ class ConfigurationRules(ReleaseRules):
         before=False,
         now=True,
         about=_CONFIGURATION,
-        plugins=VOLUME_BINDING,
+        plugins=names.VOLUME_BINDING,
         sentence=(
-            f"{VOLUME_BINDING} takes part in PreFilter, Reserve and PreBind; before, it only filtered, and "
+            f"{names.VOLUME_BINDING} takes part in PreFilter, Reserve and PreBind; before, it only filtered, and "
             "the scheduler reserved and bound volumes itself."
         ),
     )
@@ -79,15 +70,15 @@ class ConfigurationRules(ReleaseRules):
         before=False,
         now=True,
         about=_CONFIGURATION,
-        plugins=NODE_AFFINITY,
-        sentence=f"{NODE_AFFINITY} takes part in PreFilter and PreScore; before, it only filtered and scored.",
+        plugins=names.NODE_AFFINITY,
+        sentence=f"{names.NODE_AFFINITY} takes part in PreFilter and PreScore; before, it only filtered and scored.",
     )
     bind_timeout_may_be_zero = Change(
         "1.21",
         before=False,
         now=True,
         about=_CONFIGURATION,
-        plugins=VOLUME_BINDING,
+        plugins=names.VOLUME_BINDING,
         sentence="bindTimeoutSeconds may be 0; before, it had to be positive.",
     )
     fit_has_strategies = Change(
@@ -95,8 +86,8 @@ class ConfigurationRules(ReleaseRules):
         before=False,
         now=True,
         about=_CONFIGURATION,
-        plugins=NODE_RESOURCES_FIT,
-        sentence=f"The strategies of scoring are arguments of {NODE_RESOURCES_FIT}; before, each was a plugin.",
+        plugins=names.NODE_RESOURCES_FIT,
+        sentence=f"The strategies of scoring are arguments of {names.NODE_RESOURCES_FIT}; before, each was a plugin.",
     )
     reads_policy = Change(
         "1.23",
@@ -142,12 +133,12 @@ DOCUMENT_FIELDS = (Later("parallelism", "1.20"), Later("delayCacheUntilActive", 
 PROFILE_FIELDS = (Later("percentageOfNodesToScore", "1.26"),)
 PLUGINS_FIELDS = (Later("preEnqueue", "1.26"), Later("placementGenerate", "1.36"), Later("placementScore", "1.36"))
 ARGUMENTS: Mapping[str, tuple[Later, ...]] = {
-    NODE_RESOURCES_FIT: (Later("scoringStrategy", "1.22"),),
-    NODE_RESOURCES_BALANCED_ALLOCATION: (Later("resources", "1.22"),),
-    POD_TOPOLOGY_SPREAD: (Later("defaultingType", "1.20"),),
-    VOLUME_BINDING: (Later("shape", "1.22"),),
-    INTER_POD_AFFINITY: (Later("ignorePreferredTermsOfExistingPods", "1.27"),),
-    DYNAMIC_RESOURCES: (Later("filterTimeout", "1.34"), Later("bindingTimeout", "1.35")),
+    names.NODE_RESOURCES_FIT: (Later("scoringStrategy", "1.22"),),
+    names.NODE_RESOURCES_BALANCED_ALLOCATION: (Later("resources", "1.22"),),
+    names.POD_TOPOLOGY_SPREAD: (Later("defaultingType", "1.20"),),
+    names.VOLUME_BINDING: (Later("shape", "1.22"),),
+    names.INTER_POD_AFFINITY: (Later("ignorePreferredTermsOfExistingPods", "1.27"),),
+    names.DYNAMIC_RESOURCES: (Later("filterTimeout", "1.34"), Later("bindingTimeout", "1.35")),
 }
 
 

@@ -7,21 +7,7 @@ from dataclasses import dataclass
 
 from ksched_cli.config.plugin_args import NodeLabelArgs, PodTopologySpreadArgs
 from ksched_cli.config.resolved_profile import ResolvedProfile
-from ksched_cli.releases.plugin_names import (
-    AZURE_DISK_LIMITS,
-    CINDER_LIMITS,
-    DEFAULT_POD_TOPOLOGY_SPREAD,
-    EBS_LIMITS,
-    GCEPD_LIMITS,
-    NODE_AFFINITY,
-    NODE_LABEL,
-    NODE_PREFER_AVOID_PODS,
-    NODE_RESOURCE_LIMITS,
-    NODE_VOLUME_LIMITS,
-    POD_TOPOLOGY_SPREAD,
-    SELECTOR_SPREAD,
-    SERVICE_AFFINITY,
-)
+from ksched_cli.releases import plugin_names as names
 from ksched_cli.releases.removals import FIRST_PLUGINS, IN_TREE_LIMITS, OLD_PLUGINS
 
 
@@ -33,19 +19,21 @@ class Gone:
     instead: str
 
 
-_COUNTED = Gone(IN_TREE_LIMITS, f"{NODE_VOLUME_LIMITS} counts in-tree volumes as those of their CSI drivers")
-_SPREADS = f"{POD_TOPOLOGY_SPREAD} spreads pods that have no constraints by its default ones"
+_COUNTED = Gone(IN_TREE_LIMITS, f"{names.NODE_VOLUME_LIMITS} counts in-tree volumes as those of their CSI drivers")
+_SPREADS = f"{names.POD_TOPOLOGY_SPREAD} spreads pods that have no constraints by its default ones"
 GONE: Mapping[str, Gone] = {
-    AZURE_DISK_LIMITS: _COUNTED,
-    CINDER_LIMITS: _COUNTED,
-    EBS_LIMITS: _COUNTED,
-    GCEPD_LIMITS: _COUNTED,
-    NODE_PREFER_AVOID_PODS: Gone(OLD_PLUGINS, "taint nodes with PreferNoSchedule instead of annotating them"),
-    NODE_LABEL: Gone(OLD_PLUGINS, f"prefer labels in the pods' node affinity, or in addedAffinity of {NODE_AFFINITY}"),
-    SERVICE_AFFINITY: Gone(OLD_PLUGINS, "give the pods podAffinity or topologySpreadConstraints"),
-    SELECTOR_SPREAD: Gone("v1", _SPREADS),
-    DEFAULT_POD_TOPOLOGY_SPREAD: Gone("v1", _SPREADS),
-    NODE_RESOURCE_LIMITS: Gone(FIRST_PLUGINS, "nothing ranks nodes by the limits of a pod now"),
+    names.AZURE_DISK_LIMITS: _COUNTED,
+    names.CINDER_LIMITS: _COUNTED,
+    names.EBS_LIMITS: _COUNTED,
+    names.GCEPD_LIMITS: _COUNTED,
+    names.NODE_PREFER_AVOID_PODS: Gone(OLD_PLUGINS, "taint nodes with PreferNoSchedule instead of annotating them"),
+    names.NODE_LABEL: Gone(
+        OLD_PLUGINS, f"prefer labels in the pods' node affinity, or in addedAffinity of {names.NODE_AFFINITY}"
+    ),
+    names.SERVICE_AFFINITY: Gone(OLD_PLUGINS, "give the pods podAffinity or topologySpreadConstraints"),
+    names.SELECTOR_SPREAD: Gone("v1", _SPREADS),
+    names.DEFAULT_POD_TOPOLOGY_SPREAD: Gone("v1", _SPREADS),
+    names.NODE_RESOURCE_LIMITS: Gone(FIRST_PLUGINS, "nothing ranks nodes by the limits of a pod now"),
 }
 
 
@@ -61,7 +49,7 @@ def losses(mine: ResolvedProfile, default: ResolvedProfile) -> Iterator[LostPlug
     """Required labels of nodes are not lost: addedAffinity can require them."""
     for plugin in GONE:
         points = [point for point, names in mine.points.items() if plugin in names]
-        if not points or (plugin == NODE_LABEL and not _prefers_labels(mine)):
+        if not points or (plugin == names.NODE_LABEL and not _prefers_labels(mine)):
             continue
         by_default = all(plugin in default.points[point] for point in points)
         as_ever = by_default and mine.score_weights.get(plugin) == default.score_weights.get(plugin)
@@ -69,17 +57,19 @@ def losses(mine: ResolvedProfile, default: ResolvedProfile) -> Iterator[LostPlug
 
 
 def _prefers_labels(mine: ResolvedProfile) -> bool:
-    args = mine.args[NODE_LABEL]
+    args = mine.args[names.NODE_LABEL]
     assert isinstance(args, NodeLabelArgs)
-    return NODE_LABEL in mine.points["score"] and bool(args.present_labels_preference or args.absent_labels_preference)
+    return names.NODE_LABEL in mine.points["score"] and bool(
+        args.present_labels_preference or args.absent_labels_preference
+    )
 
 
 def _covered(plugin: str, mine: ResolvedProfile) -> bool:
     """Whether the plugins of the new profile do the work."""
     if GONE[plugin] is _COUNTED:
-        return NODE_VOLUME_LIMITS in mine.points["filter"]
-    if plugin in (SELECTOR_SPREAD, DEFAULT_POD_TOPOLOGY_SPREAD):
-        args = mine.args.get(POD_TOPOLOGY_SPREAD)
+        return names.NODE_VOLUME_LIMITS in mine.points["filter"]
+    if plugin in (names.SELECTOR_SPREAD, names.DEFAULT_POD_TOPOLOGY_SPREAD):
+        args = mine.args.get(names.POD_TOPOLOGY_SPREAD)
         by_default = isinstance(args, PodTopologySpreadArgs) and args.defaulting_type == "System"
-        return by_default and POD_TOPOLOGY_SPREAD in mine.points["score"]
+        return by_default and names.POD_TOPOLOGY_SPREAD in mine.points["score"]
     return False
