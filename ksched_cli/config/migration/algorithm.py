@@ -13,35 +13,13 @@ from ksched_cli.config.plugin_args import (
     RequestedToCapacityRatioArgs,
     ServiceAffinityArgs,
 )
+from ksched_cli.config.policy.families import LAST_NAMES, PREDICATES, PRIORITIES
 from ksched_cli.config.policy.predicates import ORDER, PREEMPTION
-from ksched_cli.config.policy.profile import PREDICATES, PRIORITIES, Making
+from ksched_cli.config.policy.profile import Making
 from ksched_cli.config.resolved_profile import merge_with_defaults
+from ksched_cli.releases import plugin_names as names
 from ksched_cli.releases.configuration import LAST_WITH_POLICY
-from ksched_cli.releases.plugin_names import (
-    EVEN_PODS_SPREAD,
-    INTER_POD_AFFINITY,
-    INTER_POD_AFFINITY_PRIORITY,
-    NODE_LABEL,
-    NODE_LABEL_PRIORITY,
-    POD_TOPOLOGY_SPREAD,
-    REQUESTED_TO_CAPACITY_RATIO,
-    REQUESTED_TO_CAPACITY_RATIO_PRIORITY,
-    RESOURCE_LIMITS_PRIORITY,
-    SELECTOR_SPREAD_PRIORITY,
-    SERVICE_AFFINITY,
-    SERVICE_ANTI_AFFINITY_PRIORITY,
-    SERVICE_SPREADING_PRIORITY,
-    TAINT_TOLERATION,
-)
 from ksched_cli.releases.removals import NODE_CONDITIONS, RESOURCE_LIMITS
-
-# Kinds of priorities under their last names, where these differ.
-_NAMES = {
-    NODE_LABEL_PRIORITY: NODE_LABEL,
-    REQUESTED_TO_CAPACITY_RATIO_PRIORITY: REQUESTED_TO_CAPACITY_RATIO,
-    SERVICE_ANTI_AFFINITY_PRIORITY: SERVICE_AFFINITY,
-    SERVICE_SPREADING_PRIORITY: SELECTOR_SPREAD_PRIORITY,
-}
 
 
 def in_plugins(profile: KubeSchedulerProfile, old: Minor, new: Minor, notes: Notes) -> OldProfile:
@@ -75,15 +53,15 @@ class _InPlugins:
 
     def made(self) -> KubeSchedulerProfile:
         # Constraints of pods came later, and who gives a pod some wants them obeyed.
-        self._making.add_predicate(EVEN_PODS_SPREAD)
+        self._making.add_predicate(names.EVEN_PODS_SPREAD)
         for name in ORDER:
             if name in self._enabled:
                 self._add_predicate(name)
         for name, weight in self._weights().items():
             self._making.add_priority(name, weight)
-        affinity = self._profile.args.get(INTER_POD_AFFINITY_PRIORITY)
+        affinity = self._profile.args.get(names.INTER_POD_AFFINITY_PRIORITY)
         if isinstance(affinity, InterPodAffinityArgs):
-            self._making.args[INTER_POD_AFFINITY] = affinity
+            self._making.args[names.INTER_POD_AFFINITY] = affinity
         own = {name: args for name, args in self._profile.args.items() if name not in self._enabled}
         plugins = self._with_own(self._making.plugins())
         return replace(self._profile, plugins=plugins, args={**own, **self._making.args}, implemented_by={})
@@ -99,46 +77,48 @@ class _InPlugins:
             self._making.add_predicate(kind)
         else:
             text = f"{name} went away with {NODE_CONDITIONS}"
-            self._notes.add(text, hint=f"nodes are tainted by their conditions, and {TAINT_TOLERATION} looks at taints")
+            self._notes.add(
+                text, hint=f"nodes are tainted by their conditions, and {names.TAINT_TOLERATION} looks at taints"
+            )
 
     def _weights(self) -> dict[str, int]:
         """The weight of each priority, under its last name."""
         weights: dict[str, int] = {}
         for name, weight in self._enabled.items():
             kind = self._kind(name)
-            known = _NAMES.get(kind, kind)
-            if kind == RESOURCE_LIMITS_PRIORITY:
-                text = f"{RESOURCE_LIMITS_PRIORITY} went away with {RESOURCE_LIMITS}"
+            known = LAST_NAMES.get(kind, kind)
+            if kind == names.RESOURCE_LIMITS_PRIORITY:
+                text = f"{names.RESOURCE_LIMITS_PRIORITY} went away with {RESOURCE_LIMITS}"
                 self._notes.add(text, hint="nothing prefers nodes that have room for a pod's limits", lost=True)
-            elif weight and known == REQUESTED_TO_CAPACITY_RATIO:
+            elif weight and known == names.REQUESTED_TO_CAPACITY_RATIO:
                 self._add_ratio(name, weight, weights)
             elif weight and known in PRIORITIES:
                 self._add_labels(name)
                 weights[known] = weights.get(known, 0) + weight
-        if SELECTOR_SPREAD_PRIORITY in weights:
-            text = f"pods of a Service or workload are spread by the default constraints of {POD_TOPOLOGY_SPREAD} now"
-            self._notes.add(text, hint=f"it counts pods in another way than {SELECTOR_SPREAD_PRIORITY} did")
+        if names.SELECTOR_SPREAD_PRIORITY in weights:
+            spreads = f"the default constraints of {names.POD_TOPOLOGY_SPREAD}"
+            text = f"pods of a Service or workload are spread by {spreads} now"
+            self._notes.add(text, hint=f"it counts pods in another way than {names.SELECTOR_SPREAD_PRIORITY} did")
         return weights
 
     def _add_ratio(self, name: str, weight: int, weights: dict[str, int]) -> None:
         """There can be several, each with a shape of its own, and one is left."""
         args = self._profile.args.get(name)
         assert isinstance(args, RequestedToCapacityRatioArgs)
-        if REQUESTED_TO_CAPACITY_RATIO in weights:
-            text = (
-                f"there is one shape of {REQUESTED_TO_CAPACITY_RATIO} for a profile now, and that of most weight is "
-                "kept"
-            )
+        if names.REQUESTED_TO_CAPACITY_RATIO in weights:
+            kept = "for a profile now, and that of most weight is kept"
+            text = f"there is one shape of {names.REQUESTED_TO_CAPACITY_RATIO} {kept}"
             self._notes.add(text, hint="give the pods profiles with one shape each", lost=True)
-        if weight > weights.get(REQUESTED_TO_CAPACITY_RATIO, 0):
-            weights[REQUESTED_TO_CAPACITY_RATIO], self._making.args[REQUESTED_TO_CAPACITY_RATIO] = weight, args
+        if weight > weights.get(names.REQUESTED_TO_CAPACITY_RATIO, 0):
+            weights[names.REQUESTED_TO_CAPACITY_RATIO], self._making.args[names.REQUESTED_TO_CAPACITY_RATIO] = (
+                weight,
+                args,
+            )
 
     def _add_labels(self, name: str) -> None:
         args = self._profile.args.get(name)
-        if isinstance(args, NodeLabelArgs):
-            self._making.add_args(NODE_LABEL, args)
-        elif isinstance(args, ServiceAffinityArgs):
-            self._making.add_args(SERVICE_AFFINITY, args)
+        if isinstance(args, NodeLabelArgs | ServiceAffinityArgs):
+            self._making.add_args(args)
 
     def _with_own(self, plugins: Plugins) -> Plugins:
         """Plugins of one's own came after predicates and priorities; one that sorts or binds takes the usual one's

@@ -6,10 +6,18 @@ from collections.abc import Iterator
 from typing import Any
 
 from msgspec import Struct, field
+from msgspec.structs import asdict
 
 from ksched_cli.config.durations import duration_text
 from ksched_cli.config.model import Extender, ExtenderManagedResource, ExtenderTLSConfig
-from ksched_cli.config.plugin_args import ResourceSpec, UtilizationShapePoint
+from ksched_cli.config.plugin_args import (
+    NodeLabelArgs,
+    RequestedToCapacityRatioArgs,
+    ResourceSpec,
+    ServiceAffinityArgs,
+    UtilizationShapePoint,
+    with_defaults,
+)
 from ksched_cli.errors import ConfigError, Problem
 from ksched_cli.releases.minors import Release
 
@@ -70,6 +78,26 @@ class PriorityPolicy(_Part, frozen=True):
     argument: PriorityArgument | None = None
 
 
+def plugin_args(argument: PredicateArgument | PriorityArgument | None) -> Any:
+    """The arguments of the plugin that an entry with this argument becomes; None without an argument."""
+    match argument:
+        case PredicateArgument(service_affinity=ServiceAffinityArgument(labels=labels)):
+            return ServiceAffinityArgs(affinity_labels=labels)
+        case PredicateArgument(labels_presence=LabelsPresence(labels=labels, presence=True)):
+            return NodeLabelArgs(present_labels=labels)
+        case PredicateArgument(labels_presence=LabelsPresence(labels=labels)):
+            return NodeLabelArgs(absent_labels=labels)
+        case PriorityArgument(service_anti_affinity=ServiceAntiAffinity(label=label)):
+            return ServiceAffinityArgs(anti_affinity_labels_preference=(label,))
+        case PriorityArgument(label_preference=LabelPreference(label=label, presence=True)):
+            return NodeLabelArgs(present_labels_preference=(label,))
+        case PriorityArgument(label_preference=LabelPreference(label=label)):
+            return NodeLabelArgs(absent_labels_preference=(label,))
+        case PriorityArgument(requested_to_capacity_ratio_arguments=RequestedToCapacityRatioArguments() as ratio):
+            return with_defaults(RequestedToCapacityRatioArgs(shape=ratio.shape, resources=ratio.resources))
+    return None
+
+
 class LegacyExtender(_Part, frozen=True):
     """An extender in a Policy: the time is in nanoseconds there, and one field is spelt otherwise."""
 
@@ -87,20 +115,8 @@ class LegacyExtender(_Part, frozen=True):
     ignorable: bool = False
 
     def as_extender(self) -> Extender:
-        return Extender(
-            url_prefix=self.url_prefix,
-            filter_verb=self.filter_verb,
-            preempt_verb=self.preempt_verb,
-            prioritize_verb=self.prioritize_verb,
-            weight=self.weight,
-            bind_verb=self.bind_verb,
-            enable_https=self.enable_https,
-            tls_config=self.tls_config,
-            http_timeout=duration_text(self.http_timeout) if self.http_timeout else "",
-            node_cache_capable=self.node_cache_capable,
-            managed_resources=self.managed_resources,
-            ignorable=self.ignorable,
-        )
+        timeout = duration_text(self.http_timeout) if self.http_timeout else ""
+        return Extender(**{**asdict(self), "http_timeout": timeout})
 
 
 class Policy(_Part, frozen=True):

@@ -3,107 +3,64 @@ and the providers that name a set of them. It becomes a profile in which each pr
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 from ksched_cli.config.enabled_plugins import default_weights
 from ksched_cli.config.model import KubeSchedulerProfile, PluginRef, Plugins, PluginSet
 from ksched_cli.config.plugin_args import (
-    CPU_AND_MEMORY,
     InterPodAffinityArgs,
     NodeLabelArgs,
     RequestedToCapacityRatioArgs,
     ServiceAffinityArgs,
     UtilizationShapePoint,
-    with_defaults,
 )
-from ksched_cli.config.policy.model import Complaint, Policy, PredicatePolicy, PriorityPolicy
+from ksched_cli.config.policy.families import GATED_PREDICATES, GATED_PRIORITIES, LAST_NAMES, PREDICATES
+from ksched_cli.config.policy.families import PRIORITIES as LATER_PRIORITIES
+from ksched_cli.config.policy.model import Complaint, Policy, PredicatePolicy, PriorityPolicy, plugin_args
+from ksched_cli.releases import plugin_names as names
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
-from ksched_cli.releases.plugin_names import (
-    BALANCED_RESOURCE_ALLOCATION,
-    CHECK_NODE_CONDITION,
-    CHECK_NODE_DISK_PRESSURE,
-    CHECK_NODE_LABEL_PRESENCE,
-    CHECK_NODE_MEMORY_PRESSURE,
-    CHECK_NODE_PID_PRESSURE,
-    CHECK_NODE_UNSCHEDULABLE,
-    CHECK_SERVICE_AFFINITY,
-    CHECK_VOLUME_BINDING,
-    DEFAULT_BINDER,
-    DEFAULT_PREEMPTION,
-    EQUAL_PRIORITY,
-    EVEN_PODS_SPREAD,
-    EVEN_PODS_SPREAD_PRIORITY,
-    GENERAL_PREDICATES,
-    HOST_NAME,
-    IMAGE_LOCALITY_PRIORITY,
-    INTER_POD_AFFINITY_PRIORITY,
-    LEAST_REQUESTED_PRIORITY,
-    MATCH_INTER_POD_AFFINITY,
-    MATCH_NODE_SELECTOR,
-    MAX_AZURE_DISK_VOLUME_COUNT,
-    MAX_CINDER_VOLUME_COUNT,
-    MAX_CSI_VOLUME_COUNT_PRED,
-    MAX_EBS_VOLUME_COUNT,
-    MAX_GCEPD_VOLUME_COUNT,
-    MOST_REQUESTED_PRIORITY,
-    NO_DISK_CONFLICT,
-    NO_VOLUME_ZONE_CONFLICT,
-    NODE_AFFINITY_PRIORITY,
-    NODE_LABEL_PRIORITY,
-    NODE_PREFER_AVOID_PODS_PRIORITY,
-    POD_FITS_HOST_PORTS,
-    POD_FITS_RESOURCES,
-    POD_TOLERATES_NODE_TAINTS,
-    PRIORITY_SORT,
-    REQUESTED_TO_CAPACITY_RATIO_PRIORITY,
-    RESOURCE_LIMITS_PRIORITY,
-    SELECTOR_SPREAD_PRIORITY,
-    SERVICE_ANTI_AFFINITY_PRIORITY,
-    SERVICE_SPREADING_PRIORITY,
-    TAINT_TOLERATION_PRIORITY,
-)
 
 DEFAULT_PROVIDER, AUTOSCALER_PROVIDER = "DefaultProvider", "ClusterAutoscalerProvider"
 PROVIDERS = (DEFAULT_PROVIDER, AUTOSCALER_PROVIDER)
 
+# Entries with an argument, by the arguments of their plugin.
+_CUSTOM_PREDICATES: Mapping[type, str] = {
+    NodeLabelArgs: names.CHECK_NODE_LABEL_PRESENCE,
+    ServiceAffinityArgs: names.CHECK_SERVICE_AFFINITY,
+}
+_CUSTOM_PRIORITIES: Mapping[type, str] = {
+    NodeLabelArgs: names.NODE_LABEL_PRIORITY,
+    RequestedToCapacityRatioArgs: names.REQUESTED_TO_CAPACITY_RATIO_PRIORITY,
+    ServiceAffinityArgs: names.SERVICE_ANTI_AFFINITY_PRIORITY,
+}
+
 # The order in which predicates run, in every Policy (predicates.Ordering).
-ORDER = (
-    *(CHECK_NODE_CONDITION, CHECK_NODE_UNSCHEDULABLE, GENERAL_PREDICATES, HOST_NAME, POD_FITS_HOST_PORTS),
-    *(MATCH_NODE_SELECTOR, POD_FITS_RESOURCES, NO_DISK_CONFLICT, POD_TOLERATES_NODE_TAINTS),
-    *(CHECK_NODE_LABEL_PRESENCE, CHECK_SERVICE_AFFINITY, MAX_EBS_VOLUME_COUNT, MAX_GCEPD_VOLUME_COUNT),
-    *(MAX_CSI_VOLUME_COUNT_PRED, MAX_AZURE_DISK_VOLUME_COUNT, MAX_CINDER_VOLUME_COUNT, CHECK_VOLUME_BINDING),
-    *(NO_VOLUME_ZONE_CONFLICT, CHECK_NODE_MEMORY_PRESSURE, CHECK_NODE_PID_PRESSURE, CHECK_NODE_DISK_PRESSURE),
-    *(EVEN_PODS_SPREAD, MATCH_INTER_POD_AFFINITY),
-)
-_GATED_PREDICATES = {EVEN_PODS_SPREAD: EVEN_PODS_SPREAD}
+_PRESSURE = (names.CHECK_NODE_MEMORY_PRESSURE, names.CHECK_NODE_PID_PRESSURE, names.CHECK_NODE_DISK_PRESSURE)
+_LATER = [*PREDICATES]
+_SPREAD = _LATER.index(names.EVEN_PODS_SPREAD)
+ORDER = (names.CHECK_NODE_CONDITION, *_LATER[:_SPREAD], *_PRESSURE, *_LATER[_SPREAD:])
 # These are no predicates before a Policy gives them an argument.
-_WITH_ARGUMENT = frozenset({CHECK_NODE_LABEL_PRESENCE, CHECK_SERVICE_AFFINITY})
-_BY_TAINTS = frozenset({CHECK_NODE_UNSCHEDULABLE})
-_BY_CONDITIONS = frozenset(
-    {CHECK_NODE_CONDITION, CHECK_NODE_MEMORY_PRESSURE, CHECK_NODE_PID_PRESSURE, CHECK_NODE_DISK_PRESSURE}
-)
+_WITH_ARGUMENT = frozenset(_CUSTOM_PREDICATES.values())
+_BY_TAINTS = frozenset({names.CHECK_NODE_UNSCHEDULABLE})
+_BY_CONDITIONS = frozenset({names.CHECK_NODE_CONDITION, *_PRESSURE})
 # A name that the scheduler accepted and never called, for it has no place in the order.
 _NEVER_ASKED = "PodFitsPorts"
 
-PRIORITIES = (
-    *(BALANCED_RESOURCE_ALLOCATION, EQUAL_PRIORITY, IMAGE_LOCALITY_PRIORITY, INTER_POD_AFFINITY_PRIORITY),
-    *(LEAST_REQUESTED_PRIORITY, MOST_REQUESTED_PRIORITY, NODE_AFFINITY_PRIORITY, NODE_PREFER_AVOID_PODS_PRIORITY),
-    *(REQUESTED_TO_CAPACITY_RATIO_PRIORITY, SELECTOR_SPREAD_PRIORITY, SERVICE_SPREADING_PRIORITY),
-    TAINT_TOLERATION_PRIORITY,
-)
-_GATED_PRIORITIES = {
-    EVEN_PODS_SPREAD_PRIORITY: EVEN_PODS_SPREAD,
-    RESOURCE_LIMITS_PRIORITY: "ResourceLimitsPriorityFunction",
+# Priorities that need no argument: most of the later ones, and three that have another name or none later.
+PRIORITIES = {
+    *(LATER_PRIORITIES.keys() - GATED_PRIORITIES - set(LAST_NAMES.values())),
+    *(names.EQUAL_PRIORITY, names.SELECTOR_SPREAD_PRIORITY, names.SERVICE_SPREADING_PRIORITY),
+    names.REQUESTED_TO_CAPACITY_RATIO_PRIORITY,
 }
 
 # The one that prefers room, and the one that takes its place under the autoscaler's provider.
 _DEFAULT_SHAPE = (UtilizationShapePoint(0, 10), UtilizationShapePoint(100, 0))
 
-ALWAYS = (PRIORITY_SORT, DEFAULT_BINDER)
-PREEMPTION = DEFAULT_PREEMPTION
+ALWAYS = (names.PRIORITY_SORT, names.DEFAULT_BINDER)
+PREEMPTION = names.DEFAULT_PREEMPTION
 
 
 class Algorithm:
@@ -116,7 +73,7 @@ class Algorithm:
         self._predicates: set[str] = set(self._mandatory)
         self._implemented_by: dict[str, str] = {}
         self._args: dict[str, Any] = {
-            REQUESTED_TO_CAPACITY_RATIO_PRIORITY: RequestedToCapacityRatioArgs(shape=_DEFAULT_SHAPE)
+            names.REQUESTED_TO_CAPACITY_RATIO_PRIORITY: RequestedToCapacityRatioArgs(shape=_DEFAULT_SHAPE)
         }
         self._checks_all = False
         self.complaints: list[Complaint] = []
@@ -130,7 +87,11 @@ class Algorithm:
     @property
     def _mandatory(self) -> tuple[str, ...]:
         """Predicates that run even if a Policy does not name them."""
-        return (CHECK_NODE_UNSCHEDULABLE, POD_TOLERATES_NODE_TAINTS) if self._by_taints else (CHECK_NODE_CONDITION,)
+        return (
+            (names.CHECK_NODE_UNSCHEDULABLE, names.POD_TOLERATES_NODE_TAINTS)
+            if self._by_taints
+            else (names.CHECK_NODE_CONDITION,)
+        )
 
     def profile(self, scheduler_name: str, hard_weight: int = 0, *, preempts: bool = True) -> KubeSchedulerProfile:
         """Of everything that was put together."""
@@ -142,7 +103,7 @@ class Algorithm:
         ]
         args = dict(self._args)
         if hard_weight:
-            args[INTER_POD_AFFINITY_PRIORITY] = InterPodAffinityArgs(hard_pod_affinity_weight=hard_weight)
+            args[names.INTER_POD_AFFINITY_PRIORITY] = InterPodAffinityArgs(hard_pod_affinity_weight=hard_weight)
         return KubeSchedulerProfile(
             scheduler_name,
             plugins=Plugins(multi_point=PluginSet(tuple(enabled), (PluginRef("*"),))),
@@ -157,7 +118,7 @@ class Algorithm:
         self.add_default_predicates()
         self.add_default_priorities()
         if name == AUTOSCALER_PROVIDER:
-            self._weights[MOST_REQUESTED_PRIORITY] = self._weights.pop(LEAST_REQUESTED_PRIORITY)
+            self._weights[names.MOST_REQUESTED_PRIORITY] = self._weights.pop(names.LEAST_REQUESTED_PRIORITY)
 
     def add_default_predicates(self) -> None:
         self._predicates |= set(ORDER) & self._defaults.keys()
@@ -180,7 +141,7 @@ class Algorithm:
             self._add_priority(index, priority)
         if not self._weights and not policy.extenders:
             # Where nothing ranks the nodes they are all as good.
-            self._weights[EQUAL_PRIORITY] = 1
+            self._weights[names.EQUAL_PRIORITY] = 1
 
     def _add_predicate(self, index: int, policy: PredicatePolicy) -> None:
         name, argument = policy.name, policy.argument
@@ -193,18 +154,11 @@ class Algorithm:
             self.idle.append((steps, f'"{name}" never runs: only names in the fixed order do, such as {asked}'))
             return
         self._predicates.add(name)
-        if argument is not None and argument.labels_presence is not None:
-            wanted = argument.labels_presence
-            present, absent = (wanted.labels, ()) if wanted.presence else ((), wanted.labels)
-            args = NodeLabelArgs(present_labels=present, absent_labels=absent)
-            self._custom(name, CHECK_NODE_LABEL_PRESENCE, args)
-        elif argument is not None and argument.service_affinity is not None:
-            labels = argument.service_affinity.labels
-            self._custom(name, CHECK_SERVICE_AFFINITY, ServiceAffinityArgs(affinity_labels=labels))
+        self._custom(name, plugin_args(argument), _CUSTOM_PREDICATES)
 
     def _known_predicates(self) -> set[str]:
         left_out = _BY_CONDITIONS if self._by_taints else _BY_TAINTS
-        off = {name for name, gate in _GATED_PREDICATES.items() if not self._gates.enabled(gate)}
+        off = {name for name, gate in GATED_PREDICATES.items() if not self._gates.enabled(gate)}
         return set(ORDER) - _WITH_ARGUMENT - left_out - off
 
     def _add_priority(self, index: int, policy: PriorityPolicy) -> None:
@@ -213,30 +167,21 @@ class Algorithm:
             self.complaints.append((("priorities", index, "name"), f'there is no priority "{name}"'))
             return
         self._weights[name] = policy.weight
-        if argument is not None and argument.service_anti_affinity is not None:
-            label = argument.service_anti_affinity.label
-            args = ServiceAffinityArgs(anti_affinity_labels_preference=(label,))
-            self._custom(name, SERVICE_ANTI_AFFINITY_PRIORITY, args)
-        elif argument is not None and argument.label_preference is not None:
-            wanted = argument.label_preference
-            present, absent = ((wanted.label,), ()) if wanted.presence else ((), (wanted.label,))
-            preferred = NodeLabelArgs(present_labels_preference=present, absent_labels_preference=absent)
-            self._custom(name, NODE_LABEL_PRIORITY, preferred)
-        elif argument is not None and argument.requested_to_capacity_ratio_arguments is not None:
-            ratio = argument.requested_to_capacity_ratio_arguments
-            made = RequestedToCapacityRatioArgs(shape=ratio.shape, resources=ratio.resources or CPU_AND_MEMORY)
-            self._custom(name, REQUESTED_TO_CAPACITY_RATIO_PRIORITY, with_defaults(made))
+        args = plugin_args(argument)
+        self._custom(name, args, _CUSTOM_PRIORITIES)
+        if isinstance(args, RequestedToCapacityRatioArgs):
             steps = ("priorities", index, "argument", "requestedToCapacityRatioArguments", "shape")
-            self.complaints += [(steps, text) for text in _shape_complaints(ratio.shape)]
+            self.complaints += [(steps, text) for text in _shape_complaints(args.shape)]
 
     def _known_priorities(self) -> set[str]:
-        return {*PRIORITIES, *(name for name, gate in _GATED_PRIORITIES.items() if self._gates.enabled(gate))}
+        return {*PRIORITIES, *(name for name, gate in GATED_PRIORITIES.items() if self._gates.enabled(gate))}
 
-    def _custom(self, name: str, kind: str, args: Any) -> None:
-        """A Policy may call what it gives an argument to as it likes."""
-        self._args[name] = args
-        if name != kind:
-            self._implemented_by[name] = kind
+    def _custom(self, name: str, args: Any, kinds: Mapping[type, str]) -> None:
+        """Keep the arguments of an entry, if it has some. Such an entry may have any name."""
+        if args is not None:
+            self._args[name] = args
+            if name != (kind := kinds[type(args)]):
+                self._implemented_by[name] = kind
 
 
 def _shape_complaints(shape: Sequence[UtilizationShapePoint]) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import fields, replace
@@ -14,159 +14,39 @@ from ksched_cli.config.plugin_args import (
     PodTopologySpreadArgs,
     RequestedToCapacityRatioArgs,
     ServiceAffinityArgs,
-    with_defaults,
 )
-from ksched_cli.config.policy.model import Complaint, Policy, PredicatePolicy, PriorityPolicy
+from ksched_cli.config.policy.families import GATED_PREDICATES, GATED_PRIORITIES, PREDICATES, PRIORITIES
+from ksched_cli.config.policy.model import Complaint, Policy, PredicatePolicy, PriorityPolicy, plugin_args
 from ksched_cli.config.validate_args import args_complaints
+from ksched_cli.releases import plugin_names as names
 from ksched_cli.releases.configuration import ConfigurationRules
+from ksched_cli.releases.default_plugins import BEFORE_PLUGINS
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
-from ksched_cli.releases.plugin_names import (
-    AZURE_DISK_LIMITS,
-    BALANCED_RESOURCE_ALLOCATION,
-    CHECK_NODE_LABEL_PRESENCE,
-    CHECK_NODE_UNSCHEDULABLE,
-    CHECK_SERVICE_AFFINITY,
-    CHECK_VOLUME_BINDING,
-    CINDER_LIMITS,
-    DEFAULT_BINDER,
-    DEFAULT_PREEMPTION,
-    EBS_LIMITS,
-    EQUAL_PRIORITY,
-    EVEN_PODS_SPREAD,
-    EVEN_PODS_SPREAD_PRIORITY,
-    GCEPD_LIMITS,
-    GENERAL_PREDICATES,
-    HOST_NAME,
-    IMAGE_LOCALITY,
-    IMAGE_LOCALITY_PRIORITY,
-    INTER_POD_AFFINITY,
-    INTER_POD_AFFINITY_PRIORITY,
-    LEAST_REQUESTED_PRIORITY,
-    MATCH_INTER_POD_AFFINITY,
-    MATCH_NODE_SELECTOR,
-    MAX_AZURE_DISK_VOLUME_COUNT,
-    MAX_CINDER_VOLUME_COUNT,
-    MAX_CSI_VOLUME_COUNT_PRED,
-    MAX_EBS_VOLUME_COUNT,
-    MAX_GCEPD_VOLUME_COUNT,
-    MOST_REQUESTED_PRIORITY,
-    NO_DISK_CONFLICT,
-    NO_VOLUME_ZONE_CONFLICT,
-    NODE_AFFINITY,
-    NODE_AFFINITY_PRIORITY,
-    NODE_LABEL,
-    NODE_NAME,
-    NODE_PORTS,
-    NODE_PREFER_AVOID_PODS,
-    NODE_PREFER_AVOID_PODS_PRIORITY,
-    NODE_RESOURCE_LIMITS,
-    NODE_RESOURCES_BALANCED_ALLOCATION,
-    NODE_RESOURCES_FIT,
-    NODE_RESOURCES_LEAST_ALLOCATED,
-    NODE_RESOURCES_MOST_ALLOCATED,
-    NODE_UNSCHEDULABLE,
-    NODE_VOLUME_LIMITS,
-    POD_FITS_HOST_PORTS,
-    POD_FITS_RESOURCES,
-    POD_TOLERATES_NODE_TAINTS,
-    POD_TOPOLOGY_SPREAD,
-    PRIORITY_SORT,
-    REQUESTED_TO_CAPACITY_RATIO,
-    RESOURCE_LIMITS_PRIORITY,
-    SELECTOR_SPREAD_PRIORITY,
-    SERVICE_AFFINITY,
-    SERVICE_SPREADING_PRIORITY,
-    TAINT_TOLERATION,
-    TAINT_TOLERATION_PRIORITY,
-    VOLUME_BINDING,
-    VOLUME_RESTRICTIONS,
-    VOLUME_ZONE,
-)
 
 _OFF = (PluginRef("*"),)
 
-# Predicates in the order in which they are run, and the (extension points, plugin) of each.
-_BOTH = ("preFilter", "filter")
-_FIT = (_BOTH, NODE_RESOURCES_FIT)
-_NAME = (("filter",), NODE_NAME)
-_PORTS = (_BOTH, NODE_PORTS)
-_SELECTOR = (_BOTH, NODE_AFFINITY)
-PREDICATES: Mapping[str, tuple[tuple[tuple[str, ...], str], ...]] = {
-    CHECK_NODE_UNSCHEDULABLE: ((("filter",), NODE_UNSCHEDULABLE),),
-    GENERAL_PREDICATES: (_FIT, _NAME, _PORTS, _SELECTOR),
-    HOST_NAME: (_NAME,),
-    POD_FITS_HOST_PORTS: (_PORTS,),
-    MATCH_NODE_SELECTOR: (_SELECTOR,),
-    POD_FITS_RESOURCES: (_FIT,),
-    NO_DISK_CONFLICT: ((("filter",), VOLUME_RESTRICTIONS),),
-    POD_TOLERATES_NODE_TAINTS: ((("filter",), TAINT_TOLERATION),),
-    CHECK_NODE_LABEL_PRESENCE: ((("filter",), NODE_LABEL),),
-    CHECK_SERVICE_AFFINITY: ((_BOTH, SERVICE_AFFINITY),),
-    MAX_EBS_VOLUME_COUNT: ((("filter",), EBS_LIMITS),),
-    MAX_GCEPD_VOLUME_COUNT: ((("filter",), GCEPD_LIMITS),),
-    MAX_CSI_VOLUME_COUNT_PRED: ((("filter",), NODE_VOLUME_LIMITS),),
-    MAX_AZURE_DISK_VOLUME_COUNT: ((("filter",), AZURE_DISK_LIMITS),),
-    MAX_CINDER_VOLUME_COUNT: ((("filter",), CINDER_LIMITS),),
-    CHECK_VOLUME_BINDING: ((("preFilter", "filter", "reserve", "preBind"), VOLUME_BINDING),),
-    NO_VOLUME_ZONE_CONFLICT: ((("filter",), VOLUME_ZONE),),
-    EVEN_PODS_SPREAD: ((_BOTH, POD_TOPOLOGY_SPREAD),),
-    MATCH_INTER_POD_AFFINITY: ((_BOTH, INTER_POD_AFFINITY),),
-}
-_MANDATORY = frozenset({POD_TOLERATES_NODE_TAINTS, CHECK_NODE_UNSCHEDULABLE})
-_NOT_DEFAULT = frozenset(
-    {
-        *(HOST_NAME, POD_FITS_HOST_PORTS, MATCH_NODE_SELECTOR, POD_FITS_RESOURCES),
-        *(CHECK_NODE_LABEL_PRESENCE, CHECK_SERVICE_AFFINITY, MAX_CINDER_VOLUME_COUNT),
-    }
-)
-_OLD_PREDICATES = {"PodFitsPorts": POD_FITS_HOST_PORTS}
+_MANDATORY = frozenset({names.POD_TOLERATES_NODE_TAINTS, names.CHECK_NODE_UNSCHEDULABLE})
+# The defaults of the last minor before plugins: predicates, and priorities with their weights.
+_DEFAULTS = {each.name: each.weight for each in BEFORE_PLUGINS}
+_OLD_PREDICATES = {"PodFitsPorts": names.POD_FITS_HOST_PORTS}
 
-# Plugins that are for other arguments each time, and so for entries of other names.
-_OF_ARGUMENTS = frozenset({NODE_LABEL, REQUESTED_TO_CAPACITY_RATIO, SERVICE_AFFINITY})
-
-# Priorities by name: the plugin, and whether it has a PreScore.
-PRIORITIES: Mapping[str, tuple[str, bool]] = {
-    BALANCED_RESOURCE_ALLOCATION: (NODE_RESOURCES_BALANCED_ALLOCATION, False),
-    EVEN_PODS_SPREAD_PRIORITY: (POD_TOPOLOGY_SPREAD, True),
-    IMAGE_LOCALITY_PRIORITY: (IMAGE_LOCALITY, False),
-    INTER_POD_AFFINITY_PRIORITY: (INTER_POD_AFFINITY, True),
-    LEAST_REQUESTED_PRIORITY: (NODE_RESOURCES_LEAST_ALLOCATED, False),
-    MOST_REQUESTED_PRIORITY: (NODE_RESOURCES_MOST_ALLOCATED, False),
-    NODE_AFFINITY_PRIORITY: (NODE_AFFINITY, True),
-    NODE_LABEL: (NODE_LABEL, False),
-    NODE_PREFER_AVOID_PODS_PRIORITY: (NODE_PREFER_AVOID_PODS, False),
-    REQUESTED_TO_CAPACITY_RATIO: (REQUESTED_TO_CAPACITY_RATIO, False),
-    RESOURCE_LIMITS_PRIORITY: (NODE_RESOURCE_LIMITS, True),
-    SELECTOR_SPREAD_PRIORITY: (POD_TOPOLOGY_SPREAD, True),
-    SERVICE_AFFINITY: (SERVICE_AFFINITY, False),
-    TAINT_TOLERATION_PRIORITY: (TAINT_TOLERATION, True),
+_GATED = GATED_PREDICATES | GATED_PRIORITIES
+_OLD_PRIORITIES = {names.SERVICE_SPREADING_PRIORITY: names.SELECTOR_SPREAD_PRIORITY}
+# Plugins that an entry of any name stands for, if the entry has an argument: by the argument's type, and by its field.
+_PLUGIN_OF_ARGS: Mapping[type, str] = {
+    NodeLabelArgs: names.NODE_LABEL,
+    RequestedToCapacityRatioArgs: names.REQUESTED_TO_CAPACITY_RATIO,
+    ServiceAffinityArgs: names.SERVICE_AFFINITY,
 }
-_DEFAULT_PRIORITIES = {
-    SELECTOR_SPREAD_PRIORITY: 1,
-    INTER_POD_AFFINITY_PRIORITY: 1,
-    LEAST_REQUESTED_PRIORITY: 1,
-    BALANCED_RESOURCE_ALLOCATION: 1,
-    NODE_PREFER_AVOID_PODS_PRIORITY: 10000,
-    NODE_AFFINITY_PRIORITY: 1,
-    TAINT_TOLERATION_PRIORITY: 1,
-    IMAGE_LOCALITY_PRIORITY: 1,
-}
-# Names that are there where a gate is on.
-_GATED = {
-    EVEN_PODS_SPREAD: EVEN_PODS_SPREAD,
-    EVEN_PODS_SPREAD_PRIORITY: EVEN_PODS_SPREAD,
-    RESOURCE_LIMITS_PRIORITY: "ResourceLimitsPriorityFunction",
-}
-_OLD_PRIORITIES = {SERVICE_SPREADING_PRIORITY: SELECTOR_SPREAD_PRIORITY}
 _PLUGIN_OF_ARGUMENT = {
-    "serviceAffinity": SERVICE_AFFINITY,
-    "labelsPresence": NODE_LABEL,
-    "serviceAntiAffinity": SERVICE_AFFINITY,
-    "labelPreference": NODE_LABEL,
-    "requestedToCapacityRatioArguments": REQUESTED_TO_CAPACITY_RATIO,
+    "serviceAffinity": names.SERVICE_AFFINITY,
+    "labelsPresence": names.NODE_LABEL,
+    "serviceAntiAffinity": names.SERVICE_AFFINITY,
+    "labelPreference": names.NODE_LABEL,
+    "requestedToCapacityRatioArguments": names.REQUESTED_TO_CAPACITY_RATIO,
 }
-_FIXED = {"queueSort": PRIORITY_SORT, "postFilter": DEFAULT_PREEMPTION, "bind": DEFAULT_BINDER}
+_FIXED = {"queueSort": names.PRIORITY_SORT, "postFilter": names.DEFAULT_PREEMPTION, "bind": names.DEFAULT_BINDER}
 
 
 def policy_profile(
@@ -182,9 +62,9 @@ def policy_profile(
             made.add_predicate(name)
     for name in sorted(weights):
         made.add_priority(name, weights[name])
-    if policy.hard_pod_affinity_symmetric_weight and INTER_POD_AFFINITY_PRIORITY in weights:
+    if policy.hard_pod_affinity_symmetric_weight and names.INTER_POD_AFFINITY_PRIORITY in weights:
         weight = policy.hard_pod_affinity_symmetric_weight
-        made.args[INTER_POD_AFFINITY] = InterPodAffinityArgs(hard_pod_affinity_weight=weight)
+        made.args[names.INTER_POD_AFFINITY] = InterPodAffinityArgs(hard_pod_affinity_weight=weight)
     all_filters = policy.always_check_all_predicates
     return KubeSchedulerProfile(plugins=made.plugins(), args=made.args, checks_all_filters=all_filters), made.complaints
 
@@ -209,9 +89,9 @@ class Making:
         rules = ConfigurationRules.of(release)
         self._left_out: set[tuple[str, str]] = set()
         if not rules.node_affinity_looks_ahead:
-            self._left_out |= {("preFilter", NODE_AFFINITY), ("preScore", NODE_AFFINITY)}
+            self._left_out |= {("preFilter", names.NODE_AFFINITY), ("preScore", names.NODE_AFFINITY)}
         if not rules.volume_binding_reserves:
-            self._left_out |= {(point, VOLUME_BINDING) for point in ("preFilter", "reserve", "preBind")}
+            self._left_out |= {(point, names.VOLUME_BINDING) for point in ("preFilter", "reserve", "preBind")}
         self._rules = rules
         self._merges = rules.policy_merges_plugins
         self._spreads_by_default = gates.enabled("DefaultPodTopologySpread") and self._merges
@@ -240,7 +120,7 @@ class Making:
 
     def predicate_names(self, policies: Sequence[PredicatePolicy] | None) -> frozenset[str]:
         if policies is None:
-            return frozenset(name for name in PREDICATES if name not in _NOT_DEFAULT and self._is_there(name))
+            return frozenset(name for name in PREDICATES if name in _DEFAULTS and self._is_there(name))
         named = (self._predicate(index, each) for index, each in enumerate(policies))
         return frozenset(name for name in named if name)
 
@@ -248,17 +128,11 @@ class Making:
         name = _OLD_PREDICATES.get(policy.name, policy.name)
         if name in PREDICATES and self._is_there(name):
             return name
-        argument = policy.argument
-        if argument is not None and argument.service_affinity is not None:
-            own = self._own(SERVICE_AFFINITY, ServiceAffinityArgs())
-            labels = (*own.affinity_labels, *argument.service_affinity.labels)
-            self.args[SERVICE_AFFINITY] = replace(own, affinity_labels=labels)
-            return CHECK_SERVICE_AFFINITY
-        if argument is not None and argument.labels_presence is not None:
-            wanted = argument.labels_presence
-            field = "present_labels" if wanted.presence else "absent_labels"
-            self._add_labels(field, wanted.labels)
-            return CHECK_NODE_LABEL_PRESENCE
+        args = plugin_args(policy.argument)
+        if args is not None:
+            self.add_args(args)
+            is_service = isinstance(args, ServiceAffinityArgs)
+            return names.CHECK_SERVICE_AFFINITY if is_service else names.CHECK_NODE_LABEL_PRESENCE
         self.complaints.append((("predicates", index, "name"), f'there is no predicate "{policy.name}"'))
         return ""
 
@@ -268,7 +142,7 @@ class Making:
     def check_arguments(self, policy: Policy) -> None:
         """Add the mistakes at which kube-scheduler stops when it makes the plugins."""
         for index, each in enumerate(policy.priorities or ()):
-            if each.name in _OF_ARGUMENTS and each.name not in self.args:
+            if each.name in _PLUGIN_OF_ARGS.values() and each.name not in self.args:
                 text = f"no argument is read under the name {each.name}, and it cannot do without"
                 self.complaints.append((("priorities", index), text))
         for plugin, args in self.args.items():
@@ -276,21 +150,16 @@ class Making:
                 section = "predicates" if where.startswith(("presentLabels[", "absentLabels[")) else "priorities"
                 self.complaints.append(((section,), f"{plugin}: {where}: {text}"))
 
-    def _own(self, plugin: str, start: Any) -> Any:
-        return self.args.setdefault(plugin, start)
-
-    def _add_labels(self, field: str, labels: Iterable[str]) -> None:
-        own = self._own(NODE_LABEL, NodeLabelArgs())
-        self.args[NODE_LABEL] = replace(own, **{field: (*getattr(own, field), *labels)})
-
-    def add_args(self, plugin: str, args: NodeLabelArgs | ServiceAffinityArgs) -> None:
-        """Add the arguments to those of the plugin: labels add up."""
+    def add_args(self, args: NodeLabelArgs | RequestedToCapacityRatioArgs | ServiceAffinityArgs) -> str:
+        """Add the arguments to those of their plugin, and return its name. Labels add up; the last ratio counts."""
+        plugin = _PLUGIN_OF_ARGS[type(args)]
         own = self.args.get(plugin)
-        if own is None:
+        if own is None or isinstance(args, RequestedToCapacityRatioArgs):
             self.args[plugin] = args
-            return
+            return plugin
         lists = [each.name for each in fields(args) if isinstance(each.default, tuple)]
         self.args[plugin] = replace(own, **{each: (*getattr(own, each), *getattr(args, each)) for each in lists})
+        return plugin
 
     def add_predicate(self, name: str) -> None:
         for points, plugin in PREDICATES[name]:
@@ -301,63 +170,43 @@ class Making:
 
     def priority_weights(self, policies: Sequence[PriorityPolicy] | None) -> dict[str, int]:
         if policies is None:
-            return self._default_priorities()
+            weights = {name: weight for name, weight in _DEFAULTS.items() if weight and self._is_there(name)}
+            if names.EVEN_PODS_SPREAD_PRIORITY in weights:
+                weights[names.EVEN_PODS_SPREAD_PRIORITY] = self._rules.spread_priority_weight
+            return weights
         wanted = [(self._priority(index, each), each.weight) for index, each in enumerate(policies)]
         return {name: weight for name, weight in wanted if name}
 
-    def _default_priorities(self) -> dict[str, int]:
-        weights = dict(_DEFAULT_PRIORITIES)
-        if self._is_there(EVEN_PODS_SPREAD_PRIORITY):
-            weights[EVEN_PODS_SPREAD_PRIORITY] = self._rules.spread_priority_weight
-        if self._is_there(RESOURCE_LIMITS_PRIORITY):
-            weights[RESOURCE_LIMITS_PRIORITY] = 1
-        return weights
-
     def _priority(self, index: int, policy: PriorityPolicy) -> str:
-        if policy.name == EQUAL_PRIORITY:
+        if policy.name == names.EQUAL_PRIORITY:
             return ""
         name = _OLD_PRIORITIES.get(policy.name, policy.name)
         if name in PRIORITIES and self._is_there(name):
             return name
-        argument = policy.argument
-        if argument is not None and argument.service_anti_affinity is not None:
-            own = self._own(SERVICE_AFFINITY, ServiceAffinityArgs())
-            labels = (*own.anti_affinity_labels_preference, argument.service_anti_affinity.label)
-            self.args[SERVICE_AFFINITY] = replace(own, anti_affinity_labels_preference=labels)
-            return SERVICE_AFFINITY
-        if argument is not None and argument.label_preference is not None:
-            wanted = argument.label_preference
-            field = "present_labels_preference" if wanted.presence else "absent_labels_preference"
-            self._add_labels(field, (wanted.label,))
-            return NODE_LABEL
-        if argument is not None and argument.requested_to_capacity_ratio_arguments is not None:
-            ratio = argument.requested_to_capacity_ratio_arguments
-            made = RequestedToCapacityRatioArgs(shape=ratio.shape, resources=ratio.resources)
-            self.args[REQUESTED_TO_CAPACITY_RATIO] = with_defaults(made)
-            return REQUESTED_TO_CAPACITY_RATIO
+        args = plugin_args(policy.argument)
+        if args is not None:
+            return self.add_args(args)
         self.complaints.append((("priorities", index, "name"), f'there is no priority "{policy.name}"'))
         return ""
 
     def add_priority(self, name: str, weight: int) -> None:
         plugin, pre_scores = PRIORITIES[name]
-        if name == SELECTOR_SPREAD_PRIORITY and not self._spreads_by_default:
+        if name == names.SELECTOR_SPREAD_PRIORITY and not self._spreads_by_default:
             plugin = self._rules.selector_spread_plugin
-        elif plugin == POD_TOPOLOGY_SPREAD:
-            self._set_defaulting(system=name == SELECTOR_SPREAD_PRIORITY)
+        elif plugin == names.POD_TOPOLOGY_SPREAD:
+            self._set_defaulting(system=name == names.SELECTOR_SPREAD_PRIORITY)
         if pre_scores:
             self._append("preScore", plugin)
         self._append("score", plugin, weight * self._times(name))
 
     def _times(self, name: str) -> int:
         """A preference by labels weighs as much for each of them."""
-        if name == NODE_LABEL:
-            own = self._own(NODE_LABEL, NodeLabelArgs())
+        own = self.args.get(name)
+        if isinstance(own, NodeLabelArgs):
             return len(own.present_labels_preference) + len(own.absent_labels_preference)
-        if name == SERVICE_AFFINITY:
-            return len(self._own(SERVICE_AFFINITY, ServiceAffinityArgs()).anti_affinity_labels_preference)
-        return 1
+        return len(own.anti_affinity_labels_preference) if isinstance(own, ServiceAffinityArgs) else 1
 
     def _set_defaulting(self, *, system: bool) -> None:
         """Pods without constraints are spread where the priority for selectors is enabled."""
-        if self._spreads_by_default and (system or POD_TOPOLOGY_SPREAD not in self.args):
-            self.args[POD_TOPOLOGY_SPREAD] = PodTopologySpreadArgs(defaulting_type="System" if system else "List")
+        if self._spreads_by_default and (system or names.POD_TOPOLOGY_SPREAD not in self.args):
+            self.args[names.POD_TOPOLOGY_SPREAD] = PodTopologySpreadArgs(defaulting_type="System" if system else "List")

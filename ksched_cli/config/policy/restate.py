@@ -24,36 +24,12 @@ from ksched_cli.config.plugin_args import (
     VolumeBindingArgs,
     with_defaults,
 )
-from ksched_cli.config.policy.families import PREDICATES, PRIORITIES
+from ksched_cli.config.policy.families import PLUGIN_OF_PREDICATE, PLUGIN_OF_PRIORITY, PREDICATES
 from ksched_cli.config.policy.predicates import ALWAYS, ORDER, PREEMPTION
+from ksched_cli.releases import plugin_names as names
 from ksched_cli.releases.default_plugins import MULTI_POINT, plugin_names
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import NEWEST, Release
-from ksched_cli.releases.plugin_names import (
-    CHECK_NODE_CONDITION,
-    EVEN_PODS_SPREAD,
-    EVEN_PODS_SPREAD_PRIORITY,
-    GENERAL_PREDICATES,
-    HOST_NAME,
-    INTER_POD_AFFINITY,
-    INTER_POD_AFFINITY_PRIORITY,
-    LEAST_REQUESTED_PRIORITY,
-    MATCH_NODE_SELECTOR,
-    MAX_AZURE_DISK_VOLUME_COUNT,
-    MAX_EBS_VOLUME_COUNT,
-    MAX_GCEPD_VOLUME_COUNT,
-    MOST_REQUESTED_PRIORITY,
-    NODE_PREFER_AVOID_PODS_PRIORITY,
-    NODE_RESOURCES_FIT,
-    NODE_UNSCHEDULABLE,
-    NODE_VOLUME_LIMITS,
-    POD_FITS_HOST_PORTS,
-    POD_FITS_RESOURCES,
-    REQUESTED_TO_CAPACITY_RATIO,
-    REQUESTED_TO_CAPACITY_RATIO_PRIORITY,
-    SERVICE_SPREADING_PRIORITY,
-    TAINT_TOLERATION,
-)
 
 # (plugin, the setting of it that cannot be expressed)
 NotExpressed = tuple[str, str]
@@ -62,28 +38,28 @@ _ALL = "*"
 _TODAY = frozenset(plugin_names(NEWEST))
 # The parts of the general predicate, and the name of each where it runs by itself.
 _GENERAL = {
-    PREDICATES[name]: name for name in (POD_FITS_RESOURCES, HOST_NAME, POD_FITS_HOST_PORTS, MATCH_NODE_SELECTOR)
+    parts[0][1]: name
+    for name, parts in PREDICATES.items()
+    if len(parts) == 1 and parts[0] in PREDICATES[names.GENERAL_PREDICATES]
 }
 # The limits of clouds were predicates of their own. Today this plugin counts them.
-_CLOUDS = (MAX_EBS_VOLUME_COUNT, MAX_GCEPD_VOLUME_COUNT, MAX_AZURE_DISK_VOLUME_COUNT)
+_CLOUDS = (names.MAX_EBS_VOLUME_COUNT, names.MAX_GCEPD_VOLUME_COUNT, names.MAX_AZURE_DISK_VOLUME_COUNT)
 _PREDICATES: Mapping[str, tuple[str, ...]] = {
-    plugin: (name, *(_CLOUDS if plugin == NODE_VOLUME_LIMITS else ()))
-    for name, plugin in PREDICATES.items()
-    if plugin in _TODAY and plugin not in _GENERAL and name not in (*_CLOUDS, CHECK_NODE_CONDITION, EVEN_PODS_SPREAD)
+    plugin: (name, *(_CLOUDS if plugin == names.NODE_VOLUME_LIMITS else ()))
+    for name, plugin in PLUGIN_OF_PREDICATE.items()
+    if plugin in _TODAY and plugin not in _GENERAL and name != names.EVEN_PODS_SPREAD
 }
-# What has the same plugin today as another priority.
-_NOT_SAID = (SERVICE_SPREADING_PRIORITY, EVEN_PODS_SPREAD_PRIORITY)
 _PRIORITIES = {
     plugin: name
-    for name, plugin in PRIORITIES.items()
-    if plugin in _TODAY and plugin != NODE_RESOURCES_FIT and name not in _NOT_SAID
+    for name, plugin in PLUGIN_OF_PRIORITY.items()
+    if plugin in _TODAY and name != names.EVEN_PODS_SPREAD_PRIORITY
 }
 _STRATEGIES = {
-    "LeastAllocated": LEAST_REQUESTED_PRIORITY,
-    "MostAllocated": MOST_REQUESTED_PRIORITY,
-    REQUESTED_TO_CAPACITY_RATIO: REQUESTED_TO_CAPACITY_RATIO_PRIORITY,
+    "LeastAllocated": names.LEAST_REQUESTED_PRIORITY,
+    "MostAllocated": names.MOST_REQUESTED_PRIORITY,
+    names.REQUESTED_TO_CAPACITY_RATIO: names.REQUESTED_TO_CAPACITY_RATIO_PRIORITY,
 }
-_MANDATORY = (NODE_UNSCHEDULABLE, TAINT_TOLERATION)
+_MANDATORY = (names.NODE_UNSCHEDULABLE, names.TAINT_TOLERATION)
 # Arguments that may be anything, for nothing follows from them or from what they are about.
 _NO_MATTER = (DefaultPreemptionArgs, DynamicResourcesArgs, VolumeBindingArgs)
 
@@ -97,9 +73,9 @@ def restate_algorithm(
     defaults = default_weights(release, gates)
     predicates = settings.predicates(defaults)
     weights, args = settings.priorities(defaults)
-    affinity = profile.args.get(INTER_POD_AFFINITY)
-    if isinstance(affinity, InterPodAffinityArgs) and INTER_POD_AFFINITY_PRIORITY in weights:
-        args[INTER_POD_AFFINITY_PRIORITY] = affinity
+    affinity = profile.args.get(names.INTER_POD_AFFINITY)
+    if isinstance(affinity, InterPodAffinityArgs) and names.INTER_POD_AFFINITY_PRIORITY in weights:
+        args[names.INTER_POD_AFFINITY_PRIORITY] = affinity
     enabled = [
         *map(PluginRef, (*ALWAYS, *predicates)),
         *(PluginRef(name, weight) for name, weight in sorted(weights.items())),
@@ -142,24 +118,26 @@ class _Settings:
     def predicates(self, defaults: Mapping[str, int]) -> list[str]:
         wanted = {name for plugin, names in _PREDICATES.items() if self.is_on(plugin, "filter") for name in names}
         parts = [name for plugin, name in _GENERAL.items() if self.is_on(plugin, "filter")]
-        wanted |= {GENERAL_PREDICATES} if len(parts) == len(_GENERAL) else set(parts)
+        wanted |= {names.GENERAL_PREDICATES} if len(parts) == len(_GENERAL) else set(parts)
         mandatory = {name for plugin in _MANDATORY for name in _PREDICATES[plugin]}
         # What a plugin never was, such as looking at conditions, stays as it is by default.
         others = (name for names in _PREDICATES.values() for name in names)
-        settings = {*mandatory, *others, GENERAL_PREDICATES, *_GENERAL.values()}
+        settings = {*mandatory, *others, names.GENERAL_PREDICATES, *_GENERAL.values()}
         return [name for name in ORDER if name in (wanted if name in settings else defaults)]
 
     def priorities(self, defaults: Mapping[str, int]) -> tuple[dict[str, int], dict[str, Any]]:
         """Names with weights, and arguments. A weight that is not given is the default of the time."""
-        weights: dict[str, int] = {NODE_PREFER_AVOID_PODS_PRIORITY: defaults[NODE_PREFER_AVOID_PODS_PRIORITY]}
+        weights: dict[str, int] = {
+            names.NODE_PREFER_AVOID_PODS_PRIORITY: defaults[names.NODE_PREFER_AVOID_PODS_PRIORITY]
+        }
         for plugin, name in _PRIORITIES.items():
             if self.is_on(plugin, "score"):
                 weights[name] = self.weight(plugin) or defaults[name]
-        fit, args = self._profile.args.get(NODE_RESOURCES_FIT) or NodeResourcesFitArgs(), dict[str, Any]()
-        if self.is_on(NODE_RESOURCES_FIT, "score"):
+        fit, args = self._profile.args.get(names.NODE_RESOURCES_FIT) or NodeResourcesFitArgs(), dict[str, Any]()
+        if self.is_on(names.NODE_RESOURCES_FIT, "score"):
             name = _STRATEGIES[fit.scoring_strategy.type]
-            weights[name] = self.weight(NODE_RESOURCES_FIT) or 1
-            if fit.scoring_strategy.type == REQUESTED_TO_CAPACITY_RATIO:
+            weights[name] = self.weight(names.NODE_RESOURCES_FIT) or 1
+            if fit.scoring_strategy.type == names.REQUESTED_TO_CAPACITY_RATIO:
                 ratio = fit.scoring_strategy.requested_to_capacity_ratio
                 shape = ratio.shape if ratio else ()
                 resources = fit.scoring_strategy.resources
@@ -180,7 +158,7 @@ def _not_said(args: Any) -> Iterator[str]:
             strategy = args.scoring_strategy
             if args.ignored_resources or args.ignored_resource_groups:
                 yield "ignoredResources"
-            if strategy.type != REQUESTED_TO_CAPACITY_RATIO and set(strategy.resources) != set(CPU_AND_MEMORY):
+            if strategy.type != names.REQUESTED_TO_CAPACITY_RATIO and set(strategy.resources) != set(CPU_AND_MEMORY):
                 yield "scoringStrategy.resources other than cpu and memory alike"
         case NodeResourcesBalancedAllocationArgs():
             if set(args.resources) != set(CPU_AND_MEMORY):
