@@ -43,8 +43,13 @@ class Command:
     about: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def words(self) -> tuple[str, ...]:
-        return (*self.commands, *self.arguments, *(name for option in self.options for name in option.names))
+    def next_words(self) -> tuple[str, ...]:
+        """The subcommands and the values of arguments."""
+        return (*self.commands, *self.arguments)
+
+    @property
+    def option_names(self) -> tuple[str, ...]:
+        return tuple(name for option in self.options for name in option.names)
 
     def option(self, name: str) -> Option | None:
         return next((option for option in self.options if name in option.names), None)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ksched_cli.cli.commands import Command, Option, commands_of
+from ksched_cli.simulator import Simulator
 
 HIDDEN = "__complete"
 # Before the words, for shells that drop an empty word at the end.
@@ -66,7 +67,7 @@ def complete(words: Sequence[str], root: Any) -> Completion:
         ]
         return Completion(tuple(f"{name}\t{about}" for name, about in found), NO_FILES)
     about = typed.command.about
-    found = [(name, about.get(name, "")) for name in (*typed.command.commands, *typed.command.arguments)]
+    found = [(name, about.get(name, "")) for name in typed.command.next_words]
     found += [(name, "") for name in _names(typed.command.names, typed, current)]
     directive = FILES if typed.command.files else NO_FILES
     candidates = (f"{name}\t{text}" if text else name for name, text in found if name.startswith(current))
@@ -106,8 +107,6 @@ def _of_value(option: Option, typed: _Typed, prefix: str, current: str) -> Compl
 def _names(kind: str, typed: _Typed, current: str, *, counted: bool = False) -> Iterator[str]:
     """Of the dumps that --from names. `counted`: the number of replicas follows."""
     if kind == "minor":
-        from ksched_cli.simulator import Simulator
-
         yield from (each.version for each in Simulator.versions().versions)
     elif kind == "topic":
         from ksched_cli.cli.help import OPTIONS, TOPICS
@@ -126,8 +125,6 @@ def _names(kind: str, typed: _Typed, current: str, *, counted: bool = False) -> 
 
 def _objects(typed: _Typed, kinds: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Namespace and name of each object. A shell puts a candidate on the command line as it is."""
-    from ksched_cli.simulator import Simulator
-
     sources = typed.of("--from")
     for kind in kinds if sources else ():
         for namespace, name in Simulator.object_names(sources, kind):

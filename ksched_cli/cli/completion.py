@@ -12,7 +12,6 @@ from ksched_cli.cli.commands import Command, Option, commands_of
 from ksched_cli.cli.complete import HIDDEN, TYPING
 from ksched_cli.cli.printing import print_text
 
-SHORT = "A script that completes commands and options in your shell."
 HELP = "Prints a script that completes the commands, options and values of ksched in your shell."
 EPILOG = """Examples:
 
@@ -39,54 +38,50 @@ def completion(
 
 
 def script(shell: Shell, root: Any) -> str:
-    """`root` is the click command of the whole program."""
+    """The script for a shell. `root` is the click command of the whole program."""
     lines = _WRITERS[shell](list(commands_of(root)))
     return "\n".join([*lines, ""])
 
 
-def _values(commands: list[Command]) -> Iterator[tuple[str, str, str]]:
-    """Command, option and the values to choose from, for every option that has a list of them."""
-    for command, option in _taking_values(commands):
-        if option.values:
-            yield from ((command.path, name, " ".join(option.values)) for name in option.names)
+def _values(commands: list[Command]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The commands with their options that have a list of values, and these values."""
+    return ((place, option.values) for place, option in _taking_values(commands) if option.values)
 
 
-def _taking_values(commands: list[Command]) -> Iterator[tuple[Command, Option]]:
-    return ((command, option) for command in commands for option in command.options if option.takes_value)
+def _taking_values(commands: list[Command]) -> Iterator[tuple[str, Option]]:
+    """`simulate --from` with its option, for each name of every option that takes a value."""
+    for command in commands:
+        for option in command.options:
+            yield from ((f"{command.path} {name}", option) for name in option.names if option.takes_value)
 
 
-def _named(commands: list[Command]) -> list[tuple[str, str]]:
-    """Command and option, for every option that is given the name of an object."""
-    return [(each.path, name) for each, option in _taking_values(commands) if option.kind for name in option.names]
+def _named(commands: list[Command]) -> list[str]:
+    """The commands with their options whose value is the name of an object."""
+    return [place for place, option in _taking_values(commands) if option.kind]
 
 
-def _with_files(commands: list[Command]) -> list[tuple[str, str]]:
-    """Command and option, for every option that is given a file."""
-    return [(each.path, name) for each, option in _taking_values(commands) if option.files for name in option.names]
+def _with_files(commands: list[Command]) -> list[str]:
+    """The commands with their options whose value is a file."""
+    return [place for place, option in _taking_values(commands) if option.files]
 
 
-def _with_text(commands: list[Command]) -> list[tuple[str, str]]:
-    """Command and option, for every option whose value is free text."""
-    return [
-        (command.path, name)
-        for command, option in _taking_values(commands)
-        if not (option.values or option.kind or option.files)
-        for name in option.names
-    ]
+def _with_text(commands: list[Command]) -> list[str]:
+    """The commands with their options whose value is free text."""
+    return [place for place, each in _taking_values(commands) if not (each.values or each.kind or each.files)]
 
 
-def _cases(pairs: Iterable[tuple[str, str]]) -> str:
-    return "|".join(f'"{path} {name}"' for path, name in pairs)
+def _cases(places: Iterable[str]) -> str:
+    return "|".join(f'"{place}"' for place in places)
 
 
 def _steps(commands: list[Command]) -> str:
     """`<where we are> <next word>` for each word that leads into a subcommand."""
-    return _cases((command.path, name) for command in commands for name in command.commands)
+    return _cases(f"{command.path} {name}" for command in commands for name in command.commands)
 
 
 def _names_of(commands: list[Command], *, files: bool) -> str:
     """The commands whose arguments are names, or files."""
-    return "|".join(f'"{each.path}"' for each in commands if (each.files if files else each.names))
+    return _cases(each.path for each in commands if (each.files if files else each.names))
 
 
 def _bash(commands: list[Command]) -> list[str]:
@@ -107,18 +102,14 @@ def _bash(commands: list[Command]) -> list[str]:
         "        esac",
         "    done",
         '    case "$at ${COMP_WORDS[COMP_CWORD-1]}" in',
-        *(f'        "{path} {name}") found="{values}" ;;' for path, name, values in _values(commands)),
+        *(f'        "{place}") found="{" ".join(values)}" ;;' for place, values in _values(commands)),
         f'        {_cases(_named(commands))}) found="$(_ksched_names)" ;;',
         f"        {_cases(_with_files(commands))}) _ksched_files; return ;;",
         f"        {_cases(_with_text(commands))}) return ;;",
         '        *) if [[ "$current" == -* ]]; then case "$at" in',
-        *(f'            "{each.path}") found="{_bash_options(each)}" ;;' for each in commands),
+        *(f'            "{each.path}") found="{" ".join(each.option_names)}" ;;' for each in commands),
         '            esac; else case "$at" in',
-        *(
-            f'            "{each.path}") found="{" ".join((*each.commands, *each.arguments))}" ;;'
-            for each in commands
-            if each.commands or each.arguments
-        ),
+        *(f'            "{each.path}") found="{" ".join(each.next_words)}" ;;' for each in commands if each.next_words),
         '            esac; case "$at" in',
         f'            {_names_of(commands, files=False)}) found="$found $(_ksched_names)" ;;',
         f"            {_names_of(commands, files=True)}) _ksched_files; return ;;",
@@ -130,10 +121,6 @@ def _bash(commands: list[Command]) -> list[str]:
         "}",
         f"complete -F _ksched {' '.join(PROGRAMS)}",
     ]
-
-
-def _bash_options(command: Command) -> str:
-    return " ".join(name for option in command.options for name in option.names)
 
 
 def _zsh(commands: list[Command]) -> list[str]:
@@ -157,7 +144,7 @@ def _zsh(commands: list[Command]) -> list[str]:
         "        esac",
         "    done",
         '    case "$at ${words[CURRENT-1]}" in',
-        *(f'        "{path} {name}") compadd -- {values}; return ;;' for path, name, values in _values(commands)),
+        *(f'        "{place}") compadd -- {" ".join(values)}; return ;;' for place, values in _values(commands)),
         f"        {_cases(_named(commands))}) _ksched_names; return ;;",
         f"        {_cases(_with_files(commands))}) _files; return ;;",
         f"        {_cases(_with_text(commands))}) return ;;",
@@ -170,11 +157,7 @@ def _zsh(commands: list[Command]) -> list[str]:
         "        return",
         "    fi",
         '    case "$at" in',
-        *(
-            f'        "{each.path}") found=({_zsh_words(each)}) ;;'
-            for each in commands
-            if each.commands or each.arguments
-        ),
+        *(f'        "{each.path}") found=({_zsh_words(each)}) ;;' for each in commands if each.next_words),
         "    esac",
         "    (( $#found )) && _describe command found",
         '    case "$at" in',
@@ -191,7 +174,7 @@ def _zsh_options(command: Command) -> str:
 
 
 def _zsh_words(command: Command) -> str:
-    return " ".join(_zsh_pair(name, command.about.get(name, "")) for name in (*command.commands, *command.arguments))
+    return " ".join(_zsh_pair(name, command.about.get(name, "")) for name in command.next_words)
 
 
 def _zsh_pair(name: str, about: str) -> str:
@@ -210,7 +193,7 @@ def _fish(commands: list[Command]) -> list[str]:
         lines.append(f"complete -c {program} -f")
         for command in commands:
             where = f"-c {program} -n '{_fish_condition(command)}'"
-            for name in (*command.commands, *command.arguments):
+            for name in command.next_words:
                 lines.append(f"complete {where} -a {name}{_fish_about(command.about.get(name, ''))}")
             if command.names:
                 lines.append(f"complete {where} -a '{_FISH_NAMES}'")
@@ -251,24 +234,23 @@ def _fish_option(option: Option) -> str:
     return names + (" -x" if option.takes_value else "") + about
 
 
-def _powershell_named(commands: list[Command]) -> list[str]:
-    options = [f"'{path} {name}'" for path, name in _named(commands)]
-    return [*options, *(f"'{command.path}'" for command in commands if command.names)]
+def _quoted(words: Iterable[str]) -> str:
+    return ", ".join(f"'{word}'" for word in words)
 
 
 def _powershell(commands: list[Command]) -> list[str]:
-    quoted: Callable[[str], str] = lambda words: ", ".join(f"'{word}'" for word in words.split())  # noqa: E731
+    named = [*_named(commands), *(command.path for command in commands if command.names)]
     return [
         "# Completion of ksched for PowerShell; `ksched completion powershell` prints it.",
         f"Register-ArgumentCompleter -Native -CommandName {', '.join(PROGRAMS)} -ScriptBlock {{",
         "    param($current, $ast, $position)",
         "    $words = @{",
-        *(f"        '{command.path}' = @({quoted(' '.join(command.words))})" for command in commands),
+        *(f"        '{each.path}' = @({_quoted((*each.next_words, *each.option_names))})" for each in commands),
         "    }",
         "    $values = @{",
-        *(f"        '{path} {name}' = @({quoted(values)})" for path, name, values in _values(commands)),
+        *(f"        '{place}' = @({_quoted(values)})" for place, values in _values(commands)),
         "    }",
-        f"    $named = @({', '.join(_powershell_named(commands))})",
+        f"    $named = @({_quoted(named)})",
         "    $at = ''; $previous = ''; $typed = @()",
         "    foreach ($element in $ast.CommandElements | Select-Object -Skip 1) {",
         "        if ($element.Extent.EndOffset -ge $position) { break }",
