@@ -8,13 +8,12 @@ from typing import Annotated
 import typer
 
 from ksched_cli.cli import options
-from ksched_cli.cli.edit_options import EditOptions
-from ksched_cli.cli.groups import LiveClusterOptions, ManifestOptions, SchedulerOptions, run_options, takes_groups
+from ksched_cli.cli.groups import ManifestRun, takes_groups
 from ksched_cli.cli.printing import warn
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
 from ksched_cli.errors import UsageError
+from ksched_cli.simulator import Simulator
 
-SHORT = "How many more pods fit, where, and what runs out first."
 HELP = """How many more pods of a manifest fit: per node and in all, what runs out first where, and what is stranded.
 
 Replicas of each pod or workload of -f are placed one by one, each through a scheduling cycle of its own, until one
@@ -41,43 +40,31 @@ EPILOG = """Examples:
 Exit codes: 0 some more fit, 1 of some manifest, or of the mix, none does, 2 the input or the command line is wrong,
 3 the cluster could not be read."""
 
-Mix = Annotated[
-    str,
-    typer.Option(
-        "--mix",
-        metavar="A=3,B=1",
-        help="Count sets of so many pods of which manifest, by name, or by kind/name where names are not enough.",
-        show_default=False,
-    ),
-]
-Max = Annotated[int, typer.Option("--max", min=1, metavar="N", help="Stop after so many replicas.")]
-IgnorePending = Annotated[bool, typer.Option("--ignore-pending", help="Count as if none of its pods were pending.")]
-
-
-Output = Annotated[str, options.FormatOption("CapacityResult")]
-
 
 @takes_groups
 def capacity(
-    cluster: ManifestOptions,
-    live: LiveClusterOptions,
-    scheduler: SchedulerOptions,
-    edits: EditOptions,
-    mix: Mix = "",
-    limit: Max = 10_000,
-    ignore_pending: IgnorePending = False,
-    output: Output = "table",
+    given: ManifestRun,
+    mix: Annotated[
+        str,
+        typer.Option(
+            metavar="A=3,B=1",
+            help="Count sets of so many pods of which manifest, by name, or by kind/name where names are not enough.",
+        ),
+    ] = "",
+    limit: Annotated[int, typer.Option("--max", min=1, metavar="N", help="Stop after so many replicas.")] = 10_000,
+    ignore_pending: Annotated[
+        bool, typer.Option("--ignore-pending", help="Count as if none of its pods were pending.")
+    ] = False,
+    output: Annotated[str, options.FormatOption("CapacityResult")] = "table",
     exit_zero: options.ExitZero = False,
     no_headers: options.NoHeaders = False,
 ) -> None:
-    from ksched_cli.simulator import Simulator
-
-    if not cluster.has_manifests:
+    if not given.cluster.has_manifests:
         raise UsageError("say which pods to count: -f FILE with a pod or a workload")
-    run = run_options(cluster, live, scheduler, edits)
+    run = given.read()
     simulator = Simulator.of(replace(run.without_manifests(), allow_empty=True))
     found = simulator.capacity(
-        *cluster.filenames,
+        *run.filenames,
         reading=run.reading,
         mix=mix,
         limit=limit,

@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ksched_cli.cli import options
-from ksched_cli.cli.edit_options import EditOptions
-from ksched_cli.cli.groups import ClusterOptions, LiveClusterOptions, SchedulerOptions, run_options, takes_groups
+from ksched_cli.cli.groups import ClusterRun, takes_groups
 from ksched_cli.cli.printing import complain, warn
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, collector_off, show
 from ksched_cli.errors import InputError, KschedError, UsageError
+from ksched_cli.simulator import Simulator
 
 if TYPE_CHECKING:
     from ksched_cli.simulator import Check, Suppressions
 
-SHORT = "Would these manifests schedule? For CI."
 HELP = """Would these manifests schedule? Lays them over the cluster as `kubectl apply` would, and shows what is in
 the way.
 
@@ -69,37 +68,11 @@ Replicas = Annotated[
         "maxReplicas does not fit, maxReplicas, or all three."
     ),
 ]
-Output = Annotated[str, options.FormatOption("Check")]
 Files = Annotated[
-    list[str],
-    typer.Argument(metavar="FILE", help="More manifests, as -f takes them: for globs and hooks.", show_default=False),
+    list[str], typer.Argument(metavar="FILE", help="More manifests, as -f takes them: for globs and hooks.")
 ]
 Restart = Annotated[
     bool, typer.Option("--restart", help="Take every workload as changed, as `kubectl rollout restart` does.")
-]
-
-
-Ignore = Annotated[
-    list[str],
-    typer.Option(
-        "--ignore",
-        metavar="CODE",
-        help="Accept the findings with this code or name: they are counted only.",
-        show_default=False,
-    ),
-]
-Baseline = Annotated[
-    str,
-    typer.Option("--baseline", metavar="FILE", help="Accept the findings of this file.", show_default=False),
-]
-WriteBaseline = Annotated[
-    str,
-    typer.Option(
-        "--write-baseline",
-        metavar="FILE",
-        help="Write the findings of today into this file for --baseline, and exit with 0.",
-        show_default=False,
-    ),
 ]
 
 
@@ -107,39 +80,46 @@ WriteBaseline = Annotated[
 class AcceptedOptions:
     """Which findings are accepted."""
 
-    ignore: Ignore = field(default_factory=list)
-    baseline: Baseline = ""
-    write_baseline: WriteBaseline = ""
+    ignore: Annotated[
+        list[str],
+        typer.Option(
+            "--ignore",
+            metavar="CODE",
+            help="Accept the findings with this code or name: they are counted only.",
+        ),
+    ] = field(default_factory=list)
+    baseline: Annotated[str, typer.Option("--baseline", metavar="FILE", help="Accept the findings of this file.")] = ""
+    write_baseline: Annotated[
+        str,
+        typer.Option(
+            "--write-baseline",
+            metavar="FILE",
+            help="Write the findings of today into this file for --baseline, and exit with 0.",
+        ),
+    ] = ""
 
     def read(self) -> Suppressions:
-        from ksched_cli.simulator import Simulator
-
         return Simulator.suppressions(self.ignore, self.baseline)
 
 
 @takes_groups
 def check(
-    cluster: ClusterOptions,
-    live: LiveClusterOptions,
-    scheduler: SchedulerOptions,
-    edits: EditOptions,
+    given: ClusterRun,
     accepted: AcceptedOptions,
     files: Files = [],  # noqa: B006  # typer takes the default from here and never changes it
-    output: Output = "table",
+    output: Annotated[str, options.FormatOption("Check")] = "table",
     restart: Restart = False,
     replicas: Replicas = ReplicaBound.CURRENT,
     exit_zero: options.ExitZero = False,
     fail_on: options.FailOnOption = [],  # noqa: B006
 ) -> None:
-    from ksched_cli.simulator import Simulator
-
-    cluster = replace(cluster, filenames=[*cluster.filenames, *files])
+    given = replace(given, cluster=replace(given.cluster, filenames=[*given.cluster.filenames, *files]))
     try:
-        if not cluster.has_manifests:
+        if not given.cluster.has_manifests:
             raise UsageError("say which manifests: -f FILE, -f DIRECTORY, -f -, -k DIRECTORY or --helm CHART")
         if exit_zero and fail_on:
             raise UsageError("--exit-zero and --fail-on contradict each other: give one of them")
-        run = run_options(cluster, live, scheduler, edits)
+        run = given.read()
         # Workloads of the manifests can be scaled, so that scaling comes after them.
         scales = [each for each in run.edits if each[0] == "scale"]
         others = [each for each in run.edits if each[0] != "scale"]
@@ -147,7 +127,7 @@ def check(
         with collector_off():
             simulator = Simulator.of(replace(run.without_manifests(), edits=others, allow_empty=True))
         found = simulator.check(
-            *cluster.filenames,
+            *run.filenames,
             reading=replace(run.reading, optional=tuple(files)),
             edits=scales,
             restart=restart,
@@ -176,7 +156,6 @@ def check(
 
 def _write_baseline(found: Check, path: str) -> None:
     from ksched_cli.report.encoding import json_text
-    from ksched_cli.simulator import Simulator
 
     document = Simulator.baseline(found)
     try:

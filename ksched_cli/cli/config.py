@@ -14,11 +14,11 @@ from ksched_cli.cli.printing import complain, print_text, warn
 from ksched_cli.cli.showing import show
 from ksched_cli.errors import ConfigError, UsageError
 from ksched_cli.releases import NEWEST_VERSION
+from ksched_cli.simulator import RunOptions, Simulator
 
 # The new version cannot express something of the old file.
 NOT_WHOLE = 1
-SHORT = "Look at a KubeSchedulerConfiguration, check it, migrate it, get its schema."
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help=SHORT)
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
 # The versions that there is a way to.
 TARGETS = ("v1",)
@@ -29,7 +29,7 @@ ReadBy = Annotated[
 ]
 GatesOfReader = Annotated[
     str,
-    typer.Option(metavar="A=true,B=false", help="Feature gates that are set for the old file.", show_default=False),
+    typer.Option(metavar="A=true,B=false", help="Feature gates that are set for the old file."),
 ]
 OwnPlugin = Annotated[
     list[str],
@@ -101,8 +101,6 @@ def view(
     plugin: options.PluginOption = [],  # noqa: B006  # typer takes the default from here and never changes it
     output: ViewOutput = "yaml",
 ) -> None:
-    from ksched_cli.simulator import RunOptions, Simulator
-
     run = RunOptions(config=config, kube_version=kube_version, feature_gates=feature_gates, plugins=plugin)
     found = Simulator.configuration(run)
     warn(found.warnings)
@@ -116,8 +114,6 @@ def validate(
     feature_gates: options.FeatureGates = "",
     plugin: options.PluginOption = [],  # noqa: B006
 ) -> None:
-    from ksched_cli.simulator import RunOptions, Simulator
-
     def validate_file(file: str) -> None:
         run = RunOptions(config=file, kube_version=kube_version, feature_gates=feature_gates, plugins=plugin)
         warn(Simulator.validate_configuration(run))
@@ -136,8 +132,6 @@ def migrate(
     plugin: OwnPlugin = [],  # noqa: B006
     output: MigrateOutput = "yaml",
 ) -> None:
-    from ksched_cli.simulator import RunOptions, Simulator
-
     if to not in TARGETS:
         raise UsageError(f"--to {to}: there is {', '.join(TARGETS)}")
     run = RunOptions(
@@ -157,6 +151,5 @@ def migrate(
 @app.command("schema", help=SCHEMA_HELP, short_help="Print a JSON Schema for editors.")
 def schema(kube_version: options.KubeVersion = "auto") -> None:
     from ksched_cli.report.encoding import json_text
-    from ksched_cli.simulator import Simulator
 
     print_text(json_text(Simulator.configuration_schema(kube_version), indent=2))

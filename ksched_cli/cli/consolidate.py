@@ -7,12 +7,11 @@ from typing import Annotated
 import typer
 
 from ksched_cli.cli import options
-from ksched_cli.cli.edit_options import EditOptions
-from ksched_cli.cli.groups import LiveClusterOptions, ManifestOptions, SchedulerOptions, run_options, takes_groups
+from ksched_cli.cli.groups import ManifestRun, takes_groups
 from ksched_cli.cli.printing import warn
 from ksched_cli.cli.showing import show
+from ksched_cli.simulator import Simulator, parse_seconds
 
-SHORT = "Which nodes can be removed or replaced, in an order in which it can be done."
 HELP = """Which nodes can be drained and deleted, one after the other, with every pod placed again by the scheduler.
 
 Each step is carried out in a simulated cluster: the node is drained as `kubectl drain` does it, budgets are kept, and
@@ -44,7 +43,6 @@ CatalogFile = Annotated[
         "--catalog",
         metavar="FILE",
         help="Prices of instance types, and shapes that can replace nodes.",
-        show_default=False,
     ),
 ]
 Headroom = Annotated[
@@ -53,7 +51,6 @@ Headroom = Annotated[
         "--keep-headroom",
         metavar="cpu=10%,...",
         help="The share of each resource that stays free on schedulable nodes.",
-        show_default=False,
     ),
 ]
 Survive = Annotated[
@@ -62,12 +59,9 @@ Survive = Annotated[
         "--survive",
         metavar="node=N|zone=N",
         help="Every pod still has a place after any N nodes, or zones, fail together.",
-        show_default=False,
     ),
 ]
-Only = Annotated[
-    str, typer.Option("--only", metavar="QUERY", help="Only nodes with these labels may go.", show_default=False)
-]
+Only = Annotated[str, typer.Option("--only", metavar="QUERY", help="Only nodes with these labels may go.")]
 Force = Annotated[bool, typer.Option("--force", help="As of kubectl drain: pods without a controller may be evicted.")]
 DeleteLocalData = Annotated[
     bool, typer.Option("--delete-emptydir-data", help="As of kubectl drain: pods with emptyDir volumes may be evicted.")
@@ -78,10 +72,7 @@ Output = Annotated[str, options.FormatOption("Consolidation")]
 
 @takes_groups
 def consolidate(
-    cluster: ManifestOptions,
-    live: LiveClusterOptions,
-    scheduler: SchedulerOptions,
-    edits: EditOptions,
+    given: ManifestRun,
     catalog: CatalogFile = "",
     keep_headroom: Headroom = "",
     survive: Survive = "",
@@ -92,9 +83,7 @@ def consolidate(
     output: Output = "table",
     no_headers: options.NoHeaders = False,
 ) -> None:
-    from ksched_cli.simulator import Simulator, parse_seconds
-
-    simulator = Simulator.of(run_options(cluster, live, scheduler, edits))
+    simulator = Simulator.of(given.read())
     found = simulator.consolidate(
         catalog or None,
         keep_headroom=keep_headroom,

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from importlib.resources import as_file, files
+from typing import Annotated
 
 import typer
 
 from ksched_cli.cli import options
 from ksched_cli.cli.exit_rules import ExitRules
 from ksched_cli.cli.groups import takes_groups
-from ksched_cli.cli.simulate import Output, simulate_and_show
+from ksched_cli.cli.simulate import simulate_and_show
+from ksched_cli.simulator import RunOptions
 
-SHORT = "Do it on a small packaged cluster."
 HELP = """A small packaged cluster, to see what ksched prints without having a cluster.
 
 Some pods find a place, one wins a tie, two fail for different reasons, one is held back by a gate."""
@@ -28,11 +29,9 @@ EPILOG = """Examples:
 @takes_groups
 def demo(
     kube_version: options.KubeVersion = "auto",
-    output: Output = "table",
+    output: Annotated[str, options.FormatOption("Simulation")] = "table",
     detail: options.DetailOption = options.Detail.SUMMARY,
 ) -> None:
-    from ksched_cli.simulator import RunOptions
-
     with as_file(files("ksched_cli.cli").joinpath("demo_cluster.yaml")) as cluster:
         # Pods that do not fit are what the demo is about, so they are not a failure of it.
         run = RunOptions(sources=[str(cluster)], kube_version=kube_version)

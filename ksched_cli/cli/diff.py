@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -13,11 +13,8 @@ from ksched_cli.cli.groups import ClusterOptions, LiveClusterOptions, SchedulerO
 from ksched_cli.cli.printing import warn
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
 from ksched_cli.errors import ExpectationFailed, UsageError
+from ksched_cli.simulator import RunOptions, Simulator
 
-if TYPE_CHECKING:
-    from ksched_cli.simulator import RunOptions
-
-SHORT = "What moves between two clusters, configurations or versions."
 HELP = """Where each pod goes before and after a change: what moves, fails, fits, comes and goes, how workloads are
 spread and nodes are used.
 
@@ -48,37 +45,25 @@ Exit codes: 0 no pod is worse off, 1 some pod has no node that had one or is new
 wrong, 3 the cluster could not be read, 4 something changes and --expect-no-change was given."""
 
 
-def _text(flag: str, metavar: str, text: str) -> typer.models.OptionInfo:
-    option: typer.models.OptionInfo = typer.Option(flag, metavar=metavar, help=text, show_default=False)
-    return option
-
-
 @dataclass(frozen=True)
 class AfterOptions:
-    """The other side; what is not given is as before."""
+    """Options of the side after the change; without one, that side has what the side before has."""
 
-    to: Annotated[list[str], _text("--to", "SOURCE", "The cluster after; as --from, and also as often.")] = field(
-        default_factory=list
-    )
-    to_config: Annotated[
-        Optional[str],  # noqa: UP045  # typer reads the annotation at run time
-        _text("--to-config", "FILE", "The KubeSchedulerConfiguration after."),
-    ] = None
-    to_kube_version: Annotated[str, _text("--to-kube-version", "X.Y", "The version of kube-scheduler after.")] = ""
+    to: Annotated[
+        list[str], typer.Option(metavar="SOURCE", help="The cluster after; as --from, and also as often.")
+    ] = field(default_factory=list)
+    to_config: Annotated[str, typer.Option(metavar="FILE", help="The KubeSchedulerConfiguration after.")] = ""
+    to_kube_version: Annotated[str, typer.Option(metavar="X.Y", help="The version of kube-scheduler after.")] = ""
     to_feature_gates: Annotated[
-        str, _text("--to-feature-gates", "A=true,B=false", "The feature gates after that differ from their default.")
+        str, typer.Option(metavar="A=true,B=false", help="The feature gates after that differ from their default.")
     ] = ""
     to_filename: Annotated[
-        list[str], _text("--to-filename", "FILE", "The manifests after; as -f, and also as often.")
+        list[str], typer.Option(metavar="FILE", help="The manifests after; as -f, and also as often.")
     ] = field(default_factory=list)
 
     @property
     def given(self) -> bool:
         return bool(self.to or self.to_config or self.to_kube_version or self.to_feature_gates or self.to_filename)
-
-
-Output = Annotated[str, options.FormatOption("DiffResult")]
-ExpectNoChange = Annotated[bool, typer.Option("--expect-no-change", help="Exit with 4 when some pod's place changes.")]
 
 
 @takes_groups
@@ -88,12 +73,12 @@ def diff(
     live: LiveClusterOptions,
     scheduler: SchedulerOptions,
     edits: EditOptions,
-    output: Output = "table",
-    expect_no_change: ExpectNoChange = False,
+    output: Annotated[str, options.FormatOption("DiffResult")] = "table",
+    expect_no_change: Annotated[
+        bool, typer.Option("--expect-no-change", help="Exit with 4 when some pod's place changes.")
+    ] = False,
     exit_zero: options.ExitZero = False,
 ) -> None:
-    from ksched_cli.simulator import Simulator
-
     found = Simulator.compare(*_sides(run_options(cluster, live, scheduler, edits), after))
     warn(found.warnings)
     show(found, output, zones=found.zones)
@@ -119,16 +104,8 @@ def _sides(run: RunOptions, after: AfterOptions) -> tuple[RunOptions, RunOptions
         kube_version=after.to_kube_version or run.kube_version,
         feature_gates=after.to_feature_gates or run.feature_gates,
     )
-    stdin = [
-        flag
-        for flag, given in (
-            ("--from -", run.sources),
-            ("--to -", after.to),
-            ("-f -", run.filenames),
-            ("--to-filename -", after.to_filename),
-        )
-        if "-" in given
-    ]
+    given = {"--from": run.sources, "--to": after.to, "-f": run.filenames, "--to-filename": after.to_filename}
+    stdin = [f"{flag} -" for flag, paths in given.items() if "-" in paths]
     if len(stdin) > 1:
         raise UsageError(f"{' and '.join(stdin)}: stdin can be read once: give the others as files")
     return run, other

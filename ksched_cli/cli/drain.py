@@ -4,26 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, ClassVar, Optional
+from typing import Annotated, ClassVar
 
 import typer
 
 from ksched_cli.cli import options
-from ksched_cli.cli.edit_options import EditOptions
-from ksched_cli.cli.groups import (
-    LiveClusterOptions,
-    ManifestOptions,
-    Panel,
-    SchedulerOptions,
-    run_options,
-    takes_groups,
-)
-from ksched_cli.cli.help_layout import OWN
+from ksched_cli.cli.groups import ManifestRun, takes_groups
+from ksched_cli.cli.help_layout import OWN, Panel
 from ksched_cli.cli.printing import warn
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
 from ksched_cli.errors import UsageError
+from ksched_cli.simulator import Simulator, parse_seconds
 
-SHORT = "Where the pods of nodes go when they are drained, and what holds them."
 HELP = """What `kubectl drain` would do: which pods it evicts in which order, where each goes, which have no place,
 which a PodDisruptionBudget holds, and which pods make it refuse. Nothing is evicted.
 
@@ -72,15 +64,14 @@ class Each(StrEnum):
 
 
 Nodes = Annotated[
-    Optional[list[str]],  # noqa: UP045  # typer reads the annotation at run time
-    typer.Argument(metavar="NODE", show_default=False, help="The nodes to drain, in this order."),
+    list[str] | None,
+    typer.Argument(metavar="NODE", help="The nodes to drain, in this order."),
 ]
 NodeSelector = Annotated[
-    str,
-    typer.Option("-l", "--selector", metavar="QUERY", help="Drain the nodes with these labels.", show_default=False),
+    str, typer.Option("-l", "--selector", metavar="QUERY", help="Drain the nodes with these labels.")
 ]
 EachOption = Annotated[
-    Optional[Each],  # noqa: UP045
+    Each | None,
     typer.Option("--each", help="Drain every node, or every zone, by itself, and sum it up in one table."),
 ]
 Force = Annotated[
@@ -97,10 +88,7 @@ DeleteEmptyDirData = Annotated[
         help="Evict pods with emptyDir volumes, whose data is lost. The second name is kubectl's old one.",
     ),
 ]
-PodSelector = Annotated[
-    str,
-    typer.Option("--pod-selector", metavar="QUERY", help="Evict pods with these labels only.", show_default=False),
-]
+PodSelector = Annotated[str, typer.Option(metavar="QUERY", help="Evict pods with these labels only.")]
 DisableEviction = Annotated[
     bool, typer.Option("--disable-eviction", help="Delete the pods: no PodDisruptionBudget is checked.")
 ]
@@ -148,15 +136,9 @@ class KubectlOptions:
 IgnorePending = Annotated[bool, typer.Option("--ignore-pending", help="Drain as if no pods were pending.")]
 
 
-Output = Annotated[str, options.FormatOption("DrainTrials")]
-
-
 @takes_groups
 def drain(
-    cluster: ManifestOptions,
-    live: LiveClusterOptions,
-    scheduler: SchedulerOptions,
-    edits: EditOptions,
+    given: ManifestRun,
     of_kubectl: KubectlOptions,
     nodes: Nodes = None,
     selector: NodeSelector = "",
@@ -169,17 +151,15 @@ def drain(
     grace_period: GracePeriod = -1,
     timeout: Timeout = "0s",
     ignore_pending: IgnorePending = False,
-    output: Output = "table",
+    output: Annotated[str, options.FormatOption("DrainTrials")] = "table",
     exit_zero: options.ExitZero = False,
     no_headers: options.NoHeaders = False,
 ) -> None:
-    from ksched_cli.simulator import Simulator, parse_seconds
-
     if nodes and selector:
         raise UsageError("cannot specify both a node name and a --selector option")
     if not (nodes or selector or each):
         raise UsageError("say which nodes to drain: NODE..., -l QUERY, or --each node for all in turn")
-    simulator = Simulator.of(run_options(cluster, live, scheduler, edits))
+    simulator = Simulator.of(given.read())
     found = simulator.drain_nodes(
         *(nodes or ()),
         selector=selector,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import field, make_dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Optional, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 
 import typer
 
+from ksched_cli.cli.help_layout import EDITS, Panel
 from ksched_cli.simulator import EditSpec, edit_specs
 
 _SCENARIO = typer.Option(
@@ -20,6 +21,7 @@ _SCENARIO = typer.Option(
 class EditFields:
     """The edits of a command line. The option of each edit may be given as often as you like."""
 
+    panel: ClassVar[Panel] = Panel(EDITS, {"scenario"})
     scenario: str | None
 
     def given(self) -> Iterator[tuple[str, str]]:
@@ -29,7 +31,7 @@ class EditFields:
 
 
 def _field(spec: EditSpec) -> tuple[str, Any, Any]:
-    option = typer.Option(f"--{spec.flag}", metavar=spec.metavar, help=spec.help, show_default=False)
+    option = typer.Option(f"--{spec.flag}", metavar=spec.metavar, help=spec.help)
     return spec.field, Annotated[list[str], option], field(default_factory=list)
 
 
@@ -38,10 +40,7 @@ if TYPE_CHECKING:
 else:
     EditOptions = make_dataclass(
         "EditOptions",
-        [
-            *map(_field, edit_specs()),
-            ("scenario", Annotated[Optional[str], _SCENARIO], None),  # noqa: UP045  # typer reads the annotation
-        ],
+        [*map(_field, edit_specs()), ("scenario", Annotated[str | None, _SCENARIO], None)],
         bases=(EditFields,),
         frozen=True,
     )

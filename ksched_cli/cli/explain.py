@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
 from ksched_cli.cli import options
 from ksched_cli.cli.draw_options import DrawOptions
-from ksched_cli.cli.edit_options import EditOptions
-from ksched_cli.cli.groups import ClusterOptions, LiveClusterOptions, SchedulerOptions, run_options, takes_groups
+from ksched_cli.cli.groups import ClusterRun, takes_groups
 from ksched_cli.cli.printing import warn
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
+from ksched_cli.simulator import Simulator
 
-SHORT = "Why a pod is Pending, or why it went where it is."
 HELP = """Why this pod is Pending (or why it went there): a sentence, the smallest changes that make it fit, every node
 with all plugins that reject it and the numbers behind it, the scores, what preemption looked at, and the events that
 would make the scheduler try again. No change is named that was not tried in a run of its own.
@@ -42,61 +41,41 @@ EPILOG = """Examples:
 Exit codes: 0 the pod has a place, 1 it has none, 2 the input or the command line is wrong,
 3 the cluster could not be read."""
 
-PodArgument = Annotated[
-    Optional[str],  # noqa: UP045  # typer reads the annotation at run time
-    typer.Argument(
-        metavar="[POD|KIND/NAME]",
-        help="A pod, a workload as deploy/web or sts/db, or the beginning of a name. Without it a pod of -f, or a "
-        "pending one that -n and -l select. Of several pods the first that finds no place.",
-        show_default=False,
-    ),
-]
-
-
-NodeOption = Annotated[
-    str,
-    typer.Option(
-        "--node", metavar="NODE", help="Also say why not there, and which weight would change that.", show_default=False
-    ),
-]
-
-NoFixes = Annotated[
-    bool,
-    typer.Option("--no-fixes", help="Do not look for changes that would make it fit: each is tried, which takes time."),
-]
-
-
-CatalogFile = Annotated[
-    str,
-    typer.Option(
-        "--catalog",
-        metavar="FILE",
-        help="Also name the cheapest node of this catalog that would help.",
-        show_default=False,
-    ),
-]
-
-Output = Annotated[str, options.FormatOption("ExplainResult")]
-
 
 @takes_groups
 def explain(
-    cluster: ClusterOptions,
-    live: LiveClusterOptions,
-    scheduler: SchedulerOptions,
-    edits: EditOptions,
+    given: ClusterRun,
     draws: DrawOptions,
-    pod: PodArgument = None,
-    node: NodeOption = "",
-    no_fixes: NoFixes = False,
-    catalog: CatalogFile = "",
-    output: Output = "table",
+    pod: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[POD|KIND/NAME]",
+            help="A pod, a workload as deploy/web or sts/db, or the beginning of a name. Without it a pod of -f, or a "
+            "pending one that -n and -l select. Of several pods the first that finds no place.",
+        ),
+    ] = None,
+    node: Annotated[
+        str, typer.Option(metavar="NODE", help="Also say why not there, and which weight would change that.")
+    ] = "",
+    no_fixes: Annotated[
+        bool,
+        typer.Option(
+            "--no-fixes", help="Do not look for changes that would make it fit: each is tried, which takes time."
+        ),
+    ] = False,
+    catalog: Annotated[
+        str,
+        typer.Option(
+            "--catalog",
+            metavar="FILE",
+            help="Also name the cheapest node of this catalog that would help.",
+        ),
+    ] = "",
+    output: Annotated[str, options.FormatOption("ExplainResult")] = "table",
     exit_zero: options.ExitZero = False,
     no_headers: options.NoHeaders = False,
 ) -> None:
-    from ksched_cli.simulator import Simulator
-
-    simulator = Simulator.of(run_options(cluster, live, scheduler, edits))
+    simulator = Simulator.of(given.read())
     found = simulator.explain(
         pod,
         node=node,

@@ -9,8 +9,8 @@ import typer
 from ksched_cli.cli import options
 from ksched_cli.cli.groups import takes_groups
 from ksched_cli.cli.showing import show
+from ksched_cli.simulator import Simulator
 
-SHORT = "What a reason code of `check` means, and what to do."
 HELP = """What the reason codes of `ksched check` mean and what to do; all of them in a line each, or those
 that are named.
 
@@ -25,16 +25,12 @@ EPILOG = """Examples:
 
   ksched explain-code -o json"""
 
-
-Codes = Annotated[list[str], typer.Argument(metavar="CODE", show_default=False, help="Codes or their names.")]
-Output = Annotated[str, options.FormatOption("ReasonCodes")]
+Codes = Annotated[list[str], typer.Argument(metavar="CODE", help="Codes or their names.")]
 
 
 @takes_groups
 def explain_code(
     codes: Codes = [],  # noqa: B006  # typer takes the default from here and never changes it
-    output: Output = "table",
+    output: Annotated[str, options.FormatOption("ReasonCodes")] = "table",
 ) -> None:
-    from ksched_cli.simulator import Simulator
-
     show(Simulator.reason_codes(*codes), output)

@@ -1,37 +1,26 @@
 """Groups of options that several commands share: which cluster, and how it is scheduled.
 
-A command names the groups it takes (`cluster: ClusterOptions`); `takes_groups` spells them out for typer, so that every
-option is written in one place and every command has all of them.
+A command has a parameter for each group (`cluster: ClusterOptions`), and a group may hold other groups. `takes_groups`
+makes one parameter of each option for typer, so that every option is declared once.
 """
 
 from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_type_hints
+from typing import Annotated, Any, ClassVar, get_type_hints
+
+import typer
 
 from ksched_cli.cli import options
 from ksched_cli.cli.edit_options import EditOptions
-from ksched_cli.cli.help_layout import EDITS, INPUT, RARE, RULES
+from ksched_cli.cli.help_layout import INPUT, RULES, Panel
 from ksched_cli.errors import UsageError
-
-if TYPE_CHECKING:
-    from ksched_cli.report.progress import ListProgress
-    from ksched_cli.simulator import LiveOptions, ManifestReading, RunOptions
-
-
-@dataclass(frozen=True)
-class Panel:
-    """The group of the help that options are shown in. `described` have a line each; the others are named only."""
-
-    name: str
-    described: Set[str]
-
-    def of(self, field: str) -> str:
-        return self.name if field in self.described else self.name + RARE
+from ksched_cli.report.progress import ListProgress
+from ksched_cli.simulator import LiveOptions, ManifestReading, RunOptions, parse_timeout
 
 
 @dataclass(frozen=True)
@@ -39,15 +28,22 @@ class LiveClusterOptions:
     """The cluster of a kubeconfig, in kubectl's own words."""
 
     panel: ClassVar[Panel] = Panel(INPUT, {"context"})
-    context: options.Context = None
-    kubeconfig: options.Kubeconfig = None
-    as_user: options.As = ""
-    as_group: options.AsGroup = field(default_factory=list)
-    request_timeout: options.RequestTimeout = "60s"
+    context: Annotated[str | None, typer.Option(metavar="NAME", help="The context of the kubeconfig to use.")] = None
+    kubeconfig: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The kubeconfig; else $KUBECONFIG, else ~/.kube/config.")
+    ] = None
+    as_user: Annotated[str, typer.Option("--as", metavar="USER", help="Read the cluster as this user sees it.")] = ""
+    as_group: Annotated[list[str], typer.Option("--as-group", metavar="GROUP", help="Groups of the user of --as.")] = (
+        field(default_factory=list)
+    )
+    request_timeout: Annotated[
+        str,
+        typer.Option(
+            metavar="TIME", help="How long one request to the API server may take, as 30s or 2m; 0 is for ever."
+        ),
+    ] = "60s"
 
     def read(self) -> LiveOptions:
-        from ksched_cli.simulator import LiveOptions, parse_timeout
-
         if self.as_group and not self.as_user:
             raise UsageError("--as-group goes with --as: the API server does not take groups without a user")
         timeout = parse_timeout(self.request_timeout)
@@ -60,8 +56,17 @@ class ManifestOptions:
 
     panel: ClassVar[Panel] = Panel(INPUT, {"sources", "filenames", "namespace"})
     sources: options.From = field(default_factory=list)
-    filenames: options.Filename = field(default_factory=list)
-    namespace: options.ManifestNamespace = ""
+    filenames: Annotated[
+        list[str],
+        typer.Option(
+            "-f",
+            "--filename",
+            metavar="FILE",
+            help="Manifests to place in that cluster: a file, a directory, or - for stdin. Workloads become the pods "
+            "that their controllers would make. Give it as often as you like.",
+        ),
+    ] = field(default_factory=list)
+    namespace: Annotated[str, options.namespace("Manifests that name no namespace go into this one.")] = ""
     recursive: options.Recursive = False
     exclude: options.Exclude = field(default_factory=list)
     stdin_filename: options.StdinFilename = ""
@@ -79,8 +84,6 @@ class ManifestOptions:
         return bool(self.filenames or self.kustomize or self.helm)
 
     def reading(self) -> ManifestReading:
-        from ksched_cli.simulator import ManifestReading
-
         name, templates = self.stdin_filename or "stdin", tuple(self.pod_template)
         return ManifestReading(
             "",
@@ -96,11 +99,19 @@ class ManifestOptions:
             strict=self.strict,
         )
 
-    def check(self) -> None:
+    def read(self) -> RunOptions:
+        """The sources of a run. Contradictions are refused."""
         if self.values and not self.helm:
             raise UsageError("--values are for a chart: give it with --helm CHART")
         if "-" in self.sources and "-" in self.filenames:
             raise UsageError("--from - and -f - cannot both read stdin: give one of them as a file")
+        return RunOptions(
+            sources=self.sources,
+            filenames=self.filenames,
+            namespace=self.namespace,
+            reading=self.reading(),
+            allow_empty=self.allow_empty,
+        )
 
 
 @dataclass(frozen=True)
@@ -108,13 +119,17 @@ class ClusterOptions(ManifestOptions):
     """The cluster, the manifests to place in it, and which pods to show."""
 
     panel: ClassVar[Panel] = Panel(INPUT, {"sources", "filenames", "namespace", "selector"})
-    namespace: options.Namespace = ""
+    namespace: Annotated[
+        str,
+        options.namespace("Show the pods of this namespace only; manifests that name no namespace go into it."),
+    ] = ""
     all_namespaces: options.AllNamespaces = False
     selector: options.Selector = ""
 
-    def check(self) -> None:
-        super().check()
-        _one_namespace_or_all(self.namespace, self.all_namespaces)
+    def read(self) -> RunOptions:
+        run = super().read()
+        _check_one_namespace_or_all(self.namespace, self.all_namespaces)
+        return replace(run, selector=self.selector)
 
 
 @dataclass(frozen=True)
@@ -123,15 +138,16 @@ class PodOptions:
 
     panel: ClassVar[Panel] = Panel(INPUT, {"sources", "namespace", "selector"})
     sources: options.From = field(default_factory=list)
-    namespace: options.OfNamespace = ""
+    namespace: Annotated[str, options.namespace("Look at the pods of this namespace only.")] = ""
     all_namespaces: options.AllNamespaces = False
     selector: options.Selector = ""
 
-    def check(self) -> None:
-        _one_namespace_or_all(self.namespace, self.all_namespaces)
+    def read(self) -> RunOptions:
+        _check_one_namespace_or_all(self.namespace, self.all_namespaces)
+        return RunOptions(sources=self.sources, namespace=self.namespace, selector=self.selector)
 
 
-def _one_namespace_or_all(namespace: str, all_namespaces: bool) -> None:
+def _check_one_namespace_or_all(namespace: str, all_namespaces: bool) -> None:
     if namespace and all_namespaces:
         raise UsageError("-n and -A contradict each other: give one of them")
 
@@ -145,11 +161,46 @@ class SchedulerOptions:
     kube_version: options.KubeVersion = "auto"
     feature_gates: options.FeatureGates = ""
     plugin: options.PluginOption = field(default_factory=list)
-    tie_break: options.TieBreakOption = options.TieBreakChoice.NAME
-    seed: options.Seed = 0
-    sampling: options.Sampling = False
-    allow_extenders: options.AllowExtenders = False
-    no_reuse: options.NoReuse = False
+    tie_break: Annotated[
+        options.TieBreakChoice,
+        typer.Option(help="Of several best nodes: the lowest name, or any, as kube-scheduler takes."),
+    ] = options.TieBreakChoice.NAME
+    seed: Annotated[int, typer.Option(help="Makes --tie-break random repeatable.")] = 0
+    sampling: Annotated[
+        bool,
+        typer.Option("--sampling", help="Stop after percentageOfNodesToScore of the nodes, as kube-scheduler does."),
+    ] = False
+    allow_extenders: Annotated[
+        bool,
+        typer.Option(
+            "--allow-extenders",
+            help="Call the configuration's extenders over HTTP: filter, prioritize and preempt, never bind.",
+        ),
+    ] = False
+    no_reuse: Annotated[
+        bool,
+        typer.Option("--no-reuse", help="Work everything out afresh for every pod: slow, and the answer is the same."),
+    ] = False
+
+
+@dataclass(frozen=True)
+class ManifestRun:
+    """What a run with manifests and edits is made of."""
+
+    cluster: ManifestOptions
+    live: LiveClusterOptions
+    scheduler: SchedulerOptions
+    edits: EditOptions
+
+    def read(self) -> RunOptions:
+        return run_options(self.cluster, self.live, self.scheduler, self.edits)
+
+
+@dataclass(frozen=True)
+class ClusterRun(ManifestRun):
+    """A run of which some pods are shown."""
+
+    cluster: ClusterOptions
 
 
 def run_options(
@@ -157,17 +208,10 @@ def run_options(
     live: LiveClusterOptions,
     scheduler: SchedulerOptions,
     edits: EditOptions | None = None,
-    *,
-    timings: bool = False,
 ) -> RunOptions:
     """The options of the run. Contradictions are refused."""
-    from ksched_cli.simulator import RunOptions
-
-    cluster.check()
-    made = RunOptions(
-        sources=cluster.sources,
-        namespace=cluster.namespace,
-        selector=cluster.selector if isinstance(cluster, ClusterOptions | PodOptions) else "",
+    return replace(
+        cluster.read(),
         live=live.read(),
         progress=shown_progress(),
         stdin=sys.stdin.buffer,
@@ -181,58 +225,54 @@ def run_options(
         seed=scheduler.seed,
         sampling=scheduler.sampling,
         reuse=not scheduler.no_reuse,
-        timings=timings,
         allow_extenders=scheduler.allow_extenders,
     )
-    if not isinstance(cluster, ManifestOptions):
-        return made
-    return replace(made, filenames=cluster.filenames, reading=cluster.reading(), allow_empty=cluster.allow_empty)
 
 
 def shown_progress() -> ListProgress | None:
-    """For the reading of a live cluster, which takes its time; only where a person looks on."""
-    if not sys.stderr.isatty():
-        return None
-    from ksched_cli.report.progress import ListProgress
-
-    return ListProgress()
+    """The progress of reading a live cluster, which takes its time; None if stderr is no terminal."""
+    return ListProgress() if sys.stderr.isatty() else None
 
 
 def takes_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """The command as typer wants it: one parameter an option, in the order of the groups."""
+    """The command for typer: with a parameter for each option, in the order of the groups."""
     hints = get_type_hints(command, include_extras=True)
-    signature = inspect.signature(command)
-    groups = {name: hints[name] for name in signature.parameters if is_dataclass(hints[name])}
+    defaults = inspect.signature(command).parameters
 
     def call(**given: Any) -> None:
-        made = {
-            name: group(**{each.name: given.pop(each.name) for each in fields(group)}) for name, group in groups.items()
-        }
-        command(**made, **given)
+        command(**{name: _value(name, hints[name], given) for name in defaults})
 
-    parameters = list(_parameters(signature, hints))
+    parameters = [each for name in defaults for each in _parameters(name, hints[name], defaults[name].default)]
     call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # read by inspect
     call.__annotations__ = {each.name: each.annotation for each in parameters}
     call.__name__, call.__doc__ = command.__name__, command.__doc__
     return call
 
 
-def _parameters(signature: inspect.Signature, hints: Mapping[str, Any]) -> Iterator[inspect.Parameter]:
-    for name, parameter in signature.parameters.items():
-        group = hints[name]
-        if is_dataclass(group):
-            of_group = get_type_hints(group, include_extras=True)
-            for each in fields(group):
-                annotation = of_group[each.name]
-                if (panel := _PANELS.get(group) or getattr(group, "panel", None)) is not None:
-                    annotation = _in_panel(annotation, panel.of(each.name))
-                yield _keyword(each.name, _default(each), annotation)
-        else:
-            yield _keyword(name, parameter.default, group)
+def _value(name: str, kind: Any, given: dict[str, Any]) -> Any:
+    """The value of a parameter or of a field: that of the option, or a group."""
+    make: Any = kind
+    if not is_dataclass(kind):
+        return given[name]
+    return make(**{name: _value(name, inner, given) for name, inner, _ in _fields_of(kind)})
 
 
-# The options of edits are made of the declared edits.
-_PANELS: dict[Any, Panel] = {EditOptions: Panel(EDITS, {"scenario"})}
+def _parameters(name: str, kind: Any, default: Any, panel: Panel | None = None) -> Iterator[inspect.Parameter]:
+    """The parameters of an option, or of all options of a group."""
+    if is_dataclass(kind):
+        for inner, annotation, each in _fields_of(kind):
+            yield from _parameters(inner, annotation, _default(each), getattr(kind, "panel", None))
+        return
+    for each in getattr(kind, "__metadata__", ()):
+        if isinstance(each, options.FormatOption):
+            kind = each.annotation()
+    kind = kind if panel is None else _in_panel(kind, panel.of(name))
+    yield inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+
+
+def _fields_of(group: Any) -> list[tuple[str, Any, Field[Any]]]:
+    hints = get_type_hints(group, include_extras=True)
+    return [(each.name, hints[each.name], each) for each in fields(group)]
 
 
 def _in_panel(annotation: Any, panel: str) -> Any:
@@ -240,13 +280,6 @@ def _in_panel(annotation: Any, panel: str) -> Any:
     option = copy(annotation.__metadata__[0])
     option.rich_help_panel = panel
     return Annotated[annotation.__origin__, option]
-
-
-def _keyword(name: str, default: Any, annotation: Any) -> inspect.Parameter:
-    for each in getattr(annotation, "__metadata__", ()):
-        if isinstance(each, options.FormatOption):
-            annotation = each.annotation()
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
 def _default(option: Field[Any]) -> Any:

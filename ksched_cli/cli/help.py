@@ -11,7 +11,6 @@ import typer
 from ksched_cli.cli.printing import print_text
 from ksched_cli.errors import Problem, UsageError
 
-SHORT = "Show a page of the manual, or the help of a command."
 HELP = """Show a page of the manual, or the help of a command. Without a topic, list the pages."""
 EPILOG = """Examples:
 
@@ -40,7 +39,7 @@ TOPICS = {
 
 OPTIONS = "options"
 
-Topic = Annotated[str, typer.Argument(metavar="[TOPIC]", show_default=False, help="A page of the manual or a command.")]
+Topic = Annotated[str, typer.Argument(metavar="[TOPIC]", help="A page of the manual or a command.")]
 
 
 def help(topic: Topic = "") -> object:  # the command's name

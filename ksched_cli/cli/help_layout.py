@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import shutil
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass
 from typing import Any
 
 from typer.core import TyperCommand
@@ -23,6 +24,17 @@ _WIDEST, _NARROWEST = 140, 60
 _NAMES = 30
 _ABOUT = {EDITS: " (ksched help edits)"}
 _ELSEWHERE = "ksched help options describes every option."
+
+
+@dataclass(frozen=True)
+class Panel:
+    """The group of the help that options are shown in. `described` have a line each; the others are named only."""
+
+    name: str
+    described: Set[str]
+
+    def of(self, field: str) -> str:
+        return self.name if field in self.described else self.name + RARE
 
 
 class HelpCommand(TyperCommand):

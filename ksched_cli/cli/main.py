@@ -11,7 +11,6 @@ import sys
 from collections.abc import Collection
 from functools import cache
 from importlib import import_module
-from types import ModuleType
 from typing import Any, NoReturn
 
 import typer
@@ -78,20 +77,17 @@ def make_app(wanted: Collection[str]) -> typer.Typer:
         if name not in wanted:
             app.command(name, short_help=short)(_named_only)
             continue
-        module = import_module(f"ksched_cli.cli.{name.replace('-', '_')}")
+        from ksched_cli.cli.help_layout import HelpCommand
+
+        function = name.replace("-", "_")
+        module = import_module(f"ksched_cli.cli.{function}")
+        about, epilog = getattr(module, "HELP", short), getattr(module, "EPILOG", None)
         if hasattr(module, "app"):
-            app.add_typer(module.app, name=name, short_help=short)
+            app.add_typer(module.app, name=name, help=about, short_help=short, epilog=epilog)
         else:
-            _add_command(app, name, module)
+            command = app.command(name, cls=HelpCommand, help=about, short_help=short, epilog=epilog)
+            command(getattr(module, function))
     return app
-
-
-def _add_command(app: typer.Typer, name: str, module: ModuleType) -> None:
-    from ksched_cli.cli.help_layout import HelpCommand
-
-    command = getattr(module, name.replace("-", "_"))
-    epilog = getattr(module, "EPILOG", None)
-    app.command(name, cls=HelpCommand, help=module.HELP, short_help=COMMANDS[name], epilog=epilog)(command)
 
 
 def _named_only() -> None:

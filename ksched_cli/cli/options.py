@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import typer
 
@@ -62,18 +62,6 @@ From = Annotated[
         metavar="SOURCE",
         help="Kubernetes objects in JSON or YAML: a file, also compressed, a directory, a .tar, .tgz or .zip, "
         "a snapshot, - for stdin, or live. Give it as often as you like. Without it: the cluster of your kube context.",
-        show_default=False,
-    ),
-]
-Filename = Annotated[
-    list[str],
-    typer.Option(
-        "-f",
-        "--filename",
-        metavar="FILE",
-        help="Manifests to place in that cluster: a file, a directory, or - for stdin. Workloads become the pods that "
-        "their controllers would make. Give it as often as you like.",
-        show_default=False,
     ),
 ]
 Recursive = Annotated[
@@ -85,7 +73,6 @@ Exclude = Annotated[
         "--exclude",
         metavar="GLOB",
         help="Leave files or folders of a -f directory out. Give it as often as you like.",
-        show_default=False,
     ),
 ]
 StdinFilename = Annotated[
@@ -93,7 +80,6 @@ StdinFilename = Annotated[
     typer.Option(
         metavar="FILE",
         help="The file that messages and CI formats name for manifests from stdin that do not name their own.",
-        show_default=False,
     ),
 ]
 PodTemplateOption = Annotated[
@@ -102,7 +88,6 @@ PodTemplateOption = Annotated[
         "--pod-template",
         metavar="KIND.GROUP=PATH[,replicas=PATH]",
         help="Where a custom resource has its pod template and number of pods; [*] after a list means each element.",
-        show_default=False,
     ),
 ]
 Kustomize = Annotated[
@@ -112,92 +97,47 @@ Kustomize = Annotated[
         "--kustomize",
         metavar="DIR",
         help="Manifests that the installed kustomize or kubectl builds of this directory.",
-        show_default=False,
     ),
 ]
 Helm = Annotated[
     list[str],
-    typer.Option(
-        "--helm", metavar="CHART", help="Manifests that the installed helm renders of this chart.", show_default=False
-    ),
+    typer.Option("--helm", metavar="CHART", help="Manifests that the installed helm renders of this chart."),
 ]
-Values = Annotated[list[str], typer.Option("--values", metavar="FILE", help="Values for --helm.", show_default=False)]
+Values = Annotated[list[str], typer.Option("--values", metavar="FILE", help="Values for --helm.")]
 CreateNamespace = Annotated[
     bool, typer.Option("--create-namespace", help="The deployment creates the namespaces that the input does not have.")
 ]
 AssumeNamespace = Annotated[
     list[str],
-    typer.Option("--assume-namespace", metavar="NAME", help="A namespace that exists.", show_default=False),
+    typer.Option("--assume-namespace", metavar="NAME", help="A namespace that exists."),
 ]
 Strict = Annotated[
-    Optional[bool],  # noqa: UP045
+    bool | None,
     typer.Option(
         "--strict/--no-strict",
         help="Refuse fields of manifests that their kind does not have, or ignore them. Without it: warn.",
-        show_default=False,
     ),
 ]
 AllowEmpty = Annotated[
     bool, typer.Option("--allow-empty", help="Exit with 0 although there was nothing to place, or no node.")
 ]
-Namespace = Annotated[
-    str,
-    typer.Option(
-        "-n",
-        "--namespace",
-        metavar="NAMESPACE",
-        help="Show the pods of this namespace only; manifests that name no namespace go into it.",
-        show_default=False,
-    ),
-]
-OfNamespace = Annotated[
-    str,
-    typer.Option(
-        "-n",
-        "--namespace",
-        metavar="NAMESPACE",
-        help="Look at the pods of this namespace only.",
-        show_default=False,
-    ),
-]
-ManifestNamespace = Annotated[
-    str,
-    typer.Option(
-        "-n",
-        "--namespace",
-        metavar="NAMESPACE",
-        help="Manifests that name no namespace go into this one.",
-        show_default=False,
-    ),
-]
+
+
+def namespace(about: str) -> typer.models.OptionInfo:
+    """-n with this help."""
+    option: typer.models.OptionInfo = typer.Option("-n", "--namespace", metavar="NAMESPACE", help=about)
+    return option
+
+
 AllNamespaces = Annotated[
     bool, typer.Option("-A", "--all-namespaces", help="Show the pods of all namespaces, which is what happens anyway.")
 ]
 Selector = Annotated[
     str,
-    typer.Option("-l", "--selector", metavar="QUERY", help="Show pods with these labels only.", show_default=False),
-]
-Context = Annotated[
-    Optional[str],  # noqa: UP045
-    typer.Option(metavar="NAME", help="The context of the kubeconfig to use."),
-]
-Kubeconfig = Annotated[
-    Optional[str],  # noqa: UP045
-    typer.Option(metavar="FILE", help="The kubeconfig; else $KUBECONFIG, else ~/.kube/config."),
-]
-As = Annotated[
-    str, typer.Option("--as", metavar="USER", help="Read the cluster as this user sees it.", show_default=False)
-]
-AsGroup = Annotated[
-    list[str],
-    typer.Option("--as-group", metavar="GROUP", help="Groups of the user of --as.", show_default=False),
-]
-RequestTimeout = Annotated[
-    str,
-    typer.Option(metavar="TIME", help="How long one request to the API server may take, as 30s or 2m; 0 is for ever."),
+    typer.Option("-l", "--selector", metavar="QUERY", help="Show pods with these labels only."),
 ]
 Config = Annotated[
-    Optional[str],  # noqa: UP045  # typer reads the annotation at run time
+    str | None,
     typer.Option(metavar="FILE", help="A KubeSchedulerConfiguration; without it kube-scheduler's defaults."),
 ]
 KubeVersion = Annotated[
@@ -210,7 +150,7 @@ KubeVersion = Annotated[
 ]
 FeatureGates = Annotated[
     str,
-    typer.Option(metavar="A=true,B=false", help="Feature gates that differ from their default.", show_default=False),
+    typer.Option(metavar="A=true,B=false", help="Feature gates that differ from their default."),
 ]
 DetailOption = Annotated[
     Detail,
@@ -220,29 +160,12 @@ DetailOption = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
-TieBreakOption = Annotated[
-    TieBreakChoice, typer.Option(help="Of several best nodes: the lowest name, or any, as kube-scheduler takes.")
-]
-Seed = Annotated[int, typer.Option(help="Makes --tie-break random repeatable.")]
-Sampling = Annotated[
-    bool, typer.Option("--sampling", help="Stop after percentageOfNodesToScore of the nodes, as kube-scheduler does.")
-]
 PluginOption = Annotated[
     list[str],
     typer.Option("--plugin", metavar="MODULE:CLASS", help="A plugin of your own beside the in-tree ones."),
 ]
-AllowExtenders = Annotated[
-    bool,
-    typer.Option(
-        "--allow-extenders",
-        help="Call the configuration's extenders over HTTP: filter, prioritize and preempt, never bind.",
-    ),
-]
 ExitZero = Annotated[
     bool, typer.Option("--exit-zero", help="Exit with 0 although some pod does not fit.", rich_help_panel=OUTPUT)
-]
-ExitZeroAnyway = Annotated[
-    bool, typer.Option("--exit-zero", help="Exit with 0 although some pod does not agree.", rich_help_panel=OUTPUT)
 ]
 FailOnOption = Annotated[
     list[FailOn],
@@ -252,14 +175,4 @@ FailOnOption = Annotated[
 ]
 NoHeaders = Annotated[
     bool, typer.Option("--no-headers", help="Leave out the header of the table.", rich_help_panel=OUTPUT + RARE)
-]
-NoReuse = Annotated[
-    bool,
-    typer.Option("--no-reuse", help="Work everything out afresh for every pod: slow, and the answer is the same."),
-]
-Timings = Annotated[
-    bool,
-    typer.Option(
-        "--timings", help="Also show how long each plugin took, by extension point.", rich_help_panel=OUTPUT + RARE
-    ),
 ]

@@ -11,7 +11,6 @@ from ksched_cli.cli import options
 from ksched_cli.cli.groups import takes_groups
 from ksched_cli.cli.showing import show
 
-SHORT = "Make an HTML page of a stored JSON document."
 HELP = """The page that -o html makes, from a document that -o json has stored: one file that opens from disk, needs no
 server for anything, and works with the keyboard, in dark and light, on a phone and on paper.
 
@@ -28,9 +27,7 @@ EPILOG = """Examples:
 
 Exit codes: 0 the page is written, 2 the file is not a document that has a page."""
 
-DocumentArgument = Annotated[
-    str, typer.Argument(metavar="DOCUMENT", help="A file in JSON or YAML, or - for stdin.", show_default=False)
-]
+DocumentArgument = Annotated[str, typer.Argument(metavar="DOCUMENT", help="A file in JSON or YAML, or - for stdin.")]
 Output = Annotated[str, options.FormatOption("StoredDocument")]
 
 

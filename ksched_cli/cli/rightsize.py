@@ -7,13 +7,12 @@ from typing import Annotated
 import typer
 
 from ksched_cli.cli import options
-from ksched_cli.cli.edit_options import EditOptions
-from ksched_cli.cli.groups import LiveClusterOptions, ManifestOptions, SchedulerOptions, run_options, takes_groups
+from ksched_cli.cli.groups import ManifestRun, takes_groups
 from ksched_cli.cli.printing import warn
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
 from ksched_cli.errors import UsageError
+from ksched_cli.simulator import Simulator
 
-SHORT = "How much the pods of a manifest may request and still fit."
 HELP = """How much cpu and memory the pods of -f may request at most and still fit, now and on each shape of node.
 
 The scheduler tries every replica with larger and smaller requests, all other pending pods among them. For each shape
@@ -33,28 +32,22 @@ wrong, 3 the cluster could not be read."""
 
 CatalogFile = Annotated[
     str,
-    typer.Option("--catalog", metavar="FILE", help="The shapes to look at, with prices.", show_default=False),
+    typer.Option("--catalog", metavar="FILE", help="The shapes to look at, with prices."),
 ]
 Output = Annotated[str, options.FormatOption("Rightsizing")]
 
 
 @takes_groups
 def rightsize(
-    cluster: ManifestOptions,
-    live: LiveClusterOptions,
-    scheduler: SchedulerOptions,
-    edits: EditOptions,
+    given: ManifestRun,
     catalog: CatalogFile = "",
     output: Output = "table",
     exit_zero: options.ExitZero = False,
     no_headers: options.NoHeaders = False,
 ) -> None:
-    from ksched_cli.simulator import Simulator
-
-    if not cluster.has_manifests:
+    if not given.cluster.has_manifests:
         raise UsageError("say which pods to size: -f FILE with a pod or a workload")
-    run = run_options(cluster, live, scheduler, edits)
-    simulator = Simulator.of(run)
+    simulator = Simulator.of(given.read())
     found = simulator.rightsize(catalog or None)
     warn(found.warnings)
     show(found, output, headers=not no_headers, zones=simulator.zones)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import typer
 
 from ksched_cli.cli.exit_rules import ExitRules
@@ -12,20 +10,15 @@ from ksched_cli.cli.printing import warn
 from ksched_cli.cli.settle import SettleOptions
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
 from ksched_cli.errors import ExpectationFailed, UsageError
-from ksched_cli.simulator import Simulator, edit_specs
+from ksched_cli.simulator import RunOptions, Simulator, edit_specs
 
-if TYPE_CHECKING:
-    from ksched_cli.simulator import RunOptions
-
-SHORT = "Scenario files: check them, get their schema."
 HELP = f"""Scenario files for --scenario: steps of what-if edits, and what is expected after each.
 
 A step may apply manifests, has the edits of the command line ({", ".join(spec.key for spec in edit_specs())}), and
 expectations: schedulable, unschedulable, on, notOn, spread, noPreemption, survives. Steps are run one after the other.
 After each step the run goes on until nothing moves, as --settle does: victims of preemption leave, and controllers
 make new pods for them. The next step begins there."""
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help=HELP)
-
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
 add_file_commands(
     app,

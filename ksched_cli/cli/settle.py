@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar, Optional
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
 from ksched_cli.cli.exit_rules import ExitRules
-from ksched_cli.cli.groups import Panel
-from ksched_cli.cli.help_layout import OWN
+from ksched_cli.cli.help_layout import OWN, Panel
 from ksched_cli.cli.options import Detail
 from ksched_cli.cli.printing import warn
 from ksched_cli.cli.showing import show, top_nodes
 from ksched_cli.errors import UsageError
+from ksched_cli.simulator import RunOptions, Simulator, settle_limits
 
 if TYPE_CHECKING:
-    from ksched_cli.simulator import Limits, RunOptions
+    from ksched_cli.simulator import Limits
 
 Settle = Annotated[
     bool,
@@ -27,19 +27,16 @@ Settle = Annotated[
     ),
 ]
 MaxTime = Annotated[
-    Optional[str],  # noqa: UP045  # typer reads the annotation at run time
+    str | None,
     typer.Option(
         "--max-time",
         metavar="DURATION",
         help="Stop --settle after so much virtual time. It is written 90s or 1h30m; without it: 1h.",
-        show_default=False,
     ),
 ]
 MaxCycles = Annotated[
-    Optional[int],  # noqa: UP045
-    typer.Option(
-        "--max-cycles", metavar="N", help="Stop --settle after N cycles. Without it: 100000.", show_default=False
-    ),
+    int | None,
+    typer.Option("--max-cycles", metavar="N", help="Stop --settle after N cycles. Without it: 100000."),
 ]
 
 
@@ -53,8 +50,6 @@ class SettleOptions:
     max_cycles: MaxCycles = None
 
     def limits(self) -> Limits:
-        from ksched_cli.simulator import settle_limits
-
         return settle_limits(self.max_time, self.max_cycles)
 
     def check(self) -> None:
@@ -66,8 +61,6 @@ def settle_and_show(
     run: RunOptions, settling: SettleOptions, exit_rules: ExitRules, output: str, detail: Detail, *, headers: bool
 ) -> int:
     """The exit code."""
-    from ksched_cli.simulator import Simulator
-
     limits = settling.limits()
     if output == "html":
         detail = Detail.NODES

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import replace
+from typing import Annotated
 
 import typer
 
 from ksched_cli.cli import options
 from ksched_cli.cli.draw_options import DrawOptions
-from ksched_cli.cli.edit_options import EditOptions
 from ksched_cli.cli.exit_rules import ExitRules
-from ksched_cli.cli.groups import ClusterOptions, LiveClusterOptions, SchedulerOptions, run_options, takes_groups
+from ksched_cli.cli.groups import ClusterRun, takes_groups
+from ksched_cli.cli.help_layout import OUTPUT, RARE
 from ksched_cli.cli.printing import complain, warn
 from ksched_cli.cli.scenario import run_scenario_and_show
 from ksched_cli.cli.settle import SettleOptions, settle_and_show
 from ksched_cli.cli.showing import collector_off, show, top_nodes
 from ksched_cli.errors import UsageError
 from ksched_cli.progress import listen
-
-if TYPE_CHECKING:
-    from ksched_cli.simulator import RunOptions
+from ksched_cli.simulator import RunOptions, Simulator
 
 # Characters of a document past which its size is worth a note.
 _LARGE = 100_000_000
-SHORT = "Place every pending pod and show why."
 HELP = """Every pending pod through one scheduling cycle: which nodes fail and why, the scores, the chosen node.
 
 Pods are tried in kube-scheduler's order, each with the placements before it in force. Nothing is bound. Workloads of -f
@@ -56,25 +54,24 @@ Exit codes: 0 every pod fits, 1 some pod does not, 2 the input or the command li
 3 the cluster could not be read, 4 an expectation failed."""
 
 
-Output = Annotated[str, options.FormatOption("Simulation")]
-
-
 @takes_groups
 def simulate(
-    cluster: ClusterOptions,
-    live: LiveClusterOptions,
-    scheduler: SchedulerOptions,
-    edits: EditOptions,
+    given: ClusterRun,
     settling: SettleOptions,
     draws: DrawOptions,
-    output: Output = "table",
+    output: Annotated[str, options.FormatOption("Simulation")] = "table",
     detail: options.DetailOption = options.Detail.SUMMARY,
-    timings: options.Timings = False,
+    timings: Annotated[
+        bool,
+        typer.Option(
+            "--timings", help="Also show how long each plugin took, by extension point.", rich_help_panel=OUTPUT + RARE
+        ),
+    ] = False,
     exit_zero: options.ExitZero = False,
     fail_on: options.FailOnOption = [],  # noqa: B006  # typer takes the default from here and never changes it
     no_headers: options.NoHeaders = False,
 ) -> None:
-    run = run_options(cluster, live, scheduler, edits, timings=timings)
+    run = replace(given.read(), timings=timings)
     settling.check()
     if draws and (settling.settle or run.scenario is not None):
         raise UsageError("--orders and --ties go with one cycle for each pod, not with --settle or --scenario")
@@ -98,8 +95,6 @@ def simulate_and_show(
     headers: bool = True,
 ) -> int:
     """The exit code. JSON is written pod by pod: a document of a million verdicts is never held in memory."""
-    from ksched_cli.simulator import Simulator
-
     streamed = output in ("json", "html")
     if streamed and sys.stdout.isatty():
         # A progress bar and a document that is written meanwhile do not fit on one terminal.

@@ -8,10 +8,9 @@ from typing import Annotated
 import typer
 
 from ksched_cli.cli import options
-from ksched_cli.cli.edit_options import EditOptions
 from ksched_cli.cli.groups import (
     LiveClusterOptions,
-    ManifestOptions,
+    ManifestRun,
     PodOptions,
     SchedulerOptions,
     run_options,
@@ -20,8 +19,8 @@ from ksched_cli.cli.groups import (
 from ksched_cli.cli.printing import print_text, warn
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
 from ksched_cli.errors import UsageError
+from ksched_cli.simulator import Simulator, parse_seconds
 
-SHORT = "The cheapest nodes to add so that every pending pod has a node."
 HELP = """The cheapest nodes of a catalog to add so that kube-scheduler places every pending pod and every manifest.
 
 A mixed-integer program proposes sets of nodes in the order of their cost, and the scheduler tries each of them: a set
@@ -64,11 +63,11 @@ Examples:
 
   ksched size schema > catalog.schema.json"""
 
-app = typer.Typer(no_args_is_help=False, invoke_without_command=True, rich_markup_mode=None, help=HELP, epilog=EPILOG)
+app = typer.Typer(no_args_is_help=False, invoke_without_command=True, rich_markup_mode=None)
 
 CatalogFile = Annotated[
     str,
-    typer.Option("--catalog", metavar="FILE", help="The shapes that can be bought, with prices.", show_default=False),
+    typer.Option("--catalog", metavar="FILE", help="The shapes that can be bought, with prices."),
 ]
 TimeLimit = Annotated[
     str, typer.Option("--time-limit", metavar="TIME", help="How long to search, as 20s or 500ms; the best set so far.")
@@ -77,7 +76,7 @@ Greedy = Annotated[bool, typer.Option("--greedy", help="Search without a solver,
 NoSpot = Annotated[bool, typer.Option("--no-spot", help="Leave out the shapes that the catalog marks as spot.")]
 Prices = Annotated[
     list[str],
-    typer.Option("--price", metavar="SHAPE=PRICE", help="The price of one node of a shape.", show_default=False),
+    typer.Option("--price", metavar="SHAPE=PRICE", help="The price of one node of a shape."),
 ]
 Rate = Annotated[
     str,
@@ -85,7 +84,6 @@ Rate = Annotated[
         "--rate",
         metavar="cpu=A,memory=B",
         help="Compute prices that are not given: so much for a core, and for a GiB of memory.",
-        show_default=False,
     ),
 ]
 Output = Annotated[str, options.FormatOption("Sizing")]
@@ -96,10 +94,7 @@ CatalogOutput = Annotated[str, options.FormatOption("DerivedCatalog")]
 @takes_groups
 def size(
     chosen: typer.Context,
-    cluster: ManifestOptions,
-    live: LiveClusterOptions,
-    scheduler: SchedulerOptions,
-    edits: EditOptions,
+    given: ManifestRun,
     catalog: CatalogFile = "",
     time_limit: TimeLimit = "20s",
     greedy: Greedy = False,
@@ -110,11 +105,9 @@ def size(
 ) -> None:
     if chosen.invoked_subcommand is not None:
         return
-    from ksched_cli.simulator import Simulator, parse_seconds
-
     if not catalog:
         raise UsageError("say what can be bought: --catalog FILE (`ksched size catalog` makes one)")
-    run = run_options(cluster, live, scheduler, edits)
+    run = given.read()
     simulator = Simulator.of(replace(run, allow_empty=True))
     found = simulator.size(
         catalog,
@@ -138,8 +131,6 @@ def catalog(
     rate: Rate = "",
     output: CatalogOutput = "yaml",
 ) -> None:
-    from ksched_cli.simulator import Simulator
-
     run = run_options(cluster, live, scheduler)
     found = Simulator.of(replace(run, allow_empty=True)).size_catalog(prices=price, rates=rate)
     warn(found.warnings)
@@ -149,6 +140,5 @@ def catalog(
 @app.command("schema", help=SCHEMA_HELP, short_help="Print a JSON Schema of catalogs.")
 def schema() -> None:
     from ksched_cli.report.encoding import json_text
-    from ksched_cli.simulator import Simulator
 
     print_text(json_text(Simulator.catalog_schema(), indent=2))

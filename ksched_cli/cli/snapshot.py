@@ -6,7 +6,7 @@ import datetime
 import os
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,11 +15,11 @@ from ksched_cli.cli.groups import LiveClusterOptions, shown_progress, takes_grou
 from ksched_cli.cli.output_files import OutputFile, check_outputs, write_files
 from ksched_cli.cli.printing import print_row, warn
 from ksched_cli.errors import UsageError
+from ksched_cli.simulator import RunOptions, Simulator
 
 if TYPE_CHECKING:
     from ksched_cli.simulator import SnapshotResult
 
-SHORT = "Put what scheduling reads of a cluster into one file."
 HELP = """Writes everything that scheduling reads of a cluster to one compressed file, which --from reads.
 
 The same objects make the same bytes, in whatever order they come. A snapshot holds only fields on an allow-list.
@@ -55,20 +55,20 @@ Exit codes: 0 the file is written, 2 the input or the command line is wrong, 3 t
 could not be read."""
 
 Out = Annotated[
-    Optional[str],  # noqa: UP045  # typer reads the annotation at run time
+    str | None,
     typer.Option("-o", "--output", metavar="FILE", help="Where to write; without it, and with -, to stdout."),
 ]
 Redact = Annotated[bool, typer.Option("--redact", help="Replace names, label values and images, for sharing.")]
 RedactNames = Annotated[
-    Optional[str],  # noqa: UP045
+    str | None,
     typer.Option(metavar="FILE", help="Where to write the names behind the pseudonyms; only you may read the file."),
 ]
 Config = Annotated[
-    Optional[str],  # noqa: UP045
+    str | None,
     typer.Option(metavar="FILE", help="A KubeSchedulerConfiguration to redact along with the cluster."),
 ]
 RedactConfig = Annotated[
-    Optional[str],  # noqa: UP045
+    str | None,
     typer.Option(metavar="FILE", help="Where to write the redacted configuration."),
 ]
 
@@ -89,8 +89,6 @@ def snapshot(
         raise UsageError("a snapshot is not for the terminal to show: give a file with -o, or redirect stdout")
     outputs = [each for each in (path, redact_config, redact_names) if each is not None]
     check_outputs(outputs, [*sources, *([config] if config else [])])
-    from ksched_cli.simulator import RunOptions, Simulator
-
     run = RunOptions(
         sources=sources,
         live=live.read(),

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from ksched_cli.cli import options
 from ksched_cli.cli.draw_options import DrawOptions
-from ksched_cli.cli.edit_options import EditOptions
 from ksched_cli.cli.file_commands import add_file_commands
-from ksched_cli.cli.groups import LiveClusterOptions, ManifestOptions, SchedulerOptions, run_options, takes_groups
+from ksched_cli.cli.groups import ManifestRun, takes_groups
 from ksched_cli.cli.printing import warn
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
 from ksched_cli.errors import ExpectationFailed, UsageError
@@ -22,7 +21,6 @@ from ksched_cli.simulator import Simulator, is_edit_range, is_version_range, swe
 if TYPE_CHECKING:
     from ksched_cli.simulator import SweepResult
 
-SHORT = "Thousands of variants at once: failures, orders, counts, versions."
 HELP = """Try many variants of a cluster, each by itself, and show what is worst, how likely each result is, and which
 setting is best.
 
@@ -75,8 +73,6 @@ app = typer.Typer(
     cls=_FileOrCommand,
     invoke_without_command=True,
     rich_markup_mode=None,
-    help=HELP,
-    epilog=EPILOG,
     context_settings={"allow_interspersed_args": True},
     subcommand_metavar="[SWEEP.yaml]",
 )
@@ -86,58 +82,49 @@ Fail = Annotated[
     typer.Option(
         "--fail",
         metavar="WHAT[:K|NAME]",
-        show_default=False,
         help="Every node, zone, region or value of label=KEY fails; with :2 every pair, with :NAME one of them.",
     ),
 ]
 Grid = Annotated[
-    Optional[str],  # noqa: UP045
+    str | None,
     typer.Option(
         "--grid",
         metavar="FILE",
-        show_default=False,
         help="Scheduler configurations to try: every combination of the weights, strategies and arguments of a file.",
     ),
 ]
 Sample = Annotated[
-    Optional[int],  # noqa: UP045
-    typer.Option(
-        "--sample", metavar="N", show_default=False, help="Try N of the variants, drawn with --seed; each at most once."
-    ),
+    int | None,
+    typer.Option("--sample", metavar="N", help="Try N of the variants, drawn with --seed; each at most once."),
 ]
 KeepWorst = Annotated[
-    Optional[str],  # noqa: UP045
+    str | None,
     typer.Option(
         "--keep",
         metavar="worst=N",
-        show_default=False,
         help="List N of the worst variants, and keep each with its timeline and the place of every pod: in the JSON "
         "document, and as DIR/worst/VARIANT.json with --out.",
     ),
 ]
 Workers = Annotated[
-    Optional[int],  # noqa: UP045
+    int | None,
     typer.Option(
         "--workers",
         metavar="N",
-        show_default=False,
         help="Worker processes; without it, one for each core where that is worth it.",
     ),
 ]
 Dask = Annotated[
-    Optional[str],  # noqa: UP045
+    str | None,
     typer.Option(
         "--dask",
         metavar="ADDRESS",
-        show_default=False,
         help="Run the variants on the Dask cluster of this scheduler (tcp://HOST:8786), or on a local one: local.",
     ),
 ]
 Out = Annotated[
-    Optional[str],  # noqa: UP045
-    typer.Option(
-        "--out", metavar="DIR", show_default=False, help="Append each row to DIR/rows.jsonl as soon as it is there."
-    ),
+    str | None,
+    typer.Option("--out", metavar="DIR", help="Append each row to DIR/rows.jsonl as soon as it is there."),
 ]
 Resume = Annotated[
     bool, typer.Option("--resume", help="Go on with the rows of --out: variants that are there are not run again.")
@@ -149,10 +136,7 @@ Output = Annotated[str, options.FormatOption("SweepRun")]
 @takes_groups
 def sweep(
     ctx: typer.Context,
-    cluster: ManifestOptions,
-    live: LiveClusterOptions,
-    scheduler: SchedulerOptions,
-    edits: EditOptions,
+    given: ManifestRun,
     draws: DrawOptions,
     fail: Fail = "",
     grid: Grid = None,
@@ -177,11 +161,10 @@ def sweep(
         "ties": draws.ties,
         "grid": grid,
         "sample": sample,
-        "seed": scheduler.seed,
+        "seed": given.scheduler.seed,
     }
     words["keep_worst"] = _kept(keep)
-    scheduler, edits = _without_ranges(scheduler, edits, words)
-    simulator = Simulator.of(run_options(cluster, live, scheduler, edits))
+    simulator = Simulator.of(_without_ranges(given, words).read())
     if dask is not None and workers is not None:
         raise UsageError("--dask and --workers contradict each other: Dask has its own workers")
     file = files[0] if files else None
@@ -215,10 +198,9 @@ def _write_kept(result: SweepResult, folder: Path) -> None:
     write_files([OutputFile(str(folder / name), f"{text}\n".encode()) for name, text in documents.items()])
 
 
-def _without_ranges(
-    scheduler: SchedulerOptions, edits: EditOptions, words: dict[str, Any]
-) -> tuple[SchedulerOptions, EditOptions]:
+def _without_ranges(given: ManifestRun, words: dict[str, Any]) -> ManifestRun:
     """The options without those that are dimensions, which go to the words."""
+    scheduler, edits = given.scheduler, given.edits
     if is_version_range(scheduler.kube_version):
         words["kube_version"] = scheduler.kube_version
         scheduler = replace(scheduler, kube_version="auto")
@@ -227,7 +209,7 @@ def _without_ranges(
         texts: list[str] = getattr(edits, field)
         words[field] = tuple(text for text in texts if is_edit_range(text))
         edits = replace(edits, **{field: [text for text in texts if not is_edit_range(text)]})  # type: ignore[type-var]
-    return scheduler, edits
+    return replace(given, scheduler=scheduler, edits=edits)
 
 
 add_file_commands(

@@ -9,11 +9,12 @@ import typer
 
 from ksched_cli.cli import options
 from ksched_cli.cli.groups import LiveClusterOptions, PodOptions, SchedulerOptions, run_options, takes_groups
+from ksched_cli.cli.help_layout import OUTPUT
 from ksched_cli.cli.printing import warn
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
 from ksched_cli.errors import InputError
+from ksched_cli.simulator import Simulator
 
-SHORT = "How far the answers agree with what your cluster did."
 HELP = """Compares the modelled scheduler with the scheduler of the cluster, so that you know how far to trust it there.
 
 Every running pod is scheduled again, in the order in which the pods were bound and with the earlier pods on their
@@ -42,19 +43,16 @@ Exit codes: 0 all pods agree, or --exit-zero is given, 1 some do not, 2 the inpu
 pod was compared, 3 the cluster could not be read."""
 
 
-Output = Annotated[str, options.FormatOption("VerifyResult")]
-
-
 @takes_groups
 def verify(
     cluster: PodOptions,
     live: LiveClusterOptions,
     scheduler: SchedulerOptions,
-    output: Output = "table",
-    exit_zero: options.ExitZeroAnyway = False,
+    output: Annotated[str, options.FormatOption("VerifyResult")] = "table",
+    exit_zero: Annotated[
+        bool, typer.Option("--exit-zero", help="Exit with 0 although some pod does not agree.", rich_help_panel=OUTPUT)
+    ] = False,
 ) -> None:
-    from ksched_cli.simulator import Simulator
-
     simulator = Simulator.of(replace(run_options(cluster, live, scheduler), events=True))
     found = simulator.verify()
     warn(found.warnings)

@@ -7,7 +7,6 @@ import platform
 from ksched_cli.cli.printing import print_row
 from ksched_cli.releases import NEWEST_VERSION
 
-SHORT = "Print the versions."
 HELP = "Print the versions of ksched and of the kube-scheduler that it follows."
 
 

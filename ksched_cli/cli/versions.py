@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -10,8 +10,8 @@ from ksched_cli.cli import options
 from ksched_cli.cli.groups import takes_groups
 from ksched_cli.cli.showing import show
 from ksched_cli.errors import UsageError
+from ksched_cli.simulator import Simulator
 
-SHORT = "Which minors of Kubernetes are modelled, and what each changed."
 HELP = """Which minors of Kubernetes are modelled, or what one of them changed: the rules of plugins and of
 kube-scheduler itself, feature gates that came on, and what it reads of its configuration. `ksched diff` names the same
 changes where they move a pod."""
@@ -23,19 +23,12 @@ EPILOG = """Examples:
 
   ksched versions 1.34 -o json"""
 
-VersionGiven = Annotated[
-    Optional[str],  # noqa: UP045
-    typer.Argument(metavar="[X.Y]", show_default=False, help="One minor: what it changed."),
-]
-
-
-Output = Annotated[str, options.FormatOption("VersionList")]
-
 
 @takes_groups
-def versions(version: VersionGiven = None, output: Output = "table") -> None:
-    from ksched_cli.simulator import Simulator
-
+def versions(
+    version: Annotated[str | None, typer.Argument(metavar="[X.Y]", help="One minor: what it changed.")] = None,
+    output: Annotated[str, options.FormatOption("VersionList")] = "table",
+) -> None:
     if version is None:
         show(Simulator.versions(), output)
     elif output == "name":

@@ -11,8 +11,8 @@ from ksched_cli.cli.groups import ClusterOptions, LiveClusterOptions, SchedulerO
 from ksched_cli.cli.printing import warn
 from ksched_cli.cli.showing import show
 from ksched_cli.errors import UsageError
+from ksched_cli.simulator import Simulator, parse_seconds
 
-SHORT = "Follow a live cluster and say what becomes of its pending pods."
 HELP = """Follows a live cluster, and prints each pending pod's verdict: at first, and whenever it changes.
 
 When a pod is bound, the line shows whether it went to the foreseen node. Nothing is written to the cluster: it is read
@@ -32,39 +32,28 @@ Exit codes: 0 the time is over or you stopped it, 2 the input or the command lin
 read."""
 
 
-Output = Annotated[str, options.FormatOption("News")]
-For = Annotated[
-    str, typer.Option("--for", metavar="TIME", help="Stop after this long, as 90s or 10m.", show_default=False)
-]
-Count = Annotated[int, typer.Option("--count", metavar="N", min=0, help="Stop after so many lines; 0 is never.")]
-
-
 @takes_groups
 def watch(
     cluster: ClusterOptions,
     live: LiveClusterOptions,
     scheduler: SchedulerOptions,
-    output: Output = "table",
-    for_time: For = "",
-    count: Count = 0,
+    output: Annotated[str, options.FormatOption("News")] = "table",
+    for_time: Annotated[str, typer.Option("--for", metavar="TIME", help="Stop after this long, as 90s or 10m.")] = "",
+    count: Annotated[int, typer.Option(metavar="N", min=0, help="Stop after so many lines; 0 is never.")] = 0,
 ) -> None:
-    from ksched_cli.simulator import Simulator, parse_seconds
-
     if cluster.sources:
         raise UsageError("watch follows the cluster of a kube context: leave --from out")
     seconds = parse_seconds(for_time, "--for") if for_time else None
     following = Simulator.watch(run_options(cluster, live, scheduler), seconds)
-    lines = 0
-    seen: tuple[str, ...] = ()
+    warned: tuple[str, ...] = ()
     news = following.news()
     try:
-        for each in news:
-            if following.warnings != seen:
-                seen = following.warnings
-                warn(seen)
+        for number, each in enumerate(news, 1):
+            if following.warnings != warned:
+                warned = following.warnings
+                warn(warned)
             show(each, output)
-            lines += 1
-            if lines == count:
+            if number == count:
                 return
     except KeyboardInterrupt:
         return

@@ -8,13 +8,11 @@ import shlex
 import subprocess
 import sys
 import textwrap
-from importlib import import_module
 from typing import Any
 
 import pytest
 
 from ksched_cli.cli.commands import commands_of
-from ksched_cli.cli.main import COMMANDS as SHORTS
 from ksched_cli.cli.main import EVERY, program_with, run
 from ksched_cli.simulator import edit_specs
 from tests.cli.transcripts import ROOT
@@ -103,12 +101,6 @@ def test_the_list_of_commands_tells_what_each_does(capsys: pytest.CaptureFixture
     for path in COMMANDS:
         if path and " " not in path:
             assert re.search(rf"^  {path} +\S", text, re.MULTILINE)
-
-
-@pytest.mark.parametrize("name", SHORTS)
-def test_the_help_of_all_says_of_each_what_its_module_says(name: str) -> None:
-    """The modules are not imported for it, so that the help comes at once."""
-    assert SHORTS[name] == import_module(f"ksched_cli.cli.{name.replace('-', '_')}").SHORT
 
 
 def test_the_help_of_all_imports_no_command() -> None:
