@@ -10,12 +10,13 @@ CEL have texts of their own and cannot be given such types, or cost more to star
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 from ksched_cli.api.dynamic_resources import Device, DeviceAttribute
 from ksched_cli.api.quantity import parse_quantity
+from ksched_cli.plugins.lib.cel import functions, operators, syntax
 from ksched_cli.plugins.lib.cel.cost import (
     METER,
     NEW_LIST,
@@ -26,47 +27,8 @@ from ksched_cli.plugins.lib.cel.cost import (
     Meter,
     call_cost,
 )
-from ksched_cli.plugins.lib.cel.functions import (
-    GATED,
-    GLOBAL,
-    METHODS,
-    NOT_MODELLED,
-    QUALIFIED,
-    Function,
-    literal_mistake,
-)
-from ksched_cli.plugins.lib.cel.operators import (
-    MACROS,
-    PAIR,
-    PAIR_MACROS,
-    UNARY,
-    Program,
-    binary,
-    conditional,
-    elements,
-    has_field,
-    indexed,
-    logical,
-    of_pair,
-    opt_map,
-    pairs,
-)
-from ksched_cli.plugins.lib.cel.syntax import (
-    Binary,
-    Call,
-    CelLiteral,
-    Conditional,
-    Index,
-    ListOf,
-    Logical,
-    MapOf,
-    Name,
-    Node,
-    Select,
-    Unary,
-    parse_cel,
-    room_to_recurse,
-)
+from ksched_cli.plugins.lib.cel.operators import Program, charged
+from ksched_cli.plugins.lib.cel.syntax import Call, Name, Node, Select, parse_cel, room_to_recurse
 from ksched_cli.plugins.lib.cel.types import result_type, static_type
 from ksched_cli.plugins.lib.cel.values import (
     CelCompileError,
@@ -83,7 +45,7 @@ _DEVICE_FIELDS = ("driver", "attributes", "capacity")
 _TYPES = {"bool", "int", "uint", "double", "string", "list", "map", "null_type", "type", "bytes"}
 _LIBRARIES = {"sets", "optional", "format", "lists", "ip"}
 # How many arguments the macros with two variables take.
-_PAIRED = {name: (3, 4) if name.startswith("transform") else (3,) for name in PAIR_MACROS}
+_PAIRED = {name: (3, 4) if name.startswith("transform") else (3,) for name in operators.PAIR_MACROS}
 # So few characters cannot be nested deeply.
 _SHALLOW = 200
 
@@ -98,7 +60,7 @@ class CelSelector:
         fields = (*_DEVICE_FIELDS, "allowMultipleAllocations") if shareable else _DEVICE_FIELDS
         with room_to_recurse():
             tree = parse_cel(expression)
-            program = _Compiler(fields, GATED if lists else {}).compile(tree)
+            program = _Compiler(fields, functions.GATED if lists else {}).compile(tree)
             self._run = program if len(expression) <= _SHALLOW else _run_deep(program)
             self.type = static_type(tree, device=True)
 
@@ -197,17 +159,7 @@ def _variable(name: str) -> Program:
     return run
 
 
-def _made(cost: int, program: Program) -> Program:
-    """The program, charged beforehand."""
-
-    def run(variables: Mapping[str, Any]) -> Any:
-        variables[METER].charge(cost)
-        return program(variables)
-
-    return run
-
-
-def _called(name: str, function: Function, programs: tuple[Program, ...]) -> Program:
+def _called(name: str, function: functions.Function, programs: tuple[Program, ...]) -> Program:
     def run(variables: Mapping[str, Any]) -> Any:
         arguments = [program(variables) for program in programs]
         variables[METER].charge(call_cost(name, arguments))
@@ -219,39 +171,41 @@ def _called(name: str, function: Function, programs: tuple[Program, ...]) -> Pro
 class _Compiler:
     """Turns a tree into closures, with the names in scope."""
 
-    def __init__(self, device_fields: tuple[str, ...], methods: Mapping[str, tuple[Function, tuple[int, ...]]]) -> None:
+    def __init__(
+        self, device_fields: tuple[str, ...], methods: Mapping[str, tuple[functions.Function, tuple[int, ...]]]
+    ) -> None:
         self._device_fields = device_fields
-        self._methods = {**METHODS, **methods}
+        self._methods = {**functions.METHODS, **methods}
         self._scope: list[str] = ["device"]
 
     def compile(self, node: Node) -> Program:
         match node:
-            case CelLiteral(value=value):
+            case syntax.CelLiteral(value=value):
                 return lambda _: value
             case Name(name=name):
                 return self._name(name)
             case Select():
                 return self._select(node)
-            case Index(operand=operand, index=index, optional=optional):
-                return indexed(self.compile(operand), self.compile(index), optional=optional)
+            case syntax.Index(operand=operand, index=index, optional=optional):
+                return operators.indexed(self.compile(operand), self.compile(index), optional=optional)
             case Call():
                 return self._call(node)
-            case Unary(operator=operator, operand=operand):
-                return UNARY[operator](self.compile(operand))
-            case Binary(operator=operator, left=left, right=right):
+            case syntax.Unary(operator=operator, operand=operand):
+                return operators.UNARY[operator](self.compile(operand))
+            case syntax.Binary(operator=operator, left=left, right=right):
                 device = "device" not in self._scope[1:]
                 result_type(operator, static_type(left, device=device), static_type(right, device=device))
-                return binary(operator, self.compile(left), self.compile(right))
-            case Logical(operator=operator, operands=operands):
-                return logical(tuple(map(self.compile, operands)), operator == "||")
-            case Conditional(condition=condition, then=then, otherwise=otherwise):
-                return conditional(self.compile(condition), self.compile(then), self.compile(otherwise))
-            case ListOf(items=items):
+                return operators.binary(operator, self.compile(left), self.compile(right))
+            case syntax.Logical(operator=operator, operands=operands):
+                return operators.logical(tuple(map(self.compile, operands)), operator == "||")
+            case syntax.Conditional(condition=condition, then=then, otherwise=otherwise):
+                return operators.conditional(self.compile(condition), self.compile(then), self.compile(otherwise))
+            case syntax.ListOf(items=items):
                 programs = tuple(map(self.compile, items))
-                return _made(NEW_LIST, lambda variables: [program(variables) for program in programs])
-            case MapOf(entries=entries):
+                return charged(NEW_LIST, lambda variables: [program(variables) for program in programs])
+            case syntax.MapOf(entries=entries):
                 pairs = tuple((self.compile(key), self.compile(value)) for key, value in entries)
-                return _made(NEW_MAP, lambda variables: {key(variables): value(variables) for key, value in pairs})
+                return charged(NEW_MAP, lambda variables: {key(variables): value(variables) for key, value in pairs})
 
     def _name(self, name: str) -> Program:
         if name in self._scope:
@@ -262,50 +216,47 @@ class _Compiler:
 
     def _select(self, node: Select) -> Program:
         self._check_field(node)
-        return indexed(self.compile(node.operand), lambda _: node.field, optional=node.optional)
+        return operators.indexed(self.compile(node.operand), lambda _: node.field, optional=node.optional)
 
     def _check_field(self, node: Select) -> None:
         if node.operand == Name("device") and "device" not in self._scope[1:] and node.field not in self._device_fields:
             raise CelCompileError(f"undefined field '{node.field}'")
 
     def _call(self, node: Call) -> Program:
-        if node.target is None and node.function == "has":
+        target, name, count = node.target, node.function, len(node.arguments)
+        if target is None and name == "has":
             return self._has(node)
-        if node.target == Name("cel") and node.function == "bind":
+        if target == Name("cel") and name == "bind":
             return self._bind(node)
-        if node.target is not None and node.function in MACROS and len(node.arguments) == 2:
-            return self._quantifier(node, node.target)
-        if node.target is not None and node.function == "map" and len(node.arguments) == 3:
-            return self._quantifier(node, node.target)
-        if node.target is not None and node.function in PAIR_MACROS and len(node.arguments) in _PAIRED[node.function]:
-            return self._pair_macro(node, node.target)
-        if node.target is not None and node.function in ("optMap", "optFlatMap") and len(node.arguments) == 2:
-            return self._opt_map(node, node.target)
+        if target is not None and ((name in operators.MACROS and count == 2) or (name == "map" and count == 3)):
+            return self._macro(node, target)
+        if target is not None and count in _PAIRED.get(name, ()):
+            return self._pair_macro(node, target)
+        if target is not None and name in ("optMap", "optFlatMap") and count == 2:
+            return self._opt_map(node, target)
         return self._function(node)
 
     def _function(self, node: Call) -> Program:
         name, operands = node.function, node.arguments
         if isinstance(node.target, Name) and node.target.name in _LIBRARIES and node.target.name not in self._scope:
             name = f"{node.target.name}.{name}"
-            found = QUALIFIED.get(name)
+            found = functions.QUALIFIED.get(name)
         elif node.target is None:
-            found = GLOBAL.get(name)
+            found = functions.GLOBAL.get(name)
         else:
             found, operands = self._methods.get(name), (node.target, *operands)
         fits = found is not None and len(node.arguments) in found[1]
-        if not fits and (node.function in NOT_MODELLED or (found is None and "." in name)):
+        if not fits and (node.function in functions.NOT_MODELLED or (found is None and "." in name)):
             raise CelCompileError(f"the function '{name}' is not modelled")
         if found is None:
             raise CelCompileError(f"undeclared reference to '{name}' (in container '')")
         if not fits:
             raise CelCompileError(f"found no matching overload for '{name}'")
-        if isinstance(last := operands[-1] if operands else None, CelLiteral) and isinstance(last.value, str):
-            self._check_literal(node.function, last.value)
+        last = operands[-1] if operands else None
+        text = last.value if isinstance(last, syntax.CelLiteral) else None
+        if isinstance(text, str) and functions.literal_mistake(node.function, text):
+            raise CelCompileError(f"invalid {node.function} argument")
         return _called(name, found[0], tuple(map(self.compile, operands)))
-
-    def _check_literal(self, function: str, text: str) -> None:
-        if literal_mistake(function, text):
-            raise CelCompileError(f"invalid {function} argument")
 
     def _has(self, node: Call) -> Program:
         if len(node.arguments) != 1 or not isinstance(node.arguments[0], Select):
@@ -313,53 +264,40 @@ class _Compiler:
         select = node.arguments[0]
         self._check_field(select)
         operand = self.compile(select.operand)
-        return lambda variables: has_field(operand(variables), select.field)
+        return lambda variables: operators.has_field(operand(variables), select.field)
 
     def _bind(self, node: Call) -> Program:
         if len(node.arguments) != 3 or not isinstance(node.arguments[0], Name):
             raise CelCompileError("cel.bind() variable names must be simple identifiers")
         name, value = node.arguments[0].name, self.compile(node.arguments[1])
-        body = self._within(name, node.arguments[2])
+        body = self._within([name], node.arguments[2])
         return lambda variables: body({**variables, name: value(variables)})
 
-    def _within(self, name: str, body: Node) -> Program:
-        self._scope.append(name)
+    def _within(self, names: Sequence[str], body: Node) -> Program:
+        self._scope.extend(names)
         try:
             return self.compile(body)
         finally:
-            self._scope.pop()
+            del self._scope[-len(names) :]
 
-    def _quantifier(self, node: Call, target: Node) -> Program:
-        variable = node.arguments[0]
-        if not isinstance(variable, Name):
-            raise CelCompileError("argument must be a simple name")
-        source = self.compile(target)
-        cost = PER_ELEMENT[node.function]
-        bodies = [_made(cost, self._within(variable.name, body)) for body in node.arguments[1:]]
-        run = MACROS[node.function]
-        return lambda variables: run(elements(source(variables)), variable.name, bodies, variables)
+    def _macro(self, node: Call, target: Node) -> Program:
+        (name,), source, bodies = self._scoped(node, target, 1)
+        run = operators.MACROS[node.function]
+        return lambda variables: run(operators.elements(source(variables)), name, bodies, variables)
 
     def _pair_macro(self, node: Call, target: Node) -> Program:
-        key, value, *written = node.arguments
-        if not isinstance(key, Name) or not isinstance(value, Name):
-            raise CelCompileError("argument must be a simple name")
-        source = self.compile(target)
-        cost = PER_ELEMENT[node.function]
-        made = (_made(cost, self._within_both(key.name, value.name, body)) for body in written)
-        bodies = [of_pair(key.name, value.name, body) for body in made]
-        run = PAIR_MACROS[node.function]
-        return lambda variables: run(pairs(source(variables)), PAIR, bodies, variables)
-
-    def _within_both(self, key: str, value: str, body: Node) -> Program:
-        self._scope.append(key)
-        try:
-            return self._within(value, body)
-        finally:
-            self._scope.pop()
+        (key, value), source, written = self._scoped(node, target, 2)
+        bodies, run = [operators.of_pair(key, value, body) for body in written], operators.PAIR_MACROS[node.function]
+        return lambda variables: run(operators.pairs(source(variables)), operators.PAIR, bodies, variables)
 
     def _opt_map(self, node: Call, target: Node) -> Program:
-        variable, body = node.arguments
-        if not isinstance(variable, Name):
+        (name,), source, (body,) = self._scoped(node, target, 1)
+        return operators.opt_map(source, name, body, flat=node.function == "optFlatMap")
+
+    def _scoped(self, node: Call, target: Node, count: int) -> tuple[list[str], Program, list[Program]]:
+        """The variables of a macro, which are its first `count` arguments, its source and its bodies."""
+        names = [each.name for each in node.arguments[:count] if isinstance(each, Name)]
+        if len(names) < count:
             raise CelCompileError("argument must be a simple name")
-        flat = node.function == "optFlatMap"
-        return opt_map(self.compile(target), variable.name, self._within(variable.name, body), flat=flat)
+        source, cost = self.compile(target), PER_ELEMENT.get(node.function, 0)
+        return names, source, [charged(cost, self._within(names, body)) for body in node.arguments[count:]]

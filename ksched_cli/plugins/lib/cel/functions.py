@@ -29,9 +29,12 @@ from ksched_cli.plugins.lib.cel.values import (
     UInt,
     cel_type_name,
     equal,
+    need,
     no_overload,
     normalized_semver,
+    order_of,
     parse_semver,
+    succeeds,
     to_quantity,
     whole_number,
 )
@@ -39,17 +42,11 @@ from ksched_cli.plugins.lib.cel.values import (
 Function = Callable[..., Any]
 
 
-def _need(value: Any, *kinds: type) -> Any:
-    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-        raise no_overload()
-    return value
-
-
 # Conversions
 
 
 def _size(value: Any) -> int:
-    return len(_need(value, str, list, dict))
+    return len(need(value, str, list, dict))
 
 
 def _int(value: Any) -> int:
@@ -59,7 +56,7 @@ def _int(value: Any) -> int:
         return whole_number(int(value), 0)
     if isinstance(value, Timestamp):
         return seconds_of(value)
-    _need(value, int, float)
+    need(value, int, float)
     if isinstance(value, float) and not (math.isfinite(value) and MIN_INT < value < MAX_INT):
         raise CelError("integer overflow")
     return whole_number(int(value), 0)
@@ -70,7 +67,7 @@ def _uint(value: Any) -> UInt:
         if re.fullmatch(r"\d+", value, re.ASCII) is None:
             raise CelError(f'strconv.ParseUint: parsing "{value}": invalid syntax')
         return UInt(whole_number(int(value), UInt(0)))
-    _need(value, int, float)
+    need(value, int, float)
     if isinstance(value, float) and not (math.isfinite(value) and 0 <= value < MAX_UINT):
         raise CelError("unsigned integer overflow")
     return UInt(whole_number(int(value), UInt(0)))
@@ -82,7 +79,7 @@ def _double(value: Any) -> float:
             return float(value)
         except ValueError:
             raise CelError(f'strconv.ParseFloat: parsing "{value}": invalid syntax') from None
-    return float(_need(value, int, float))
+    return float(need(value, int, float))
 
 
 def _string(value: Any) -> str:
@@ -90,7 +87,7 @@ def _string(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, float):
         return repr(int(value)) if value.is_integer() and abs(value) < 1e21 else repr(value)
-    return str(_need(value, str, int, CelType))
+    return str(need(value, str, int, CelType))
 
 
 def _bool(value: Any) -> bool:
@@ -100,14 +97,14 @@ def _bool(value: Any) -> bool:
         if value in ("false", "False", "FALSE", "f", "0"):
             return False
         raise CelError(f'strconv.ParseBool: parsing "{value}": invalid syntax')
-    return bool(_need(value, bool))
+    return bool(need(value, bool))
 
 
 # Strings
 
 
 def _matches(text: Any, pattern: Any) -> bool:
-    return search_pattern(_need(pattern, str)).search(_need(text, str)) is not None
+    return search_pattern(need(pattern, str)).search(need(text, str)) is not None
 
 
 def literal_mistake(function: str, text: str) -> bool:
@@ -120,18 +117,18 @@ def literal_mistake(function: str, text: str) -> bool:
 
 
 def _find(text: Any, pattern: Any) -> str:
-    found = search_pattern(_need(pattern, str)).search(_need(text, str))
+    found = search_pattern(need(pattern, str)).search(need(text, str))
     return found.group() if found else ""
 
 
 def _find_all(text: Any, pattern: Any, limit: Any = -1) -> list[str]:
-    found = [each.group() for each in search_pattern(_need(pattern, str)).finditer(_need(text, str))]
+    found = [each.group() for each in search_pattern(need(pattern, str)).finditer(need(text, str))]
     return found if limit < 0 else found[:limit]
 
 
 def _char_at(text: Any, at: Any) -> str:
-    _need(text, str)
-    if not 0 <= _need(at, int) <= len(text):
+    need(text, str)
+    if not 0 <= need(at, int) <= len(text):
         raise CelError(f"index out of range: {at}")
     return str(text[at : at + 1])
 
@@ -139,31 +136,31 @@ def _char_at(text: Any, at: Any) -> str:
 def _index_of(text: Any, part: Any, start: Any = 0) -> int:
     if isinstance(text, list):
         return next((at for at, item in enumerate(text) if equal(item, part)), -1)
-    return str(_need(text, str)).find(_need(part, str), _need(start, int))
+    return str(need(text, str)).find(need(part, str), need(start, int))
 
 
 def _last_index_of(text: Any, part: Any) -> int:
     if isinstance(text, list):
         return max((at for at, item in enumerate(text) if equal(item, part)), default=-1)
-    return str(_need(text, str)).rfind(_need(part, str))
+    return str(need(text, str)).rfind(need(part, str))
 
 
 def _replace(text: Any, old: Any, new: Any, limit: Any = -1) -> str:
-    return str(_need(text, str)).replace(_need(old, str), _need(new, str), _need(limit, int))
+    return str(need(text, str)).replace(need(old, str), need(new, str), need(limit, int))
 
 
 def _split(text: Any, separator: Any, limit: Any = -1) -> list[str]:
-    _need(text, str)
-    if _need(limit, int) == 0:
+    need(text, str)
+    if need(limit, int) == 0:
         return []
-    if not _need(separator, str):
+    if not need(separator, str):
         return list(text) if limit < 0 else [*text[: limit - 1], text[limit - 1 :]]
     return list(text.split(separator, -1 if limit < 0 else limit - 1))
 
 
 def _substring(text: Any, start: Any, end: Any = None) -> str:
-    stop = len(_need(text, str)) if end is None else _need(end, int)
-    for at in (_need(start, int), stop):
+    stop = len(need(text, str)) if end is None else need(end, int)
+    for at in (need(start, int), stop):
         if not 0 <= at <= len(text):
             raise CelError(f"index out of range: {at}")
     if start > stop:
@@ -172,11 +169,11 @@ def _substring(text: Any, start: Any, end: Any = None) -> str:
 
 
 def _join(items: Any, separator: Any = "") -> str:
-    return str(_need(separator, str)).join(_need(item, str) for item in _need(items, list))
+    return str(need(separator, str)).join(need(item, str) for item in need(items, list))
 
 
 def _ascii(text: Any, change: Callable[[str], str]) -> str:
-    return "".join(change(letter) if letter.isascii() else letter for letter in _need(text, str))
+    return "".join(change(letter) if letter.isascii() else letter for letter in need(text, str))
 
 
 # Kubernetes types
@@ -184,75 +181,50 @@ def _ascii(text: Any, change: Callable[[str], str]) -> str:
 
 def _order(left: Any, right: Any) -> int:
     if isinstance(left, CelQuantity) and isinstance(right, CelQuantity):
-        return int(left.amount > right.amount) - int(left.amount < right.amount)
+        return order_of(left.amount, right.amount)
     if isinstance(left, Semver) and isinstance(right, Semver):
-        return int(left.order() > right.order()) - int(left.order() < right.order())
+        return order_of(left.order(), right.order())
     raise no_overload()
 
 
 def _quantity(text: Any) -> CelQuantity:
-    return to_quantity(_need(text, str))
-
-
-def _is_quantity(text: Any) -> bool:
-    _need(text, str)
-    try:
-        to_quantity(text)
-    except CelError:
-        return False
-    return True
+    return to_quantity(need(text, str))
 
 
 def _semver(text: Any, normalize: Any = False) -> Semver:
-    _need(text, str)
-    return parse_semver(normalized_semver(text) if _need(normalize, bool) else text)
-
-
-def _is_semver(text: Any, normalize: Any = False) -> bool:
-    _need(text, str)
-    try:
-        _semver(text, normalize)
-    except CelError:
-        return False
-    return True
+    return parse_semver(normalized_semver(need(text, str)) if need(normalize, bool) else need(text, str))
 
 
 def _as_integer(quantity: Any) -> int:
-    amount = _need(quantity, CelQuantity).amount
     if not _is_integer(quantity):
         raise CelError("cannot convert value to integer")
-    return int(amount)
+    return int(quantity.amount)
 
 
 def _is_integer(quantity: Any) -> bool:
-    amount = _need(quantity, CelQuantity).amount
+    amount = need(quantity, CelQuantity).amount
     return bool(amount.denominator == 1 and MIN_INT <= amount <= MAX_INT)
 
 
 def _operand(value: Any) -> Any:
-    return value.amount if isinstance(value, CelQuantity) else _need(value, int)
-
-
-def _sign(quantity: Any) -> int:
-    amount = _need(quantity, CelQuantity).amount
-    return int(amount > 0) - int(amount < 0)
+    return value.amount if isinstance(value, CelQuantity) else need(value, int)
 
 
 # Optional values and sets
 
 
 def _value(maybe: Any) -> Any:
-    if not _need(maybe, Maybe).present:
+    if not need(maybe, Maybe).present:
         raise CelError("optional.none() dereference")
     return maybe.value
 
 
 def _is_in(item: Any, items: Any) -> bool:
-    return any(equal(item, each) for each in _need(items, list))
+    return any(equal(item, each) for each in need(items, list))
 
 
 def _within(items: Any, others: Any) -> bool:
-    return all(_is_in(each, others) for each in _need(items, list))
+    return all(_is_in(each, others) for each in need(items, list))
 
 
 _MAX_INCLUDES = 48
@@ -289,9 +261,9 @@ GLOBAL: dict[str, tuple[Function, tuple[int, ...]]] = {
     "type": (cel_type_name, (1,)),
     "matches": (_matches, (2,)),
     "quantity": (_quantity, (1,)),
-    "isQuantity": (_is_quantity, (1,)),
+    "isQuantity": (succeeds(_quantity), (1,)),
     "semver": (_semver, (1, 2)),
-    "isSemver": (_is_semver, (1, 2)),
+    "isSemver": (succeeds(_semver), (1, 2)),
     **NETWORK_GLOBAL,
 }
 
@@ -300,9 +272,9 @@ METHODS: dict[str, tuple[Function, tuple[int, ...]]] = {
     **NETWORK_METHODS,
     **TIME_METHODS,
     "size": (_size, (0,)),
-    "contains": (lambda text, part: _need(part, str) in _need(text, str), (1,)),
-    "startsWith": (lambda text, part: _need(text, str).startswith(_need(part, str)), (1,)),
-    "endsWith": (lambda text, part: _need(text, str).endswith(_need(part, str)), (1,)),
+    "contains": (lambda text, part: need(part, str) in need(text, str), (1,)),
+    "startsWith": (lambda text, part: need(text, str).startswith(need(part, str)), (1,)),
+    "endsWith": (lambda text, part: need(text, str).endswith(need(part, str)), (1,)),
     "matches": (_matches, (1,)),
     "find": (_find, (1,)),
     "findAll": (_find_all, (1, 2)),
@@ -314,24 +286,24 @@ METHODS: dict[str, tuple[Function, tuple[int, ...]]] = {
     "replace": (_replace, (2, 3)),
     "split": (_split, (1, 2)),
     "substring": (_substring, (1, 2)),
-    "trim": (lambda text: _need(text, str).strip(), (0,)),
+    "trim": (lambda text: need(text, str).strip(), (0,)),
     "join": (_join, (0, 1)),
     "compareTo": (_order, (1,)),
     "isGreaterThan": (lambda left, right: _order(left, right) > 0, (1,)),
     "isLessThan": (lambda left, right: _order(left, right) < 0, (1,)),
     "isInteger": (_is_integer, (0,)),
     "asInteger": (_as_integer, (0,)),
-    "asApproximateFloat": (lambda quantity: approximate(_need(quantity, CelQuantity).amount), (0,)),
-    "sign": (_sign, (0,)),
-    "add": (lambda left, right: CelQuantity(_need(left, CelQuantity).amount + _operand(right)), (1,)),
-    "sub": (lambda left, right: CelQuantity(_need(left, CelQuantity).amount - _operand(right)), (1,)),
-    "major": (lambda version: _need(version, Semver).major, (0,)),
-    "minor": (lambda version: _need(version, Semver).minor, (0,)),
-    "patch": (lambda version: _need(version, Semver).patch, (0,)),
-    "hasValue": (lambda maybe: _need(maybe, Maybe).present, (0,)),
+    "asApproximateFloat": (lambda quantity: approximate(need(quantity, CelQuantity).amount), (0,)),
+    "sign": (lambda quantity: order_of(need(quantity, CelQuantity).amount, 0), (0,)),
+    "add": (lambda left, right: CelQuantity(need(left, CelQuantity).amount + _operand(right)), (1,)),
+    "sub": (lambda left, right: CelQuantity(need(left, CelQuantity).amount - _operand(right)), (1,)),
+    "major": (lambda version: need(version, Semver).major, (0,)),
+    "minor": (lambda version: need(version, Semver).minor, (0,)),
+    "patch": (lambda version: need(version, Semver).patch, (0,)),
+    "hasValue": (lambda maybe: need(maybe, Maybe).present, (0,)),
     "value": (_value, (0,)),
-    "orValue": (lambda maybe, other: maybe.value if _need(maybe, Maybe).present else other, (1,)),
-    "or": (lambda maybe, other: maybe if _need(maybe, Maybe).present else _need(other, Maybe), (1,)),
+    "orValue": (lambda maybe, other: maybe.value if need(maybe, Maybe).present else other, (1,)),
+    "or": (lambda maybe, other: maybe if need(maybe, Maybe).present else need(other, Maybe), (1,)),
 }
 
 # With DRAListTypeAttributes.
@@ -346,7 +318,7 @@ QUALIFIED: dict[str, tuple[Function, tuple[int, ...]]] = {
     "optional.ofNonZeroValue": (lambda value: Maybe(bool(value), value if value else None), (1,)),
     "sets.contains": (lambda items, wanted: _within(wanted, items), (2,)),
     "sets.equivalent": (lambda left, right: _within(left, right) and _within(right, left), (2,)),
-    "sets.intersects": (lambda left, right: any(_is_in(each, right) for each in _need(left, list)), (2,)),
+    "sets.intersects": (lambda left, right: any(_is_in(each, right) for each in need(left, list)), (2,)),
 }
 
 # Functions of kube-scheduler that are not modelled here, or not with these arguments, such as a time zone.

@@ -13,17 +13,12 @@ from ksched_cli.plugins.lib.cel.values import (
     compare,
     equal,
     is_number,
+    need,
     no_overload,
     whole_number,
 )
 
 LONGEST_RANGE = 10_000_000
-
-
-def _list(value: Any) -> list[Any]:
-    if not isinstance(value, list):
-        raise no_overload()
-    return value
 
 
 def _whole(value: Any) -> int:
@@ -33,12 +28,12 @@ def _whole(value: Any) -> int:
 
 
 def _is_sorted(items: Any) -> bool:
-    return all(compare(left, right) <= 0 for left, right in zip(_list(items), items[1:], strict=False))
+    return all(compare(left, right) <= 0 for left, right in zip(need(items, list), items[1:], strict=False))
 
 
 def _sum(items: Any) -> Any:
     total: Any = 0
-    for position, item in enumerate(_list(items)):
+    for position, item in enumerate(need(items, list)):
         if not is_number(item):
             raise no_overload()
         total = item if position == 0 else total + item
@@ -46,7 +41,7 @@ def _sum(items: Any) -> Any:
 
 
 def _extreme(items: Any, name: str, wanted: int) -> Any:
-    if not _list(items):
+    if not need(items, list):
         raise CelError(f"{name} called on empty list")
     best = items[0]
     for item in items[1:]:
@@ -56,7 +51,7 @@ def _extreme(items: Any, name: str, wanted: int) -> Any:
 
 
 def _slice(items: Any, start: Any, end: Any) -> list[Any]:
-    length, asked = len(_list(items)), f"cannot slice({_whole(start)}, {_whole(end)})"
+    length, asked = len(need(items, list)), f"cannot slice({_whole(start)}, {_whole(end)})"
     if start < 0 or end < 0:
         raise CelError(f"{asked}, negative indexes not supported")
     if start > end:
@@ -69,7 +64,7 @@ def _slice(items: Any, start: Any, end: Any) -> list[Any]:
 def _flatten(items: Any, depth: Any = 1) -> list[Any]:
     if _whole(depth) < 0:
         raise CelError("level must be non-negative")
-    return _flattened(_list(items), depth)
+    return _flattened(need(items, list), depth)
 
 
 def _flattened(items: list[Any], depth: int) -> list[Any]:
@@ -80,14 +75,14 @@ def _flattened(items: list[Any], depth: int) -> list[Any]:
 
 
 def _sort(items: Any) -> list[Any]:
-    if len({cel_type_name(item) for item in _list(items)}) > 1:
+    if len({cel_type_name(item) for item in need(items, list)}) > 1:
         raise CelError("list elements must have the same type")
     return sorted(items, key=cmp_to_key(compare))
 
 
 def _distinct(items: Any) -> list[Any]:
     kept: list[Any] = []
-    for item in _list(items):
+    for item in need(items, list):
         if not any(equal(item, each) for each in kept):
             kept.append(item)
     return kept
@@ -102,11 +97,11 @@ def _range(size: Any) -> list[int]:
 
 
 def _end(items: Any, at: int) -> Maybe:
-    return Maybe(True, items[at]) if _list(items) else Maybe(False)
+    return Maybe(True, items[at]) if need(items, list) else Maybe(False)
 
 
 def _unwrapped(items: Any) -> list[Any]:
-    if not all(isinstance(item, Maybe) for item in _list(items)):
+    if not all(isinstance(item, Maybe) for item in need(items, list)):
         raise no_overload()
     return [item.value for item in items if item.present]
 
@@ -120,7 +115,7 @@ LIST_METHODS: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
     "flatten": (_flatten, (0, 1)),
     "sort": (_sort, (0,)),
     "distinct": (_distinct, (0,)),
-    "reverse": (lambda items: _list(items)[::-1], (0,)),
+    "reverse": (lambda items: need(items, list)[::-1], (0,)),
     "first": (lambda items: _end(items, 0), (0,)),
     "last": (lambda items: _end(items, -1), (0,)),
     "unwrapOpt": (_unwrapped, (0,)),

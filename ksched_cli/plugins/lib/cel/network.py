@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Any, ClassVar
 
-from ksched_cli.plugins.lib.cel.values import CelError, CelType, no_overload
+from ksched_cli.plugins.lib.cel.values import CelError, CelType, need, succeeds
 
 _LINK_LOCAL_4, _LINK_LOCAL_6 = ip_network("169.254.0.0/16"), ip_network("fe80::/10")
 _LOCAL_CONTROL_4 = ip_network("224.0.0.0/24")
@@ -74,9 +74,7 @@ def _reason(text: str) -> str:
 
 
 def to_address(text: Any) -> Address:
-    if not isinstance(text, str):
-        raise no_overload()
-    found = _parsed(text)
+    found = _parsed(need(text, str))
     if isinstance(found, str):
         raise CelError(f'IP Address "{text}" parse error during conversion from string: {found}')
     if isinstance(found, IPv6Address) and found.scope_id:
@@ -87,10 +85,8 @@ def to_address(text: Any) -> Address:
 
 
 def to_network(text: Any) -> Network:
-    if not isinstance(text, str):
-        raise no_overload()
     start = "network address parse error during conversion from string: "
-    written, slash, mask = text.rpartition("/")
+    written, slash, mask = need(text, str).rpartition("/")
     if not slash:
         raise CelError(f"{start}{start}netip.ParsePrefix(\"{text}\"): no '/'")
     found = _parsed(written)
@@ -105,31 +101,6 @@ def to_network(text: Any) -> Network:
     if isinstance(found, IPv6Address) and found.ipv4_mapped:
         raise CelError(f'{start}IPv4-mapped IPv6 address "{text}" is not allowed')
     return Network(Address(found), int(mask))
-
-
-def _succeeds(convert: Callable[[Any], object]) -> Callable[[Any], bool]:
-    def run(text: Any) -> bool:
-        if not isinstance(text, str):
-            raise no_overload()
-        try:
-            convert(text)
-        except CelError:
-            return False
-        return True
-
-    return run
-
-
-def _address(value: Any) -> IPv4Address | IPv6Address:
-    if not isinstance(value, Address):
-        raise no_overload()
-    return value.value
-
-
-def _network(value: Any) -> Network:
-    if not isinstance(value, Network):
-        raise no_overload()
-    return value
 
 
 def _is_link_local(address: IPv4Address | IPv6Address) -> bool:
@@ -149,32 +120,34 @@ def _is_global(address: IPv4Address | IPv6Address) -> bool:
 
 
 def _contains_address(network: Any, other: Any) -> bool:
-    return _network(network).holds(to_address(other) if isinstance(other, str) else Address(_address(other)))
+    wanted: Address = to_address(other) if isinstance(other, str) else need(other, Address)
+    return bool(need(network, Network).holds(wanted))
 
 
 def _contains_network(network: Any, other: Any) -> bool:
-    return _network(network).covers(to_network(other) if isinstance(other, str) else _network(other))
+    wanted: Network = to_network(other) if isinstance(other, str) else need(other, Network)
+    return bool(need(network, Network).covers(wanted))
 
 
 NETWORK_GLOBAL: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
     "ip": (to_address, (1,)),
-    "isIP": (_succeeds(to_address), (1,)),
+    "isIP": (succeeds(to_address), (1,)),
     "cidr": (to_network, (1,)),
-    "isCIDR": (_succeeds(to_network), (1,)),
+    "isCIDR": (succeeds(to_network), (1,)),
 }
 NETWORK_METHODS: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
-    "family": (lambda value: _address(value).version, (0,)),
-    "isUnspecified": (lambda value: _address(value).is_unspecified, (0,)),
-    "isLoopback": (lambda value: _address(value).is_loopback, (0,)),
-    "isLinkLocalMulticast": (lambda value: _is_link_local_multicast(_address(value)), (0,)),
-    "isLinkLocalUnicast": (lambda value: _is_link_local(_address(value)), (0,)),
-    "isGlobalUnicast": (lambda value: _is_global(_address(value)), (0,)),
+    "family": (lambda value: need(value, Address).value.version, (0,)),
+    "isUnspecified": (lambda value: need(value, Address).value.is_unspecified, (0,)),
+    "isLoopback": (lambda value: need(value, Address).value.is_loopback, (0,)),
+    "isLinkLocalMulticast": (lambda value: _is_link_local_multicast(need(value, Address).value), (0,)),
+    "isLinkLocalUnicast": (lambda value: _is_link_local(need(value, Address).value), (0,)),
+    "isGlobalUnicast": (lambda value: _is_global(need(value, Address).value), (0,)),
     "containsIP": (_contains_address, (1,)),
     "containsCIDR": (_contains_network, (1,)),
-    "ip": (lambda value: _network(value).address, (0,)),
-    "prefixLength": (lambda value: _network(value).bits, (0,)),
-    "masked": (lambda value: _network(value).masked(), (0,)),
+    "ip": (lambda value: need(value, Network).address, (0,)),
+    "prefixLength": (lambda value: need(value, Network).bits, (0,)),
+    "masked": (lambda value: need(value, Network).masked(), (0,)),
 }
 NETWORK_QUALIFIED: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
-    "ip.isCanonical": (lambda text: str(to_address(text)) == text, (1,)),
+    "ip.isCanonical": (lambda text: str(to_address(text)) == text, (1,))
 }

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from itertools import repeat
 from typing import Any
 
 from ksched_cli.plugins.lib.cel.cost import METER, STEP, operator_cost
@@ -15,6 +16,7 @@ from ksched_cli.plugins.lib.cel.values import (
     compare,
     equal,
     is_number,
+    need,
     no_overload,
     not_iterable,
     whole_number,
@@ -22,6 +24,17 @@ from ksched_cli.plugins.lib.cel.values import (
 
 Variables = Mapping[str, Any]
 Program = Callable[[Variables], Any]
+
+
+def charged(cost: int, program: Program) -> Program:
+    """The program, charged beforehand."""
+
+    def run(variables: Variables) -> Any:
+        variables[METER].charge(cost)
+        return program(variables)
+
+    return run
+
 
 # Member access
 
@@ -99,48 +112,33 @@ def _truth(program: Program, variables: Variables) -> bool | CelError:
     return value if isinstance(value, bool) else no_overload()
 
 
-def logical(operands: tuple[Program, ...], decides: bool) -> Program:
+def _decided(values: Iterable[bool | CelError], decides: bool) -> bool:
     """&& is decided by a false, || by a true, wherever it stands; else the first error counts."""
+    problem: CelError | None = None
+    for value in values:
+        if value is decides:
+            return decides
+        if isinstance(value, CelError):
+            problem = problem or value
+    if problem is not None:
+        raise problem
+    return not decides
 
-    def run(variables: Variables) -> bool:
-        problem: CelError | None = None
-        for operand in operands:
-            value = _truth(operand, variables)
-            if value is decides:
-                return decides
-            if isinstance(value, CelError):
-                problem = problem or value
-        if problem is not None:
-            raise problem
-        return not decides
 
-    return run
+def logical(operands: tuple[Program, ...], decides: bool) -> Program:
+    return lambda variables: _decided(map(_truth, operands, repeat(variables)), decides)
 
 
 def conditional(condition: Program, then: Program, otherwise: Program) -> Program:
-    def run(variables: Variables) -> Any:
-        decision = condition(variables)
-        if not isinstance(decision, bool):
-            raise no_overload()
-        return then(variables) if decision else otherwise(variables)
-
-    return run
+    return lambda variables: then(variables) if need(condition(variables), bool) else otherwise(variables)
 
 
 def _not(operand: Program) -> Program:
-    def run(variables: Variables) -> bool:
-        variables[METER].charge(STEP)
-        value = operand(variables)
-        if not isinstance(value, bool):
-            raise no_overload()
-        return not value
-
-    return run
+    return charged(STEP, lambda variables: not need(operand(variables), bool))
 
 
 def _negative(operand: Program) -> Program:
     def run(variables: Variables) -> Any:
-        variables[METER].charge(STEP)
         value = operand(variables)
         if isinstance(value, float):
             return -value
@@ -150,7 +148,7 @@ def _negative(operand: Program) -> Program:
             raise no_overload()
         return whole_number(-value, value)
 
-    return run
+    return charged(STEP, run)
 
 
 UNARY: dict[str, Callable[[Program], Program]] = {"!": _not, "-": _negative}
@@ -254,32 +252,16 @@ def elements(source: Any) -> list[Any]:
 
 def _any_or_all(decides: bool) -> Callable[..., bool]:
     def run(elements: list[Any], name: str, bodies: list[Program], variables: Variables) -> bool:
-        problem: CelError | None = None
-        for element in elements:
-            value = _truth(bodies[0], {**variables, name: element})
-            if value is decides:
-                return decides
-            if isinstance(value, CelError):
-                problem = problem or value
-        if problem is not None:
-            raise problem
-        return not decides
+        scopes = ({**variables, name: element} for element in elements)
+        return _decided(map(_truth, repeat(bodies[0]), scopes), decides)
 
     return run
 
 
-def _holds(body: Program, variables: Variables) -> bool:
-    value = body(variables)
-    if not isinstance(value, bool):
-        raise no_overload()
-    return value
-
-
 def pairs(source: Any) -> list[tuple[Any, Any]]:
     """What the macros with two variables go over: keys and values, or places and items."""
-    if not isinstance(source, (list, dict)):
-        raise not_iterable(source)
-    return list(source.items() if isinstance(source, dict) else enumerate(source))
+    items = elements(source)
+    return list(source.items() if isinstance(source, dict) else enumerate(items))
 
 
 def of_pair(key: str, value: str, body: Program) -> Program:
@@ -293,23 +275,25 @@ def of_pair(key: str, value: str, body: Program) -> Program:
 
 
 def _exists_one(elements: list[Any], name: str, bodies: list[Program], variables: Variables) -> bool:
-    return sum(_holds(bodies[0], {**variables, name: element}) for element in elements) == 1
+    return len(_filter(elements, name, bodies, variables)) == 1
 
 
 def _filter(elements: list[Any], name: str, bodies: list[Program], variables: Variables) -> list[Any]:
-    return [element for element in elements if _holds(bodies[0], {**variables, name: element})]
+    return [element for element in elements if need(bodies[0]({**variables, name: element}), bool)]
+
+
+def _kept(items: list[Any], name: str, conditions: list[Program], variables: Variables) -> list[Any]:
+    return _filter(items, name, conditions, variables) if conditions else items
 
 
 def _map(elements: list[Any], name: str, bodies: list[Program], variables: Variables) -> list[Any]:
     *conditions, body = bodies
-    kept = _filter(elements, name, conditions, variables) if conditions else elements
-    return [body({**variables, name: element}) for element in kept]
+    return [body({**variables, name: each}) for each in _kept(elements, name, conditions, variables)]
 
 
 def _map_values(pairs: list[Any], name: str, bodies: list[Program], variables: Variables) -> dict[Any, Any]:
     *conditions, body = bodies
-    kept = _filter(pairs, name, conditions, variables) if conditions else pairs
-    return {pair[0]: body({**variables, name: pair}) for pair in kept}
+    return {pair[0]: body({**variables, name: pair}) for pair in _kept(pairs, name, conditions, variables)}
 
 
 MACROS: dict[str, Callable[..., Any]] = {
@@ -324,10 +308,7 @@ MACROS: dict[str, Callable[..., Any]] = {
 # The macros with two variables; what goes over the pairs is one variable of a name that no expression can have.
 PAIR = "@pair"
 PAIR_MACROS: dict[str, Callable[..., Any]] = {
-    "all": MACROS["all"],
-    "exists": MACROS["exists"],
-    "exists_one": _exists_one,
-    "existsOne": _exists_one,
+    **{name: MACROS[name] for name in ("all", "exists", "exists_one", "existsOne")},
     "transformList": _map,
     "transformMap": _map_values,
 }
@@ -337,16 +318,10 @@ def opt_map(source: Program, name: str, body: Program, *, flat: bool) -> Program
     """optMap and optFlatMap: the body where there is a value."""
 
     def run(variables: Variables) -> Maybe:
-        maybe = source(variables)
-        if not isinstance(maybe, Maybe):
-            raise no_overload()
+        maybe: Maybe = need(source(variables), Maybe)
         if not maybe.present:
             return maybe
         result = body({**variables, name: maybe.value})
-        if not flat:
-            return Maybe(True, result)
-        if not isinstance(result, Maybe):
-            raise no_overload()
-        return result
+        return need(result, Maybe) if flat else Maybe(True, result)
 
     return run

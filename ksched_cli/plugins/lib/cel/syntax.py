@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count, groupby
-from typing import Any
+from typing import Any, TypeVar
 
 from ksched_cli.plugins.lib.cel.values import CelCompileError, UInt
+
+T = TypeVar("T")
 
 MAX_DEPTH = 250
 MAX_CODE_POINTS = 100_000
@@ -106,27 +108,10 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL | re.ASCII,
 )
-_RESERVED = frozenset(
-    [
-        "as",
-        "break",
-        "const",
-        "continue",
-        "else",
-        "for",
-        "function",
-        "if",
-        "import",
-        "let",
-        "loop",
-        "package",
-        "namespace",
-        "return",
-        "var",
-        "void",
-        "while",
-    ]
-)
+_RESERVED = frozenset({
+    "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop", "package",
+    "namespace", "return", "var", "void", "while",
+})  # fmt: skip
 _LITERALS = {"true": True, "false": False, "null": None}
 _ESCAPES = {
     "a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v",
@@ -259,7 +244,7 @@ class _Parser:
                 optional = self._accept("?") is not None
                 field = self._identifier()
                 if not optional and self._accept("(") is not None:
-                    node = Call(field, node, self._list_until(")"))
+                    node = Call(field, node, self._until(")", self._expression))
                 else:
                     node = Select(node, field, optional)
             elif self._accept("[") is not None:
@@ -293,9 +278,9 @@ class _Parser:
             self._expect(")")
             return inside
         if self._accept("[") is not None:
-            return ListOf(self._list_until("]"))
+            return ListOf(self._until("]", self._expression))
         if self._accept("{") is not None:
-            return self._map()
+            return MapOf(self._until("}", self._entry))
         self._accept(".")
         return self._named()
 
@@ -305,28 +290,23 @@ class _Parser:
         if name in _RESERVED:
             raise _mistake(self.source, place, f"reserved identifier: {name}")
         if self._accept("(") is not None:
-            return Call(name, None, self._list_until(")"))
+            return Call(name, None, self._until(")", self._expression))
         return Name(name)
 
-    def _list_until(self, end: str) -> tuple[Node, ...]:
-        items: list[Node] = []
+    def _until(self, end: str, read: Callable[[], T]) -> tuple[T, ...]:
+        """What `read` returns, time after time, with commas between, up to the token `end`."""
+        items: list[T] = []
         while self._accept(end) is None:
-            items.append(self._expression())
+            items.append(read())
             if self._accept(",") is None:
                 self._expect(end)
                 break
         return tuple(items)
 
-    def _map(self) -> Node:
-        entries: list[tuple[Node, Node]] = []
-        while self._accept("}") is None:
-            key = self._expression()
-            self._expect(":")
-            entries.append((key, self._expression()))
-            if self._accept(",") is None:
-                self._expect("}")
-                break
-        return MapOf(tuple(entries))
+    def _entry(self) -> tuple[Node, Node]:
+        key = self._expression()
+        self._expect(":")
+        return key, self._expression()
 
     def _number(self, *, negative: bool) -> Node:
         kind, text, place = self.tokens[self.at]
@@ -372,17 +352,12 @@ def _string(source: str, text: str, place: int) -> str:
 
 def _unescaped(source: str, place: int, found: re.Match[str]) -> str:
     octal, byte, short, long, other = found.groups()
-    if octal:
-        return chr(int(octal, 8))
-    digits = byte or short or long
-    if digits:
-        try:
-            return chr(int(digits, 16))
-        except (ValueError, OverflowError):
-            raise _mistake(source, place, f"unable to unescape string: {found.group()}") from None
-    if other not in _ESCAPES:
-        raise _mistake(source, place, f"unable to unescape string: {found.group()}")
-    return _ESCAPES[other]
+    if other in _ESCAPES:
+        return _ESCAPES[other]
+    try:
+        return chr(int(octal, 8) if octal else int(byte or short or long or "", 16))
+    except (ValueError, OverflowError):
+        raise _mistake(source, place, f"unable to unescape string: {found.group()}") from None
 
 
 def _mistake(source: str, place: int, text: str) -> CelCompileError:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from ksched_cli.plugins.lib.cel.values import CelError, CelType, no_overload
+from ksched_cli.plugins.lib.cel.values import CelError, CelType, need
 
 _SECOND = 10**9
 _UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": _SECOND, "m": 60 * _SECOND, "h": 3600 * _SECOND}
@@ -40,7 +40,7 @@ class Timestamp(CelType):
     nanos: int
 
     def date(self) -> datetime:
-        return _EPOCH + timedelta(seconds=self.nanos // _SECOND)
+        return _EPOCH + timedelta(microseconds=self.nanos // 1000)
 
     def __str__(self) -> str:
         rest = self.nanos % _SECOND
@@ -51,9 +51,7 @@ class Timestamp(CelType):
 def to_duration(value: Any) -> Duration:
     if isinstance(value, Duration):
         return value
-    if not isinstance(value, str):
-        raise no_overload()
-    unsigned = value[1:] if value[:1] in ("+", "-") else value
+    unsigned = value[1:] if need(value, str)[:1] in ("+", "-") else value
     parts = _PART.findall(unsigned)
     if unsigned != "0" and (not parts or "".join(number + unit for number, unit in parts) != unsigned):
         raise CelError(f'time: invalid duration "{value}"')
@@ -72,9 +70,7 @@ def to_timestamp(value: Any) -> Timestamp:
         return value
     if isinstance(value, int) and not isinstance(value, bool):
         return _timestamp(value * _SECOND)
-    if not isinstance(value, str):
-        raise no_overload()
-    found = _STAMP.fullmatch(value)
+    found = _STAMP.fullmatch(need(value, str))
     try:
         if found is None:
             raise ValueError
@@ -99,9 +95,7 @@ def added(left: Any, right: Any) -> Duration | Timestamp | None:
     """None where neither is a matter of time."""
     if isinstance(left, Duration) and isinstance(right, Duration):
         return _duration(left.nanos + right.nanos)
-    if isinstance(left, Timestamp) and isinstance(right, Duration):
-        return _timestamp(left.nanos + right.nanos)
-    if isinstance(left, Duration) and isinstance(right, Timestamp):
+    if {type(left), type(right)} == {Duration, Timestamp}:
         return _timestamp(left.nanos + right.nanos)
     return None
 
@@ -119,16 +113,11 @@ def seconds_of(stamp: Timestamp) -> int:
 
 
 def _of_date(part: Callable[[datetime], int]) -> Callable[[Any], int]:
-    def run(value: Any) -> int:
-        if not isinstance(value, Timestamp):
-            raise no_overload()
-        return part(value.date())
-
-    return run
+    return lambda value: part(need(value, Timestamp).date())
 
 
 def _of_both(part: Callable[[datetime], int], unit: str) -> Callable[[Any], int]:
-    """Of a timestamp the hour of the day, of a duration how many whole hours it is."""
+    """For hours: the hour of the day of a timestamp, or the whole hours of a duration."""
 
     def run(value: Any) -> int:
         if isinstance(value, Duration):
@@ -137,14 +126,6 @@ def _of_both(part: Callable[[datetime], int], unit: str) -> Callable[[Any], int]
         return _of_date(part)(value)
 
     return run
-
-
-def _milliseconds(value: Any) -> int:
-    if isinstance(value, Timestamp):
-        return value.nanos % _SECOND // _UNITS["ms"]
-    if isinstance(value, Duration):
-        return abs(value.nanos) // _UNITS["ms"] * (1 if value.nanos >= 0 else -1)
-    raise no_overload()
 
 
 # Without a time zone, which is UTC; with one they are not worked out here.
@@ -158,5 +139,5 @@ TIME_METHODS: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
     "getHours": (_of_both(lambda date: date.hour, "h"), (0,)),
     "getMinutes": (_of_both(lambda date: date.minute, "m"), (0,)),
     "getSeconds": (_of_both(lambda date: date.second, "s"), (0,)),
-    "getMilliseconds": (_milliseconds, (0,)),
+    "getMilliseconds": (_of_both(lambda date: date.microsecond // 1000, "ms"), (0,)),
 }

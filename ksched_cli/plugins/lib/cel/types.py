@@ -5,18 +5,8 @@ Attributes may be of any type, and a type that is not distinguished here is unkn
 
 from __future__ import annotations
 
-from ksched_cli.plugins.lib.cel.syntax import (
-    Binary,
-    Call,
-    CelLiteral,
-    Conditional,
-    Index,
-    Logical,
-    Name,
-    Node,
-    Select,
-    Unary,
-)
+from ksched_cli.plugins.lib.cel import syntax
+from ksched_cli.plugins.lib.cel.syntax import Index, Name, Node, Select
 from ksched_cli.plugins.lib.cel.values import CelCompileError, cel_type_name
 
 _QUANTITY, _DURATION, _TIMESTAMP = "kubernetes.Quantity", "google.protobuf.Duration", "google.protobuf.Timestamp"
@@ -51,24 +41,24 @@ _DEVICE = {"driver": "string", "allowMultipleAllocations": "bool"}
 def static_type(node: Node, *, device: bool) -> str | None:
     """The type; None where it is unknown. `device`: whether that name is the device here."""
     match node:
-        case CelLiteral(value=value):
+        case syntax.CelLiteral(value=value):
             return None if value is None else cel_type_name(value)
         case Select() | Index():
             return _of_device(node) if device else None
-        case Logical() | Unary(operator="!"):
+        case syntax.Logical() | syntax.Unary(operator="!"):
             return "bool"
-        case Unary(operand=operand):
+        case syntax.Unary(operand=operand):
             return static_type(operand, device=device)
-        case Binary(operator=operator, left=left, right=right):
+        case syntax.Binary(operator=operator, left=left, right=right):
             if operator not in _SAME:
                 return "bool"
             return result_type(operator, static_type(left, device=device), static_type(right, device=device))
-        case Conditional(then=then, otherwise=otherwise):
+        case syntax.Conditional(then=then, otherwise=otherwise):
             found = static_type(then, device=device)
             return found if found == static_type(otherwise, device=device) else None
-        case Call(function=function, target=None):
+        case syntax.Call(function=function, target=None):
             return _GLOBAL.get(function)
-        case Call(function=function):
+        case syntax.Call(function=function):
             return _METHODS.get(function)
     return None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -172,11 +172,37 @@ def compare(left: Any, right: Any) -> int:
     comparable = (is_number(left) and is_number(right)) or (alike and isinstance(left, (bool, str)))
     if not comparable and not (alike and isinstance(left, CelType) and hasattr(left, "nanos")):
         raise no_overload()
-    return int(left > right) - int(left < right)
+    return order_of(left, right)
 
 
 def no_overload() -> CelError:
     return CelError("no such overload")
+
+
+def need(value: Any, *kinds: type) -> Any:
+    """The value if it is of one of the types; CelError otherwise. A bool is no int."""
+    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+        raise no_overload()
+    return value
+
+
+def succeeds(convert: Callable[..., object]) -> Callable[..., bool]:
+    """A function that returns whether `convert` takes the text."""
+
+    def run(text: Any, *options: Any) -> bool:
+        need(text, str)
+        try:
+            convert(text, *options)
+        except CelError:
+            return False
+        return True
+
+    return run
+
+
+def order_of(left: Any, right: Any) -> int:
+    """-1, 0 or 1."""
+    return int(left > right) - int(left < right)
 
 
 def not_iterable(value: Any) -> CelError:
