@@ -96,14 +96,7 @@ class Outcomes:
         return ranked
 
     def _order(self, rows: RowColumn, name_rank: RowColumn) -> RowColumn:
-        criteria = (
-            name_rank,
-            -self.earliest,
-            self.count,
-            self.priorities,
-            self.highest,
-            self.pdb_violations,
-        )
+        criteria = (name_rank, -self.earliest, self.count, self.priorities, self.highest, self.pdb_violations)
         order: RowColumn = np.lexsort([column[rows] for column in criteria])
         return order
 

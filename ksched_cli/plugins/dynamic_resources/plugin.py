@@ -46,12 +46,7 @@ from ksched_cli.plugins.lib.devices.extended import IN_MEMORY_NAME, ExtendedReso
 from ksched_cli.plugins.lib.devices.group_claims import GroupClaims
 from ksched_cli.plugins.lib.devices.inventory import Features, Inventory
 from ksched_cli.plugins.lib.devices.node_resources import ClaimStatuses, NodeResources
-from ksched_cli.plugins.lib.devices.node_search import (
-    ClaimMemory,
-    ExtendedWish,
-    NodeSearch,
-    instantiated,
-)
+from ksched_cli.plugins.lib.devices.node_search import ClaimMemory, ExtendedWish, NodeSearch, instantiated
 from ksched_cli.plugins.lib.devices.reasons import DeviceReasons
 from ksched_cli.plugins.lib.devices.results import allocation_of, binding_failed
 from ksched_cli.plugins.lib.spec import Spec

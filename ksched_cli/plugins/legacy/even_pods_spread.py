@@ -15,11 +15,7 @@ from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SUCCESS, Status, error, unschedulable
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.lib.topology_spread import SOFT, SpreadConstraint
-from ksched_cli.plugins.pod_topology_spread.plugin import (
-    CountedNodes,
-    PodTopologySpread,
-    SpreadState,
-)
+from ksched_cli.plugins.pod_topology_spread.plugin import CountedNodes, PodTopologySpread, SpreadState
 from ksched_cli.plugins.pod_topology_spread.reasons import PodTopologySpreadReasons
 from ksched_cli.plugins.pod_topology_spread.soft import SoftDomains, SoftState
 

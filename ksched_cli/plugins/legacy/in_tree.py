@@ -76,12 +76,7 @@ REMOVED: tuple[type[Plugin], ...] = (
     NodeResourceLimits,
 )
 # What 1.17 and 1.18 had in the place of plugins of today.
-EARLIER: tuple[type[Plugin], ...] = (
-    DefaultPodTopologySpread,
-    VolumeBindingOnEachNode,
-    SummedSpread,
-    SpreadOfEveryPod,
-)
+EARLIER: tuple[type[Plugin], ...] = (DefaultPodTopologySpread, VolumeBindingOnEachNode, SummedSpread, SpreadOfEveryPod)
 
 _CONDITIONS = (CheckNodeCondition, CheckNodeMemoryPressure, CheckNodePIDPressure, CheckNodeDiskPressure)
 SPECS = (

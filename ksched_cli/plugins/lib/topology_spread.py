@@ -8,13 +8,7 @@ from dataclasses import dataclass, replace
 from ksched_cli.api.affinity import TopologySpreadConstraint
 from ksched_cli.api.core import Pod, Service
 from ksched_cli.api.meta import OwnerReference, controller_of
-from ksched_cli.api.selectors import (
-    EVERYTHING,
-    Selector,
-    SelectorError,
-    compile_selector,
-    selector_from_map,
-)
+from ksched_cli.api.selectors import EVERYTHING, Selector, SelectorError, compile_selector, selector_from_map
 from ksched_cli.api.workloads import ReplicaSet, ReplicationController, StatefulSet
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.releases.changes import NewRule, ReleaseRules

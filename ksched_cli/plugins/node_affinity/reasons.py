@@ -10,12 +10,7 @@ from ksched_cli.framework.reasons import FieldPath, Reason, ReasonCode, ReasonKi
 from ksched_cli.releases.changes import Change
 from ksched_cli.releases.plugin_names import INTER_POD_AFFINITY, NODE_NAME
 
-REQUIRED: FieldPath = (
-    "spec",
-    "affinity",
-    "nodeAffinity",
-    "requiredDuringSchedulingIgnoredDuringExecution",
-)
+REQUIRED: FieldPath = ("spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
 
 _NODE_SELECTOR = ReasonCode(
     "KS104",

@@ -33,13 +33,7 @@ from ksched_cli.framework.verdict import ReasonTuple, Verdict
 from ksched_cli.plugins.lib.blocking_pods import largest_blocking_pods
 from ksched_cli.plugins.lib.devices.extended import ExtendedResourceIndex
 from ksched_cli.plugins.lib.devices.totals import DeviceTotals
-from ksched_cli.plugins.lib.resource_scoring import (
-    Allocation,
-    MeasuredResources,
-    measure,
-    measure_together,
-    measured,
-)
+from ksched_cli.plugins.lib.resource_scoring import Allocation, MeasuredResources, measure, measure_together, measured
 from ksched_cli.plugins.lib.resource_strategies import (
     least_requested,
     most_requested,

@@ -6,23 +6,11 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.storage import (
-    CSINode,
-    PersistentVolume,
-    PersistentVolumeClaim,
-    StorageClass,
-    VolumeAttachment,
-)
+from ksched_cli.api.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass, VolumeAttachment
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.cluster.claims import claim_names, find_claim
 from ksched_cli.plugins.lib.volumes.claims import LimitRules, class_of_claim
-from ksched_cli.plugins.lib.volumes.migration import (
-    CSI_DRIVER,
-    counts_as_csi,
-    in_tree_plugin,
-    volume_handle,
-    zones_of,
-)
+from ksched_cli.plugins.lib.volumes.migration import CSI_DRIVER, counts_as_csi, in_tree_plugin, volume_handle, zones_of
 from ksched_cli.plugins.lib.volumes.reasons import ClaimReasons, UnusableClaim, foreign_claim, missing_claim_for
 from ksched_cli.plugins.node_volume_limits.rules import NodeVolumeLimitsRules
 from ksched_cli.releases.gates import FeatureGates

@@ -23,11 +23,7 @@ from ksched_cli.plugins.lib.spec import Spec
 from ksched_cli.plugins.lib.volumes.claims import LimitRules
 from ksched_cli.plugins.lib.volumes.migration import CSI_DRIVER, in_tree_plugin
 from ksched_cli.plugins.lib.volumes.reasons import ClaimReasons, LimitReasons, MissingClaim, UnusableClaim, claim_field
-from ksched_cli.plugins.node_volume_limits.attached import (
-    Attached,
-    attachable_volumes,
-    attached_by_controller,
-)
+from ksched_cli.plugins.node_volume_limits.attached import Attached, attachable_volumes, attached_by_controller
 from ksched_cli.plugins.node_volume_limits.rules import NodeVolumeLimitsRules
 
 _TOO_MANY = unschedulable(LimitReasons.too_many_volumes())

@@ -8,13 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ksched_cli.api.selectors import Requirement
-from ksched_cli.api.storage import (
-    CSINode,
-    PersistentVolume,
-    PersistentVolumeClaim,
-    StorageClass,
-    TopologySelectorTerm,
-)
+from ksched_cli.api.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass, TopologySelectorTerm
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import BoolColumn, IdColumn
 from ksched_cli.framework.reasons import Reason

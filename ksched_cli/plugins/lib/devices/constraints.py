@@ -165,12 +165,7 @@ def _clash(found: DeviceAttribute, other: DeviceAttribute) -> bool:
 
 def _values(attribute: DeviceAttribute) -> _Values | None:
     """attributeAsSet: a single value is a list of one; None where there is no value at all."""
-    lists = {
-        "int": attribute.ints,
-        "bool": attribute.bools,
-        "string": attribute.strings,
-        "version": attribute.versions,
-    }
+    lists = {"int": attribute.ints, "bool": attribute.bools, "string": attribute.strings, "version": attribute.versions}
     for kind, values in lists.items():
         if values:
             return frozenset((kind, value) for value in values)
