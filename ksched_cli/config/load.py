@@ -5,32 +5,25 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from ksched_cli.api.conversion import path_text
 from ksched_cli.api.defaults import DEFAULT_SCHEDULER
 from ksched_cli.config.first_profiles import VERSIONS, with_later_fields
 from ksched_cli.config.model import Extender, KubeSchedulerProfile, PluginConfig, Plugins, SchedulerConfiguration
 from ksched_cli.config.own_args import needs_arguments, own_args
-from ksched_cli.config.plugin_args import LATE_ARGS, args_of, completed
+from ksched_cli.config.plugin_args import LATE_ARGS, STRATEGY_OF, args_of, completed
 from ksched_cli.config.policy.load import MIGRATE, AlphaReading, PolicyReading
 from ksched_cli.config.policy.model import is_policy
 from ksched_cli.config.reading import KIND, Reading, read_one
 from ksched_cli.config.resolved_profile import ResolvedProfile, expand_profile, merge_with_defaults
-from ksched_cli.config.restate import STRATEGY_OF, restate
-from ksched_cli.config.serving import (
-    ClientConnection,
-    LeaderElection,
-    address_complaints,
-    client_connection_complaints,
-    leader_election_complaints,
-)
+from ksched_cli.config.restate import restate
+from ksched_cli.config.serving import ClientConnection, LeaderElection, address_complaints
 from ksched_cli.config.unknown_fields import unknown_fields
 from ksched_cli.config.validate_args import args_complaints
-from ksched_cli.errors import ConfigError, Problem
+from ksched_cli.errors import ConfigError
 from ksched_cli.releases.configuration import ConfigurationRules
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
@@ -67,11 +60,6 @@ class ConfigDocument(Struct, rename="camel", frozen=True, forbid_unknown_fields=
     delay_cache_until_active: bool = False
 
 
-def default_config(release: Release, gates: FeatureGates) -> SchedulerConfiguration:
-    """The configuration of a kube-scheduler that has no configuration file."""
-    return SchedulerConfiguration()
-
-
 def load_config(
     text: str | bytes,
     source: str,
@@ -87,7 +75,7 @@ def load_config(
         return PolicyReading(document, source, release, gates).load()
     if release.before_plugins and document.value.get("apiVersion") in release.config.read:
         return AlphaReading(document, source, release, gates).load(extension_points_of, own_models or {})
-    return _Loader(document, source, release, gates, own_models or {}).load(extension_points_of)
+    return _Loader(document, source, release, gates, extension_points_of, own_models or {}).load()
 
 
 class _Loader(Reading):
@@ -99,17 +87,17 @@ class _Loader(Reading):
         source: str,
         release: Release,
         gates: FeatureGates,
+        points_of: Mapping[str, Collection[str]],
         own_models: Mapping[str, type[Any]],
     ) -> None:
-        super().__init__(document, source)
-        self._release = release
-        self._gates = gates
+        super().__init__(document, source, release, gates)
+        self._points_of = points_of
         self._own_models = own_models
         self._restated_from = ""
         # What has no effect.
         self._notes: list[str] = []
 
-    def load(self, points_of: Mapping[str, Collection[str]]) -> SchedulerConfiguration:
+    def load(self) -> SchedulerConfiguration:
         self._check_identity()
         self._read_first_profiles()
         self._check_fields()
@@ -118,13 +106,13 @@ class _Loader(Reading):
         profiles = self._profiles(raw.profiles or (_ProfileDocument(),))
         if self._restated_from:
             self.stop_if_mistaken()
-            profiles = self._restated(profiles, points_of)
+            profiles = self._restated(profiles)
         self._check_serving(raw)
         self._check_numbers(raw)
         self.check_extenders(raw.extenders)
         for index, profile in enumerate(profiles):
-            self._check_profile(profile, index, points_of)
-            self._note_unknown_plugins(profile, index, points_of)
+            self._check_profile(profile, index)
+            self._note_unknown_plugins(profile, index)
         self._check_common_queue_sort(profiles)
         self.stop_if_mistaken()
         return SchedulerConfiguration(
@@ -144,20 +132,20 @@ class _Loader(Reading):
         version, kind = str(value.get("apiVersion") or ""), value.get("kind", "")
         if kind != KIND:
             self.complain(f"expected kind {KIND}, got {kind or 'none'}", ("kind",))
-        if self._release.config.came_later(version):
+        if self.release.config.came_later(version):
             # kube-scheduler would refuse it. To compare minors it is rewritten for the newest version that it reads.
             self._restated_from = version
-        elif version not in self._release.config.read:
-            accepted = " or ".join(self._release.config.read)
-            text = f"Kubernetes {self._release.version} does not read apiVersion {version or 'none'}"
-            rewritten = f"; {MIGRATE}" if self._release.config.was_removed(version) else ""
+        elif version not in self.release.config.read:
+            accepted = " or ".join(self.release.config.read)
+            text = f"Kubernetes {self.release.version} does not read apiVersion {version or 'none'}"
+            rewritten = f"; {MIGRATE}" if self.release.config.was_removed(version) else ""
             self.complain(text, ("apiVersion",), f"use {accepted}{rewritten}")
         self.stop_if_mistaken()
 
     def _read_first_profiles(self) -> None:
         """Rewrite the fields that only the alpha versions have as the fields of later versions."""
         value = self.document.value
-        if self._restated_from or str(value["apiVersion"]).rpartition("/")[2] not in VERSIONS:
+        if self._restated_from or self._version not in VERSIONS:
             return
         later, mistakes = with_later_fields(value)
         for steps, text in mistakes:
@@ -167,8 +155,8 @@ class _Loader(Reading):
     def _check_fields(self) -> None:
         """Complain about fields that came later. A file of a later version may have those that older fields replace."""
         if not self._restated_from:
-            version = self._config_version or self._release.config.newest
-            for steps, text, hint in unknown_fields(self.document.value, self._release, version):
+            version = self._config_version or self.release.config.newest
+            for steps, text, hint in unknown_fields(self.document.value, self.release, version):
                 self.complain(text, steps, hint)
             self.stop_if_mistaken()
 
@@ -188,23 +176,25 @@ class _Loader(Reading):
         return profiles
 
     @property
-    def _config_version(self) -> str:
-        """Empty for the newest that the minor reads, to which newer ones are rewritten."""
-        version = str(self.document.value["apiVersion"]).rpartition("/")[2]
-        return "" if self._restated_from or version == self._release.config.newest else version
+    def _version(self) -> str:
+        """The apiVersion of the file without its group."""
+        return str(self.document.value["apiVersion"]).rpartition("/")[2]
 
-    def _restated(
-        self, profiles: Sequence[KubeSchedulerProfile], points_of: Mapping[str, Collection[str]]
-    ) -> list[KubeSchedulerProfile]:
+    @property
+    def _config_version(self) -> str:
+        """Empty for the newest version that the minor reads, to which newer ones are rewritten."""
+        return "" if self._restated_from or self._version == self.release.config.newest else self._version
+
+    def _restated(self, profiles: Sequence[KubeSchedulerProfile]) -> list[KubeSchedulerProfile]:
         restated = []
-        if len(profiles) > 1 and not ConfigurationRules.of(self._release).has_profiles:
-            text = f"Kubernetes {self._release.version} has one profile, and this configuration has {len(profiles)}"
+        if len(profiles) > 1 and not ConfigurationRules.of(self.release).has_profiles:
+            text = f"Kubernetes {self.release.version} has one profile, and this configuration has {len(profiles)}"
             self.complain(text, ("profiles",), "keep the profile of one scheduler")
         for index, profile in enumerate(profiles):
-            older, not_expressed = restate(profile, self._release, self._gates, points_of)
+            older, not_expressed = restate(profile, self.release, self.gates, self._points_of)
             restated.append(older)
             for plugin, text in not_expressed:
-                problem = f"Kubernetes {self._release.version} cannot express {text} of {plugin}"
+                problem = f"Kubernetes {self.release.version} cannot express {text} of {plugin}"
                 self.complain(problem, ("profiles", index, "pluginConfig"))
         return restated
 
@@ -214,77 +204,67 @@ class _Loader(Reading):
             steps: tuple[str | int, ...] = ("profiles", profile, "pluginConfig", index)
             if each.name in args:
                 self.complain(f'plugin "{each.name}" is configured twice', steps)
-            if each.name in self._release.config.removed_plugins(self._config_version):
+            if each.name in self.release.config.removed_plugins(self._config_version):
                 self.complain(f'plugin "{each.name}" does not exist any more', steps)
             args[each.name] = self._typed_args(each, (*steps, "args"))
         return args
 
     def _typed_args(self, config: PluginConfig, steps: tuple[str | int, ...]) -> Any:
         if config.name in self._own_models:
-            args, mistakes = own_args(self._own_models[config.name], config.args)
-            for where, text in mistakes:
-                self.complain(text, (*steps, *where))
-            return args
-        struct = args_of(config.name, self._release)
+            return self.own_args(self._own_models[config.name], config.args, steps)
+        struct = args_of(config.name, self.release)
         if struct is None:
             return config.args
-        takes_args = config.name not in LATE_ARGS or ConfigurationRules.of(self._release).every_plugin_takes_args
+        takes_args = config.name not in LATE_ARGS or ConfigurationRules.of(self.release).every_plugin_takes_args
         if not takes_args and not self._restated_from:
-            path = path_text(steps)
-            text = f"{config.name} takes no arguments in Kubernetes {self._release.version}: they have no effect"
-            self._notes.append(str(Problem(text, self.source, self.document.line_of(steps), path)))
+            text = f"{config.name} takes no arguments in Kubernetes {self.release.version}: they have no effect"
+            self._notes.append(self.warning(text, steps))
             return struct()
         before = len(self.problems)
         typed = self.decode(config.args, struct, steps)
         if len(self.problems) > before:
             return None
-        version = str(self.document.value["apiVersion"]).rpartition("/")[2]
-        typed = completed(typed, config.args, self._gates, version)
-        for path, text in args_complaints(typed, self._gates, self._release):
+        typed = completed(typed, config.args, self.gates, self._version)
+        for path, text in args_complaints(typed, self.gates, self.release):
             self.complain(text, (*steps, *_split(path)))
         return typed
 
-    def _check_profile(
-        self, profile: KubeSchedulerProfile, index: int, points_of: Mapping[str, Collection[str]]
-    ) -> None:
+    def _check_profile(self, profile: KubeSchedulerProfile, index: int) -> None:
         steps = ("profiles", index)
         if not profile.scheduler_name:
             self.complain("a profile needs a schedulerName", (*steps, "schedulerName"))
         self.check_percentage(profile.percentage_of_nodes_to_score, steps)
         for name, own in profile.plugins.points():
             for at, plugin in enumerate(own.enabled):
-                if plugin.name in self._release.config.removed_plugins(profile.config_version):
+                if plugin.name in self.release.config.removed_plugins(profile.config_version):
                     path = (*steps, "plugins", name, "enabled", at)
                     self.complain(f'plugin "{plugin.name}" does not exist any more', path)
         where = f"profiles[{index}]"
         try:
-            resolved = expand_profile(profile, self._release, self._gates, points_of, self.source, where)
+            resolved = expand_profile(profile, self.release, self.gates, self._points_of, self.source, where)
             self._check_scorers(profile, steps, resolved)
             self._check_own_args(profile, steps, resolved)
         except ConfigError as mistake:
             for problem in mistake.problems:
                 self.complain(problem.message, tuple(_split(problem.path)), problem.hint)
 
-    def _note_unknown_plugins(
-        self, profile: KubeSchedulerProfile, index: int, points_of: Mapping[str, Collection[str]]
-    ) -> None:
+    def _note_unknown_plugins(self, profile: KubeSchedulerProfile, index: int) -> None:
         """kube-scheduler refuses to enable a plugin that does not exist. To disable or to configure one has no effect,
         without a message."""
         steps: tuple[str | int, ...] = ("profiles", index)
         for point, own in (("multiPoint", profile.plugins.multi_point), *profile.plugins.points()):
             for at, plugin in enumerate(own.disabled):
-                if plugin.name != "*" and plugin.name not in points_of:
+                if plugin.name != "*" and plugin.name not in self._points_of:
                     where = (*steps, "plugins", point, "disabled", at)
-                    self._note_unknown(plugin.name, "to disable it", where, points_of)
+                    self._note_unknown(plugin.name, "to disable it has", where)
         for at, name in enumerate(profile.args):
-            if name not in points_of:
-                self._note_unknown(name, "its arguments", (*steps, "pluginConfig", at), points_of)
+            if name not in self._points_of:
+                self._note_unknown(name, "its arguments have", (*steps, "pluginConfig", at))
 
-    def _note_unknown(self, name: str, what: str, steps: tuple[str | int, ...], known: Iterable[str]) -> None:
-        text = f'plugin "{name}" does not exist: {what} {"has" if what.startswith("to") else "have"} no effect'
-        close = difflib.get_close_matches(name, known, 1, 0.7)
+    def _note_unknown(self, name: str, setting: str, steps: tuple[str | int, ...]) -> None:
+        close = difflib.get_close_matches(name, self._points_of, 1, 0.7)
         hint = f"did you mean {close[0]}?" if close else ""
-        self._notes.append(str(Problem(text, self.source, self.document.line_of(steps), path_text(steps), hint)))
+        self._notes.append(self.warning(f'plugin "{name}" does not exist: {setting} no effect', steps, hint))
 
     def _check_scorers(
         self, profile: KubeSchedulerProfile, steps: Sequence[str | int], resolved: ResolvedProfile
@@ -319,7 +299,7 @@ class _Loader(Reading):
                 first = seen[profile.scheduler_name]
                 self.complain(f'"{profile.scheduler_name}" is the name of profiles[{first}] too', path)
             seen.setdefault(profile.scheduler_name, index)
-        merged = [merge_with_defaults(each, self._release, self._gates).queue_sort for each in profiles]
+        merged = [merge_with_defaults(each, self.release, self.gates).queue_sort for each in profiles]
         for index, own in enumerate(merged[1:], start=1):
             if own != merged[0]:
                 path = ("profiles", index, "plugins", "queueSort")
@@ -328,12 +308,9 @@ class _Loader(Reading):
     # Numbers and extenders
 
     def _check_serving(self, raw: ConfigDocument) -> None:
-        for name, text in client_connection_complaints(raw.client_connection):
-            self.complain(text, ("clientConnection", name))
-        for name, text in leader_election_complaints(raw.leader_election, self._release):
-            self.complain(text, ("leaderElection", name))
+        self.check_serving(raw.client_connection, raw.leader_election)
         addresses = {"healthzBindAddress": raw.healthz_bind_address, "metricsBindAddress": raw.metrics_bind_address}
-        for name, text in address_complaints(addresses, self._release):
+        for name, text in address_complaints(addresses, self.release):
             self.complain(text, (name,))
 
     def _check_numbers(self, raw: ConfigDocument) -> None:

@@ -6,26 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct, field
+from msgspec.structs import fields
 
 from ksched_cli.api.defaults import DEFAULT_SCHEDULER
-
-# The JSON names of the extension points in a profile, in the order of a cycle.
-EXTENSION_POINT_FIELDS: Mapping[str, str] = {
-    "preEnqueue": "pre_enqueue",
-    "queueSort": "queue_sort",
-    "preFilter": "pre_filter",
-    "filter": "filter",
-    "postFilter": "post_filter",
-    "preScore": "pre_score",
-    "score": "score",
-    "reserve": "reserve",
-    "permit": "permit",
-    "preBind": "pre_bind",
-    "bind": "bind",
-    "postBind": "post_bind",
-    "placementGenerate": "placement_generate",
-    "placementScore": "placement_score",
-}
 
 
 class PluginRef(Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
@@ -39,6 +22,8 @@ class PluginSet(Struct, rename="camel", frozen=True, forbid_unknown_fields=True)
 
 
 class Plugins(Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
+    """The plugins of the extension points, which stand in the order of a cycle, and of MultiPoint."""
+
     pre_enqueue: PluginSet = PluginSet()
     queue_sort: PluginSet = PluginSet()
     pre_filter: PluginSet = PluginSet()
@@ -59,6 +44,12 @@ class Plugins(Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
         """Each extension point's JSON name with its set, MultiPoint aside."""
         for name, attribute in EXTENSION_POINT_FIELDS.items():
             yield name, getattr(self, attribute)
+
+
+# The JSON names of the extension points in a profile, in the order of a cycle.
+EXTENSION_POINT_FIELDS: Mapping[str, str] = {
+    each.encode_name: each.name for each in fields(Plugins) if each.name != "multi_point"
+}
 
 
 class PluginConfig(Struct, rename="camel", frozen=True, forbid_unknown_fields=True):

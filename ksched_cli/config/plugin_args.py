@@ -41,10 +41,23 @@ class RequestedToCapacityRatioParam(Struct, rename="camel", frozen=True, forbid_
 CPU_AND_MEMORY = (ResourceSpec("cpu", DEFAULT_WEIGHT), ResourceSpec("memory", DEFAULT_WEIGHT))
 
 
+# Plugins that became scoring strategies of one plugin.
+STRATEGY_OF = {
+    names.NODE_RESOURCES_LEAST_ALLOCATED: "LeastAllocated",
+    names.NODE_RESOURCES_MOST_ALLOCATED: "MostAllocated",
+    names.REQUESTED_TO_CAPACITY_RATIO: names.REQUESTED_TO_CAPACITY_RATIO,
+}
+
+
 class ScoringStrategy(Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
     type: str = ""
     resources: tuple[ResourceSpec, ...] = ()
     requested_to_capacity_ratio: RequestedToCapacityRatioParam | None = None
+
+    def ratio_args(self) -> RequestedToCapacityRatioArgs:
+        """The arguments of the plugin that scored by a ratio before there were strategies."""
+        ratio = self.requested_to_capacity_ratio
+        return RequestedToCapacityRatioArgs(shape=ratio.shape if ratio else (), resources=self.resources)
 
 
 class DefaultPreemptionArgs(_Args, frozen=True):
@@ -140,17 +153,7 @@ ARGS_OF: Mapping[str, type[Struct]] = {
     names.REQUESTED_TO_CAPACITY_RATIO_PRIORITY: RequestedToCapacityRatioArgs,
 }
 
-
-_GONE = frozenset(
-    {
-        names.NODE_LABEL,
-        names.NODE_RESOURCES_LEAST_ALLOCATED,
-        names.NODE_RESOURCES_MOST_ALLOCATED,
-        names.REQUESTED_TO_CAPACITY_RATIO,
-        names.SERVICE_AFFINITY,
-    }
-)
-
+_GONE = frozenset({names.NODE_LABEL, names.SERVICE_AFFINITY, *STRATEGY_OF})
 
 # Plugins that took no arguments at first.
 LATE_ARGS = frozenset({names.DEFAULT_PREEMPTION, names.NODE_AFFINITY})

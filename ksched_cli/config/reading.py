@@ -1,4 +1,4 @@
-"""A file of configuration while it is read: what is wrong with it is noted, each with its line and path."""
+"""A configuration file while it is read. Each mistake is noted with its line and path."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ from ksched_cli.api.conversion import path_text, problems_in
 from ksched_cli.api.label_names import is_label_key
 from ksched_cli.config.extenders import extender_complaints
 from ksched_cli.config.model import Extender
+from ksched_cli.config.own_args import own_args
+from ksched_cli.config.serving import ClientConnection, LeaderElection, leader_election_complaints
 from ksched_cli.errors import ConfigError, InputError, Problem
+from ksched_cli.releases.gates import FeatureGates
+from ksched_cli.releases.minors import Release
 
 if TYPE_CHECKING:
     from ksched_cli.api.yaml_reader import Document
@@ -36,11 +40,13 @@ def read_one(text: str | bytes, source: str) -> Document:
 
 
 class Reading:
-    """One document."""
+    """One document of a minor, with the problems found in it."""
 
-    def __init__(self, document: Document, source: str) -> None:
+    def __init__(self, document: Document, source: str, release: Release, gates: FeatureGates) -> None:
         self.document = document
         self.source = source
+        self.release = release
+        self.gates = gates
         self.problems: list[Problem] = []
 
     def stop_if_mistaken(self) -> None:
@@ -48,8 +54,14 @@ class Reading:
             raise ConfigError(self.problems)
 
     def complain(self, message: str, steps: Sequence[str | int], hint: str = "") -> None:
-        line = self.document.line_of(tuple(steps))
-        self.problems.append(Problem(message, self.source, line, path_text(steps), hint))
+        self.problems.append(self._problem(message, steps, hint))
+
+    def warning(self, message: str, steps: Sequence[str | int], hint: str = "") -> str:
+        """The text of a warning about a setting that has no effect."""
+        return str(self._problem(message, steps, hint))
+
+    def _problem(self, message: str, steps: Sequence[str | int], hint: str) -> Problem:
+        return Problem(message, self.source, self.document.line_of(tuple(steps)), path_text(steps), hint)
 
     def decode(self, value: Any, struct: type[Struct], steps: tuple[str | int, ...]) -> Any:
         """The typed value. Every mistake is noted; a mistaken field has the struct's default."""
@@ -58,9 +70,22 @@ class Reading:
             self.complain(text, (*steps, *path))
         return converted
 
+    def own_args(self, model: type[Any], given: dict[str, Any], steps: tuple[str | int, ...]) -> Any:
+        """The arguments of a plugin that declares a model. Every mistake is noted."""
+        args, mistakes = own_args(model, given)
+        for where, text in mistakes:
+            self.complain(text, (*steps, *where))
+        return args
+
     def check_percentage(self, value: int | None, steps: Sequence[str | int]) -> None:
         if value is not None and not 0 <= value <= 100:
             self.complain(f"{value} is not in the valid range [0-100]", (*steps, "percentageOfNodesToScore"))
+
+    def check_serving(self, connection: ClientConnection, election: LeaderElection) -> None:
+        if connection.burst < 0:
+            self.complain(f"{connection.burst} is negative", ("clientConnection", "burst"))
+        for name, text in leader_election_complaints(election, self.release):
+            self.complain(text, ("leaderElection", name))
 
     def check_extenders(self, extenders: Sequence[Extender]) -> None:
         managed: set[str] = set()

@@ -9,14 +9,7 @@ from msgspec.structs import replace
 
 from ksched_cli.config.enabled_plugins import default_plugins
 from ksched_cli.config.model import EXTENSION_POINT_FIELDS, KubeSchedulerProfile, PluginRef, Plugins, PluginSet
-from ksched_cli.config.plugin_args import (
-    CPU_AND_MEMORY,
-    NodeResourcesFitArgs,
-    NodeResourcesLeastAllocatedArgs,
-    NodeResourcesMostAllocatedArgs,
-    RequestedToCapacityRatioArgs,
-    ScoringStrategy,
-)
+from ksched_cli.config.plugin_args import ARGS_OF, CPU_AND_MEMORY, STRATEGY_OF, NodeResourcesFitArgs
 from ksched_cli.config.policy.restate import NotExpressed, restate_algorithm
 from ksched_cli.releases import plugin_names as names
 from ksched_cli.releases.config_versions import has_multi_point
@@ -25,12 +18,6 @@ from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
 
 _ALL = PluginRef("*")
-# Plugins that became scoring strategies of one plugin.
-STRATEGY_OF = {
-    names.NODE_RESOURCES_LEAST_ALLOCATED: "LeastAllocated",
-    names.NODE_RESOURCES_MOST_ALLOCATED: "MostAllocated",
-    names.REQUESTED_TO_CAPACITY_RATIO: names.REQUESTED_TO_CAPACITY_RATIO,
-}
 _PLUGIN_OF = {strategy: plugin for plugin, strategy in STRATEGY_OF.items()}
 _DEFAULT = _PLUGIN_OF["LeastAllocated"]
 
@@ -81,23 +68,17 @@ def _spread_out(plugins: Plugins, defaults: Plugins, points_of: Mapping[str, Col
 def _with_strategy_as_plugin(profile: KubeSchedulerProfile, not_expressed: list[NotExpressed]) -> KubeSchedulerProfile:
     fit = profile.args.get(names.NODE_RESOURCES_FIT) or NodeResourcesFitArgs()
     strategy = fit.scoring_strategy
-    args: dict[str, Any] = {**profile.args, _PLUGIN_OF[strategy.type]: _plugin_args(strategy)}
+    plugin = _PLUGIN_OF[strategy.type]
+    is_ratio = plugin == names.REQUESTED_TO_CAPACITY_RATIO
+    args: dict[str, Any] = dict(profile.args)
+    args[plugin] = strategy.ratio_args() if is_ratio else ARGS_OF[plugin](resources=strategy.resources)
     if names.NODE_RESOURCES_FIT in args:
         args[names.NODE_RESOURCES_FIT] = replace(fit, scoring_strategy=NodeResourcesFitArgs().scoring_strategy)
     balanced = args.pop(names.NODE_RESOURCES_BALANCED_ALLOCATION, None)
     if balanced is not None and set(balanced.resources) != set(CPU_AND_MEMORY):
         not_expressed.append((names.NODE_RESOURCES_BALANCED_ALLOCATION, "resources other than cpu and memory"))
-    score = _renamed(profile.plugins.score, _PLUGIN_OF[strategy.type])
+    score = _renamed(profile.plugins.score, plugin)
     return replace(profile, plugins=replace(profile.plugins, score=score), args=args)
-
-
-def _plugin_args(strategy: ScoringStrategy) -> Any:
-    if strategy.type == "MostAllocated":
-        return NodeResourcesMostAllocatedArgs(resources=strategy.resources)
-    if strategy.type == names.REQUESTED_TO_CAPACITY_RATIO:
-        ratio = strategy.requested_to_capacity_ratio
-        return RequestedToCapacityRatioArgs(shape=ratio.shape if ratio else (), resources=strategy.resources)
-    return NodeResourcesLeastAllocatedArgs(resources=strategy.resources)
 
 
 def _renamed(score: PluginSet, plugin: str) -> PluginSet:

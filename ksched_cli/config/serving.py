@@ -77,8 +77,3 @@ def _is_no_port(address: str) -> bool:
     except ValueError:
         return False
     return port == "0"
-
-
-def client_connection_complaints(connection: ClientConnection) -> Iterator[Complaint]:
-    if connection.burst < 0:
-        yield "burst", f"{connection.burst} is negative"

@@ -10,6 +10,7 @@ from ksched_cli.api.label_names import is_label_key
 from ksched_cli.api.selectors import FIELD_OPERATORS, NODE_OPERATORS, SelectorError, checked_requirement
 from ksched_cli.config.durations import parse_duration
 from ksched_cli.config.plugin_args import (
+    STRATEGY_OF,
     DefaultPreemptionArgs,
     DynamicResourcesArgs,
     InterPodAffinityArgs,
@@ -33,7 +34,7 @@ from ksched_cli.releases.removals import VOLUME_CAPACITY_GATE
 
 # (path below args, what is wrong)
 Complaint = tuple[str, str]
-STRATEGIES = ("LeastAllocated", "MostAllocated", REQUESTED_TO_CAPACITY_RATIO)
+STRATEGIES = tuple(STRATEGY_OF.values())
 _UNSATISFIABLE = ("DoNotSchedule", "ScheduleAnyway")
 
 

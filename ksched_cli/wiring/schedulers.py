@@ -13,7 +13,8 @@ from ksched_cli.api.policy import PriorityClass
 from ksched_cli.api.scheduling import PodGroup
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.catalog import Catalog
-from ksched_cli.config.load import default_config, load_config
+from ksched_cli.config.load import load_config
+from ksched_cli.config.model import SchedulerConfiguration
 from ksched_cli.controlplane.admission.priority import admit_group_priority, admit_priority
 from ksched_cli.engine.registry import Registry, add_class, add_installed, add_named
 from ksched_cli.engine.scheduler import Scheduler
@@ -60,7 +61,7 @@ def scheduler_spec(options: RunOptions, server_version: str = "") -> SchedulerSp
     points = plugin_points(registry, current)
     models = registry.models()
     if options.config is None:
-        configuration = default_config(current, gates)
+        configuration = SchedulerConfiguration()
     elif isinstance(options.config, Mapping):
         configuration = load_config(json.dumps(options.config), "configuration", current, gates, points, models)
     else:

@@ -14,11 +14,15 @@ from ksched_cli.config.migration.carrying import UNORDERED, Minor
 from ksched_cli.config.migration.gone import GONE
 from ksched_cli.config.migration.migrate import Migration, migrate
 from ksched_cli.config.model import KubeSchedulerProfile, SchedulerConfiguration
-from ksched_cli.config.plugin_args import NodeResourcesFitArgs, RequestedToCapacityRatioParam, ScoringStrategy
+from ksched_cli.config.plugin_args import (
+    STRATEGY_OF,
+    NodeResourcesFitArgs,
+    RequestedToCapacityRatioParam,
+    ScoringStrategy,
+)
 from ksched_cli.config.policy.model import Policy, is_policy
 from ksched_cli.config.policy.profile import policy_profile
 from ksched_cli.config.resolved_profile import ResolvedProfile
-from ksched_cli.config.restate import STRATEGY_OF
 from ksched_cli.releases.minors import NEWEST, RELEASES
 from tests.config.test_minors import GROUP, points
 

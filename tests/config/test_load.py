@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ksched_cli.config.load import default_config, load_config
+from ksched_cli.config.load import load_config
 from ksched_cli.config.model import SchedulerConfiguration
 from ksched_cli.config.plugin_args import NodeResourcesFitArgs
 from ksched_cli.config.resolved_profile import expand_profile
@@ -76,7 +76,7 @@ def test_recorded_configurations_load(case: Path) -> None:
 
 
 def test_an_empty_configuration_is_the_default_one() -> None:
-    assert load({}) == default_config(RELEASE, GATES)
+    assert load({}) == SchedulerConfiguration()
 
 
 def test_default_plugins_and_weights() -> None:

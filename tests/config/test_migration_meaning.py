@@ -10,9 +10,8 @@ import yaml
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from ksched_cli.config.load import default_config
 from ksched_cli.config.migration.migrate import Migration
-from ksched_cli.config.model import KubeSchedulerProfile
+from ksched_cli.config.model import KubeSchedulerProfile, SchedulerConfiguration
 from ksched_cli.config.policy.families import PREDICATES, PRIORITIES
 from ksched_cli.config.policy.predicates import ORDER
 from ksched_cli.config.policy.predicates import PRIORITIES as PRIORITIES_OF_1_16
@@ -230,7 +229,7 @@ def test_pods_go_where_they_went(case: str, by: str, before: dict[str, Any]) -> 
 @pytest.mark.parametrize("version", sampled(RELEASES, 5))
 def test_what_view_prints_comes_to_no_more_than_the_default(version: str) -> None:
     by = minor(version)
-    default = default_config(by.release, by.gates)
+    default = SchedulerConfiguration()
     shown = configuration_document(default, by.release, by.gates)
     nothing = POLICY if by.release.before_plugins else {name: shown[name] for name in ("apiVersion", "kind")}
     assert migrated(shown, by=version).document == migrated(nothing, by=version).document

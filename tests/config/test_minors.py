@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from ksched_cli.config.load import default_config, load_config
+from ksched_cli.config.load import load_config
 from ksched_cli.config.model import SchedulerConfiguration
 from ksched_cli.config.resolved_profile import ResolvedProfile, expand_profile
 from ksched_cli.config.view import configuration_document
@@ -58,7 +58,7 @@ def points(release: Release) -> Any:
 def resolved(minor: str, configuration: SchedulerConfiguration | None = None, gates: str = "") -> ResolvedProfile:
     release = RELEASES[minor]
     given = release.gates(gates)
-    profile = (configuration or default_config(release, given)).profiles[0]
+    profile = (configuration or SchedulerConfiguration()).profiles[0]
     return expand_profile(profile, release, given, points(release))
 
 
@@ -198,7 +198,7 @@ def test_how_pods_are_spread_by_default(
 def test_what_view_prints_of_spreading_means_the_same(gates: str) -> None:
     release = RELEASES["1.23"]
     given = release.gates(gates)
-    shown = yaml.safe_dump(configuration_document(default_config(release, given), release, given))
+    shown = yaml.safe_dump(configuration_document(SchedulerConfiguration(), release, given))
     again = load_config(shown, "shown", release, given, points(release))
     assert resolved("1.23", again, gates) == resolved("1.23", gates=gates)
 
@@ -207,7 +207,7 @@ def test_what_view_prints_of_spreading_means_the_same(gates: str) -> None:
 def test_what_view_prints_means_the_same(minor: str) -> None:
     release = RELEASES[minor]
     gates = release.gates()
-    shown = yaml.safe_dump(configuration_document(default_config(release, gates), release, gates))
+    shown = yaml.safe_dump(configuration_document(SchedulerConfiguration(), release, gates))
     assert resolved(minor, load_config(shown, "shown", release, gates, points(release))) == resolved(minor)
 
 

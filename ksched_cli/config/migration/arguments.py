@@ -10,7 +10,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.api.affinity import NodeAffinityTerms, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
-from ksched_cli.config.migration.carrying import Carried, Minor, OldProfile, listed
+from ksched_cli.api.listing import joined
+from ksched_cli.config.migration.carrying import Carried, Minor, OldProfile
 from ksched_cli.config.migration.differing import differing
 from ksched_cli.config.migration.gone import GONE
 from ksched_cli.config.migration.migration_notes import Notes
@@ -18,6 +19,7 @@ from ksched_cli.config.model import KubeSchedulerProfile
 from ksched_cli.config.own_args import own_args
 from ksched_cli.config.plugin_args import (
     CPU_AND_MEMORY,
+    STRATEGY_OF,
     NodeAffinityArgs,
     NodeLabelArgs,
     NodeResourcesFitArgs,
@@ -27,7 +29,6 @@ from ksched_cli.config.plugin_args import (
     args_of,
 )
 from ksched_cli.config.resolved_profile import ResolvedProfile
-from ksched_cli.config.restate import STRATEGY_OF
 from ksched_cli.config.validate_args import args_complaints
 from ksched_cli.releases.plugin_names import (
     DEFAULT_POD_TOPOLOGY_SPREAD,
@@ -112,7 +113,7 @@ def _with_requirements(
 def _tell_unused(profile: KubeSchedulerProfile, before: ResolvedProfile, index: int, notes: Notes) -> None:
     unused = [name for name in profile.args if name not in before.args and (name in GONE or name in STRATEGY_OF)]
     if unused:
-        text = f"arguments of {listed(unused)} are left out: the profile does not run what they are for"
+        text = f"arguments of {joined(unused)} are left out: the profile does not run what they are for"
         notes.add(text, notes.place_of(unused, index))
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ksched_cli.api.listing import joined
 from ksched_cli.config.migration.gone import GONE, losses
 from ksched_cli.config.migration.migration_notes import Notes
 from ksched_cli.config.model import EXTENSION_POINT_FIELDS, KubeSchedulerProfile
+from ksched_cli.config.plugin_args import STRATEGY_OF
 from ksched_cli.config.resolved_profile import ALL, ResolvedProfile, expand_profile
-from ksched_cli.config.restate import STRATEGY_OF
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
 from ksched_cli.releases.plugin_names import NODE_LABEL, NODE_RESOURCES_FIT, NODE_RESOURCES_LEAST_ALLOCATED
@@ -150,7 +151,7 @@ class _Carrying:
         first, *others = scorers_of_resources(self._old.runs) or [""]
         if others:
             weights = self._old.runs.score_weights
-            names = listed([f"{name} ({weights[name]})" for name in (first, *others)])
+            names = joined([f"{name} ({weights[name]})" for name in (first, *others)])
             self._notes.add(
                 f"{names} are strategies of {NODE_RESOURCES_FIT} now, which has one: {first} is kept",
                 self._notes.place_of([first, *others], self._old.index),
@@ -163,14 +164,14 @@ class _Carrying:
         for kind in dict.fromkeys((GONE[each.plugin], each.felt) for each in found):
             gone, felt = kind
             names = [each.plugin for each in found if (GONE[each.plugin], each.felt) == kind]
-            text = f"{listed(names)} went away with {gone.since}"
+            text = f"{joined(names)} went away with {gone.since}"
             point = "score" if names == [NODE_LABEL] else ""
             self._notes.add(text, self._notes.place_of(names, self._old.index, point), gone.instead, lost=felt)
 
     def _tell_new(self) -> None:
         if not self._new_plugins:
             return
-        names = listed(sorted(self._new_plugins))
+        names = joined(sorted(self._new_plugins))
         text = f"on by default now, and not in Kubernetes {self._release.version}: {names}"
         if self._lists_all:
             hint = "left off, for the profile lists all that it runs: enable in plugins.multiPoint what is wanted"
@@ -188,10 +189,6 @@ class _Carrying:
         if changed:
             text = f"default weights of Kubernetes {self._release.version} are written out: {', '.join(changed)}"
             self._notes.add(text, hint="take them out to have those of today")
-
-
-def listed(names: Sequence[str]) -> str:
-    return " and ".join(part for part in (", ".join(names[:-1]), names[-1]) if part)
 
 
 def scorers_of_resources(resolved: ResolvedProfile) -> list[str]:

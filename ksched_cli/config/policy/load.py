@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ksched_cli.api.conversion import path_text
 from ksched_cli.api.defaults import DEFAULT_SCHEDULER
 from ksched_cli.config.model import (
     EXTENSION_POINT_FIELDS,
-    Extender,
     KubeSchedulerProfile,
     PluginConfig,
     PluginRef,
@@ -22,26 +20,15 @@ from ksched_cli.config.model import (
     PluginSet,
     SchedulerConfiguration,
 )
-from ksched_cli.config.own_args import own_args
 from ksched_cli.config.policy.model import Complaint, Policy, policy_complaints, policy_document
 from ksched_cli.config.policy.predicates import DEFAULT_PROVIDER, PROVIDERS, Algorithm
 from ksched_cli.config.policy.profile import policy_profile
 from ksched_cli.config.reading import KIND, Reading, read_one
 from ksched_cli.config.resolved_profile import expand_profile
-from ksched_cli.config.serving import (
-    ClientConnection,
-    LeaderElection,
-    client_connection_complaints,
-    leader_election_complaints,
-)
-from ksched_cli.errors import ConfigError, Problem
+from ksched_cli.config.serving import ClientConnection, LeaderElection
+from ksched_cli.errors import ConfigError
 from ksched_cli.releases.configuration import ConfigurationRules
-from ksched_cli.releases.gates import FeatureGates
-from ksched_cli.releases.minors import Release
 from ksched_cli.releases.removals import POLICY
-
-if TYPE_CHECKING:
-    from ksched_cli.api.yaml_reader import Document
 
 MIGRATE = "ksched config migrate rewrites it"
 
@@ -49,29 +36,22 @@ MIGRATE = "ksched config migrate rewrites it"
 class PolicyReading(Reading):
     """A Policy, alone or in its ConfigMap."""
 
-    def __init__(self, document: Document, source: str, release: Release, gates: FeatureGates) -> None:
-        super().__init__(document, source)
-        self._release = release
-        self._gates = gates
-
     def load(self) -> SchedulerConfiguration:
         """The configuration of a kube-scheduler whose only configuration is this file."""
-        policy = self.policy()
-        if self._release.before_plugins:
-            algorithm = Algorithm(self._release, self._gates)
+        policy, notes = self.policy(), tuple[str, ...]()
+        if self.release.before_plugins:
+            algorithm = Algorithm(self.release, self.gates)
             algorithm.add_policy(policy)
             profile = algorithm.profile(DEFAULT_SCHEDULER, policy.hard_pod_affinity_symmetric_weight)
-            self.check(policy, algorithm.complaints)
-            return SchedulerConfiguration(
-                profiles=(profile,), extenders=self._extenders(policy), notes=self.warnings(algorithm.idle)
-            )
-        profile, mistakes = policy_profile(policy, self._release, self._gates)
+            mistakes, notes = algorithm.complaints, self.warnings(algorithm.idle)
+        else:
+            profile, mistakes = policy_profile(policy, self.release, self.gates)
         self.check(policy, mistakes)
-        return SchedulerConfiguration(profiles=(profile,), extenders=self._extenders(policy))
+        return SchedulerConfiguration(profiles=(profile,), extenders=policy.as_extenders(), notes=notes)
 
     def policy(self) -> Policy:
-        if not ConfigurationRules.of(self._release).reads_policy:
-            text = f"Kubernetes {self._release.version} reads no Policy: it went away with {POLICY}"
+        if not ConfigurationRules.of(self.release).reads_policy:
+            text = f"Kubernetes {self.release.version} reads no Policy: it went away with {POLICY}"
             self.complain(text, ("kind",), MIGRATE)
         self.stop_if_mistaken()
         policy: Policy = self.decode(policy_document(self.document.value, self.source), Policy, ())
@@ -79,19 +59,14 @@ class PolicyReading(Reading):
         return policy
 
     def check(self, policy: Policy, mistakes: list[Complaint]) -> None:
-        for steps, text in (*policy_complaints(policy, self._release), *mistakes):
+        for steps, text in (*policy_complaints(policy, self.release), *mistakes):
             self.complain(text, steps)
-        self.check_extenders(self._extenders(policy))
+        self.check_extenders(policy.as_extenders())
         self.stop_if_mistaken()
-
-    @staticmethod
-    def _extenders(policy: Policy) -> tuple[Extender, ...]:
-        return tuple(each.as_extender() for each in policy.extenders)
 
     def warnings(self, notes: list[Complaint]) -> tuple[str, ...]:
         """Warnings about settings that have no effect."""
-        problems = (Problem(text, self.source, self.document.line_of(steps), path_text(steps)) for steps, text in notes)
-        return tuple(str(each) for each in problems)
+        return tuple(self.warning(text, steps) for steps, text in notes)
 
 
 class _PolicyFile(Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
@@ -162,11 +137,6 @@ _NOT_MODELLED = {"post_filter": "postFilter", "unreserve": "unreserve"}
 class AlphaReading(Reading):
     """A v1alpha1 file of the time of predicates."""
 
-    def __init__(self, document: Document, source: str, release: Release, gates: FeatureGates) -> None:
-        super().__init__(document, source)
-        self._release = release
-        self._gates = gates
-
     def load(
         self, points_of: Mapping[str, Collection[str]], own_models: Mapping[str, type[Any]]
     ) -> SchedulerConfiguration:
@@ -176,7 +146,7 @@ class AlphaReading(Reading):
         self.stop_if_mistaken()
         self._check_numbers(raw)
         self._check_plugins(raw.plugins)
-        algorithm = Algorithm(self._release, self._gates)
+        algorithm = Algorithm(self.release, self.gates)
         policy, notes = self._add_source(raw.algorithm_source, algorithm)
         # The weight that a Policy gives comes before that of the file.
         weight = (policy.hard_pod_affinity_symmetric_weight if policy else 0) or raw.hard_pod_affinity_symmetric_weight
@@ -189,11 +159,10 @@ class AlphaReading(Reading):
         )
         self._check_profile(profile, points_of)
         self.stop_if_mistaken()
-        extenders = tuple(each.as_extender() for each in policy.extenders) if policy else ()
         return SchedulerConfiguration(
             profiles=(profile,),
             percentage_of_nodes_to_score=raw.percentage_of_nodes_to_score,
-            extenders=extenders,
+            extenders=policy.as_extenders() if policy else (),
             notes=notes,
             alpha=_written_out(raw, name),
         )
@@ -214,7 +183,7 @@ class AlphaReading(Reading):
         path = self._policy_path(given.policy)
         if path is None:
             return None, ()
-        reading = PolicyReading(read_one(path.read_bytes(), str(path)), str(path), self._release, self._gates)
+        reading = PolicyReading(read_one(path.read_bytes(), str(path)), str(path), self.release, self.gates)
         policy = reading.policy()
         algorithm.add_policy(policy)
         reading.check(policy, algorithm.complaints)
@@ -250,16 +219,13 @@ class AlphaReading(Reading):
     def _own_args(self, raw: AlphaDocument, own_models: Mapping[str, type[Any]]) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for index, each in enumerate(raw.plugin_config):
-            found[each.name] = each.args
-            if each.name in own_models:
-                found[each.name], mistakes = own_args(own_models[each.name], each.args)
-                for where, text in mistakes:
-                    self.complain(text, ("pluginConfig", index, "args", *where))
+            model, steps = own_models.get(each.name), ("pluginConfig", index, "args")
+            found[each.name] = each.args if model is None else self.own_args(model, each.args, steps)
         return found
 
     def _check_profile(self, profile: KubeSchedulerProfile, points_of: Mapping[str, Collection[str]]) -> None:
         try:
-            expand_profile(profile, self._release, self._gates, points_of, self.source)
+            expand_profile(profile, self.release, self.gates, points_of, self.source)
         except ConfigError as mistake:
             for problem in mistake.problems:
                 hint = "the scheduler of that time has predicates and priorities; plugins are one's own, see --plugin"
@@ -272,11 +238,9 @@ class AlphaReading(Reading):
         if not 0 <= weight <= 100:
             self.complain(f"{weight} is not in the valid range [0-100]", ("hardPodAffinitySymmetricWeight",))
         self.check_percentage(raw.percentage_of_nodes_to_score, ())
-        for name, text in client_connection_complaints(raw.client_connection):
-            self.complain(text, ("clientConnection", name))
-        if raw.leader_election.leader_elect:
-            for name, text in leader_election_complaints(raw.leader_election, self._release):
-                self.complain(text, ("leaderElection", name))
+        self.check_serving(
+            raw.client_connection, raw.leader_election if raw.leader_election.leader_elect else LeaderElection()
+        )
 
 
 def _written_out(raw: AlphaDocument, scheduler_name: str) -> dict[str, Any]:

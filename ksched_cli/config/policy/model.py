@@ -130,6 +130,9 @@ class Policy(_Part, frozen=True):
     hard_pod_affinity_symmetric_weight: int = 0
     always_check_all_predicates: bool = False
 
+    def as_extenders(self) -> tuple[Extender, ...]:
+        return tuple(each.as_extender() for each in self.extenders)
+
 
 # (path, what is wrong)
 Complaint = tuple[tuple[str | int, ...], str]

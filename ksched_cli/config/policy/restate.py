@@ -20,7 +20,6 @@ from ksched_cli.config.plugin_args import (
     NodeResourcesBalancedAllocationArgs,
     NodeResourcesFitArgs,
     PodTopologySpreadArgs,
-    RequestedToCapacityRatioArgs,
     VolumeBindingArgs,
     with_defaults,
 )
@@ -138,10 +137,7 @@ class _Settings:
             name = _STRATEGIES[fit.scoring_strategy.type]
             weights[name] = self.weight(names.NODE_RESOURCES_FIT) or 1
             if fit.scoring_strategy.type == names.REQUESTED_TO_CAPACITY_RATIO:
-                ratio = fit.scoring_strategy.requested_to_capacity_ratio
-                shape = ratio.shape if ratio else ()
-                resources = fit.scoring_strategy.resources
-                args[name] = with_defaults(RequestedToCapacityRatioArgs(shape=shape, resources=resources))
+                args[name] = with_defaults(fit.scoring_strategy.ratio_args())
         return weights, args
 
     def not_expressed(self) -> Iterator[NotExpressed]:
