@@ -26,9 +26,8 @@ T = TypeVar("T")
 # how kube-scheduler reads its configuration.
 Aspect = Literal["filter", "score", "weight", "preemption", "queue", "search", "fields", "message", "configuration"]
 
-# As the name of a plugin: kube-scheduler itself. In `told_by` it has a name.
+# As the name of a plugin: kube-scheduler itself. `told_by` names it "kube-scheduler".
 SCHEDULER = ""
-TOLD_BY_SCHEDULER = "kube-scheduler"
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +148,13 @@ class NewRule(Change[bool]):
 
     def __init__(self, since: str | UpstreamFix, about: str, sentence: str, plugins: str = "") -> None:
         super().__init__(since, before=False, now=True, about=about, sentence=sentence, plugins=plugins)
+
+
+class OldRule(Change[bool]):
+    """A rule that is on before a minor and off since."""
+
+    def __init__(self, since: str | UpstreamFix, about: str, sentence: str, plugins: str = "") -> None:
+        super().__init__(since, before=True, now=False, about=about, sentence=sentence, plugins=plugins)
 
 
 @dataclass(frozen=True)

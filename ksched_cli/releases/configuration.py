@@ -6,36 +6,24 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ksched_cli.releases import plugin_names as names
-from ksched_cli.releases.changes import Change, ReleaseRules
+from ksched_cli.releases.changes import Change, NewRule, OldRule, ReleaseRules
 from ksched_cli.releases.minors import RELEASES, Release
 
 _CONFIGURATION = "configuration"
 
 
 class ConfigurationRules(ReleaseRules):
-    has_parallelism = Change(
+    has_parallelism = NewRule("1.20", _CONFIGURATION, "The field parallelism can be set; before, it was unknown.")
+    every_plugin_takes_args = NewRule(
         "1.20",
-        before=False,
-        now=True,
-        about=_CONFIGURATION,
-        sentence="The field parallelism can be set; before, it was unknown.",
+        _CONFIGURATION,
+        f"{names.DEFAULT_PREEMPTION} and {names.NODE_AFFINITY} take arguments; before, they took none.",
+        f"{names.DEFAULT_PREEMPTION} {names.NODE_AFFINITY}",
     )
-    every_plugin_takes_args = Change(
-        "1.20",
-        before=False,
-        now=True,
-        about=_CONFIGURATION,
-        plugins=f"{names.DEFAULT_PREEMPTION} {names.NODE_AFFINITY}",
-        sentence=f"{names.DEFAULT_PREEMPTION} and {names.NODE_AFFINITY} take arguments; before, they took none.",
-    )
-    policy_preempts = Change(
+    policy_preempts = OldRule(
         "1.19",
-        before=True,
-        now=False,
-        about=_CONFIGURATION,
-        sentence=(
-            f"There is no preemption under a Policy, for {names.DEFAULT_PREEMPTION} is a plugin; before, there was."
-        ),
+        _CONFIGURATION,
+        f"There is no preemption under a Policy, for {names.DEFAULT_PREEMPTION} is a plugin; before, there was.",
     ).then(
         "1.20",
         now=True,
@@ -47,75 +35,46 @@ class ConfigurationRules(ReleaseRules):
         "1.19", before=names.DEFAULT_POD_TOPOLOGY_SPREAD, now=names.SELECTOR_SPREAD, told_by=names.SELECTOR_SPREAD
     )
     spread_priority_weight = Change("1.19", before=1, now=2, told_by=names.POD_TOPOLOGY_SPREAD)
-    has_profiles = Change(
-        "1.18",
-        before=False,
-        now=True,
-        about=_CONFIGURATION,
-        sentence="A configuration may have several profiles; before, it was about one scheduler.",
+    has_profiles = NewRule(
+        "1.18", _CONFIGURATION, "A configuration may have several profiles; before, it was about one scheduler."
     )
-    volume_binding_reserves = Change(
+    volume_binding_reserves = NewRule(
         "1.19",
-        before=False,
-        now=True,
-        about=_CONFIGURATION,
-        plugins=names.VOLUME_BINDING,
-        sentence=(
-            f"{names.VOLUME_BINDING} takes part in PreFilter, Reserve and PreBind; before, it only filtered, and "
-            "the scheduler reserved and bound volumes itself."
-        ),
+        _CONFIGURATION,
+        f"{names.VOLUME_BINDING} takes part in PreFilter, Reserve and PreBind; before, it only filtered, and "
+        "the scheduler reserved and bound volumes itself.",
+        names.VOLUME_BINDING,
     )
-    node_affinity_looks_ahead = Change(
+    node_affinity_looks_ahead = NewRule(
         "1.21",
-        before=False,
-        now=True,
-        about=_CONFIGURATION,
-        plugins=names.NODE_AFFINITY,
-        sentence=f"{names.NODE_AFFINITY} takes part in PreFilter and PreScore; before, it only filtered and scored.",
+        _CONFIGURATION,
+        f"{names.NODE_AFFINITY} takes part in PreFilter and PreScore; before, it only filtered and scored.",
+        names.NODE_AFFINITY,
     )
-    bind_timeout_may_be_zero = Change(
-        "1.21",
-        before=False,
-        now=True,
-        about=_CONFIGURATION,
-        plugins=names.VOLUME_BINDING,
-        sentence="bindTimeoutSeconds may be 0; before, it had to be positive.",
+    bind_timeout_may_be_zero = NewRule(
+        "1.21", _CONFIGURATION, "bindTimeoutSeconds may be 0; before, it had to be positive.", names.VOLUME_BINDING
     )
-    fit_has_strategies = Change(
+    fit_has_strategies = NewRule(
         "1.22",
-        before=False,
-        now=True,
-        about=_CONFIGURATION,
-        plugins=names.NODE_RESOURCES_FIT,
-        sentence=f"The strategies of scoring are arguments of {names.NODE_RESOURCES_FIT}; before, each was a plugin.",
+        _CONFIGURATION,
+        f"The strategies of scoring are arguments of {names.NODE_RESOURCES_FIT}; before, each was a plugin.",
+        names.NODE_RESOURCES_FIT,
     )
-    reads_policy = Change(
+    reads_policy = OldRule(
+        "1.23", _CONFIGURATION, "kube-scheduler reads no Policy; before, it read one from a file or a ConfigMap."
+    )
+    serves_http = OldRule(
         "1.23",
-        before=True,
-        now=False,
-        about=_CONFIGURATION,
-        sentence="kube-scheduler reads no Policy; before, it read one from a file or a ConfigMap.",
+        _CONFIGURATION,
+        "There is no port without encryption, and its addresses must say so; before, there was one.",
     )
-    serves_http = Change(
+    has_plugins_of_v1beta1 = OldRule(
         "1.23",
-        before=True,
-        now=False,
-        about=_CONFIGURATION,
-        sentence="There is no port without encryption, and its addresses must say so; before, there was one.",
+        _CONFIGURATION,
+        "Plugins that v1beta1 alone could enable are gone with their arguments; before, they were there.",
     )
-    has_plugins_of_v1beta1 = Change(
-        "1.23",
-        before=True,
-        now=False,
-        about=_CONFIGURATION,
-        sentence="Plugins that v1beta1 alone could enable are gone with their arguments; before, they were there.",
-    )
-    locks_other_than_leases = Change(
-        "1.27",
-        before=True,
-        now=False,
-        about=_CONFIGURATION,
-        sentence="The resource lock must be leases; before, endpoints and config maps were allowed, too.",
+    locks_other_than_leases = OldRule(
+        "1.27", _CONFIGURATION, "The resource lock must be leases; before, endpoints and config maps were allowed, too."
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ksched_cli.releases.changes import Change, GateNote, Note, ReleaseRules
+from ksched_cli.releases.changes import Change, GateNote, NewRule, Note, OldRule, ReleaseRules
 from ksched_cli.releases.fixes import (
     EXTENDERS_REJECT,
     FIRST_REJECTION_DECIDES,
@@ -15,15 +15,11 @@ from ksched_cli.releases.plugin_names import DEFAULT_PREEMPTION, NODE_RESOURCES_
 
 class EngineRules(ReleaseRules):
     failed_pods_lose_nomination = Change("1.23", before=False, now=True, told_by=DEFAULT_PREEMPTION)
-    narrowing_plugins_are_blamed = Change(
+    narrowing_plugins_are_blamed = NewRule(
         "1.31",
-        before=False,
-        now=True,
-        about="queue",
-        sentence=(
-            "Plugins that narrowed the nodes down in PreFilter are noted as ones that rejected the pod, for when "
-            "it is tried again; before, they were not."
-        ),
+        "queue",
+        "Plugins that narrowed the nodes down in PreFilter are noted as ones that rejected the pod, for when "
+        "it is tried again; before, they were not.",
     )
     nodes_left_out = (
         Change(
@@ -46,20 +42,16 @@ class EngineRules(ReleaseRules):
             sentence="Nodes that PreFilter left out have a reason that names the plugin; before, they had none.",
         )
     )
-    unknown_nodes_end_the_cycle = Change(
+    unknown_nodes_end_the_cycle = OldRule(
         LEFT_OUT_NODES_ARE_SKIPPED,
-        before=True,
-        now=False,
-        about="filter",
-        sentence="PreFilter may name nodes that do not exist; before, such a name ended the cycle with an error.",
+        "filter",
+        "PreFilter may name nodes that do not exist; before, such a name ended the cycle with an error.",
     )
-    rejection_reaches_nodes = Change(
+    rejection_reaches_nodes = OldRule(
         "1.26",
-        before=True,
-        now=False,
-        about="message preemption",
-        sentence="A rejection by PreFilter is the status of no node; before, it was the status of every node.",
-        plugins=DEFAULT_PREEMPTION,
+        "message preemption",
+        "A rejection by PreFilter is the status of no node; before, it was the status of every node.",
+        DEFAULT_PREEMPTION,
     ).then(
         REJECTION_REACHES_NODES,
         now=True,
@@ -70,106 +62,68 @@ class EngineRules(ReleaseRules):
         ),
         plugins=DEFAULT_PREEMPTION,
     )
-    all_filters_run = Change(
+    all_filters_run = NewRule(
         "1.24",
-        before=False,
-        now=True,
-        about="message preemption",
-        sentence=(
-            "Up to 1.24.9, 1.25.5 and 1.26.0 every filter runs on a node, and the node has the reasons and the gravest "
-            "code of all; before, the first filter that rejects it decided."
-        ),
+        "message preemption",
+        "Up to 1.24.9, 1.25.5 and 1.26.0 every filter runs on a node, and the node has the reasons and the gravest "
+        "code of all; before, the first filter that rejects it decided.",
     ).then(
         FIRST_REJECTION_DECIDES,
         now=False,
         about="message preemption",
         sentence="The first filter that rejects a node decides; before, the node had the reasons of all filters.",
     )
-    first_fit_ends_search_without_scores = Change(
+    first_fit_ends_search_without_scores = NewRule(
         "1.30",
-        before=False,
-        now=True,
-        about="search",
-        sentence=(
-            "In a profile without score plugins the search ends at the first node that fits; before, all were "
-            "looked at, and the lowest name was taken."
-        ),
+        "search",
+        "In a profile without score plugins the search ends at the first node that fits; before, all were "
+        "looked at, and the lowest name was taken.",
     )
-    all_assigned_pods_are_news = Change(
+    all_assigned_pods_are_news = NewRule(
         "1.31",
-        before=False,
-        now=True,
-        about="queue",
-        sentence=(
-            f"A pod that comes to a node is news, too, for those that {POD_TOPOLOGY_SPREAD} rejected, and with "
-            "queueing hints for all whose plugins registered; before, for those alone that have to be near it."
-        ),
+        "queue",
+        f"A pod that comes to a node is news, too, for those that {POD_TOPOLOGY_SPREAD} rejected, and with "
+        "queueing hints for all whose plugins registered; before, for those alone that have to be near it.",
     )
-    events_reach_some_plugins = Change(
+    events_reach_some_plugins = NewRule(
         "1.21",
-        before=False,
-        now=True,
-        about="message queue",
-        sentence=(
-            "Events wake pods that lack resources where they can help with that, and an update leaves a pod to "
-            "its wait; before, every event woke all pods, and an update ended the wait."
-        ),
+        "message queue",
+        "Events wake pods that lack resources where they can help with that, and an update leaves a pod to "
+        "its wait; before, every event woke all pods, and an update ended the wait.",
     )
-    every_plugin_names_events = Change(
+    every_plugin_names_events = NewRule(
         "1.22",
-        before=False,
-        now=True,
-        about="queue",
-        sentence=(
-            f"Every plugin states which events may help a pod that it rejected; before, {NODE_RESOURCES_FIT} alone "
-            "did, and every event woke the pods of the others."
-        ),
+        "queue",
+        f"Every plugin states which events may help a pod that it rejected; before, {NODE_RESOURCES_FIT} alone "
+        "did, and every event woke the pods of the others.",
     )
-    errors_back_off = Change(
+    errors_back_off = NewRule(
         "1.29",
-        before=False,
-        now=True,
-        about="queue",
-        sentence="A pod whose cycle met an error is tried again when its wait is over; before, it needed an event.",
+        "queue",
+        "A pod whose cycle met an error is tried again when its wait is over; before, it needed an event.",
     )
-    all_pre_filters_are_run = Change(
+    all_pre_filters_are_run = NewRule(
         "1.30",
-        before=False,
-        now=True,
-        about="filter preemption",
-        sentence=(
-            "A plain rejection by a PreFilter plugin lets the others still speak, and where they leave no node in "
-            "common, preemption is of no use; before, the first rejection ended the search, and preemption was "
-            "tried on no node."
-        ),
+        "filter preemption",
+        "A plain rejection by a PreFilter plugin lets the others still speak, and where they leave no node in "
+        "common, preemption is of no use; before, the first rejection ended the search, and preemption was "
+        "tried on no node.",
     )
-    errors_are_counted = Change(
+    errors_are_counted = OldRule(
         "1.17",
-        before=True,
-        now=False,
-        about="message",
-        sentence=(
-            "An error on one node ends the cycle, and a node has one reason; before, errors and reasons of all "
-            "nodes were reported together. Nodes are listed zone by zone by their labels without beta, too."
-        ),
+        "message",
+        "An error on one node ends the cycle, and a node has one reason; before, errors and reasons of all "
+        "nodes were reported together. Nodes are listed zone by zone by their labels without beta, too.",
     )
     claims_are_checked_first = Change("1.20", before=True, now=False, told_by=VOLUME_BINDING)
-    failed_binding_wakes_pods = Change(
-        "1.23",
-        before=False,
-        now=True,
-        about="queue",
-        sentence="The room that a pod leaves whose binding failed wakes others; before, it woke none.",
+    failed_binding_wakes_pods = NewRule(
+        "1.23", "queue", "The room that a pod leaves whose binding failed wakes others; before, it woke none."
     )
-    all_node_changes_wake_pods = Change(
+    all_node_changes_wake_pods = NewRule(
         "1.30",
-        before=False,
-        now=True,
-        about="queue",
-        sentence=(
-            "All that an update changes of a node wakes pods; before, one thing did: the first of unschedulable, "
-            "allocatable, labels, taints and conditions."
-        ),
+        "queue",
+        "All that an update changes of a node wakes pods; before, one thing did: the first of unschedulable, "
+        "allocatable, labels, taints and conditions.",
     )
     taints_checked_before_waking = Change(
         "1.22",
@@ -186,40 +140,26 @@ class EngineRules(ReleaseRules):
         about="queue",
         sentence="News of a node wake pods that do not tolerate its NoExecute taints, too; before, they did not.",
     )
-    hints_replace_node_check = Change(
+    hints_replace_node_check = NewRule(
         "1.32",
-        before=False,
-        now=True,
-        about="queue",
-        sentence=(
-            "With queueing hints, news of a node wake pods that have no room there as well, if a hint returns Queue; "
-            "before, such pods were passed over first."
-        ),
+        "queue",
+        "With queueing hints, news of a node wake pods that have no room there as well, if a hint returns Queue; "
+        "before, such pods were passed over first.",
     )
     overcommitted_node_has_no_room = Change("1.28", before=True, now=False, told_by=NODE_RESOURCES_FIT)
-    ended_nomination_wakes_pods = Change(
-        "1.33",
-        before=False,
-        now=True,
-        about="queue",
-        sentence="A nomination that ends wakes weaker pods; before, it did not.",
+    ended_nomination_wakes_pods = NewRule(
+        "1.33", "queue", "A nomination that ends wakes weaker pods; before, it did not."
     )
-    extender_nodes_are_scored_as_sent = Change(
+    extender_nodes_are_scored_as_sent = NewRule(
         "1.33",
-        before=False,
-        now=True,
-        about="score",
-        sentence=("Nodes that an extender sent back whole are scored as it sent them; before, as the cache has them."),
+        "score",
+        "Nodes that an extender sent back whole are scored as it sent them; before, as the cache has them.",
     )
-    extenders_are_blamed = Change(
+    extenders_are_blamed = NewRule(
         EXTENDERS_REJECT,
-        before=False,
-        now=True,
-        about="queue",
-        sentence=(
-            "An extender that left out nodes is noted as one that rejected the pod, so that the pod is tried "
-            "again as with plugins; before, it was not."
-        ),
+        "queue",
+        "An extender that left out nodes is noted as one that rejected the pod, so that the pod is tried "
+        "again as with plugins; before, it was not.",
     )
     preemption_needs_victims = Change("1.19", before=False, now=True, told_by=DEFAULT_PREEMPTION)
     extender_failures_are_lower_case = Change("1.20", before=False, now=True, told_by="kube-scheduler")
@@ -255,68 +195,47 @@ class EngineRules(ReleaseRules):
         sentence="A pod that no event wakes is tried again after five minutes; before, after one.",
     )
     updates_end_backoff = Change("1.21", before=True, now=False, told_by="kube-scheduler")
-    backoff_counts_attempts = Change(
+    backoff_counts_attempts = OldRule(
         "1.34",
-        before=True,
-        now=False,
-        about="queue",
-        sentence=(
-            "How long a pod waits grows with its rejections, and apart with errors in a row; before, with all attempts."
-        ),
+        "queue",
+        "How long a pod waits grows with its rejections, and apart with errors in a row; before, with all attempts.",
     )
-    groups_share_a_cycle = Change(
-        "1.36",
-        before=False,
-        now=True,
-        about="search",
-        sentence="With the gate GenericWorkload the pods of a group share one cycle; before, each had its own.",
+    groups_share_a_cycle = NewRule(
+        "1.36", "search", "With the gate GenericWorkload the pods of a group share one cycle; before, each had its own."
     )
     notes = (
         Note(
             "1.20",
-            about="message",
-            sentence=(
-                "Taints are looked at early and resources late; before, filters had the order of predicates, so that "
-                "nodes that fail several are reported with another of them."
-            ),
+            "message",
+            "Taints are looked at early and resources late; before, filters had the order of predicates, so that "
+            "nodes that fail several are reported with another of them.",
         ),
         Note(
             "1.23",
-            about="message",
-            sentence=(
-                "Plugins run in one order at all points (multiPoint), so that another PreFilter may be the first to "
-                "reject a pod; before, each point had an order of its own."
-            ),
+            "message",
+            "Plugins run in one order at all points (multiPoint), so that another PreFilter may be the first to "
+            "reject a pod; before, each point had an order of its own.",
         ),
-        GateNote(
-            "CSINodeInfo",
-            about="queue",
-            sentence="A change of a CSINode wakes pods; without the gate, it does not.",
-        ),
+        GateNote("CSINodeInfo", "queue", "A change of a CSINode wakes pods; without the gate, it does not."),
         GateNote(
             "GenericWorkload",
-            about="queue search",
-            sentence="The pods of a pod group share one cycle (from 1.36 on); without the gate, each has its own.",
+            "queue search",
+            "The pods of a pod group share one cycle (from 1.36 on); without the gate, each has its own.",
         ),
         GateNote(
             "PreferNominatedNode",
-            about="search",
-            sentence=(
-                "The node that preemption made room on is tried first, and alone; without the gate, it is one of all."
-            ),
+            "search",
+            "The node that preemption made room on is tried first, and alone; without the gate, it is one of all.",
         ),
         GateNote(
             "SchedulerPopFromBackoffQ",
-            about="queue",
-            sentence="Where no pod is due, those that back off are tried early; without the gate, they wait.",
+            "queue",
+            "Where no pod is due, those that back off are tried early; without the gate, they wait.",
         ),
         GateNote(
             "SchedulerQueueingHints",
-            about="queue",
-            sentence=(
-                "Plugins say of each event whether it may help a pod that waits; without the gate, its kind alone "
-                "decides."
-            ),
+            "queue",
+            "Plugins say of each event whether it may help a pod that waits; without the gate, its kind alone decides.",
         ),
     )
 
@@ -325,20 +244,10 @@ class Wording(ReleaseRules):
     """The parts of a diagnosis that a minor puts into its message: PreFilter's text, the counts, and what came of
     preemption."""
 
-    pre_filter = Change(
-        "1.26",
-        before=False,
-        now=True,
-        about="message",
-        sentence="PreFilter's text stands by itself; before, it was counted as the reason of every node.",
+    pre_filter = NewRule(
+        "1.26", "message", "PreFilter's text stands by itself; before, it was counted as the reason of every node."
     )
-    post_filter = Change(
-        "1.24",
-        before=False,
-        now=True,
-        about="message",
-        sentence="The message ends with the result of preemption; before, it did not.",
-    )
+    post_filter = NewRule("1.24", "message", "The message ends with the result of preemption; before, it did not.")
     post_filter_end = Change("1.26", before="", now=".", told_by="kube-scheduler").then(
         "1.29",
         now="",

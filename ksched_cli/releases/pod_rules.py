@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ksched_cli.releases.changes import Change, ReleaseRules
+from ksched_cli.releases.changes import Change, NewRule, ReleaseRules
 from ksched_cli.releases.fixes import INIT_CONTAINERS_COUNT, SIDECAR_PORTS_COUNT
 from ksched_cli.releases.plugin_names import (
     INTER_POD_AFFINITY,
@@ -14,15 +14,11 @@ from ksched_cli.releases.plugin_names import (
 
 
 class FieldRules(ReleaseRules, plugins=f"{NODE_RESOURCES_FIT} {NODE_RESOURCES_BALANCED_ALLOCATION}"):
-    has_sidecars = Change(
+    has_sidecars = NewRule(
         "1.28",
-        before=False,
-        now=True,
-        about="fields",
-        sentence=(
-            "restartPolicy of init containers is known, so that there are sidecars, which need the gate "
-            "SidecarContainers; before, they counted as init containers that end."
-        ),
+        "fields",
+        "restartPolicy of init containers is known, so that there are sidecars, which need the gate "
+        "SidecarContainers; before, they counted as init containers that end.",
     )
     storage_gate_covers = Change(
         "1.19",
@@ -42,48 +38,31 @@ class FieldRules(ReleaseRules, plugins=f"{NODE_RESOURCES_FIT} {NODE_RESOURCES_BA
             "it always counted."
         ),
     )
-    knows_namespace_selectors = Change(
+    knows_namespace_selectors = NewRule(
         "1.21",
-        before=False,
-        now=True,
-        about="fields",
-        sentence=(
-            "A term with a namespaceSelector, while the gate PodAffinityNamespaceSelector is off, is about the "
-            "namespaces that it names and no other; before, the field was unknown and such a term was about the "
-            "pod's own."
-        ),
-        plugins=INTER_POD_AFFINITY,
+        "fields",
+        "A term with a namespaceSelector, while the gate PodAffinityNamespaceSelector is off, is about the "
+        "namespaces that it names and no other; before, the field was unknown and such a term was about the "
+        "pod's own.",
+        INTER_POD_AFFINITY,
     )
 
 
 class PodInfoRules(ReleaseRules, plugins=f"{NODE_RESOURCES_FIT} {NODE_RESOURCES_BALANCED_ALLOCATION}"):
-    sidecars_run_beside_containers = Change(
+    sidecars_run_beside_containers = NewRule(
         "1.32",
-        before=False,
-        now=True,
-        about="score",
-        sentence=(
-            "Sidecars of pods that run count as beside their containers, with defaults for what each does not ask "
-            "for; before, as init containers."
-        ),
+        "score",
+        "Sidecars of pods that run count as beside their containers, with defaults for what each does not ask "
+        "for; before, as init containers.",
     )
-    init_containers_count = Change(
+    init_containers_count = NewRule(
         INIT_CONTAINERS_COUNT,
-        before=False,
-        now=True,
-        about="filter score",
-        sentence=(
-            "The requests of init containers count in the sums of a node and in scores; before, only those of "
-            "containers, and the pending pod alone counted with its init containers."
-        ),
+        "filter score",
+        "The requests of init containers count in the sums of a node and in scores; before, only those of "
+        "containers, and the pending pod alone counted with its init containers.",
     )
-    sidecar_ports_count = Change(
-        SIDECAR_PORTS_COUNT,
-        before=False,
-        now=True,
-        about="filter",
-        sentence="Host ports of sidecars count; before, only those of containers.",
-        plugins=NODE_PORTS,
+    sidecar_ports_count = NewRule(
+        SIDECAR_PORTS_COUNT, "filter", "Host ports of sidecars count; before, only those of containers.", NODE_PORTS
     )
 
 

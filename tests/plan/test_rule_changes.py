@@ -25,7 +25,7 @@ from ksched_cli.plan.rule_changes import (
 )
 from ksched_cli.plugins.in_tree import IN_TREE
 from ksched_cli.plugins.legacy.in_tree import PREDICATES, PRIORITIES, REMOVED
-from ksched_cli.releases.changes import SCHEDULER, TOLD_BY_SCHEDULER, ReleaseRules, modelled
+from ksched_cli.releases.changes import SCHEDULER, ReleaseRules, modelled
 from ksched_cli.releases.default_plugins import BEFORE_PLUGINS, BY_POINT, MULTI_POINT
 from ksched_cli.releases.gate_history import GATE_HISTORY, minor_of
 from ksched_cli.releases.minors import RELEASES, Release
@@ -60,7 +60,7 @@ def silent_steps() -> Iterator[tuple[str, str, str]]:
 @pytest.mark.parametrize(("rule", "minor", "plugin"), [pytest.param(*each, id=each[0]) for each in silent_steps()])
 def test_every_change_is_told_in_a_sentence_of_its_own_or_of_another(rule: str, minor: str, plugin: str) -> None:
     assert plugin
-    assert told(minor, [SCHEDULER if plugin == TOLD_BY_SCHEDULER else plugin])
+    assert told(minor, [SCHEDULER if plugin == "kube-scheduler" else plugin])
 
 
 def test_changes_come_in_order_and_change_something() -> None:
