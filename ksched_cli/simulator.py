@@ -203,12 +203,12 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
 
     def _odds(self, orders: int, ties: int) -> DrawOdds | None:
         """What becomes of the pending pods that are wanted, in so many random orders and tie-breaks."""
+        if not orders and not ties:
+            return None
         from ksched_cli.api.core import Pod
         from ksched_cli.api.pod_facts import pod_key
         from ksched_cli.plan.sweep.odds import DrawOdds
 
-        if not orders and not ties:
-            return None
         words: SweepKeywords = {"seed": self._options.seed}
         words |= {"orders": orders} if orders else {}
         words |= {"ties": ties} if ties else {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -181,6 +182,10 @@ class TestAnInstalledPackage:
         for each in installed.iterdir():
             (site / each.name).symlink_to(each)
         assert "entry point Licences of ksched-sample" in ksched("plugins", "-o", "json").out
+
+    def test_it_is_found_in_an_archive(self, installed: Path, tmp_path: Path, ksched: Ksched) -> None:
+        archive = shutil.make_archive(str(tmp_path / "site"), "zip", installed)
+        assert "entry point Licences of ksched-sample" in ksched("plugins", "-o", "json", path=Path(archive)).out
 
     def test_one_that_cannot_be_loaded(self, tmp_path: Path, ksched: Ksched) -> None:
         broken = tmp_path / "site" / "broken-1.0.dist-info"

@@ -26,6 +26,23 @@ def test_importing_what_the_help_needs_loads_nothing_heavy() -> None:
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+def test_a_simulation_without_changes_loads_no_control_plane() -> None:
+    """Each of these takes 5 to 30 ms: controllers, sweeps, redaction, packages with plugins."""
+    heavy = (
+        "ksched_cli.controlplane.plane",
+        "ksched_cli.plan.sweep",
+        "ksched_cli.sources.redaction",
+        "importlib.metadata",
+    )
+    code = (
+        "import sys, ksched_cli.cli.main\n"
+        "try: ksched_cli.cli.main.run(['demo'])\n"
+        f"finally: print([m for m in {heavy} if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
 def test_the_plugins_of_1_22_and_before_are_imported_for_those_minors_only() -> None:
     code = (
         "import sys\n"

@@ -5,21 +5,22 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ksched_cli.api.storage import CSIStorageCapacity
 from ksched_cli.engine.registry import IN_TREE_ORIGIN
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.memory import peak_mib
 from ksched_cli.plan.coverage import coverage_of
-from ksched_cli.plan.final_pods import final_pods
 from ksched_cli.plan.loaded_input import LoadedInput
 from ksched_cli.plan.missing_kinds import MissingKinds
 from ksched_cli.plan.node_columns import NodeChanges, NodeColumns
 from ksched_cli.plan.results import GatedPod, PluginTiming, PodOutcome, Simulation, Stats
 from ksched_cli.plan.simulate import OutputOptions, PlacementRun, SimulationStream, place
-from ksched_cli.plan.sweep.odds import DrawOdds
-from ksched_cli.world.results import FinalPod
+
+if TYPE_CHECKING:
+    from ksched_cli.plan.sweep.odds import DrawOdds
+    from ksched_cli.world.results import FinalPod
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,8 @@ class PreparedRun:
 
     def _final(self, outcomes: Mapping[str, PodOutcome], gated: Iterable[GatedPod]) -> tuple[FinalPod, ...]:
         """Where every wanted pod is after the cycles."""
+        from ksched_cli.plan.final_pods import final_pods
+
         return final_pods(self.scheduler, outcomes, gated, self.source.gone, self.source.wanted)
 
     def stats(self, pods: int, seconds: float) -> Stats:

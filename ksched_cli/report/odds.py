@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ksched_cli.plan.sweep.odds import DrawOdds
-from ksched_cli.plan.sweep.statistics import PodOdds, Share
+if TYPE_CHECKING:
+    from ksched_cli.plan.sweep.odds import DrawOdds
+    from ksched_cli.plan.sweep.statistics import PodOdds, Share
 
 
 def odds_sentence(odds: DrawOdds, pod: str) -> str:

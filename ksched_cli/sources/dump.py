@@ -23,7 +23,6 @@ from ksched_cli.sources import files
 from ksched_cli.sources.archives import Content
 from ksched_cli.sources.autoscalers import autoscaler_of
 from ksched_cli.sources.custom.labels import workload_label
-from ksched_cli.sources.custom.workloads import CustomWorkload
 from ksched_cli.sources.declared_files import DeclaredFiles
 from ksched_cli.sources.decoding import decode
 from ksched_cli.sources.events import FailedScheduling, ScheduledPod, is_event, read_event
@@ -40,6 +39,7 @@ from ksched_cli.sources.unrendered import broken_template, unrendered
 from ksched_cli.sources.validate import Complaint, object_complaints
 
 if TYPE_CHECKING:
+    from ksched_cli.sources.custom.workloads import CustomWorkload
     from ksched_cli.sources.live.cluster import LiveCluster
 
 # One or two lines are enough for a broken file; a thousand equal lines do not help.

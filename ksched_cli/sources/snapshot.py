@@ -19,7 +19,6 @@ from ksched_cli.api.kinds import KINDS
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.own_documents import API_VERSION
-from ksched_cli.sources.redaction.unread import without_unread
 
 KIND = "Snapshot"
 FORMAT = 1
@@ -78,6 +77,8 @@ def write_snapshot(loaded: Loaded, time: str, *, redacted: bool = False) -> byte
 
 
 def _items(loaded: Loaded) -> Iterator[bytes]:
+    from ksched_cli.sources.redaction.unread import without_unread
+
     kinds = sorted(loaded.objects, key=lambda kind: kind.__name__)
     for kind in kinds:
         identity = f'{{"apiVersion":"{_VERSION_OF[kind]}","kind":"{kind.__name__}",'.encode()

@@ -194,10 +194,11 @@ def _check_named_nodes(options: RunOptions, cluster: Loaded, manifests: Loaded) 
 
 def check_schedulers(options: RunOptions, spec: SchedulerSpec, cluster: Loaded, manifests: Loaded) -> None:
     """Raise InputError if every pod to place is one of the manifests and is left to another scheduler."""
+    if not len(manifests) or _has_pending(cluster):
+        return
     from ksched_cli.whatif.other_schedulers import left_to_other_schedulers
 
-    if not _has_pending(cluster):
-        _refuse(options, left_to_other_schedulers(manifests, spec.configuration))
+    _refuse(options, left_to_other_schedulers(manifests, spec.configuration))
 
 
 def _has_pending(cluster: Loaded) -> bool:
