@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,11 +13,9 @@ from ksched_cli.api.policy import PriorityClass
 from ksched_cli.api.scheduling import PodGroup
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.catalog import Catalog
-from ksched_cli.config.load import load_config
 from ksched_cli.config.model import SchedulerConfiguration
 from ksched_cli.controlplane.admission.priority import admit_group_priority, admit_priority
 from ksched_cli.engine.registry import Registry, add_class, add_installed, add_named
-from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.engine.selection import lowest_name, random_choice
 from ksched_cli.engine.timings import Timings
 from ksched_cli.errors import InputError, Problem
@@ -30,6 +28,7 @@ from ksched_cli.wiring.options import AUTO, PluginGiven, RunOptions
 if TYPE_CHECKING:
     from ksched_cli.cluster.known_pods import KnownPods
     from ksched_cli.engine.extenders.chain import Extenders
+    from ksched_cli.engine.scheduler import Scheduler
     from ksched_cli.plan.loaded_input import MakeScheduler
     from ksched_cli.sources.loaded import Loaded
 
@@ -60,12 +59,12 @@ def scheduler_spec(options: RunOptions, server_version: str = "") -> SchedulerSp
     registry = make_registry(options.plugins, current)
     points = plugin_points(registry, current)
     models = registry.models()
-    if options.config is None:
-        configuration = SchedulerConfiguration()
-    elif isinstance(options.config, Mapping):
-        configuration = load_config(json.dumps(options.config), "configuration", current, gates, points, models)
-    else:
-        configuration = load_config(_text_of(options.config), options.config, current, gates, points, models)
+    configuration, given = SchedulerConfiguration(), options.config
+    if given is not None:
+        from ksched_cli.config.load import load_config
+
+        content, name = (_text_of(given), given) if isinstance(given, str) else (json.dumps(given), "configuration")
+        configuration = load_config(content, name, current, gates, points, models)
     return SchedulerSpec(requested, current, gates, registry, points, configuration)
 
 
@@ -86,6 +85,8 @@ def _make_scheduler(
 ) -> Scheduler:
     """Objects are taken by name, so that the order of the input does not matter. An API server lists nodes in that
     order too, which decides whose report of an image's size counts."""
+    from ksched_cli.engine.scheduler import Scheduler
+
     # Two sorts take less memory than one by pairs: a workload may have 200,000 pods.
     pods = sorted(loaded.of(Pod), key=lambda pod: pod.metadata.name)
     pods.sort(key=lambda pod: pod.metadata.namespace)
