@@ -41,6 +41,16 @@ class PodChange:
     cause: Cause | None = None
 
     @property
+    def pods(self) -> tuple[str, ...]:
+        """The pod before and its successor after, one name if they are the same pod."""
+        return tuple(dict.fromkeys(side.pod for side in (self.before, self.after) if side))
+
+    @property
+    def nodes(self) -> frozenset[str]:
+        """The nodes of the pod before and after."""
+        return frozenset(side.node for side in (self.before, self.after) if side and side.node)
+
+    @property
     def fails(self) -> bool:
         """It has no node now, and had one or was not there."""
         return self.after is not None and not self.after.node and (self.before is None or bool(self.before.node))
@@ -114,9 +124,7 @@ _KINDS = ("newlyFailing", "newlyFitting", "moved", "added", "removed")
 
 def _order(change: PodChange) -> tuple[object, ...]:
     """What is bad news first."""
-    either = change.before or change.after
-    assert either is not None
-    return not change.fails, _KINDS.index(change.kind), either.pod
+    return not change.fails, _KINDS.index(change.kind), change.pods[0]
 
 
 class _Sightings:

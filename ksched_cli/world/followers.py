@@ -46,13 +46,14 @@ class ChangeLog:
 
 
 class FollowingScheduler:
-    """`scheduler` is made of the same objects as the world, so that pods have the same rows in both. Nodes have other
-    rows where the minor has another order of nodes; answers have the rows of the world. `stored` returns a new pod
-    with the fields that the follower's minor has."""
+    """`scheduler` is the world's own, or it is made of the same objects, so that pods have the same rows in both. Nodes
+    have other rows where the minor has another order of nodes; decisions have the rows of the world. `stored` returns a
+    new pod with the fields that the follower's minor has."""
 
     def __init__(self, changes: ChangeLog, scheduler: Scheduler, stored: Callable[[Pod], Pod]) -> None:
         self.scheduler, self._changes, self._stored = scheduler, changes, stored
-        self._handlers = SchedulingLoop(scheduler).handlers
+        self._leads = scheduler is changes.world.scheduler
+        self._handlers = changes.world.loop.handlers if self._leads else SchedulingLoop(scheduler).handlers
         self._seen = 0
         self._catalogs = (-1, -1)
         self._match_nodes()
@@ -83,7 +84,7 @@ class FollowingScheduler:
     def catch_up(self) -> Scheduler:
         """The scheduler, in the state that the world is in now."""
         changes = self._changes.made[self._seen :]
-        for old, new in changes:
+        for old, new in () if self._leads else changes:
             if new is None:
                 self._handlers.delete(old)
             else:

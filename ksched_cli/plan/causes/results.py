@@ -22,16 +22,13 @@ class OnNode:
     before: Figure
     after: Figure
 
-    @property
-    def back(self) -> OnNode:
-        return OnNode(self.node, self.after, self.before)
-
 
 @dataclass(frozen=True, slots=True)
 class Decider:
-    """A plugin that decides otherwise after than before, where nothing else has changed; no name for kube-scheduler
-    itself. `rules` is the one that changed; where there are several it took all of them for a score, and else any may
-    be it, and the `configuration` where that differs, too. Nothing is known of why where there are none."""
+    """A plugin whose decision differs between before and after in one state of the cluster. The name of kube-scheduler
+    itself is empty. `rules` are the rules that may have changed the decision: all of them together for a score, any of
+    them otherwise. `configuration`: the configuration differs, too, and may have changed it. Without both the reason
+    for the difference is unknown."""
 
     plugin: str
     aspect: Aspect
@@ -41,17 +38,17 @@ class Decider:
 
     @property
     def back(self) -> Decider:
-        """The other way round."""
-        return replace(self, nodes=tuple(each.back for each in self.nodes))
+        """The decider with before and after exchanged."""
+        return replace(self, nodes=tuple(OnNode(each.node, each.after, each.before) for each in self.nodes))
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """`rule`: the deciders decide, those of most weight first. `preemption`: another pod evicts it on one side only,
-    and `deciders` are the reasons for which that other pod goes elsewhere. `others`: it would go where it went before,
-    were the other pods where they were before; `pods` moved ahead of it, from or to one of its nodes. With a rule and
-    `pods` it took both: without the one or the other it would have stayed. `alone` is the node, or an empty string for
-    none, to which the deciders would have sent it, had no other pod moved; None where it is there."""
+    """`rule`: the deciders moved the pod, the decider of most weight first. `preemption`: another pod, the preemptor,
+    evicts the pod on one side only; `deciders` are what moved the preemptor. `others`: the pod moved only because other
+    pods moved; `pods` moved before it, from or to one of its nodes. A rule with `pods`: the pod would have stayed
+    without the rule, and it would have stayed without the other pods. `alone` is the node to which the deciders would
+    have sent the pod if no other pod had moved, empty for no node; None if the pod is there."""
 
     kind: Literal["rule", "preemption", "others"]
     deciders: tuple[Decider, ...] = ()
@@ -63,7 +60,7 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """A rule that is not the same on both sides, and how many of the reported pods it moved."""
+    """A rule that differs between the sides, and how many of the reported pods it moved."""
 
     rule: RuleChange
     pods: int

@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from itertools import accumulate
 
 import numpy as np
 
 from ksched_cli.cluster.columns import Int64Column, RowColumn
-from ksched_cli.engine.score_table import ScoreTable
 from ksched_cli.framework.scoring import MAX_NODE_SCORE
-from ksched_cli.plan.causes.question import Question
+from ksched_cli.plan.causes.decisions import ABOUT, PodDecisions
 from ksched_cli.plan.causes.results import Decider, OnNode
 from ksched_cli.plan.causes.way import WayStep
 from ksched_cli.plan.rule_changes import Aspect, family_of, rule_changes_about
 
-_SCORING: frozenset[Aspect] = frozenset({"score", "weight", "fields"})
-
-
-@dataclass
-class _Column:
-    """What a plugin, by its name of today, gives each node. Priorities gave a tenth: `scale` makes up for it."""
-
-    normalized: Int64Column
-    weighted: Int64Column
-    scale: int = 1
+_SCORING = ABOUT["score"]
 
 
 @dataclass(frozen=True, eq=False)
 class _Change:
-    """What a plugin adds to the total of each node on a part of the way."""
+    """What a plugin adds to the total of each node on a part of the way; `aspects` of the rules that can do so."""
 
     family: str
     delta: Int64Column
@@ -39,128 +30,90 @@ class _Change:
 
 
 class _Ranking:
-    """Of the nodes that both sides look at. `was` and `now` are the nodes of the pod, as places in `rows`."""
+    """The scores of `rows`, the nodes that fit at both ends of the way. `was` and `now` are the places in `rows` of the
+    nodes that are the best by these scores, before and after."""
 
-    def __init__(self, question: Question, rows: RowColumn, was: int) -> None:
-        self._question = question
-        self.rows = rows
-        self._rank = question.name_rank[rows]
-        self._tables: dict[int, dict[str, _Column] | None] = {}
-        self.was = self.now = int(np.nonzero(rows == was)[0][0])
+    def __init__(self, pod: PodDecisions, rows: RowColumn) -> None:
+        self.pod, self.rows = pod, rows
+        self.scales = [MAX_NODE_SCORE // each.rules.release.max_node_score for each in pod.way.rule_sets]
+        self.scores = cache(self._scores)
+        self._name_rank = pod.cluster.nodes.name_rank[rows]
+        self._nothing = np.zeros((2, len(rows)), dtype=np.int64)
+        self.was, self.now = (self.best(self.totals(rule_set)) for rule_set in pod.ends)
 
-    def best(self, totals: Int64Column) -> int:
-        return int(np.lexsort((self._rank, -totals))[0])
-
-    def columns(self, rule_set: int) -> dict[str, _Column] | None:
-        if rule_set not in self._tables:
-            self._tables[rule_set] = self._score(rule_set)
-        return self._tables[rule_set]
-
-    def _score(self, rule_set: int) -> dict[str, _Column] | None:
-        way = self._question.way
-        table = self._question.decision(rule_set).scores if rule_set in (0, way.last) else None
+    def _scores(self, rule_set: int) -> Mapping[str, Int64Column] | None:
+        """By plugin of today's name: two rows, the normalized and the weighted score of each node. None if the rule set
+        cannot score these nodes. Scores of priorities are at most 10 and count ten times."""
+        table = self.pod.decision(rule_set).scores if rule_set in self.pod.ends else None
         if table is None or not np.array_equal(np.sort(table.rows), self.rows):
-            table = self._question.scores_of(rule_set, self.rows)
-        scale = MAX_NODE_SCORE // way.rule_sets[rule_set].rules.release.max_node_score
-        return None if table is None else _by_family(table, scale)
+            table = self.pod.follower(rule_set).scores_of(self.pod.row, self.rows)
+        if table is None:
+            return None
+        order = np.argsort(table.rows)
+        found: dict[str, Int64Column] = {}
+        for plugin, weighted in table.weighted.items():
+            own, family = np.stack((table.normalized[plugin], weighted))[:, order], family_of(plugin)
+            found[family] = found.get(family, self._nothing) + own * self.scales[rule_set]
+        return found
 
     def totals(self, rule_set: int) -> Int64Column:
-        columns = self.columns(rule_set) or {}
-        return sum((each.weighted for each in columns.values()), np.zeros(len(self.rows), dtype=np.int64))
+        totals: Int64Column = sum((self.scores(rule_set) or {}).values(), self._nothing)[1]
+        return totals
 
-    def of(self, rule_set: int, family: str) -> _Column:
-        nothing = np.zeros(len(self.rows), dtype=np.int64)
-        return (self.columns(rule_set) or {}).get(family, _Column(nothing, nothing))
+    def best(self, totals: Int64Column) -> int:
+        return int(np.lexsort((self._name_rank, -totals))[0])
 
-    def change(self, family: str, first: int, last: int) -> _Change:
-        before, after = self.of(first, family), self.of(last, family)
-        return _Change(family, after.weighted - before.weighted, _aspects(before, after))
+    def change(self, family: str, first: int, last: int, steps: Iterable[WayStep] = ()) -> _Change:
+        before, after = ((self.scores(each) or {}).get(family, self._nothing) for each in (first, last))
+        if np.array_equal(before[0], after[0]):
+            aspects = frozenset[Aspect]({"weight"})
+        else:
+            weights = {weighted.sum() / normal.sum() for normal, weighted in (before, after) if normal.any()}
+            aspects = _SCORING if len(weights) > 1 else _SCORING - {"weight"}
+        return _Change(family, after[1] - before[1], aspects, tuple(steps))
 
-    def parts(self, family: str) -> list[_Change]:
-        """The way in parts with one step each. A rule set that cannot score these nodes is passed by."""
-        parts: list[list[WayStep]] = []
-        for step in self._question.way.steps((family,), _SCORING):
-            if parts and self.columns(step.first) is None:
-                parts[-1].append(step)
-            else:
-                parts.append([step])
-        ends = [0, *(part[0].first for part in parts[1:]), self._question.way.last]
-        changes = [self.change(family, *between) for between in pairwise(ends)]
-        return [replace(change, steps=tuple(part)) for change, part in zip(changes, parts, strict=True)]
+    def parts(self, family: str) -> Iterator[_Change]:
+        """The changes of a plugin step by step. A step to a rule set that cannot score these nodes has no change of its
+        own."""
+        steps, first = self.pod.way.steps((family,), _SCORING), 0
+        ends = [each.first for each in steps[1:] if self.scores(each.first) is not None]
+        for end in (*ends, self.pod.way.last):
+            yield self.change(family, first, end, (each for each in steps if first <= each.first < end))
+            first = end
+
+    def needed(self, changes: Iterable[_Change]) -> list[_Change]:
+        """The changes without which the old node would have stayed the best, the change that adds most to the lead of
+        the new node first. If none is needed because others would do, as many of the largest as it takes."""
+        ordered = sorted(changes, key=lambda each: each.delta[self.was] - each.delta[self.now])
+        after = self.totals(self.pod.way.last)
+        needed = [each for each in ordered if self.best(after - each.delta) == self.was]
+        if needed:
+            return needed
+        totals = accumulate((each.delta for each in ordered), initial=after - sum(each.delta for each in ordered))
+        moved = [self.best(each) != self.was for each in totals]
+        return ordered[: moved.index(True, 1)]
+
+    def decider(self, family: str) -> Decider:
+        """The plugin with the rules of all needed parts of the way."""
+        steps = [(step, part.aspects) for part in self.needed(self.parts(family)) for step in part.steps]
+        rules = (rule for step, aspects in steps for rule in rule_changes_about(step.rules, family, aspects))
+        aspect: Aspect = "weight" if all(aspects == {"weight"} for _, aspects in steps) else "score"
+        nodes = tuple(self._on_node(family, at) for at in (self.was, self.now))
+        configuration = any(step.configuration for step, _ in steps)
+        return Decider(family, aspect, tuple(dict.fromkeys(rules)), nodes, configuration)
+
+    def _on_node(self, family: str, at: int) -> OnNode:
+        scores = ((self.scales[end], (self.scores(end) or {}).get(family)) for end in self.pod.ends)
+        figures = (None if own is None else int(own[1][at]) // scale for scale, own in scores)
+        return OnNode(self.pod.cluster.nodes.names[int(self.rows[at])], *figures)
 
 
-def _by_family(table: ScoreTable, scale: int) -> dict[str, _Column]:
-    order = np.argsort(table.rows)
-    found: dict[str, _Column] = {}
-    for plugin, weighted in table.weighted.items():
-        own = _Column(table.normalized[plugin][order] * scale, weighted[order] * scale, scale)
-        known = found.get(family_of(plugin))
-        if known is not None:
-            own = _Column(known.normalized + own.normalized, known.weighted + own.weighted, scale)
-        found[family_of(plugin)] = own
-    return found
-
-
-def score_deciders(question: Question, common: RowColumn, was: int) -> tuple[Decider, ...]:
+def score_deciders(pod: PodDecisions, common: RowColumn, was: int) -> tuple[Decider, ...]:
     """The plugins without which the pod would still go where it went; empty if the scores of the `common` nodes are
     not what moved it."""
-    last = question.way.last
-    ranking = _Ranking(question, common, was)
-    if ranking.columns(0) is None or ranking.columns(last) is None:
+    ranking = _Ranking(pod, common)
+    before, after = map(ranking.scores, pod.ends)
+    if before is None or after is None or common[ranking.was] != was or ranking.now == ranking.was:
         return ()
-    before, after = ranking.totals(0), ranking.totals(last)
-    ranking.now = ranking.best(after)
-    if ranking.best(before) != ranking.was or ranking.now == ranking.was:
-        return ()
-    families = dict.fromkeys([*(ranking.columns(last) or {}), *(ranking.columns(0) or {})])
-    moving = _needed(ranking, before, after, [ranking.change(family, 0, last) for family in families])
-    return tuple(
-        _decider(question, ranking, _needed(ranking, after - each.delta, after, ranking.parts(each.family)))
-        for each in moving
-    )
-
-
-def _needed(ranking: _Ranking, before: Int64Column, after: Int64Column, changes: Sequence[_Change]) -> list[_Change]:
-    """The changes without which the pod would have stayed, what adds most to the lead of the new node first. If none
-    is needed because others would do, as many of the largest as it takes."""
-
-    def gain(change: _Change) -> int:
-        return int(change.delta[ranking.now] - change.delta[ranking.was])
-
-    ordered = sorted(changes, key=gain, reverse=True)
-    needed = [change for change in ordered if ranking.best(after - change.delta) == ranking.was]
-    if needed:
-        return needed
-    totals = before
-    for change in ordered:
-        needed.append(change)
-        totals = totals + change.delta
-        if ranking.best(totals) != ranking.was:
-            break
-    return needed
-
-
-def _decider(question: Question, ranking: _Ranking, parts: Sequence[_Change]) -> Decider:
-    """A plugin, by what changed it on these parts of the way."""
-    family = parts[0].family
-    steps = [(step, part.aspects) for part in parts for step in part.steps]
-    rules = dict.fromkeys(rule for step, aspects in steps for rule in rule_changes_about(step.rules, family, aspects))
-    shown = tuple(_on_node(question, ranking, family, at) for at in (ranking.was, ranking.now))
-    aspect: Aspect = "weight" if all(aspects == {"weight"} for _, aspects in steps) else "score"
-    return Decider(family, aspect, tuple(rules), shown, any(step.configuration for step, _ in steps))
-
-
-def _aspects(before: _Column, after: _Column) -> frozenset[Aspect]:
-    """What a rule has to be about to explain the change."""
-    if np.array_equal(before.normalized, after.normalized):
-        return frozenset({"weight"})
-    weights = {each.weighted.sum() / each.normalized.sum() for each in (before, after) if each.normalized.any()}
-    return _SCORING if len(weights) > 1 else _SCORING - {"weight"}
-
-
-def _on_node(question: Question, ranking: _Ranking, family: str, at: int) -> OnNode:
-    figures = []
-    for rule_set in (0, question.way.last):
-        column = (ranking.columns(rule_set) or {}).get(family)
-        figures.append(None if column is None else int(column.weighted[at]) // column.scale)
-    return OnNode(question.names[int(ranking.rows[at])], figures[0], figures[1])
+    changes = [ranking.change(family, *pod.ends) for family in dict.fromkeys((*after, *before))]
+    return tuple(ranking.decider(each.family) for each in ranking.needed(changes))

@@ -1,9 +1,10 @@
-"""The steps from the rules of one side to those of the other, and the search for the step that matters."""
+"""The steps from the rules of one side to the rules of the other, and the search for the step that matters."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -15,7 +16,7 @@ from ksched_cli.sources.loaded import Loaded
 
 @dataclass(frozen=True)
 class RuleSet:
-    """A minor with gates and a configuration: all rules of one scheduler. `make` returns a scheduler with these rules,
+    """All rules of one scheduler: a minor with gates and a configuration. `make` returns a scheduler with these rules,
     `stored` a new pod with the fields that they read; `configuration` numbers the configurations."""
 
     rules: Rules
@@ -26,8 +27,7 @@ class RuleSet:
 
 @dataclass(frozen=True)
 class WayStep:
-    """From one rule set to the next: the rules in question that change, and whether the configuration does. `first` is
-    the rule set before the step."""
+    """The difference between the rule set number `first` and the next one."""
 
     first: int
     rules: tuple[RuleChange, ...]
@@ -40,52 +40,46 @@ class Way:
     accept the configuration is left out."""
 
     rule_sets: Sequence[RuleSet]
+    _known_steps: dict[tuple[tuple[str, ...], frozenset[Aspect]], list[WayStep]] = field(
+        default_factory=dict, init=False
+    )
 
     @property
     def back(self) -> Way:
-        return Way(tuple(reversed(self.rule_sets)))
+        return Way(self.rule_sets[::-1])
 
     @property
     def last(self) -> int:
         return len(self.rule_sets) - 1
 
-    @cached_property
+    @property
     def rules(self) -> tuple[RuleChange, ...]:
         """The rules that differ between the two ends."""
         return rules_that_differ(self.rule_sets[0].rules, self.rule_sets[-1].rules)
 
     @cached_property
-    def _all_steps(self) -> tuple[WayStep, ...]:
-        return tuple(
+    def _all_steps(self) -> list[WayStep]:
+        return [
             WayStep(first, rules_that_differ(one.rules, other.rules), one.configuration != other.configuration)
             for first, (one, other) in enumerate(pairwise(self.rule_sets))
-        )
+        ]
 
-    @cached_property
-    def _known_steps(self) -> dict[tuple[tuple[str, ...], frozenset[Aspect]], tuple[WayStep, ...]]:
-        return {}
-
-    def steps(self, plugins: tuple[str, ...], aspects: frozenset[Aspect]) -> tuple[WayStep, ...]:
-        """The steps that may change what these plugins do; never none."""
+    def steps(self, plugins: tuple[str, ...], aspects: frozenset[Aspect]) -> list[WayStep]:
+        """The steps that may change what these plugins do, each with the rules about them; at least one step."""
         found = self._known_steps.get((plugins, aspects))
         if found is None:
-            own = (WayStep(each.first, _about(each, plugins, aspects), each.configuration) for each in self._all_steps)
-            found = tuple(each for each in own if each.rules or each.configuration)
-            found = self._known_steps[plugins, aspects] = found or (WayStep(0, (), configuration=False),)
+            about = {
+                step: dict.fromkeys(rule for each in plugins for rule in rule_changes_about(step.rules, each, aspects))
+                for step in self._all_steps
+            }
+            own = [replace(step, rules=tuple(rules)) for step, rules in about.items() if rules or step.configuration]
+            found = self._known_steps[plugins, aspects] = own or [WayStep(0, (), configuration=False)]
         return found
 
-    def decisive(self, steps: Sequence[WayStep], answer: Callable[[int], object]) -> WayStep:
-        """The step after which the rule sets answer as the last one does, found by bisection. With a single step
-        nothing is compared."""
-        low, high = 0, len(steps) - 1
-        while low < high:
-            middle = (low + high) // 2
-            if answer(steps[middle].first + 1) == answer(self.last):
-                high = middle
-            else:
-                low = middle + 1
-        return steps[low]
-
-
-def _about(step: WayStep, plugins: Collection[str], aspects: Collection[Aspect]) -> tuple[RuleChange, ...]:
-    return tuple(dict.fromkeys(rule for each in plugins for rule in rule_changes_about(step.rules, each, aspects)))
+    def decisive(
+        self, plugins: tuple[str, ...], aspects: frozenset[Aspect], result: Callable[[int], object]
+    ) -> WayStep:
+        """The step of these plugins after which a rule set has the `result` of the last one, found by bisection. A
+        single step needs no result."""
+        steps = self.steps(plugins, aspects)
+        return steps[bisect_left(steps[:-1], True, key=lambda step: result(step.first + 1) == result(self.last))]
