@@ -13,7 +13,7 @@ from ksched_cli.config.load import load_config
 from ksched_cli.errors import ConfigError
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.plugins.inter_pod_affinity.plugin import InterPodAffinity
-from ksched_cli.plugins.legacy.node_resources_most_allocated import NodeResourcesMostAllocated
+from ksched_cli.plugins.legacy.requested_resources import NodeResourcesMostAllocated
 from ksched_cli.plugins.lib.resource_scoring import measure_before_1_22
 from ksched_cli.plugins.node_affinity.plugin import NodeAffinity
 from ksched_cli.plugins.node_name import NodeName

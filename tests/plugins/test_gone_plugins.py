@@ -22,9 +22,11 @@ from ksched_cli.config.plugin_args import (
 )
 from ksched_cli.plugins.legacy.node_label import NodeLabel
 from ksched_cli.plugins.legacy.node_prefer_avoid_pods import ANNOTATION, NodePreferAvoidPods
-from ksched_cli.plugins.legacy.node_resources_least_allocated import NodeResourcesLeastAllocated
-from ksched_cli.plugins.legacy.node_resources_most_allocated import NodeResourcesMostAllocated
-from ksched_cli.plugins.legacy.requested_to_capacity_ratio import RequestedToCapacityRatio
+from ksched_cli.plugins.legacy.requested_resources import (
+    NodeResourcesLeastAllocated,
+    NodeResourcesMostAllocated,
+    RequestedToCapacityRatio,
+)
 from ksched_cli.plugins.legacy.service_affinity import ServiceAffinity
 from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_node, make_pod

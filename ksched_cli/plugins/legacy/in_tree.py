@@ -7,60 +7,15 @@ from ksched_cli.plugins.legacy.even_pods_spread import SpreadOfEveryPod, SummedS
 from ksched_cli.plugins.legacy.first_plugins import DefaultPodTopologySpread, NodeResourceLimits
 from ksched_cli.plugins.legacy.node_label import NodeLabel, NodeLabelReasons
 from ksched_cli.plugins.legacy.node_prefer_avoid_pods import NodePreferAvoidPods
-from ksched_cli.plugins.legacy.node_resources_least_allocated import NodeResourcesLeastAllocated
-from ksched_cli.plugins.legacy.node_resources_most_allocated import NodeResourcesMostAllocated
-from ksched_cli.plugins.legacy.predicates.general import (
-    GeneralPredicates,
-    HostName,
-    MatchNodeSelector,
-    PodFitsHostPorts,
-    PodFitsResources,
+from ksched_cli.plugins.legacy.predicates import general, nodes, pods, volumes
+from ksched_cli.plugins.legacy.priorities import nodes as node_priorities
+from ksched_cli.plugins.legacy.priorities import pods as pod_priorities
+from ksched_cli.plugins.legacy.priorities import resources as resource_priorities
+from ksched_cli.plugins.legacy.requested_resources import (
+    NodeResourcesLeastAllocated,
+    NodeResourcesMostAllocated,
+    RequestedToCapacityRatio,
 )
-from ksched_cli.plugins.legacy.predicates.nodes import (
-    CheckNodeCondition,
-    CheckNodeDiskPressure,
-    CheckNodeLabelPresence,
-    CheckNodeMemoryPressure,
-    CheckNodePIDPressure,
-    CheckNodeUnschedulable,
-    ConditionGuide,
-    ConditionReasons,
-    PodToleratesNodeTaints,
-)
-from ksched_cli.plugins.legacy.predicates.pods import CheckServiceAffinity, EvenPodsSpread, MatchInterPodAffinity
-from ksched_cli.plugins.legacy.predicates.volumes import (
-    CheckVolumeBinding,
-    MaxAzureDiskVolumeCount,
-    MaxCinderVolumeCount,
-    MaxCSIVolumeCountPred,
-    MaxEBSVolumeCount,
-    MaxGCEPDVolumeCount,
-    NoDiskConflict,
-    NoVolumeZoneConflict,
-)
-from ksched_cli.plugins.legacy.priorities.nodes import (
-    EqualPriority,
-    ImageLocalityPriority,
-    NodeAffinityPriority,
-    NodeLabelPriority,
-    NodePreferAvoidPodsPriority,
-    TaintTolerationPriority,
-)
-from ksched_cli.plugins.legacy.priorities.pods import (
-    EvenPodsSpreadPriority,
-    InterPodAffinityPriority,
-    SelectorSpreadPriority,
-    ServiceAntiAffinityPriority,
-    ServiceSpreadingPriority,
-)
-from ksched_cli.plugins.legacy.priorities.resources import (
-    BalancedResourceAllocation,
-    LeastRequestedPriority,
-    MostRequestedPriority,
-    RequestedToCapacityRatioPriority,
-    ResourceLimitsPriority,
-)
-from ksched_cli.plugins.legacy.requested_to_capacity_ratio import RequestedToCapacityRatio
 from ksched_cli.plugins.legacy.service_affinity import ServiceAffinity, ServiceAffinityReasons
 from ksched_cli.plugins.legacy.successors import DefaultBinderPlugin, DefaultPreemptionPlugin, PrioritySortPlugin
 from ksched_cli.plugins.legacy.volume_binding import VolumeBindingOnEachNode
@@ -78,7 +33,12 @@ REMOVED: tuple[type[Plugin], ...] = (
 # What 1.17 and 1.18 had in the place of plugins of today.
 EARLIER: tuple[type[Plugin], ...] = (DefaultPodTopologySpread, VolumeBindingOnEachNode, SummedSpread, SpreadOfEveryPod)
 
-_CONDITIONS = (CheckNodeCondition, CheckNodeMemoryPressure, CheckNodePIDPressure, CheckNodeDiskPressure)
+_CONDITIONS = (
+    nodes.CheckNodeCondition,
+    nodes.CheckNodeMemoryPressure,
+    nodes.CheckNodePIDPressure,
+    nodes.CheckNodeDiskPressure,
+)
 SPECS = (
     Spec(plugins=(NodePreferAvoidPods,)),
     Spec(plugins=(NodeLabel,), reasons=(NodeLabelReasons,)),
@@ -88,51 +48,51 @@ SPECS = (
     Spec(plugins=(RequestedToCapacityRatio,)),
     Spec(plugins=EARLIER),
     Spec(plugins=(NodeResourceLimits,)),
-    Spec(plugins=_CONDITIONS, reasons=(ConditionReasons,), guide=ConditionGuide()),
+    Spec(plugins=_CONDITIONS, reasons=(nodes.ConditionReasons,), guide=nodes.ConditionGuide()),
 )
 
 PREDICATES: tuple[type[Plugin], ...] = (
-    CheckNodeCondition,
-    CheckNodeUnschedulable,
-    GeneralPredicates,
-    HostName,
-    PodFitsHostPorts,
-    MatchNodeSelector,
-    PodFitsResources,
-    NoDiskConflict,
-    PodToleratesNodeTaints,
-    CheckNodeLabelPresence,
-    CheckServiceAffinity,
-    MaxEBSVolumeCount,
-    MaxGCEPDVolumeCount,
-    MaxCSIVolumeCountPred,
-    MaxAzureDiskVolumeCount,
-    MaxCinderVolumeCount,
-    CheckVolumeBinding,
-    NoVolumeZoneConflict,
-    CheckNodeMemoryPressure,
-    CheckNodePIDPressure,
-    CheckNodeDiskPressure,
-    EvenPodsSpread,
-    MatchInterPodAffinity,
+    nodes.CheckNodeCondition,
+    nodes.CheckNodeUnschedulable,
+    general.GeneralPredicates,
+    general.HostName,
+    general.PodFitsHostPorts,
+    general.MatchNodeSelector,
+    general.PodFitsResources,
+    volumes.NoDiskConflict,
+    nodes.PodToleratesNodeTaints,
+    nodes.CheckNodeLabelPresence,
+    pods.CheckServiceAffinity,
+    volumes.MaxEBSVolumeCount,
+    volumes.MaxGCEPDVolumeCount,
+    volumes.MaxCSIVolumeCountPred,
+    volumes.MaxAzureDiskVolumeCount,
+    volumes.MaxCinderVolumeCount,
+    volumes.CheckVolumeBinding,
+    volumes.NoVolumeZoneConflict,
+    nodes.CheckNodeMemoryPressure,
+    nodes.CheckNodePIDPressure,
+    nodes.CheckNodeDiskPressure,
+    pods.EvenPodsSpread,
+    pods.MatchInterPodAffinity,
 )
 PRIORITIES: tuple[type[Plugin], ...] = (
-    BalancedResourceAllocation,
-    EqualPriority,
-    EvenPodsSpreadPriority,
-    ImageLocalityPriority,
-    InterPodAffinityPriority,
-    LeastRequestedPriority,
-    MostRequestedPriority,
-    NodeAffinityPriority,
-    NodeLabelPriority,
-    NodePreferAvoidPodsPriority,
-    RequestedToCapacityRatioPriority,
-    ResourceLimitsPriority,
-    SelectorSpreadPriority,
-    ServiceAntiAffinityPriority,
-    ServiceSpreadingPriority,
-    TaintTolerationPriority,
+    resource_priorities.BalancedResourceAllocation,
+    node_priorities.EqualPriority,
+    pod_priorities.EvenPodsSpreadPriority,
+    node_priorities.ImageLocalityPriority,
+    pod_priorities.InterPodAffinityPriority,
+    resource_priorities.LeastRequestedPriority,
+    resource_priorities.MostRequestedPriority,
+    node_priorities.NodeAffinityPriority,
+    node_priorities.NodeLabelPriority,
+    node_priorities.NodePreferAvoidPodsPriority,
+    resource_priorities.RequestedToCapacityRatioPriority,
+    resource_priorities.ResourceLimitsPriority,
+    pod_priorities.SelectorSpreadPriority,
+    pod_priorities.ServiceAntiAffinityPriority,
+    pod_priorities.ServiceSpreadingPriority,
+    node_priorities.TaintTolerationPriority,
 )
 
 # The plugins of 1.16. It sorts, preempts and binds as the plugins of later minors do.

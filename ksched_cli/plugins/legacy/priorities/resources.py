@@ -11,10 +11,12 @@ from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.resources import CPU, MEMORY
 from ksched_cli.framework.interfaces import ScorePlugin
 from ksched_cli.framework.rows import NodeRows
-from ksched_cli.plugins.legacy.node_resources_least_allocated import NodeResourcesLeastAllocated
-from ksched_cli.plugins.legacy.node_resources_most_allocated import NodeResourcesMostAllocated
 from ksched_cli.plugins.legacy.priorities import Priority
-from ksched_cli.plugins.legacy.requested_to_capacity_ratio import RequestedToCapacityRatio
+from ksched_cli.plugins.legacy.requested_resources import (
+    NodeResourcesLeastAllocated,
+    NodeResourcesMostAllocated,
+    RequestedToCapacityRatio,
+)
 from ksched_cli.plugins.legacy.successors import NodeResourcesBalancedAllocationPlugin
 from ksched_cli.releases.changes import GateNote, ReleaseRules
 
