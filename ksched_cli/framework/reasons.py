@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from string import Formatter
-from typing import Any
+from typing import Any, ClassVar
 
 from msgspec import Struct
 
@@ -108,7 +108,7 @@ class ReasonKind:
         return f"<{type(self).__name__} {self.name}>"
 
     def __set_name__(self, table: type[ReasonTable], name: str) -> None:
-        self.table, self.name = table, name
+        self.table, self.name, self.field = table, name, self.field or table.field
 
     def __call__(self, **params: object) -> Reason:
         if self._constant is not None:
@@ -146,7 +146,10 @@ class ReasonKind:
 
 
 class ReasonTable(ReleaseRules):
-    """Base of the reasons of one room: class attributes are `ReasonKind`s, an instance makes those of one minor."""
+    """Base of the reasons of one room: class attributes are `ReasonKind`s, an instance makes those of one minor. A kind
+    without a `field` has that of its table."""
+
+    field: ClassVar[FieldFinder | None] = None
 
     @classmethod
     def values(cls, release: Release) -> dict[str, Any]:

@@ -49,9 +49,10 @@ class RejectedPod(Protocol[C_co]):
 
 class RejectionGuide:
     """What `explain`, `check` and the search for fixes read about a rejection of one node. `easily_mended` is on where
-    a small change may end the rejection, `cordons` and `closes_node` where the node takes no such pods for now."""
+    a small change may end the rejection, `cordons` and `closes_node` where the node takes no such pods for now, and
+    `ends_without_pods` where no empty node rejects the pod."""
 
-    easily_mended = cordons = closes_node = False
+    easily_mended = cordons = closes_node = ends_without_pods = False
 
     def describe(self, figures: Figures) -> str:
         """One line with the numbers; an empty string where the reasons themselves are best."""
@@ -84,7 +85,7 @@ class RejectionGuide:
 
     def ends_on_empty_node(self, figures: Figures) -> bool:
         """Whether a new empty node with the same labels and size would not reject the pod."""
-        return False
+        return self.ends_without_pods
 
     def let_in(self, pod: Pod) -> PodPatch | None:
         """The change with which PreEnqueue no longer holds the pod back."""

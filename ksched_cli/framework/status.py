@@ -23,18 +23,8 @@ class Code(IntEnum):
     @property
     def go_name(self) -> str:
         """As kube-scheduler prints it."""
-        return _GO_NAMES[self]
+        return self.name.title().replace("_", "")
 
-
-_GO_NAMES = {
-    Code.SUCCESS: "Success",
-    Code.ERROR: "Error",
-    Code.UNSCHEDULABLE: "Unschedulable",
-    Code.UNSCHEDULABLE_AND_UNRESOLVABLE: "UnschedulableAndUnresolvable",
-    Code.WAIT: "Wait",
-    Code.SKIP: "Skip",
-    Code.PENDING: "Pending",
-}
 
 _REJECTED = frozenset({Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, Code.PENDING})
 

@@ -30,15 +30,10 @@ _GROUP_FIELD = fixed_field("spec", "schedulingGroup")
 
 
 class GangSchedulingReasons(ReasonTable, plugins="GangScheduling"):
-    no_group = ReasonKind(
-        'waiting for pods\'s pod group "{group}" to appear in scheduling queue', _INCOMPLETE, field=_GROUP_FIELD
-    )
-    no_quorum = ReasonKind(
-        "waiting for minCount pods from a gang to appear in scheduling queue", _INCOMPLETE, field=_GROUP_FIELD
-    )
-    waits_for_nodes = ReasonKind(
-        "waiting for minCount pods from a gang to be scheduled", _INCOMPLETE, field=_GROUP_FIELD
-    )
+    field = _GROUP_FIELD
+    no_group = ReasonKind('waiting for pods\'s pod group "{group}" to appear in scheduling queue', _INCOMPLETE)
+    no_quorum = ReasonKind("waiting for minCount pods from a gang to appear in scheduling queue", _INCOMPLETE)
+    waits_for_nodes = ReasonKind("waiting for minCount pods from a gang to be scheduled", _INCOMPLETE)
 
 
 _WAITING = Status(Code.WAIT, (GangSchedulingReasons.waits_for_nodes(),))

@@ -52,6 +52,7 @@ class NodePortsReasons(ReasonTable, plugins="NodePorts"):
 
 
 class PortsGuide(RejectionGuide):
+    ends_without_pods = True
     easily_mended = True
 
     def describe(self, figures: Figures) -> str:
@@ -65,9 +66,6 @@ class PortsGuide(RejectionGuide):
 
     def problems(self, reasons: Sequence[Reason], figures: Figures, *, cordoned: bool) -> Iterator[str]:
         return (f"have host port {_short(each['port'])} taken" for each in figures.get("ports", ()))
-
-    def ends_on_empty_node(self, figures: Figures) -> bool:
-        return True
 
     def remedies(self, figures: Figures, place: RejectedPod[C]) -> Iterator[Sequence[C]]:
         taken = {each["port"] for each in figures["ports"]}

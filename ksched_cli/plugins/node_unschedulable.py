@@ -49,6 +49,7 @@ class NodeUnschedulableReasons(ReasonTable, plugins="NodeUnschedulable"):
 
 
 class CordonGuide(RejectionGuide):
+    ends_without_pods = True
     easily_mended = True
     cordons = True
     closes_node = True
@@ -61,9 +62,6 @@ class CordonGuide(RejectionGuide):
 
     def problems(self, reasons: Sequence[Reason], figures: Figures, *, cordoned: bool) -> Iterator[str]:
         yield "are cordoned"
-
-    def ends_on_empty_node(self, figures: Figures) -> bool:
-        return True
 
     def remedies(self, figures: Figures, place: RejectedPod[C]) -> Iterator[Sequence[C]]:
         yield [place.uncordon()]

@@ -45,7 +45,8 @@ _CLAIM_IN_USE = ReasonCode(
 
 
 class VolumeRestrictionsReasons(ReasonTable, plugins="VolumeRestrictions"):
-    disk_in_use = ReasonKind("node(s) had no available disk", _DISK_IN_USE, field=claim_field)
+    field = claim_field
+    disk_in_use = ReasonKind("node(s) had no available disk", _DISK_IN_USE)
     claim_in_use = ReasonKind(
         Change(
             "1.34",
@@ -58,11 +59,12 @@ class VolumeRestrictionsReasons(ReasonTable, plugins="VolumeRestrictions"):
             sentence="The reason is that another pod uses the ReadWriteOncePod claim; before, that a pod has it.",
         ),
         _CLAIM_IN_USE,
-        field=claim_field,
     )
 
 
 class VolumeUseGuide(RejectionGuide):
+    ends_without_pods = True
+
     def describe(self, figures: Figures) -> str:
         parts = []
         if "exclusiveClaims" in figures:
@@ -72,11 +74,7 @@ class VolumeUseGuide(RejectionGuide):
             parts.append(f"its disk is mounted by {named(figures['disksHeldBy'])}")
         return "; ".join(parts)
 
-    def describe_briefly(self, figures: Figures) -> str:
-        return self.describe(figures)
-
-    def ends_on_empty_node(self, figures: Figures) -> bool:
-        return True
+    describe_briefly = describe
 
     def remedies(self, figures: Figures, place: RejectedPod[C]) -> Iterator[Sequence[C]]:
         yield place.remove({*figures.get("usedBy", ()), *figures.get("disksHeldBy", ())})

@@ -53,11 +53,10 @@ _STORAGE_CLASS = ReasonCode(
 
 
 class VolumeZoneReasons(ReasonTable, plugins="VolumeZone"):
-    other_zone = ReasonKind("node(s) had no available volume zone", _VOLUME_ZONE, field=claim_field)
-    unbound = ReasonKind("PersistentVolume had no name", CLAIM_UNBOUND, field=claim_field)
-    without_class = ReasonKind(
-        "PersistentVolumeClaim had no pv name and storageClass name", _STORAGE_CLASS, field=claim_field
-    )
+    field = claim_field
+    other_zone = ReasonKind("node(s) had no available volume zone", _VOLUME_ZONE)
+    unbound = ReasonKind("PersistentVolume had no name", CLAIM_UNBOUND)
+    without_class = ReasonKind("PersistentVolumeClaim had no pv name and storageClass name", _STORAGE_CLASS)
     class_not_found = ReasonKind(
         Change(
             "1.20",
@@ -66,11 +65,8 @@ class VolumeZoneReasons(ReasonTable, plugins="VolumeZone"):
             told_by="VolumeZone",
         ),
         _STORAGE_CLASS,
-        field=claim_field,
     )
-    class_without_mode = ReasonKind(
-        'VolumeBindingMode not set for StorageClass "{name}"', _STORAGE_CLASS, field=claim_field
-    )
+    class_without_mode = ReasonKind('VolumeBindingMode not set for StorageClass "{name}"', _STORAGE_CLASS)
 
 
 class ZoneGuide(RejectionGuide):
@@ -81,8 +77,7 @@ class ZoneGuide(RejectionGuide):
             for key, values in where.items()
         )
 
-    def describe_briefly(self, figures: Figures) -> str:
-        return self.describe(figures)
+    describe_briefly = describe
 
 
 class VolumeZoneRules(ReleaseRules, plugins="VolumeZone"):

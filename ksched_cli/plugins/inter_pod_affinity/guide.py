@@ -12,6 +12,8 @@ from ksched_cli.plugins.inter_pod_affinity.reasons import REQUIRED
 
 
 class PodAffinityGuide(RejectionGuide):
+    ends_without_pods = True
+
     def describe(self, figures: Figures) -> str:
         parts = [
             f"no label {each['topologyKey']}"
@@ -25,8 +27,7 @@ class PodAffinityGuide(RejectionGuide):
                 parts.append(f"{text} {pods} in {each['topologyKey']}={each['topologyValue']}")
         return "; ".join(parts)
 
-    def describe_briefly(self, figures: Figures) -> str:
-        return self.describe(figures)
+    describe_briefly = describe
 
     def describe_nodes(self, figures: Sequence[Figures]) -> str:
         """`keeps away from shop/web-1`, with the pods of all nodes."""
@@ -48,9 +49,6 @@ class PodAffinityGuide(RejectionGuide):
             yield "have pods near that it keeps away from"
         if "existingAntiAffinity" in figures:
             yield "have pods near that keep it away"
-
-    def ends_on_empty_node(self, figures: Figures) -> bool:
-        return True
 
     def remedies(self, figures: Figures, place: RejectedPod[C]) -> Iterator[Sequence[C]]:
         own: list[C] = []

@@ -31,8 +31,7 @@ class AffinityGuide(RejectionGuide):
                 parts.append(whose + " or ".join(each or "an empty term" for each in alternatives))
         return "; ".join(parts)
 
-    def describe_briefly(self, figures: Figures) -> str:
-        return self.describe(figures)
+    describe_briefly = describe
 
     def problems(self, reasons: Sequence[Reason], figures: Figures, *, cordoned: bool) -> Iterator[str]:
         for unmet in figures.get("nodeSelector", ()):

@@ -37,10 +37,13 @@ _DRIVER_MISSING = ReasonCode(
 
 
 class NodeVolumeLimitsReasons(ReasonTable, plugins="NodeVolumeLimits"):
-    driver_missing = ReasonKind("{driver} CSI driver is not installed on the node", _DRIVER_MISSING, field=claim_field)
+    field = claim_field
+    driver_missing = ReasonKind("{driver} CSI driver is not installed on the node", _DRIVER_MISSING)
 
 
 class LimitsGuide(RejectionGuide):
+    ends_without_pods = True
+
     def describe(self, figures: Figures) -> str:
         return "; ".join(
             f"{driver}: {each['attached']} of {each['limit']} volumes attached, {each['new']} more asked"
@@ -48,11 +51,7 @@ class LimitsGuide(RejectionGuide):
             if each["attached"] + each["new"] > each["limit"]
         )
 
-    def describe_briefly(self, figures: Figures) -> str:
-        return self.describe(figures)
-
-    def ends_on_empty_node(self, figures: Figures) -> bool:
-        return True
+    describe_briefly = describe
 
 
 class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):

@@ -12,19 +12,17 @@ from ksched_cli.framework.rejections import C, Figures, RejectedPod, RejectionGu
 
 
 class SpreadGuide(RejectionGuide):
+    ends_without_pods = True
+
     def describe(self, figures: Figures) -> str:
         return "; ".join(map(_constraint, figures["constraints"]))
 
-    def describe_briefly(self, figures: Figures) -> str:
-        return self.describe(figures)
+    describe_briefly = describe
 
     def problems(self, reasons: Sequence[Reason], figures: Figures, *, cordoned: bool) -> Iterator[str]:
         for each in figures.get("constraints", ()):
             key, lacks = each["topologyKey"], each["domain"] is None
             yield f"do not have label {key} to spread over" if lacks else f"would break the spread over {key}"
-
-    def ends_on_empty_node(self, figures: Figures) -> bool:
-        return True
 
     def remedies(self, figures: Figures, place: RejectedPod[C]) -> Iterator[Sequence[C]]:
         raised, softened = [], []

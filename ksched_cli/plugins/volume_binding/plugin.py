@@ -67,8 +67,7 @@ class VolumesGuide(RejectionGuide):
         ]
         return "; ".join(parts)
 
-    def describe_briefly(self, figures: Figures) -> str:
-        return self.describe(figures)
+    describe_briefly = describe
 
 
 @dataclass

@@ -36,6 +36,7 @@ _EXHAUSTED = ReasonCode(
 
 
 class VolumeBindingReasons(ReasonTable, plugins="VolumeBinding"):
+    field = claim_field
     volume_elsewhere = ReasonKind(
         Change(
             "1.33",
@@ -47,10 +48,9 @@ class VolumeBindingReasons(ReasonTable, plugins="VolumeBinding"):
             ),
         ),
         _ELSEWHERE,
-        field=claim_field,
     )
-    no_volume = ReasonKind("node(s) didn't find available persistent volumes to bind", _NO_VOLUME, field=claim_field)
-    no_storage = ReasonKind("node(s) did not have enough free storage", _EXHAUSTED, field=claim_field)
+    no_volume = ReasonKind("node(s) didn't find available persistent volumes to bind", _NO_VOLUME)
+    no_storage = ReasonKind("node(s) did not have enough free storage", _EXHAUSTED)
     volume_missing = ReasonKind(
         Change(
             "1.23",
@@ -59,10 +59,9 @@ class VolumeBindingReasons(ReasonTable, plugins="VolumeBinding"):
             told_by="VolumeBinding",
         ),
         VOLUME_NOT_FOUND,
-        field=claim_field,
         problem="are unavailable due to one or more pvc(s) bound to non-existent pv(s)",
     )
-    immediate = ReasonKind("pod has unbound immediate PersistentVolumeClaims", CLAIM_UNBOUND, field=claim_field)
+    immediate = ReasonKind("pod has unbound immediate PersistentVolumeClaims", CLAIM_UNBOUND)
     awaited = ReasonKind(
         Change(
             "1.23",
@@ -71,11 +70,8 @@ class VolumeBindingReasons(ReasonTable, plugins="VolumeBinding"):
             told_by="VolumeBinding",
         ),
         CLAIM_NOT_FOUND,
-        field=claim_field,
     )
     lost = ReasonKind(
-        'persistentvolumeclaim "{claim}" bound to non-existent persistentvolume "{volume}"',
-        CLAIM_UNUSABLE,
-        field=claim_field,
+        'persistentvolumeclaim "{claim}" bound to non-existent persistentvolume "{volume}"', CLAIM_UNUSABLE
     )
-    being_deleted = ReasonKind('persistentvolumeclaim "{claim}" is being deleted', CLAIM_UNUSABLE, field=claim_field)
+    being_deleted = ReasonKind('persistentvolumeclaim "{claim}" is being deleted', CLAIM_UNUSABLE)

@@ -64,48 +64,39 @@ def _field(pod: Pod, reasons: Sequence[Reason], detail: Mapping[str, Any]) -> Fi
 
 
 class DeviceReasons(ReasonTable):
-    cannot_allocate = ReasonKind("cannot allocate all claims", _TAKEN, field=_field)
-    cannot_schedule_extended = ReasonKind("cannot schedule extended resource claim", _TAKEN, field=_field)
-    cannot_fit = ReasonKind("cannot fit resource", _TAKEN, field=_field)
-    class_missing = ReasonKind("request {request}: device class {name} does not exist", _CLASS_MISSING, field=_field)
-    claim_missing = ReasonKind('could not find ResourceClaim "{namespace}/{claim}"', _CLAIM_MISSING, field=_field)
-    not_created = ReasonKind('pod "{pod}": ResourceClaim not created yet', _CLAIM_MISSING, field=_field)
-    elsewhere = ReasonKind("resourceclaim not available on the node", _ELSEWHERE, field=_field)
-    being_deleted = ReasonKind('resourceclaim "{claim}" is being deleted', _INVALID, field=_field)
+    field = _field
+    cannot_allocate = ReasonKind("cannot allocate all claims", _TAKEN)
+    cannot_schedule_extended = ReasonKind("cannot schedule extended resource claim", _TAKEN)
+    cannot_fit = ReasonKind("cannot fit resource", _TAKEN)
+    class_missing = ReasonKind("request {request}: device class {name} does not exist", _CLASS_MISSING)
+    claim_missing = ReasonKind('could not find ResourceClaim "{namespace}/{claim}"', _CLAIM_MISSING)
+    not_created = ReasonKind('pod "{pod}": ResourceClaim not created yet', _CLAIM_MISSING)
+    elsewhere = ReasonKind("resourceclaim not available on the node", _ELSEWHERE)
+    being_deleted = ReasonKind('resourceclaim "{claim}" is being deleted', _INVALID)
     of_other_pod = ReasonKind(
-        "ResourceClaim {namespace}/{claim} was not created for Pod {namespace}/{pod} (Pod is not owner)",
-        _INVALID,
-        field=_field,
+        "ResourceClaim {namespace}/{claim} was not created for Pod {namespace}/{pod} (Pod is not owner)", _INVALID
     )
     of_other_group = ReasonKind(
         "ResourceClaim {namespace}/{claim} was not created for Pod {namespace}/{pod} "
         "(neither Pod nor PodGroup {group} is the owner)",
         _INVALID,
-        field=_field,
     )
-    group_missing = ReasonKind('podgroup.scheduling.k8s.io "{group}" not found', _INVALID, field=_field)
+    group_missing = ReasonKind('podgroup.scheduling.k8s.io "{group}" not found', _INVALID)
     without_fields = ReasonKind(
-        'pod "{pod}", spec.resourceClaim "{reference}": none of the supported fields are set', _INVALID, field=_field
+        'pod "{pod}", spec.resourceClaim "{reference}": none of the supported fields are set', _INVALID
     )
     unknown_request = ReasonKind(
-        "resource claim {namespace}/{claim}, request {request}: unknown request type", _INVALID, field=_field
+        "resource claim {namespace}/{claim}, request {request}: unknown request type", _INVALID
     )
     subrequests_off = ReasonKind(
         "resource claim {namespace}/{claim}, request {request}: has subrequests, but the DRAPrioritizedList feature is "
         "disabled",
         _INVALID,
-        field=_field,
     )
-    used_by_other = ReasonKind(
-        "node allocatable resource claim {claim} is already used by another pod", _INVALID, field=_field
-    )
-    used_by_several = ReasonKind(
-        "node allocatable resource claim {claim} shared by multiple pods", _INVALID, field=_field
-    )
+    used_by_other = ReasonKind("node allocatable resource claim {claim} is already used by another pod", _INVALID)
+    used_by_several = ReasonKind("node allocatable resource claim {claim} shared by multiple pods", _INVALID)
     in_no_container = ReasonKind(
-        "claim {claim}: node-allocatable resource claim not referenced by any container within the pod",
-        _INVALID,
-        field=_field,
+        "claim {claim}: node-allocatable resource claim not referenced by any container within the pod", _INVALID
     )
     over_pod_level = ReasonKind(
         "pod level request for {resource} is insufficient to cover the aggregated container and node-allocatable DRA "
@@ -113,7 +104,5 @@ class DeviceReasons(ReasonTable):
         _NODE_LACKS,
         field=fixed_field("spec", "resources"),
     )
-    node_lacks = ReasonKind(
-        "Insufficient {resource}", _NODE_LACKS, field=_field, lacks="{resource}", problem="lack {resource}"
-    )
-    failed_on_node = ReasonKind("{problem}", _INVALID, field=_field)
+    node_lacks = ReasonKind("Insufficient {resource}", _NODE_LACKS, lacks="{resource}", problem="lack {resource}")
+    failed_on_node = ReasonKind("{problem}", _INVALID)

@@ -63,21 +63,21 @@ def claim_field(pod: Pod, reasons: Sequence[Reason], detail: Mapping[str, Any]) 
 
 
 class ClaimReasons(ReasonTable):
-    not_found = ReasonKind('persistentvolumeclaim "{claim}" not found', CLAIM_NOT_FOUND, field=claim_field)
+    field = claim_field
+    not_found = ReasonKind('persistentvolumeclaim "{claim}" not found', CLAIM_NOT_FOUND)
     not_found_for = ReasonKind(
-        'looking up PVC {namespace}/{claim}: persistentvolumeclaim "{claim}" not found',
-        CLAIM_NOT_FOUND,
-        field=claim_field,
+        'looking up PVC {namespace}/{claim}: persistentvolumeclaim "{claim}" not found', CLAIM_NOT_FOUND
     )
-    without_name = ReasonKind("PersistentVolumeClaim had no name", CLAIM_NOT_FOUND, field=claim_field)
+    without_name = ReasonKind("PersistentVolumeClaim had no name", CLAIM_NOT_FOUND)
     of_other_pod = ReasonKind(
-        "PVC {namespace}/{claim} was not created for pod {pod} (pod is not owner)", CLAIM_UNUSABLE, field=claim_field
+        "PVC {namespace}/{claim} was not created for pod {pod} (pod is not owner)", CLAIM_UNUSABLE
     )
-    volume_not_found = ReasonKind('persistentvolume "{volume}" not found', VOLUME_NOT_FOUND, field=claim_field)
+    volume_not_found = ReasonKind('persistentvolume "{volume}" not found', VOLUME_NOT_FOUND)
 
 
 class LimitReasons(ReasonTable):
-    too_many_volumes = ReasonKind("node(s) exceed max volume count", _TOO_MANY_VOLUMES, field=claim_field)
+    field = claim_field
+    too_many_volumes = ReasonKind("node(s) exceed max volume count", _TOO_MANY_VOLUMES)
 
 
 class MissingClaim(LookupError):
