@@ -12,7 +12,7 @@ from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.quantity import value
 from ksched_cli.api.storage import CSINode, PersistentVolume, PersistentVolumeClaim, PersistentVolumeSpec, StorageClass
 from ksched_cli.api.volumes import Volume
-from ksched_cli.cluster.claims import claim_names, find_claim
+from ksched_cli.cluster.claims import claim_names
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.interfaces import LASTING, FilterPlugin, PreFilterPlugin, PreFilterResult
@@ -21,16 +21,9 @@ from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvab
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.lib.spec import Spec
 from ksched_cli.plugins.lib.volumes.attached import AttachedVolumes
-from ksched_cli.plugins.lib.volumes.claims import LimitRules
+from ksched_cli.plugins.lib.volumes.claims import limited_claims
 from ksched_cli.plugins.lib.volumes.migration import counts_as_csi
-from ksched_cli.plugins.lib.volumes.reasons import (
-    ClaimReasons,
-    LimitReasons,
-    MissingClaim,
-    UnusableClaim,
-    foreign_claim,
-    missing_claim_for,
-)
+from ksched_cli.plugins.lib.volumes.reasons import ClaimReasons, LimitReasons, MissingClaim, UnusableClaim
 from ksched_cli.releases.changes import GateNote, NewRule, Note, ReleaseRules
 from ksched_cli.releases.plugin_names import NODE_VOLUME_LIMITS
 
@@ -129,20 +122,7 @@ class _InTreeLimits(PreFilterPlugin[None], FilterPlugin[None]):
             disk = self.disk(volume)
             if disk is not None:
                 yield disk
-        # Else claims of ephemeral volumes do not count, and a claim that is not there is no volume.
-        followed = LimitRules.of(self.handle.release).follows_all_claims
-        for name, ephemeral in claim_names(pod):
-            if ephemeral and not followed:
-                continue
-            if not name:
-                raise UnusableClaim(ClaimReasons.without_name())
-            claim = find_claim(self.handle.cluster.catalog, pod, name)
-            if claim is None:
-                if required and followed:
-                    raise missing_claim_for(pod, name)
-                continue
-            if ephemeral and (problem := foreign_claim(pod, claim)):
-                raise UnusableClaim(problem)
+        for claim in limited_claims(pod, self.handle.cluster.catalog, self.handle.release, required=required):
             yield from self._disk_of(claim)
 
     def _disk_of(self, claim: PersistentVolumeClaim) -> Iterator[str]:

@@ -126,8 +126,7 @@ class VolumeRestrictions(PreFilterPlugin[ClaimsInUse], FilterPlugin[ClaimsInUse]
             return new.metadata.namespace == pod.namespace and new.metadata.name in mounted_claims(pod.pod)
         if old.metadata.namespace != pod.namespace:
             return False
-        shared = any(volumes_clash(mine, theirs) for theirs in old.spec.volumes for mine in pod.pod.spec.volumes)
-        return shared or not set(mounted_claims(pod.pod)).isdisjoint(mounted_claims(old))
+        return _shares_disk(pod.pod, old) or not set(mounted_claims(pod.pod)).isdisjoint(mounted_claims(old))
 
     @property
     def _looks_at_claims(self) -> bool:

@@ -8,10 +8,8 @@ from functools import partial
 from ksched_cli.api.core import Pod
 from ksched_cli.api.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass, VolumeAttachment
 from ksched_cli.cluster.catalog import Catalog
-from ksched_cli.cluster.claims import claim_names, find_claim
-from ksched_cli.plugins.lib.volumes.claims import LimitRules, class_of_claim
+from ksched_cli.plugins.lib.volumes.claims import class_of_claim, limited_claims
 from ksched_cli.plugins.lib.volumes.migration import CSI_DRIVER, counts_as_csi, in_tree_plugin, volume_handle, zones_of
-from ksched_cli.plugins.lib.volumes.reasons import ClaimReasons, UnusableClaim, foreign_claim, missing_claim_for
 from ksched_cli.plugins.node_volume_limits.rules import NodeVolumeLimitsRules
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
@@ -33,23 +31,11 @@ def unique_name(driver: str, handle: str) -> str:
 def attachable_volumes(
     pod: Pod, catalog: Catalog, csi_node: CSINode | None, gates: FeatureGates, release: Release, *, required: bool
 ) -> Attached:
-    """The pod's volumes that a driver has to attach; with `required` all its claims have to be there."""
+    """The pod's volumes that a driver has to attach; MissingClaim if a claim that is `required` does not exist."""
     migrated = partial(counts_as_csi, csi_node=csi_node, gates=gates, release=release)
     inline = NodeVolumeLimitsRules.of(release).counts_disks_of_the_pod
     found: Attached = dict(_inline_volumes(pod, migrated)) if inline else {}
-    for name, ephemeral in claim_names(pod):
-        if ephemeral and not LimitRules.of(release).follows_all_claims:
-            continue
-        if not name:
-            raise UnusableClaim(ClaimReasons.without_name())
-        claim = find_claim(catalog, pod, name)
-        if claim is None and required:
-            raise missing_claim_for(pod, name)
-        if claim is None:
-            continue
-        problem = foreign_claim(pod, claim) if ephemeral else None
-        if problem:
-            raise UnusableClaim(problem)
+    for claim in limited_claims(pod, catalog, release, required=required):
         driver, handle = _volume_of(claim, catalog, migrated, release)
         if driver and handle:
             found[unique_name(driver, handle)] = driver

@@ -20,7 +20,6 @@ from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.lib.spec import Spec
-from ksched_cli.plugins.lib.volumes.claims import LimitRules
 from ksched_cli.plugins.lib.volumes.migration import CSI_DRIVER, in_tree_plugin
 from ksched_cli.plugins.lib.volumes.reasons import ClaimReasons, LimitReasons, MissingClaim, UnusableClaim, claim_field
 from ksched_cli.plugins.node_volume_limits.attached import Attached, attachable_volumes, attached_by_controller
@@ -151,9 +150,8 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
         return new, Counter(present.values())
 
     def _volumes(self, pod: Pod, csi_node: CSINode | None, *, required: bool) -> Attached:
-        needed = required and LimitRules.of(self.handle.release).follows_all_claims
         catalog, gates = self.handle.cluster.catalog, self.handle.gates
-        return attachable_volumes(pod, catalog, csi_node, gates, self.handle.release, required=needed)
+        return attachable_volumes(pod, catalog, csi_node, gates, self.handle.release, required=required)
 
     def _csi_node(self, row: int) -> CSINode | None:
         return self.handle.cluster.catalog.get(CSINode, self.handle.cluster.nodes.names[row])

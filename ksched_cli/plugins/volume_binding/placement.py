@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import BoolColumn, IdColumn
 from ksched_cli.framework.reasons import Reason
 from ksched_cli.framework.status import SUCCESS, Status, error, unresolvable
-from ksched_cli.framework.verdict import ReasonTuple, Verdict
+from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.lib.volumes.claims import SELECTED_NODE, class_of_claim, requested_storage
 from ksched_cli.plugins.lib.volumes.migration import in_tree_plugin, is_migrated, translated_terms
 from ksched_cli.plugins.volume_binding.capacity import with_enough_capacity
@@ -21,7 +21,6 @@ from ksched_cli.plugins.volume_binding.matching import candidates_for
 from ksched_cli.plugins.volume_binding.reasons import VolumeBindingReasons
 from ksched_cli.plugins.volume_binding.rules import VolumeBindingRules
 from ksched_cli.releases.gates import FeatureGates
-from ksched_cli.releases.minors import Release
 
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
 
@@ -47,55 +46,139 @@ class StaticChoice:
     chosen: IdColumn
 
 
-@dataclass
 class VolumePlacement:
-    """The answer for every node of the cluster: what is wrong, and what would be bound or provisioned."""
+    """FindPodVolumes for every node of the cluster: what is wrong, and what would be bound or provisioned."""
 
-    size: int
-    reasons: ReasonTuple
-    static: list[StaticChoice] = field(default_factory=list)
-    provisioned: list[tuple[PersistentVolumeClaim, BoolColumn]] = field(default_factory=list)
-    errors: list[Status] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.failing: BoolColumn = np.zeros((_KINDS, self.size), dtype=np.bool_)
-        self.error: IdColumn = np.full(self.size, _NONE, dtype=np.int32)
-
-    def raise_error(self, rows: BoolColumn, message: str) -> None:
-        self.error[rows] = len(self.errors)
-        self.errors.append(error(message))
+    def __init__(self, cluster: Cluster, claims: PodClaims, gates: FeatureGates) -> None:
+        self._cluster, self._gates, self.size = cluster, gates, len(cluster.nodes)
+        self._rules = VolumeBindingRules.of(cluster.release)
+        self._failing: BoolColumn = np.zeros((_KINDS, self.size), dtype=np.bool_)
+        self._error: IdColumn = np.full(self.size, _NONE, dtype=np.int32)
+        self._errors: list[Status] = []
+        self.static: list[StaticChoice] = []
+        self.provisioned: list[tuple[PersistentVolumeClaim, BoolColumn]] = []
+        self._check_bound(claims.bound)
+        on_selected = self._selected_rows(claims.delayed)
+        self._failing[_BIND] = ~on_selected
+        promised = [(claim, on_selected) for claim in claims.delayed if SELECTED_NODE in claim.metadata.annotations]
+        to_match = [claim for claim in claims.delayed if SELECTED_NODE not in claim.metadata.annotations]
+        self._provision([*promised, *self._match(to_match, on_selected)])
 
     def verdict(self) -> Verdict:
         """Every reason of a node in kube-scheduler's order; an error hides them."""
-        bits_of = sum(self.failing[index].astype(np.int32) << index for index in range(_KINDS))
+        bits_of = sum(self._failing[index].astype(np.int32) << index for index in range(_KINDS))
         combinations = 1 << _KINDS
-        group = np.where(self.error == _NONE, bits_of, self.error + combinations).astype(np.int32)
-        return Verdict.by_group(
-            group, [*(_status_of(bits, self.reasons) for bits in range(combinations)), *self.errors]
-        )
+        group = np.where(self._error == _NONE, bits_of, self._error + combinations).astype(np.int32)
+        reasons = VolumeBindingReasons.of(self._cluster.release)
+        known = reasons.volume_elsewhere(), reasons.no_volume(), reasons.no_storage(), reasons.volume_missing()
+        return Verdict.by_group(group, [*(_status_of(bits, known) for bits in range(combinations)), *self._errors])
+
+    def _raise_error(self, rows: BoolColumn, message: str) -> None:
+        self._error[rows] = len(self._errors)
+        self._errors.append(error(message))
+
+    def _check_bound(self, claims: Sequence[PersistentVolumeClaim]) -> None:
+        """The first claim that fails on a node is the one that is reported there."""
+        undecided = np.ones(self.size, dtype=np.bool_)
+        for claim in claims:
+            volume = self._cluster.catalog.get(PersistentVolume, claim.spec.volume_name)
+            if volume is None:
+                if self._rules.missing_volumes_reject:
+                    self._failing[_EXISTS] |= undecided
+                else:
+                    self._raise_error(undecided, f'could not find v1.PersistentVolume "{claim.spec.volume_name}"')
+                return
+            reachable = self._reachable(volume)
+            self._failing[_AFFINITY] |= undecided & ~reachable
+            undecided &= reachable
+
+    def _reachable(self, volume: PersistentVolume) -> BoolColumn:
+        """A node to which the volume's plugin has been migrated is matched by its driver's labels
+        (tryTranslatePVToCSI)."""
+        cluster, mask = self._cluster, affinity_mask(self._cluster, volume)
+        plugin, terms = in_tree_plugin(volume.spec), translated_terms(volume, cluster.release)
+        if plugin is None or not terms:
+            return mask
+        migrated = np.zeros(len(mask), dtype=np.bool_)
+        for csi_node in cluster.catalog.all(CSINode):
+            row = cluster.nodes.row_of.get(csi_node.metadata.name)
+            if row is not None:
+                migrated[row] = is_migrated(plugin, csi_node, self._gates)
+        return np.where(migrated, cluster.selection.terms_mask(terms), mask)
+
+    def _selected_rows(self, claims: Sequence[PersistentVolumeClaim]) -> BoolColumn:
+        """Nodes that no claim rules out by having been promised to another one."""
+        rows = np.ones(self.size, dtype=np.bool_)
+        for claim in claims:
+            selected = claim.metadata.annotations.get(SELECTED_NODE)
+            if selected is not None:
+                rows &= np.array([name == selected for name in self._cluster.nodes.names], dtype=np.bool_)
+        return rows
+
+    def _match(
+        self, claims: Sequence[PersistentVolumeClaim], rows: BoolColumn
+    ) -> list[tuple[PersistentVolumeClaim, BoolColumn]]:
+        """Gives out existing volumes, the smallest claim first, and returns where each claim is left without one."""
+        left: list[tuple[PersistentVolumeClaim, BoolColumn]] = []
+        taken: dict[str, BoolColumn] = {}
+        # An API server that has the gate off keeps no such classes.
+        by_attributes = self._rules.matches_attributes and self._gates.enabled("VolumeAttributesClass")
+        for claim in sorted(claims, key=lambda each: requested_storage(each) or 0):
+            prebound, others = candidates_for(claim, self._cluster.catalog, by_attributes=by_attributes)
+            choice = StaticChoice(claim, [*prebound, *others], np.full(self.size, _NONE, dtype=np.int32))
+            open_rows = rows.copy()
+            for index, volume in enumerate(choice.volumes):
+                if not open_rows.any():
+                    break
+                free = open_rows & ~taken[volume.metadata.name] if volume.metadata.name in taken else open_rows
+                here = free & affinity_mask(self._cluster, volume)
+                choice.chosen[here] = index
+                taken[volume.metadata.name] = taken.get(volume.metadata.name, False) | here
+                # A volume that was made for the claim is the only one it may have, on whatever node.
+                open_rows = open_rows & ~(free if index < len(prebound) else here)
+            self.static.append(choice)
+            unmatched = rows & (choice.chosen == _NONE)
+            self._failing[_BIND] |= unmatched
+            left.append((claim, unmatched))
+        return left
+
+    def _provision(self, claims: Sequence[tuple[PersistentVolumeClaim, BoolColumn]]) -> None:
+        """Claims without a volume are fine where their class can make one; the first that cannot be decides."""
+        undecided = np.ones(self.size, dtype=np.bool_)
+        for _, rows in claims:
+            self._failing[_BIND] &= ~rows
+        for claim, wanted in claims:
+            rows = wanted & undecided
+            if not rows.any():
+                continue
+            problem, unbindable, full = self._provisioning_of(claim, rows)
+            if problem:
+                self._raise_error(rows, problem)
+            self._failing[_BIND] |= unbindable
+            self._failing[_SPACE] |= full
+            undecided &= ~(unbindable | full | (rows if problem else False))
+            self.provisioned.append((claim, rows))
+
+    def _provisioning_of(self, claim: PersistentVolumeClaim, rows: BoolColumn) -> tuple[str, BoolColumn, BoolColumn]:
+        """What is wrong on any node, the nodes of `rows` where no volume can be made, and those without the space."""
+        nowhere = np.zeros(len(rows), dtype=np.bool_)
+        name = class_of_claim(claim)
+        if not name:
+            return f'no class for claim "{claim.metadata.namespace}/{claim.metadata.name}"', nowhere, nowhere
+        found = self._cluster.catalog.get(StorageClass, name)
+        if found is None:
+            return f'failed to find storage class "{name}"', nowhere, nowhere
+        if found.provisioner in ("", NO_PROVISIONER):
+            return "", rows, nowhere
+        served = rows & _topology_mask(self._cluster, found.allowed_topologies)
+        if not self._gates.enabled("CSIStorageCapacity"):
+            return "", rows & ~served, nowhere
+        return "", rows & ~served, served & ~with_enough_capacity(self._cluster, claim, found)
 
 
 def _status_of(bits: int, known: Sequence[Reason]) -> Status:
     reasons = [reason for index, reason in enumerate(known) if bits >> index & 1]
     return unresolvable(*reasons) if reasons else SUCCESS
-
-
-def _reasons(release: Release) -> ReasonTuple:
-    """In kube-scheduler's order."""
-    reasons = VolumeBindingReasons.of(release)
-    return reasons.volume_elsewhere(), reasons.no_volume(), reasons.no_storage(), reasons.volume_missing()
-
-
-def place_claims(cluster: Cluster, claims: PodClaims, gates: FeatureGates) -> VolumePlacement:
-    placement = VolumePlacement(len(cluster.nodes), _reasons(cluster.release))
-    _check_bound(cluster, claims.bound, placement, gates)
-    on_selected = _selected_rows(cluster, claims.delayed)
-    placement.failing[_BIND] = ~on_selected
-    to_provision = [(claim, on_selected) for claim in claims.delayed if SELECTED_NODE in claim.metadata.annotations]
-    to_match = [claim for claim in claims.delayed if SELECTED_NODE not in claim.metadata.annotations]
-    to_provision += _match(cluster, to_match, on_selected, placement, gates)
-    _provision(cluster, to_provision, placement, gates)
-    return placement
 
 
 def affinity_mask(cluster: Cluster, volume: PersistentVolume) -> BoolColumn:
@@ -104,123 +187,6 @@ def affinity_mask(cluster: Cluster, volume: PersistentVolume) -> BoolColumn:
     if affinity is None or affinity.required is None:
         return np.ones(len(cluster.nodes), dtype=np.bool_)
     return cluster.selection.terms_mask(affinity.required.node_selector_terms)
-
-
-def _check_bound(
-    cluster: Cluster, claims: Sequence[PersistentVolumeClaim], placement: VolumePlacement, gates: FeatureGates
-) -> None:
-    """The first claim that fails on a node is the one that is reported there."""
-    undecided = np.ones(placement.size, dtype=np.bool_)
-    for claim in claims:
-        volume = cluster.catalog.get(PersistentVolume, claim.spec.volume_name)
-        if volume is None:
-            if VolumeBindingRules.of(cluster.release).missing_volumes_reject:
-                placement.failing[_EXISTS] |= undecided
-            else:
-                placement.raise_error(undecided, f'could not find v1.PersistentVolume "{claim.spec.volume_name}"')
-            return
-        reachable = _reachable(cluster, volume, gates)
-        placement.failing[_AFFINITY] |= undecided & ~reachable
-        undecided &= reachable
-
-
-def _reachable(cluster: Cluster, volume: PersistentVolume, gates: FeatureGates) -> BoolColumn:
-    """A node to which the volume's plugin has been migrated is matched by its driver's labels (tryTranslatePVToCSI)."""
-    mask = affinity_mask(cluster, volume)
-    plugin, terms = in_tree_plugin(volume.spec), translated_terms(volume, cluster.release)
-    if plugin is None or not terms:
-        return mask
-    migrated = np.zeros(len(mask), dtype=np.bool_)
-    for csi_node in cluster.catalog.all(CSINode):
-        row = cluster.nodes.row_of.get(csi_node.metadata.name)
-        if row is not None:
-            migrated[row] = is_migrated(plugin, csi_node, gates)
-    return np.where(migrated, cluster.selection.terms_mask(terms), mask)
-
-
-def _selected_rows(cluster: Cluster, claims: Sequence[PersistentVolumeClaim]) -> BoolColumn:
-    """Nodes that no claim rules out by having been promised to another one."""
-    rows = np.ones(len(cluster.nodes), dtype=np.bool_)
-    for claim in claims:
-        selected = claim.metadata.annotations.get(SELECTED_NODE)
-        if selected is not None:
-            rows &= np.array([name == selected for name in cluster.nodes.names], dtype=np.bool_)
-    return rows
-
-
-def _match(
-    cluster: Cluster,
-    claims: Sequence[PersistentVolumeClaim],
-    rows: BoolColumn,
-    placement: VolumePlacement,
-    gates: FeatureGates,
-) -> list[tuple[PersistentVolumeClaim, BoolColumn]]:
-    """Gives out existing volumes, the smallest claim first, and returns where each claim is left without one."""
-    left: list[tuple[PersistentVolumeClaim, BoolColumn]] = []
-    taken: dict[str, BoolColumn] = {}
-    # An API server that has the gate off keeps no such classes.
-    by_attributes = VolumeBindingRules.of(cluster.release).matches_attributes and gates.enabled("VolumeAttributesClass")
-    for claim in sorted(claims, key=lambda each: requested_storage(each) or 0):
-        prebound, others = candidates_for(claim, cluster.catalog, by_attributes=by_attributes)
-        choice = StaticChoice(claim, [*prebound, *others], np.full(placement.size, _NONE, dtype=np.int32))
-        open_rows = rows.copy()
-        for index, volume in enumerate(choice.volumes):
-            if not open_rows.any():
-                break
-            free = open_rows & ~taken[volume.metadata.name] if volume.metadata.name in taken else open_rows
-            here = free & affinity_mask(cluster, volume)
-            choice.chosen[here] = index
-            taken[volume.metadata.name] = taken.get(volume.metadata.name, False) | here
-            # A volume that was made for the claim is the only one it may have, on whatever node.
-            open_rows = open_rows & ~(free if index < len(prebound) else here)
-        placement.static.append(choice)
-        unmatched = rows & (choice.chosen == _NONE)
-        placement.failing[_BIND] |= unmatched
-        left.append((claim, unmatched))
-    return left
-
-
-def _provision(
-    cluster: Cluster,
-    claims: Sequence[tuple[PersistentVolumeClaim, BoolColumn]],
-    placement: VolumePlacement,
-    gates: FeatureGates,
-) -> None:
-    """Claims without a volume are fine where their class can make one; the first that cannot be decides."""
-    undecided = np.ones(placement.size, dtype=np.bool_)
-    for _, rows in claims:
-        placement.failing[_BIND] &= ~rows
-    for claim, wanted in claims:
-        rows = wanted & undecided
-        if not rows.any():
-            continue
-        problem, unbindable, full = _provisioning_of(cluster, claim, rows, gates)
-        if problem:
-            placement.raise_error(rows, problem)
-        placement.failing[_BIND] |= unbindable
-        placement.failing[_SPACE] |= full
-        undecided &= ~(unbindable | full | (rows if problem else False))
-        placement.provisioned.append((claim, rows))
-
-
-def _provisioning_of(
-    cluster: Cluster, claim: PersistentVolumeClaim, rows: BoolColumn, gates: FeatureGates
-) -> tuple[str, BoolColumn, BoolColumn]:
-    """What is wrong on any node, the nodes of `rows` where no volume can be made, and those without the space."""
-    nowhere = np.zeros(len(rows), dtype=np.bool_)
-    name = class_of_claim(claim)
-    if not name:
-        return f'no class for claim "{claim.metadata.namespace}/{claim.metadata.name}"', nowhere, nowhere
-    found = cluster.catalog.get(StorageClass, name)
-    if found is None:
-        return f'failed to find storage class "{name}"', nowhere, nowhere
-    if found.provisioner in ("", NO_PROVISIONER):
-        return "", rows, nowhere
-    served = rows & _topology_mask(cluster, found.allowed_topologies)
-    if not gates.enabled("CSIStorageCapacity"):
-        return "", rows & ~served, nowhere
-    roomy = with_enough_capacity(cluster, claim, found)
-    return "", rows & ~served, served & ~roomy
 
 
 def _topology_mask(cluster: Cluster, terms: Sequence[TopologySelectorTerm]) -> BoolColumn:

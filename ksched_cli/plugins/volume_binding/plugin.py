@@ -42,7 +42,7 @@ from ksched_cli.plugins.lib.volumes.claims import SELECTED_NODE, is_fully_bound,
 from ksched_cli.plugins.lib.volumes.migration import migrated_plugins
 from ksched_cli.plugins.lib.volumes.reasons import ClaimReasons, foreign_claim
 from ksched_cli.plugins.volume_binding.capacity import largest_volume
-from ksched_cli.plugins.volume_binding.placement import PodClaims, VolumePlacement, affinity_mask, place_claims
+from ksched_cli.plugins.volume_binding.placement import PodClaims, VolumePlacement, affinity_mask
 from ksched_cli.plugins.volume_binding.reasons import VolumeBindingReasons
 from ksched_cli.plugins.volume_binding.rules import VolumeBindingRules
 from ksched_cli.plugins.volume_binding.scoring import Shape, storage_scores
@@ -80,7 +80,7 @@ class Volumes:
 
     @cached_property
     def placement(self) -> VolumePlacement:
-        return place_claims(self.cluster, self.claims, self.gates)
+        return VolumePlacement(self.cluster, self.claims, self.gates)
 
     @cached_property
     def verdict(self) -> Verdict:

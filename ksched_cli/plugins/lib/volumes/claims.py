@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 
+from ksched_cli.api.core import Pod
 from ksched_cli.api.quantity import parse_quantity
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 from ksched_cli.cluster.catalog import Catalog
+from ksched_cli.cluster.claims import claim_names, find_claim
+from ksched_cli.plugins.lib.volumes.reasons import ClaimReasons, MissingClaim, UnusableClaim, foreign_claim
 from ksched_cli.releases.changes import NewRule, ReleaseRules
+from ksched_cli.releases.minors import Release
 from ksched_cli.releases.plugin_names import (
     AZURE_DISK_LIMITS,
     CINDER_LIMITS,
@@ -69,3 +74,25 @@ def is_bound_to(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
     if ref is None or (ref.namespace, ref.name) != (claim.metadata.namespace, claim.metadata.name):
         return False
     return not ref.uid or ref.uid == claim.metadata.uid
+
+
+def limited_claims(pod: Pod, catalog: Catalog, release: Release, *, required: bool) -> Iterator[PersistentVolumeClaim]:
+    """The pod's claims whose volumes count towards a limit. UnusableClaim for one that cannot be followed, and
+    MissingClaim for one that does not exist, where it is `required` to.
+
+    Up to 1.22 claims of ephemeral volumes do not count, and a claim that does not exist is no volume.
+    """
+    followed = LimitRules.of(release).follows_all_claims
+    for name, ephemeral in claim_names(pod):
+        if ephemeral and not followed:
+            continue
+        if not name:
+            raise UnusableClaim(ClaimReasons.without_name())
+        claim = find_claim(catalog, pod, name)
+        if claim is None and required and followed:
+            raise MissingClaim(ClaimReasons.not_found_for(namespace=pod.metadata.namespace, claim=name))
+        if claim is None:
+            continue
+        if ephemeral and (problem := foreign_claim(pod, claim)):
+            raise UnusableClaim(problem)
+        yield claim

@@ -80,24 +80,18 @@ class LimitReasons(ReasonTable):
     too_many_volumes = ReasonKind("node(s) exceed max volume count", _TOO_MANY_VOLUMES)
 
 
-class MissingClaim(LookupError):
+class _ClaimProblem(Exception):
+    def __init__(self, reason: Reason) -> None:
+        super().__init__(reason.text)
+        self.reason = reason
+
+
+class MissingClaim(_ClaimProblem):
     """A claim that the pod cannot run without."""
 
-    def __init__(self, reason: Reason) -> None:
-        super().__init__(reason.text)
-        self.reason = reason
 
-
-class UnusableClaim(ValueError):
+class UnusableClaim(_ClaimProblem):
     """A claim without a name, or the claim of an ephemeral volume that was made for another pod."""
-
-    def __init__(self, reason: Reason) -> None:
-        super().__init__(reason.text)
-        self.reason = reason
-
-
-def missing_claim_for(pod: Pod, name: str) -> MissingClaim:
-    return MissingClaim(ClaimReasons.not_found_for(namespace=pod.metadata.namespace, claim=name))
 
 
 def foreign_claim(pod: Pod, claim: PersistentVolumeClaim) -> Reason | None:
