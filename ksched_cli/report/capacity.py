@@ -13,7 +13,7 @@ from rich.text import Text
 from ksched_cli.plan.capacity import Capacity, NodeRoom, PendingCounts, Stranded
 from ksched_cli.report.amounts import exact_all, short_all
 from ksched_cli.report.console import make_console, print_hanging
-from ksched_cli.report.entries import stats_entry
+from ksched_cli.report.entries import entry_of, filled, stats_entry
 from ksched_cli.report.grid import Column, Grid
 from ksched_cli.report.node_table import node_table_entry
 from ksched_cli.report.omissions import print_omissions
@@ -70,13 +70,12 @@ def _entry(capacity: Capacity) -> dict[str, Any]:
             for portion in capacity.portions
         ],
         "sets": capacity.sets,
-        "end": {"by": why.end, "shape": why.shape, "plugin": why.plugin, "message": why.message},
+        "end": filled({"by": why.end, **entry_of(why, "shape plugin message")}),
         "nodes": [_node(room) for room in capacity.nodes],
         "free": exact_all(capacity.free),
         "stranded": _stranded(capacity.stranded) if capacity.stranded else None,
-        "pending": _pending(pending) if pending else None,
+        "pending": entry_of(pending, "placed unplaced heldBack") if pending else None,
     }
-    entry["end"] = {key: value for key, value in entry["end"].items() if value}
     return {key: value for key, value in entry.items() if value is not None}
 
 
@@ -84,20 +83,13 @@ def _node(room: NodeRoom) -> dict[str, Any]:
     entry: dict[str, Any] = {"node": room.node, "fits": dict(room.fits), "free": exact_all(room.free)}
     if room.failure:
         entry["runsOut"] = list(room.runs_out)
-        entry |= {"plugin": room.failure.plugin, "code": room.failure.code, "reasons": list(room.failure.reasons)}
+        entry |= entry_of(room.failure, "plugin code reasons")
     return entry
 
 
 def _stranded(stranded: Stranded) -> dict[str, Any]:
-    return {
-        "nodes": stranded.nodes,
-        "free": exact_all(stranded.free),
-        "allocatable": exact_all(stranded.allocatable),
-    }
-
-
-def _pending(pending: PendingCounts) -> dict[str, Any]:
-    return {"placed": pending.placed, "unplaced": pending.unplaced, "heldBack": pending.held_back}
+    amounts = {"free": exact_all(stranded.free), "allocatable": exact_all(stranded.allocatable)}
+    return {"nodes": stranded.nodes, **amounts}
 
 
 # The table

@@ -11,6 +11,7 @@ from rich.text import Text
 from ksched_cli.plan.causes.results import Cause, Decider, Figure, OnNode, Tally
 from ksched_cli.plan.diff import Diff, PodChange
 from ksched_cli.releases.changes import RuleChange
+from ksched_cli.report.entries import entry_of, filled
 from ksched_cli.report.grid import Column, Grid
 from ksched_cli.report.visible import shows_visible
 
@@ -155,26 +156,16 @@ def markdown_rules(diff: Diff) -> list[str]:
 
 
 def cause_entry(cause: Cause) -> dict[str, Any]:
-    entry = {
-        "kind": cause.kind,
-        "preemptor": cause.preemptor,
-        "side": cause.side,
-        "deciders": [_decider_entry(each) for each in cause.deciders],
-        "pods": list(cause.pods),
-    }
+    deciders = {"deciders": [_decider_entry(each) for each in cause.deciders], "pods": list(cause.pods)}
     alone = {} if cause.alone is None else {"alone": cause.alone}
-    return {key: value for key, value in entry.items() if value} | alone
+    return filled(entry_of(cause, "kind preemptor side") | deciders) | alone
 
 
 def _decider_entry(decider: Decider) -> dict[str, Any]:
-    entry = {
-        "plugin": decider.plugin,
-        "aspect": decider.aspect,
-        "rules": [_rule_entry(each) for each in decider.rules],
-        "nodes": [{"node": each.node, "before": each.before, "after": each.after} for each in decider.nodes],
-        "configuration": decider.configuration,
-    }
-    return {key: value for key, value in entry.items() if value}
+    rules = [_rule_entry(each) for each in decider.rules]
+    nodes = [entry_of(each, "node before after") for each in decider.nodes]
+    entry = {**entry_of(decider, "plugin aspect"), "rules": rules, "nodes": nodes}
+    return filled({**entry, "configuration": decider.configuration})
 
 
 def _rule_entry(rule: RuleChange) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from ksched_cli.plan.check.results import Check, Finding, IgnoredFinding, RolloutStep, WorkloadCheck
 from ksched_cli.plan.evicted import WorkloadLoss
-from ksched_cli.report.entries import draw_entry, final_entry
+from ksched_cli.report.entries import draw_entry, entry_of, filled, final_entry
 from ksched_cli.report.node_table import node_table_entry
 from ksched_cli.report.registry import RenderOptions, documents
 from ksched_cli.sources.own_documents import API_VERSION
@@ -32,8 +32,7 @@ def check_document(check: Check, options: RenderOptions) -> dict[str, Any]:
         **node_table_entry(check.nodes),
         "coverage": dict(check.coverage),
         "stats": {
-            "nodes": check.stats.nodes,
-            "pods": check.stats.pods,
+            **entry_of(check.stats, "nodes pods"),
             "errors": check.count("error"),
             "warnings": check.count("warning"),
             "notes": check.count("note"),
@@ -60,18 +59,14 @@ def _world(world: WorldResult) -> dict[str, Any]:
 
 def _loss(loss: WorkloadLoss) -> dict[str, Any]:
     budgets = {"budgets": list(loss.budgets)} if loss.budgets else {}
-    return {"workload": loss.workload, "evicted": list(loss.evicted), "pending": loss.pending, **budgets}
+    return {**entry_of(loss, "workload evicted pending"), **budgets}
 
 
 def _workload(workload: WorkloadCheck) -> dict[str, Any]:
     return {
-        "workload": workload.workload,
-        "result": workload.result,
+        **entry_of(workload, "workload result"),
         **_place(workload.place),
-        "pods": workload.pods,
-        "running": workload.running,
-        "old": workload.old,
-        "rollout": workload.rollout,
+        **entry_of(workload, "pods running old rollout"),
         "steps": [_step(step) for step in workload.steps],
         **({"orders": {"tried": orders.tried, "finished": orders.finished}} if (orders := workload.orders) else {}),
         **({"missing": list(workload.missing)} if workload.missing else {}),
@@ -79,28 +74,14 @@ def _workload(workload: WorkloadCheck) -> dict[str, Any]:
 
 
 def _step(step: RolloutStep) -> dict[str, Any]:
-    entry = {"made": list(step.made), "placed": dict(step.placed), "removed": list(step.removed)}
-    return {"seconds": step.seconds, **{key: value for key, value in entry.items() if value}}
+    return {"seconds": step.seconds, **filled(entry_of(step, "made placed removed"))}
 
 
 def finding_entry(finding: Finding) -> dict[str, Any]:
     """Keys are absent when empty."""
-    entry = {
-        "code": finding.code,
-        "name": finding.name,
-        "level": finding.level,
-        "title": finding.title,
-        "workload": finding.workload,
-        "message": finding.message,
-        **_place(finding.place),
-        "pods": list(finding.pods),
-        "plugin": finding.plugin,
-        "reasons": list(finding.reasons),
-        "step": finding.step,
-    }
-    return {key: value for key, value in entry.items() if value not in ("", None, 0) and value != []}
+    about, place = entry_of(finding, "code name level title workload message"), _place(finding.place)
+    return filled({**about, **place, **entry_of(finding, "pods plugin reasons step")})
 
 
 def _place(place: SourcePlace) -> dict[str, Any]:
-    entry = {"file": place.source, "line": place.line, "path": place.path}
-    return {key: value for key, value in entry.items() if value not in ("", None)}
+    return filled({"file": place.source, "line": place.line, "path": place.path})

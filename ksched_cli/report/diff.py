@@ -17,7 +17,7 @@ from ksched_cli.plan.usage import NodeUse
 from ksched_cli.report.amounts import exact_all
 from ksched_cli.report.causes import cause_entry, cause_lines, markdown_rules, print_rules, tally_entry
 from ksched_cli.report.console import make_console, print_hanging
-from ksched_cli.report.entries import end_entries
+from ksched_cli.report.entries import end_entries, entry_of, filled
 from ksched_cli.report.escaping import escape_markdown
 from ksched_cli.report.grid import Column, Grid
 from ksched_cli.report.node_table import node_table_entry
@@ -255,15 +255,7 @@ def diff_document(found: DiffResult, options: RenderOptions) -> dict[str, Any]:
             for change in diff.changes
         ],
         "unchanged": diff.unchanged,
-        "spread": [
-            {
-                "workload": each.workload,
-                "topologyKey": each.topology_key,
-                "before": dict(each.before),
-                "after": dict(each.after),
-            }
-            for each in diff.spread
-        ],
+        "spread": [entry_of(each, "workload topologyKey before after") for each in diff.spread],
         "nodes": [{"node": each.node, **_use_entries(each)} for each in diff.nodes],
         "total": _use_entries(diff.total),
         **end_entries(diff.after),
@@ -276,8 +268,7 @@ def diff_document(found: DiffResult, options: RenderOptions) -> dict[str, Any]:
 def _where_entry(where: Whereabouts | None) -> dict[str, str] | None:
     if where is None:
         return None
-    entry = {"pod": where.pod, "state": where.state, "node": where.node, "message": where.message}
-    return {key: value for key, value in entry.items() if value}
+    return filled(entry_of(where, "pod state node message"))
 
 
 def _use_entries(change: NodeChange) -> dict[str, Any]:

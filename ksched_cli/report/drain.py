@@ -19,11 +19,10 @@ from ksched_cli.plan.drain.results import (
     Fate,
     NodeDrain,
     PodFate,
-    Remark,
 )
 from ksched_cli.progress import note
 from ksched_cli.report.console import make_console, print_hanging
-from ksched_cli.report.entries import end_entries, stats_entry
+from ksched_cli.report.entries import end_entries, entry_of, filled, stats_entry
 from ksched_cli.report.grid import Column, Grid
 from ksched_cli.report.node_table import node_table_entry
 from ksched_cli.report.omissions import print_omissions
@@ -62,6 +61,7 @@ def write_outcomes(found: DrainTrials, out: TextIO, options: RenderOptions) -> N
 
 
 def _drain(drain: DrainResult) -> dict[str, Any]:
+    displaced = [filled({**entry_of(each, "pod successor"), "message": each.why}) for each in drain.displaced]
     return {
         "result": drain.outcome,
         **({"reason": reason} if (reason := _reason(drain)) else {}),
@@ -70,8 +70,8 @@ def _drain(drain: DrainResult) -> dict[str, Any]:
         "drained": drain.drained,
         "nodes": [_node(node) for node in drain.nodes],
         "budgets": [_budget(budget) for budget in drain.budgets],
-        "preempted": [_evicted(each) for each in drain.preempted],
-        **({"displaced": [_displaced(each) for each in drain.displaced]} if drain.displaced else {}),
+        "preempted": [filled(entry_of(each, "pod node by successor to")) for each in drain.preempted],
+        **({"displaced": displaced} if displaced else {}),
         "pending": {
             "pods": drain.pending,
             "placed": drain.pending_placed,
@@ -81,35 +81,14 @@ def _drain(drain: DrainResult) -> dict[str, Any]:
     }
 
 
-def _evicted(each: Evicted) -> dict[str, Any]:
-    return _present(pod=each.pod, node=each.node, by=each.by, successor=each.successor, to=each.to)
-
-
-def _displaced(each: PodFate) -> dict[str, Any]:
-    return _present(pod=each.pod, successor=each.successor, message=each.why)
-
-
 def _node(node: NodeDrain) -> dict[str, Any]:
     return {
-        "node": node.node,
-        "drained": node.drained,
-        "rounds": node.rounds,
+        **entry_of(node, "node drained rounds"),
         **({"timedOut": True} if node.timed_out else {}),
-        "refusals": [_remark(each) for each in node.refusals],
-        "warnings": [_remark(each) for each in node.warnings],
-        "pods": [
-            _present(pod=pod.pod, fate=pod.fate, round=pod.round, successor=pod.successor, to=pod.to, message=pod.why)
-            for pod in node.pods
-        ],
+        "refusals": [entry_of(each, "message pods") for each in node.refusals],
+        "warnings": [entry_of(each, "message pods") for each in node.warnings],
+        "pods": [filled({**entry_of(pod, "pod fate round successor to"), "message": pod.why}) for pod in node.pods],
     }
-
-
-def _remark(remark: Remark) -> dict[str, Any]:
-    return {"message": remark.message, "pods": list(remark.pods)}
-
-
-def _present(**entry: Any) -> dict[str, Any]:
-    return {key: value for key, value in entry.items() if value not in ("", 0)}
 
 
 def _budget(budget: BudgetChange) -> dict[str, Any]:

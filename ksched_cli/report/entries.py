@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from ksched_cli import __version__
@@ -13,6 +15,35 @@ from ksched_cli.world.results import FinalPod, Orders, WorldResult
 
 if TYPE_CHECKING:
     from ksched_cli.report.registry import RenderOptions
+
+
+def entry_of(result: object, keys: str) -> dict[str, Any]:
+    """The entry of a result with the fields that two or more keys name: `nominatedNode` is `nominated_node`."""
+    names, fields_of = _reader(keys)
+    pairs = zip(names, fields_of(result), strict=True)
+    return {name: each if type(each) is str else _plain(each) for name, each in pairs}
+
+
+def filled(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """The entry without the keys whose value is empty, None or 0."""
+    return {key: value for key, value in entry.items() if value}
+
+
+@cache
+def _reader(keys: str) -> tuple[list[str], Callable[[object], tuple[Any, ...]]]:
+    """The keys, and a function that returns the fields of a result that they name."""
+    names = keys.split()
+    return names, attrgetter(
+        *("".join(f"_{each.lower()}" if each.isupper() else each for each in name) for name in names)
+    )
+
+
+def _plain(value: Any) -> Any:
+    """The value as JSON has it: lists and dicts."""
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
+    is_list = isinstance(value, Sequence) and not isinstance(value, str)
+    return [_plain(each) for each in value] if is_list else value
 
 
 def run_entry(options: RenderOptions) -> dict[str, Any]:
@@ -36,12 +67,7 @@ def stats_entry(stats: Stats) -> dict[str, Any]:
 
 
 def _timing(timing: PluginTiming) -> dict[str, Any]:
-    entry = {
-        "point": timing.point,
-        "plugin": timing.plugin,
-        "calls": timing.calls,
-        "seconds": round(timing.seconds, 6),
-    }
+    entry = {**entry_of(timing, "point plugin calls"), "seconds": round(timing.seconds, 6)}
     return {**entry, "origin": timing.origin} if timing.origin else entry
 
 
@@ -69,26 +95,9 @@ def _orders_entry(orders: Orders, doubtful: Mapping[str, Orders]) -> dict[str, A
 
 
 def final_entry(pod: FinalPod) -> dict[str, Any]:
-    entry = {
-        "pod": pod.pod,
-        "workload": pod.workload,
-        "state": pod.state,
-        "node": pod.node,
-        "queue": pod.queue,
-        "attempts": pod.attempts,
-        "nominatedNode": pod.nominated_node,
-        "replaces": pod.replaces,
-        "message": pod.message,
-        "why": pod.why,
-        "unschedulablePlugins": list(pod.unschedulable_plugins),
-    }
-    return {key: value for key, value in entry.items() if value not in ("", [], 0)}
+    keys = "pod workload state node queue attempts nominatedNode replaces message why unschedulablePlugins"
+    return filled(entry_of(pod, keys))
 
 
 def draw_entry(draw: Draw) -> dict[str, Any]:
-    return {
-        "what": draw.what,
-        "subject": draw.subject,
-        "options": list(draw.options),
-        "taken": list(draw.taken),
-    }
+    return entry_of(draw, "what subject options taken")

@@ -12,13 +12,15 @@ from rich.text import Text
 from ksched_cli.plan.codes import ReasonCode, plugins_of
 from ksched_cli.plan.explain_code import ReasonCodes
 from ksched_cli.report.console import make_console
+from ksched_cli.report.entries import entry_of
 from ksched_cli.report.grid import Column, Grid
 from ksched_cli.report.registry import RenderOptions, documents, renders
 
 
 @documents("ReasonCodes")
 def codes_document(found: ReasonCodes, options: RenderOptions) -> list[dict[str, Any]]:
-    return [_entry(each) for each in found.codes]
+    keys = "code name level title meaning advice"
+    return [{**entry_of(each, keys), "plugins": list(plugins_of(each))} for each in found.codes]
 
 
 @renders("ReasonCodes", "table")
@@ -54,15 +56,3 @@ def _print_lines(codes: Sequence[ReasonCode], console: Console) -> None:
     for each in codes:
         table.add(each.code, each.name, each.title)
     console.print(table)
-
-
-def _entry(code: ReasonCode) -> dict[str, Any]:
-    return {
-        "code": code.code,
-        "name": code.name,
-        "level": code.level,
-        "title": code.title,
-        "meaning": code.meaning,
-        "advice": list(code.advice),
-        "plugins": list(plugins_of(code)),
-    }

@@ -14,6 +14,7 @@ from ksched_cli.plan.explain.results import (
     Rejection,
 )
 from ksched_cli.plan.fixes.values import Fix, ManifestChange
+from ksched_cli.report.entries import entry_of
 from ksched_cli.report.money import plain_money
 from ksched_cli.report.node_table import node_table_entry
 from ksched_cli.report.odds import odds_entry
@@ -35,11 +36,7 @@ def explanation_document(result: ExplainResult, options: RenderOptions) -> dict[
         **outcome,
         "standing": found.standing,
         "runsOn": found.node,
-        "asks": dict(found.asks),
-        "priority": found.priority,
-        "scheduler": found.scheduler,
-        "summary": list(found.summary),
-        "notes": list(found.notes),
+        **entry_of(found, "asks priority scheduler summary notes"),
         "queue": _queue(found),
         "preEnqueueAnswers": [_answer(each) for each in found.pre_enqueue],
         "preFilterAnswers": [_answer(each) for each in found.pre_filter],
@@ -72,11 +69,11 @@ def _helping_node(result: ExplainResult) -> dict[str, Any] | None:
 
 def _queue(found: Explanation) -> dict[str, Any] | None:
     place = found.queue
-    return {"position": place.position, "pods": place.pods, "placedBefore": place.placed} if place else None
+    return {**entry_of(place, "position pods"), "placedBefore": place.placed} if place else None
 
 
 def _answer(answer: PluginAnswer) -> dict[str, Any]:
-    entry: dict[str, Any] = {"plugin": answer.plugin, "code": answer.code}
+    entry = entry_of(answer, "plugin code")
     if answer.reasons:
         entry["reasons"] = list(answer.reasons)
     if answer.nodes is not None:
@@ -85,59 +82,30 @@ def _answer(answer: PluginAnswer) -> dict[str, Any]:
 
 
 def _rejection(rejection: Rejection) -> dict[str, Any]:
-    entry: dict[str, Any] = {
-        "plugin": rejection.plugin,
-        "code": rejection.code,
-        "reasons": list(rejection.texts),
-        "detail": rejection.detail,
-        "text": rejection.describe(),
-    }
-    if rejection.beside:
-        entry["besideNominated"] = True
-    return entry
+    why = {"reasons": list(rejection.texts), "detail": rejection.detail, "text": rejection.describe()}
+    beside = {"besideNominated": True} if rejection.beside else {}
+    return {**entry_of(rejection, "plugin code"), **why, **beside}
 
 
 def _focus(focus: NodeFocus) -> dict[str, Any]:
-    entry: dict[str, Any] = {"node": focus.node, "chosen": focus.chosen, "text": list(focus.text)}
+    entry = entry_of(focus, "node chosen text")
     if focus.behind:
         entry |= {"rank": focus.rank, "behind": focus.behind.total, "byPlugin": dict(focus.behind.by_plugin)}
-        entry["weights"] = [
-            {"plugin": each.plugin, "weight": each.weight, "newWeight": each.new_weight} for each in focus.weights
-        ]
+        entry["weights"] = [entry_of(each, "plugin weight newWeight") for each in focus.weights]
     return entry
 
 
 def _study(study: PreemptionStudy) -> dict[str, Any]:
     if study.ineligible:
         return {"ineligible": study.ineligible}
-    candidates = [
-        {
-            "node": each.node,
-            "victims": list(each.victims),
-            "pdbViolations": each.pdb_violations,
-            "highestPriority": each.highest_priority,
-            "why": each.why,
-        }
-        for each in study.candidates
-    ]
-    return {"candidates": candidates, "others": dict(study.others), "beyondHelp": study.beyond_help}
+    candidates = [entry_of(each, "node victims pdbViolations highestPriority why") for each in study.candidates]
+    return {"candidates": candidates, **entry_of(study, "others beyondHelp")}
 
 
 def _fix(fix: Fix) -> dict[str, Any]:
     """How to make the change: with flags of ksched, by a JSON patch of the pod (or its template), by kubectl."""
-    entry = {
-        "text": fix.text,
-        "cost": fix.cost,
-        "flags": list(fix.flags),
-        "patch": [dict(each) for each in fix.patch],
-        "commands": list(fix.commands),
-        "node": fix.node,
-        "victims": list(fix.victims),
-        "leftOut": list(fix.left_out),
-        "lost": list(fix.lost),
-        "manifest": [_manifest_change(each) for each in fix.manifest],
-        "workloads": dict(fix.workloads),
-    }
+    entry = entry_of(fix, "text cost flags patch commands node victims leftOut lost manifest workloads")
+    entry["manifest"] = [_manifest_change(each) for each in fix.manifest]
     return {key: value for key, value in entry.items() if value not in ([], {})}
 
 

@@ -13,7 +13,7 @@ from ksched_cli.plan.expectations import CheckedExpectation
 from ksched_cli.plan.results import PodOutcome
 from ksched_cli.plan.scenario_results import ScenarioResult, ScenarioRun, StepResult
 from ksched_cli.report.console import make_console, print_hanging
-from ksched_cli.report.entries import end_entries, orders_entries
+from ksched_cli.report.entries import end_entries, entry_of, orders_entries
 from ksched_cli.report.grid import Column, Grid
 from ksched_cli.report.node_table import node_table_entry
 from ksched_cli.report.registry import RenderOptions, documents, renders
@@ -140,8 +140,7 @@ def scenario_document(run: ScenarioRun, options: RenderOptions) -> dict[str, Any
     return {
         "apiVersion": API_VERSION,
         "kind": KIND,
-        "name": result.name,
-        "source": result.source,
+        **entry_of(result, "name source"),
         "held": not result.failed,
         "steps": [_step_entry(step) for step in result.steps],
         **(settlement_entries if options.timeline else end_entries)(run.settlement.world),
@@ -151,12 +150,10 @@ def scenario_document(run: ScenarioRun, options: RenderOptions) -> dict[str, Any
 
 def _step_entry(step: StepResult) -> dict[str, Any]:
     return {
-        "name": step.name,
-        "line": step.line,
-        "edits": list(step.edits),
+        **entry_of(step, "name line edits"),
         "pods": [pod_entry(outcome) for outcome in step.pods],
         "gated": [each.pod for each in step.gated],
-        "refused": [{"pod": each.pod, "plugin": each.plugin, "message": each.message} for each in step.refused],
+        "refused": [entry_of(each, "pod plugin message") for each in step.refused],
         "preempting": [pod_entry(outcome) for outcome in step.preempting],
         "warnings": list(step.warnings),
         "expectations": [_check_entry(each) for each in step.checks],

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ksched_cli.report.console import make_console, print_hanging
-from ksched_cli.report.entries import end_entries
+from ksched_cli.report.entries import end_entries, entry_of
 from ksched_cli.report.grid import Column, Grid
 from ksched_cli.report.omissions import print_omissions
 from ksched_cli.report.registry import RenderOptions, documents, renders
@@ -54,9 +54,7 @@ def settlement_entries(settlement: WorldResult) -> dict[str, Any]:
         "timeline": [_event(each) for each in settlement.timeline],
         **end_entries(settlement),
         "settled": {
-            "ending": settlement.ending,
-            "seconds": settlement.seconds,
-            "cycles": settlement.cycles,
+            **entry_of(settlement, "ending seconds cycles"),
             **({"faults": list(settlement.faults)} if settlement.faults else {}),
             **(
                 {"oscillating": list(settlement.oscillating), "periodSeconds": settlement.period}
@@ -68,15 +66,7 @@ def settlement_entries(settlement: WorldResult) -> dict[str, Any]:
 
 
 def _event(each: TimelineEvent) -> dict[str, Any]:
-    entry = {
-        "time": each.time,
-        "event": each.event,
-        "pod": each.pod,
-        "queue": each.queue,
-        "decision": each.decision,
-        "node": each.node,
-        "message": each.message,
-    }
+    entry = entry_of(each, "time event pod queue decision node message")
     return {key: value for key, value in entry.items() if value != ""}
 
 

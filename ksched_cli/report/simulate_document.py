@@ -9,14 +9,10 @@ from msgspec import Raw, structs
 
 from ksched_cli.plan.node_detail import ByKind, NodeDetail
 from ksched_cli.plan.node_values import Failure, FailureGroup, Score
-from ksched_cli.plan.results import (
-    PodGroupOutcome,
-    PodOutcome,
-    Simulation,
-)
+from ksched_cli.plan.results import PodGroupOutcome, PodOutcome, Simulation
 from ksched_cli.plan.simulate import SimulationStream
 from ksched_cli.report.encoding import compact_json, json_text
-from ksched_cli.report.entries import final_entry, run_entry, stats_entry
+from ksched_cli.report.entries import entry_of, filled, final_entry, run_entry, stats_entry
 from ksched_cli.report.node_answers import NodeAnswers
 from ksched_cli.report.node_table import node_table_entry
 from ksched_cli.report.odds import odds_entry
@@ -89,7 +85,7 @@ class _PodEntries:
 
 def _rest(simulation: Simulation) -> dict[str, Any]:
     groups = [_pod_group(group) for group in simulation.pod_groups]
-    refused = ({"pod": each.pod, "plugin": each.plugin, "message": each.message} for each in simulation.refused)
+    refused = (entry_of(each, "pod plugin message") for each in simulation.refused)
     return {
         "gated": [entry.pod for entry in simulation.gated],
         "ignored": [entry.pod for entry in simulation.ignored],
@@ -105,16 +101,8 @@ def _rest(simulation: Simulation) -> dict[str, Any]:
 
 
 def _pod_group(group: PodGroupOutcome) -> dict[str, Any]:
-    entry = {
-        "podGroup": group.pod_group,
-        "result": group.result,
-        "minCount": group.min_count,
-        "pods": group.pods,
-        "placed": group.placed,
-        "placement": group.placement,
-        "message": group.message,
-        "preemption": {"victims": list(group.victims)} if group.victims else "",
-    }
+    entry = entry_of(group, "podGroup result minCount pods placed placement message")
+    entry["preemption"] = {"victims": list(group.victims)} if group.victims else ""
     return {key: value for key, value in entry.items() if value != "" and (key, value) != ("minCount", 0)}
 
 
@@ -135,14 +123,11 @@ def pod_entry(outcome: PodOutcome, encode: Callable[[Any], Any] = lambda entry: 
         "unschedulablePlugins": list(outcome.unschedulable_plugins),
         "missing": list(outcome.missing),
     }
-    return {key: value for key, value in entry.items() if value not in ("", None) and value != [] and value != {}}
+    return filled(entry)
 
 
 def _preemption(outcome: PodOutcome) -> dict[str, Any] | None:
-    done = outcome.preemption
-    if done is None:
-        return None
-    return {"node": done.node, "victims": list(done.victims), "pdbViolations": done.pdb_violations}
+    return entry_of(outcome.preemption, "node victims pdbViolations") if outcome.preemption else None
 
 
 def _detail(detail: NodeDetail, pre_filter: Failure | None, encode: Callable[[Any], Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from ksched_cli.plan.verify.results import Agreement, Checked, Order, Verification
 from ksched_cli.report.console import make_console, print_hanging
+from ksched_cli.report.entries import entry_of, filled
 from ksched_cli.report.omissions import print_omissions
 from ksched_cli.report.registry import RenderOptions, documents, renders
 from ksched_cli.report.rows import write_row
@@ -36,8 +37,7 @@ def verification_document(found: VerifyResult, options: RenderOptions) -> dict[s
     return {
         "apiVersion": API_VERSION,
         "kind": "Verification",
-        "compared": verification.compared,
-        "agreeing": verification.agreeing,
+        **entry_of(verification, "compared agreeing"),
         "order": {_ORDER_KEYS[order]: count for order, count in verification.orders.items()},
         "placements": [_entry(each) for each in verification.placements],
         "pending": [_entry(each) for each in verification.pending],
@@ -47,20 +47,9 @@ def verification_document(found: VerifyResult, options: RenderOptions) -> dict[s
 
 
 def _entry(checked: Checked) -> dict[str, Any]:
-    entry = {
-        "pod": checked.pod,
-        "agreement": checked.agreement.value,
-        "actual": checked.actual,
-        "answer": checked.answer,
-        "cause": checked.cause,
-        "saidIn": checked.said_in,
-        "saidAt": checked.said_at,
-        "boundAt": checked.bound_at,
-        "boundIn": checked.bound_in,
-        "order": _ORDER_KEYS[checked.order] if checked.order else "",
-        "assumed": checked.assumed,
-    }
-    return {key: value for key, value in entry.items() if value}
+    entry = entry_of(checked, "pod agreement actual answer cause saidIn saidAt boundAt boundIn order assumed")
+    order = _ORDER_KEYS[checked.order] if checked.order else ""
+    return filled({**entry, "agreement": checked.agreement.value, "order": order})
 
 
 @renders("VerifyResult", "name")
