@@ -16,12 +16,12 @@ from ksched_cli.whatif.edits.clone_node import CloneNode
 from ksched_cli.whatif.edits.cordon import Cordon
 from ksched_cli.whatif.edits.delete import Delete
 from ksched_cli.whatif.edits.drain import Drain
-from ksched_cli.whatif.edits.label import SetLabel
+from ksched_cli.whatif.edits.label import LabelNode
 from ksched_cli.whatif.edits.lib.edit import Edit, Reference
 from ksched_cli.whatif.edits.lib.evictions import stays_in_a_drain
 from ksched_cli.whatif.edits.remove_node import RemoveNode
 from ksched_cli.whatif.edits.scale import Scale
-from ksched_cli.whatif.edits.taint import SetTaint
+from ksched_cli.whatif.edits.taint import TaintNode
 from ksched_cli.whatif.edits.uncordon import Uncordon
 from tests.builders import make_node, make_pod
 from tests.lanes import examples
@@ -37,8 +37,8 @@ one_edit: st.SearchStrategy[Edit] = st.one_of(
     st.builds(Drain, node_names),
     st.builds(RemoveNode, node_names),
     st.builds(CloneNode, node_names, st.integers(1, 3)),
-    st.builds(SetLabel, node_names, st.just("disk"), st.sampled_from(["ssd", "hdd"])),
-    st.builds(SetTaint, node_names, st.builds(Taint, st.just("k"), st.just("v"), st.sampled_from(["NoSchedule", "NoExecute"]))),
+    st.builds(LabelNode, node_names, st.just("disk"), st.sampled_from(["ssd", "hdd"])),
+    st.builds(TaintNode, node_names, st.builds(Taint, st.just("k"), st.just("v"), st.sampled_from(["NoSchedule", "NoExecute"]))),
     st.builds(Scale, st.just(Reference(ReplicaSet, "web")), st.integers(0, 6)),
     st.builds(Delete, st.builds(Reference, st.just(Pod), st.integers(0, 9).map(lambda number: f"p-{number}"))),
 )  # fmt: skip

@@ -15,7 +15,7 @@ from ksched_cli.cli.main import run
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.plan.verify.results import Order, Verification
 from ksched_cli.whatif.edits.lib.apply import apply_edits
-from ksched_cli.whatif.edits.taint import SetTaint
+from ksched_cli.whatif.edits.taint import TaintNode
 from ksched_cli.wiring.options import RunOptions
 from ksched_cli.world.results import Limits
 from tests.builders import make_node, make_pod
@@ -179,7 +179,7 @@ def test_a_no_execute_taint_with_toleration_seconds_3_and_300() -> None:
     """The pod that tolerates for 3 s comes back on the same node and goes again and again; the other stays 300 s."""
 
     def change(plane: ControlPlane) -> None:
-        apply_edits(plane, [SetTaint("n1", Taint("k", "", "NoExecute"))])
+        apply_edits(plane, [TaintNode("n1", Taint("k", "", "NoExecute"))])
 
     node: Node = make_node("n1").allocatable(cpu="4", memory="4Gi", pods=10).obj()
     found = settle(

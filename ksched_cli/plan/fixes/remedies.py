@@ -10,8 +10,8 @@ from ksched_cli.api.json_patch import Operation, add
 from ksched_cli.plan.explain.results import Rejection
 from ksched_cli.plan.fixes.occupants import Occupants
 from ksched_cli.plan.fixes.values import FixChange, edited, kubectl, patched
-from ksched_cli.whatif.edits.label import SetLabel
-from ksched_cli.whatif.edits.taint import RemoveTaint
+from ksched_cli.whatif.edits.label import LabelNode
+from ksched_cli.whatif.edits.taint import TaintNode
 from ksched_cli.whatif.edits.uncordon import Uncordon
 
 _OF_A_STATE = "node.kubernetes.io/"
@@ -39,7 +39,7 @@ class RejectingNode:
     def untaint(self, taint: Taint) -> FixChange:
         command = kubectl("taint", "nodes", self._name, f"{taint.key}:{taint.effect}-")
         text = f"take taint {taint} off {self._name}"
-        return edited(text, "untaint", 2, RemoveTaint(self._name, taint.key, taint.effect), command)
+        return edited(text, "untaint", 2, TaintNode(self._name, taint, removes=True), command)
 
     def tolerate(self, taint: Taint) -> FixChange:
         toleration = {"key": taint.key, "operator": "Equal" if taint.value else "Exists", "effect": taint.effect}
@@ -70,4 +70,4 @@ def add_to(item: Mapping[str, Any], present: Sequence[Any], name: str) -> Operat
 
 def label_node(node: str, key: str, value: str) -> FixChange:
     command = kubectl("label", "nodes", node, f"{key}={value}", "--overwrite")
-    return edited(f"label {node} {key}={value}", "label", 2, SetLabel(node, key, value), command)
+    return edited(f"label {node} {key}={value}", "label", 2, LabelNode(node, key, value), command)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from ksched_cli.whatif.edits.lib.arguments import some_name
-from ksched_cli.whatif.edits.lib.edit import EditSpec, NodeEdit
+from ksched_cli.whatif.edits.lib.edit import NodeEdit
 from ksched_cli.whatif.edits.lib.taints import UNSCHEDULABLE, without_taint
 
 if TYPE_CHECKING:
@@ -26,10 +25,4 @@ class Cordon(NodeEdit):
         editor.respec(node, unschedulable=True, taints=taints)
 
 
-SPEC = EditSpec(
-    flag=Cordon.flag,
-    order=50,
-    metavar="NODE",
-    help="Mark a node unschedulable.",
-    parse=lambda text: Cordon(some_name(text)),
-)
+SPEC = Cordon.spec(50, "Mark a node unschedulable.")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ksched_cli.whatif.edits.lib.edit import WHOLE, Edit, EditSpec, Reference
+from ksched_cli.whatif.edits.lib.edit import EditSpec, ObjectEdit
 from ksched_cli.whatif.edits.lib.mistake import EditMistake
 
 if TYPE_CHECKING:
@@ -14,17 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Delete(Edit):
-    target: Reference
-
-    @property
-    def subject(self) -> Hashable:
-        return self.target
-
-    @property
-    def sets(self) -> Hashable:
-        return WHOLE
-
+class Delete(ObjectEdit):
     def __str__(self) -> str:
         return f"--delete {self.target}"
 

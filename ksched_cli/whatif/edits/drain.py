@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from ksched_cli.whatif.edits.cordon import Cordon
-from ksched_cli.whatif.edits.lib.arguments import some_name
-from ksched_cli.whatif.edits.lib.edit import EditSpec
 
 if TYPE_CHECKING:
     from ksched_cli.whatif.edits.lib.editor import Editor
@@ -25,11 +23,8 @@ class Drain(Cordon):
         evict_for_drain(editor, self.node)
 
 
-SPEC = EditSpec(
-    flag=Drain.flag,
-    order=80,
-    metavar="NODE",
-    help="Cordon a node and evict its pods, as kubectl drain --ignore-daemonsets --force --delete-emptydir-data does: "
+SPEC = Drain.spec(
+    80,
+    "Cordon a node and evict its pods, as kubectl drain --ignore-daemonsets --force --delete-emptydir-data does: "
     "pods of DaemonSets and mirror pods stay. A PodDisruptionBudget can refuse an eviction.",
-    parse=lambda text: Drain(some_name(text)),
 )

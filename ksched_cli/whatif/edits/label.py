@@ -15,9 +15,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class SetLabel(NodeEdit):
+class LabelNode(NodeEdit):
+    """Set a label; without a value, remove it."""
+
     key: str
-    value: str
+    value: str | None
 
     flag: ClassVar[str] = "label"
 
@@ -26,46 +28,30 @@ class SetLabel(NodeEdit):
         return "label", self.key
 
     def __str__(self) -> str:
-        return f"--{self.flag} {self.node}={self.key}={self.value}"
+        return f"--{self.flag} {self.node}={self.key}{'-' if self.value is None else f'={self.value}'}"
 
     def apply(self, editor: Editor) -> None:
         node = editor.node(self.node)
-        editor.relabel(node, {**node.metadata.labels, self.key: self.value})
+        labels = dict(node.metadata.labels)
+        if self.value is not None:
+            labels[self.key] = self.value
+        elif labels.pop(self.key, None) is None:
+            there = ", ".join(sorted(labels))
+            raise EditMistake(f"node {self.node} has no label {self.key}", f"it has {there or 'none'}")
+        editor.relabel(node, labels)
 
 
-@dataclass(frozen=True)
-class RemoveLabel(NodeEdit):
-    key: str
-
-    flag: ClassVar[str] = "label"
-
-    @property
-    def sets(self) -> Hashable:
-        return "label", self.key
-
-    def __str__(self) -> str:
-        return f"--{self.flag} {self.node}={self.key}-"
-
-    def apply(self, editor: Editor) -> None:
-        node = editor.node(self.node)
-        if self.key not in node.metadata.labels:
-            there = ", ".join(sorted(node.metadata.labels))
-            hint = f"it has {there}" if there else "it has none"
-            raise EditMistake(f"node {self.node} has no label {self.key}", hint)
-        editor.relabel(node, {key: value for key, value in node.metadata.labels.items() if key != self.key})
-
-
-def _parse(text: str) -> SetLabel | RemoveLabel:
+def _parse(text: str) -> LabelNode:
     node, rest = node_and_rest(text, "NODE=KEY=VALUE, or NODE=KEY- to remove it")
     key, found, value = rest.partition("=")
     if not found and key.endswith("-"):
         check_key(key[:-1])
-        return RemoveLabel(node, key[:-1])
+        return LabelNode(node, key[:-1], None)
     if not found:
         raise EditMistake(f"label {key} has no value", f"write {node}={key}=VALUE, or {node}={key}- to remove it")
     check_key(key)
     check_value(value)
-    return SetLabel(node, key, value)
+    return LabelNode(node, key, value)
 
 
 def _arguments(node: str, key: str, value: str | None) -> Iterable[str]:
@@ -74,7 +60,7 @@ def _arguments(node: str, key: str, value: str | None) -> Iterable[str]:
 
 
 SPEC = EditSpec(
-    flag=SetLabel.flag,
+    flag=LabelNode.flag,
     order=60,
     metavar="NODE=KEY=VALUE",
     help="Label a node; NODE=KEY- removes the label.",

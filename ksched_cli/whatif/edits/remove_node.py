@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from ksched_cli.whatif.edits.lib.arguments import some_name
-from ksched_cli.whatif.edits.lib.edit import Clash, Edit, EditSpec, NodeEdit
+from ksched_cli.whatif.edits.lib.edit import Clash, Edit, NodeEdit
 
 if TYPE_CHECKING:
     from ksched_cli.whatif.edits.lib.editor import Editor
@@ -38,10 +37,6 @@ class RemoveNode(NodeEdit):
             editor.api.delete(each)
 
 
-SPEC = EditSpec(
-    flag=RemoveNode.flag,
-    order=30,
-    metavar="NODE",
-    help="Remove a node. Controllers create new pods for its pods; pods without a controller are deleted for good.",
-    parse=lambda text: RemoveNode(some_name(text)),
+SPEC = RemoveNode.spec(
+    30, "Remove a node. Controllers create new pods for its pods; pods without a controller are deleted for good."
 )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ksched_cli.whatif.edits.lib.arguments import whole_number
-from ksched_cli.whatif.edits.lib.edit import WHOLE, Edit, EditSpec, Reference
+from ksched_cli.whatif.edits.lib.edit import EditSpec, ObjectEdit, Reference
 from ksched_cli.whatif.edits.lib.mistake import EditMistake
 
 if TYPE_CHECKING:
@@ -19,17 +19,8 @@ _MAX_REPLICAS = 1_000_000
 
 
 @dataclass(frozen=True)
-class Scale(Edit):
-    target: Reference
+class Scale(ObjectEdit):
     replicas: int
-
-    @property
-    def subject(self) -> Hashable:
-        return self.target
-
-    @property
-    def sets(self) -> Hashable:
-        return WHOLE
 
     def __str__(self) -> str:
         return f"--scale {self.target}={self.replicas}"

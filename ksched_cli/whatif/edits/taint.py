@@ -20,10 +20,12 @@ _FORM = "NODE=KEY[=VALUE]:EFFECT"
 
 
 @dataclass(frozen=True)
-class SetTaint(NodeEdit):
-    """Set a taint. It replaces a taint of the same key and effect."""
+class TaintNode(NodeEdit):
+    """Set a taint, which replaces a taint of the same key and effect. `removes`: remove the taint of this key and
+    effect; without an effect, all taints of the key."""
 
     taint: Taint
+    removes: bool = False
 
     flag: ClassVar[str] = "taint"
 
@@ -32,41 +34,19 @@ class SetTaint(NodeEdit):
         return "taint", self.taint.key, self.taint.effect
 
     def __str__(self) -> str:
-        value = f"={self.taint.value}" if self.taint.value else ""
-        return f"--{self.flag} {self.node}={self.taint.key}{value}:{self.taint.effect}"
+        removed = f"{self.taint.key}{f':{self.taint.effect}' if self.taint.effect else ''}-"
+        return f"--{self.flag} {self.node}={removed if self.removes else self.taint}"
 
     def apply(self, editor: Editor) -> None:
         node = editor.node(self.node)
         others = without_taint(node.spec.taints, self.taint.key, self.taint.effect)
-        editor.respec(node, taints=(*others, self.taint))
+        if self.removes and others == node.spec.taints:
+            there = ", ".join(f"{each.key}:{each.effect}" for each in others)
+            raise EditMistake(f"node {self.node} has no such taint", f"it has {there or 'none'}")
+        editor.respec(node, taints=others if self.removes else (*others, self.taint))
 
 
-@dataclass(frozen=True)
-class RemoveTaint(NodeEdit):
-    """Remove a taint. Without an effect: all taints of the key."""
-
-    key: str
-    effect: str = ""
-
-    flag: ClassVar[str] = "taint"
-
-    @property
-    def sets(self) -> Hashable:
-        return "taint", self.key, self.effect
-
-    def __str__(self) -> str:
-        return f"--{self.flag} {self.node}={self.key}{f':{self.effect}' if self.effect else ''}-"
-
-    def apply(self, editor: Editor) -> None:
-        node = editor.node(self.node)
-        left = without_taint(node.spec.taints, self.key, self.effect)
-        if left == node.spec.taints:
-            there = ", ".join(f"{each.key}:{each.effect}" for each in node.spec.taints)
-            raise EditMistake(f"node {self.node} has no such taint", f"it has {there}" if there else "it has none")
-        editor.respec(node, taints=left)
-
-
-def _parse(text: str) -> SetTaint | RemoveTaint:
+def _parse(text: str) -> TaintNode:
     from ksched_cli.api.core import Taint
 
     node, rest = node_and_rest(text, f"{_FORM}, or NODE=KEY[:EFFECT]- to remove it")
@@ -76,7 +56,7 @@ def _parse(text: str) -> SetTaint | RemoveTaint:
         check_key(key)
         if effect:
             _check_effect(effect)
-        return RemoveTaint(node, key, effect)
+        return TaintNode(node, Taint(key, "", effect), removes=True)
     pair, found, effect = rest.rpartition(":")
     if not found:
         raise EditMistake("there is no effect", f"write {_FORM}, such as {node}={rest}:NoSchedule")
@@ -84,7 +64,7 @@ def _parse(text: str) -> SetTaint | RemoveTaint:
     check_key(key)
     check_value(value)
     _check_effect(effect)
-    return SetTaint(node, Taint(key, value, effect))
+    return TaintNode(node, Taint(key, value, effect))
 
 
 def _check_effect(effect: str) -> None:
@@ -98,7 +78,7 @@ def _arguments(node: str, taint: str) -> Iterable[str]:
 
 
 SPEC = EditSpec(
-    flag=SetTaint.flag,
+    flag=TaintNode.flag,
     order=70,
     metavar=_FORM,
     help="Taint a node; NODE=KEY- and NODE=KEY:EFFECT- remove taints. NoExecute evicts pods that do not tolerate it.",

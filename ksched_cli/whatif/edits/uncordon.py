@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from ksched_cli.whatif.edits.cordon import Cordon
-from ksched_cli.whatif.edits.lib.arguments import some_name
-from ksched_cli.whatif.edits.lib.edit import GIVE_ONE, Clash, Edit, EditSpec, NodeEdit
+from ksched_cli.whatif.edits.lib.edit import GIVE_ONE, Clash, Edit, NodeEdit
 from ksched_cli.whatif.edits.lib.taints import UNSCHEDULABLE, without_taint
 
 if TYPE_CHECKING:
@@ -27,10 +26,4 @@ class Uncordon(NodeEdit):
         editor.respec(node, unschedulable=False, taints=without_taint(node.spec.taints, UNSCHEDULABLE, "NoSchedule"))
 
 
-SPEC = EditSpec(
-    flag=Uncordon.flag,
-    order=40,
-    metavar="NODE",
-    help="Mark a node schedulable.",
-    parse=lambda text: Uncordon(some_name(text)),
-)
+SPEC = Uncordon.spec(40, "Mark a node schedulable.")

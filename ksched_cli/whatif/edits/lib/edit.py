@@ -6,6 +6,8 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
+from ksched_cli.whatif.edits.lib.arguments import some_name
+
 if TYPE_CHECKING:
     from msgspec import Struct
 
@@ -58,6 +60,11 @@ class NodeEdit(Edit):
     def __str__(self) -> str:
         return f"--{self.flag} {self.node}"
 
+    @classmethod
+    def spec(cls, order: int, about: str) -> EditSpec:
+        """The declaration of an edit whose text is the name of a node."""
+        return EditSpec(cls.flag, order, "NODE", about, lambda text: cls(some_name(text)))
+
 
 @dataclass(frozen=True, slots=True)
 class Reference:
@@ -70,6 +77,21 @@ class Reference:
     def __str__(self) -> str:
         parts = (self.kind.__name__.lower(), self.namespace, self.name)
         return "/".join(filter(None, parts))
+
+
+@dataclass(frozen=True)
+class ObjectEdit(Edit):
+    """An edit that decides about an object as a whole."""
+
+    target: Reference
+
+    @property
+    def subject(self) -> Hashable:
+        return self.target
+
+    @property
+    def sets(self) -> Hashable:
+        return WHOLE
 
 
 # The arguments of a Python method that takes names of nodes. The help of the edit is the docstring of the method.

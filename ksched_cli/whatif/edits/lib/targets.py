@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from typing import Any
-
-from msgspec import Struct
 
 from ksched_cli.api.core import Namespace, Pod
 from ksched_cli.api.meta import controller_of, metadata_of
@@ -44,17 +41,9 @@ def find(loaded: HasObjects, target: Reference, namespace: str) -> Any:
         places = " or ".join(sorted(f"{kind.lower()}/{each.metadata.namespace}/{target.name}" for each in found))
         raise EditMistake(f'there are {len(found)} of {kind} "{target.name}"', f"write {places}")
     where = f' in namespace "{target.namespace}"' if target.namespace else ""
-    raise EditMistake(f'there is no {kind} "{target.name}"{where} in the input', _hint(loaded, target))
-
-
-def _hint(loaded: HasObjects, target: Reference) -> str:
-    hint = name_hint(target.name, _names(loaded.of(target.kind)))
-    return hint or f"the input has none: add {target.kind.__name__.lower()}s to it"
-
-
-def _names(items: Iterable[Struct]) -> Iterator[str]:
-    for item in items:
-        yield metadata_of(item).name
+    hint = name_hint(target.name, (metadata_of(each).name for each in loaded.of(target.kind)))
+    hint = hint or f"the input has none: add {kind.lower()}s to it"
+    raise EditMistake(f'there is no {kind} "{target.name}"{where} in the input', hint)
 
 
 def pods_meant(loaded: Loaded, target: Reference, namespace: str) -> list[Pod]:
@@ -71,7 +60,9 @@ def pods_meant(loaded: Loaded, target: Reference, namespace: str) -> list[Pod]:
     if target.kind is Pod:
         return _found([pod for pod in near if fnmatchcase(pod.metadata.name, target.name)], loaded, target, namespace)
     owners = owners_in(loaded)
-    its = [pod for pod in near if _belongs(pod, target, owners)]
+    its = [
+        pod for pod in near if (target.kind.__name__, pod.metadata.namespace, target.name) in _controllers(pod, owners)
+    ]
     return its if matching(loaded, target, namespace) else _found(its, loaded, target, namespace)
 
 
@@ -102,28 +93,19 @@ def owners_in(loaded: Loaded) -> Owners:
 
 def workload_of(pod: Pod, owners: Owners) -> Owner:
     """The uppermost controller of the pod; a pod without one is by itself."""
-    owner = controller_of(pod.metadata)
-    if owner is None:
-        return "Pod", pod.metadata.namespace, pod.metadata.name
-    last: Owner = (owner.kind, pod.metadata.namespace, owner.name)
-    while (above := owners.get(last)) is not None:
-        last = above
-    digest = pod.metadata.labels.get(_HASH_LABEL)
-    if last[0] == ReplicaSet.__name__ and digest and last[2].endswith(f"-{digest}"):
-        return Deployment.__name__, last[1], last[2].removesuffix(f"-{digest}")
-    return last
+    return [("Pod", pod.metadata.namespace, pod.metadata.name), *_controllers(pod, owners)][-1]
 
 
-def _belongs(pod: Pod, target: Reference, owners: Owners) -> bool:
-    """By way of its controller and that one's. Without replica sets in the input, the name has the deployment."""
+def _controllers(pod: Pod, owners: Owners) -> list[Owner]:
+    """The controller of the pod, the controller of that one, and so on. If the input has no Deployment for a ReplicaSet
+    whose name ends with the hash in the pod's label, the rest of the name is the Deployment."""
     owner = controller_of(pod.metadata)
-    if owner is None:
-        return False
-    wanted = target.kind.__name__, pod.metadata.namespace, target.name
-    above: Owner | None = (owner.kind, pod.metadata.namespace, owner.name)
+    found: list[Owner] = []
+    above = (owner.kind, pod.metadata.namespace, owner.name) if owner is not None else None
     while above is not None:
-        if above == wanted:
-            return True
-        last, above = above, owners.get(above)
-    called = f"{target.name}-{pod.metadata.labels.get(_HASH_LABEL, '')}"
-    return target.kind is Deployment and last[0] == ReplicaSet.__name__ and last[2] == called
+        found.append(above)
+        above = owners.get(above)
+    digest = pod.metadata.labels.get(_HASH_LABEL)
+    if found and digest and found[-1][0] == ReplicaSet.__name__ and found[-1][2].endswith(f"-{digest}"):
+        found.append((Deployment.__name__, found[-1][1], found[-1][2].removesuffix(f"-{digest}")))
+    return found
