@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ksched_cli.report.html.model import Bar, Figure, Heading, Page, Section, Tone, bars, table
+from ksched_cli.report.html.model import Bar, Figure, Page, Section, Tone, bars, headings, table
 from ksched_cli.report.html.nodes import NodeResults, node_columns, node_map, zone_bars
 from ksched_cli.report.html.pods import pods_section
 from ksched_cli.report.html.words import count
@@ -112,12 +112,7 @@ def _figures(capacities: Sequence[Mapping[str, Any]]) -> list[Figure]:
 
 def _shapes(document: Mapping[str, Any]) -> Section:
     """What was counted; the node map shows what keeps one more out."""
-    columns = [
-        Heading("Counted"),
-        Heading("Result", "badge"),
-        Heading("Fit", "number"),
-        Heading("Each requests", wide=True),
-    ]
+    columns = headings("Counted; Result: badge; Fit: number; Each requests: wide")
     rows, details, legend = [], [], NodeResults(document)
     for number, each in enumerate(document["capacities"]):
         asked = "; ".join(
@@ -155,13 +150,8 @@ def _keeps_out(node: Mapping[str, Any]) -> str:
 
 def _nodes(capacities: Sequence[Mapping[str, Any]]) -> Section:
     many = len(capacities) > 1
-    columns = [
-        Heading("Node"),
-        *([Heading("Counted", filters=True)] if many else []),
-        Heading("Fit", "number"),
-        Heading("Keeps out one more", filters=True, wide=True),
-        Heading("Stays free", wide=True),
-    ]
+    counted = "Counted: filters; " if many else ""
+    columns = headings(f"Node; {counted}Fit: number; Keeps out one more: filters wide; Stays free: wide")
     rows = [
         [
             node["node"],
@@ -181,12 +171,7 @@ def _free(amounts: Mapping[str, str]) -> str:
 
 
 def _stranded(capacities: Sequence[Mapping[str, Any]]) -> list[Section]:
-    columns = [
-        Heading("Counted"),
-        Heading("Nodes", "number"),
-        Heading("Stays free there", wide=True),
-        Heading("Of", wide=True),
-    ]
+    columns = headings("Counted; Nodes: number; Stays free there: wide; Of: wide")
     rows = [
         [_label(each), found["nodes"], _free(found["free"]), _free(found["allocatable"])]
         for each in capacities

@@ -8,7 +8,7 @@ from typing import Any
 
 from ksched_cli.api.listing import joined
 from ksched_cli.report.html.ends import draws, final_pods, rollouts
-from ksched_cli.report.html.model import Heading, Page, Section, Step, Tone, counting, steps, table
+from ksched_cli.report.html.model import Page, Section, Step, Tone, counting, headings, steps, table
 from ksched_cli.report.html.nodes import node_columns, node_map, zone_bars
 from ksched_cli.report.html.words import count
 
@@ -82,13 +82,7 @@ def _notes(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _findings(document: Mapping[str, Any]) -> list[Section]:
-    columns = [
-        Heading("Code", filters=True),
-        Heading("Level", "badge", filters=True),
-        Heading("Workload", filters=True),
-        Heading("What", wide=True),
-        Heading("Where", wide=True),
-    ]
+    columns = headings("Code: filters; Level: badge filters; Workload: filters; What: wide; Where: wide")
     rows = [_finding(each) for each in document["findings"]]
     intro = "`ksched explain-code CODE` explains a code and lists what to do."
     return [table("findings", "Findings", columns, rows, intro=intro, tones=_LEVELS)] if rows else []
@@ -107,13 +101,9 @@ def _finding(finding: Mapping[str, Any]) -> list[Any]:
 
 
 def _workloads(workloads: Sequence[Mapping[str, Any]]) -> Section:
-    columns = [Heading("Workload"), Heading("Result", "badge", filters=True), Heading("Pods", "number")]
-    columns += [
-        Heading("With a node", "number"),
-        Heading("Old pods left", "number"),
-        Heading("Orders"),
-        Heading("File"),
-    ]
+    columns = headings(
+        "Workload; Result: badge filters; Pods: number; With a node: number; Old pods left: number; Orders; File"
+    )
     rows = [
         [
             each["workload"],
@@ -162,19 +152,12 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _losses(losses: Sequence[Mapping[str, Any]]) -> list[Section]:
-    columns = [Heading("Workload"), Heading("Evicted", "list", wide=True), Heading("Pending in the end", "number")]
-    columns.append(Heading("Budgets violated", "list"))
+    columns = headings("Workload; Evicted: list wide; Pending in the end: number; Budgets violated: list")
     rows = [[each["workload"], each["evicted"], each["pending"], each.get("budgets", [])] for each in losses]
     return [table("losses", "Workloads that lose running pods", columns, rows)] if rows else []
 
 
 def _ignored(ignored: Sequence[Mapping[str, Any]]) -> list[Section]:
-    columns = [
-        Heading("Code"),
-        Heading("Level", "badge"),
-        Heading("Workload"),
-        Heading("What", wide=True),
-        Heading("Accepted by"),
-    ]
+    columns = headings("Code; Level: badge; Workload; What: wide; Accepted by")
     rows = [[*_finding(each)[:4], f"{each['ignoredBy']} {each['reason']}".strip()] for each in ignored]
     return [table("ignored", "Accepted findings", columns, rows, tones=_LEVELS)] if rows else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ksched_cli.report.html.model import Figure, Heading, Page, Tone, counting, table
+from ksched_cli.report.html.model import Figure, Page, Tone, counting, headings, table
 from ksched_cli.report.html.nodes import node_columns, node_map, zone_bars
 from ksched_cli.report.html.words import count
 
@@ -25,7 +25,7 @@ def page(document: Mapping[str, Any]) -> Page:
         counting(document["running"], "pod", "on nodes"),
         counting(len(waiting), "pending pod", tone=tone if waiting else "plain"),
     ]
-    pending = [table("pending", "Pending pods", [Heading("Pod")], [[pod] for pod in waiting])] if waiting else []
+    pending = [table("pending", "Pending pods", headings("Pod"), [[pod] for pod in waiting])] if waiting else []
     sections = [
         *node_map(document, intro="A cell is a node. The filled part is what pods request of it."),
         *zone_bars(document),

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ksched_cli.api.listing import joined
-from ksched_cli.report.html.model import Bar, Figure, Heading, Page, Section, Step, Tone, bars, counting, steps, table
+from ksched_cli.report.html.model import Bar, Figure, Page, Section, Step, Tone, bars, counting, headings, steps, table
 from ksched_cli.report.html.nodes import node_columns, node_map
 from ksched_cli.report.html.words import count, noun
 
@@ -120,12 +120,7 @@ def _lines(step: Mapping[str, Any]) -> Iterator[tuple[Tone, str]]:
 
 
 def _moves(document: Mapping[str, Any]) -> list[Section]:
-    columns = [
-        Heading("Pod"),
-        Heading("Step", "badge", filters=True),
-        Heading("From", filters=True),
-        Heading("To", filters=True),
-    ]
+    columns = headings("Pod; Step: badge filters; From: filters; To: filters")
     rows = [
         [move["pod"], step["action"], step["node"], move["to"]] for step in document["steps"] for move in step["moves"]
     ]
@@ -133,6 +128,6 @@ def _moves(document: Mapping[str, Any]) -> list[Section]:
 
 
 def _kept(document: Mapping[str, Any]) -> list[Section]:
-    columns = [Heading("Node"), Heading("Why it stays", filters=True, wide=True)]
+    columns = headings("Node; Why it stays: filters wide")
     rows = [[each["node"], each["why"]] for each in document["kept"]]
     return [table("kept", "Nodes that stay", columns, rows)] if rows else []

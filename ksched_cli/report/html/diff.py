@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ksched_cli.api.listing import joined
-from ksched_cli.report.html.model import Figure, Heading, Page, Section, Tone, table
+from ksched_cli.report.html.model import Figure, Page, Section, Tone, headings, table
 from ksched_cli.report.html.nodes import node_columns, node_map, zone_bars
 from ksched_cli.report.html.pods import pods_section
 from ksched_cli.report.html.words import capitalised, count
@@ -71,13 +71,7 @@ def _verdict(document: Mapping[str, Any]) -> tuple[Tone, str]:
 def _pods(changes: Sequence[Mapping[str, Any]]) -> list[Section]:
     if not changes:
         return []
-    columns = [
-        Heading("Pod"),
-        Heading("Change", "badge", filters=True),
-        Heading("Before"),
-        Heading("After"),
-        Heading("Because of", filters=True, wide=True),
-    ]
+    columns = headings("Pod; Change: badge filters; Before; After; Because of: filters wide")
     rows, details = [], []
     for change in changes:
         before, after = change["before"] or {}, change["after"] or {}
@@ -137,12 +131,7 @@ def _figure(value: Any) -> str:
 
 
 def _rules(rules: Sequence[Mapping[str, Any]]) -> list[Section]:
-    columns = [
-        Heading("Rule", wide=True),
-        Heading("Since"),
-        Heading("Plugins", "list"),
-        Heading("Pods that moved", "number"),
-    ]
+    columns = headings("Rule: wide; Since; Plugins: list; Pods that moved: number")
     rows = [
         [
             each["text"],
@@ -162,7 +151,6 @@ def _spread(spread: Sequence[Mapping[str, Any]]) -> list[Section]:
         for each in spread
         for domain in sorted({*each["before"], *each["after"]})
     ]
-    columns = [Heading("Workload", filters=True), Heading("Spread over"), Heading("Domain")]
-    columns += [Heading("Pods before", "number"), Heading("Pods after", "number")]
+    columns = headings("Workload: filters; Spread over; Domain; Pods before: number; Pods after: number")
     title = capitalised("spread of workloads")
     return [table("spread", title, columns, rows)] if rows else []

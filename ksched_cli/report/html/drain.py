@@ -8,7 +8,7 @@ from typing import Any
 
 from ksched_cli.api.listing import joined
 from ksched_cli.report.html.ends import draws, final_pods
-from ksched_cli.report.html.model import Figure, Heading, Page, Section, Step, Tone, counting, steps, table
+from ksched_cli.report.html.model import Figure, Heading, Page, Section, Step, Tone, counting, headings, steps, table
 from ksched_cli.report.html.nodes import node_columns, node_groups, node_map, zone_bars
 from ksched_cli.report.html.pods import pods_section
 from ksched_cli.report.html.words import capitalised, count
@@ -133,14 +133,7 @@ def _fate(pod: Mapping[str, Any]) -> str:
 def _pods(nodes: Sequence[Mapping[str, Any]]) -> list[Section]:
     found = [(node["node"], pod) for node in nodes for pod in node["pods"]]
     found.sort(key=lambda each: (_FATES[each[1]["fate"]] != "bad", each[1]["fate"] == "stays"))
-    columns = [
-        Heading("Pod"),
-        Heading("What happens", "badge", filters=True),
-        Heading("Round", "number"),
-        Heading("From", filters=True),
-        Heading("To"),
-        Heading("Why", wide=True),
-    ]
+    columns = headings("Pod; What happens: badge filters; Round: number; From: filters; To; Why: wide")
     tones = {_WORDS[fate]: tone for fate, tone in _FATES.items()}
     rows = [
         [pod["pod"], _WORDS[pod["fate"]], pod.get("round", ""), node, pod.get("to", ""), pod.get("message", "")]
@@ -172,7 +165,7 @@ def _sides(amounts: Mapping[str, Any]) -> list[Any]:
 
 
 def _preempted(preempted: Sequence[Mapping[str, Any]]) -> list[Section]:
-    columns = [Heading("Pod"), Heading("Node"), Heading("Preempted by"), Heading("Goes to")]
+    columns = headings("Pod; Node; Preempted by; Goes to")
     rows = [
         [
             each["pod"],
@@ -187,7 +180,7 @@ def _preempted(preempted: Sequence[Mapping[str, Any]]) -> list[Section]:
 
 def _displaced(displaced: Sequence[Mapping[str, Any]]) -> list[Section]:
     rows = [[each["pod"], each.get("message", "")] for each in displaced]
-    columns = [Heading("Pod"), Heading("Why", wide=True)]
+    columns = headings("Pod; Why: wide")
     return [table("displaced", "Pods that would have a node without the drain", columns, rows)] if rows else []
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ksched_cli.report.html.model import Heading, Section, Tone, table, table_data
+from ksched_cli.report.html.model import Section, Tone, headings, table, table_data
 from ksched_cli.report.html.words import count
 from ksched_cli.report.settle import span
 
@@ -45,7 +45,7 @@ def timeline(document: Mapping[str, Any]) -> list[Section]:
     for each in events:
         lanes.setdefault(each.get("pod") or _CLUSTER, []).append(each)
     end = document.get("settled", {}).get("seconds", 0)
-    columns = [Heading("Time", "number"), Heading("Pod"), Heading("Event", filters=True), Heading("What", wide=True)]
+    columns = headings("Time: number; Pod; Event: filters; What: wide")
     rows = [[each["time"], each.get("pod", ""), each["event"], _what(each)] for each in events]
     data = {
         "lanes": [_lane(pod, each) for pod, each in lanes.items()],
@@ -131,14 +131,7 @@ def _leaves_first(events: Sequence[Mapping[str, Any]]) -> bool:
 def final_pods(document: Mapping[str, Any]) -> list[Section]:
     """The pods to which something happened."""
     moved = [each for each in document.get("final", []) if each["state"] != "running"]
-    columns = [
-        Heading("Pod"),
-        Heading("State", "badge", filters=True),
-        Heading("Node"),
-        Heading("Workload", filters=True),
-        Heading("In place of"),
-        Heading("Why", wide=True),
-    ]
+    columns = headings("Pod; State: badge filters; Node; Workload: filters; In place of; Why: wide")
     order = sorted(moved, key=lambda each: (each["state"] not in UNPLACED, each["pod"]))
     rows = [_final_row(each) for each in order]
     return [table("final", "Pods in the end", columns, rows, tones=STATE_TONES)] if rows else []
@@ -154,7 +147,7 @@ def rollouts(document: Mapping[str, Any]) -> list[Section]:
     """Workloads whose template or scale the run changes."""
     rows = [[name, "complete" if done else "not complete"] for name, done in document.get("finished", {}).items()]
     tones: Mapping[str, Tone] = {"complete": "good", "not complete": "bad"}
-    columns = [Heading("Workload"), Heading("Rollout", "badge", filters=True)]
+    columns = headings("Workload; Rollout: badge filters")
     return [table("rollouts", "Rollouts", columns, rows, tones=tones)] if rows else []
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ksched_cli.api.listing import joined
-from ksched_cli.report.html.model import Figure, Heading, Page, Section, Step, Tone, counting, facts, steps, table
+from ksched_cli.report.html.model import Figure, Page, Section, Step, Tone, counting, facts, headings, steps, table
 from ksched_cli.report.html.nodes import node_columns, node_map
 from ksched_cli.report.html.pods import PodDetails, pod_section
 from ksched_cli.report.html.simulate import result_of
@@ -135,12 +135,7 @@ def _why_not(document: Mapping[str, Any]) -> list[Section]:
 
 
 def _rejections(document: Mapping[str, Any]) -> list[Section]:
-    columns = [
-        Heading("Node"),
-        Heading("Plugin", filters=True),
-        Heading("Why", wide=True),
-        Heading("Reason", filters=True, wide=True),
-    ]
+    columns = headings("Node; Plugin: filters; Why: wide; Reason: filters wide")
     rows = [
         [node, each["plugin"], each.get("text", ""), ", ".join(each["reasons"])]
         for node, rejections in document.get("rejections", {}).items()
@@ -156,8 +151,7 @@ def _preemption(document: Mapping[str, Any]) -> list[Section]:
         return []
     if "ineligible" in study:
         return [facts("preemption", "Preemption", [("The pod may not preempt", study["ineligible"])])]
-    columns = [Heading("Node"), Heading("Victims", "list", wide=True), Heading("Budgets violated", "number")]
-    columns += [Heading("Highest priority", "number"), Heading("Why", wide=True)]
+    columns = headings("Node; Victims: list wide; Budgets violated: number; Highest priority: number; Why: wide")
     rows: list[list[Any]] = [
         [each["node"], each["victims"], each["pdbViolations"], each["highestPriority"], each["why"]]
         for each in study["candidates"]
@@ -171,7 +165,7 @@ def _preemption(document: Mapping[str, Any]) -> list[Section]:
 
 def _retries(document: Mapping[str, Any]) -> list[Section]:
     rows = [[plugin, ", ".join(events) or "nothing"] for plugin, events in document.get("retriedOn", {}).items()]
-    columns = [Heading("Plugin"), Heading("Events", wide=True)]
+    columns = headings("Plugin; Events: wide")
     return [table("retries", "What makes the scheduler try again", columns, rows)] if rows else []
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from ksched_cli.report.html.words import noun
 
 Tone = Literal["good", "warn", "bad", "plain"]
+HeadingKind = Literal["text", "number", "badge", "share", "list", "amount"]
 SectionKind = Literal["map", "pods", "pod", "table", "bars", "timeline", "steps", "facts"]
 
 
@@ -45,10 +46,21 @@ class Heading:
     out."""
 
     name: str
-    kind: Literal["text", "number", "badge", "share", "list", "amount"] = "text"
+    kind: HeadingKind = "text"
     filters: bool = False
     wide: bool = False
     hides_zeros: bool = False
+
+
+def headings(text: str) -> list[Heading]:
+    """The columns that a line declares, each with its kind and the attributes that are true: `Pod; Why: list wide`."""
+    return [_heading(*each.partition(":")[::2]) for each in text.split(";")]
+
+
+def _heading(name: str, words: str) -> Heading:
+    kinds: list[Any] = [word for word in words.split() if word in get_args(HeadingKind)]
+    attributes: Any = dict.fromkeys(set(words.split()).difference(kinds), True)
+    return Heading(name.strip(), *kinds, **attributes)
 
 
 @dataclass(frozen=True, slots=True)

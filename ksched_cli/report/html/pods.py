@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ksched_cli.report.html.model import Heading, Section, Tone, table_data
+from ksched_cli.report.html.model import Heading, Section, Tone, headings, table_data
 from ksched_cli.report.html.nodes import PodAnswers
 
 _MOST_NODES = 10
@@ -41,7 +41,7 @@ def pod_section(
     tones: Mapping[str, Tone],
 ) -> Section:
     """Everything about one pod."""
-    data = table_data(title, [Heading("Pod"), Heading("Result", "badge")], [[pod, result]], tones)
+    data = table_data(title, headings("Pod; Result: badge"), [[pod, result]], tones)
     return Section(name, title, "pod", {"table": data, "pods": [detail], "order": [0], **legend})
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ksched_cli.api.listing import joined
-from ksched_cli.report.html.model import Figure, Heading, Page, Section, Tone, counting, table
+from ksched_cli.report.html.model import Figure, Page, Section, Tone, counting, headings, table
 from ksched_cli.report.html.nodes import node_columns, node_map, zone_bars
 from ksched_cli.report.html.pods import PodDetails, pods_section
 from ksched_cli.report.html.sweep import pod_odds
@@ -158,13 +158,7 @@ def pods(document: Mapping[str, Any], title: str = "Pods") -> Section:
     """All pods that were tried; those without a node come first."""
     entries = document["pods"]
     order = sorted(range(len(entries)), key=lambda number: bool(entries[number].get("node")))
-    columns = [
-        Heading("Pod"),
-        Heading("Result", "badge", filters=True),
-        Heading("Node"),
-        Heading("Nodes that fit", "number"),
-        Heading("Main reason", filters=True, wide=True),
-    ]
+    columns = headings("Pod; Result: badge filters; Node; Nodes that fit: number; Main reason: filters wide")
     rows = [pod_row(entries[number]) for number in order]
     # In the order of the document: `like` of the answers is a number of it.
     found = PodDetails(document)
@@ -188,7 +182,7 @@ def preemptions(entries: Sequence[Mapping[str, Any]]) -> list[Section]:
         if (found := entry.get("preemption"))
         for victim in found["victims"] or [""]
     ]
-    columns = [Heading("Pod"), Heading("Node"), Heading("Victim"), Heading("Budgets violated", "number")]
+    columns = headings("Pod; Node; Victim; Budgets violated: number")
     intro = "The victims leave the node, and the pod takes their place. One row for each victim."
     return [table("preemption", "Preemption", columns, rows, intro=intro)] if rows else []
 
@@ -199,5 +193,5 @@ def not_tried(document: Mapping[str, Any]) -> list[Section]:
     rows: list[list[Any]] = [[pod, "gated", messages.get(pod, "")] for pod in document["gated"]]
     rows += [[pod, "ignored", "no profile has the name of its scheduler"] for pod in document["ignored"]]
     rows += [[each["pod"], "refused", f"{each['plugin']}: {each['message']}"] for each in document.get("refused", [])]
-    columns = [Heading("Pod"), Heading("Result", "badge", filters=True), Heading("Why", wide=True)]
+    columns = headings("Pod; Result: badge filters; Why: wide")
     return [table("not-tried", "Pods that were not tried", columns, rows, tones=_TONES)] if rows else []

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
-from ksched_cli.report.html.model import Bar, Figure, Heading, Page, Section, Tone, bars, counting, table
+from ksched_cli.report.html.model import Bar, Figure, Heading, Page, Section, Tone, bars, counting, headings, table
 from ksched_cli.report.html.nodes import node_columns, node_map
 from ksched_cli.report.html.words import count
 
@@ -100,7 +100,7 @@ def _costs(document: Mapping[str, Any]) -> list[Section]:
 
 
 def _unplaced(document: Mapping[str, Any]) -> list[Section]:
-    columns = [Heading("Pod"), Heading("Workload", filters=True), Heading("Why", wide=True)]
+    columns = headings("Pod; Workload: filters; Why: wide")
     rows = [[each["pod"], each.get("workload", ""), _why(each)] for each in document["unplaced"]]
     return [table("unplaced", "Pods that cannot be placed", columns, rows)] if rows else []
 
@@ -114,7 +114,7 @@ def _why(pod: Mapping[str, Any]) -> str:
 
 
 def _pods(document: Mapping[str, Any]) -> list[Section]:
-    columns = [Heading("Pod"), Heading("Workload", filters=True), Heading("Node"), Heading("Shape", filters=True)]
+    columns = headings("Pod; Workload: filters; Node; Shape: filters")
     rows = [
         [each["pod"], each.get("workload", ""), each["node"], each.get("shape", "a node of the cluster")]
         for each in document["pods"]
@@ -125,5 +125,5 @@ def _pods(document: Mapping[str, Any]) -> list[Section]:
 def _left_out(document: Mapping[str, Any]) -> list[Section]:
     rows = [["shape", name, why] for name, why in document["unusableShapes"].items()]
     rows += [["pod", name, why] for name, why in document["heldBack"].items()]
-    columns = [Heading("Name"), Heading("What", filters=True), Heading("Why", wide=True)]
+    columns = headings("Name; What: filters; Why: wide")
     return [table("left-out", "Left out", columns, [[name, what, why] for what, name, why in rows])] if rows else []

@@ -6,7 +6,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ksched_cli.api.listing import joined
-from ksched_cli.report.html.model import Bar, Figure, Heading, Page, Section, Tone, bars, counting, facts, table
+from ksched_cli.report.html.model import (
+    Bar,
+    Figure,
+    Heading,
+    Page,
+    Section,
+    Tone,
+    bars,
+    counting,
+    facts,
+    headings,
+    table,
+)
 from ksched_cli.report.html.nodes import RESULT_COLOURS, node_columns, node_groups, node_map
 from ksched_cli.report.html.words import capitalised, count
 
@@ -108,7 +120,7 @@ def _settings(settings: Sequence[Mapping[str, Any]]) -> list[Section]:
         Bar(name, [(outcome, share["share"]) for outcome, share in each["outcomes"].items()], _safe(each))
         for name, each in zip(names, settings, strict=True)
     ]
-    columns = [Heading("Setting"), Heading("Pareto front", "badge", filters=True), Heading("Safe", "share")]
+    columns = headings("Setting; Pareto front: badge filters; Safe: share")
     columns += [Heading(capitalised(_WORDS[name]), "number") for name in settings[0]["figures"]]
     cells = [
         [name, "best" if each["paretoFront"] else "", each["outcomes"].get("safe", {}).get("share", 0.0), *_means(each)]
@@ -150,8 +162,9 @@ def _figures(document: Mapping[str, Any]) -> list[Section]:
 
 
 def _worst(worst: Sequence[Mapping[str, Any]]) -> list[Section]:
-    columns = [Heading("Variant"), Heading("Result", "badge", filters=True), Heading("Lost their node", "number")]
-    columns += [Heading("No node", "number"), Heading("Lost", "number"), Heading("Why", wide=True)]
+    columns = headings(
+        "Variant; Result: badge filters; Lost their node: number; No node: number; Lost: number; Why: wide"
+    )
     rows = []
     for each in worst:
         numbers = (
@@ -167,8 +180,7 @@ def _worst(worst: Sequence[Mapping[str, Any]]) -> list[Section]:
 
 def pod_odds(name: str, pods: Sequence[Mapping[str, Any]]) -> list[Section]:
     """Where each pod is in how many of the variants, and how often it has no node."""
-    columns = [Heading("Pod"), Heading("Variants", "number"), Heading("Has a node", "share")]
-    columns += [Heading("Results", wide=True), Heading("Nodes", wide=True)]
+    columns = headings("Pod; Variants: number; Has a node: share; Results: wide; Nodes: wide")
     rows = [
         [each["pod"], each["variants"], _placed(each), _odds(each["results"]), _odds(each["nodes"])] for each in pods
     ]
