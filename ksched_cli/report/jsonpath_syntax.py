@@ -70,7 +70,13 @@ class Range:
 
 Part: TypeAlias = str | Path | Range
 
-_IDENTIFIER_END = " \t\r\n.,[]$@{}"
+# A backslash takes the next character in.
+_NAME = re.compile(r"(?:\\(?:.|$)|[^\\ \t\r\n.,\[\]$@{}])*", re.DOTALL)
+# A quote behind a backslash does not end the text.
+_QUOTED = r"(?P<quote>['\"])(?P<text>(?:(?!(?P=quote))[^\n]|(?<=\\)(?P=quote))*+)(?P=quote)"
+_TEXT = re.compile(_QUOTED)
+_ARRAY = re.compile(r"\[([^\]\n]*)\]")
+_FILTER = re.compile(rf"\[\?\(((?:[^\n'\")]|{_QUOTED})*+)\)")
 _DICT_KEY = re.compile(r"'([^']*)'")
 _SLICE = re.compile(r"(-?\d*)(:-?\d*)?(:-?\d*)?", re.ASCII)
 _COMPARISON = re.compile(r"([^!<>=]+)([!<>=]+)(.+)", re.DOTALL)
@@ -136,27 +142,27 @@ class _Action:
         elif here == "[":
             self._steps.extend(self._array())
         elif here in "\"'":
-            self._steps.append(JsonPathLiteral(self._quoted(here)))
+            self._steps.append(JsonPathLiteral(_unescaped(self._read(_TEXT, "unterminated quoted string")["text"])))
         elif here == ".":
             self.at += 1
             self._steps.append(self._field())
-        elif here in "+-" or here.isdigit():
+        elif here in "+-0123456789":
             self._steps.append(JsonPathLiteral(self._number()))
         elif here == "_" or here.isalpha():
             self._word()
         else:
             raise TemplateError(f"unrecognized character in action: {here!r}")
 
-    def _name(self) -> str:
-        """Up to the next end of a name; a backslash takes the next character in."""
-        start = self.at
-        while self.at < len(self._text) and self._text[self.at] not in _IDENTIFIER_END:
-            self.at += 2 if self._text[self.at] == "\\" else 1
-        self.at = min(self.at, len(self._text))
-        return self._text[start : self.at]
+    def _read(self, pattern: re.Pattern[str], mistake: str = "") -> re.Match[str]:
+        """Read what the pattern matches here."""
+        found = pattern.match(self._text, self.at)
+        if found is None:
+            raise TemplateError(mistake)
+        self.at = found.end()
+        return found
 
     def _word(self) -> None:
-        word = self._name()
+        word = self._read(_NAME)[0]
         if word in ("true", "false"):
             self._steps.append(JsonPathLiteral(word == "true"))
         elif word in ("range", "end"):
@@ -165,7 +171,7 @@ class _Action:
             raise TemplateError(f"unrecognized identifier {word}: a field begins with a dot, as in {{.{word}}}")
 
     def _field(self) -> Step:
-        name = self._name()
+        name = self._read(_NAME)[0]
         return Wildcard() if name == "*" else Field(name.replace("\\", ""))
 
     def _recursive(self) -> None:
@@ -178,46 +184,23 @@ class _Action:
             self._steps.append(self._field())
 
     def _number(self) -> int | float:
-        found = _NUMBER.match(self._text, self.at)
-        assert found is not None
-        self.at = found.end()
+        digits = self._read(_NUMBER)[0]
         try:
-            return int(found[0])
+            return float(digits) if "." in digits else int(digits)
         except ValueError:
-            try:
-                return float(found[0])
-            except ValueError:
-                raise TemplateError(f"cannot parse number {found[0]}") from None
-
-    def _quoted(self, quote: str) -> str:
-        end = self.at + 1
-        while end < len(self._text) and (self._text[end] != quote or self._text[end - 1] == "\\"):
-            if self._text[end] == "\n":
-                break
-            end += 1
-        if self._text[end : end + 1] != quote:
-            raise TemplateError("unterminated quoted string")
-        inside = self._text[self.at + 1 : end]
-        self.at = end + 1
-        return _unescaped(inside)
+            raise TemplateError(f"cannot parse number {digits}") from None
 
     def _array(self) -> Sequence[Step]:
-        end = self._text.find("]", self.at)
-        if end < 0 or "\n" in self._text[self.at : end]:
-            raise TemplateError("unterminated array: a ] is missing")
-        inside = self._text[self.at + 1 : end]
-        self.at = end + 1
+        inside = self._read(_ARRAY, "unterminated array: a ] is missing")[1]
         if "," in inside:
             return [Union(tuple(tuple(_subscript(each.strip(" "))) for each in inside.split(",")))]
         return _subscript(inside)
 
     def _filter(self) -> Filter:
-        begin = self.at + len("[?(")
-        end = _filter_end(self._text, begin)
-        if self._text[end + 1 : end + 2] != "]":
+        inside = self._read(_FILTER, "unterminated filter: a )] is missing")[1]
+        if not self._text.startswith("]", self.at):
             raise TemplateError("unclosed array expect ]")
-        inside = self._text[begin:end]
-        self.at = end + 2
+        self.at += 1
         found = _COMPARISON.fullmatch(inside)
         if found is None:
             return Filter(_path(inside))
@@ -225,23 +208,6 @@ class _Action:
         if operator not in _OPERATORS:
             raise TemplateError(f"unrecognized filter operator {operator}")
         return Filter(_path(left), operator, _path(right))
-
-
-def _filter_end(text: str, at: int) -> int:
-    """The bracket that closes the filter, which is none within quotes."""
-    quote = ""
-    while at < len(text):
-        here = text[at]
-        if here == "\n":
-            break
-        if quote:
-            quote = "" if here == quote and text[at - 1] != "\\" else quote
-        elif here in "\"'":
-            quote = here
-        elif here == ")":
-            return at
-        at += 1
-    raise TemplateError("unterminated filter: a )] is missing")
 
 
 def _path(text: str) -> Path:

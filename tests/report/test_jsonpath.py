@@ -108,6 +108,7 @@ def test_templates(template: str, expected: str) -> None:
         pytest.param(r'{"\q"}', r"invalid syntax: \q", id="no such escape"),
         pytest.param("{1.2.3}", "cannot parse number 1.2.3", id="no number"),
         pytest.param("{#}", "unrecognized character in action: '#'", id="no such character"),
+        pytest.param("{²}", "unrecognized character in action: '²'", id="a digit of another script"),
     ],
 )
 def test_templates_that_mean_nothing(template: str, message: str) -> None:
