@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from ksched_cli.plan.capacity import Capacity, NodeRoom, PendingCounts, Stranded
+from ksched_cli.plan.capacity import Capacity, CapacityResult, NodeRoom, PendingCounts, Stranded
 from ksched_cli.report.amounts import exact_all, short_all
 from ksched_cli.report.console import make_console, print_hanging
 from ksched_cli.report.entries import entry_of, filled, stats_entry
@@ -24,9 +24,6 @@ from ksched_cli.report.summary_line import BAD, GOOD, counted, summary_line
 from ksched_cli.report.usage_bars import print_usage
 from ksched_cli.report.visible import shows_visible
 from ksched_cli.sources.own_documents import API_VERSION
-
-if TYPE_CHECKING:
-    from ksched_cli.plan.capacity import CapacityResult
 
 # Above this many nodes they are summed up by what keeps the next replica out.
 NODES_BY_NAME = 40

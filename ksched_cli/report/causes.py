@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from ksched_cli.api.listing import named
 from ksched_cli.plan.causes.results import Cause, Decider, Figure, OnNode, Tally
 from ksched_cli.plan.diff import Diff, PodChange
 from ksched_cli.releases.changes import RuleChange
@@ -46,9 +47,7 @@ def _first_line(cause: Cause) -> Iterator[str]:
 
 
 def _moved(cause: Cause) -> str:
-    left = len(cause.pods) - _PODS
-    more = f" and {left} more" if left > 0 else ""
-    return f"other pods moved ahead of it: {', '.join(cause.pods[:_PODS])}{more}"
+    return f"other pods moved ahead of it: {named(cause.pods, _PODS)}"
 
 
 def _decider(decider: Decider, change: PodChange) -> str:
@@ -66,9 +65,8 @@ def _who(decider: Decider) -> str:
     # What changed a score is needed as a whole; of the rules of a filter one did it.
     joined = " and " if decider.aspect in ("score", "weight") else " or "
     since = joined.join(dict.fromkeys(map(_since, decider.rules)))
-    why = [since] if since else []
-    why += ["the configuration"] if decider.configuration else []
-    return f"{decider.plugin or ITSELF} ({', '.join(why)})" if why else decider.plugin or ITSELF
+    why = ", ".join(filter(None, (since, "the configuration" if decider.configuration else "")))
+    return f"{decider.plugin or ITSELF} ({why})" if why else decider.plugin or ITSELF
 
 
 def _since(rule: RuleChange) -> str:
@@ -76,9 +74,8 @@ def _since(rule: RuleChange) -> str:
 
 
 def _figure(figure: OnNode) -> str:
-    if isinstance(figure.before, str) or isinstance(figure.after, str):
-        return f"{figure.node}: {_figure_text(figure.before)} -> {_figure_text(figure.after)}"
-    return f"{figure.node} {_figure_text(figure.before)} -> {_figure_text(figure.after)}"
+    colon = ":" if isinstance(figure.before, str) or isinstance(figure.after, str) else ""
+    return f"{figure.node}{colon} {_figure_text(figure.before)} -> {_figure_text(figure.after)}"
 
 
 def _figure_text(figure: Figure) -> str:
@@ -119,15 +116,13 @@ def _row(tally: Tally) -> _Row:
 
 def _other_rows(diff: Diff) -> Iterator[_Row]:
     causes = [change.cause for change in diff.changes if change.cause is not None]
-    configured = sum(any(each.configuration and not each.rules for each in cause.deciders) for cause in causes)
-    if configured:
-        yield str(configured), "the configuration", ""
-    evicted = sum(cause.kind == "preemption" and not cause.deciders for cause in causes)
-    if evicted:
-        yield str(evicted), "preemption by others", ""
-    following = sum(cause.kind == "others" for cause in causes)
-    if following:
-        yield str(following), "other pods that moved", ""
+    configured = [any(each.configuration and not each.rules for each in cause.deciders) for cause in causes]
+    counts = {
+        "the configuration": sum(configured),
+        "preemption by others": sum(cause.kind == "preemption" and not cause.deciders for cause in causes),
+        "other pods that moved": sum(cause.kind == "others" for cause in causes),
+    }
+    return ((str(count), title, "") for title, count in counts.items() if count)
 
 
 def _table(rows: Sequence[_Row]) -> Grid:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TextIO
 
 from rich.padding import Padding
 from rich.text import Text
 
-from ksched_cli.api.listing import joined
+from ksched_cli.api.listing import joined, named
 from ksched_cli.plan.check.results import Check, Finding, WorkloadCheck
 from ksched_cli.report.console import make_console, print_hanging
 from ksched_cli.report.omissions import print_omissions
@@ -67,7 +66,7 @@ def payers(check: Check) -> str:
 
 
 def evicted_anyway(check: Check) -> str:
-    names = _some(check.evicted_anyway)
+    names = named(check.evicted_anyway, _NAMED)
     return f"pending pods of the cluster evict {names} with or without the manifests"
 
 
@@ -126,15 +125,11 @@ def _steps(workload: WorkloadCheck) -> Text:
     lines = []
     for number, step in enumerate(workload.steps, start=1):
         parts = [f"{len(step.made)} created"] if step.made else []
-        parts += [f"placed {_some([f'{pod} on {node}' for pod, node in step.placed.items()])}"] if step.placed else []
-        parts += [f"deleted {_some(step.removed)}"] if step.removed else []
+        placed = [f"{pod} on {node}" for pod, node in step.placed.items()]
+        parts += [f"placed {named(placed, _NAMED)}"] if placed else []
+        parts += [f"deleted {named(step.removed, _NAMED)}"] if step.removed else []
         lines.append(f"step {number} ({span(step.seconds)}): {'; '.join(parts)}")
     return Text("\n".join(lines), style="dim")
-
-
-def _some(names: Sequence[str]) -> str:
-    more = len(names) - _NAMED
-    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _evicted(check: Check) -> str:

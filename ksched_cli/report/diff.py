@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -27,9 +27,7 @@ from ksched_cli.report.short_names import shows_nodes
 from ksched_cli.report.summary_line import BAD, FAIR, GOOD, counted, summary_line
 from ksched_cli.report.visible import shows_visible, visible, with_texts
 from ksched_cli.sources.own_documents import API_VERSION
-
-if TYPE_CHECKING:
-    from ksched_cli.wiring.comparison import DiffResult
+from ksched_cli.wiring.comparison import DiffResult
 
 KIND = "Diff"
 _SHOWN = 40
@@ -99,10 +97,8 @@ def _print_pods(changes: Sequence[PodChange], console: Console, *, wide: bool) -
             console.print(Padding(Text(text, style="dim"), (0, 0, 0, 6)))
 
 
-def sign_of(change: PodChange) -> str:
-    if change.before is None:
-        return "+"
-    return "-" if change.after is None else "~"
+def sign_of(change: PodChange | NodeChange) -> str:
+    return "+" if change.before is None else "-" if change.after is None else "~"
 
 
 def _name(change: PodChange) -> str:
@@ -150,7 +146,7 @@ def _nodes(changes: Sequence[NodeChange], total: NodeChange) -> Grid:
     titles = (name.upper().replace("-", "-\n").replace("/", "/\n") for name in ("pods", *resources))
     table = Grid(Column("USE OF NODES"), *(Column(title, right=True) for title in titles))
     for change in changes:
-        sign = "+" if change.before is None else "-" if change.after is None else "~"
+        sign = sign_of(change)
         table.add(Text.assemble(f"  {sign} ", change.node, style=_COLOURS[sign]), *_use(change, resources))
     table.add("    all nodes", *_use(total, resources), style="bold")
     return table

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TextIO, get_args
+from typing import Any, TextIO, get_args
 
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from ksched_cli.api.listing import named
+from ksched_cli.plan.drain.drain import DrainTrials
 from ksched_cli.plan.drain.results import (
     BudgetChange,
     DrainOutcome,
@@ -34,9 +36,6 @@ from ksched_cli.report.summary_line import BAD, FAIR, GOOD, counted, pending_lin
 from ksched_cli.report.usage_bars import print_usage
 from ksched_cli.report.visible import shows_visible, visible
 from ksched_cli.sources.own_documents import API_VERSION
-
-if TYPE_CHECKING:
-    from ksched_cli.plan.drain.drain import DrainTrials
 
 # The document
 
@@ -185,7 +184,7 @@ def _drain_line(drain: DrainResult, options: RenderOptions) -> Text:
         node = drain.nodes[0]
         style = f"bold {_colour(drain.outcome)}"
         details = [*_doubt(drain), *_came_of(node)]
-        return summary_line(_with_zone(node.node, options), drain.outcome, style, details)
+        return summary_line(options.nodes.with_zone(node.node), drain.outcome, style, details)
     pods = _counts(pod for node in drain.nodes for pod in node.pods if pod.fate != "stays") or "nothing to evict"
     subject = counted(len(drain.nodes), "node")
     return summary_line(subject, drain.outcome, f"bold {_colour(drain.outcome)}", [*_doubt(drain), pods])
@@ -202,7 +201,7 @@ def _doubt(drain: DrainResult) -> list[str]:
 def _node_line(node: NodeDrain, options: RenderOptions) -> Text:
     """The same for one of several nodes."""
     verdict, *details = _came_of(node)
-    return summary_line(_with_zone(node.node, options), verdict, GOOD if node.drained else BAD, details)
+    return summary_line(options.nodes.with_zone(node.node), verdict, GOOD if node.drained else BAD, details)
 
 
 def _came_of(node: NodeDrain) -> list[str]:
@@ -216,11 +215,6 @@ def _came_of(node: NodeDrain) -> list[str]:
     word = "in" if node.drained else "after"
     rounds = f" {word} {counted(node.rounds, 'round')}" if node.rounds else ""
     return [f"{'drained' if node.drained else 'not drained'}{rounds}", counts]
-
-
-def _with_zone(node: str, options: RenderOptions) -> str:
-    zone = options.nodes.zone(node)
-    return f"{node} ({zone})" if zone else node
 
 
 def _print_node(node: NodeDrain, console: Console, options: RenderOptions) -> None:
@@ -252,7 +246,7 @@ def _destination(pod: PodFate, options: RenderOptions) -> Text:
     if pod.fate == "moves":
         name = pod.successor.partition("/")[2]
         same = pod.successor == pod.pod
-        return Text.assemble((_with_zone(pod.to, options), "green"), "" if same else f", as {name}")
+        return Text.assemble((options.nodes.with_zone(pod.to), "green"), "" if same else f", as {name}")
     if pod.fate == "gone":
         return Text(f"deleted for good: {pod.why}", style="yellow")
     if pod.fate == "unplaced":
@@ -338,8 +332,7 @@ def _reason(drain: DrainResult) -> str:
         return f"{_doubt(drain)[0]}: {draws_line(drain.world)}"
     for node in drain.nodes:
         for refusal in node.refusals:
-            more = f" and {len(refusal.pods) - 1} more" if len(refusal.pods) > 1 else ""
-            return f"{refusal.message}: {refusal.pods[0]}{more}"
+            return f"{refusal.message}: {named(refusal.pods, 1)}"
     if late := [node.node for node in drain.nodes if node.timed_out]:
         return f"the --timeout is over before all pods of {late[0]} have left"
     for fate in ("stuck", "unplaced"):

@@ -97,18 +97,14 @@ def _headline(found: Explanation, options: RenderOptions) -> Text:
         verdict = "held back" if found.standing == "gated" else found.standing
         return summary_line(found.pod, verdict, f"bold {_COLOURS.get(verdict, 'red')}")
     fit = [f"{outcome.feasible_nodes} of {outcome.total_nodes} nodes fit"]
+    in_zone = options.nodes.with_zone
     if found.standing == "running":
-        return summary_line(found.pod, f"runs on {_node(found.node, options)}", GOOD, fit)
+        return summary_line(found.pod, f"runs on {in_zone(found.node)}", GOOD, fit)
     if outcome.node:
-        return summary_line(found.pod, f"scheduled on {_node(outcome.node, options)}", GOOD, fit)
+        return summary_line(found.pod, f"scheduled on {in_zone(outcome.node)}", GOOD, fit)
     if outcome.nominated_node:
-        return summary_line(found.pod, f"preempts on {_node(outcome.nominated_node, options)}", FAIR, fit)
+        return summary_line(found.pod, f"preempts on {in_zone(outcome.nominated_node)}", FAIR, fit)
     return summary_line(found.pod, outcome.result, f"bold {_COLOURS.get(outcome.result, 'red')}", fit)
-
-
-def _node(node: str, options: RenderOptions) -> str:
-    zone = options.nodes.zone(node)
-    return f"{node} ({zone})" if zone else node
 
 
 def _answers(found: Explanation) -> Iterator[Text]:

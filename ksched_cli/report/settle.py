@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from rich.console import Console
 from rich.text import Text
 
+from ksched_cli.api.listing import named
 from ksched_cli.report.console import make_console, print_hanging
 from ksched_cli.report.entries import end_entries, entry_of
 from ksched_cli.report.grid import Column, Grid
@@ -201,9 +202,7 @@ def draws_line(settlement: WorldResult) -> str:
     """`chance decides once (node of default/a): every pod has a node in 1 of 2 orders, DaemonSet/shop/logs in 1`."""
     draws, orders = settlement.draws, settlement.orders
     times = "once" if len(draws) == 1 else f"{len(draws)} times"
-    named = list(dict.fromkeys(f"{draw.what} of {draw.subject}" for draw in draws))
-    more = len(named) - _MOST_DRAWS
-    what = ", ".join(named[:_MOST_DRAWS]) + (f" and {more} more" if more > 0 else "")
+    what = named(list(dict.fromkeys(f"{draw.what} of {draw.subject}" for draw in draws)), _MOST_DRAWS)
     if orders is None:
         return f"chance decides {times} ({what}): other orders may end otherwise"
     if not settlement.doubtful:

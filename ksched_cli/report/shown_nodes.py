@@ -47,6 +47,11 @@ class ShownNodes:
         """The zone of a node, by its full or its short name."""
         return self.zones.get(node) or self.zones.get(node + self.suffix, "")
 
+    def with_zone(self, node: str) -> str:
+        """`node-1 (zone-a)`, or the name alone if the node has no zone."""
+        zone = self.zone(node)
+        return f"{node} ({zone})" if zone else node
+
     def _short(self, name: str) -> str:
         return name.removesuffix(self.suffix) if name in self.zones else name
 

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from ksched_cli.api.listing import named
 from ksched_cli.plan.node_values import FailureGroup, ScoredNode
 from ksched_cli.plan.results import PluginTiming, PodGroupOutcome, PodOutcome, Simulation
 from ksched_cli.plugins.in_tree import column_of
@@ -144,9 +145,8 @@ def _print_gone(gone: Sequence[GonePod], console: Console) -> None:
     for pod in gone:
         by_why.setdefault(pod.why or "deleted", []).append(pod.pod)
     for why, names in by_why.items():
-        more = len(names) - _SHOWN_GONE
-        shown = ", ".join(names[:_SHOWN_GONE]) + (f" and {more} more" if more > 0 else "")
-        print_hanging(console, Text.assemble((f"{counted(len(names), 'pod')} deleted", "yellow"), f"  {why}: {shown}"))
+        text = f"  {why}: {named(names, _SHOWN_GONE)}"
+        print_hanging(console, Text.assemble((f"{counted(len(names), 'pod')} deleted", "yellow"), text))
 
 
 def simulation_summary_line(simulation: Simulation) -> Text:
@@ -187,7 +187,8 @@ def _print_pods(alike: Sequence[PodOutcome], console: Console, options: RenderOp
     outcome, wide = alike[0], options.wide
     print_hanging(console, _headline(outcome, options))
     if len(alike) > 1:
-        print_hanging(console, Text(f"  {_others(alike)}", style="bold"))
+        others = named([each.pod for each in alike[1:]], _SHOWN_ALIKE)
+        print_hanging(console, Text(f"  also {others}", style="bold"))
     if outcome.top:
         console.print(Padding(_scores(outcome, console, options), (0, 0, 0, 2)))
     if outcome.failures:
@@ -204,13 +205,6 @@ def _print_pods(alike: Sequence[PodOutcome], console: Console, options: RenderOp
     if outcome.missing:
         text = f"could be otherwise: {', '.join(outcome.missing)} could not be read"
         console.print(Padding(Text(text, style="yellow"), (0, 0, 0, 2)))
-
-
-def _others(alike: Sequence[PodOutcome]) -> str:
-    """The pods that fail as the first one does."""
-    names = [outcome.pod for outcome in alike[1 : _SHOWN_ALIKE + 1]]
-    more = len(alike) - 1 - len(names)
-    return f"also {', '.join(names)}" + (f" and {more} more" if more else "")
 
 
 def _headline(outcome: PodOutcome, options: RenderOptions) -> Text:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
 from ksched_cli.plan.verify.results import Agreement, Checked, Order, Verification
+from ksched_cli.plan.verify.verify import VerifyResult
 from ksched_cli.report.console import make_console, print_hanging
 from ksched_cli.report.entries import entry_of, filled
 from ksched_cli.report.omissions import print_omissions
@@ -20,9 +21,6 @@ from ksched_cli.report.short_names import shows_nodes
 from ksched_cli.report.summary_line import FAIR, GOOD, counted, summary_line
 from ksched_cli.report.visible import shows_visible
 from ksched_cli.sources.own_documents import API_VERSION
-
-if TYPE_CHECKING:
-    from ksched_cli.plan.verify.verify import VerifyResult
 
 _ORDER_KEYS = {Order.KNOWN: "known", Order.FOUND: "found", Order.NOT_FOUND: "notFound"}
 # A thousand lines are too many; the document has all of them.

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ksched_cli.api.listing import joined
+from ksched_cli.api.listing import joined, named
 from ksched_cli.report.html.ends import draws, final_pods, rollouts
 from ksched_cli.report.html.model import Page, Section, Step, Tone, counting, headings, steps, table
 from ksched_cli.report.html.nodes import node_columns, node_map, zone_bars
@@ -139,16 +139,12 @@ def _steps(workloads: Sequence[Mapping[str, Any]]) -> list[Section]:
 
 def _step_lines(step: Mapping[str, Any]) -> Iterator[tuple[Tone, str]]:
     if "made" in step:
-        yield "plain", f"created: {_some(step['made'])}"
+        yield "plain", f"created: {named(step['made'], _MOST_PODS)}"
     if "placed" in step:
-        yield "good", f"placed: {_some([f'{pod} on {node}' for pod, node in step['placed'].items()])}"
+        places = [f"{pod} on {node}" for pod, node in step["placed"].items()]
+        yield "good", f"placed: {named(places, _MOST_PODS)}"
     if "removed" in step:
-        yield "plain", f"removed: {_some(step['removed'])}"
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MOST_PODS} more" if len(names) > _MOST_PODS else ""
-    return f"{', '.join(names[:_MOST_PODS])}{more}"
+        yield "plain", f"removed: {named(step['removed'], _MOST_PODS)}"
 
 
 def _losses(losses: Sequence[Mapping[str, Any]]) -> list[Section]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ksched_cli.api.listing import joined
+from ksched_cli.api.listing import joined, named
 from ksched_cli.report.html.model import Figure, Page, Section, Tone, headings, table
 from ksched_cli.report.html.nodes import node_columns, node_map, zone_bars
 from ksched_cli.report.html.pods import pods_section
@@ -120,8 +120,7 @@ def _cause_lines(cause: Mapping[str, Any] | None) -> Iterator[str]:
             before, after = (_figure(node.get(side)) for side in ("before", "after"))
             yield f"{who} on {node['node']}: {before} before, {after} after."
     if pods := cause.get("pods"):
-        more = f" and {len(pods) - _MOST_PODS} more" if len(pods) > _MOST_PODS else ""
-        yield f"Other pods moved ahead of it: {', '.join(pods[:_MOST_PODS])}{more}."
+        yield f"Other pods moved ahead of it: {named(pods, _MOST_PODS)}."
     if "alone" in cause:
         yield f"Had other pods stayed, it would be on {cause['alone'] or 'no node'}."
 

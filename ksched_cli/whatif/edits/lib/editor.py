@@ -10,6 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Node
+from ksched_cli.api.listing import named
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.whatif.edits.lib.mistake import EditMistake
 
@@ -52,7 +53,4 @@ def name_hint(name: str, names: Iterable[str]) -> str:
     close = difflib.get_close_matches(name, known, 3, 0.6)
     if close:
         return f"did you mean {' or '.join(close)}?"
-    if not known:
-        return ""
-    more = f" and {len(known) - 5} more" if len(known) > 5 else ""
-    return f"the input has {', '.join(known[:5])}{more}"
+    return f"the input has {named(known, 5)}" if known else ""

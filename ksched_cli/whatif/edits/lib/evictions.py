@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
+from ksched_cli.api.listing import named
 from ksched_cli.api.meta import controller_of
 from ksched_cli.api.pod_facts import is_terminal, pod_key
 from ksched_cli.api.workloads import DaemonSet
@@ -18,7 +19,6 @@ from ksched_cli.whatif.edits.lib.editor import Editor
 
 MIRROR = "kubernetes.io/config.mirror"
 _DAEMON_SET = "DaemonSet"
-_SHOWN = 3
 
 
 def warn_of_losses(editor: Editor, leaving: Iterable[Pod], occasion: str) -> None:
@@ -26,10 +26,9 @@ def warn_of_losses(editor: Editor, leaving: Iterable[Pod], occasion: str) -> Non
     lost = [pod for pod in leaving if controller_of(pod.metadata) is None and not is_terminal(pod)]
     names = sorted(pod_key(pod) for pod in lost if MIRROR not in pod.metadata.annotations)
     if names:
-        shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
-        them = "it is" if len(names) == 1 else "they are"
-        verb = "has" if len(names) == 1 else "have"
-        editor.plane.warnings.append(f"{shown} {verb} no controller: {them} deleted for good when {occasion}")
+        verb, them = ("has", "it is") if len(names) == 1 else ("have", "they are")
+        text = f"{named(names)} {verb} no controller: {them} deleted for good when {occasion}"
+        editor.plane.warnings.append(text)
 
 
 def evict_for_drain(editor: Editor, node: str) -> None:
