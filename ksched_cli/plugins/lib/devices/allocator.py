@@ -6,6 +6,7 @@ and what is left counted after a refusal, follows kube-scheduler to the letter: 
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Sequence
@@ -59,7 +60,7 @@ class Allocator:
         self.allocated = allocated
         self.available_counters = AvailableCounters(allocated)
 
-    def allocate(self, row: int, claims: Sequence[ResourceClaim], deadline: float | None = None) -> Picks | None:
+    def allocate(self, row: int, claims: Sequence[ResourceClaim], deadline: float = math.inf) -> Picks | None:
         """The devices for each claim, or None where the node does not have them."""
         pools = self.inventory.pools.pools_of(row)
         return _Search(self, row, claims, pools, deadline).run()
@@ -74,7 +75,7 @@ class _Search:
         row: int,
         claims: Sequence[ResourceClaim],
         pools: tuple[Pool, ...],
-        deadline: float | None,
+        deadline: float,
     ) -> None:
         self.inventory = allocator.inventory
         self.features = allocator.inventory.features
@@ -182,7 +183,7 @@ class _Search:
                 )
             for home in pool.slices:
                 for device in home.spec.devices:
-                    if self._is_selectable(claim_at, data, home, device) and self._has_capacity(data, home, device):
+                    if self._suits(claim_at, data, home, device):
                         found.append(_Candidate(device, home, pool, device_id(home, device)))
         return found
 
@@ -257,9 +258,7 @@ class _Search:
                 return False
         elif self._in_use(candidate.id):
             return False
-        return self._is_selectable(claim_at, data, candidate.slice, candidate.device) and self._has_capacity(
-            data, candidate.slice, candidate.device
-        )
+        return self._suits(claim_at, data, candidate.slice, candidate.device)
 
     def _try(
         self,
@@ -286,11 +285,13 @@ class _Search:
 
     def _step(self) -> None:
         self.steps += 1
-        late = self.deadline is not None and self.steps % _STEPS_PER_LOOK_AT_THE_CLOCK == 0
-        if late and self.deadline is not None and time.monotonic() > self.deadline:
+        if self.steps % _STEPS_PER_LOOK_AT_THE_CLOCK == 0 and time.monotonic() > self.deadline:
             raise AllocationTimeout
 
     # One device
+
+    def _suits(self, claim_at: int, data: _RequestData, home: ResourceSlice, device: Device) -> bool:
+        return self._is_selectable(claim_at, data, home, device) and self._has_capacity(data, home, device)
 
     def _is_selectable(self, claim_at: int, data: _RequestData, home: ResourceSlice, device: Device) -> bool:
         if not self.features.binding_conditions and device.binding_conditions:
@@ -302,12 +303,10 @@ class _Search:
         return found
 
     def _selects(self, claim_at: int, data: _RequestData, home: ResourceSlice, device: Device) -> bool:
-        driver, named = home.spec.driver, data.device_class
+        driver, named, whose = home.spec.driver, data.device_class, f"claim {key_of(self.claims[claim_at])}"
         return (
             self.inventory.selected(named.spec.selectors, driver, device, f"class {named.metadata.name}")
-            and self.inventory.selected(
-                data.request.selectors, driver, device, f"claim {key_of(self.claims[claim_at])}"
-            )
+            and self.inventory.selected(data.request.selectors, driver, device, whose)
             and (not home.spec.per_device_node_selection or self.inventory.pools.device_reaches(device, self.row))
         )
 

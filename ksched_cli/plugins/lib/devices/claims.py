@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -43,10 +43,7 @@ def claim_name(pod: Pod, reference: PodResourceClaim) -> tuple[str | None, bool]
 def pod_claims(pod: Pod, catalog: Catalog, group: str = "") -> list[ResourceClaim]:
     """foreachPodResourceClaim: every claim that the pod refers to; ClaimError for the first that cannot be used. A
     claim that was made for the pod `group` is one that was made for the pod."""
-    return list(_pod_claims(pod, catalog, group))
-
-
-def _pod_claims(pod: Pod, catalog: Catalog, group: str) -> Iterator[ResourceClaim]:
+    found: list[ResourceClaim] = []
     namespace = pod.metadata.namespace
     for reference in pod.spec.resource_claims:
         name, owned = claim_name(pod, reference)
@@ -63,7 +60,8 @@ def _pod_claims(pod: Pod, catalog: Catalog, group: str) -> Iterator[ResourceClai
                 raise ClaimError(DeviceReasons.of_other_pod(**parts))
             if not is_controlled_by_group(claim, group):
                 raise ClaimError(DeviceReasons.of_other_group(**parts, group=group))
-        yield claim
+        found.append(claim)
+    return found
 
 
 def key_of(claim: ResourceClaim) -> str:

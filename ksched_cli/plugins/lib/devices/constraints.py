@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Collection
-from typing import Protocol
 
 from ksched_cli.api.dynamic_resources import Device, DeviceAttribute, DeviceConstraint
 from ksched_cli.plugins.lib.devices.requests import RequestView
-
-
-class ClaimConstraint(Protocol):
-    """`add` refuses a device or counts it in; every successful `add` can be taken back by `remove`."""
-
-    def add(self, request: RequestView, device: Device, driver: str) -> bool: ...
-
-    def remove(self, request: RequestView, device: Device, driver: str) -> None: ...
-
 
 _Values = frozenset[tuple[str, object]]
 
@@ -40,13 +31,28 @@ def look_up(device: Device, driver: str, attribute: str) -> DeviceAttribute | No
     return device.attributes.get(identifier) if slash and domain == driver else None
 
 
-class _OverRequests:
-    """Without request names a constraint is for all of them."""
+class ClaimConstraint:
+    """A constraint on one attribute of a claim's devices. Without request names it is for all requests."""
 
     def __init__(self, requests: Collection[str], attribute: str) -> None:
         self._requests = frozenset(requests)
         self._attribute = attribute
         self._devices = 0
+
+    def add(self, request: RequestView, device: Device, driver: str) -> bool:
+        """Refuses the device or counts it in; `remove` takes back an `add` that succeeded."""
+        if not self._concerns(request):
+            return True
+        found = look_up(device, driver, self._attribute)
+        if found is None or not self._take(request, found):
+            return False
+        self._devices += 1
+        return True
+
+    def remove(self, request: RequestView, device: Device, driver: str) -> None:
+        if self._concerns(request):
+            self._forget(request)
+            self._devices -= 1
 
     def _concerns(self, request: RequestView) -> bool:
         if not self._requests:
@@ -55,31 +61,26 @@ class _OverRequests:
             return request.name in self._requests
         return request.parent in self._requests or request.full_name in self._requests
 
+    @abstractmethod
+    def _take(self, request: RequestView, found: DeviceAttribute) -> bool:
+        """Whether the attribute of one more device satisfies the constraint."""
 
-class MatchAttribute(_OverRequests):
+    def _forget(self, request: RequestView) -> None:
+        """Forget what `_take` noted of the request."""
+
+
+class MatchAttribute(ClaimConstraint):
     """All devices have the attribute, with one value."""
 
     _value: DeviceAttribute | None = None
 
-    def add(self, request: RequestView, device: Device, driver: str) -> bool:
-        if not self._concerns(request):
-            return True
-        found = look_up(device, driver, self._attribute)
-        if found is None:
-            return False
+    def _take(self, request: RequestView, found: DeviceAttribute) -> bool:
         if self._devices == 0:
             self._value = found
-        elif self._value is None or not same_value(found, self._value):
-            return False
-        self._devices += 1
-        return True
-
-    def remove(self, request: RequestView, device: Device, driver: str) -> None:
-        if self._concerns(request):
-            self._devices -= 1
+        return self._devices == 0 or (self._value is not None and same_value(found, self._value))
 
 
-class MatchAnyOf(_OverRequests):
+class MatchAnyOf(ClaimConstraint):
     """All devices have the attribute, with at least one value that they share.
 
     As in kube-scheduler the values that a device has ruled out stay ruled out when it is given back, until no device
@@ -88,27 +89,17 @@ class MatchAnyOf(_OverRequests):
 
     _common: _Values | None = None
 
-    def add(self, request: RequestView, device: Device, driver: str) -> bool:
-        if not self._concerns(request):
-            return True
-        found = look_up(device, driver, self._attribute)
-        values = _values(found) if found is not None else None
-        if values is None:
+    def _take(self, request: RequestView, found: DeviceAttribute) -> bool:
+        values = _values(found)
+        if self._devices and self._common is not None and values is not None:
+            values &= self._common
+        if not values:
             return False
-        if self._devices and self._common is not None:
-            values = values & self._common
-            if not values:
-                return False
         self._common = values
-        self._devices += 1
         return True
 
-    def remove(self, request: RequestView, device: Device, driver: str) -> None:
-        if self._concerns(request):
-            self._devices -= 1
 
-
-class DistinctAttribute(_OverRequests):
+class DistinctAttribute(ClaimConstraint):
     """All devices have the attribute, each with a value of its own.
 
     As in kube-scheduler only one value per request is remembered, so that a request for several devices is compared
@@ -122,22 +113,14 @@ class DistinctAttribute(_OverRequests):
         self._clash = clash
         self._values: dict[str, DeviceAttribute] = {}
 
-    def add(self, request: RequestView, device: Device, driver: str) -> bool:
-        if not self._concerns(request):
-            return True
-        found = look_up(device, driver, self._attribute)
-        if found is None:
-            return False
+    def _take(self, request: RequestView, found: DeviceAttribute) -> bool:
         if self._devices and any(self._clash(found, other) for other in self._values.values()):
             return False
         self._values[request.parent or request.name] = found
-        self._devices += 1
         return True
 
-    def remove(self, request: RequestView, device: Device, driver: str) -> None:
-        if self._concerns(request):
-            self._values.pop(request.parent or request.name, None)
-            self._devices -= 1
+    def _forget(self, request: RequestView) -> None:
+        self._values.pop(request.parent or request.name, None)
 
 
 def _typed(attribute: DeviceAttribute) -> tuple[str, object] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -129,15 +130,12 @@ class NodeSearch:
             return frozenset()
         if self._wish.claim.spec.devices.requests:
             return unresolvable(DeviceReasons.cannot_schedule_extended())
-        found = self._missing(self._wish, row)
+        wanted, allocatable = self._wish.amounts, self._cluster.nodes.objects[row].status.allocatable
+        announced = {name: value(allocatable[name]) for name in wanted if name in allocatable}
+        found = lacking(wanted, announced, self._wish.index)
         if found is None:
             return unresolvable(DeviceReasons.cannot_fit())
         return None if not found and self._only_extended else frozenset(found)
-
-    def _missing(self, wish: ExtendedWish, row: int) -> set[str] | None:
-        allocatable = self._cluster.nodes.objects[row].status.allocatable
-        announced = {name: value(allocatable[name]) for name in wish.amounts if name in allocatable}
-        return lacking(wish.amounts, announced, wish.index)
 
     def _question(self, missing: frozenset[str]) -> _Question:
         if self._wish is None:
@@ -164,7 +162,7 @@ class NodeSearch:
         return answer
 
     def _allocate(self, row: int, question: _Question) -> NodeAllocation | Status:
-        deadline = time.monotonic() + self._timeout if self._timeout > 0 else None
+        deadline = time.monotonic() + self._timeout if self._timeout > 0 else math.inf
         try:
             picks = self._allocator.allocate(row, question.claims, deadline)
             for claim, picked in zip(question.claims, picks or (), strict=False):
