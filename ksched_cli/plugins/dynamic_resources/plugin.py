@@ -9,13 +9,12 @@ import numpy as np
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.dynamic_resources import DeviceRequest, ResourceClaim
+from ksched_cli.api.dynamic_resources import ResourceClaim
 from ksched_cli.api.pod_facts import is_same_pod
 from ksched_cli.api.resource_claims import deallocated, is_reserved_for, reserved, unreserved, with_allocation
 from ksched_cli.api.selectors import SelectorError
-from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.cluster.columns import BoolColumn, Int64Column
-from ksched_cli.cluster.pod_groups import GroupKey, PodGroups
+from ksched_cli.cluster.pod_groups import PodGroups
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.durations import seconds
 from ksched_cli.config.plugin_args import DynamicResourcesArgs
@@ -38,6 +37,7 @@ from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.scoring import default_normalize_score
 from ksched_cli.framework.status import SKIP, SUCCESS, Code, Status, error, unresolvable, unschedulable
 from ksched_cli.framework.verdict import Verdict
+from ksched_cli.plugins.dynamic_resources.claim_checks import check_requests
 from ksched_cli.plugins.dynamic_resources.guide import DevicesGuide
 from ksched_cli.plugins.dynamic_resources.rules import DynamicResourcesRules
 from ksched_cli.plugins.dynamic_resources.state import ClaimState
@@ -48,19 +48,11 @@ from ksched_cli.plugins.lib.devices.inventory import Features, Inventory
 from ksched_cli.plugins.lib.devices.node_resources import ClaimStatuses, NodeResources
 from ksched_cli.plugins.lib.devices.node_search import ClaimMemory, ExtendedWish, NodeSearch, instantiated
 from ksched_cli.plugins.lib.devices.reasons import DeviceReasons
-from ksched_cli.plugins.lib.devices.results import allocation_of, binding_failed
+from ksched_cli.plugins.lib.devices.results import allocation_of
 from ksched_cli.plugins.lib.spec import Spec
 
 NOT_FOUND = "not found"
 FILTER_TIMEOUT = "10s"
-
-
-def _has_all_claims(pod: Pod, catalog: Catalog, group: str) -> bool:
-    try:
-        pod_claims(pod, catalog, group)
-    except ClaimError:
-        return False
-    return True
 
 
 _NO_CLAIMS = PreFilterResult(ClaimState(), skip=True)
@@ -123,16 +115,13 @@ class DynamicResources(
         if event.resource == "ResourceClaim":
             return self._claim_may_help(pod.pod, old, new)
         if event.resource == "Pod":
-            return is_same_pod(new, pod.pod) and _has_all_claims(
-                new, self.handle.cluster.catalog, self._groups.group_of(new)
-            )
+            return is_same_pod(new, pod.pod) and not isinstance(self._claims_or_refusal(new), Status)
         return True
 
     def _claim_may_help(self, pod: Pod, old: ResourceClaim | None, new: ResourceClaim) -> bool:
         """isSchedulableAfterClaimChange: devices were freed, or the pod's own claim has come or is another now."""
-        try:
-            claims = self._claims_of(pod)
-        except ClaimError:
+        claims = self._claims_or_refusal(pod)
+        if isinstance(claims, Status):
             return False
         if old is not None and old.status.allocation is not None and new.status.allocation is None:
             return True
@@ -140,37 +129,35 @@ class DynamicResources(
         return mine and (old is None or old.status != new.status)
 
     def pre_enqueue(self, pod: PodInfo) -> Status:
-        if not self._enabled or not pod.pod.spec.resource_claims:
-            return SUCCESS
+        claims = self._claims_or_refusal(pod.pod) if self._enabled and pod.pod.spec.resource_claims else []
+        return claims if isinstance(claims, Status) else SUCCESS
+
+    def _claims_or_refusal(self, pod: Pod, *, bound: bool = False) -> list[ResourceClaim] | Status:
+        """The claims of the pod, or why one cannot be used. With `bound` the pod's group has to exist, too."""
         try:
-            self._claims_of(pod.pod)
+            claims = pod_claims(pod, self.handle.cluster.catalog, self._groups.group_of(pod))
+            if bound:
+                self._groups.check(pod)
         except ClaimError as problem:
             return unresolvable(problem.reason)
-        return SUCCESS
-
-    def _claims_of(self, pod: Pod) -> list[ResourceClaim]:
-        return pod_claims(pod, self.handle.cluster.catalog, self._groups.group_of(pod))
+        return claims
 
     # PreFilter
 
     def pre_filter(self, pod: PodInfo) -> PreFilterResult[ClaimState] | Status:
-        self._turned_away = None
         if not self._enabled:
             return SKIP
         answer = self._look_at_claims(pod.pod)
-        if isinstance(answer, Status):
-            self._turned_away = pod
+        self._turned_away = pod if isinstance(answer, Status) else None
         return answer
 
     def _look_at_claims(self, pod: Pod) -> PreFilterResult[ClaimState] | Status:
         wanted = self._extended.wanted_by(pod)
         if not pod.spec.resource_claims and not wanted:
             return _NO_CLAIMS
-        try:
-            claims = self._claims_of(pod)
-            self._groups.check(pod)
-        except ClaimError as problem:
-            return unresolvable(problem.reason)
+        claims = self._claims_or_refusal(pod, bound=True)
+        if isinstance(claims, Status):
+            return claims
         extended = special_claim(pod, self.handle.cluster.catalog) if wanted else None
         if extended is not None:
             claims.append(extended)
@@ -201,40 +188,11 @@ class DynamicResources(
                 if selector is not None:
                     mask = self.handle.cluster.selection.terms_mask(selector.node_selector_terms)
             elif claim is not state.extended:
-                refusal = self._check_requests(claim)
+                refusal = check_requests(claim, self._inventory)
                 if refusal is not None:
                     return refusal
             available.append(mask)
         state.available = tuple(available)
-        return None
-
-    def _check_requests(self, claim: ResourceClaim) -> Status | None:
-        for request in claim.spec.devices.requests:
-            refusal = self._check_request(claim, request)
-            if refusal is not None:
-                return refusal
-        return None
-
-    def _check_request(self, claim: ResourceClaim, request: DeviceRequest) -> Status | None:
-        if request.exactly is not None:
-            return self._check_class(request.exactly.device_class_name, request.name)
-        namespace, name = claim.metadata.namespace, claim.metadata.name
-        if not request.first_available:
-            return unresolvable(DeviceReasons.unknown_request(namespace=namespace, claim=name, request=request.name))
-        if not self._features.prioritized_list:
-            return unresolvable(DeviceReasons.subrequests_off(namespace=namespace, claim=name, request=request.name))
-        for each in request.first_available:
-            refusal = self._check_class(each.device_class_name, f"{request.name}/{each.name}")
-            if refusal is not None:
-                return refusal
-        return None
-
-    def _check_class(self, name: str, request: str) -> Status | None:
-        """validateDeviceClass."""
-        if not name:
-            return error(f"request {request}: unsupported request type")
-        if self._inventory.device_class(name) is None:
-            return unresolvable(DeviceReasons.class_missing(request=request, name=name))
         return None
 
     # Filter
@@ -266,7 +224,7 @@ class DynamicResources(
             if isinstance(checked, Status):
                 return checked
             counted = checked
-        unavailable = self._unavailable(state, row)
+        unavailable = state.unavailable_at(row, checks_binding=self._features.binding_conditions)
         if unavailable:
             state.unavailable.update(unavailable)
             return unresolvable(DeviceReasons.elsewhere())
@@ -290,20 +248,6 @@ class DynamicResources(
             if refusal is not None:
                 return refusal
         return None
-
-    def _unavailable(self, state: ClaimState, row: int) -> list[int]:
-        """Claims whose devices are out of the node's reach, or could not be bound."""
-        return [
-            at
-            for at, (claim, mask) in enumerate(zip(state.claims, state.available, strict=True))
-            if (mask is not None and not mask[row])
-            or (
-                self._features.binding_conditions
-                and claim.status.allocation is not None
-                and key_of(claim) not in state.pending_elsewhere
-                and binding_failed(claim)
-            )
-        ]
 
     def explain(self, state: ClaimState | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
         """The pod's claims, of the node's devices how many are free, and what the node itself lacks for the claims."""
@@ -352,20 +296,9 @@ class DynamicResources(
         if state.extended is not None and state.extended.metadata.name != IN_MEMORY_NAME:
             catalog.remove(state.extended)
             return unschedulable("deletion of ResourceClaim completed")
-        if self._unreserve_group(pod):
+        if self._groups.unreserve(pod, self._members):
             return unresolvable("ResourceClaim unreserved for PodGroup")
         return unschedulable("still not schedulable")
-
-    def _unreserve_group(self, pod: Pod) -> bool:
-        """unreservePodGroupClaims: whether a claim of a group without a pod on a node was taken from the group."""
-        catalog, name = self.handle.cluster.catalog, self._groups.group_of(pod)
-        if not name or self._members.bound(GroupKey(pod.metadata.namespace, name)):
-            return False
-        for claim, uid in self._groups.claims_of_group(pod):
-            if claim.status.allocation is not None and is_reserved_for(claim, pod, name):
-                catalog.put(unreserved(claim, uid))
-                return True
-        return False
 
     # Score
 
@@ -391,11 +324,8 @@ class DynamicResources(
         if not state.allocations or DynamicResourcesRules.of(self.handle.release).scores_allocated_claims:
             return None
         count = min(len(each.picks) for each in state.allocations.values()) + len(state.pending_elsewhere)
-        return (
-            error(f"number of allocations {count} is smaller than number of claims")
-            if count < len(state.claims)
-            else None
-        )
+        too_few = error(f"number of allocations {count} is smaller than number of claims")
+        return too_few if count < len(state.claims) else None
 
     def sign_score(self, state: ClaimState | None, pod: PodInfo) -> Hashable | None:
         without = not self._enabled or (state is not None and not state.claims)

@@ -10,7 +10,7 @@ from ksched_cli.cluster.columns import BoolColumn
 from ksched_cli.plugins.lib.devices.claims import key_of
 from ksched_cli.plugins.lib.devices.node_resources import ClaimStatuses, TakenDevices, held, picked
 from ksched_cli.plugins.lib.devices.node_search import NodeAllocation, NodeSearch
-from ksched_cli.plugins.lib.devices.results import alternatives_score
+from ksched_cli.plugins.lib.devices.results import alternatives_score, binding_failed
 
 
 @dataclass(eq=False)
@@ -36,6 +36,20 @@ class ClaimState:
     @property
     def to_allocate(self) -> list[ResourceClaim]:
         return [claim for claim in self.claims if claim.status.allocation is None]
+
+    def unavailable_at(self, row: int, *, checks_binding: bool) -> list[int]:
+        """Indexes of the claims whose devices the node does not reach, or that could not be bound."""
+        return [
+            at
+            for at, (claim, mask) in enumerate(zip(self.claims, self.available, strict=True))
+            if (mask is not None and not mask[row])
+            or (
+                checks_binding
+                and claim.status.allocation is not None
+                and key_of(claim) not in self.pending_elsewhere
+                and binding_failed(claim)
+            )
+        ]
 
     def in_order_of_go(self, made: Sequence[AllocationResult]) -> list[AllocationResult]:
         """The allocations as Reserve of kube-scheduler gives them to the claims of `to_allocate`. It puts those that

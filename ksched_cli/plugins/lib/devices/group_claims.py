@@ -6,9 +6,16 @@ from collections.abc import Iterator
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.dynamic_resources import ResourceClaim, ResourceClaimConsumerReference
-from ksched_cli.api.resource_claims import consumer_group, consumer_pod, is_controlled_by_group
+from ksched_cli.api.resource_claims import (
+    consumer_group,
+    consumer_pod,
+    is_controlled_by_group,
+    is_reserved_for,
+    unreserved,
+)
 from ksched_cli.api.scheduling import PodGroup, PodGroupResourceClaim
 from ksched_cli.cluster.catalog import Catalog
+from ksched_cli.cluster.pod_groups import GroupKey, PodGroups
 from ksched_cli.plugins.lib.devices.claims import ClaimError, claim_name
 from ksched_cli.plugins.lib.devices.reasons import DeviceReasons
 
@@ -50,8 +57,19 @@ class GroupClaims:
                 return consumer_group(group.metadata.name, group.metadata.uid)
         return consumer_pod(pod)
 
-    def claims_of_group(self, pod: Pod) -> Iterator[tuple[ResourceClaim, str]]:
-        """The claims of the pod's group that exist, each with the uid of the group (unreservePodGroupClaims)."""
+    def unreserve(self, pod: Pod, members: PodGroups) -> bool:
+        """unreservePodGroupClaims: whether a claim of a group without a pod on a node was taken from the group."""
+        name = self.group_of(pod)
+        if not name or members.bound(GroupKey(pod.metadata.namespace, name)):
+            return False
+        for claim, uid in self._claims_of_group(pod):
+            if claim.status.allocation is not None and is_reserved_for(claim, pod, name):
+                self._catalog.put(unreserved(claim, uid))
+                return True
+        return False
+
+    def _claims_of_group(self, pod: Pod) -> Iterator[tuple[ResourceClaim, str]]:
+        """The claims of the pod's group that exist, each with the uid of the group."""
         group = self._get(pod)
         if group is None:
             return
