@@ -6,19 +6,10 @@ from msgspec import Struct, field
 
 from ksched_cli.api.affinity import (
     Affinity,
-    NodeAffinityTerms,
-    NodeSelector,
-    NodeSelectorRequirement,
-    NodeSelectorTerm,
-    PodAffinity,
-    PodAffinityTerm,
-    PodAntiAffinity,
-    PreferredSchedulingTerm,
     Toleration,
     TopologySpreadConstraint,
-    WeightedPodAffinityTerm,
 )
-from ksched_cli.api.meta import ObjectMeta
+from ksched_cli.api.meta import KubernetesObject
 from ksched_cli.api.volumes import Volume
 
 Quantities = dict[str, str | int | float]
@@ -155,8 +146,7 @@ class PodStatus(Struct, rename="camel", gc=False):
     resize: str = ""
 
 
-class Pod(Struct, rename="camel", gc=False):
-    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+class Pod(KubernetesObject):
     spec: PodSpec = field(default_factory=PodSpec)
     status: PodStatus = field(default_factory=PodStatus)
 
@@ -203,52 +193,18 @@ class NodeStatus(Struct, rename="camel", gc=False):
     node_info: NodeSystemInfo | None = None
 
 
-class Node(Struct, rename="camel", gc=False):
-    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+class Node(KubernetesObject):
     spec: NodeSpec = field(default_factory=NodeSpec)
     status: NodeStatus = field(default_factory=NodeStatus)
 
 
-class Namespace(Struct, rename="camel", gc=False):
-    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+class Namespace(KubernetesObject):
+    pass
 
 
 class ServiceSpec(Struct, rename="camel", gc=False):
     selector: dict[str, str] = {}
 
 
-class Service(Struct, rename="camel", gc=False):
-    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+class Service(KubernetesObject):
     spec: ServiceSpec = field(default_factory=ServiceSpec)
-
-
-__all__ = [
-    "Affinity",
-    "Container",
-    "ContainerImage",
-    "ContainerPort",
-    "ContainerStatus",
-    "Namespace",
-    "Node",
-    "NodeAffinityTerms",
-    "NodeSelector",
-    "NodeSelectorRequirement",
-    "NodeSelectorTerm",
-    "NodeSpec",
-    "NodeStatus",
-    "Pod",
-    "PodAffinity",
-    "PodAffinityTerm",
-    "PodAntiAffinity",
-    "PodSpec",
-    "PodStatus",
-    "PreferredSchedulingTerm",
-    "Quantities",
-    "ResourceRequirements",
-    "Service",
-    "Taint",
-    "Toleration",
-    "TopologySpreadConstraint",
-    "Volume",
-    "WeightedPodAffinityTerm",
-]

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from ksched_cli.api.affinity import NodeSelector
-from ksched_cli.api.meta import ObjectMeta
+from ksched_cli.api.meta import KubernetesObject
 
 
 class CELDeviceSelector(Struct, rename="camel", frozen=True, gc=False):
@@ -118,19 +118,16 @@ class ResourceClaimStatus(Struct, rename="camel", gc=False):
     devices: tuple[AllocatedDeviceStatus, ...] = ()
 
 
-class ResourceClaim(Struct, rename="camel", gc=False):
-    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+class ResourceClaim(KubernetesObject):
     spec: ResourceClaimSpec = field(default_factory=ResourceClaimSpec)
     status: ResourceClaimStatus = field(default_factory=ResourceClaimStatus)
 
 
-class ResourceClaimTemplateSpec(Struct, rename="camel", gc=False):
-    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+class ResourceClaimTemplateSpec(KubernetesObject):
     spec: ResourceClaimSpec = field(default_factory=ResourceClaimSpec)
 
 
-class ResourceClaimTemplate(Struct, rename="camel", gc=False):
-    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+class ResourceClaimTemplate(KubernetesObject):
     spec: ResourceClaimTemplateSpec = field(default_factory=ResourceClaimTemplateSpec)
 
 
@@ -139,8 +136,7 @@ class DeviceClassSpec(Struct, rename="camel", gc=False):
     extended_resource_name: str | None = None
 
 
-class DeviceClass(Struct, rename="camel", gc=False):
-    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+class DeviceClass(KubernetesObject):
     spec: DeviceClassSpec = field(default_factory=DeviceClassSpec)
 
 
@@ -220,8 +216,7 @@ class ResourceSliceSpec(Struct, rename="camel", gc=False):
     shared_counters: tuple[CounterSet, ...] = ()
 
 
-class ResourceSlice(Struct, rename="camel", gc=False):
-    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+class ResourceSlice(KubernetesObject):
     spec: ResourceSliceSpec = field(default_factory=ResourceSliceSpec)
 
 
@@ -236,17 +231,5 @@ class DeviceTaintRuleSpec(Struct, rename="camel", frozen=True, gc=False):
     taint: DeviceTaint = DeviceTaint()
 
 
-class DeviceTaintRule(Struct, rename="camel", gc=False):
-    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+class DeviceTaintRule(KubernetesObject):
     spec: DeviceTaintRuleSpec = DeviceTaintRuleSpec()
-
-
-__all__ = [
-    "AllocationResult",
-    "Device",
-    "DeviceClass",
-    "DeviceTaintRule",
-    "ResourceClaim",
-    "ResourceClaimTemplate",
-    "ResourceSlice",
-]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 
 class OwnerReference(Struct, rename="camel", frozen=True, gc=False):
@@ -26,6 +26,12 @@ class ObjectMeta(Struct, rename="camel", gc=False):
     deletion_timestamp: str | None = None
     owner_references: tuple[OwnerReference, ...] = ()
     resource_version: str = ""
+
+
+class KubernetesObject(Struct, rename="camel", gc=False):
+    """The part that all kinds of objects have, and their templates (metav1.Object)."""
+
+    metadata: ObjectMeta = field(default_factory=ObjectMeta)
 
 
 def controller_of(metadata: ObjectMeta) -> OwnerReference | None:
@@ -51,10 +57,6 @@ class LabelSelectorRequirement(Struct, rename="camel", frozen=True, gc=False):
 class LabelSelector(Struct, rename="camel", frozen=True, gc=False):
     match_labels: dict[str, str] = {}
     match_expressions: tuple[LabelSelectorRequirement, ...] = ()
-
-
-class LocalObjectReference(Struct, rename="camel", frozen=True, gc=False):
-    name: str = ""
 
 
 class ObjectReference(Struct, rename="camel", frozen=True, gc=False):

@@ -6,7 +6,7 @@ from msgspec import Struct, field
 
 from ksched_cli.api.affinity import Toleration
 from ksched_cli.api.core import Quantities
-from ksched_cli.api.meta import LabelSelector, ObjectMeta
+from ksched_cli.api.meta import KubernetesObject, LabelSelector
 
 
 class PodDisruptionBudgetSpec(Struct, rename="camel", gc=False):
@@ -24,14 +24,12 @@ class PodDisruptionBudgetStatus(Struct, rename="camel", gc=False):
     expected_pods: int = 0
 
 
-class PodDisruptionBudget(Struct, rename="camel", gc=False):
-    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+class PodDisruptionBudget(KubernetesObject):
     spec: PodDisruptionBudgetSpec = field(default_factory=PodDisruptionBudgetSpec)
     status: PodDisruptionBudgetStatus = field(default_factory=PodDisruptionBudgetStatus)
 
 
-class PriorityClass(Struct, rename="camel", gc=False):
-    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+class PriorityClass(KubernetesObject):
     value: int = 0
     global_default: bool = False
     preemption_policy: str | None = None
@@ -50,8 +48,7 @@ class LimitRangeSpec(Struct, rename="camel", gc=False):
     limits: tuple[LimitRangeItem, ...] = ()
 
 
-class LimitRange(Struct, rename="camel", gc=False):
-    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+class LimitRange(KubernetesObject):
     spec: LimitRangeSpec = field(default_factory=LimitRangeSpec)
 
 
@@ -76,8 +73,7 @@ class ResourceQuotaStatus(Struct, rename="camel", gc=False):
     used: Quantities = {}
 
 
-class ResourceQuota(Struct, rename="camel", gc=False):
-    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+class ResourceQuota(KubernetesObject):
     spec: ResourceQuotaSpec = field(default_factory=ResourceQuotaSpec)
     status: ResourceQuotaStatus = field(default_factory=ResourceQuotaStatus)
 
@@ -91,8 +87,7 @@ class RuntimeClassScheduling(Struct, rename="camel", gc=False):
     tolerations: tuple[Toleration, ...] = ()
 
 
-class RuntimeClass(Struct, rename="camel", gc=False):
-    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+class RuntimeClass(KubernetesObject):
     handler: str = ""
     overhead: Overhead | None = None
     scheduling: RuntimeClassScheduling | None = None

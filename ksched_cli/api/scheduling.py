@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
-from ksched_cli.api.meta import ObjectMeta
+from ksched_cli.api.meta import KubernetesObject
 
 
 class GangSchedulingPolicy(Struct, rename="camel", frozen=True, gc=False):
@@ -53,11 +53,10 @@ class PodGroupStatus(Struct, rename="camel", frozen=True, gc=False):
     resource_claim_statuses: tuple[PodGroupResourceClaimStatus, ...] = ()
 
 
-class PodGroup(Struct, rename="camel", gc=False):
-    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+class PodGroup(KubernetesObject):
     spec: PodGroupSpec = field(default_factory=PodGroupSpec)
     status: PodGroupStatus = PodGroupStatus()
 
 
-class Workload(Struct, rename="camel", gc=False):
-    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+class Workload(KubernetesObject):
+    pass

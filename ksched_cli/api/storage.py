@@ -6,7 +6,7 @@ from msgspec import Struct, field
 
 from ksched_cli.api.affinity import NodeSelector
 from ksched_cli.api.core import Quantities
-from ksched_cli.api.meta import LabelSelector, ObjectMeta, ObjectReference
+from ksched_cli.api.meta import KubernetesObject, LabelSelector, ObjectReference
 from ksched_cli.api.volumes import (
     AWSElasticBlockStoreVolumeSource,
     AzureDiskVolumeSource,
@@ -51,8 +51,7 @@ class PersistentVolumeStatus(Struct, rename="camel", frozen=True, gc=False):
     phase: str = ""
 
 
-class PersistentVolume(Struct, rename="camel", gc=False):
-    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+class PersistentVolume(KubernetesObject):
     spec: PersistentVolumeSpec = field(default_factory=PersistentVolumeSpec)
     status: PersistentVolumeStatus = PersistentVolumeStatus()
 
@@ -63,8 +62,7 @@ class PersistentVolumeClaimStatus(Struct, rename="camel", gc=False):
     current_volume_attributes_class_name: str | None = None
 
 
-class PersistentVolumeClaim(Struct, rename="camel", gc=False):
-    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+class PersistentVolumeClaim(KubernetesObject):
     spec: PersistentVolumeClaimSpec = field(default_factory=PersistentVolumeClaimSpec)
     status: PersistentVolumeClaimStatus = field(default_factory=PersistentVolumeClaimStatus)
 
@@ -78,10 +76,9 @@ class TopologySelectorTerm(Struct, rename="camel", frozen=True, gc=False):
     match_label_expressions: tuple[TopologySelectorLabelRequirement, ...] = ()
 
 
-class StorageClass(Struct, rename="camel", gc=False):
-    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+class StorageClass(KubernetesObject):
     provisioner: str = ""
-    parameters: dict[str, str] = {}
+    parameters: dict[str, str] = field(default_factory=dict)
     reclaim_policy: str | None = None
     volume_binding_mode: str | None = None
     allowed_topologies: tuple[TopologySelectorTerm, ...] = ()
@@ -102,8 +99,7 @@ class CSINodeSpec(Struct, rename="camel", gc=False):
     drivers: tuple[CSINodeDriver, ...] = ()
 
 
-class CSINode(Struct, rename="camel", gc=False):
-    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+class CSINode(KubernetesObject):
     spec: CSINodeSpec = field(default_factory=CSINodeSpec)
 
 
@@ -113,13 +109,11 @@ class CSIDriverSpec(Struct, rename="camel", gc=False):
     prevent_pod_scheduling_if_missing: bool | None = None
 
 
-class CSIDriver(Struct, rename="camel", gc=False):
-    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+class CSIDriver(KubernetesObject):
     spec: CSIDriverSpec = field(default_factory=CSIDriverSpec)
 
 
-class CSIStorageCapacity(Struct, rename="camel", gc=False):
-    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+class CSIStorageCapacity(KubernetesObject):
     node_topology: LabelSelector | None = None
     storage_class_name: str = ""
     capacity: str | int | float | None = None
@@ -136,6 +130,5 @@ class VolumeAttachmentSpec(Struct, rename="camel", gc=False):
     source: VolumeAttachmentSource = field(default_factory=VolumeAttachmentSource)
 
 
-class VolumeAttachment(Struct, rename="camel", gc=False):
-    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+class VolumeAttachment(KubernetesObject):
     spec: VolumeAttachmentSpec = field(default_factory=VolumeAttachmentSpec)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 
-from ksched_cli.api.core import Taint, Toleration
+from ksched_cli.api.affinity import Toleration
+from ksched_cli.api.core import Taint
 
 # content.IsDecimalInteger: as a person writes it, so no leading zeros, no plus sign and no minus zero.
 _DECIMAL = re.compile(r"0|-?[1-9]\d*", re.ASCII)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
-from ksched_cli.api.meta import LabelSelector, ObjectMeta
+from ksched_cli.api.meta import KubernetesObject, LabelSelector
 
 
 class PersistentVolumeClaimVolumeSource(Struct, rename="camel", frozen=True, gc=False):
@@ -34,8 +34,7 @@ class PersistentVolumeClaimSpec(Struct, rename="camel", gc=False):
     data_source: TypedLocalObjectReference | None = None
 
 
-class PersistentVolumeClaimTemplate(Struct, rename="camel", gc=False):
-    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+class PersistentVolumeClaimTemplate(KubernetesObject):
     spec: PersistentVolumeClaimSpec = field(default_factory=PersistentVolumeClaimSpec)
 
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 from msgspec import Struct, field
 
 from ksched_cli.api.core import PodSpec
-from ksched_cli.api.meta import LabelSelector, ObjectMeta
+from ksched_cli.api.meta import KubernetesObject, LabelSelector
 from ksched_cli.api.volumes import PersistentVolumeClaimTemplate
 
 # intstr.IntOrString: a number, or "25%".
 IntOrPercent = int | str | None
 
 
-class PodTemplateSpec(Struct, rename="camel", gc=False):
-    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+class PodTemplateSpec(KubernetesObject):
     spec: PodSpec = field(default_factory=PodSpec)
 
 
@@ -24,8 +23,7 @@ class ReplicationControllerSpec(Struct, rename="camel", gc=False):
     min_ready_seconds: int = 0
 
 
-class ReplicationController(Struct, rename="camel", gc=False):
-    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+class ReplicationController(KubernetesObject):
     spec: ReplicationControllerSpec = field(default_factory=ReplicationControllerSpec)
 
 
@@ -36,8 +34,7 @@ class ReplicaSetSpec(Struct, rename="camel", gc=False):
     min_ready_seconds: int = 0
 
 
-class ReplicaSet(Struct, rename="camel", gc=False):
-    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+class ReplicaSet(KubernetesObject):
     spec: ReplicaSetSpec = field(default_factory=ReplicaSetSpec)
 
 
@@ -76,8 +73,7 @@ class StatefulSetStatus(Struct, rename="camel", frozen=True, gc=False):
     current_revision: str = ""
 
 
-class StatefulSet(Struct, rename="camel", gc=False):
-    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+class StatefulSet(KubernetesObject):
     spec: StatefulSetSpec = field(default_factory=StatefulSetSpec)
     status: StatefulSetStatus = field(default_factory=StatefulSetStatus)
 
@@ -99,8 +95,7 @@ class DeploymentSpec(ReplicaSetSpec, rename="camel", gc=False):
     paused: bool | None = None
 
 
-class Deployment(Struct, rename="camel", gc=False):
-    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+class Deployment(KubernetesObject):
     spec: DeploymentSpec = field(default_factory=DeploymentSpec)
 
 
@@ -111,8 +106,7 @@ class DaemonSetSpec(Struct, rename="camel", gc=False):
     min_ready_seconds: int = 0
 
 
-class DaemonSet(Struct, rename="camel", gc=False):
-    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+class DaemonSet(KubernetesObject):
     spec: DaemonSetSpec = field(default_factory=DaemonSetSpec)
 
 
@@ -176,14 +170,12 @@ class JobStatus(Struct, rename="camel", gc=False):
     conditions: tuple[JobCondition, ...] = ()
 
 
-class Job(Struct, rename="camel", gc=False):
-    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+class Job(KubernetesObject):
     spec: JobSpec = field(default_factory=JobSpec)
     status: JobStatus = field(default_factory=JobStatus)
 
 
-class JobTemplateSpec(Struct, rename="camel", gc=False):
-    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+class JobTemplateSpec(KubernetesObject):
     spec: JobSpec = field(default_factory=JobSpec)
 
 
@@ -193,11 +185,9 @@ class CronJobSpec(Struct, rename="camel", gc=False):
     job_template: JobTemplateSpec = field(default_factory=JobTemplateSpec)
 
 
-class CronJob(Struct, rename="camel", gc=False):
-    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+class CronJob(KubernetesObject):
     spec: CronJobSpec = field(default_factory=CronJobSpec)
 
 
-class PodTemplate(Struct, rename="camel", gc=False):
-    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+class PodTemplate(KubernetesObject):
     template: PodTemplateSpec = field(default_factory=PodTemplateSpec)

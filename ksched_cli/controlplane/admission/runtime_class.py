@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from ksched_cli.api.core import Pod, Quantities, Toleration
+from ksched_cli.api.affinity import Toleration
+from ksched_cli.api.core import Pod, Quantities
 from ksched_cli.api.policy import RuntimeClass, RuntimeClassScheduling
 from ksched_cli.api.quantity import parse_quantity
 

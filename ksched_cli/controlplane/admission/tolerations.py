@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ksched_cli.api.core import Pod, Toleration
+from ksched_cli.api.affinity import Toleration
+from ksched_cli.api.core import Pod
 
 _SECONDS = 300
 _TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")

@@ -6,8 +6,15 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from ksched_cli.api.affinity import Affinity, NodeAffinityTerms, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
-from ksched_cli.api.core import Node, Pod, PodSpec, Toleration
+from ksched_cli.api.affinity import (
+    Affinity,
+    NodeAffinityTerms,
+    NodeSelector,
+    NodeSelectorRequirement,
+    NodeSelectorTerm,
+    Toleration,
+)
+from ksched_cli.api.core import Node, Pod, PodSpec
 from ksched_cli.api.node_affinity import RequiredNodeAffinity
 from ksched_cli.api.selectors import SelectorError
 from ksched_cli.api.tolerations import find_untolerated

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ksched_cli.api.core import Node, NodeSelectorRequirement, NodeSelectorTerm, PreferredSchedulingTerm
-from ksched_cli.api.core import NodeAffinityTerms as NodeAffinitySpec
+from ksched_cli.api.affinity import NodeAffinityTerms as NodeAffinitySpec
+from ksched_cli.api.affinity import NodeSelectorRequirement, NodeSelectorTerm, PreferredSchedulingTerm
+from ksched_cli.api.core import Node
 from ksched_cli.api.node_affinity import RequiredNodeAffinity, any_term_selects
 from ksched_cli.api.selectors import FIELD_OPERATORS, NODE_OPERATORS, SelectorError, make_requirement
 from ksched_cli.cluster.columns import BoolColumn, Int64Column
