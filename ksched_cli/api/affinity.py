@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ksched_cli.api.meta import LabelSelector
 
@@ -56,6 +60,9 @@ class PodAntiAffinity(Struct, rename="camel", frozen=True, gc=False):
     preferred_during_scheduling_ignored_during_execution: tuple[WeightedPodAffinityTerm, ...] = ()
 
 
+R = TypeVar("R", PodAffinity, PodAntiAffinity)
+
+
 class Affinity(Struct, rename="camel", frozen=True, gc=False):
     node_affinity: NodeAffinityTerms | None = None
     pod_affinity: PodAffinity | None = None
@@ -64,6 +71,26 @@ class Affinity(Struct, rename="camel", frozen=True, gc=False):
     @property
     def is_about_pods(self) -> bool:
         return self.pod_affinity is not None or self.pod_anti_affinity is not None
+
+
+def with_pod_terms(affinity: Affinity, changed: Callable[[PodAffinityTerm], PodAffinityTerm]) -> Affinity:
+    """The affinity with each of its terms about pods replaced by the changed one."""
+
+    def of(rules: R | None) -> R | None:
+        if rules is None:
+            return None
+        return replace(
+            rules,
+            required_during_scheduling_ignored_during_execution=tuple(
+                map(changed, rules.required_during_scheduling_ignored_during_execution)
+            ),
+            preferred_during_scheduling_ignored_during_execution=tuple(
+                replace(each, pod_affinity_term=changed(each.pod_affinity_term))
+                for each in rules.preferred_during_scheduling_ignored_during_execution
+            ),
+        )
+
+    return replace(affinity, pod_affinity=of(affinity.pod_affinity), pod_anti_affinity=of(affinity.pod_anti_affinity))
 
 
 class Toleration(Struct, rename="camel", frozen=True, gc=False):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ksched_cli.api.selectors import LABEL_OPERATORS, Requirement, Selector, SelectorError, checked, make_requirement
+from ksched_cli.api.selectors import LABEL_OPERATORS, Requirement, Selector, SelectorError, checked_requirement
 from ksched_cli.errors import UsageError
 
 _SET = re.compile(r"(\S+)\s+(in|notin)\s*\(([^()]*)\)")
@@ -33,16 +33,12 @@ def _requirement(part: str) -> Requirement:
     if found := _SET.fullmatch(part):
         key, word, values = found.groups()
         operator = "In" if word == "in" else "NotIn"
-        return _made(key, operator, tuple(value.strip() for value in values.split(",")))
+        return checked_requirement(key, operator, tuple(map(str.strip, values.split(","))), LABEL_OPERATORS)
     if found := _EQUAL.fullmatch(part):
         key, sign, value = found.groups()
-        return _made(key, "NotIn" if sign == "!=" else "In", (value,))
+        return checked_requirement(key, "NotIn" if sign == "!=" else "In", (value,), LABEL_OPERATORS)
     if found := _EXISTS.fullmatch(part):
         negated, key = found.groups()
-        return _made(key, "DoesNotExist" if negated else "Exists", ())
+        return checked_requirement(key, "DoesNotExist" if negated else "Exists", (), LABEL_OPERATORS)
     text = f"{part!r} is no condition on a label; write key=value, key!=value, key in (a,b), key or !key"
     raise SelectorError(("", text))
-
-
-def _made(key: str, operator: str, values: tuple[str, ...]) -> Requirement:
-    return checked(make_requirement(key, operator, values, LABEL_OPERATORS))

@@ -36,10 +36,7 @@ class KubernetesObject(Struct, rename="camel", gc=False):
 
 def controller_of(metadata: ObjectMeta) -> OwnerReference | None:
     """metav1.GetControllerOf."""
-    for owner in metadata.owner_references:
-        if owner.controller:
-            return owner
-    return None
+    return next((owner for owner in metadata.owner_references if owner.controller), None)
 
 
 def metadata_of(item: Any) -> ObjectMeta:

@@ -6,25 +6,21 @@ from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.dynamic_resources import AllocationResult, ResourceClaim, ResourceClaimConsumerReference
-from ksched_cli.api.meta import OwnerReference
+from ksched_cli.api.meta import controller_of
 
 _SCHEDULING = "scheduling.k8s.io"
 _POD_GROUPS = "podgroups"
 
 
-def _controller(claim: ResourceClaim) -> OwnerReference | None:
-    return next((owner for owner in claim.metadata.owner_references if owner.controller), None)
-
-
 def is_controlled_by(claim: ResourceClaim, pod: Pod) -> bool:
     """metav1.IsControlledBy."""
-    controller = _controller(claim)
+    controller = controller_of(claim.metadata)
     return controller is not None and controller.uid == pod.metadata.uid
 
 
 def is_controlled_by_group(claim: ResourceClaim, group: str) -> bool:
     """isForPodGroupByPod: the controller is the pod group of this name."""
-    controller = _controller(claim)
+    controller = controller_of(claim.metadata)
     if controller is None or controller.kind != "PodGroup":
         return False
     return controller.name == group and controller.api_version.startswith(f"{_SCHEDULING}/")

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from ksched_cli.api.affinity import NodeSelectorTerm
 from ksched_cli.api.label_names import is_label_key, is_label_value, key_problems, value_problems
-from ksched_cli.api.meta import LabelSelector
+from ksched_cli.api.meta import LabelSelector, LabelSelectorRequirement
 
 _NODE_NAME = "metadata.name"
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
@@ -131,11 +131,6 @@ def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def checked(requirement: Requirement) -> Requirement:
-    """A requirement that was made of a known operator, with its key and values looked at."""
-    return checked_requirement(requirement.key, requirement.operator, requirement.values, LABEL_OPERATORS)
-
-
 @dataclass(frozen=True, slots=True)
 class Selector:
     """labels.Selector: all requirements must hold. `nothing` is the selector that was never given."""
@@ -176,11 +171,11 @@ def compile_selector(selector: LabelSelector | None) -> Selector:
     """metav1.LabelSelectorAsSelector: none matches nothing, an empty one matches everything."""
     if selector is None:
         return NOTHING
-    requirements = [checked(each) for each in _equalities(selector.match_labels)]
-    requirements += [
-        checked_requirement(each.key, each.operator, each.values, LABEL_OPERATORS)
-        for each in selector.match_expressions
+    given: list[Requirement | LabelSelectorRequirement] = [
+        *_equalities(selector.match_labels),
+        *selector.match_expressions,
     ]
+    requirements = [checked_requirement(each.key, each.operator, each.values, LABEL_OPERATORS) for each in given]
     return Selector(tuple(sorted(requirements, key=lambda each: each.key)))
 
 

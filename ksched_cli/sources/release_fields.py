@@ -1,20 +1,13 @@
-"""Fields of pods that came with some minor or hang on a gate: where the minor lacks one, or has its gate off,
-the pod is as if it did not have it. That is how an API server of that minor stores it, and its scheduler reads it."""
+"""Removes fields of pods that a minor does not have or whose gate is off, as the API server of the minor does when it
+stores a pod, and its scheduler when it reads one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypeVar
 
 from msgspec.structs import replace
 
-from ksched_cli.api.affinity import (
-    Affinity,
-    PodAffinity,
-    PodAffinityTerm,
-    PodAntiAffinity,
-    TopologySpreadConstraint,
-)
+from ksched_cli.api.affinity import Affinity, PodAffinityTerm, TopologySpreadConstraint, with_pod_terms
 from ksched_cli.api.core import Container, Pod, PodSpec, PodStatus, Quantities
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
@@ -23,16 +16,14 @@ from ksched_cli.releases.pod_rules import FieldRules
 
 _STORAGE = "ephemeral-storage"
 
-A = TypeVar("A", PodAffinity, PodAntiAffinity)
-
 
 def as_stored(pods: Iterable[Pod], release: Release, gates: FeatureGates) -> list[Pod]:
-    """The pods with the fields that are left; a pod that loses none is the same object."""
+    """The pods with the fields that the minor has. A pod that loses no field is the same object."""
     return [_as_stored(pod, release, gates) for pod in pods]
 
 
 def storage_counts(release: Release, gates: FeatureGates) -> bool:
-    """Whether nodes have ephemeral storage and containers take it."""
+    """Whether ephemeral storage of nodes and containers counts."""
     return gates.enabled("LocalStorageCapacityIsolation") or not FieldRules.of(release).storage_gate_covers
 
 
@@ -48,7 +39,7 @@ def _spec(spec: PodSpec, release: Release, gates: FeatureGates) -> PodSpec:
     if spec.scheduling_gates and not gates.enabled("PodSchedulingReadiness"):
         spec = replace(spec, scheduling_gates=())
     if not rules.has_sidecars and any(each.restart_policy for each in spec.init_containers):
-        # There were no sidecars: the field is not kept, and they are init containers like the others.
+        # The minor has no sidecars: its API server drops the field.
         plain = tuple(replace(each, restart_policy=None) for each in spec.init_containers)
         spec = replace(spec, init_containers=plain)
     if spec.topology_spread_constraints and not gates.enabled(EVEN_PODS_SPREAD):
@@ -70,7 +61,7 @@ def _spec(spec: PodSpec, release: Release, gates: FeatureGates) -> PodSpec:
 
 
 def _without_storage(spec: PodSpec, covered: frozenset[str]) -> PodSpec:
-    """The pod without requests of ephemeral storage, where a scheduler with the gate off skips them (Resource.Add)."""
+    """The spec without requests of ephemeral storage: with the gate off the scheduler skips them (Resource.Add)."""
     changed = {name: tuple(map(_container_without_storage, getattr(spec, name))) for name in covered}
     same = all(new is old for name, own in changed.items() for new, old in zip(own, getattr(spec, name), strict=True))
     spec = spec if same else replace(spec, **changed)
@@ -100,32 +91,15 @@ def _spread(constraint: TopologySpreadConstraint, gates: FeatureGates) -> Topolo
 
 
 def _without_namespace_selectors(affinity: Affinity, release: Release) -> Affinity:
-    """A scheduler that has the field and its gate off takes a term with a selector not for one of the pod's own
-    namespace, so that it is left with the namespaces that are named, if any."""
+    """The affinity without namespaceSelector. If the minor has the field and its gate is off, a term with a selector
+    is about the namespaces that it names and not about the namespace of the pod."""
+    knows_selectors = FieldRules.of(release).knows_namespace_selectors
 
     def plain(term: PodAffinityTerm) -> PodAffinityTerm:
-        none = (
-            term.namespace_selector is not None
-            and not term.namespaces
-            and FieldRules.of(release).knows_namespace_selectors
-        )
+        none = knows_selectors and term.namespace_selector is not None and not term.namespaces
         return replace(term, namespace_selector=None, namespaces=("",) if none else term.namespaces)
 
-    def of(rules: A | None) -> A | None:
-        if rules is None:
-            return None
-        required = tuple(plain(each) for each in rules.required_during_scheduling_ignored_during_execution)
-        preferred = tuple(
-            replace(each, pod_affinity_term=plain(each.pod_affinity_term))
-            for each in rules.preferred_during_scheduling_ignored_during_execution
-        )
-        return replace(
-            rules,
-            required_during_scheduling_ignored_during_execution=required,
-            preferred_during_scheduling_ignored_during_execution=preferred,
-        )
-
-    return replace(affinity, pod_affinity=of(affinity.pod_affinity), pod_anti_affinity=of(affinity.pod_anti_affinity))
+    return with_pod_terms(affinity, plain)
 
 
 def _status(status: PodStatus, gates: FeatureGates) -> PodStatus:

@@ -1,69 +1,29 @@
-"""matchLabelKeys: the pod's own values of these labels become part of its selectors when it is stored (podStrategy's
-PrepareForCreate). kube-scheduler relies on it for affinity terms."""
+"""matchLabelKeys: the pod's values of these labels are added to its selectors when the API server stores it
+(podStrategy.PrepareForCreate). kube-scheduler relies on it for affinity terms."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from msgspec.structs import replace
 
-from ksched_cli.api.affinity import (
-    PodAffinityTerm,
-    TopologySpreadConstraint,
-    WeightedPodAffinityTerm,
-)
+from ksched_cli.api.affinity import PodAffinityTerm, TopologySpreadConstraint, with_pod_terms
 from ksched_cli.api.core import Pod
 from ksched_cli.api.meta import LabelSelector, LabelSelectorRequirement
 
 
 def merge_label_keys(pod: Pod) -> None:
-    labels, affinity = pod.metadata.labels, pod.spec.affinity
-    if affinity is not None and affinity.pod_affinity is not None:
-        own = affinity.pod_affinity
-        affinity = replace(
-            affinity,
-            pod_affinity=replace(
-                own,
-                required_during_scheduling_ignored_during_execution=_terms(
-                    own.required_during_scheduling_ignored_during_execution, labels
-                ),
-                preferred_during_scheduling_ignored_during_execution=_weighted(
-                    own.preferred_during_scheduling_ignored_during_execution, labels
-                ),
-            ),
-        )
-    if affinity is not None and affinity.pod_anti_affinity is not None:
-        anti = affinity.pod_anti_affinity
-        affinity = replace(
-            affinity,
-            pod_anti_affinity=replace(
-                anti,
-                required_during_scheduling_ignored_during_execution=_terms(
-                    anti.required_during_scheduling_ignored_during_execution, labels
-                ),
-                preferred_during_scheduling_ignored_during_execution=_weighted(
-                    anti.preferred_during_scheduling_ignored_during_execution, labels
-                ),
-            ),
-        )
-    pod.spec.affinity = affinity
+    labels = pod.metadata.labels
+    if pod.spec.affinity is not None:
+        pod.spec.affinity = with_pod_terms(pod.spec.affinity, partial(_term, labels))
     pod.spec.topology_spread_constraints = tuple(
         _constraint(each, labels) for each in pod.spec.topology_spread_constraints
     )
 
 
-def _terms(terms: Sequence[PodAffinityTerm], labels: Mapping[str, str]) -> tuple[PodAffinityTerm, ...]:
-    return tuple(_term(each, labels) for each in terms)
-
-
-def _weighted(
-    terms: Sequence[WeightedPodAffinityTerm], labels: Mapping[str, str]
-) -> tuple[WeightedPodAffinityTerm, ...]:
-    return tuple(replace(each, pod_affinity_term=_term(each.pod_affinity_term, labels)) for each in terms)
-
-
-def _term(term: PodAffinityTerm, labels: Mapping[str, str]) -> PodAffinityTerm:
-    """A term without a selector matches nothing, and goes on doing so."""
+def _term(labels: Mapping[str, str], term: PodAffinityTerm) -> PodAffinityTerm:
+    """The term with the keys in its selector. A term without a selector matches no pod and is not changed."""
     if term.label_selector is None or not (term.match_label_keys or term.mismatch_label_keys):
         return term
     selector = _with(term.label_selector, term.match_label_keys, "In", labels)
@@ -80,8 +40,8 @@ def _constraint(constraint: TopologySpreadConstraint, labels: Mapping[str, str])
 
 
 def _with(selector: LabelSelector, keys: Sequence[str], operator: str, labels: Mapping[str, str]) -> LabelSelector:
-    """applyLabelKeysToLabelSelector: keys that the pod has no label for are passed over. What is in the selector
-    already, because the manifest was read from a cluster, is not added again."""
+    """applyLabelKeysToLabelSelector. Keys without a label of the pod are skipped, and so are requirements that the
+    selector of a pod from a cluster has already."""
     known = selector.match_expressions
     added = tuple(LabelSelectorRequirement(key, operator, (labels[key],)) for key in keys if key in labels)
     return replace(selector, match_expressions=known + tuple(each for each in added if each not in known))

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.meta import ObjectMeta
 from ksched_cli.api.workloads import CronJob, Job
-from ksched_cli.sources.controllers.naming import suffix, uid_of
-from ksched_cli.sources.controllers.templates import copied, owner_reference, stamp
+from ksched_cli.sources.controllers.naming import suffix
+from ksched_cli.sources.controllers.templates import copied, own_metadata, owner_reference, stamp
 
 INDEX = "batch.kubernetes.io/job-completion-index"
 _JOB_NAME = ("batch.kubernetes.io/job-name", "job-name")
@@ -64,12 +63,5 @@ def cron_run(item: CronJob) -> Job:
     where, namespace = item.metadata.name, item.metadata.namespace
     template = copied(item.spec.job_template)
     name = f"{where}-{suffix(namespace, where)}"
-    metadata = ObjectMeta(
-        name=name,
-        namespace=namespace,
-        uid=uid_of("Job", namespace, name),
-        labels=template.metadata.labels,
-        annotations=template.metadata.annotations,
-        owner_references=(owner_reference("CronJob", "batch/v1", item.metadata),),
-    )
-    return Job(metadata, template.spec)
+    owner = owner_reference("CronJob", "batch/v1", item.metadata)
+    return Job(own_metadata("Job", namespace, name, template.metadata, owner), template.spec)

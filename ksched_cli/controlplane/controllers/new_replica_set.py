@@ -6,8 +6,7 @@ from msgspec.structs import replace
 
 from ksched_cli.api.meta import LabelSelector, ObjectMeta
 from ksched_cli.api.workloads import Deployment, PodTemplateSpec, ReplicaSet, ReplicaSetSpec
-from ksched_cli.sources.controllers.naming import uid_of
-from ksched_cli.sources.controllers.templates import copied, defaulted, hash_of, owner_reference
+from ksched_cli.sources.controllers.templates import copied, defaulted, hash_of, own_metadata, owner_reference
 
 # appsv1.DefaultDeploymentUniqueLabelKey
 HASH_LABEL = "pod-template-hash"
@@ -34,11 +33,7 @@ def new_replica_set(item: Deployment, template: PodTemplateSpec) -> ReplicaSet:
     selector = item.spec.selector or LabelSelector()
     selector = replace(selector, match_labels={**selector.match_labels, HASH_LABEL: digest})
     name, namespace = f"{item.metadata.name}-{digest}", item.metadata.namespace
-    metadata = ObjectMeta(
-        name=name,
-        namespace=namespace,
-        uid=uid_of("ReplicaSet", namespace, name),
-        labels=dict(own.metadata.labels),
-        owner_references=(owner_reference("Deployment", "apps/v1", item.metadata),),
-    )
+    owner = owner_reference("Deployment", "apps/v1", item.metadata)
+    labelled = ObjectMeta(labels=dict(own.metadata.labels))
+    metadata = own_metadata("ReplicaSet", namespace, name, labelled, owner)
     return ReplicaSet(metadata, ReplicaSetSpec(item.spec.replicas, selector, own))

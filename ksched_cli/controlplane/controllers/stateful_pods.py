@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.meta import ObjectMeta
 from ksched_cli.api.storage import PersistentVolumeClaim
 from ksched_cli.api.volumes import PersistentVolumeClaimTemplate, PersistentVolumeClaimVolumeSource, Volume
 from ksched_cli.api.workloads import StatefulSet
-from ksched_cli.sources.controllers.naming import uid_of
-from ksched_cli.sources.controllers.templates import copied, owner_reference, stamp
+from ksched_cli.sources.controllers.templates import copied, own_metadata, owner_reference, stamp
 
 POD_NAME_LABEL = "statefulset.kubernetes.io/pod-name"
 POD_INDEX_LABEL = "apps.kubernetes.io/pod-index"
@@ -19,12 +17,8 @@ def stateful_pod(item: StatefulSet, ordinal: int, revision: str) -> Pod:
     """newStatefulSetPod, initIdentity and updateStorage."""
     assert item.spec.template is not None
     name = f"{item.metadata.name}-{ordinal}"
-    pod = stamp(
-        item.spec.template,
-        item.metadata.namespace,
-        name,
-        owner_reference("StatefulSet", "apps/v1", item.metadata),
-    )
+    owner = owner_reference("StatefulSet", "apps/v1", item.metadata)
+    pod = stamp(item.spec.template, item.metadata.namespace, name, owner)
     pod.metadata.labels |= {POD_NAME_LABEL: name, POD_INDEX_LABEL: str(ordinal), REVISION_LABEL: revision}
     pod.spec.hostname = name
     pod.spec.subdomain = item.spec.service_name
@@ -48,11 +42,5 @@ def stateful_claim(item: StatefulSet, template: PersistentVolumeClaimTemplate, o
     own = copied(template)
     name, namespace = stateful_claim_name(item, template, ordinal), item.metadata.namespace
     selected = item.spec.selector.match_labels if item.spec.selector else {}
-    metadata = ObjectMeta(
-        name=name,
-        namespace=namespace,
-        uid=uid_of("PersistentVolumeClaim", namespace, name),
-        labels={**own.metadata.labels, **selected},
-        annotations=own.metadata.annotations,
-    )
-    return PersistentVolumeClaim(metadata, own.spec)
+    own.metadata.labels |= selected
+    return PersistentVolumeClaim(own_metadata("PersistentVolumeClaim", namespace, name, own.metadata), own.spec)

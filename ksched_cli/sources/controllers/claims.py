@@ -1,4 +1,4 @@
-"""Claims that are made for a pod: of its ephemeral volumes, and from resource claim templates."""
+"""The claims that controllers make for a pod: for ephemeral volumes, and from resource claim templates."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping
 
 from ksched_cli.api.core import Pod, PodResourceClaimStatus
 from ksched_cli.api.dynamic_resources import ResourceClaim, ResourceClaimTemplate
-from ksched_cli.api.meta import ObjectMeta, OwnerReference
+from ksched_cli.api.meta import ObjectMeta
 from ksched_cli.api.storage import PersistentVolumeClaim
-from ksched_cli.sources.controllers.naming import generated, uid_of
-from ksched_cli.sources.controllers.templates import copied, owner_reference
+from ksched_cli.sources.controllers.naming import generated
+from ksched_cli.sources.controllers.templates import copied, own_metadata, owner_reference
 
 _POD_CLAIM_NAME = "resource.kubernetes.io/pod-claim-name"
 
 
 def ephemeral_claims(pod: Pod) -> Iterator[PersistentVolumeClaim]:
-    """The ephemeral volume controller's handleVolume."""
+    """The claims of the pod's ephemeral volumes (ephemeralController.handleVolume)."""
     for volume in pod.spec.volumes:
         template = volume.ephemeral.volume_claim_template if volume.ephemeral else None
         if template is not None:
@@ -26,8 +26,8 @@ def ephemeral_claims(pod: Pod) -> Iterator[PersistentVolumeClaim]:
 
 
 def templated_claims(pod: Pod, templates: Mapping[tuple[str, str], ResourceClaimTemplate]) -> Iterator[ResourceClaim]:
-    """The resource claim controller's handleClaim; the pod's status has the claims' names. Without its template a
-    claim is not made, and the pod waits for it."""
+    """The claims that the resource claim controller makes for the pod (handleClaim). The pod's status gets their names.
+    A reference without its template gets no claim, and the pod waits for it."""
     statuses = list(pod.status.resource_claim_statuses)
     known = {status.name for status in statuses}
     for reference in pod.spec.resource_claims:
@@ -44,13 +44,4 @@ def templated_claims(pod: Pod, templates: Mapping[tuple[str, str], ResourceClaim
 
 
 def _metadata(kind: str, name: str, pod: Pod, template: ObjectMeta) -> ObjectMeta:
-    namespace = pod.metadata.namespace
-    owner: OwnerReference = owner_reference("Pod", "v1", pod.metadata)
-    return ObjectMeta(
-        name=name,
-        namespace=namespace,
-        uid=uid_of(kind, namespace, name),
-        labels=template.labels,
-        annotations=template.annotations,
-        owner_references=(owner,),
-    )
+    return own_metadata(kind, pod.metadata.namespace, name, template, owner_reference("Pod", "v1", pod.metadata))

@@ -19,7 +19,7 @@ _DECODERS: dict[type[Struct], msgspec.msgpack.Decoder[Any]] = {}
 
 
 def copied(item: S) -> S:
-    """A deep copy, by way of msgpack."""
+    """A deep copy of the object."""
     kind = type(item)
     if kind not in _DECODERS:
         _DECODERS[kind] = msgspec.msgpack.Decoder(kind)
@@ -36,24 +36,30 @@ def owner_reference(kind: str, api_version: str, metadata: ObjectMeta) -> OwnerR
     return OwnerReference(kind, metadata.name, api_version, uid, True)
 
 
-def stamp(template: PodTemplateSpec, namespace: str, name: str, owner: OwnerReference | None) -> Pod:
-    """One pod of the template, defaulted as the API server would."""
-    fresh = copied(template)
-    metadata = ObjectMeta(
+def own_metadata(
+    kind: str, namespace: str, name: str, template: ObjectMeta, owner: OwnerReference | None = None
+) -> ObjectMeta:
+    """The metadata of an object that a controller makes: its uid, and labels and annotations of the template."""
+    return ObjectMeta(
         name=name,
         namespace=namespace,
-        uid=uid_of("Pod", namespace, name),
-        labels=fresh.metadata.labels,
-        annotations=fresh.metadata.annotations,
+        uid=uid_of(kind, namespace, name),
+        labels=template.labels,
+        annotations=template.annotations,
         owner_references=(owner,) if owner else (),
     )
-    pod = Pod(metadata, fresh.spec)
+
+
+def stamp(template: PodTemplateSpec, namespace: str, name: str, owner: OwnerReference | None) -> Pod:
+    """One pod of the template, with the defaults of the API server."""
+    fresh = copied(template)
+    pod = Pod(own_metadata("Pod", namespace, name, fresh.metadata, owner), fresh.spec)
     default_pod(pod)
     return pod
 
 
 def defaulted(template: PodTemplateSpec) -> PodTemplateSpec:
-    """The template with the API server's defaults, in a form that can be compared with a template from a snapshot."""
+    """The template with the defaults of the API server, and without the text that snapshots leave out."""
     pod = stamp(template, "", "", None)
     metadata = ObjectMeta(labels=pod.metadata.labels, annotations=pod.metadata.annotations)
     return without_unread(PodTemplateSpec(metadata, pod.spec))
