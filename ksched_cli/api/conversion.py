@@ -1,4 +1,4 @@
-"""Plain values to typed ones, with every mistake found, each at its path and in words that people use."""
+"""Converts plain values to typed ones. Every mistake is found, each with its path and in plain words."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Mistake: TypeAlias = tuple[tuple[Step, ...], str]
 
 
 def problems_in(value: Any, struct: type[Any]) -> tuple[Any, list[Mistake]]:
-    """The typed value, of a Struct or a dataclass, and its mistakes. What is mistaken is taken out and the rest tried
-    again, so that all are found; the value is None where nothing could be made of the rest."""
+    """The typed value, of a Struct or a dataclass, and all its mistakes. A mistaken field is removed and the rest is
+    converted again. The value is None if the rest cannot be converted."""
     plain = without_nulls(value, _type_of(struct))  # type: ignore[arg-type]  # classes are hashable
     mistakes: list[Mistake] = []
     while len(mistakes) < MAX_PROBLEMS:
@@ -34,8 +34,8 @@ def problems_in(value: Any, struct: type[Any]) -> tuple[Any, list[Mistake]]:
 
 
 def without_nulls(value: Any, expected: inspect.Type) -> Any:
-    """Go leaves a field alone that is null; an entry of a map that is null is there, and is the zero of its type.
-    A null in a list stays an error."""
+    """The value as Go reads nulls: a field that is null is absent, a null entry of a map is the zero value of its type,
+    and a null in a list stays a mistake."""
     if isinstance(value, dict):
         found = _one_of(expected, inspect.DictType)
         if isinstance(found, inspect.DictType):
@@ -55,7 +55,7 @@ _ANY = inspect.AnyType()
 
 
 def _one_of(expected: inspect.Type, *wanted: type[inspect.Type]) -> inspect.Type | None:
-    """The part of an optional type that is of that sort."""
+    """The part of an optional type that is one of the wanted types."""
     choices = expected.types if isinstance(expected, inspect.UnionType) else (expected,)
     return next((each for each in choices if isinstance(each, wanted)), None)
 
@@ -80,7 +80,7 @@ def _fields_of(struct: type[Any]) -> Mapping[str, inspect.Type]:
 
 
 def _zero(expected: inspect.Type) -> object:
-    """Of text it is the empty one, of a quantity 0; None where the type has none to offer."""
+    """The zero value of the type: empty text, an empty object, 0 for a quantity; None for other types."""
     if isinstance(expected, inspect.StrType):
         return ""
     if isinstance(expected, inspect.StructType | inspect.DataclassType):
@@ -89,19 +89,17 @@ def _zero(expected: inspect.Type) -> object:
 
 
 _PATH = re.compile(r" - at `(?:key in )?(\$.*)`$")
-_NO_PATH = re.compile(r"()$")
 _UNKNOWN_FIELD = re.compile(r"Object contains unknown field `(.+)`")
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]|(\[\.\.\.\])")
 
 
 def _locate(value: Any, mistake: str) -> tuple[list[Step], str]:
-    """msgspec's path, with the map key that it leaves open (`[...]`) filled in."""
-    found = _PATH.search(mistake) or _NO_PATH.search(mistake)
-    assert found is not None
-    text = mistake[: found.start()]
+    """The steps of msgspec's path, with the map keys that it writes as `[...]`, and the message without the path."""
+    found = _PATH.search(mistake)
+    text = mistake[: found.start()] if found else mistake
     steps: list[Step] = []
     here: Any = value
-    written_steps = _STEP.findall(found[1])
+    written_steps = _STEP.findall(found[1]) if found else []
     for position, (name, index, any_key) in enumerate(written_steps):
         step: Step = name if name else int(index) if index else ""
         if any_key:
@@ -133,7 +131,7 @@ _JSON_TYPES = {
 
 
 def _offending_key(values: Any, rest: Sequence[tuple[str, str, str]], text: str) -> str:
-    """The first entry of a map under which there is what the message complains of, or failing that the first."""
+    """The key of the first entry that the message can be about, or else the first key."""
     if not isinstance(values, dict) or not values:
         return ""
     return str(next((key for key, value in values.items() if _is_meant(value, rest, text)), next(iter(values))))
@@ -156,7 +154,7 @@ def _is_meant(value: Any, rest: Sequence[tuple[str, str, str]], text: str) -> bo
 
 
 def _remove(value: Any, steps: list[Step]) -> bool:
-    """Take the mistaken field out; False where that is not possible."""
+    """Remove the mistaken field. Returns False if that is not possible."""
     here: Any = value
     for step in steps[:-1]:
         here = here[step]
@@ -195,7 +193,7 @@ _TYPE_NAMES = {
 
 
 def _said_plainly(text: str) -> str:
-    """`Expected `str`, got `int`` in the words of JSON."""
+    """msgspec's message in the words of JSON, such as "expected a string, got a whole number"."""
     if _UNKNOWN_FIELD.fullmatch(text):
         return "no such field"
     found = re.fullmatch(r"Expected `(.+)`, got `(.+)`", text)
@@ -215,14 +213,5 @@ def json_document(item: Struct) -> Any:
 
 
 def type_name(value: object) -> str:
-    if value is None:
-        return "nothing"
-    names = {
-        str: "a string",
-        bool: "true or false",
-        int: "a number",
-        float: "a number",
-        list: "a list",
-        dict: "an object",
-    }
-    return names.get(type(value), type(value).__name__)
+    name = _JSON_TYPES.get(type(value), type(value).__name__)
+    return {"null": "nothing", "int": "a number"}.get(name) or _TYPE_NAMES.get(name, name)

@@ -1,4 +1,4 @@
-"""JSON or plain values become typed objects. All mistakes of an object are raised together, each with its path."""
+"""Decodes JSON or plain values to typed objects. All mistakes of an object are reported, each with its path."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class _Named(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class UnknownKind:
-    """An object of a kind that is not read, and its document for those who read it nevertheless."""
+    """An object of a kind without a type, and its document."""
 
     api_version: str
     kind: str
@@ -51,8 +51,8 @@ Decoded: TypeAlias = Struct | UnknownKind
 
 @dataclass(frozen=True, slots=True)
 class DecodedObject:
-    """An object, or the problems it has; and where it stands in its source. `stray`: a document without any field that
-    makes a Kubernetes object. `document` is the object as it is written, as JSON text or as plain values."""
+    """An object or its problems, and its place in the source. `stray`: the document has no field of a Kubernetes
+    object. `document` is the object as written, as JSON text or as plain values."""
 
     value: Decoded | None
     problems: tuple[Problem, ...] = ()
@@ -95,7 +95,7 @@ def _decode_json(
     if problem is not None:
         stray = not depth and is_stray(msgspec.json.decode(raw))
         yield DecodedObject(None, (problem,), stray=stray)
-    elif envelope.items is not UNSET and is_list_kind(kind):
+    elif envelope.items is not UNSET and kind.endswith("List"):
         element = element_of(api_version, kind)
         for index, item in enumerate(envelope.items or ()):
             yield from _decode_json(item, source, line, f"{path}items[{index}].", element, depth + 1)
@@ -109,32 +109,28 @@ def _decode_one(
     struct = KINDS.get((api_version, kind))
     if struct is None:
         return DecodedObject(UnknownKind(api_version, kind, raw), (), line, path)
-    return _decode_as(raw, struct, source, line, path)
+    return decode_as(raw, struct, source, line, path)
 
 
-def _decode_as(raw: bytes | Raw, struct: type[Struct], source: str, line: int | None, path: str) -> DecodedObject:
+def decode_as(raw: bytes | Raw, struct: type[Struct], source: str, line: int | None, path: str) -> DecodedObject:
+    """The JSON text as an object of a kind, such as an item of an API server's list, which has no `kind`."""
     decoder = _DECODERS.get(struct)
     if decoder is None:
         decoder = _DECODERS[struct] = msgspec.json.Decoder(struct)
     try:
         return DecodedObject(decoder.decode(raw), (), line, path, document=raw)
     except msgspec.ValidationError:
-        # Either a null, which Go reads as absent, or a mistake; the slow way finds out which.
+        # There is a null, which Go reads as absent, or a mistake.
         return convert_plain(msgspec.json.decode(raw), struct, source, line, path)
 
 
-def decode_item(raw: Raw, struct: type[Struct], source: str, path: str) -> DecodedObject:
-    """One item of a list of one kind, as an API server sends it: such items have no `kind` of their own."""
-    return _decode_as(raw, struct, source, None, path)
-
-
 def decode_unknown(found: DecodedObject, struct: type[Struct], source: str) -> DecodedObject:
-    """What was found as an unknown kind, as the kind that it is."""
+    """The object of an unknown kind as an object of this kind."""
     assert isinstance(found.value, UnknownKind)
     document = found.value.document
     if isinstance(document, dict):
         return convert_plain(document, struct, source, found.line, found.path)
-    return _decode_as(document, struct, source, found.line, found.path)
+    return decode_as(document, struct, source, found.line, found.path)
 
 
 def decode_plain(
@@ -145,7 +141,7 @@ def decode_plain(
     inherited: tuple[str, str] = ("", ""),
     depth: int = 0,
 ) -> Iterator[DecodedObject]:
-    """The same for a document that was read as YAML."""
+    """The objects of a document that was read as YAML; lists are opened."""
     if not isinstance(value, dict):
         text = f"expected an object with apiVersion and kind, got {type_name(value)}"
         yield DecodedObject(None, (Problem(text, source, line, path.rstrip(".")),), stray=not depth and is_stray(value))
@@ -154,7 +150,7 @@ def decode_plain(
     problem = _check_identity(api_version, kind, source, line, path, depth)
     if problem is not None:
         yield DecodedObject(None, (problem,), stray=not depth and is_stray(value))
-    elif is_list_kind(kind) and "items" in value:
+    elif kind.endswith("List") and "items" in value:
         yield from _decode_items(value["items"], element_of(api_version, kind), source, line, path, depth)
     elif (struct := KINDS.get((api_version, kind))) is None:
         yield DecodedObject(UnknownKind(api_version, kind, value), (), line, path)
@@ -178,14 +174,10 @@ _MARKS = ("apiVersion", "kind", "metadata", "spec", "items")
 
 
 def is_stray(document: Any) -> bool:
-    """Whether a document has nothing of a Kubernetes object: settings of another tool, a patch, a dashboard."""
+    """Whether a document has no field of a Kubernetes object, such as the settings of another tool or a patch."""
     if isinstance(document, list):
         return not any(isinstance(each, dict) and "kind" in each for each in document)
     return not isinstance(document, dict) or not any(name in document for name in _MARKS)
-
-
-def is_list_kind(kind: str) -> bool:
-    return kind.endswith("List")
 
 
 def element_of(api_version: str, kind: str) -> tuple[str, str]:
@@ -210,7 +202,7 @@ def _check_identity(
 
 
 def convert_plain(value: Any, struct: type[Struct], source: str, line: int | None, path: str) -> DecodedObject:
-    """Typed, or every place where the type is wrong."""
+    """The typed object, or a problem for every value of a wrong type."""
     converted, mistakes = problems_in(value, struct)
     if not mistakes:
         return DecodedObject(converted, (), line, path, document=value)
@@ -220,7 +212,7 @@ def convert_plain(value: Any, struct: type[Struct], source: str, line: int | Non
 
 
 def _name_of(value: Any) -> str:
-    """`Pod shop/web: `, so that one of five thousand items can be found."""
+    """The beginning of a problem's path, such as `Pod shop/web: `."""
     try:
         name = msgspec.convert(value, _Named).metadata
     except msgspec.ValidationError:

@@ -1,15 +1,14 @@
-"""What the newest API server fills in before it stores an object, as far as scheduling reads it."""
+"""The defaults that the newest API server applies before it stores an object, for fields that scheduling reads."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from msgspec.structs import replace
 
 from ksched_cli.api.core import (
     Container,
-    ContainerPort,
     ContainerStatus,
     Namespace,
     Node,
@@ -28,27 +27,10 @@ DEFAULT_NAMESPACE = "default"
 _GRACE_PERIOD = 30
 _HUGEPAGES = "hugepages-"
 _NANO_PER_MILLI = NANO // 1000
-# What the namespaceSelector of an affinity term can always go by.
+# The label of every namespace.
 _NAMESPACE_NAME = "kubernetes.io/metadata.name"
 _RBD_POOL = "rbd"
 _FILESYSTEM = "Filesystem"
-
-
-def fill_in(item: Any) -> None:
-    """What an object of any kind gets, in place. Twice is as good as once."""
-    match item:
-        case Pod():
-            default_pod(item)
-        case Node():
-            default_node(item)
-        case Namespace():
-            default_namespace(item)
-        case PersistentVolume():
-            default_volume(item)
-        case PersistentVolumeClaim():
-            default_claim(item)
-        case StorageClass():
-            default_storage_class(item)
 
 
 def default_pod(pod: Pod) -> None:
@@ -56,15 +38,22 @@ def default_pod(pod: Pod) -> None:
     spec = pod.spec
     pod.metadata.namespace = pod.metadata.namespace or DEFAULT_NAMESPACE
     for container in (*spec.containers, *spec.init_containers):
-        _fill_requests(container.resources.requests, container.resources.limits)
+        # A limit without a request is a request too.
+        for name, quantity in container.resources.limits.items():
+            container.resources.requests.setdefault(name, quantity)
         if any(not port.protocol for port in container.ports):
             container.ports = tuple(replace(port, protocol=port.protocol or "TCP") for port in container.ports)
     if spec.resources is not None:
         _default_pod_level(pod)
-    default_pod_spec(spec)
+    spec.scheduler_name = spec.scheduler_name or DEFAULT_SCHEDULER
+    spec.restart_policy = spec.restart_policy or "Always"
+    if spec.termination_grace_period_seconds is None:
+        spec.termination_grace_period_seconds = _GRACE_PERIOD
     if spec.host_network:
         for container in (*spec.containers, *spec.init_containers):
-            _publish_ports(container)
+            container.ports = tuple(
+                port if port.host_port else replace(port, host_port=port.container_port) for port in container.ports
+            )
     if spec.volumes:
         spec.volumes = tuple(_name_rbd_pool(volume) for volume in spec.volumes)
     # Last, as in SetObjectDefaults_Pod: what was filled in above is rounded too.
@@ -73,7 +62,7 @@ def default_pod(pod: Pod) -> None:
 
 
 def _quantities_of(pod: Pod) -> Iterator[Quantities]:
-    """Those that scheduling reads."""
+    """The quantities that scheduling reads."""
     spec, status = pod.spec, pod.status
     for container in (*spec.containers, *spec.init_containers):
         yield container.resources.requests
@@ -94,7 +83,7 @@ def _quantities_of(pod: Pod) -> Iterator[Quantities]:
 
 
 def _round_up_to_milli(quantities: Quantities) -> None:
-    """SetDefaults_ResourceList: nothing finer than a thousandth is stored, and so added up."""
+    """SetDefaults_ResourceList: the API server stores no parts smaller than a thousandth."""
     for name, quantity in quantities.items():
         nano = nano_value(quantity)
         if nano % _NANO_PER_MILLI:
@@ -106,29 +95,6 @@ def _name_rbd_pool(volume: Volume) -> Volume:
     if volume.rbd is None or volume.rbd.pool:
         return volume
     return replace(volume, rbd=replace(volume.rbd, pool=_RBD_POOL))
-
-
-def default_pod_spec(spec: PodSpec) -> None:
-    """What also holds for the pods that a template is to become."""
-    spec.scheduler_name = spec.scheduler_name or DEFAULT_SCHEDULER
-    spec.restart_policy = spec.restart_policy or "Always"
-    if spec.termination_grace_period_seconds is None:
-        spec.termination_grace_period_seconds = _GRACE_PERIOD
-
-
-def _fill_requests(requests: Quantities, limits: Quantities) -> None:
-    """A limit without a request is a request too."""
-    for name, quantity in limits.items():
-        requests.setdefault(name, quantity)
-
-
-def _publish_ports(container: Container) -> None:
-    """On the host's network every container port is a host port."""
-    container.ports = tuple(_published(port) for port in container.ports)
-
-
-def _published(port: ContainerPort) -> ContainerPort:
-    return port if port.host_port else replace(port, host_port=port.container_port)
 
 
 def _default_pod_level(pod: Pod) -> None:
@@ -199,3 +165,19 @@ def default_claim(claim: PersistentVolumeClaim) -> None:
 def default_storage_class(storage_class: StorageClass) -> None:
     storage_class.volume_binding_mode = storage_class.volume_binding_mode or "Immediate"
     storage_class.reclaim_policy = storage_class.reclaim_policy or "Delete"
+
+
+_DEFAULTS: Mapping[type, Callable[[Any], None]] = {
+    Pod: default_pod,
+    Node: default_node,
+    Namespace: default_namespace,
+    PersistentVolume: default_volume,
+    PersistentVolumeClaim: default_claim,
+    StorageClass: default_storage_class,
+}
+
+
+def fill_in(item: Any) -> None:
+    """Apply the defaults of the object's kind, in place. A second call changes nothing."""
+    if default := _DEFAULTS.get(type(item)):
+        default(item)

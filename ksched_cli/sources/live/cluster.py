@@ -10,7 +10,7 @@ from typing import Protocol
 import msgspec
 from msgspec import Struct
 
-from ksched_cli.api.decode import DecodedObject, decode_item
+from ksched_cli.api.decode import DecodedObject, decode_as
 from ksched_cli.sources.live.api_server import LiveApiServer, RequestRefused
 from ksched_cli.sources.live.listing import ListPage, Missing, read_events, read_lists
 from ksched_cli.sources.live.resources import Resource
@@ -82,4 +82,4 @@ def _decoded(page: ListPage, offset: int) -> Iterator[DecodedObject]:
     resource = page.resource
     source = f"live: {resource.plural}"
     for number, item in enumerate(page.items, start=offset):
-        yield decode_item(item, resource.kind, source, f"items[{number}].")
+        yield decode_as(item, resource.kind, source, None, f"items[{number}].")

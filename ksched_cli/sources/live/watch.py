@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import msgspec
 from msgspec import Raw, Struct
 
-from ksched_cli.api.decode import DecodedObject, decode_item
+from ksched_cli.api.decode import DecodedObject, decode_as
 from ksched_cli.api.defaults import fill_in
 from ksched_cli.api.meta import metadata_of
 from ksched_cli.errors import ClusterUnreadable
@@ -220,7 +220,7 @@ def decoded(page: ListPage) -> Iterator[DecodedObject]:
 
 
 def _decoded(resource: Resource, item: Raw) -> DecodedObject:
-    return decode_item(item, resource.kind, f"live: {resource.plural}", "")
+    return decode_as(item, resource.kind, f"live: {resource.plural}", None, "")
 
 
 class ClusterMirror:
