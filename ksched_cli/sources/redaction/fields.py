@@ -1,7 +1,7 @@
-"""What every text field of the objects is: a name of some role, plain vocabulary, or something that nothing reads.
+"""The text fields that snapshots keep: names with their roles, and plain vocabulary.
 
-These tables are the allow-list of both kinds of snapshots. A text field that is in none of them is left out of both.
-A test takes every text field of every kind and states whether it survives in a plain and in a redacted snapshot.
+These tables and `SPECIAL` of `walk` are the allow-list. Both kinds of snapshots leave all other text fields out.
+A test lists for every text field of every kind whether it is in a plain and in a redacted snapshot.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from enum import StrEnum
 
 
 class Role(StrEnum):
-    """What a text names. Within a role the same text has the same pseudonym, and pseudonyms sort as the names did:
-    kube-scheduler takes nodes of equal score, and pods of equal priority, by their names."""
+    """The role of a name. Within a role a name has one pseudonym, and pseudonyms sort as the names do: names decide
+    between nodes of equal score and between pods of equal priority."""
 
     NODE = "node"
     NAMESPACE = "ns"
@@ -36,7 +36,7 @@ class Role(StrEnum):
     KIND = "Kind"
 
 
-# By the field's name wherever it occurs.
+# Roles by the name of the field, in every type.
 NAMES: Mapping[str, Role] = {
     "namespace": Role.NAMESPACE,
     "namespaces": Role.NAMESPACE,
@@ -74,7 +74,7 @@ NAMES: Mapping[str, Role] = {
     "host_ip": Role.ADDRESS,
 }
 
-# Where the field's name alone is not enough.
+# Roles by type and field. They go before those by field alone.
 NAMES_OF: Mapping[tuple[str, str], Role] = {
     ("Container", "name"): Role.CONTAINER,
     ("ContainerStatus", "name"): Role.CONTAINER,
@@ -95,7 +95,7 @@ NAMES_OF: Mapping[tuple[str, str], Role] = {
     ("DeviceSubRequest", "name"): Role.REQUEST,
 }
 
-# Vocabulary of Kubernetes, numbers, times, and the names of hardware and drivers, which device selectors refer to.
+# Vocabulary of Kubernetes, numbers, times, and names of hardware and drivers, which device selectors contain.
 PLAIN = frozenset(
     {
         "kubelet_version",
@@ -194,86 +194,10 @@ PLAIN_OF = frozenset(
         ("NodeAllocatableResourceMapping", "allocation_multiplier"),
     }
 )
-# Text that nothing in ksched reads. It is in no snapshot. These are listed only so that the test finds every field.
-UNREAD = frozenset(
-    {
-        "provider_id",
-        "path",
-        "hostname",
-        "subdomain",
-        "node_id",
-        "parameters",
-        "volume_attributes",
-        "handler",
-        "storage_policy_name",
-        "secret_name",
-        "secret_namespace",
-        "volumes_in_use",
-        "resize",
-        "fs_type",
-        "caching_mode",
-        "schedule",
-        "topology_keys",
-        "medium",
-        "request_name",
-        "volume_path",
-        "share_name",
-        "resource_name",
-    }
-)
-UNREAD_OF = frozenset(
-    {
-        ("ContainerPort", "name"),
-        ("NodeCondition", "reason"),
-        ("ContainerExtendedResourceRequest", "container_name"),
-        ("ISCSIVolumeSource", "target_portal"),
-        ("AzureDiskVolumeSource", "kind"),
-        ("TypedLocalObjectReference", "api_group"),
-        ("TypedLocalObjectReference", "kind"),
-        ("TypedLocalObjectReference", "name"),
-    }
-)
 # Text that is read, and that a redacted snapshot leaves out because no pseudonym can stand for it.
 HIDDEN = frozenset({"generate_name"})
 
-# Fields that are read together with others of their object.
-TOGETHER = frozenset(
-    {
-        ("ObjectMeta", "name"),
-        ("ObjectMeta", "labels"),
-        ("ObjectMeta", "annotations"),
-        ("OwnerReference", "name"),
-        ("OwnerReference", "kind"),
-        ("OwnerReference", "api_version"),
-        ("PodCondition", "reason"),
-        ("PodCondition", "message"),
-        ("PodSpec", "node_selector"),
-        ("RuntimeClassScheduling", "node_selector"),
-        ("LabelSelector", "match_labels"),
-        ("ServiceSpec", "selector"),
-        ("ReplicationControllerSpec", "selector"),
-        ("LabelSelectorRequirement", "values"),
-        ("NodeSelectorRequirement", "values"),
-        ("TopologySelectorLabelRequirement", "values"),
-        ("ScopedResourceSelectorRequirement", "values"),
-        ("Toleration", "value"),
-        ("Taint", "value"),
-        ("DeviceToleration", "value"),
-        ("DeviceTaint", "value"),
-        ("ResourceQuotaSpec", "hard"),
-        ("ResourceQuotaStatus", "hard"),
-        ("ResourceQuotaStatus", "used"),
-        ("ContainerResourceClaim", "request"),
-        ("DeviceRequestAllocationResult", "request"),
-        ("DeviceConstraint", "requests"),
-        ("DeviceAttribute", "string"),
-        ("DeviceAttribute", "strings"),
-        ("CELDeviceSelector", "expression"),
-        ("DeviceCapacity", "request_policy"),
-    }
-)
-
-# Kinds by what their name is; all others are objects, and what names a driver or sort of device is left alone.
+# The role of the names of a kind; Role.OBJECT for other kinds. None: the names stay, for they name drivers or devices.
 KIND_ROLES: Mapping[str, Role | None] = {
     "Node": Role.NODE,
     "CSINode": Role.NODE,
@@ -289,7 +213,7 @@ KIND_ROLES: Mapping[str, Role | None] = {
     "CSIDriver": None,
 }
 
-# Labels whose value is a name of something else, and those whose value is vocabulary.
+# The role of the values of a label; Role.VALUE for other labels. None: the values stay.
 LABEL_ROLES: Mapping[str, Role | None] = {
     "kubernetes.io/hostname": Role.NODE,
     "metadata.name": Role.NODE,
@@ -318,7 +242,7 @@ LEFT_OUT_ANNOTATION = "ksched.dev/left-out"
 _DELETION_COST: Mapping[str, Role | None] = {"controller.kubernetes.io/pod-deletion-cost": None}
 _BETA_CLASS: Mapping[str, Role | None] = {"volume.beta.kubernetes.io/storage-class": Role.CLASS}
 
-# The annotations that are read, by the kind that has them. All others are left out.
+# The annotations that ksched reads, by kind. Snapshots leave all others out.
 ANNOTATIONS: Mapping[str, Mapping[str, Role | None]] = {
     "Pod": {
         "kubernetes.io/config.mirror": Role.UID,

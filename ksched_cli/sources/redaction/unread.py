@@ -1,4 +1,4 @@
-"""Objects without the text that nothing in ksched reads, as every snapshot holds them.
+"""Removes the text that nothing in ksched reads from objects, as every snapshot holds them.
 
 `fields` is the allow-list. A text field that it does not name is reset to its default.
 """
@@ -29,15 +29,15 @@ from ksched_cli.sources.redaction.fields import (
     PLAIN_OF,
     POLICY_KEYS,
     READ_CONDITIONS,
-    TOGETHER,
 )
+from ksched_cli.sources.redaction.walk import SPECIAL, avoided_controllers
 
 S = TypeVar("S", bound=Struct)
 _Change = Callable[[Any], Any]
 
 
 def without_unread(item: S) -> S:
-    """The object with unread text left out; the same object if it has none."""
+    """The object without unread text; the same object if it has none."""
     changes = {}
     for field, change in _changes_of(type(item)):
         value = getattr(item, field)
@@ -54,13 +54,13 @@ def without_unread(item: S) -> S:
 def is_read(own: str, field: str) -> bool:
     """Whether the text field of the type is on the allow-list."""
     pair = (own, field)
-    by_type = pair in NAMES_OF or pair in PLAIN_OF or pair in TOGETHER
+    by_type = pair in NAMES_OF or pair in PLAIN_OF or pair in SPECIAL
     return by_type or field in NAMES or field in PLAIN or field in HIDDEN
 
 
 @cache
 def _changes_of(kind: type[Struct]) -> tuple[tuple[str, _Change], ...]:
-    """Only the fields that hold unread text at any depth: most of an object need not be visited."""
+    """The fields that hold unread text at any depth, each with its change. Most of an object need not be visited."""
     changes = ((field.name, _change_of(kind, field)) for field in msgspec.structs.fields(kind))
     return tuple((name, change) for name, change in changes if change is not None)
 
@@ -130,34 +130,6 @@ def _with_read_annotations(read: Mapping[str, object], metadata: ObjectMeta) -> 
     if AVOID_PODS_ANNOTATION in kept:
         kept[AVOID_PODS_ANNOTATION] = avoided_controllers(kept[AVOID_PODS_ANNOTATION])
     return msgspec.structs.replace(metadata, annotations=kept)
-
-
-class _Controller(Struct, frozen=True, omit_defaults=True):
-    kind: str = ""
-    uid: str = ""
-
-
-class _Signature(Struct, rename="camel", frozen=True):
-    pod_controller: _Controller | None = None
-
-
-class _AvoidPod(Struct, rename="camel", frozen=True):
-    pod_signature: _Signature = _Signature()
-
-
-class _AvoidPods(Struct, rename="camel", frozen=True):
-    prefer_avoid_pods: tuple[_AvoidPod, ...] = ()
-
-
-def avoided_controllers(annotation: str, rename: Callable[[str], str] = str) -> str:
-    """A node's preferAvoidPods annotation with nothing but the controllers' kinds and uids, which `rename` replaces."""
-    try:
-        avoided = msgspec.json.decode(annotation, type=_AvoidPods).prefer_avoid_pods
-    except msgspec.MsgspecError:
-        return ""
-    found = [each.pod_signature.pod_controller for each in avoided]
-    named = [_Controller(each.kind, rename(each.uid)) for each in found if each is not None]
-    return msgspec.json.encode(_AvoidPods(tuple(_AvoidPod(_Signature(each)) for each in named))).decode()
 
 
 def _mark(template: PodTemplateSpec, reduced: PodTemplateSpec) -> None:

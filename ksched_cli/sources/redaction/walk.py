@@ -1,4 +1,4 @@
-"""Visits every text of an object and replaces each name by what a callback returns for it."""
+"""Visits every text of an object and replaces each name by the pseudonym that a callback returns."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ from ksched_cli.sources.redaction.fields import (
     REASONS,
     Role,
 )
-from ksched_cli.sources.redaction.unread import avoided_controllers
 
 S = TypeVar("S", bound=Struct)
 Rename = Callable[[Role, str], str]
@@ -36,8 +35,8 @@ _CUSTOM_COUNT = "count/"
 
 
 class Walk:
-    """`rename` returns the pseudonym of a name; `numeric` are the keys of labels and taints that are compared as
-    numbers; `device_strings`: strings of device attributes have pseudonyms. The objects are without unread text."""
+    """`rename` returns the pseudonym of a name. `numeric` are the keys of labels and taints that are compared as
+    numbers. With `device_strings` strings of device attributes have pseudonyms. The objects are without unread text."""
 
     def __init__(self, rename: Rename, numeric: Collection[str], device_strings: bool) -> None:
         self._rename = rename
@@ -56,9 +55,14 @@ class Walk:
         if value is None or isinstance(value, bool | int | float):
             return value
         own = type(item).__name__
-        special = _SPECIAL.get((own, field))
+        special = SPECIAL.get((own, field))
         if special is not None:
-            return special(self, item, kind, value)
+            several = isinstance(value, tuple)
+            return (
+                tuple(special(self, item, kind, each) for each in value)
+                if several
+                else special(self, item, kind, value)
+            )
         role = NAMES_OF.get((own, field)) or (NAMES.get(field) if _is_text(value) else None)
         if role is not None:
             return self._named(role, value)
@@ -84,7 +88,7 @@ class Walk:
         return type(value)(self._rename(role, each) for each in value)
 
     def name(self, item: Any, kind: str, name: str) -> str:
-        """ObjectMeta.name, OwnerReference.name: by the kind that it is the name of."""
+        """The pseudonym of ObjectMeta.name or OwnerReference.name, in the role of the kind."""
         role = KIND_ROLES.get(getattr(item, "kind", "") or kind, Role.OBJECT)
         return name if role is None or not name else self._rename(role, name)
 
@@ -115,17 +119,15 @@ class Walk:
         key, sign, value = text.partition("=")
         return f"{key}{sign}{self.label_value(key.strip(), value.strip())}" if sign else text
 
-    def values(self, item: Any, _kind: str, values: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(self.label_value(item.key, value) for value in values)
-
-    def taint_value(self, item: Any, _kind: str, value: str) -> str:
+    def of_key(self, item: Any, _kind: str, value: str) -> str:
+        """A value of a requirement, toleration or taint, which has the key of its label."""
         return self.label_value(item.key, value)
 
-    def class_values(self, _item: Struct, _kind: str, values: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(self._rename(Role.CLASS, value) for value in values)
+    def class_name(self, _item: Struct, _kind: str, value: str) -> str:
+        return self._rename(Role.CLASS, value)
 
     def quota(self, _item: Struct, _kind: str, amounts: Mapping[str, Any]) -> dict[str, Any]:
-        """The name of a storage class is part of what a quota counts. Counts of custom resources are left out."""
+        """The amounts of a quota without counts of custom resources. A name may contain that of a storage class."""
         return {self._counted(name): amount for name, amount in amounts.items() if not _counts_custom(name)}
 
     def _counted(self, name: str) -> str:
@@ -142,7 +144,7 @@ class Walk:
         return self.api_version(value)
 
     def api_version(self, value: str) -> str:
-        """The group of a custom resource has a pseudonym, its version stays."""
+        """The version with a pseudonym for the group of a custom resource."""
         group, slash, version = value.partition("/")
         return f"{self._rename(Role.GROUP, group)}{slash}{version}" if is_custom(value) else value
 
@@ -153,21 +155,11 @@ class Walk:
         return ""
 
     def request(self, _item: Struct, _kind: str, value: str) -> str:
-        """`request`, or `request/subrequest`."""
+        """The pseudonym of `request` or `request/subrequest`."""
         return "/".join(self._rename(Role.REQUEST, part) if part else part for part in value.split("/"))
 
-    def requests(self, item: Struct, kind: str, values: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(self.request(item, kind, value) for value in values)
-
-    def attribute(self, _item: Struct, _kind: str, value: str | None) -> str | None:
-        if not value or not self._device_strings:
-            return value
-        return self._rename(Role.ATTRIBUTE, value)
-
-    def attribute_list(self, _item: Struct, _kind: str, values: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        if values is None or not self._device_strings:
-            return values
-        return tuple(self._rename(Role.ATTRIBUTE, value) if value else value for value in values)
+    def attribute(self, _item: Struct, _kind: str, value: str) -> str:
+        return self._rename(Role.ATTRIBUTE, value) if value and self._device_strings else value
 
     def expression(self, _item: Struct, _kind: str, value: str) -> str:
         if not self._device_strings:
@@ -175,11 +167,12 @@ class Walk:
         return expressions.with_literals(value, lambda text: self._rename(Role.ATTRIBUTE, text) if text else text)
 
     def policy(self, _item: Struct, _kind: str, value: Any) -> Any:
-        """Only keys on the allow-list are left in it, and their values are quantities."""
+        """The policy as it is: its keys are on the allow-list, and their values are quantities."""
         return value
 
 
-_SPECIAL: Mapping[tuple[str, str], Callable[[Walk, Any, str, Any], Any]] = {
+# Fields with a rule of their own. The rule of a field with several texts replaces one of them.
+SPECIAL: Mapping[tuple[str, str], Callable[[Walk, Any, str, Any], Any]] = {
     ("ObjectMeta", "name"): Walk.name,
     ("OwnerReference", "name"): Walk.name,
     ("OwnerReference", "kind"): Walk.owner_kind,
@@ -193,46 +186,74 @@ _SPECIAL: Mapping[tuple[str, str], Callable[[Walk, Any, str, Any], Any]] = {
     ("LabelSelector", "match_labels"): Walk.labels,
     ("ServiceSpec", "selector"): Walk.labels,
     ("ReplicationControllerSpec", "selector"): Walk.labels,
-    ("LabelSelectorRequirement", "values"): Walk.values,
-    ("NodeSelectorRequirement", "values"): Walk.values,
-    ("TopologySelectorLabelRequirement", "values"): Walk.values,
-    ("ScopedResourceSelectorRequirement", "values"): Walk.class_values,
-    ("Toleration", "value"): Walk.taint_value,
-    ("Taint", "value"): Walk.taint_value,
-    ("DeviceToleration", "value"): Walk.taint_value,
-    ("DeviceTaint", "value"): Walk.taint_value,
+    ("LabelSelectorRequirement", "values"): Walk.of_key,
+    ("NodeSelectorRequirement", "values"): Walk.of_key,
+    ("TopologySelectorLabelRequirement", "values"): Walk.of_key,
+    ("ScopedResourceSelectorRequirement", "values"): Walk.class_name,
+    ("Toleration", "value"): Walk.of_key,
+    ("Taint", "value"): Walk.of_key,
+    ("DeviceToleration", "value"): Walk.of_key,
+    ("DeviceTaint", "value"): Walk.of_key,
     ("ResourceQuotaSpec", "hard"): Walk.quota,
     ("ResourceQuotaStatus", "hard"): Walk.quota,
     ("ResourceQuotaStatus", "used"): Walk.quota,
     ("ContainerResourceClaim", "request"): Walk.request,
     ("DeviceRequestAllocationResult", "request"): Walk.request,
-    ("DeviceConstraint", "requests"): Walk.requests,
+    ("DeviceConstraint", "requests"): Walk.request,
     ("DeviceAttribute", "string"): Walk.attribute,
-    ("DeviceAttribute", "strings"): Walk.attribute_list,
+    ("DeviceAttribute", "strings"): Walk.attribute,
     ("CELDeviceSelector", "expression"): Walk.expression,
     ("DeviceCapacity", "request_policy"): Walk.policy,
 }
 
 
+class _Controller(Struct, frozen=True, omit_defaults=True):
+    kind: str = ""
+    uid: str = ""
+
+
+class _Signature(Struct, rename="camel", frozen=True):
+    pod_controller: _Controller | None = None
+
+
+class _AvoidPod(Struct, rename="camel", frozen=True):
+    pod_signature: _Signature = _Signature()
+
+
+class _AvoidPods(Struct, rename="camel", frozen=True):
+    prefer_avoid_pods: tuple[_AvoidPod, ...] = ()
+
+
+def avoided_controllers(annotation: str, rename: Callable[[str], str] = str) -> str:
+    """A node's preferAvoidPods annotation with nothing but the controllers' kinds and uids, which `rename` replaces."""
+    try:
+        avoided = msgspec.json.decode(annotation, type=_AvoidPods).prefer_avoid_pods
+    except msgspec.MsgspecError:
+        return ""
+    found = [each.pod_signature.pod_controller for each in avoided]
+    named = [_Controller(each.kind, rename(each.uid)) for each in found if each is not None]
+    return msgspec.json.encode(_AvoidPods(tuple(_AvoidPod(_Signature(each)) for each in named))).decode()
+
+
 def is_custom(api_version: str) -> bool:
-    """Whether the group is not one of Kubernetes' own."""
+    """Whether the API group is not one of Kubernetes itself."""
     group, slash, _ = api_version.partition("/")
     return bool(slash) and "." in group and not group.endswith(".k8s.io")
 
 
 def _counts_custom(name: str) -> bool:
-    """`count/widgets.example.com`."""
+    """Whether a quota's resource counts custom resources, such as `count/widgets.example.com`."""
     resource, dot, group = name.removeprefix(_CUSTOM_COUNT).partition(".")
     return name.startswith(_CUSTOM_COUNT) and bool(resource and dot) and is_custom(f"{group}/")
 
 
 def _is_number(value: str) -> bool:
-    """As strconv.ParseInt reads it."""
+    """Whether strconv.ParseInt reads the value."""
     return value.removeprefix("-").removeprefix("+").isdigit()
 
 
 def _is_text(value: Any) -> bool:
-    """A text or several; not objects, which have fields of their own."""
+    """Whether the value is a text or holds only texts."""
     if isinstance(value, str):
         return True
     if isinstance(value, tuple | list):
@@ -241,7 +262,7 @@ def _is_text(value: Any) -> bool:
 
 
 def numeric_keys(value: Any) -> set[str]:
-    """Keys that Gt or Lt compares anywhere in an object."""
+    """The keys that Gt or Lt compares anywhere in an object."""
     found: set[str] = set()
     if isinstance(value, Struct):
         if getattr(value, "operator", "") in _NUMERIC:
