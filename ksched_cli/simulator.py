@@ -406,7 +406,8 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
         loaded, config = self._begun.loaded, self._options.config
         if not redacted:
             return take_snapshot(loaded, time)
-        return take_redacted_snapshot(loaded, time, config if isinstance(config, str) else None)
+        rooms = self._begun.spec.registry.in_tree_models()
+        return take_redacted_snapshot(loaded, time, config if isinstance(config, str) else None, rooms)
 
     # Changing
 

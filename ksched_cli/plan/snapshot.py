@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,9 +34,12 @@ def take_snapshot(loaded: Loaded, time: str) -> SnapshotResult:
     return _taken(loaded, loaded, time)
 
 
-def take_redacted_snapshot(loaded: Loaded, time: str, config: str | None = None) -> SnapshotResult:
-    """`config` is the file of a configuration that is redacted with the same pseudonyms."""
-    taken = _configuration(config) if config is not None else None
+def take_redacted_snapshot(
+    loaded: Loaded, time: str, config: str | None = None, rooms: Collection[str] = ()
+) -> SnapshotResult:
+    """`config` is the file of a configuration that is redacted with the same pseudonyms; `rooms` are the in-tree
+    plugins that declare a model of their arguments."""
+    taken = _configuration(config, rooms) if config is not None else None
     done = redact(loaded, taken.affinities if taken else ())
     names = {role.value: dict(each) for role, each in done.names.items() if each}
     if taken is None:
@@ -59,9 +62,9 @@ def _taken(loaded: Loaded, read: Loaded, time: str, **rest: Any) -> SnapshotResu
     )
 
 
-def _configuration(config: str) -> RedactableConfig:
+def _configuration(config: str, rooms: Collection[str]) -> RedactableConfig:
     document = read_one(Path(config).read_bytes(), config).value
     if is_policy(document) or "alpha" in document["apiVersion"]:
         hint = "rewrite it with `ksched config migrate` and redact the result"
         raise ConfigError(Problem("only a configuration with profiles can be redacted", config, hint=hint))
-    return take(document, ARGS_OF)
+    return take(document, ARGS_OF, rooms)

@@ -17,7 +17,9 @@ from msgspec import Struct
 
 from ksched_cli.api.kinds import KINDS
 from ksched_cli.cli.main import run
+from ksched_cli.plan.snapshot import take_redacted_snapshot
 from ksched_cli.simulator import Simulator
+from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.redaction.fields import Role
 from ksched_cli.sources.redaction.unread import is_read
 from ksched_cli.wiring.options import RunOptions
@@ -346,6 +348,21 @@ def test_the_configuration_is_redacted_with_the_same_pseudonyms(
     (node,) = [item for item in json.loads(gzip.decompress(snapshot.read_bytes()))["items"] if item["kind"] == "Node"]
     assert node["metadata"]["labels"]["gen"] in terms[1]["matchExpressions"][0]["values"]
     assert run(["simulate", "--from", str(snapshot), "--config", str(out), "-o", "name"]) == 0
+
+
+def test_arguments_that_a_room_declares_stay_if_they_are_numbers(tmp_path: Path) -> None:
+    given = [
+        {"name": "Room", "args": {"limit": 5, "steps": [1, 2.5], "strict": True}},
+        {"name": "NamingRoom", "args": {"limit": 5, "zone": "secret"}},
+        {"name": "KeyedRoom", "args": {"limits": {"secret": 5}}},
+        {"name": "OutOfTree", "args": {"limit": 5}},
+    ]
+    config = tmp_path / "config.yaml"
+    config.write_text(yaml.safe_dump({**CONFIG, "profiles": [{**CONFIG["profiles"][0], "pluginConfig": given}]}))
+    taken = take_redacted_snapshot(Loaded(), "", str(config), ["Room", "NamingRoom", "KeyedRoom"])
+    assert taken.config is not None
+    assert taken.config["profiles"][0]["pluginConfig"] == given[:1]
+    assert [each.split()[4] for each in taken.warnings] == ["NamingRoom", "KeyedRoom", "OutOfTree"]
 
 
 @pytest.mark.parametrize(

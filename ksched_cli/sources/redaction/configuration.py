@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ import msgspec
 
 from ksched_cli.api.affinity import NodeAffinityTerms
 
-# Everything else at the top is about kube-scheduler's addresses and its connection to the API server.
+# The other fields hold addresses of kube-scheduler and its connection to the API server.
 _KEPT = (
     "apiVersion",
     "kind",
@@ -38,30 +38,47 @@ _AFFINITY = "addedAffinity"
 
 @dataclass(frozen=True)
 class RedactableConfig:
-    """A configuration without private text. `affinities` are the node affinities in it, whose label values still have
-    to be replaced. `left_out` are the plugins whose arguments are unknown and so left out."""
+    """A configuration without private text, except for the label values in `affinities`, its node affinities.
+    `left_out` are the plugins whose arguments may hold private text and are left out."""
 
     document: dict[str, Any]
     affinities: tuple[NodeAffinityTerms, ...]
     left_out: tuple[str, ...]
 
     def with_affinities(self, redacted: Collection[NodeAffinityTerms]) -> dict[str, Any]:
-        """The whole document, with these in the place of `affinities`."""
+        """The document with the redacted affinities in place of `affinities`."""
         left = iter(redacted)
         profiles = [_with_args(each, left) for each in self.document.get("profiles") or ()]
         return {**self.document, "profiles": profiles} if profiles else self.document
 
 
-def take(document: Mapping[str, Any], known_plugins: Collection[str]) -> RedactableConfig:
-    """`document` is a valid configuration; the arguments of `known_plugins` hold names only in affinities."""
+def take(document: Mapping[str, Any], known_plugins: Collection[str], rooms: Collection[str] = ()) -> RedactableConfig:
+    """The parts of a valid configuration that may be shared. Arguments of `known_plugins` hold names only in
+    affinities. Arguments of `rooms`, plugins that declare a model of them, are kept if they are numbers and truth
+    values."""
     affinities: list[NodeAffinityTerms] = []
     left_out: list[str] = []
     kept = {key: document[key] for key in _KEPT if document.get(key) is not None}
     if "profiles" in kept:
-        kept["profiles"] = [_profile(each, known_plugins, affinities, left_out) for each in kept["profiles"]]
+        known = {*known_plugins, *_with_numbers(kept["profiles"], rooms)}
+        kept["profiles"] = [_profile(each, known, affinities, left_out) for each in kept["profiles"]]
     if document.get("extenders"):
         kept["extenders"] = [_extender(each, at) for at, each in enumerate(document["extenders"], start=1)]
     return RedactableConfig(kept, tuple(affinities), tuple(left_out))
+
+
+def _with_numbers(profiles: Sequence[Mapping[str, Any]], rooms: Collection[str]) -> set[str]:
+    """The rooms whose arguments are numbers and truth values in every profile."""
+    given = [each for profile in profiles for each in profile.get("pluginConfig") or ()]
+    texts = {each["name"] for each in given if not _is_number(list((each.get("args") or {}).values()))}
+    return set(rooms) - texts
+
+
+def _is_number(value: Any) -> bool:
+    """Whether the value is a number or a truth value, or a list of such values."""
+    if isinstance(value, list):
+        return all(map(_is_number, value))
+    return value is None or isinstance(value, bool | int | float)
 
 
 def _profile(
