@@ -13,60 +13,17 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from msgspec import Struct
 
-from ksched_cli.api.kinds import KINDS
 from ksched_cli.cli.main import run
 from ksched_cli.plan.snapshot import take_redacted_snapshot
 from ksched_cli.simulator import Simulator
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.redaction.fields import Role
-from ksched_cli.sources.redaction.unread import is_read
 from ksched_cli.wiring.options import RunOptions
 from tests.builders import make_node, make_pod
 from tests.clusters import clusters
 from tests.lanes import examples, sampled
 from tests.running import prepare
-
-# Text fields that nothing in ksched reads. They are in no snapshot.
-UNREAD = frozenset(
-    {
-        "provider_id",
-        "path",
-        "hostname",
-        "subdomain",
-        "node_id",
-        "parameters",
-        "volume_attributes",
-        "handler",
-        "storage_policy_name",
-        "secret_name",
-        "secret_namespace",
-        "volumes_in_use",
-        "resize",
-        "fs_type",
-        "caching_mode",
-        "schedule",
-        "topology_keys",
-        "medium",
-        "request_name",
-        "volume_path",
-        "share_name",
-        "resource_name",
-    }
-)
-UNREAD_OF = frozenset(
-    {
-        ("ContainerPort", "name"),
-        ("NodeCondition", "reason"),
-        ("ContainerExtendedResourceRequest", "container_name"),
-        ("ISCSIVolumeSource", "target_portal"),
-        ("AzureDiskVolumeSource", "kind"),
-        ("TypedLocalObjectReference", "api_group"),
-        ("TypedLocalObjectReference", "kind"),
-        ("TypedLocalObjectReference", "name"),
-    }
-)
 
 CORPUS = Path(__file__).parents[2] / "fixtures" / "conformance" / "1.36"
 SUBJECTS = sorted({path.name.rpartition("-")[0] for path in CORPUS.iterdir() if path.is_dir()})
@@ -141,36 +98,6 @@ def _texts(value: Any) -> typing.Iterator[str]:
     elif isinstance(value, dict):
         for each in value.values():
             yield from _texts(each)
-
-
-def _texts_of(kind: Any, seen: set[type[Struct]]) -> typing.Iterator[tuple[str, str]]:
-    if isinstance(kind, type) and issubclass(kind, Struct):
-        if kind in seen:
-            return
-        seen.add(kind)
-        for field in msgspec.structs.fields(kind):
-            if str in _leaves(field.type):
-                yield kind.__name__, field.name
-            yield from _texts_of(field.type, seen)
-    for part in typing.get_args(kind):
-        yield from _texts_of(part, seen)
-
-
-def _leaves(kind: Any) -> set[Any]:
-    parts = typing.get_args(kind)
-    if typing.get_origin(kind) is dict:
-        parts = parts[1:] if parts[1] is not str else parts
-    return {kind} if not parts else set().union(*map(_leaves, parts))
-
-
-def test_every_text_of_every_kind_is_spoken_for() -> None:
-    seen: set[type[Struct]] = set()
-    texts = {each for kind in set(KINDS.values()) for each in _texts_of(kind, seen)}
-    assert len(texts) > 150
-    spoken_for = {
-        (own, field) for own, field in texts if is_read(own, field) or (own, field) in UNREAD_OF or field in UNREAD
-    }
-    assert texts - spoken_for == set()
 
 
 POD = {

@@ -22,12 +22,52 @@ from ksched_cli.sources.dump import load_dump
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.redaction.fields import NAMES, NAMES_OF, PLAIN, PLAIN_OF, REASONS
 from ksched_cli.sources.redaction.redact import redact
+from ksched_cli.sources.redaction.unread import is_read
 from ksched_cli.sources.snapshot import write_snapshot
 from ksched_cli.wiring.options import RunOptions
 from tests.builders import make_pod
 
 EXPECTED = Path(__file__).with_name("snapshot_fields.txt")
 ALL_KINDS = sorted(set(KINDS.values()), key=lambda kind: kind.__name__)
+# Text fields that nothing in ksched reads. They are in no snapshot.
+UNREAD = frozenset(
+    {
+        "provider_id",
+        "path",
+        "hostname",
+        "subdomain",
+        "node_id",
+        "parameters",
+        "volume_attributes",
+        "handler",
+        "storage_policy_name",
+        "secret_name",
+        "secret_namespace",
+        "volumes_in_use",
+        "resize",
+        "fs_type",
+        "caching_mode",
+        "schedule",
+        "topology_keys",
+        "medium",
+        "request_name",
+        "volume_path",
+        "share_name",
+        "resource_name",
+    }
+)
+UNREAD_OF = frozenset(
+    {
+        ("ContainerPort", "name"),
+        ("NodeCondition", "reason"),
+        ("ContainerExtendedResourceRequest", "container_name"),
+        ("ISCSIVolumeSource", "target_portal"),
+        ("AzureDiskVolumeSource", "kind"),
+        ("TypedLocalObjectReference", "api_group"),
+        ("TypedLocalObjectReference", "kind"),
+        ("TypedLocalObjectReference", "name"),
+    }
+)
 # The message and reason of other conditions are left out.
 READ_CONDITION = {("PodCondition", "type"): "PodScheduled"}
 VALID = {**READ_CONDITION, ("Pod", "phase"): "Pending"}
@@ -168,3 +208,33 @@ def test_the_tables_have_no_field_twice() -> None:
     assert not NAMES.keys() & PLAIN
     assert not NAMES_OF.keys() & PLAIN_OF
     assert "" not in REASONS
+
+
+def _texts_of(kind: Any, seen: set[type[Struct]]) -> typing.Iterator[tuple[str, str]]:
+    if isinstance(kind, type) and issubclass(kind, Struct):
+        if kind in seen:
+            return
+        seen.add(kind)
+        for field in msgspec.structs.fields(kind):
+            if str in _leaves(field.type):
+                yield kind.__name__, field.name
+            yield from _texts_of(field.type, seen)
+    for part in typing.get_args(kind):
+        yield from _texts_of(part, seen)
+
+
+def _leaves(kind: Any) -> set[Any]:
+    parts = typing.get_args(kind)
+    if typing.get_origin(kind) is dict:
+        parts = parts[1:] if parts[1] is not str else parts
+    return {kind} if not parts else set().union(*map(_leaves, parts))
+
+
+def test_every_text_of_every_kind_is_spoken_for() -> None:
+    seen: set[type[Struct]] = set()
+    texts = {each for kind in set(KINDS.values()) for each in _texts_of(kind, seen)}
+    assert len(texts) > 150
+    spoken_for = {
+        (own, field) for own, field in texts if is_read(own, field) or (own, field) in UNREAD_OF or field in UNREAD
+    }
+    assert texts - spoken_for == set()
