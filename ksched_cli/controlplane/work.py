@@ -99,6 +99,11 @@ class WorkQueue:
         heapq.heappush(self._timers, timer)
         return timer
 
+    @property
+    def timers(self) -> int:
+        """How many timers wait."""
+        return len(self._timers)
+
     def cancel(self, timer: Timer) -> None:
         """Forget a timer, so that time does not pass for its sake."""
         if timer in self._timers:

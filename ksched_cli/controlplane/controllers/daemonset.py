@@ -55,14 +55,15 @@ class DaemonSetController(Controller):
     def _owners(self, pod: Pod) -> Iterator[Identity]:
         """The set that controls the pod; for a pod without a controller, the sets that would adopt it."""
         owner = owner_identity(pod)
-        owners = self._adopters(pod) if owner is None else [owner] if owner[0] == "DaemonSet" else []
+        owners = self.adopters(pod) if owner is None else [owner] if owner[0] == "DaemonSet" else []
         for identity in owners:
             nodes = self._nodes.get(identity)
             if nodes is not None:
                 nodes.pod_changed(pod)
             yield identity
 
-    def _adopters(self, pod: Pod) -> list[Identity]:
+    def adopters(self, pod: Pod) -> list[Identity]:
+        """The sets that would adopt a pod without a controller."""
         found = (each for each in self.store.of(DaemonSet) if each.metadata.namespace == pod.metadata.namespace)
         return [identity_of(each) for each in found if _selects(each, pod)]
 

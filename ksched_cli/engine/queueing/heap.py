@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from ksched_cli.cluster.undo import LoggedDict, UndoLog
@@ -30,6 +30,11 @@ class PodHeap:
 
     def __iter__(self) -> Iterator[QueuedPod]:
         return (pod for _, pod in self._pods.values())
+
+    def turns_of(self, rows: Collection[int | None]) -> int:
+        """How many pods come up until all of these have."""
+        last = max((self._order(pod) for pod in self if pod.row in rows), default=None)
+        return 0 if last is None else sum(self._order(pod) <= last for pod in self)
 
     def put(self, pod: QueuedPod) -> None:
         """Add the pod, or put it where it belongs by now."""

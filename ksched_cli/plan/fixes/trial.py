@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 
 import msgspec
 
-from ksched_cli.api.core import Pod
-from ksched_cli.api.pod_facts import is_terminal, pod_key
-from ksched_cli.controlplane.store import identity_of, owner_identity
-from ksched_cli.controlplane.workloads import top_owner
+from ksched_cli.controlplane.store import owner_identity
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.errors import KschedError
 from ksched_cli.forks import WORTH_ANSWERS, Fork, forks_at_once
 from ksched_cli.plan.explain.subject import Subject
+from ksched_cli.plan.fixes.certain_pods import CertainPods
+from ksched_cli.plan.fixes.own_pods import OwnPods
 from ksched_cli.plan.fixes.proposed_changes import ProposedChanges
 from ksched_cli.plan.fixes.values import Proposal, TrialResult
-from ksched_cli.world.results import Ending
+from ksched_cli.world.results import Ending, Limits
 from ksched_cli.world.world import World
 
 
@@ -31,10 +31,9 @@ class FixTrials:
         self._world = World(scheduler, subject.loaded, keeps_timeline=False, decided=self._decided)
         self.store = self._world.plane.store
         self.changes = ProposedChanges(subject, self._world)
-        self._owner = self.changes.owner
-        self._workload = "/".join(self._owner)
-        owners = {owner_identity(pod) for pod in self.store.of(Pod) if top_owner(self.store, pod) == self._owner}
-        self._owners = [each for each in owners if each is not None]
+        self._workload = "/".join(self.changes.owner)
+        self._own = OwnPods(subject.pod, self._world, self.changes)
+        self._certain = CertainPods(self._world) if self._own.leading_cycles() else None
         # The run without any change, beside the trials.
         self._fork: Fork[TrialResult] | None = None
 
@@ -44,14 +43,14 @@ class FixTrials:
         return self._run_unchanged() if self._fork is None else self._fork.result()
 
     def _run_unchanged(self) -> TrialResult:
-        self._accepted = []
         with self._world.trial():
-            return self._result(self._world.run(), rolls_out=False)
+            return self._run_world(rolls_out=False)
 
     def begin(self) -> None:
         """Begin the run without any change on another core, if it takes long. `end` comes after the trials."""
         answers = sum(1 for _ in self._world.loop.queue) * len(self._world.cluster.nodes)
-        if answers >= WORTH_ANSWERS and forks_at_once():
+        is_brief = self._certain is not None and self._certain.are_independent
+        if answers >= WORTH_ANSWERS and not is_brief and forks_at_once():
             self._world.plane.prepare()
             self._fork = Fork(self._run_unchanged)
 
@@ -61,32 +60,33 @@ class FixTrials:
 
     def run(self, proposal: Proposal) -> TrialResult | None:
         """None if the proposal cannot be carried out."""
-        self._accepted = []
         with self._world.trial():
             try:
-                rolls_out = self.changes.make(proposal)
-                return self._result(self._world.run(), rolls_out=rolls_out)
+                return self._run_world(rolls_out=self.changes.make(proposal))
             except (KschedError, LookupError, msgspec.ValidationError):
                 return None
 
+    def _run_world(self, *, rolls_out: bool) -> TrialResult:
+        """The result of a run until nothing moves, without the cycles of pods that find a node in any case."""
+        cycles = self._own.leading_cycles()
+        if self._certain is not None and self._certain.are_independent and cycles and not rolls_out:
+            self._accepted = []
+            with self._world.trial():
+                ending = self._world.run(Limits(max_cycles=self._world.cycles + cycles))
+                if ending == "max-cycles" and self._certain.all_find_nodes(cycles):
+                    found = self._result("settled", rolls_out=False)
+                    final = tuple(pod for pod in found.world.final if pod.state != "pending")
+                    return replace(found, world=replace(found.world, final=final))
+        self._accepted = []
+        return self._result(self._world.run(), rolls_out=rolls_out)
+
     def _result(self, ending: Ending, *, rolls_out: bool) -> TrialResult:
         result = self._world.result(ending, moved_only=True)
-        own = tuple(map(self._world.recorder.final_of, self._own_pods()))
+        own = tuple(map(self._world.recorder.final_of, self._own.now()))
         ours = {f"preempted by {pod.pod}" for pod in (*own, *result.final) if pod.workload == self._workload}
         preempted = tuple(pod.pod for pod in result.final if pod.state == "gone" and pod.why in ours)
         survives = any(self._subject.key in (pod.pod, pod.replaces) or rolls_out for pod in own)
         return TrialResult(result, own, survives, preempted, bool(self._accepted))
-
-    def _own_pods(self) -> list[Pod]:
-        """The pods of the workload, and of what the workload owns by now."""
-        if owner_identity(self._subject.pod) is None:
-            found = [self.store.current(self._subject.pod)]
-            return [pod for pod in found if pod is not None and not is_terminal(pod)]
-        controller = self.changes.controller
-        dependents = self.store.dependents(controller) if controller is not None else []
-        owners = dict.fromkeys([self._owner, *self._owners, *map(identity_of, dependents)])
-        pods = [pod for owner in owners for pod in self.store.pods_of_identity(owner) if not is_terminal(pod)]
-        return sorted(pods, key=pod_key)
 
     def _decided(self, decision: Decision) -> None:
         """Keep the decision if it is of a pod of the workload and would do with the wanted node."""
