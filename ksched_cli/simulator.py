@@ -471,7 +471,7 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
         options = self._options if allow_empty is None else replace(self._options, allow_empty=allow_empty)
         if options.scenario is None:
             manifests = [changes.manifests for changes in self._changes]
-            check_not_empty(options, self._begun.loaded, *manifests)
+            check_not_empty(options, self._begun.loaded, manifests[0])
             check_schedulers(options, self._begun.spec, self._begun.loaded, manifests[0])
             check_selection(options, self._begun.loaded, *manifests)
         else:

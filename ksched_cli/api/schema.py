@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -10,6 +9,7 @@ from importlib.resources import files
 from typing import Any, TypeAlias
 
 from ksched_cli.api.conversion import Step, path_text, type_name
+from ksched_cli.api.listing import did_you_mean
 
 Path: TypeAlias = tuple[Step, ...]
 # The types around a value with their paths, the innermost last.
@@ -131,8 +131,7 @@ def _meant(field: str, name: str, path: Path, above: _Around, siblings: Mapping[
         if field in fields_of(outer):
             return f"it belongs into {path_text(place)}" if place else "it belongs to the top level of the document"
     left = [each for each in known if each not in siblings]
-    close = difflib.get_close_matches(field, left, 1, 0.7) or difflib.get_close_matches(field, known, 1, 0.7)
-    return f"did you mean {close[0]}?" if close else ""
+    return did_you_mean(field, left, did_you_mean(field, known, cutoff=0.7), 0.7)
 
 
 def _below(field: str, name: str) -> Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from ksched_cli.api.defaults import DEFAULT_SCHEDULER
+from ksched_cli.api.listing import did_you_mean
 from ksched_cli.config.first_profiles import VERSIONS, with_later_fields
 from ksched_cli.config.model import Extender, KubeSchedulerProfile, PluginConfig, Plugins, SchedulerConfiguration
 from ksched_cli.config.own_args import needs_arguments, own_args
@@ -262,8 +262,7 @@ class _Loader(Reading):
                 self._note_unknown(name, "its arguments have", (*steps, "pluginConfig", at))
 
     def _note_unknown(self, name: str, setting: str, steps: tuple[str | int, ...]) -> None:
-        close = difflib.get_close_matches(name, self._points_of, 1, 0.7)
-        hint = f"did you mean {close[0]}?" if close else ""
+        hint = did_you_mean(name, self._points_of, cutoff=0.7)
         self._notes.append(self.warning(f'plugin "{name}" does not exist: {setting} no effect', steps, hint))
 
     def _check_scorers(

@@ -19,10 +19,10 @@ from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.engine.trial import CycleTrial
 from ksched_cli.framework.diagnosis import Diagnosis
 from ksched_cli.framework.interfaces import FilterPlugin
-from ksched_cli.framework.reasons import Reason, free_text
+from ksched_cli.framework.reasons import Reason, ReasonCode, free_text
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import Code, Status
-from ksched_cli.plan.codes import CYCLE_ERROR, OTHER_PLUGIN, ReasonCode, all_codes
+from ksched_cli.plan.codes import CYCLE_ERROR, OTHER_PLUGIN, all_codes
 from ksched_cli.plan.rules import code_of, guide_of, is_unresolvable, own_figures, parts_of
 
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ksched_cli.errors import Problem, UsageError
-from ksched_cli.plan.codes import ReasonCode, all_codes, find_code
+from ksched_cli.framework.reasons import ReasonCode
+from ksched_cli.plan.codes import all_codes, find_code
 
 
 @dataclass(frozen=True)

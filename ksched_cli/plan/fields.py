@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.request_paths import largest_request
-from ksched_cli.framework.reasons import FieldPath
-from ksched_cli.plan.codes import ReasonCode
+from ksched_cli.framework.reasons import FieldPath, ReasonCode
 from ksched_cli.plan.deciding import RejectionCause
 from ksched_cli.plan.rules import kind_of
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from ksched_cli.api.core import Pod
 from ksched_cli.engine.decision import Decision
@@ -79,19 +79,5 @@ class MissingKinds:
 
     def about_pod(self, pod: Pod, *, preempts: bool = False) -> tuple[str, ...]:
         """The same for a pod that may not have come as far as the scheduler."""
-        return tuple(self._kinds(pod, preempts))
-
-    def _kinds(self, pod: Pod, preempts: bool) -> Iterator[str]:
-        for kind in self._missing:
-            if kind == "Namespace":
-                concerned = self._terms
-            elif kind == "PodDisruptionBudget":
-                concerned = preempts
-            else:
-                concerned = _CONCERNS.get(kind, _nothing)(pod)
-            if concerned:
-                yield kind
-
-
-def _nothing(pod: Pod) -> bool:
-    return False
+        others = {"Namespace": self._terms, "PodDisruptionBudget": preempts}
+        return tuple(kind for kind in self._missing if others.get(kind) or (kind in _CONCERNS and _CONCERNS[kind](pod)))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 
+from ksched_cli.api.listing import did_you_mean
 from ksched_cli.errors import Problem, UsageError
 from ksched_cli.whatif.replicas import Shape
 
@@ -35,5 +35,4 @@ def read_mix(text: str, shapes: Sequence[Shape]) -> list[tuple[Shape, int]]:
 
 def _nearest(name: str, shapes: Sequence[Shape]) -> str:
     names = [shape.name for shape in shapes]
-    close = difflib.get_close_matches(name, names, 1)
-    return f"did you mean {close[0]}?" if close else f"there are {', '.join(names)}"
+    return did_you_mean(name, names, f"there are {', '.join(names)}")

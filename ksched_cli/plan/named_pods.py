@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from ksched_cli.api.core import Pod
+from ksched_cli.api.listing import named
 from ksched_cli.api.pod_facts import is_terminal, pod_key
 from ksched_cli.errors import Problem, UsageError
 from ksched_cli.sources.loaded import Loaded
@@ -101,14 +102,9 @@ def _by_beginning(loaded: Loaded, here: Sequence[Pod], name: str, namespace: str
         raise UsageError(_unknown(loaded, name, namespace))
     if len(meant) > 1:
         names = sorted(map(_written, meant))
-        raise UsageError(Problem(f'"{name}" may be several things', hint=f"write one of {_listed(names)}"))
+        raise UsageError(Problem(f'"{name}" may be several things', hint=f"write one of {named(names, _NEAREST)}"))
     ((kind, place, owner), pods), *_ = meant.items()
     return NamedPods(tuple(pods), "" if kind == "Pod" else f"{kind} {place}/{owner}")
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NEAREST} more" if len(names) > _NEAREST else ""
-    return ", ".join(names[:_NEAREST]) + more
 
 
 def _written(owner: Owner) -> str:
@@ -125,7 +121,7 @@ def _unknown(loaded: Loaded, name: str, namespace: str) -> str:
     elsewhere = [pod for pod in loaded.of(Pod) if pod.metadata.name.startswith(name)] if namespace else []
     if elsewhere:
         owners = owners_in(loaded)
-        return f"{text}; there is {_listed(sorted({_written(workload_of(pod, owners)) for pod in elsewhere}))}"
+        return f"{text}; there is {named(sorted({_written(workload_of(pod, owners)) for pod in elsewhere}), _NEAREST)}"
     if namespace and not any(pod.metadata.namespace == namespace for pod in pods):
         near = get_close_matches(namespace, sorted({pod.metadata.namespace for pod in pods}), 1, 0.6)
         hint = f" (did you mean {near[0]}?)" if near else ""
@@ -134,7 +130,7 @@ def _unknown(loaded: Loaded, name: str, namespace: str) -> str:
     if near:
         return f"{text}; the nearest names are {', '.join(near)}"
     waiting = sorted(pod_key(pod) for pod in pods if not pod.spec.node_name and not is_terminal(pod))
-    return f"{text}; pending pods are {_listed(waiting)}" if waiting else text
+    return f"{text}; pending pods are {named(waiting, _NEAREST)}" if waiting else text
 
 
 def similar_names(pods: Iterable[Pod], name: str, namespace: str) -> list[str]:

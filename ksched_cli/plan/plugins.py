@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
+from ksched_cli.api.listing import did_you_mean
 from ksched_cli.config.enabled_plugins import default_weights
 from ksched_cli.config.own_args import own_args
 from ksched_cli.config.plugin_args import ARGS_OF
@@ -32,8 +32,7 @@ def describe_plugins(name: str | None, spec: SchedulerSpec) -> PluginList:
     """All plugins, or the named one. UsageError where no plugin has the name."""
     known = list(spec.registry)
     if name is not None and name not in known:
-        close = difflib.get_close_matches(name, known, 1)
-        hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(known)}"
+        hint = did_you_mean(name, known, f"there are {', '.join(known)}")
         raise UsageError(f"no plugin is named {name}; {hint}")
     weights = default_weights(spec.release, spec.gates)
     found = (_describe(each, spec, weights) for each in (known if name is None else [name]))

@@ -15,18 +15,6 @@ from ksched_cli.releases.changes import Aspect, ReleaseRules, RuleChange, on_sin
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
 
-__all__ = [
-    "GATE_RULES",
-    "MINOR_RULES",
-    "Aspect",
-    "RuleChange",
-    "Rules",
-    "changes_of",
-    "family_of",
-    "rule_changes_about",
-    "rules_that_differ",
-]
-
 # These imports load every module that declares rules; a test holds it.
 _DECLARING = (
     "ksched_cli.plugins.in_tree",

@@ -127,29 +127,18 @@ def place(
     queue = scheduler.enqueue()
     clock.seconds += time.perf_counter() - started
     infos = scheduler.cluster.pods.infos
+    wanted = {row: infos[row] for row in (*queue.gated, *queue.ignored) if output.wanted(infos[row].pod)}
+    gated = [
+        GatedPod(wanted[row].key, status.plugin, status.texts) for row, status in queue.gated.items() if row in wanted
+    ]
+    ignored = [
+        IgnoredPod(wanted[row].key, wanted[row].pod.spec.scheduler_name) for row in queue.ignored if row in wanted
+    ]
     return PlacementRun(
         clock,
         _outcomes(scheduler, queue, clock, output, made),
-        tuple(
-            sorted(
-                (
-                    GatedPod(infos[row].key, status.plugin, status.texts)
-                    for row, status in queue.gated.items()
-                    if output.wanted(infos[row].pod)
-                ),
-                key=lambda gated: gated.pod,
-            )
-        ),
-        tuple(
-            sorted(
-                (
-                    IgnoredPod(infos[row].key, infos[row].pod.spec.scheduler_name)
-                    for row in queue.ignored
-                    if output.wanted(infos[row].pod)
-                ),
-                key=lambda ignored: ignored.pod,
-            )
-        ),
+        tuple(sorted(gated, key=lambda each: each.pod)),
+        tuple(sorted(ignored, key=lambda each: each.pod)),
         lambda: pod_group_outcomes(scheduler, queue),
         len(queue.active),
     )

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from msgspec import Struct
 
-from ksched_cli.plan.rule_changes import RuleChange, changes_of
+from ksched_cli.plan.rule_changes import changes_of
+from ksched_cli.releases.changes import RuleChange
 from ksched_cli.releases.minors import RELEASES, Release, release
 
 # As it is shown where a change is of no plugin.

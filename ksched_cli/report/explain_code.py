@@ -9,7 +9,8 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from ksched_cli.plan.codes import ReasonCode, plugins_of
+from ksched_cli.framework.reasons import ReasonCode
+from ksched_cli.plan.codes import plugins_of
 from ksched_cli.plan.explain_code import ReasonCodes
 from ksched_cli.report.console import make_console
 from ksched_cli.report.entries import entry_of

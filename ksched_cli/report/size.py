@@ -12,6 +12,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from ksched_cli.api.listing import named
 from ksched_cli.report.console import make_console, print_hanging
 from ksched_cli.report.entries import stats_entry
 from ksched_cli.report.escaping import escape_markdown
@@ -229,9 +230,7 @@ def _print_unplaced(found: Sizing, console: Console, wide: bool) -> None:
 
 
 def _held_back_line(held_back: Mapping[str, str]) -> str:
-    shown = [f"{pod} ({why})" for pod, why in list(held_back.items())[:_SHOWN]]
-    more = f" and {len(held_back) - _SHOWN} more" if len(held_back) > _SHOWN else ""
-    return f"not sized: {', '.join(shown)}{more}"
+    return f"not sized: {named([f'{pod} ({why})' for pod, why in held_back.items()], _SHOWN)}"
 
 
 # Markdown

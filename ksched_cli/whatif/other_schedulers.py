@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
-
 from ksched_cli.api.defaults import DEFAULT_SCHEDULER
+from ksched_cli.api.listing import did_you_mean
 from ksched_cli.config.model import SchedulerConfiguration
 from ksched_cli.errors import Problem
 from ksched_cli.sources.custom.labels import workload_label
@@ -28,10 +27,7 @@ def left_to_other_schedulers(manifests: Loaded, configuration: SchedulerConfigur
     places, problems = Places(manifests), []
     for item, name in named:
         place = places.of_pod_field(item, _FIELD)
-        close = difflib.get_close_matches(name, profiles, 1)
-        hint = (
-            f"did you mean {close[0]}?" if close else "--config FILE has its profile; --allow-empty exits with code 0"
-        )
+        hint = did_you_mean(name, profiles, "--config FILE has its profile; --allow-empty exits with code 0")
         text = f'nothing to place: no profile is named "{name}", and another scheduler places its pods'
         problems.append(Problem(text, place.source, place.line, f"{workload_label(item)}: {place.path}", hint, code))
     return problems

@@ -5,13 +5,13 @@ An input with which a command would have nothing to do is refused: a result abou
 
 from __future__ import annotations
 
-import difflib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ksched_cli.api.core import Namespace, Node, Pod, Service
+from ksched_cli.api.listing import did_you_mean, named
 from ksched_cli.api.pod_facts import is_terminal
 from ksched_cli.errors import ExpectationFailed, InputError, Problem
 from ksched_cli.plan.loaded_input import LoadedInput
@@ -136,19 +136,32 @@ def _read_live(options: RunOptions) -> LiveCluster:
             options.progress.close()
 
 
-def check_not_empty(options: RunOptions, cluster: Loaded, *manifests: Loaded) -> None:
-    """Raise InputError if there is no pod or workload to place. The first manifests are those of the options."""
-    _refuse(options, [*_nothing_to_place(options, cluster, manifests[0])])
+def check_not_empty(options: RunOptions, cluster: Loaded, manifests: Loaded) -> None:
+    """Raise InputError if there is no pod or workload to place. Manifests without both may change where pending pods
+    go."""
+    if not options.has_manifests or options.scenario is not None:
+        return
+    from ksched_cli.whatif.manifests import WORKLOADS
+
+    creates = any(manifests.of(kind) for kind in (Pod, *WORKLOADS))
+    check_manifests(options, manifests, places=creates or bool(options.edits) or _has_pending(cluster))
 
 
-def check_manifests(options: RunOptions, manifests: Loaded) -> None:
-    """Raise InputError if the options name manifests of which none changes the run."""
-    _refuse(options, [*_without_effect(options, manifests)])
+def check_manifests(options: RunOptions, manifests: Loaded, *, places: bool = True) -> None:
+    """Raise InputError if the options name manifests of which none changes the run, or if the run `places` no pod. A
+    budget or a priority class changes a run, a ConfigMap or a Namespace does not."""
+    changing = (items for kind, items in manifests.objects.items() if kind not in _INERT)
+    if options.has_manifests and not (places and any(changing)):
+        text = f"nothing to place: the manifests have {counted_kinds(manifests) or 'no object'} and no pod or workload"
+        _refuse(options, [Problem(text, ", ".join(options.filenames), hint="--allow-empty exits with code 0")])
 
 
 def check_nodes(options: RunOptions, cluster: Loaded, manifests: Loaded) -> None:
     """Raise InputError if there is no node."""
-    _refuse(options, [*_no_node(options, cluster, manifests)])
+    if not cluster.of(Node) and not manifests.of(Node) and not _adds_nodes(options):
+        text = f"the input has no Node: it has {counted_kinds(cluster) or 'no object that ksched reads'}"
+        hint = "dump the nodes too: kubectl get nodes,pods -A -o json"
+        _refuse(options, [Problem(text, ", ".join(options.sources), hint=hint)])
 
 
 def check_selection(options: RunOptions, *inputs: Loaded) -> None:
@@ -160,13 +173,6 @@ def check_selection(options: RunOptions, *inputs: Loaded) -> None:
 def _refuse(options: RunOptions, problems: Sequence[Problem]) -> None:
     if problems and not options.allow_empty:
         raise InputError(problems)
-
-
-def _no_node(options: RunOptions, cluster: Loaded, manifests: Loaded) -> Iterator[Problem]:
-    if not cluster.of(Node) and not manifests.of(Node) and not _adds_nodes(options):
-        text = f"the input has no Node: it has {counted_kinds(cluster) or 'no object that ksched reads'}"
-        hint = "dump the nodes too: kubectl get nodes,pods -A -o json"
-        yield Problem(text, ", ".join(options.sources), hint=hint)
 
 
 def _check_named_nodes(options: RunOptions, cluster: Loaded, manifests: Loaded) -> None:
@@ -184,8 +190,7 @@ def _check_named_nodes(options: RunOptions, cluster: Loaded, manifests: Loaded) 
         name = pod.spec.node_name
         if name and name not in nodes and not (isinstance(pod, Pod) and is_terminal(pod)):
             place = places.of_pod_field(item, ("spec", "nodeName"))
-            close = difflib.get_close_matches(name, nodes, 1)
-            hint = f"did you mean {close[0]}?" if close else "leave the field out: the scheduler chooses the node"
+            hint = did_you_mean(name, nodes, "leave the field out: the scheduler chooses the node")
             path = f"{workload_label(item)}: {place.path}"
             problems.append(Problem(f'there is no node "{name}"', place.source, place.line, path, hint))
     if problems:
@@ -205,32 +210,6 @@ def _has_pending(cluster: Loaded) -> bool:
     return any(not pod.spec.node_name and not is_terminal(pod) for pod in cluster.of(Pod))
 
 
-def _nothing_to_place(options: RunOptions, cluster: Loaded, manifests: Loaded) -> Iterator[Problem]:
-    """Manifests without pods and workloads may change where pending pods go."""
-    if not options.has_manifests or options.scenario is not None:
-        return
-    if options.edits:
-        yield from _without_effect(options, manifests)
-        return
-    from ksched_cli.whatif.manifests import WORKLOADS
-
-    if not _has_pending(cluster) and not any(manifests.of(kind) for kind in (Pod, *WORKLOADS)):
-        yield _nothing(options, manifests)
-    else:
-        yield from _without_effect(options, manifests)
-
-
-def _without_effect(options: RunOptions, manifests: Loaded) -> Iterator[Problem]:
-    """A budget or a priority class changes a run, a ConfigMap or a Namespace does not."""
-    if options.has_manifests and not any(items for kind, items in manifests.objects.items() if kind not in _INERT):
-        yield _nothing(options, manifests)
-
-
-def _nothing(options: RunOptions, manifests: Loaded) -> Problem:
-    text = f"nothing to place: the manifests have {counted_kinds(manifests) or 'no object'} and no pod or workload"
-    return Problem(text, ", ".join(options.filenames), hint="--allow-empty exits with code 0")
-
-
 def _unknown_namespace(options: RunOptions, inputs: Sequence[Loaded]) -> Iterator[Problem]:
     wanted = options.namespace
     if not wanted:
@@ -238,8 +217,7 @@ def _unknown_namespace(options: RunOptions, inputs: Sequence[Loaded]) -> Iterato
     known = {each for loaded in inputs for each in _namespaces(loaded)}
     unread = any(Namespace.__name__ in loaded.missing for loaded in inputs)
     if wanted not in known and not unread:
-        close = difflib.get_close_matches(wanted, known, 1)
-        hint = f"did you mean {close[0]}?" if close else f"there are {_listed(sorted(known))}"
+        hint = did_you_mean(wanted, known, f"there are {named(sorted(known), _NAMED)}")
         yield Problem(f"nothing of the input is in namespace {wanted}", f"-n {wanted}", hint=hint)
 
 
@@ -252,8 +230,7 @@ def _unknown_labels(options: RunOptions, inputs: Sequence[Loaded]) -> Iterator[P
     every = [labels for loaded in inputs for space, labels in _pod_labels(loaded) if namespace in ("", space)]
     if not any(map(query.matches, every)):
         found = sorted({f"{key}={value}" for labels in every for key, value in labels.items()})
-        close = difflib.get_close_matches(options.selector, found, 1)
-        hint = f"did you mean {close[0]}?" if close else f"there are {_listed(found)}" if found else ""
+        hint = did_you_mean(options.selector, found, f"there are {named(found, _NAMED)}" if found else "")
         where = f" in namespace {namespace}" if namespace else ""
         yield Problem(f"no pod or workload of the input{where} has these labels", f"-l {options.selector}", hint=hint)
 
@@ -280,9 +257,4 @@ def _namespaces(loaded: Loaded) -> Iterator[str]:
 
 def counted_kinds(loaded: Loaded) -> str:
     """`3 Service, 1 ConfigMap`."""
-    return _listed([f"{count} {kind}" for kind, count in loaded.kinds().most_common()])
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = len(names) - _NAMED
-    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return named([f"{count} {kind}" for kind, count in loaded.kinds().most_common()], _NAMED)

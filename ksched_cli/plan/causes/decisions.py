@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from functools import cache
 
 from ksched_cli.cluster.pod_groups import group_of
+from ksched_cli.config.policy.families import family_of
 from ksched_cli.engine.inspection import inspect
 from ksched_cli.framework.status import Code
 from ksched_cli.plan.causes.results import FITS, Decider, OnNode
 from ksched_cli.plan.causes.way import Way
-from ksched_cli.plan.rule_changes import Aspect, family_of
+from ksched_cli.releases.changes import Aspect
 from ksched_cli.world.followers import FollowingScheduler
 
 # The rules that can change a decision are about these aspects.

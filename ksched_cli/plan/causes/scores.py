@@ -10,11 +10,13 @@ from itertools import accumulate
 import numpy as np
 
 from ksched_cli.cluster.columns import Int64Column, RowColumn
+from ksched_cli.config.policy.families import family_of
 from ksched_cli.framework.scoring import MAX_NODE_SCORE
 from ksched_cli.plan.causes.decisions import ABOUT, PodDecisions
 from ksched_cli.plan.causes.results import Decider, OnNode
 from ksched_cli.plan.causes.way import WayStep
-from ksched_cli.plan.rule_changes import Aspect, family_of, rule_changes_about
+from ksched_cli.plan.rule_changes import rule_changes_about
+from ksched_cli.releases.changes import Aspect
 
 _SCORING = ABOUT["score"]
 

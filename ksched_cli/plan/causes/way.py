@@ -10,7 +10,8 @@ from itertools import pairwise
 
 from ksched_cli.api.core import Pod
 from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.plan.rule_changes import Aspect, RuleChange, Rules, rule_changes_about, rules_that_differ
+from ksched_cli.plan.rule_changes import Rules, rule_changes_about, rules_that_differ
+from ksched_cli.releases.changes import Aspect, RuleChange
 from ksched_cli.sources.loaded import Loaded
 
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ksched_cli.api.core import Node, Pod
+from ksched_cli.api.listing import named
 from ksched_cli.api.pod_facts import pod_key, uid_of_pod
 from ksched_cli.api.workloads import CronJob, Job
 from ksched_cli.controlplane.api_server import PodRefusal
 from ksched_cli.controlplane.pods import is_ready
 from ksched_cli.controlplane.store import identity_of
 from ksched_cli.errors import Level
-from ksched_cli.framework.reasons import FieldPath
+from ksched_cli.framework.reasons import FieldPath, ReasonCode
 from ksched_cli.plan.check.results import Finding
 from ksched_cli.plan.check.run import CheckRun
 from ksched_cli.plan.check.steps import waves_of
@@ -40,7 +41,6 @@ from ksched_cli.plan.codes import (
     ROLLOUT_WAITS,
     UNSETTLED,
     WAITS_FOR_JOBS,
-    ReasonCode,
     all_codes,
     code_of_admission,
     plugins_of,
@@ -52,8 +52,6 @@ from ksched_cli.plan.rules import guide_of
 from ksched_cli.plan.selector_typos import selector_typos
 from ksched_cli.sources.custom.labels import workload_label
 from ksched_cli.sources.places import Places
-
-_NAMED = 3
 
 
 @dataclass
@@ -243,9 +241,9 @@ class Findings:
         share = counted(count, "old pod") if case.is_old else _of(count, self._state.wanted)
         if case.code.code == ROLLOUT_WAITS:
             verb = "is" if count == 1 else "are"
-            return f"{_listed(case.pods)} {verb} not ready, and the controller waits for that"
+            return f"{named(case.pods)} {verb} not ready, and the controller waits for that"
         if case.code.code == EVICTED:
-            return f"{share} evicted: {case.message or _listed(case.pods)}"
+            return f"{share} evicted: {case.message or named(case.pods)}"
         if case.code.code == ROLLOUT_QUOTA:
             return f"a new pod is refused while the old ones are there: {case.message}"
         if case.is_sentence or not case.pods:
@@ -266,7 +264,7 @@ class Findings:
             return
         broken = sum(each.preemption.pdb_violations for each in found.values() if each.preemption)
         against = f", {broken} of them against a PodDisruptionBudget" if broken else ""
-        text = f"{counted(len(victims), 'pod')} evicted to make room: {_listed(victims)}{against}"
+        text = f"{counted(len(victims), 'pod')} evicted to make room: {named(victims)}{against}"
         paid = "".join(f"; {each.sentence}" for each in self._losses.caused_by(preemptors) if each.recreated)
         pods = tuple(each.pod.pod.metadata.name for each in found.values())
         yield self._say(all_codes()[PREEMPTS], f"{text}{paid}", ("spec", "priorityClassName"), pods)
@@ -316,11 +314,6 @@ def _of(count: int, wanted: int) -> str:
 
 def counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = len(names) - _NAMED
-    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def level_of(code: ReasonCode) -> Level:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from ksched_cli.api.listing import named
 from ksched_cli.errors import Problem
 from ksched_cli.plan.check.results import Check, Finding
 from ksched_cli.plan.codes import all_codes
@@ -13,7 +14,7 @@ from ksched_cli.sources.input_codes import NOT_RUN, NOTHING_CHECKED
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.places import SourcePlace
 
-_NAMED = 5
+MOST_NAMED = 5
 
 
 def input_findings(problems: Iterable[Problem]) -> tuple[Finding, ...]:
@@ -36,16 +37,11 @@ def nothing_checked(manifests: Loaded, items: Sequence[Any], sources: Sequence[s
         spaces = sorted({item.metadata.namespace for item in items})
         here = f"no pod or workload in namespace {namespace}" if namespace else "no pod or workload that -l matches"
         text = f"nothing was checked: the manifests have {here}"
-        hint = f"their pods and workloads are in {listed(spaces)}"
+        hint = f"their pods and workloads are in {named(spaces, MOST_NAMED)}"
         return Problem(text, where, hint=hint, code=NOTHING_CHECKED)
-    found = listed([f"{count} {kind}" for kind, count in manifests.kinds().most_common()])
+    found = named([f"{count} {kind}" for kind, count in manifests.kinds().most_common()], MOST_NAMED)
     text = f"nothing was checked: the manifests have {found or 'no object'} and no pod or workload"
     return Problem(text, where, hint="--allow-empty exits with code 0", code=NOTHING_CHECKED)
-
-
-def listed(names: Sequence[str]) -> str:
-    more = len(names) - _NAMED
-    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def check_not_run(problems: Iterable[Problem]) -> Check:

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from ksched_cli.api.kinds import CLUSTER_SCOPED
+from ksched_cli.api.listing import named
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.plan.check.fingerprints import fingerprinted
-from ksched_cli.plan.check.inputs import listed
+from ksched_cli.plan.check.inputs import MOST_NAMED
 from ksched_cli.plan.check.results import Check, Finding, IgnoredFinding
 from ksched_cli.plan.codes import all_codes, find_code
 from ksched_cli.sources.custom.labels import workload_label
@@ -120,7 +121,7 @@ def _stale_entries(
     if not stale:
         return ()
     code, one = all_codes()[STALE_BASELINE], len(stale) == 1
-    what = f"{len(stale)} {'entry matches' if one else 'entries match'} no finding: {listed(sorted(stale))}"
+    what = f"{len(stale)} {'entry matches' if one else 'entries match'} no finding: {named(sorted(stale), MOST_NAMED)}"
     text = f"{what} (--write-baseline writes the file again)"
     return (Finding(code.code, code.name, "note", code.title, "", text, SourcePlace(accepted.baseline_source)),)
 

@@ -7,7 +7,7 @@ not come to its end. A code is never taken back or given to another reason; new 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 
 from ksched_cli.engine.reasons import EngineReasons
@@ -28,15 +28,11 @@ def all_codes() -> Mapping[str, ReasonCode]:
     """Every code, in order: those of the rooms' reasons and the scheduler's own, then those of commands."""
     from ksched_cli.plan.codes import inputs, pods, rollouts
 
-    tables: tuple[type[ReasonTable], ...] = (EngineReasons, *_tables())
+    tables: list[type[ReasonTable]] = [EngineReasons, *(table for spec in all_specs() for table in spec.reasons)]
     kinds = (kind for table in tables for kind in table.kinds())
     of_reasons = (code for kind in kinds for code in (kind.code, kind.unresolvable_code) if code is not None)
     codes = (*inputs.CODES, *of_reasons, *pods.CODES, *rollouts.CODES)
     return {each.code: each for each in sorted(codes, key=lambda each: each.code)}
-
-
-def _tables() -> Iterator[type[ReasonTable]]:
-    return (table for spec in all_specs() for table in spec.reasons)
 
 
 def plugins_of(code: ReasonCode) -> tuple[str, ...]:
@@ -60,28 +56,3 @@ def find_code(text: str) -> ReasonCode | None:
     known = all_codes()
     by_name = {each.name: each for each in known.values()}
     return known.get(text.upper()) or by_name.get(text.lower())
-
-
-__all__ = [
-    "AUTOSCALER_BOUND",
-    "CYCLE_ERROR",
-    "EVICTED",
-    "JOB_WAVES",
-    "NOT_ROLLED_OUT",
-    "NO_PODS",
-    "NO_SUCH_NODE",
-    "OTHER_ADMISSION",
-    "OTHER_PLUGIN",
-    "OTHER_SCHEDULER",
-    "PREEMPTS",
-    "ROLLOUT_DEADLOCK",
-    "ROLLOUT_QUOTA",
-    "ROLLOUT_WAITS",
-    "UNSETTLED",
-    "WAITS_FOR_JOBS",
-    "ReasonCode",
-    "all_codes",
-    "code_of_admission",
-    "find_code",
-    "plugins_of",
-]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
@@ -13,6 +12,7 @@ from msgspec import Struct, field
 from ksched_cli.api.conversion import path_text, problems_in
 from ksched_cli.api.core import Taint
 from ksched_cli.api.label_names import is_label_key, is_label_value
+from ksched_cli.api.listing import did_you_mean
 from ksched_cli.api.quantity import QuantityError, parse_quantity
 from ksched_cli.api.yaml_reader import Document
 from ksched_cli.errors import InputError, Problem
@@ -229,8 +229,7 @@ class _CatalogReader:
             if name in _LEAST and amount < _LEAST[name][0]:
                 self._add((*path, name), f"{name} is {stated.get(name)}, less than {_LEAST[name][1]}", _HINTS[name])
             if "/" not in name and name not in _NATIVE and not name.startswith("hugepages-"):
-                close = difflib.get_close_matches(name, _NATIVE, 1)
-                hint = f"did you mean {close[0]}?" if close else "extended resources have a domain: example.com/gpu"
+                hint = did_you_mean(name, _NATIVE, "extended resources have a domain: example.com/gpu")
                 self._add((*path, name), f"{name} is no resource of a node", hint)
 
     def _check_labels(self, given: ShapeDocument, path: _Path) -> None:

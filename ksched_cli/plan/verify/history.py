@@ -38,14 +38,6 @@ class Placed:
         return pod_key(self.pod)
 
 
-@dataclass(frozen=True, slots=True)
-class Leaving:
-    """A pod that was being deleted, or was deleted, by this time."""
-
-    key: str
-    at: float
-
-
 @dataclass
 class BindingSecond:
     """One second in which pods were bound, and what came before it since the step before."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from ksched_cli.api.listing import did_you_mean
 from ksched_cli.errors import ClusterUnreadable, Problem
 from ksched_cli.sources.live.api_server import LiveApiServer
 from ksched_cli.sources.live.options import LiveOptions
@@ -168,10 +169,7 @@ def _must_exist(path: str, options: LiveOptions) -> None:
 
 
 def _no_context(wanted: str, names: list[str], path: str) -> ClusterUnreadable:
-    import difflib
-
-    close = difflib.get_close_matches(wanted, names, 1)
-    hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(names) or 'none'}"
+    hint = did_you_mean(wanted, names, f"there are {', '.join(names) or 'none'}")
     return ClusterUnreadable(Problem(f"no context {wanted}", path, hint=hint))
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
-
 from msgspec import Struct
 
 from ksched_cli.api.kinds import KINDS
+from ksched_cli.api.listing import did_you_mean
 from ksched_cli.sources.custom.workloads import stand_in_kind
 from ksched_cli.whatif.edits.lib.edit import Reference
 from ksched_cli.whatif.edits.lib.mistake import EditMistake
@@ -44,8 +43,7 @@ def kind_named(name: str) -> type[Struct]:
     workload that stands for it."""
     found = _BY_NAME.get(name.lower()) or stand_in_kind(name)
     if found is None:
-        close = difflib.get_close_matches(name.lower(), _BY_NAME, 1)
-        raise EditMistake(f"there is no kind {name}", f"did you mean {close[0]}?" if close else "")
+        raise EditMistake(f"there is no kind {name}", did_you_mean(name.lower(), _BY_NAME))
     return found
 
 
