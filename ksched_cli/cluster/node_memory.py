@@ -24,15 +24,20 @@ V = TypeVar("V")
 
 @dataclass
 class _Entry(Generic[V]):
-    value: V
+    """`value` is None when only the key is remembered."""
+
+    value: V | None
     position: int
 
 
 class NodeMemory(Generic[V]):
-    """Values about all nodes by what they depend on, the longest unused given up first."""
+    """Values about all nodes by what they depend on, the longest unused given up first. Of the values that have to be
+    renewed and that were never used again only the latest is kept: where every pod is different, columns that are not
+    read again would push those that are out of the processor's cache."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
+        self._latest: _Entry[V] | None = None
 
     def recall(self, key: Hashable, afresh: Callable[[], V], renew: Callable[[V, RowColumn], V] | None = None) -> V:
         """The value as of now; without `renew` placements do not matter to it. An entry about which something fails
@@ -41,16 +46,25 @@ class NodeMemory(Generic[V]):
         entries: OrderedDict[Hashable, _Entry[V]] = cluster.derived(self, OrderedDict)
         entry = entries.pop(key, None)
         now = len(cluster.journal)
+        value = None if entry is None else entry.value
         if entry is None:
-            entry = _Entry(afresh(), now)
+            entry = _Entry(None, now)
+            if renew is not None:
+                if self._latest is not None:
+                    self._latest.value = None
+                self._latest = entry
+        elif entry is self._latest:
+            self._latest = None
+        if value is None:
+            value = afresh()
         elif entry.position < now and renew is not None:
             touched = cluster.journal[entry.position :]
             if len(touched) * _AFRESH_SHARE > len(cluster.nodes):
-                entry.value = afresh()
+                value = afresh()
             else:
-                entry.value = renew(entry.value, np.array(sorted(set(touched)), dtype=np.int64))
-            entry.position = now
+                value = renew(value, np.array(sorted(set(touched)), dtype=np.int64))
+        entry.value, entry.position = value, now
         entries[key] = entry
         if len(entries) > _KEPT:
             entries.popitem(last=False)
-        return entry.value
+        return value
