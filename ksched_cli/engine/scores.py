@@ -27,19 +27,12 @@ from ksched_cli.framework.status import Status
 _Scored = tuple[ScorePlugin[Any], Any, Hashable | None]
 
 
-class ScoreColumns(NamedTuple):
-    """The scores of nodes by plugin."""
+class FixedScores(NamedTuple):
+    """Scores of all nodes that placements do not change, by plugin, and their weighted sum. `extremes` are the least
+    and the highest raw score of each plugin that normalizes scores which are not all alike."""
 
     raw: dict[str, Int64Column]
     normalized: dict[str, Int64Column]
-    weighted: dict[str, Int64Column]
-
-
-class FixedScores(NamedTuple):
-    """Scores of all nodes that placements do not change, and their weighted sum. `extremes` are the least and the
-    highest raw score of each plugin that normalizes scores which are not all alike."""
-
-    columns: ScoreColumns
     total: Int64Column
     extremes: dict[str, tuple[int, int]]
 
@@ -48,7 +41,7 @@ class FixedScores(NamedTuple):
         if nodes.whole:
             return True
         for name, extremes in self.extremes.items():
-            here = nodes.take(self.columns.raw[name])
+            here = nodes.take(self.raw[name])
             if (here.min(), here.max()) != extremes:
                 return False
         return True
@@ -85,7 +78,6 @@ class Scores:
 
     def run(self, state: CycleState, pod: PodInfo, nodes: NodeRows) -> ScoreTable:
         """RunScorePlugins: raw, normalised, weighted, and the sum."""
-        columns = ScoreColumns({}, {}, {})
         reuse = self._cluster.reuse and not nodes.bare
         scored: list[_Scored] = []
         for plugin in self._profile.score:
@@ -93,54 +85,36 @@ class Scores:
                 handed = handed_to(plugin, state)
                 scored.append((plugin, handed, plugin.sign_score(handed, pod) if reuse else None))
         fixed = self._fixed_scores(scored, pod, nodes)
+        raw: dict[str, Int64Column] = {}
+        normalized: dict[str, Int64Column] = {}
         totals = np.zeros(len(nodes), dtype=np.int64) if fixed is None else nodes.take(fixed.total)
         for plugin, handed, sign in scored:
-            if fixed is not None and plugin.name in fixed.columns.raw:
+            name = plugin.name
+            if fixed is not None and name in fixed.raw:
                 continue
             if sign is None:
-                raw = self.raw(plugin, handed, pod, nodes)
+                raw[name] = self.raw(plugin, handed, pod, nodes)
             else:
-                raw = nodes.take(self.signed_raw(plugin, handed, sign, pod))
-            totals = totals + self._add(columns, plugin, handed, pod, nodes, raw)
-        if fixed is None:
-            return ScoreTable(nodes.rows, columns.raw, columns.normalized, columns.weighted, totals)
-        return self._table([plugin.name for plugin, _, _ in scored], nodes, fixed.columns, columns, totals)
-
-    def _table(
-        self, names: Sequence[str], nodes: NodeRows, fixed: ScoreColumns, others: ScoreColumns, totals: Int64Column
-    ) -> ScoreTable:
-        """The table of columns over all nodes and columns over these nodes."""
-        rows = None if nodes.whole else nodes.rows
+                raw[name] = nodes.take(self.signed_raw(plugin, handed, sign, pod))
+            normalized[name] = self.normalize(plugin, handed, pod, nodes, raw[name])
+            totals = totals + self._times_weight(name, normalized[name])
+        # Columns over all nodes, and columns over these nodes.
+        names, rows = [plugin.name for plugin, _, _ in scored], None if nodes.whole else nodes.rows
+        raw_everywhere, normalized_everywhere = ({}, {}) if fixed is None else (fixed.raw, fixed.normalized)
         return ScoreTable(
             nodes.rows,
-            FeasibleColumns(names, fixed.raw, rows, others.raw),
-            FeasibleColumns(names, fixed.normalized, rows, others.normalized),
-            FeasibleColumns(names, fixed.normalized, rows, others.normalized, self._profile.weights),
+            FeasibleColumns(names, raw_everywhere, rows, raw),
+            FeasibleColumns(names, normalized_everywhere, rows, normalized),
+            FeasibleColumns(names, normalized_everywhere, rows, normalized, self._profile.weights),
             totals,
         )
-
-    def _add(
-        self,
-        columns: ScoreColumns,
-        plugin: ScorePlugin[Any],
-        handed: Any,
-        pod: PodInfo,
-        nodes: NodeRows,
-        raw: Int64Column,
-    ) -> Int64Column:
-        """Put the plugin's scores into the columns; what they add to the totals."""
-        name = plugin.name
-        columns.raw[name] = raw
-        normalized = columns.normalized[name] = self.normalize(plugin, handed, pod, nodes, raw)
-        weighted = columns.weighted[name] = self._times_weight(name, normalized)
-        return weighted
 
     def _fixed_scores(self, scored: Sequence[_Scored], pod: PodInfo, nodes: NodeRows) -> FixedScores | None:
         """The scores that placements do not change; None where these nodes have others than in a run over all nodes."""
         fixed = [each for each in scored if each[2] is not None and _is_fixed_by(each[0], each[2])]
         if not fixed:
             return None
-        key = tuple((plugin.name, sign) for plugin, _, sign in fixed)
+        key = tuple([(plugin.name, sign) for plugin, _, sign in fixed])
         try:
             known = self._known_fixed.recall(key, lambda: self._make_fixed(fixed, pod))
         except CycleError:
@@ -149,17 +123,18 @@ class Scores:
         return known if known.hold_for(nodes) else None
 
     def _make_fixed(self, fixed: Sequence[_Scored], pod: PodInfo) -> FixedScores:
-        made, total = ScoreColumns({}, {}, {}), np.zeros(len(self._cluster.nodes), dtype=np.int64)
-        extremes = {}
+        everywhere = NodeRows(self._cluster)
+        made = FixedScores({}, {}, np.zeros(len(everywhere), dtype=np.int64), {})
         for plugin, handed, sign in fixed:
-            raw = self.signed_raw(plugin, handed, sign, pod)
-            total += self._add(made, plugin, handed, pod, NodeRows(self._cluster), raw)
+            name = plugin.name
+            raw = made.raw[name] = self.signed_raw(plugin, handed, sign, pod)
+            made.normalized[name] = shared(self.normalize(plugin, handed, pod, everywhere, raw))
+            np.add(made.total, self._times_weight(name, made.normalized[name]), out=made.total)
             low, high = int(raw.min()), int(raw.max())
             if plugin.normalizes and low != high:
-                extremes[plugin.name] = low, high
-        for column in (*made.normalized.values(), *made.weighted.values(), total):
-            shared(column)
-        return FixedScores(made, total, extremes)
+                made.extremes[name] = low, high
+        shared(made.total)
+        return made
 
     def _times_weight(self, plugin: str, scores: Int64Column) -> Int64Column:
         weight = self._profile.weights[plugin]
@@ -221,5 +196,5 @@ def _has_pre_score(plugin: type[ScorePlugin[Any]]) -> bool:
 
 def _is_fixed_by(plugin: ScorePlugin[Any], sign: Hashable) -> bool:
     """Whether the normalized scores of all nodes stay the same while node objects do, for all pods that sign alike."""
-    pure = plugin.normalizes_by_extremes or not plugin.normalizes
-    return pure and (not plugin.follows_pods or sign == LASTING)
+    lasts = not plugin.follows_pods or sign == LASTING
+    return lasts and (plugin.normalizes_by_extremes or not plugin.normalizes)
