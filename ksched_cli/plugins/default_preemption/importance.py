@@ -40,8 +40,9 @@ class Importance:
         if self._known < len(infos):
             if len(self._started) < len(infos):
                 self._started = cast(FloatColumn, grown(self._started, len(infos)))
-            stamps = (info.pod.status.start_time for info in infos[self._known :])
-            self._started[self._known : len(infos)] = [parse_time(stamp) if stamp else NOT_STARTED for stamp in stamps]
+            stamps = [info.pod.status.start_time for info in infos[self._known :]]
+            times = {stamp: parse_time(stamp) if stamp else NOT_STARTED for stamp in set(stamps)}
+            self._started[self._known : len(infos)] = [times[stamp] for stamp in stamps]
             self._known = len(infos)
         started: FloatColumn = self._started[pod_rows]
         return started
