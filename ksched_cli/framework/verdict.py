@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -26,6 +27,12 @@ def _merged(statuses: Sequence[Status]) -> Status:
     if gravest.code is Code.ERROR:
         return gravest
     return Status(gravest.code, tuple(reason for status in rejected for reason in status.reasons))
+
+
+@lru_cache(maxsize=64)
+def _by_status(statuses: tuple[Status, ...]) -> Verdict:
+    """One row for each status: plugins have few lists of statuses."""
+    return Verdict.from_statuses(statuses)
 
 
 class Verdict:
@@ -66,17 +73,8 @@ class Verdict:
     @classmethod
     def by_group(cls, group: IdColumn, statuses: Iterable[Status]) -> Verdict:
         """Rows fall into groups (label values, taint sets, ...) and each group has one status."""
-        listed = list(statuses)
-        codes = np.array([status.code for status in listed], dtype=np.int8)
-        table: list[ReasonTuple] = [()]
-        ids = np.zeros(len(listed), dtype=np.int32)
-        for index, status in enumerate(listed):
-            if not status.ok:
-                ids[index] = len(table)
-                table.append(status.reasons)
-        if not listed:
-            return cls.passing(len(group))
-        return cls(codes[group], ids[group], table)
+        each = _by_status(tuple(statuses))
+        return cls(each.codes[group], each.reason_ids[group], each.reasons) if len(each) else cls.passing(len(group))
 
     @classmethod
     def together(cls, verdicts: Sequence[Verdict]) -> Verdict:
