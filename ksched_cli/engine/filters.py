@@ -15,6 +15,7 @@ from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.sandbox import Sandbox, UsageSandbox
 from ksched_cli.engine.cycle_state import CycleState
 from ksched_cli.engine.faults import Calling, CycleError, PluginFault, aggregate, errors_in
+from ksched_cli.engine.filters_in_force import FiltersInForce
 from ksched_cli.engine.pre_filters import follows
 from ksched_cli.engine.profile import Profile
 from ksched_cli.engine.reuse import FilterMemory
@@ -41,36 +42,42 @@ class Filters:
         # A predicate that failed did so for every node, and the errors of all nodes were counted.
         self._counts_errors = EngineRules.of(cluster.release).errors_are_counted
         self._first_reason_only = EngineRules.of(cluster.release).nodes_have_one_reason
+        self._in_force: dict[frozenset[str], FiltersInForce] = {}
         self.fixed = frozenset(plugin.name for plugin in profile.filter if not plugin.follows_pods)
 
-    def in_force(self, state: CycleState) -> list[FilterPlugin[Any]]:
-        """The plugins that PreFilter did not skip."""
-        return [plugin for plugin in self._profile.filter if plugin.name not in state.skip_filter]
+    def in_force(self, state: CycleState) -> FiltersInForce:
+        """The plugins that PreFilter did not skip; called when all of PreFilter is over."""
+        if state.in_force is None:
+            skipped = frozenset(state.skip_filter)
+            known = self._in_force.get(skipped)
+            if known is None:
+                plugins = [plugin for plugin in self._profile.filter if plugin.name not in skipped]
+                known = self._in_force[skipped] = FiltersInForce.of(plugins)
+            state.in_force = known
+        return state.in_force
 
     def run(self, state: CycleState, pod: PodInfo, nodes: NodeRows, statuses: NodeStatuses | None) -> NodeRows:
         """The rows that pass every filter; the others are charged to the first that failed them."""
-        return self._run(self.in_force(state), state, pod, nodes, statuses)
+        return self._run(self.in_force(state).plugins, state, pod, nodes, statuses)
 
     def run_local(self, state: CycleState, pod: PodInfo, nodes: NodeRows, statuses: NodeStatuses) -> NodeRows:
         """`run` with the filters that look at one node alone: what they reject, pods on other nodes do not change."""
-        plugins = [plugin for plugin in self.in_force(state) if plugin.scope == "row"]
+        plugins = [plugin for plugin in self.in_force(state).plugins if plugin.scope == "row"]
         return self._run(plugins, state, pod, nodes, statuses)
 
     def open_state(self, state: CycleState) -> CycleState:
         """The state without the filters at the front that only node objects decide, for nodes that pass these."""
-        front = takewhile(lambda each: not each.follows_pods, self.in_force(state))
+        front = takewhile(lambda each: not each.follows_pods, self.in_force(state).plugins)
         return replace(state, skip_filter=state.skip_filter.union(each.name for each in front))
 
     def run_everywhere(self, state: CycleState, pod: PodInfo, statuses: NodeStatuses) -> NodeRows:
         """`run` over all nodes. Filters at the front that sign for what they look at run for a node
         once per template and placement there."""
-        plugins = self.in_force(state)
+        in_force = self.in_force(state)
+        fixed, following = in_force.fixed, in_force.following
         one_by_one = self._cluster.reuse and not self._profile.checks_all_filters
-        front = list(takewhile(signs, plugins)) if one_by_one else []
-        if not front:
-            return self._run(plugins, state, pod, NodeRows(self._cluster), statuses)
-        fixed = list(takewhile(lambda plugin: not plugin.follows_pods, front))
-        following = front[len(fixed) :]
+        if not one_by_one or not (fixed or following):
+            return self._run(in_force.plugins, state, pod, NodeRows(self._cluster), statuses)
         known = self._known.recall(
             self.signatures(fixed, pod),
             lambda nodes, own: self._run(fixed, state, pod, nodes, own),
@@ -78,7 +85,7 @@ class Filters:
             lambda nodes, own: self._run(following, state, pod, nodes, own),
         )
         statuses.copy_from(known.statuses)
-        return self._run(plugins[len(front) :], state, pod, known.nodes(self._cluster), statuses)
+        return self._run(in_force.others, state, pod, known.nodes(self._cluster), statuses)
 
     def _run(
         self,
@@ -151,29 +158,24 @@ class Filters:
             text = error_of("filter", plugin, pod.name, verdict.status(int(failed[0])).message, self._cluster.release)
             raise CycleError(text)
 
-    def row_scoped(self, state: CycleState) -> bool:
-        """Whether every filter that is not skipped looks at one node alone."""
-        return all(plugin.scope == "row" for plugin in self.in_force(state))
-
     def sandbox(self, state: CycleState) -> Sandbox | UsageSandbox:
         """Where pods can come and go for a while, as far as the filters in force see it."""
-        reads_usage_only = all(plugin.reads_usage_only or not plugin.follows_pods for plugin in self.in_force(state))
-        return UsageSandbox(self._cluster) if reads_usage_only else Sandbox(self._cluster)
+        return UsageSandbox(self._cluster) if self.in_force(state).reads_usage_only else Sandbox(self._cluster)
 
     def signature(self, state: CycleState, pod: PodInfo) -> Hashable | None:
         """What the filters in force go by, None where a verdict may change while its row does not: plugins that
         reserve something of their own, such as volumes and devices, are why it could."""
-        plugins = self.in_force(state)
-        if any(plugin.scope != "row" or isinstance(plugin, ReservePlugin) for plugin in plugins):
+        in_force = self.in_force(state)
+        if not in_force.row_scoped or any(isinstance(plugin, ReservePlugin) for plugin in in_force.plugins):
             return None
-        return self.signatures(plugins, pod)
+        return self.signatures(in_force.plugins, pod)
 
     def stays_local(self, state: CycleState, pod: PodInfo, other: int) -> bool:
         """Whether the verdicts on other nodes are the same wherever `other` is."""
         return not any(
             plugin.scope != "row"
             and (not follows(plugin) or plugin.concerns(state.filter_states.get(plugin.name), pod, other))
-            for plugin in self.in_force(state)
+            for plugin in self.in_force(state).plugins
         )
 
     def signatures(self, plugins: Iterable[FilterPlugin[Any]], pod: PodInfo) -> tuple[Hashable, ...]:
@@ -182,10 +184,3 @@ class Filters:
             with self._calling(plugin.name, "sign"):
                 signed.append((plugin.name, plugin.sign(pod)))
         return tuple(signed)
-
-
-def signs(plugin: FilterPlugin[Any]) -> bool:
-    """Whether the verdict on a node holds until the node changes, for all pods that sign alike. What a Reserve plugin
-    has promised may change a verdict while the node stays as it is."""
-    signs = type(plugin).sign is not FilterPlugin.sign
-    return signs and plugin.scope == "row" and not isinstance(plugin, ReservePlugin)

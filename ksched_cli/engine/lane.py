@@ -181,7 +181,7 @@ class TemplateLane:
         return self._cluster.catalog.version, pod.template
 
     def _closed(self, state: CycleState, statuses: NodeStatuses) -> BoolColumn | None:
-        asked = self._filters.in_force(state)
+        asked = self._filters.in_force(state).plugins
         fixed = {plugin.name for plugin in takewhile(lambda each: not each.follows_pods, asked)}
         if fixed.isdisjoint(statuses.unschedulable_plugins()):
             return None
@@ -194,7 +194,7 @@ class TemplateLane:
         plugin fails is dropped, so that the plugin fails again in that cycle."""
         results, key = self._results, self._key(pod)
         result = results.pop(key, None)
-        if result is None or (self._nominator.nodes() and not self._filters.row_scoped(result.state)):
+        if result is None or (self._nominator.nodes() and not self._filters.in_force(result.state).row_scoped):
             return None
         touched = self._touched_rows(result)
         rows = self._changed_rows(result, pod, touched)
@@ -226,7 +226,7 @@ class TemplateLane:
         result = self.find(pod)
         if result is None or self._nominator.nodes() or pod.host_ports:
             return None
-        in_force = self._filters.in_force(result.state)
+        in_force = self._filters.in_force(result.state).plugins
         # Placing the pod has changed nothing that plugins count: placing its copies will not either. A plugin that
         # counts them by group may do so for scores alone.
         changed = {name for name, version in result.versions.items() if version != known.get(name)}

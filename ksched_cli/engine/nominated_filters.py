@@ -13,7 +13,7 @@ from ksched_cli.cluster.node_memory import NodeMemory
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.sandbox import Sandbox
 from ksched_cli.engine.cycle_state import CycleState
-from ksched_cli.engine.filters import Filters, signs
+from ksched_cli.engine.filters import Filters
 from ksched_cli.engine.nominator import NominatedPods
 from ksched_cli.engine.pre_filters import PreFilters
 from ksched_cli.framework.diagnosis import NodeStatuses
@@ -70,10 +70,8 @@ class NominatedFilters:
         to it."""
         if not self._nominator.nodes():
             return None
-        plugins = self._filters.in_force(state)
         everywhere = NodeRows(self._cluster)
-        reusable = self._cluster.reuse and all(map(signs, plugins))
-        if not reusable or self._nominator.node_of(self._cluster.pods.row_of[pod.uid]):
+        if not self._is_remembered(state, pod):
             return self.refused_beside(state, pod, everywhere)
 
         def afresh() -> NodeStatuses:
@@ -86,8 +84,12 @@ class NominatedFilters:
                 known.take_over(found, np.nonzero(found.codes)[0])
             return known
 
-        key = (pod.priority, self._filters.signatures(plugins, pod))
+        key = (pod.priority, self._filters.signatures(self._filters.in_force(state).plugins, pod))
         return self._refused.recall(key, afresh, renew)
+
+    def _is_remembered(self, state: CycleState, pod: PodInfo) -> bool:
+        signing = self._cluster.reuse and self._filters.in_force(state).are_signing
+        return signing and not self._nominator.node_of(self._cluster.pods.row_of[pod.uid])
 
     def refused_beside(self, state: CycleState, pod: PodInfo, nodes: NodeRows) -> NodeStatuses | None:
         """The statuses of nodes that do not take the pod beside those that are nominated to them; None if no such pod
@@ -106,7 +108,8 @@ class NominatedFilters:
         """All at once where what comes to one node means nothing to another."""
         if not rivals:
             return []
-        return [rivals] if self._filters.row_scoped(state) else [{row: others} for row, others in rivals.items()]
+        together = self._filters.in_force(state).row_scoped
+        return [rivals] if together else [{row: others} for row, others in rivals.items()]
 
     def rivals(self, pod: PodInfo, nodes: NodeRows) -> dict[int, list[int]]:
         """Of these nodes the rows that have nominated pods which the pod must yield to, with those pods."""

@@ -34,7 +34,7 @@ class CycleTrial:
         self._passed_once: set[int] = set()
         self._invited: set[int] = set()
         self._guests: dict[int, list[int]] = {}
-        self.row_scoped = runtime.filters.row_scoped(self._state)
+        self.row_scoped = runtime.filters.in_force(self._state).row_scoped
         self._settled = replace(self._state, skip_filter=self._state.skip_filter | runtime.filters.fixed)
 
     def __enter__(self) -> CycleTrial:
