@@ -304,7 +304,7 @@ class TemplateLane:
         # Statuses that come out as they were leave what was summed up of them.
         found = NodeStatuses(len(statuses)) if np.count_nonzero(before) else statuses
         if self._nominator.nodes():
-            self._nominated.run(result.open_state, pod, nodes, found)
+            self._nominated.run_again(result.open_state, pod, nodes, found)
         else:
             self._filters.run(result.open_state, pod, nodes, found)
         if found is not statuses:

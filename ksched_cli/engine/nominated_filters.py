@@ -56,6 +56,17 @@ class NominatedFilters:
                 nodes = nodes.select(refused.codes[nodes.rows] == _SUCCESS)
         return self._filters.run(state, pod, nodes, statuses) if len(nodes) else nodes
 
+    def run_again(self, state: CycleState, pod: PodInfo, nodes: NodeRows, statuses: NodeStatuses) -> NodeRows:
+        """`run` for some nodes outside of a trial: what is remembered of all nodes holds there."""
+        if not self._is_remembered(state, pod):
+            return self.run(state, pod, nodes, statuses)
+        refused = self._refused_everywhere(state, pod)
+        if refused is not None:
+            passed = refused.codes.take(nodes.rows) == _SUCCESS
+            statuses.take_over(refused, nodes.rows[~passed])
+            nodes = nodes.select(passed)
+        return self._filters.run(state, pod, nodes, statuses)
+
     def passing(self, state: CycleState, pod: PodInfo, nodes: NodeRows) -> NodeRows:
         """The rows that `run` passes, without noting why the others fail."""
         rivals = self.rivals(pod, nodes)
