@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ksched_cli.cluster.columns import NOWHERE, RowColumn
-from ksched_cli.cluster.pod_shapes import ShapeAmounts
+from ksched_cli.cluster.columns import NOWHERE, Int64Column, RowColumn
 from ksched_cli.cluster.ports import HostPort
 
 if TYPE_CHECKING:
@@ -110,7 +109,9 @@ class UsageSandbox:
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._moves: list[tuple[ShapeAmounts, RowColumn, int]] = []
+        # The nodes that pods have come to or left, and what was in their columns before.
+        self._changed: set[int] = set()
+        self._before: list[tuple[RowColumn, Int64Column, Int64Column, Int64Column]] = []
         # Where pods have come to that are nowhere in the table.
         self._come: dict[int, int] = {}
 
@@ -120,8 +121,9 @@ class UsageSandbox:
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for shapes, node_rows, sign in self._moves:
-            self._cluster.usage.shift(shapes, node_rows, -sign)
+        usage = self._cluster.usage
+        for rows, requested, nonzero, pod_count in self._before:
+            usage.requested[:, rows], usage.nonzero[:, rows], usage.pod_count[rows] = requested, nonzero, pod_count
 
     def remove(self, pod_rows: RowColumn) -> RowColumn:
         """Take the pods off their nodes; the rows they were on."""
@@ -148,6 +150,9 @@ class UsageSandbox:
         return node_rows
 
     def _shift(self, pod_rows: RowColumn, node_rows: RowColumn, sign: int) -> None:
-        shapes = self._cluster.pods.shapes.of(pod_rows)
-        self._cluster.usage.shift(shapes, node_rows, sign)
-        self._moves.append((shapes, node_rows, sign))
+        usage = self._cluster.usage
+        if new := set(node_rows.tolist()) - self._changed:
+            self._changed |= new
+            rows = np.fromiter(new, dtype=np.int64, count=len(new))
+            self._before.append((rows, usage.requested[:, rows], usage.nonzero[:, rows], usage.pod_count[rows]))
+        usage.shift(self._cluster.pods.shapes.of(pod_rows), node_rows, sign)
