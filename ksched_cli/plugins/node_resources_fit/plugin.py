@@ -135,6 +135,8 @@ class NodeResourcesFit(
         if state is None:
             missing = error('error reading "PreFilterNodeResourcesFit" from cycleState: not found')
             return Verdict.from_statuses([missing] * len(nodes))
+        if len(nodes) == 1:
+            return self._judge_one(state, nodes)
         table, usage = nodes.cluster.nodes, nodes.cluster.usage
         crowded = nodes.take(usage.pod_count) >= nodes.take(table.allowed_pods)
         if [each for each, _ in state.requests] == [CPU, MEMORY]:
@@ -148,6 +150,22 @@ class NodeResourcesFit(
                 few = NodeRows(nodes.cluster, nodes.rows.take(failing))
                 return _spread(self._judge(state, few, crowded.take(failing)), failing, len(nodes))
         return self._judge(state, nodes, crowded)
+
+    def _judge_one(self, state: FitState, nodes: NodeRows) -> Verdict:
+        """The verdict of a single node, in plain numbers: dry runs try one node again and again."""
+        table, usage, row = nodes.cluster.nodes, nodes.cluster.usage, nodes.rows.item(0)
+        lacks, hopeless = int(usage.pod_count.item(row) >= table.allowed_pods.item(row)), False
+        for bit, (resource, amount) in enumerate(state.requests, start=1):
+            allocatable = table.allocatable.item(resource, row)
+            if amount <= allocatable - usage.requested.item(resource, row):
+                continue
+            if allocatable > 0 or not self._extended.backs(nodes.cluster.resources.names[resource]):
+                lacks |= 1 << bit
+                hopeless |= self._sees_hopeless and amount > allocatable
+        if not lacks:
+            return Verdict.passing(1)
+        code = np.array([_HOPELESS if hopeless else _SHORT], dtype=np.int8)
+        return Verdict(code, np.ones(1, dtype=np.int32), ((), self._reasons(state, lacks)))
 
     def _judge(self, state: FitState, nodes: NodeRows, crowded: BoolColumn) -> Verdict:
         """The verdict of nodes some of which may lack something."""
@@ -177,8 +195,6 @@ class NodeResourcesFit(
         if not np.count_nonzero(lacks):
             return Verdict.passing(len(lacks))
         codes = np.where(hopeless, _HOPELESS, _SHORT).astype(np.int8)
-        if len(lacks) == 1:
-            return Verdict(codes, np.ones(1, dtype=np.int32), ((), self._reasons(state, int(lacks[0]))))
         combinations, reason_ids = distinct(lacks)
         reasons = [self._reasons(state, combination) for combination in combinations.tolist()]
         if combinations[0] != 0:  # entry 0 of a verdict is a pass, whether or not any row passes
