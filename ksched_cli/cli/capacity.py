@@ -28,13 +28,9 @@ stays free on nodes that took some or are short of a resource; nodes that are cl
 EPILOG = """Examples:
 
   ksched capacity --from cluster.json -f deployment.yaml
-
   ksched capacity --from cluster.json -f apps/ --mix web=3,batch=1
-
   kubectl get pod web-1 -o yaml | ksched capacity --from cluster.json -f -
-
   ksched capacity --from cluster.json -f deployment.yaml --clone-node node-1=3
-
   ksched capacity --from cluster.json -f deployment.yaml --max 50 -o json
 
 Exit codes: 0 some more fit, 1 of some manifest, or of the mix, none does, 2 the input or the command line is wrong,

@@ -39,15 +39,10 @@ not seen: --restart takes every workload as changed."""
 EPILOG = """Examples:
 
   ksched check -f deploy/
-
   ksched check --from cluster.ksched.gz deploy/web.yaml deploy/db.yaml
-
   kustomize build overlays/prod | ksched check --from cluster.ksched.gz -f -
-
   ksched check --from cluster.ksched.gz -f deploy/ -o sarif > ksched.sarif
-
   ksched check --from cluster.ksched.gz -f deploy/ -o github --fail-on warning
-
   ksched check --from cluster.ksched.gz -f deploy/ --restart -o wide
 
 Exit codes: 0 everything fits, 1 something does not, 2 the input or the command line is wrong,

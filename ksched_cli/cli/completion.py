@@ -16,9 +16,7 @@ HELP = "Prints a script that completes the commands, options and values of ksche
 EPILOG = """Examples:
 
   source <(ksched completion bash)
-
   ksched completion zsh > "${fpath[1]}/_ksched"
-
   ksched completion fish > ~/.config/fish/completions/ksched.fish"""
 
 PROGRAMS = ("ksched", "kubectl-ksched")

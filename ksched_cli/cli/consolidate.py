@@ -29,9 +29,7 @@ cluster-autoscaler.kubernetes.io/scale-down-disabled stay too."""
 EPILOG = """Examples:
 
   ksched consolidate --from cluster.json
-
   ksched consolidate --from cluster.json --catalog shapes.yaml --keep-headroom cpu=10%,memory=10%
-
   ksched consolidate --from cluster.json --only pool=batch --survive node=1 -o json
 
 Exit codes: 0 the question is answered, whether nodes can go or not, 2 the input or the command line is wrong, 3 the

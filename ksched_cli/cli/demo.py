@@ -20,9 +20,7 @@ Some pods find a place, one wins a tie, two fail for different reasons, one is h
 EPILOG = """Examples:
 
   ksched demo
-
   ksched demo -o wide
-
   ksched demo -o json --detail full"""
 
 

@@ -32,13 +32,9 @@ would stay there follows from others that moved. Not with --scenario and --allow
 EPILOG = """Examples:
 
   ksched diff --from cluster.json --drain node-1
-
   ksched diff --from cluster.json -f deployment.yaml
-
   ksched diff --from yesterday.ksched.gz --to today.ksched.gz
-
   ksched diff --from cluster.json --config now.yaml --to-config new.yaml --expect-no-change
-
   ksched diff --from cluster.json --kube-version 1.33 --to-kube-version 1.36
 
 Exit codes: 0 no pod is worse off, 1 some pod has no node that had one or is new, 2 the input or the command line is

@@ -43,15 +43,10 @@ the result is known."""
 EPILOG = """Examples:
 
   ksched drain node-1 --from cluster.json --ignore-daemonsets
-
   ksched drain node-1 node-2 --from cluster.json --ignore-daemonsets --force
-
   ksched drain node-1 --ignore-daemonsets --delete-emptydir-data --force --timeout 5m
-
   ksched drain -l pool=old --from cluster.json --ignore-daemonsets -o json
-
   ksched drain --each node --from cluster.json --ignore-daemonsets
-
   ksched drain --each zone --from cluster.json --ignore-daemonsets --force
 
 Exit codes: 0 every result is "safe", 1 some result is not, 2 the input or the command line is wrong, 3 the cluster

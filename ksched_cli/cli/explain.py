@@ -23,19 +23,12 @@ already is looked at as if it were pending, with its place given back."""
 EPILOG = """Examples:
 
   ksched explain --from cluster.json
-
   ksched explain deployment/web -n shop --from cluster.json
-
   ksched explain shop/web-1 --from cluster.json
-
   ksched explain web-1 -n shop --from cluster.json -o json
-
   ksched explain --from cluster.json -f pod.yaml
-
   ksched explain shop/web-1 --from cluster.json --node east-1
-
   ksched explain -n shop -l app=web
-
   ksched explain shop/web-1 --from cluster.json --clone-node node-2
 
 Exit codes: 0 the pod has a place, 1 it has none, 2 the input or the command line is wrong,

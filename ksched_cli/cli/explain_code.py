@@ -18,11 +18,8 @@ A code never changes its meaning. Its name will do as well."""
 EPILOG = """Examples:
 
   ksched explain-code
-
   ksched explain-code KS104
-
   ksched explain-code rollout-deadlock untolerated-taint
-
   ksched explain-code -o json"""
 
 Codes = Annotated[list[str], typer.Argument(metavar="CODE", help="Codes or their names.")]

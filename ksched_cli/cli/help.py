@@ -15,9 +15,7 @@ HELP = """Show a page of the manual, or the help of a command. Without a topic, 
 EPILOG = """Examples:
 
   ksched help
-
   ksched help inputs
-
   ksched help simulate"""
 
 # The pages, in the order in which a new user reads them.

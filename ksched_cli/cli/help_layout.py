@@ -80,9 +80,8 @@ def _usage_of(argument: Any) -> str:
 
 def _examples(epilog: str) -> tuple[list[str], list[str]]:
     """The examples, and the paragraphs behind them."""
-    paragraphs = [each.strip() for each in epilog.split("\n\n") if each.strip()]
-    calls = [each for each in paragraphs if "ksched" in each or "kubectl" in each]
-    return calls, [each for each in paragraphs if each not in calls and each != "Examples:"]
+    calls = [each.strip() for each in epilog.splitlines() if each.startswith("  ")]
+    return calls, [each for each in epilog.split("\n\n") if each and not each.startswith(("  ", "Examples:"))]
 
 
 def _call(example: str, width: int) -> Iterator[str]:

@@ -18,9 +18,7 @@ kube-scheduler retry a pod that it rejected."""
 EPILOG = f"""Examples:
 
   ksched plugins
-
   ksched plugins {NODE_RESOURCES_FIT}
-
   ksched plugins -o json --kube-version 1.33"""
 
 

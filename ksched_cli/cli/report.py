@@ -20,9 +20,7 @@ it the page has examples of nodes only."""
 EPILOG = """Examples:
 
   ksched simulate --from cluster.json -o json --detail nodes > run.json
-
   ksched report run.json > run.html
-
   ksched drain node-1 --from cluster.json -o json | ksched report - > drain.html
 
 Exit codes: 0 the page is written, 2 the file is not a document that has a page."""

@@ -24,7 +24,6 @@ Shapes are those of --catalog, or the instance types of the nodes. No usage metr
 EPILOG = """Examples:
 
   ksched rightsize --from cluster.json -f deployment.yaml
-
   ksched rightsize --from cluster.json -f deployment.yaml --catalog shapes.yaml -o json
 
 Exit codes: 0 every pod fits with the requests as they are, 1 some pod does not, 2 the input or the command line is

@@ -31,23 +31,14 @@ become pods, as far as their pods do not run already."""
 EPILOG = """Examples:
 
   ksched simulate
-
   ksched simulate --context staging -n shop
-
   kubectl get nodes,pods,namespaces -A -o json > cluster.json
-
   ksched simulate --from cluster.json
-
   ksched simulate --from dump/ --config scheduler.yaml -o json --detail full
-
   helm template shop | ksched simulate --from cluster.json -f -
-
   ksched simulate --from cluster.json --drain node-1 --clone-node node-2=3
-
   ksched simulate --from cluster.json --scale deployment/web=5 --add-node cpu=8
-
   ksched simulate --from cluster.json --scenario lose-a-zone.yaml
-
   ksched simulate --from cluster.json -f urgent.yaml --settle --max-time 30m
 
 Exit codes: 0 every pod fits, 1 some pod does not, 2 the input or the command line is wrong,

@@ -38,17 +38,11 @@ expression looks into strings, as with startsWith or matches, all device attribu
 EPILOG = """Examples:
 
   ksched snapshot -o cluster.ksched.gz
-
   ksched snapshot --from cluster.json -o cluster.ksched.gz
-
   ksched snapshot --from dump/ --from more.tgz -o cluster.ksched.gz
-
   kubectl get nodes,pods,namespaces -A -o json | ksched snapshot --from - > cluster.ksched.gz
-
   ksched snapshot --redact --redact-names names.json -o share.ksched.gz
-
   ksched snapshot --redact --config scheduler.yaml --redact-config share.yaml -o share.ksched.gz
-
   ksched simulate --from cluster.ksched.gz
 
 Exit codes: 0 the file is written, 2 the input or the command line is wrong, 3 the cluster

@@ -34,9 +34,7 @@ clusters of more than 100 nodes, and it chooses among the best nodes at random."
 EPILOG = """Examples:
 
   ksched verify
-
   ksched verify --from cluster.ksched.gz -n shop
-
   ksched verify --config scheduler.yaml -o json
 
 Exit codes: 0 all pods agree, or --exit-zero is given, 1 some do not, 2 the input or the command line is wrong, or no

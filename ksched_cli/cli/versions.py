@@ -18,9 +18,7 @@ changes where they move a pod."""
 EPILOG = """Examples:
 
   ksched versions
-
   ksched versions 1.34
-
   ksched versions 1.34 -o json"""
 
 

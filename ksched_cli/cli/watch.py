@@ -21,11 +21,8 @@ with list and watch. A server that goes away is waited for. Manifests of -f are 
 EPILOG = """Examples:
 
   ksched watch
-
   ksched watch -n shop --for 10m
-
   ksched watch -f deployment.yaml -l app=web
-
   ksched watch -o json | jq -r 'select(.kind == "unschedulable") | .pod'
 
 Exit codes: 0 the time is over or you stopped it, 2 the input or the command line is wrong, 3 the cluster could not be
