@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -22,14 +23,11 @@ app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
 # The versions that there is a way to.
 TARGETS = ("v1",)
-To = Annotated[str, typer.Option(metavar="VERSION", help="The version to write; there is v1.")]
-File = Annotated[str, typer.Argument(metavar="FILE", help="A KubeSchedulerConfiguration or a Policy; - is stdin.")]
 ReadBy = Annotated[
     str, typer.Option(metavar="X.Y", help="The minor of Kubernetes that FILE is for. auto: the newest that reads it.")
 ]
 GatesOfReader = Annotated[
-    str,
-    typer.Option(metavar="A=true,B=false", help="Feature gates that are set for the old file."),
+    str, typer.Option(metavar="A=true,B=false", help="Feature gates that are set for the old file.")
 ]
 OwnPlugin = Annotated[
     list[str],
@@ -39,10 +37,6 @@ OwnPlugin = Annotated[
         help="A plugin of your own beside the in-tree ones; by its name alone it is carried over as FILE lists it.",
     ),
 ]
-
-ViewOutput = Annotated[str, options.FormatOption("EffectiveConfiguration")]
-MigrateOutput = Annotated[str, options.FormatOption("Migration")]
-Files = Annotated[list[str], typer.Argument(metavar="FILE...", help="KubeSchedulerConfiguration files.")]
 
 VIEW_HELP = """The effective configuration, every default written out.
 
@@ -99,7 +93,7 @@ def view(
     kube_version: options.KubeVersion = "auto",
     feature_gates: options.FeatureGates = "",
     plugin: options.PluginOption = [],  # noqa: B006  # typer takes the default from here and never changes it
-    output: ViewOutput = "yaml",
+    output: Annotated[str, options.FormatOption("EffectiveConfiguration")] = "yaml",
 ) -> None:
     run = RunOptions(config=config, kube_version=kube_version, feature_gates=feature_gates, plugins=plugin)
     found = Simulator.configuration(run)
@@ -109,7 +103,7 @@ def view(
 
 @app.command("validate", help=VALIDATE_HELP, short_help="Check configurations, all mistakes at once.")
 def validate(
-    files: Files,
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="KubeSchedulerConfiguration files.")],
     kube_version: options.KubeVersion = "auto",
     feature_gates: options.FeatureGates = "",
     plugin: options.PluginOption = [],  # noqa: B006
@@ -125,23 +119,17 @@ def validate(
 @app.command("migrate", help=MIGRATE_HELP, short_help="Rewrite an older configuration or a Policy as v1.")
 @takes_groups
 def migrate(
-    file: File,
-    to: To = TARGETS[0],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A KubeSchedulerConfiguration or a Policy; - is stdin.")],
+    to: Annotated[str, typer.Option(metavar="VERSION", help="The version to write; there is v1.")] = TARGETS[0],
     kube_version: ReadBy = "auto",
     feature_gates: GatesOfReader = "",
     plugin: OwnPlugin = [],  # noqa: B006
-    output: MigrateOutput = "yaml",
+    output: Annotated[str, options.FormatOption("Migration")] = "yaml",
 ) -> None:
     if to not in TARGETS:
         raise UsageError(f"--to {to}: there is {', '.join(TARGETS)}")
-    run = RunOptions(
-        config=file,
-        stdin=sys.stdin.buffer,
-        kube_version=kube_version,
-        feature_gates=feature_gates,
-        plugins=plugin,
-    )
-    migration = Simulator.migrate_configuration(run)
+    run = RunOptions(config=file, kube_version=kube_version, feature_gates=feature_gates, plugins=plugin)
+    migration = Simulator.migrate_configuration(replace(run, stdin=sys.stdin.buffer))
     for note in migration.notes:
         complain(f"{'warning' if note.lost else 'note'}: {note.problem}")
     show(migration, output)

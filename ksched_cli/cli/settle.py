@@ -18,36 +18,30 @@ from ksched_cli.simulator import RunOptions, Simulator, settle_limits
 if TYPE_CHECKING:
     from ksched_cli.simulator import Limits
 
-Settle = Annotated[
-    bool,
-    typer.Option(
-        "--settle",
-        help="Go on until nothing moves: victims leave, controllers make new pods for them, backoff passes on a "
-        "virtual clock. Shows the timeline and where every pod is in the end.",
-    ),
-]
-MaxTime = Annotated[
-    str | None,
-    typer.Option(
-        "--max-time",
-        metavar="DURATION",
-        help="Stop --settle after so much virtual time. It is written 90s or 1h30m; without it: 1h.",
-    ),
-]
-MaxCycles = Annotated[
-    int | None,
-    typer.Option("--max-cycles", metavar="N", help="Stop --settle after N cycles. Without it: 100000."),
-]
-
 
 @dataclass(frozen=True)
 class SettleOptions:
     """Whether to settle, and when to give up."""
 
     panel: ClassVar[Panel] = Panel(OWN, {"settle"})
-    settle: Settle = False
-    max_time: MaxTime = None
-    max_cycles: MaxCycles = None
+    settle: Annotated[
+        bool,
+        typer.Option(
+            "--settle",
+            help="Go on until nothing moves: victims leave, controllers make new pods for them, backoff passes on a "
+            "virtual clock. Shows the timeline and where every pod is in the end.",
+        ),
+    ] = False
+    max_time: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DURATION",
+            help="Stop --settle after so much virtual time. It is written 90s or 1h30m; without it: 1h.",
+        ),
+    ] = None
+    max_cycles: Annotated[
+        int | None, typer.Option(metavar="N", help="Stop --settle after N cycles. Without it: 100000.")
+    ] = None
 
     def limits(self) -> Limits:
         return settle_limits(self.max_time, self.max_cycles)

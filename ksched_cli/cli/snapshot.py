@@ -6,6 +6,7 @@ import datetime
 import os
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -48,34 +49,30 @@ EPILOG = """Examples:
 Exit codes: 0 the file is written, 2 the input or the command line is wrong, 3 the cluster
 could not be read."""
 
-Out = Annotated[
-    str | None,
-    typer.Option("-o", "--output", metavar="FILE", help="Where to write; without it, and with -, to stdout."),
-]
-Redact = Annotated[bool, typer.Option("--redact", help="Replace names, label values and images, for sharing.")]
-RedactNames = Annotated[
-    str | None,
-    typer.Option(metavar="FILE", help="Where to write the names behind the pseudonyms; only you may read the file."),
-]
-Config = Annotated[
-    str | None,
-    typer.Option(metavar="FILE", help="A KubeSchedulerConfiguration to redact along with the cluster."),
-]
-RedactConfig = Annotated[
-    str | None,
-    typer.Option(metavar="FILE", help="Where to write the redacted configuration."),
-]
-
 
 @takes_groups
 def snapshot(
     live: LiveClusterOptions,
     sources: options.From = [],  # noqa: B006  # typer takes the default from here and never changes it
-    output: Out = None,
-    redact: Redact = False,
-    redact_names: RedactNames = None,
-    config: Config = None,
-    redact_config: RedactConfig = None,
+    output: Annotated[
+        str | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Where to write; without it, and with -, to stdout."),
+    ] = None,
+    redact: Annotated[
+        bool, typer.Option("--redact", help="Replace names, label values and images, for sharing.")
+    ] = False,
+    redact_names: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="Where to write the names behind the pseudonyms; only you may read the file."
+        ),
+    ] = None,
+    config: Annotated[
+        str | None, typer.Option(metavar="FILE", help="A KubeSchedulerConfiguration to redact along with the cluster.")
+    ] = None,
+    redact_config: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Where to write the redacted configuration.")
+    ] = None,
 ) -> None:
     _check(redact, redact_names, config, redact_config)
     path = None if output == "-" else output
@@ -83,14 +80,8 @@ def snapshot(
         raise UsageError("a snapshot is not for the terminal to show: give a file with -o, or redirect stdout")
     outputs = [each for each in (path, redact_config, redact_names) if each is not None]
     check_outputs(outputs, [*sources, *([config] if config else [])])
-    run = RunOptions(
-        sources=sources,
-        live=live.read(),
-        progress=shown_progress(),
-        stdin=sys.stdin.buffer,
-        config=config,
-    )
-    taken = Simulator.of(run).snapshot(_time(), redacted=redact)
+    run = RunOptions(sources=sources, live=live.read(), progress=shown_progress(), stdin=sys.stdin.buffer)
+    taken = Simulator.of(replace(run, config=config)).snapshot(_time(), redacted=redact)
     if path is None:
         sys.stdout.buffer.write(taken.data)
         sys.stdout.buffer.flush()

@@ -5,21 +5,16 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 from ksched_cli.errors import UsageError
 
 _FORMATS = ("jsonpath", "custom-columns")
 _LONG, _SHORT = "--output", "-o"
-# Its -o names a file.
-_WITHOUT = ("snapshot",)
-
-
-class Renderer(Protocol):
-    def __call__(self, document: Any) -> str: ...
+Renderer: TypeAlias = Callable[[Any], str]
 
 
 @dataclass(frozen=True)
@@ -53,7 +48,8 @@ def spelled(arguments: Sequence[str]) -> list[str]:
 
 def find_template(arguments: Sequence[str]) -> Template | None:
     """The template that -o names, if it names one."""
-    if any(argument in _WITHOUT for argument in arguments[:1]):
+    if arguments[0] == "snapshot":
+        # Its -o names a file.
         return None
     for at, argument in enumerate(arguments):
         found = _value(argument, arguments[at + 1 : at + 2])
