@@ -122,9 +122,9 @@ def _print(capacity: Capacity, console: Console, options: RenderOptions) -> None
     wide = options.wide
     print_hanging(console, _headline(capacity))
     for portion in capacity.portions:
-        asked = short_all(capacity.requests.get(portion.name, {})) or "nothing"
+        requests = short_all(capacity.requests.get(portion.name, {})) or "nothing"
         who = f"{portion.label} requests" if capacity.mixed else "each requests"
-        console.print(Padding(Text(f"{who} {asked}", style="dim"), (0, 0, 0, 2)))
+        console.print(Padding(Text(f"{who} {requests}", style="dim"), (0, 0, 0, 2)))
     if capacity.pending and capacity.pending != PendingCounts():
         console.print(Padding(Text(_pending_line(capacity.pending), style="dim"), (0, 0, 0, 2)))
     if capacity.why.end != "full":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ksched_cli.plan.check.results import Check, Finding, IgnoredFinding, RolloutStep, WorkloadCheck
+from ksched_cli.plan.check.results import Check, Finding, IgnoredFinding, WorkloadCheck
 from ksched_cli.plan.evicted import WorkloadLoss
 from ksched_cli.report.entries import draw_entry, entry_of, filled, final_entry
 from ksched_cli.report.node_table import node_table_entry
@@ -67,14 +67,12 @@ def _workload(workload: WorkloadCheck) -> dict[str, Any]:
         **entry_of(workload, "workload result"),
         **_place(workload.place),
         **entry_of(workload, "pods running old rollout"),
-        "steps": [_step(step) for step in workload.steps],
+        "steps": [
+            {"seconds": each.seconds, **filled(entry_of(each, "made placed removed"))} for each in workload.steps
+        ],
         **({"orders": {"tried": orders.tried, "finished": orders.finished}} if (orders := workload.orders) else {}),
         **({"missing": list(workload.missing)} if workload.missing else {}),
     }
-
-
-def _step(step: RolloutStep) -> dict[str, Any]:
-    return {"seconds": step.seconds, **filled(entry_of(step, "made placed removed"))}
 
 
 def finding_entry(finding: Finding) -> dict[str, Any]:

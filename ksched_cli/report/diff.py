@@ -52,26 +52,26 @@ def _print_diff(found: DiffResult, out: TextIO, options: RenderOptions) -> None:
         console.print(Text("Pods", style="bold"))
         shown = diff.changes if wide else diff.changes[:_SHOWN]
         _print_pods(shown, console, wide=wide)
-        _say_more(len(diff.changes) - len(shown), "pods", console)
+        _print_left(len(diff.changes) - len(shown), "pods", console)
         console.print()
     if diff.spread:
         what = _LABELS.get(diff.spread[0].topology_key, diff.spread[0].topology_key)
         console.print(Text(f"Spread over {what}", style="bold"))
         spread = diff.spread if wide else diff.spread[:_SHOWN]
         console.print(_spread(spread))
-        _say_more(len(diff.spread) - len(spread), "workloads", console)
+        _print_left(len(diff.spread) - len(spread), "workloads", console)
         console.print()
     if diff.nodes:
         nodes = diff.nodes if wide else diff.nodes[:_SHOWN]
         console.print(_nodes(nodes, diff.total))
-        _say_more(len(diff.nodes) - len(nodes), "nodes", console)
+        _print_left(len(diff.nodes) - len(nodes), "nodes", console)
         console.print()
     if diff.after.orders is not None and diff.after.doubtful:
         print_hanging(console, Text(draws_line(diff.after), style="yellow"))
     print_rules(diff, console, wide=wide)
 
 
-def _say_more(left: int, what: str, console: Console) -> None:
+def _print_left(left: int, what: str, console: Console) -> None:
     if left:
         console.print(f"  and {left} more {what} (-o wide shows them)")
 
@@ -154,8 +154,8 @@ def _nodes(changes: Sequence[NodeChange], total: NodeChange) -> Grid:
 
 def _resources(changes: Sequence[NodeChange]) -> list[str]:
     """cpu, memory, and the other resources that pods request on these nodes."""
-    asked = {name for change in changes for use in (change.before, change.after) if use for name in use.requested}
-    return ["cpu", "memory", *sorted(asked - {"cpu", "memory"})]
+    requested = {name for change in changes for use in (change.before, change.after) if use for name in use.requested}
+    return ["cpu", "memory", *sorted(requested - {"cpu", "memory"})]
 
 
 def _use(change: NodeChange, resources: Sequence[str]) -> Iterator[str]:
@@ -174,12 +174,8 @@ def _percentage(use: NodeUse, resource: str) -> str:
     return f"{100 * use.requested.get(resource, 0) / there:.0f}%" if there else "-"
 
 
-def diff_summary(diff: Diff) -> str:
-    """`86 pods: 1 newly failing, 1 moved, 2 new, 82 as before`."""
-    return _summary_line(diff).plain
-
-
 def _summary_line(diff: Diff) -> Text:
+    """`86 pods: 1 newly failing, 1 moved, 2 new, 82 as before`."""
     counts = Counter[str](change.kind for change in diff.changes)
     lost = sum(change.kind == "added" and change.fails for change in diff.changes)
     words = {
@@ -200,7 +196,7 @@ def _summary_line(diff: Diff) -> Text:
 def write_markdown(found: DiffResult, out: TextIO, options: RenderOptions) -> None:
     """For a comment on a pull request."""
     diff = with_texts(found.diff, lambda text: escape_markdown(visible(text)))
-    lines = [f"**{diff_summary(diff)}**", ""]
+    lines = [f"**{_summary_line(diff).plain}**", ""]
     if diff.changes:
         why = (" why |", "---|") if diff.rules is not None else ("", "")
         lines += [f"| | pod | before | after |{why[0]}", f"|---|---|---|---|{why[1]}"]

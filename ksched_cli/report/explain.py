@@ -45,7 +45,8 @@ def print_explanation(result: ExplainResult, out: TextIO, options: RenderOptions
     console, found = make_console(options.width, out), result.explanation
     print_hanging(console, _headline(found, options))
     if found.standing != "refused":
-        console.print(_asks(found))
+        requests = ", ".join(f"{name} {amount}" for name, amount in found.asks.items()) or "nothing"
+        console.print(Text(f"requests {requests}; priority {found.priority}", style="dim"))
     console.print()
     for sentence in found.summary:
         console.print(Text(sentence))
@@ -83,11 +84,6 @@ def _helping_node(result: ExplainResult) -> Iterator[Text]:
     yield Text("No single node of the catalog would help:")
     for shape, reason in node.reasons.items():
         yield Text(f"  {shape}: {reason}", style="dim")
-
-
-def _asks(found: Explanation) -> Text:
-    asks = ", ".join(f"{name} {amount}" for name, amount in found.asks.items()) or "nothing"
-    return Text(f"requests {asks}; priority {found.priority}", style="dim")
 
 
 def _headline(found: Explanation, options: RenderOptions) -> Text:

@@ -20,8 +20,8 @@ def print_omissions(coverage: Mapping[str, Any], console: Console) -> None:
 
 def omissions(coverage: Mapping[str, Any]) -> list[str]:
     """What the answer leaves out, most weighty first."""
-    asked = coverage.get("kubeVersionNotModelled")
-    found = [f"what is different in Kubernetes {asked}"] if asked else []
+    version = coverage.get("kubeVersionNotModelled")
+    found = [f"what is different in Kubernetes {version}"] if version else []
     found += [f"plugin {name}" for name in coverage.get("pluginsNotModelled", ())]
     found += [f"feature gate {name}" for name in coverage.get("featureGatesNotModelled", ())]
     found += [_uncalled(each) for each in coverage.get("extendersCouldChange", ())]

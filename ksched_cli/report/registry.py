@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -113,7 +113,7 @@ def document_of(result: object, options: RenderOptions) -> dict[str, Any]:
     """The document of a result, as json and html are written from it."""
     name = type(result).__name__
     if name not in _documents:
-        import_module(_declared()[name, DOCUMENT_FORMATS[0]].module)
+        import_module(_declared()[name, DOCUMENT_FORMATS[0]][0])
     return _documents[name](result, options)
 
 
@@ -121,48 +121,30 @@ def render(result: object, out: TextIO, options: RenderOptions) -> None:
     """Write the result in the format of the options."""
     key = type(result).__name__, options.format
     if key not in _renderers:
-        import_module(_declared()[key].module)
+        import_module(_declared()[key][0])
     _renderers[key](result, out, options)
 
 
 def formats_of(result: str) -> Mapping[str, str]:
     """The formats of a class of results, each with what it is for, in the order of the help."""
-    found = {
-        each.format: each.help or _PURPOSES.get(each.format, "")
-        for each in _declared().values()
-        if each.result == result
-    }
-    order = list(_PURPOSES)
-    return dict(
-        sorted(found.items(), key=lambda item: (order.index(item[0]) if item[0] in order else len(order), item[0]))
-    )
-
-
-@dataclass(frozen=True)
-class _Declaration:
-    result: str
-    format: str
-    help: str
-    module: str
+    found = {name: about or _PURPOSES.get(name, "") for (of, name), (_, about) in _declared().items() if of == result}
+    order = [*_PURPOSES, *sorted(found)]
+    return {name: found[name] for name in sorted(found, key=order.index)}
 
 
 _DECORATOR = re.compile(r"^@(renders|documents)(\(.*?\))\n(?=@|def )", re.MULTILINE | re.DOTALL)
 
 
 @cache
-def _declared() -> Mapping[tuple[str, str], _Declaration]:
-    """All decorators of the package, by result and format."""
-    folder = Path(__file__).parent
-    found = (each for path in sorted(folder.glob("*.py")) for each in _declarations_in(path))
-    return {(each.result, each.format): each for each in found}
-
-
-def _declarations_in(path: Path) -> Iterator[_Declaration]:
-    module = f"{__package__}.{path.stem}"
-    for kind, arguments in _DECORATOR.findall(path.read_text(encoding="utf-8")):
-        call = ast.parse(f"_{arguments}", mode="eval").body
-        assert isinstance(call, ast.Call)
-        result, *formats = (ast.literal_eval(each) for each in call.args)
-        about = "".join(ast.literal_eval(each.value) for each in call.keywords)
-        for each in formats if kind == "renders" else (*DOCUMENT_FORMATS, *formats):
-            yield _Declaration(result, each, about, module)
+def _declared() -> Mapping[tuple[str, str], tuple[str, str]]:
+    """The module and the help of every renderer of the package, by result and format."""
+    found: dict[tuple[str, str], tuple[str, str]] = {}
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        for kind, arguments in _DECORATOR.findall(path.read_text(encoding="utf-8")):
+            call = ast.parse(f"_{arguments}", mode="eval").body
+            assert isinstance(call, ast.Call)
+            result, *formats = (ast.literal_eval(each) for each in call.args)
+            about = "".join(ast.literal_eval(each.value) for each in call.keywords)
+            formats = formats if kind == "renders" else [*DOCUMENT_FORMATS, *formats]
+            found |= {(result, each): (f"{__package__}.{path.stem}", about) for each in formats}
+    return found

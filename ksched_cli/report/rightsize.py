@@ -88,13 +88,13 @@ def print_rightsizing(found: Rightsizing, out: TextIO, options: RenderOptions) -
 
 def rightsizing_summary_line(workload: WorkloadRequests) -> Text:
     """`Deployment/shop/web: 2 of 4 pods fit now, each requests cpu 500m`."""
-    asked = short_all({each.resource: each.requested for each in workload.limits}) or "nothing"
+    requests = short_all({each.resource: each.requested for each in workload.limits}) or "nothing"
     pods, fits = counted(workload.pods, "pod"), "fits" if workload.pods == 1 else "fit"
     if workload.fits:
         verdict, style = f"{'the pod' if workload.pods == 1 else f'all {pods}'} {fits} now", GOOD
     else:
         verdict, style = f"{workload.placed:,} of {pods} {fits} now", FAIR if workload.placed else BAD
-    return summary_line(workload.workload, verdict, style, [f"each requests {asked}"])
+    return summary_line(workload.workload, verdict, style, [f"each requests {requests}"])
 
 
 def limit_lines(workload: WorkloadRequests) -> Iterator[str]:
@@ -108,10 +108,10 @@ def limit_lines(workload: WorkloadRequests) -> Iterator[str]:
 def _limit_line(limit: RequestLimit) -> str:
     if limit.most is None:
         return f"{limit.resource}: the pods do not fit, whatever they request of it"
-    most, asked = at_most(limit.resource, limit.most), exact(limit.resource, limit.requested)
+    most, requested = at_most(limit.resource, limit.most), exact(limit.resource, limit.requested)
     if limit.most >= limit.requested:
-        return f"{limit.resource}: each pod may request up to {most} now, and all still fit (it requests {asked})"
-    return f"{limit.resource}: with {most} instead of {asked} all pods fit now"
+        return f"{limit.resource}: each pod may request up to {most} now, and all still fit (it requests {requested})"
+    return f"{limit.resource}: with {most} instead of {requested} all pods fit now"
 
 
 def _shapes_table(workload: WorkloadRequests, unit: str, headers: bool) -> Table:

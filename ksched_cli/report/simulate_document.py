@@ -8,7 +8,7 @@ from typing import Any, TextIO
 from msgspec import Raw, structs
 
 from ksched_cli.plan.node_detail import ByKind, NodeDetail
-from ksched_cli.plan.node_values import Failure, FailureGroup, Score
+from ksched_cli.plan.node_values import Failure, Score
 from ksched_cli.plan.results import PodGroupOutcome, PodOutcome, Simulation
 from ksched_cli.plan.simulate import SimulationStream
 from ksched_cli.report.encoding import compact_json, json_text
@@ -117,17 +117,13 @@ def pod_entry(outcome: PodOutcome, encode: Callable[[Any], Any] = lambda entry: 
         "ties": list(outcome.ties),
         **per_node,
         "message": outcome.message,
-        "preemption": _preemption(outcome),
+        "preemption": entry_of(outcome.preemption, "node victims pdbViolations") if outcome.preemption else None,
         "nominatedNode": outcome.nominated_node,
         "podGroup": outcome.pod_group,
         "unschedulablePlugins": list(outcome.unschedulable_plugins),
         "missing": list(outcome.missing),
     }
     return filled(entry)
-
-
-def _preemption(outcome: PodOutcome) -> dict[str, Any] | None:
-    return entry_of(outcome.preemption, "node victims pdbViolations") if outcome.preemption else None
 
 
 def _detail(detail: NodeDetail, pre_filter: Failure | None, encode: Callable[[Any], Any]) -> dict[str, Any]:
@@ -152,7 +148,7 @@ def _summary(outcome: PodOutcome) -> dict[str, Any]:
     return {
         "nodes": {"total": outcome.total_nodes, "feasible": outcome.feasible_nodes},
         "preFilter": _failure(outcome.pre_filter) if outcome.pre_filter else None,
-        "failures": [_group(group) for group in outcome.failures],
+        "failures": [{**_failure(each.failure), **entry_of(each, "nodes examples")} for each in outcome.failures],
         "top": [
             {"node": scored.node, "total": scored.total, "scores": _scores(scored.scores)} for scored in outcome.top
         ],
@@ -161,10 +157,6 @@ def _summary(outcome: PodOutcome) -> dict[str, Any]:
 
 def _failure(failure: Failure) -> dict[str, Any]:
     return {"plugin": failure.plugin, "code": failure.code, "reasons": list(failure.reasons)}
-
-
-def _group(group: FailureGroup) -> dict[str, Any]:
-    return {**_failure(group.failure), "nodes": group.nodes, "examples": list(group.examples)}
 
 
 def _scores(scores: Mapping[str, Score]) -> dict[str, Any]:

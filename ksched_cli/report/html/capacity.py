@@ -115,11 +115,11 @@ def _shapes(document: Mapping[str, Any]) -> Section:
     columns = headings("Counted; Result: badge; Fit: number; Each requests: wide")
     rows, details, legend = [], [], NodeResults(document)
     for number, each in enumerate(document["capacities"]):
-        asked = "; ".join(
+        requests = "; ".join(
             ", ".join(f"{resource} {amount}" for resource, amount in shape["requests"].items()) or "nothing"
             for shape in each["shapes"]
         )
-        rows.append([_label(each), _FITS if each["sets"] else _NONE, each["sets"], asked])
+        rows.append([_label(each), _FITS if each["sets"] else _NONE, each["sets"], requests])
         reasons = {
             node["node"]: (node["plugin"], ", ".join(node["reasons"])) for node in each["nodes"] if "plugin" in node
         }
