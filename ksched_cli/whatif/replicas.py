@@ -72,8 +72,7 @@ class Shape:
     @property
     def names(self) -> tuple[str, ...]:
         """What a person may call it: its own name always, others as far as they leave no doubt."""
-        longer = tuple(form(self.item) for form in _FORMS[1:])
-        return (self.name, *longer)
+        return (self.name, *(form(self.item) for form in _FORMS[1:]))
 
 
 def read_shapes(cluster: Loaded, manifests: Loaded) -> list[Shape]:

@@ -42,6 +42,7 @@ from ksched_cli.whatif.scenario.model import (
 )
 
 S = TypeVar("S", bound=Struct)
+T = TypeVar("T")
 _Steps = tuple[str | int, ...]
 
 
@@ -59,12 +60,11 @@ def _with_on(document: Document) -> Document:
         expect = step.get("expect") if isinstance(step, dict) else None
         if isinstance(expect, dict) and "true" in expect and "on" not in expect:
             expect["on"] = expect.pop("true")
-    lines = {_renamed(path): line for path, line in document.lines.items()}
+    lines = {
+        (*path[:3], "on", *path[4:]) if path[2:4] == ("expect", "true") else path: line
+        for path, line in document.lines.items()
+    }
     return replace(document, lines=lines)
-
-
-def _renamed(path: _Steps) -> _Steps:
-    return (*path[:3], "on", *path[4:]) if path[2:4] == ("expect", "true") else path
 
 
 class ScenarioReader:
@@ -78,8 +78,7 @@ class ScenarioReader:
     def read(self) -> Scenario:
         value = self._document.value
         for field, wanted in (("apiVersion", API_VERSION), ("kind", KIND)):
-            if value.get(field) != wanted:
-                found = value.get(field)
+            if (found := value.get(field)) != wanted:
                 self._complain(f"expected {wanted}, got {'none' if found is None else found}", (field,))
         outer = self._decode({key: each for key, each in value.items() if key != "steps"}, ScenarioDocument, ())
         name = outer.metadata.name if outer else ""
@@ -142,9 +141,8 @@ class ScenarioReader:
 
     def expectations(self, expect: ExpectDocument, at: _Steps) -> Iterator[Expectation]:
         """The expectations that stand at this path."""
-        place = self._place((*at, "schedulable"))
         if isinstance(expect.schedulable, bool):
-            yield Schedulable(place, None, expect.schedulable)
+            yield Schedulable(self._place((*at, "schedulable")), None, expect.schedulable)
         for target, where in self._targets(expect.schedulable or (), (*at, "schedulable")):
             yield Schedulable(where, target)
         for target, where in self._targets(expect.unschedulable, (*at, "unschedulable")):
@@ -167,9 +165,7 @@ class ScenarioReader:
                 yield Survives(self._place(steps), what, count)
 
     def _spreads(self, spread: SpreadDocument | tuple[SpreadDocument, ...], at: _Steps) -> Iterator[Expectation]:
-        several = isinstance(spread, tuple)
-        for index, each in enumerate(spread if isinstance(spread, tuple) else (spread,)):
-            steps = (*at, index) if several else at
+        for each, steps in _each(spread, at):
             key = TOPOLOGY.get(each.topology_key, each.topology_key)
             if not each.of:
                 self._complain("the workload of the pods is missing", (*steps, "of"), "write of: KIND/NAME")
@@ -193,12 +189,12 @@ class ScenarioReader:
                 self._complain(str(mistake), steps, mistake.hint)
 
 
-def _each(texts: Texts, at: _Steps) -> Iterator[tuple[str, _Steps]]:
-    """One text, or several of a list, with where each of them is."""
-    if isinstance(texts, str):
-        yield texts, at
+def _each(values: T | tuple[T, ...], at: _Steps) -> Iterator[tuple[T, _Steps]]:
+    """One value, or several of a list, with where each of them is."""
+    if isinstance(values, tuple):
+        yield from ((value, (*at, index)) for index, value in enumerate(values))
     else:
-        yield from ((text, (*at, index)) for index, text in enumerate(texts))
+        yield values, at
 
 
 def validate_scenario(path: str) -> str:
