@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ksched_cli.api.decode import UnknownKind
+from ksched_cli.api.validation.fields import object_at
 from ksched_cli.sources.unknown_objects import document_of
 
 
@@ -39,8 +41,8 @@ def autoscaler_of(unknown: UnknownKind, namespace: str) -> Autoscaler | None:
     if (unknown.kind, group) not in (("HorizontalPodAutoscaler", "autoscaling"), ("ScaledObject", "keda.sh")):
         return None
     document = document_of(unknown)
-    metadata, spec = _mapping(document, "metadata"), _mapping(document, "spec")
-    target = _mapping(spec, "scaleTargetRef")
+    metadata, spec = object_at(document, "metadata"), object_at(document, "spec")
+    target = object_at(spec, "scaleTargetRef")
     where = str(metadata.get("namespace") or namespace)
     names = (str(metadata.get("name") or ""), where, str(target.get("kind") or "Deployment"), str(target.get("name")))
     if unknown.kind == "ScaledObject":
@@ -49,11 +51,6 @@ def autoscaler_of(unknown: UnknownKind, namespace: str) -> Autoscaler | None:
     return Autoscaler(*names, _number(spec, "minReplicas", 1), _number(spec, "maxReplicas", 1))
 
 
-def _mapping(value: Any, name: str) -> dict[str, Any]:
-    found = value.get(name)
-    return found if isinstance(found, dict) else {}
-
-
-def _number(spec: dict[str, Any], name: str, default: int) -> int:
+def _number(spec: Mapping[str, Any], name: str, default: int) -> int:
     value = spec.get(name)
     return value if isinstance(value, int) and not isinstance(value, bool) else default

@@ -1,4 +1,4 @@
-"""The text of a file, JSON or YAML, to the objects in it."""
+"""Decodes the text of a file, JSON or YAML, to the objects in it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from ksched_cli.sources.exports import decode_export, is_export, may_be_export, 
 
 
 def decode(content: bytes, source: str, *, documents: bool = False) -> Iterator[DecodedObject]:
-    """Raises InputError where the content is neither, or nothing. With `documents` each object has its document."""
+    """The objects in the content. InputError if it is empty, or neither JSON nor YAML. With `documents` each object has
+    its document."""
     content = without_logs(content)
     if not content.strip():
         raise InputError(Problem("empty: no Kubernetes objects in it", source))
@@ -30,17 +31,13 @@ def _decode_json(content: bytes, source: str, documents: bool) -> Iterator[Decod
             yield from decode_json(content, source, documents=documents)
     except (msgspec.DecodeError, RecursionError) as mistake:
         # Several documents one after the other, or flow style that only YAML allows, begin with a brace too.
-        if not _may_be_more_than_json(content, mistake):
+        if "trailing characters" not in str(mistake):
             raise InputError(Problem(_json_mistake(mistake, content), source, _line_of(mistake, content))) from None
-        yield from _decode_yaml_or_lines(content, source, mistake)
+        yield from _decode_json_documents(content, source)
 
 
-def _may_be_more_than_json(content: bytes, mistake: Exception) -> bool:
-    return isinstance(mistake, msgspec.DecodeError) and "trailing characters" in str(mistake)
-
-
-def _decode_yaml_or_lines(content: bytes, source: str, mistake: Exception) -> Iterator[DecodedObject]:
-    """Documents one a line, as `kubectl get -o json` of several kinds piped together; other input is read as YAML."""
+def _decode_json_documents(content: bytes, source: str) -> Iterator[DecodedObject]:
+    """Several JSON documents: one per line, or one after the other as kubectl prints them for several kinds."""
     lines = [(number, line) for number, line in enumerate(content.splitlines(), start=1) if line.strip()]
     if all(line.lstrip().startswith(b"{") and line.rstrip().endswith(b"}") for _, line in lines):
         for number, line in lines:
@@ -53,7 +50,7 @@ def _decode_yaml_or_lines(content: bytes, source: str, mistake: Exception) -> It
 
 
 def _decode_concatenated(content: bytes, source: str) -> Iterator[DecodedObject]:
-    """JSON documents with nothing between them."""
+    """JSON documents one after the other."""
     import json
 
     text = content.decode("utf-8", "replace")

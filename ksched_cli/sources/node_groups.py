@@ -8,6 +8,7 @@ from typing import Any
 
 from ksched_cli.api.core import Taint
 from ksched_cli.api.decode import UnknownKind
+from ksched_cli.api.validation.fields import object_at
 from ksched_cli.sources.unknown_objects import document_of
 
 _CAPACITY = "capacity.cluster-autoscaler.kubernetes.io/"
@@ -52,15 +53,15 @@ def node_group_of(unknown: UnknownKind) -> NodeGroup | None:
 
 
 def _node_pool(document: Mapping[str, Any]) -> NodeGroup:
-    template = _mapping(_mapping(document, "spec"), "template")
-    spec, labels = _mapping(template, "spec"), _texts(_mapping(_mapping(template, "metadata"), "labels"))
+    template = object_at(object_at(document, "spec"), "template")
+    spec, labels = object_at(template, "spec"), _texts(object_at(object_at(template, "metadata"), "labels"))
     wanted = {
         str(each.get("key")): tuple(map(str, each.get("values") or ()))
         for each in _list(spec, "requirements")
         if each.get("operator") == "In"
     }
     single = {key: values[0] for key, values in wanted.items() if len(values) == 1 and key not in (_ZONE, _TYPE)}
-    name = str(_mapping(document, "metadata").get("name") or "")
+    name = str(object_at(document, "metadata").get("name") or "")
     return NodeGroup(
         "NodePool",
         name,
@@ -73,24 +74,24 @@ def _node_pool(document: Mapping[str, Any]) -> NodeGroup:
 
 
 def _node_claim(document: Mapping[str, Any]) -> NodeGroup:
-    metadata, status = _mapping(document, "metadata"), _mapping(document, "status")
-    labels = _texts(_mapping(metadata, "labels"))
+    metadata, status = object_at(document, "metadata"), object_at(document, "status")
+    labels = _texts(object_at(metadata, "labels"))
     own = {key: each for key, each in labels.items() if key not in (_ZONE, _TYPE)}
     return NodeGroup(
         "NodeClaim",
         str(metadata.get("name") or ""),
         (labels[_TYPE],) if _TYPE in labels else (),
         (labels[_ZONE],) if _ZONE in labels else (),
-        _texts(_mapping(status, "allocatable") or _mapping(status, "capacity")),
+        _texts(object_at(status, "allocatable") or object_at(status, "capacity")),
         own,
-        tuple(_taints(_mapping(document, "spec"))),
+        tuple(_taints(object_at(document, "spec"))),
         spot=labels.get(_CAPACITY_TYPE) == "spot",
     )
 
 
 def _machines(kind: str, document: Mapping[str, Any]) -> NodeGroup | None:
-    metadata, spec = _mapping(document, "metadata"), _mapping(document, "spec")
-    notes = _texts(_mapping(metadata, "annotations"))
+    metadata, spec = object_at(document, "metadata"), object_at(document, "spec")
+    notes = _texts(object_at(metadata, "annotations"))
     resources = {name: notes[_CAPACITY + key] for key, name in _RESOURCES.items() if _CAPACITY + key in notes}
     if "cpu" not in resources or "memory" not in resources:
         return None
@@ -126,11 +127,6 @@ def _taint(text: str) -> Taint:
 def _taints(spec: Mapping[str, Any]) -> Iterator[Taint]:
     for each in _list(spec, "taints"):
         yield Taint(str(each.get("key") or ""), str(each.get("value") or ""), str(each.get("effect") or ""))
-
-
-def _mapping(value: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = value.get(name)
-    return found if isinstance(found, dict) else {}
 
 
 def _list(value: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:

@@ -1,4 +1,4 @@
-"""What the API server would have refused: quantities and times that are none, negative quantities."""
+"""Finds values that the API server refuses: wrong quantities and times, and negative quantities."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from ksched_cli.api.core import Node, NodeCondition, Pod, PodCondition, Quantities
+from ksched_cli.api.core import Node, NodeCondition, Pod, PodCondition, Quantities, ResourceRequirements
 from ksched_cli.api.dynamic_resources import ResourceSlice
 from ksched_cli.api.meta import ObjectMeta
 from ksched_cli.api.pod_facts import parse_time
@@ -22,7 +22,7 @@ Complaint = tuple[str, str]
 
 
 def object_complaints(item: Struct) -> Iterator[Complaint]:
-    """Everything in the object that decoding could not see."""
+    """The mistakes in the object that decoding does not find."""
     check = _CHECKS.get(type(item))
     if check is not None:
         yield from check(item)
@@ -35,9 +35,14 @@ def _quantities(quantities: Quantities, path: str) -> Iterator[Complaint]:
             yield f"{path}[{name}]" if "." in name or "/" in name else f"{path}.{name}", mistake
 
 
+def _requirements(resources: ResourceRequirements, path: str) -> Iterator[Complaint]:
+    yield from _quantities(resources.requests, f"{path}.requests")
+    yield from _quantities(resources.limits, f"{path}.limits")
+
+
 @lru_cache(maxsize=4096, typed=True)
 def _mistake_in(quantity: str | int | float) -> str:
-    """Most quantities of a cluster are a few that return all the time."""
+    """The mistake in the quantity, or an empty string. It is cached: most quantities of a cluster are equal."""
     try:
         return f"{quantity} is negative" if parse_quantity(quantity) < 0 else ""
     except QuantityError as mistake:
@@ -45,7 +50,7 @@ def _mistake_in(quantity: str | int | float) -> str:
 
 
 def _integer(value: int | None, path: str, bits: int) -> Iterator[Complaint]:
-    """Go decodes it into an int of so many bits."""
+    """A complaint if the value does not fit into Go's integer of so many bits."""
     if value is not None and not -(2 ** (bits - 1)) <= value < 2 ** (bits - 1):
         yield path, f"{value} is out of range: it takes more than {bits} bits"
 
@@ -58,13 +63,10 @@ def _pod(pod: Pod) -> Iterator[Complaint]:
     yield from _integer(spec.termination_grace_period_seconds, "spec.terminationGracePeriodSeconds", 64)
     for field, containers in (("containers", spec.containers), ("initContainers", spec.init_containers)):
         for index, container in enumerate(containers):
-            path = f"spec.{field}[{index}].resources"
-            yield from _quantities(container.resources.requests, f"{path}.requests")
-            yield from _quantities(container.resources.limits, f"{path}.limits")
+            yield from _requirements(container.resources, f"spec.{field}[{index}].resources")
     yield from _quantities(spec.overhead, "spec.overhead")
     if spec.resources is not None:
-        yield from _quantities(spec.resources.requests, "spec.resources.requests")
-        yield from _quantities(spec.resources.limits, "spec.resources.limits")
+        yield from _requirements(spec.resources, "spec.resources")
     for field, statuses in (
         ("containerStatuses", pod.status.container_statuses),
         ("initContainerStatuses", pod.status.init_container_statuses),
@@ -113,22 +115,6 @@ def _node(node: Node) -> Iterator[Complaint]:
     yield from _transitions(node.status.conditions)
 
 
-def _priority_class(item: PriorityClass) -> Iterator[Complaint]:
-    yield from _integer(item.value, "value", 32)
-
-
-def _replica_set(item: ReplicaSet) -> Iterator[Complaint]:
-    yield from _stamps(item.metadata)
-
-
-def _volume(volume: PersistentVolume) -> Iterator[Complaint]:
-    yield from _quantities(volume.spec.capacity, "spec.capacity")
-
-
-def _claim(claim: PersistentVolumeClaim) -> Iterator[Complaint]:
-    yield from _quantities(claim.spec.resources.requests, "spec.resources.requests")
-
-
 def _limit_range(limits: LimitRange) -> Iterator[Complaint]:
     for index, item in enumerate(limits.spec.limits):
         for field, quantities in (
@@ -144,11 +130,6 @@ def _limit_range(limits: LimitRange) -> Iterator[Complaint]:
 def _quota(quota: ResourceQuota) -> Iterator[Complaint]:
     yield from _quantities(quota.spec.hard, "spec.hard")
     yield from _quantities(quota.status.used, "status.used")
-
-
-def _runtime_class(item: RuntimeClass) -> Iterator[Complaint]:
-    if item.overhead is not None:
-        yield from _quantities(item.overhead.pod_fixed, "overhead.podFixed")
 
 
 def _slice(item: ResourceSlice) -> Iterator[Complaint]:
@@ -168,13 +149,13 @@ def _budget(budget: PodDisruptionBudget) -> Iterator[Complaint]:
 _CHECKS: Mapping[type[Struct], Callable[[Any], Iterator[Complaint]]] = {
     Pod: _pod,
     Node: _node,
-    PriorityClass: _priority_class,
-    ReplicaSet: _replica_set,
-    PersistentVolume: _volume,
-    PersistentVolumeClaim: _claim,
+    PriorityClass: lambda item: _integer(item.value, "value", 32),
+    ReplicaSet: lambda item: _stamps(item.metadata),
+    PersistentVolume: lambda item: _quantities(item.spec.capacity, "spec.capacity"),
+    PersistentVolumeClaim: lambda item: _quantities(item.spec.resources.requests, "spec.resources.requests"),
     PodDisruptionBudget: _budget,
     LimitRange: _limit_range,
     ResourceQuota: _quota,
-    RuntimeClass: _runtime_class,
+    RuntimeClass: lambda item: _quantities(item.overhead.pod_fixed if item.overhead else {}, "overhead.podFixed"),
     ResourceSlice: _slice,
 }

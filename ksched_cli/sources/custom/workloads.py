@@ -116,12 +116,7 @@ def _draft(
     group: CustomPodGroup, unknown: UnknownKind, element: CustomResource, number: int
 ) -> tuple[Draft, Sequence[tuple[Steps, Steps]]]:
     """The workload as a document, and where each of its fields is in the resource."""
-    words = {
-        "name": element.name,
-        "key": element.key.lower(),
-        "copy": number,
-        "shard": f"-shard-{number}" if number else "",
-    }
+    words = _words(element, number)
     metadata = dict(element.document.get("metadata") or {})
     metadata["name"] = group.name.format(**words)
     metadata["ownerReferences"] = [_owner(unknown, metadata, element.name)]

@@ -1,20 +1,18 @@
-"""Which cluster, as whom, and how long to wait: kubectl's own options."""
+"""The options of kubectl that select a cluster, a user and a timeout."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 
+from ksched_cli.config.durations import parse_duration
 from ksched_cli.errors import UsageError
 
 DEFAULT_TIMEOUT = 60.0
-_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 
 
 @dataclass(frozen=True)
 class LiveOptions:
-    """`timeout` is for one request, its repetitions included; None waits for ever."""
+    """`timeout` is for one request with its repetitions; None means no timeout."""
 
     context: str | None = None
     kubeconfig: str | None = None
@@ -24,15 +22,13 @@ class LiveOptions:
 
 
 def parse_timeout(text: str) -> float | None:
-    """kubectl's --request-timeout: 0 is no timeout."""
+    """The seconds of kubectl's --request-timeout; None if it is 0, which means no timeout."""
     return parse_seconds(text, "--request-timeout") or None
 
 
 def parse_seconds(text: str, flag: str) -> float:
-    """A number of seconds or a duration as Go writes it."""
-    if text.replace(".", "", 1).isdigit():
-        return float(text)
-    parts = _DURATION.findall(text)
-    if not parts or "".join(number + unit for number, unit in parts) != text:
+    """The seconds of a number or of a Go duration."""
+    seconds = float(text) if text.replace(".", "", 1).isdigit() else parse_duration(text)
+    if seconds is None or seconds < 0:
         raise UsageError(f"{flag} {text}: not a length of time; it is written 30s, 2m or 1m30s")
-    return sum(float(number) * _UNITS[unit] for number, unit in parts)
+    return seconds
