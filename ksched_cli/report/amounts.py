@@ -13,7 +13,7 @@ _MEBI = 2**20
 
 
 def exact(resource: str, amount: int) -> str:
-    """As a quantity."""
+    """The amount as a Kubernetes quantity."""
     if resource == "cpu":
         return format_milli(amount)
     return format_bytes(amount) if _in_bytes(resource) else str(amount)
@@ -24,26 +24,26 @@ def exact_all(amounts: Mapping[str, int]) -> dict[str, str]:
 
 
 def short(resource: str, amount: int) -> str:
-    """Three or four digits of it."""
+    """The amount with three or four digits."""
     if resource == "cpu":
         return format_milli(amount) if amount < _CORE else f"{amount / _CORE:,.1f}".removesuffix(".0")
     return _short_bytes(amount) if _in_bytes(resource) else f"{amount:,}"
 
 
 def at_most(resource: str, amount: int) -> str:
-    """A quantity for a manifest that is no more than the amount: thousandths of a core, whole MiB."""
+    """The largest quantity for a manifest that does not exceed the amount: thousandths of a core, whole MiB."""
     if resource in ("memory", "ephemeral-storage") and amount >= _MEBI:
         amount -= amount % _MEBI
     return exact(resource, amount)
 
 
 def at_most_all(amounts: Mapping[str, int]) -> str:
-    """`cpu 1333m, memory 1365Mi`; zeros left out."""
+    """`cpu 1333m, memory 1365Mi`, without resources whose amount is 0."""
     return ", ".join(f"{resource} {at_most(resource, amount)}" for resource, amount in amounts.items() if amount)
 
 
 def short_all(amounts: Mapping[str, int]) -> str:
-    """`cpu 500m, memory 1.5Gi`; zeros left out."""
+    """`cpu 500m, memory 1.5Gi`, without resources whose amount is 0."""
     return ", ".join(f"{resource} {short(resource, amount)}" for resource, amount in amounts.items() if amount)
 
 

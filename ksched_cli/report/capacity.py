@@ -1,4 +1,4 @@
-"""How many more fit: the document and the table."""
+"""Renders how many more pods fit: as a document and as a table."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from ksched_cli.report.usage_bars import print_usage
 from ksched_cli.report.visible import shows_visible
 from ksched_cli.sources.own_documents import API_VERSION
 
-# Above this many nodes they are summed up by what keeps the next replica out.
+# Above this many nodes, the table has a row for each reason that keeps the next replica out.
 NODES_BY_NAME = 40
-# So few nodes have a row each.
+# Up to this many nodes have a row each.
 _FEW = 6
 
 
@@ -188,7 +188,8 @@ def _end(capacity: Capacity) -> str:
 
 
 def _by_node(capacity: Capacity, options: RenderOptions) -> Grid:
-    """The roomiest first. Nodes that take none for the same reason are in one row, unless every node is wanted."""
+    """The table with the nodes that take most replicas first. Nodes that take none for one reason share a row, unless
+    -o wide is given."""
     table = _table("NODE", "FITS", capacity, options)
     order = sorted(capacity.nodes, key=lambda room: (-room.count, _closed(room), room.node))
     for rooms in _rows(order, options.wide):
@@ -210,17 +211,17 @@ def _rows(order: Sequence[NodeRoom], wide: bool) -> list[list[NodeRoom]]:
 
 
 def _free(rooms: Sequence[NodeRoom]) -> dict[str, int]:
-    """What is free on all of these nodes together."""
+    """The free amounts of these nodes together."""
     return {resource: sum(room.free[resource] for room in rooms) for resource in rooms[0].free}
 
 
 def _closed(room: NodeRoom) -> bool:
-    """Kept out by something else than a shortage."""
+    """Whether something else than a shortage rejects the next replica."""
     return bool(room.failure and not room.runs_out)
 
 
 def _by_failure(capacity: Capacity, options: RenderOptions) -> Grid:
-    """The nodes by what keeps the next replica out, most replicas first."""
+    """The table of the reasons that keep the next replica out, those of nodes with most replicas first."""
     groups: defaultdict[tuple[str, ...], list[NodeRoom]] = defaultdict(list)
     for room in capacity.nodes:
         groups[tuple(_ends(room))].append(room)
@@ -260,7 +261,7 @@ def _ends(room: NodeRoom) -> tuple[str]:
 
 
 def _stranded_line(stranded: Stranded, nodes: int) -> Text:
-    """What is free where nothing more fits, and its share."""
+    """The free amounts of nodes where nothing more fits, and their share."""
     where = f"{stranded.nodes:,} of {counted(nodes, 'node')}"
     left = {resource: amount for resource, amount in stranded.free.items() if amount}
     if not left:

@@ -1,4 +1,4 @@
-"""Why pods are elsewhere: the rule that changed, under each pod and summed up at the end."""
+"""Shows why pods are on other nodes: the rule that changed, under each pod and summed up at the end."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ITSELF = "kube-scheduler"
 
 
 def cause_lines(change: PodChange, *, wide: bool = False) -> list[str]:
-    """The lines under the pod."""
+    """The lines under a pod of `diff`."""
     cause = change.cause
     if cause is None:
         return []
@@ -62,7 +62,7 @@ def _decider(decider: Decider, change: PodChange) -> str:
 
 
 def _who(decider: Decider) -> str:
-    # What changed a score is needed as a whole; of the rules of a filter one did it.
+    # All changed rules together make a score; of several rules of a filter one is enough.
     joined = " and " if decider.aspect in ("score", "weight") else " or "
     since = joined.join(dict.fromkeys(map(_since, decider.rules)))
     why = ", ".join(filter(None, (since, "the configuration" if decider.configuration else "")))
@@ -87,7 +87,7 @@ def _figure_text(figure: Figure) -> str:
 
 @shows_visible
 def print_rules(diff: Diff, console: Console, *, wide: bool = False) -> None:
-    """The rules that changed, with how many pods each moved; those that moved none only if all is to be shown."""
+    """Print the rules that changed, with how many pods each moved; rules that moved no pod only with -o wide."""
     if diff.rules is None:
         return
     moving = [each for each in diff.rules if each.pods]

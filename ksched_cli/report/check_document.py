@@ -49,7 +49,7 @@ def _ignored(ignored: IgnoredFinding) -> dict[str, Any]:
 
 
 def _world(world: WorldResult) -> dict[str, Any]:
-    """The keys that every command that moves pods has."""
+    """The keys that all commands that move pods have."""
     return {
         "final": [final_entry(pod) for pod in world.final],
         "finished": dict(world.finished),
@@ -76,7 +76,7 @@ def _workload(workload: WorkloadCheck) -> dict[str, Any]:
 
 
 def finding_entry(finding: Finding) -> dict[str, Any]:
-    """Keys are absent when empty."""
+    """The entry of a finding, without keys that are empty."""
     about, place = entry_of(finding, "code name level title workload message"), _place(finding.place)
     return filled({**about, **place, **entry_of(finding, "pods plugin reasons step")})
 

@@ -63,13 +63,13 @@ def annotation(finding: Finding) -> str:
 
 
 def _plain(finding: Finding) -> str:
-    """In one line, and not at its beginning: what begins a line may be a command."""
+    """The finding in one line. It begins with a dash, because GitHub reads the beginning of a line as a command."""
     text = f"- {spot(finding)}: {finding.level} {finding.code}: {finding_text(finding)}"
     return " ".join(text.splitlines())
 
 
 def escape_data(text: str) -> str:
-    """As @actions/core does it."""
+    """The text escaped as @actions/core escapes it."""
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 

@@ -18,7 +18,7 @@ from ksched_cli.report.visible import visible_lines, with_texts
 from ksched_cli.sources.places import SourcePlace
 
 _NO_FILE = "input"
-# What XML 1.0 has no way to write.
+# Characters that XML 1.0 cannot contain.
 _UNWRITABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -71,7 +71,7 @@ def _count(element: ElementTree.Element, workloads: Sequence[WorkloadCheck], inp
 
 
 def _input_case(suite: ElementTree.Element, finding: Finding) -> None:
-    """A finding about the input: an error if part of the input was not checked."""
+    """Add a finding about the input: an error if part of the input was not checked."""
     name = _clean(f"input: {finding.code} {finding.name}")
     case = ElementTree.SubElement(suite, "testcase", name=name, classname=suite.get("name", ""), time=_seconds(0))
     if finding.level == "error":
@@ -83,7 +83,7 @@ def _input_case(suite: ElementTree.Element, finding: Finding) -> None:
 
 
 def _case(suite: ElementTree.Element, workload: WorkloadCheck) -> None:
-    """Readers show one failure a case, so that all errors of a workload are in one."""
+    """Add the test case of a workload. Readers show one failure of a case, so it has all errors."""
     where, name = suite.get("name", ""), _clean(workload.workload)
     case = ElementTree.SubElement(suite, "testcase", name=name, classname=where, time=_seconds(0))
     errors = [finding for finding in workload.findings if finding.level == "error"]

@@ -14,7 +14,7 @@ from ksched_cli.report.omissions import omissions
 from ksched_cli.report.registry import RenderOptions, renders
 from ksched_cli.report.visible import visible_lines, with_texts
 
-# GitHub takes 1 MiB a step; what others have written before is in it too.
+# GitHub accepts 1 MiB from a step, including the text of earlier commands.
 MAX_BYTES = 900_000
 _SIGNS = {"error": "❌", "warning": "⚠️", "note": "💡"}
 _RESULTS = {"fails": "❌", "warns": "⚠️", "held back": "⏸️", "ignored": "🔕", "fits": "✅"}
@@ -26,7 +26,7 @@ def write_check_markdown(check: Check, out: TextIO, options: RenderOptions) -> N
 
 
 def markdown_text(check: Check) -> str:
-    """As many rows as fit, and how many do not."""
+    """As many lines as fit, and a note if some are left out."""
     lines: list[str] = []
     size = 0
     for line in _lines(with_texts(check, visible_lines)):
@@ -80,7 +80,7 @@ def _finding(finding: Finding) -> str:
 
 
 def _codes(check: Check) -> Iterator[str]:
-    """What to do, folded away."""
+    """The meaning of each code and what to do, as a part that the reader can unfold."""
     known = all_codes()
     yield "<details><summary>What the codes mean, and what to do</summary>"
     for code in sorted({finding.code for finding in check.findings}):

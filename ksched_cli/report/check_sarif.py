@@ -18,7 +18,7 @@ from ksched_cli.report.registry import RenderOptions, renders
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 ROOT = "%SRCROOT%"
 FINGERPRINT = "kschedFinding/v1"
-# What stands for the file of a finding that is about no file.
+# The file name of a finding that belongs to no file.
 NO_FILE = "stdin"
 
 
@@ -28,7 +28,7 @@ def write_sarif(check: Check, out: TextIO, options: RenderOptions) -> None:
 
 
 def sarif_document(check: Check) -> dict[str, Any]:
-    """One run. Its rules are the codes that occur, so that it stays small."""
+    """The document with one run. Its rules are the codes that occur, which keeps it small."""
     known = all_codes()
     every = [*check.findings, *(each.finding for each in check.ignored)]
     used = sorted({finding.code for finding in every})
@@ -71,7 +71,7 @@ def _rule(code: ReasonCode) -> dict[str, Any]:
 
 
 def _results(check: Check, indexes: Mapping[str, int]) -> list[dict[str, Any]]:
-    """Ignored findings are results with a suppression."""
+    """The results. An ignored finding has a suppression."""
     ignored = {id(each.finding): each for each in check.ignored}
     findings = [*check.findings, *(each.finding for each in check.ignored)]
     return [
@@ -97,7 +97,7 @@ def _result(finding: Finding, index: int, name: str, ignored: IgnoredFinding | N
 
 
 def _location(finding: Finding) -> dict[str, Any]:
-    """Code scanning takes results with a file and a line only: the first line stands for the file as a whole."""
+    """The place of a finding. Code scanning needs a file and a line: line 1 stands for the file as a whole."""
     uri = as_uri(repository_path(finding.place) or finding.place.source or NO_FILE)
     artifact = {"uri": uri} if uri.startswith("file:") else {"uri": uri, "uriBaseId": ROOT}
     region = {"startLine": finding.place.line or 1}

@@ -1,4 +1,4 @@
-"""A check for people: every workload with what is in its way, and where that is written."""
+"""Prints a check: each workload with its findings and the place of each finding."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ksched_cli.report.short_names import shows_nodes
 from ksched_cli.report.summary_line import BAD, FAIR, GOOD, counted, summary_line
 from ksched_cli.report.visible import shows_visible
 
-# So many workloads that lose pods are named in the first line.
+# The first line names up to this many workloads that lose pods.
 _PAYERS = 2
 _NAMED = 4
 _ALL_FIT = ("fits", "all fit")
@@ -30,7 +30,7 @@ _LEVELS = {"error": "red", "warning": "yellow", "note": "cyan"}
 @shows_nodes
 @shows_visible
 def print_check(check: Check, out: TextIO, options: RenderOptions) -> None:
-    """The line that sums it up, then the workloads in the order of the manifests."""
+    """Print the summary line, then the workloads in the order of the manifests."""
     console = make_console(options.width, out)
     print_hanging(console, check_summary_line(check))
     if check.losses and check.workloads:
@@ -58,8 +58,8 @@ def print_check(check: Check, out: TextIO, options: RenderOptions) -> None:
 
 
 def payers(check: Check) -> str:
-    """Who pays for the room, and against which budget: `fits only by evicting running pods: DaemonSet shop/logs: 2
-    evicted against PodDisruptionBudget shop/logs, 2 Pending in the end`."""
+    """The workloads that lose pods: `fits only by evicting running pods: DaemonSet shop/logs: 2 evicted against
+    PodDisruptionBudget shop/logs, 2 Pending in the end`."""
     fits = not any(workload.result in ("fails", "ignored") for workload in check.workloads)
     what = "fits only by evicting running pods" if fits else "running pods are evicted"
     return f"{what}: {'; '.join(loss.sentence for loss in check.losses)}"
@@ -94,7 +94,8 @@ def progress(workload: WorkloadCheck) -> str:
 
 
 def _finding(finding: Finding) -> Text:
-    """As compilers do it: the line that a terminal can open, what it is, and below it the rest."""
+    """The line of a finding as compilers print it: a place that a terminal can open, the level, the code and the
+    title."""
     text = Text()
     text.append(f"{spot(finding)}: " if finding.place.source else "", style="dim")
     text.append(finding.level, style=f"bold {_LEVELS[finding.level]}")
@@ -111,7 +112,7 @@ def _explanation(finding: Finding) -> Text:
 
 
 def finding_text(finding: Finding) -> str:
-    """The message with the workload that it is about."""
+    """The message, after the name of its workload."""
     return f"{finding.workload}: {finding.message}" if finding.workload else finding.message
 
 
@@ -133,7 +134,7 @@ def _steps(workload: WorkloadCheck) -> Text:
 
 
 def _evicted(check: Check) -> str:
-    """`3 pods evicted of Deployment batch/crawler and Deployment batch/reports`: who pays for the room."""
+    """`3 pods evicted of Deployment batch/crawler and Deployment batch/reports`."""
     workloads = [loss.workload.replace("/", " ", 1) for loss in check.losses]
     more = len(workloads) - _PAYERS
     shown = workloads if more <= 0 else [*workloads[:_PAYERS], counted(more, "more workload")]
@@ -175,7 +176,7 @@ def _fits(check: Check) -> str:
 
 
 def check_summary(check: Check) -> str:
-    """The same for formats without colours."""
+    """The summary line for formats without colours."""
     return check_summary_line(check).plain
 
 

@@ -1,4 +1,4 @@
-"""Files as CI systems want them: relative to the repository, with slashes."""
+"""Files as CI systems name them: relative to the repository, with slashes."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ STDIN = "stdin"
 
 
 def repository_path(place: SourcePlace) -> str:
-    """The file relative to the checkout ($GITHUB_WORKSPACE, $CI_PROJECT_DIR, Jenkins' $WORKSPACE or where we are), an
-    archive in place of what is in it; empty for what was piped in."""
+    """The file relative to the checkout of the CI system, or to the working directory. The name of an archive replaces
+    that of a file in it. Empty for stdin."""
     source = place.source
     if not source or source == STDIN:
         return ""
@@ -26,13 +26,13 @@ def repository_path(place: SourcePlace) -> str:
 
 
 def archive_of(source: str, paths: Any = os.path) -> str:
-    """What is before the colon of "archive.zip:inner.yaml". `paths` is os.path of the system: C: is no archive."""
+    """The part of "archive.zip:inner.yaml" before the colon. `paths` is os.path of the system: C: is no archive."""
     drive, rest = paths.splitdrive(source)
     return f"{drive}{rest.partition(':')[0]}"
 
 
 def relative_to_first(path: PurePath, roots: Iterable[PurePath]) -> str:
-    """The path below the first root that it is in, with slashes; the whole path if it is in none."""
+    """The path relative to the first root that contains it, with slashes; the whole path if no root contains it."""
     for root in roots:
         if path.is_relative_to(root):
             return path.relative_to(root).as_posix()
@@ -40,21 +40,20 @@ def relative_to_first(path: PurePath, roots: Iterable[PurePath]) -> str:
 
 
 def _roots() -> list[Path]:
-    """The checkout as each system names it, else the folder above with the git repository, else the working
-    directory."""
+    """The checkout as each CI system names it, the folder of the git repository, and the working directory."""
     variables = ["GITHUB_WORKSPACE", "CI_PROJECT_DIR", *(["WORKSPACE"] if "JENKINS_URL" in os.environ else [])]
     named = (os.environ.get(name) for name in variables)
     return [Path(os.path.abspath(each)) for each in (*named, _git_root(), os.getcwd()) if each]
 
 
 def _git_root() -> Path | None:
-    """The folder of the repository that the working directory is in. In a worktree `.git` is a file."""
+    """The folder of the git repository that has the working directory. In a worktree `.git` is a file."""
     here = Path(os.getcwd())
     return next((each for each in (here, *here.parents) if (each / ".git").exists()), None)
 
 
 def as_uri(path: str) -> str:
-    """A relative reference, or a file URI for what is outside of the checkout."""
+    """A relative reference, or a file URI for a path outside the checkout."""
     if path[1:3] == ":/":  # a drive of Windows
         return f"file:///{quote(path, safe='/:')}"
     quoted = quote(path, safe="/")

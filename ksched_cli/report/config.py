@@ -1,4 +1,4 @@
-"""KubeSchedulerConfigurations."""
+"""Renders KubeSchedulerConfigurations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The terminal as rich sees it."""
+"""The rich console of a terminal or a file."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from ksched_cli.report.grid import Grid
 from ksched_cli.report.plain_table import plain_lines
 from ksched_cli.report.plain_text import PlainText
 
-# The width of tables where no terminal has a width: pipes, files, CI logs.
+# The width of tables in pipes, files and CI logs, which have none.
 PLAIN_WIDTH = 120
 _NARROWEST = 40
 _INDENT = "    "
-# Rows of a table from which on it is written without rich.
+# Tables with at least this many rows are written without rich.
 _LONG = 50
-# What `visible` writes begins with it, and no valid name has it.
+# `visible` writes escapes that begin with it. No valid name contains it.
 _ESCAPE = "\\"
 
 
@@ -31,7 +31,7 @@ _PADDING = re.compile(r" +(?=(?:\x1b\[[0-9;]*m)*$)", re.MULTILINE)
 
 
 class _Trimmed:
-    """Tables are padded to their width; the padding would be noise in a file, a diff or a selection."""
+    """A stream that removes the padding at the end of lines."""
 
     def __init__(self, file: TextIO) -> None:
         self._file = file
@@ -57,7 +57,7 @@ class _Console(Console):
         super().print(*map(self._indented, objects), **options)
 
     def _prints_plain(self, table: Table | Grid) -> bool:
-        """Write a long table without rich, where that comes to the same lines."""
+        """Write a long table without rich if the lines are the same; returns whether it was written."""
         size = len(table) if isinstance(table, Grid) else table.row_count
         if size < _LONG or self.color_system is not None or self.is_terminal:
             return False
@@ -77,12 +77,12 @@ class _Console(Console):
         return Text("\n").join(Text(f"\n{_INDENT}").join(each) for each in lines)
 
     def on_broken_pipe(self) -> None:
-        """rich ends the program with exit code 1; the right code is for `main` to choose."""
+        """Raise the error, because `main` chooses the exit code. rich would end the program with exit code 1."""
         raise BrokenPipeError
 
 
 def print_hanging(console: Console, text: Text, indent: int = 4) -> None:
-    """The text. If it takes several lines, all but the first are indented."""
+    """Print the text. If it takes several lines, all lines except the first are indented."""
     if text.cell_len <= console.width:
         console.print(text)
         return
@@ -94,7 +94,7 @@ def print_hanging(console: Console, text: Text, indent: int = 4) -> None:
 
 
 def make_console(width: int | None = None, out: TextIO | None = None) -> Console:
-    """Colours where a terminal or FORCE_COLOR wants them and NO_COLOR does not; COLUMNS sets the width."""
+    """A console that has colours on a terminal or with FORCE_COLOR, but not with NO_COLOR. COLUMNS sets the width."""
     file = out or sys.stdout
     terminal = file.isatty()
     columns = os.environ.get("COLUMNS", "")
@@ -103,7 +103,7 @@ def make_console(width: int | None = None, out: TextIO | None = None) -> Console
     elif width is None and not terminal:
         width = PLAIN_WIDTH
     return _Console(
-        # rich would show lines in a notebook by itself and write nothing.
+        # In a notebook rich would display lines itself and write nothing.
         force_jupyter=False,
         force_terminal=False if isinstance(file, PlainText) else None,
         file=cast(TextIO, _Trimmed(file)),

@@ -1,4 +1,4 @@
-"""The nodes that can go: the document, the table and Markdown."""
+"""Renders the nodes that can be removed: as a document, a table and Markdown."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ksched_cli.sources.own_documents import API_VERSION
 if TYPE_CHECKING:
     from ksched_cli.plan.consolidate.results import Consolidation, ConsolidationStep
 
-# So many reasons why nodes stay are shown, and so many nodes on a line.
+# The numbers of reasons and of nodes on a line that are shown for nodes that stay.
 _REASONS = 8
 _NODES = 6
 
@@ -121,7 +121,7 @@ def consolidation_summary_line(found: Consolidation) -> Text:
 
 
 def consolidation_lines(found: Consolidation) -> Iterator[str]:
-    """What is proven, under which conditions, and how the search ended."""
+    """The proven bound, the conditions, and how the search ended."""
     if found.ended == "optimal":
         yield "proven: no cluster of these nodes and shapes that holds the pods is cheaper"
     else:
@@ -138,7 +138,7 @@ def consolidation_lines(found: Consolidation) -> Iterator[str]:
 
 
 def kept_lines(found: Consolidation, most: int | None) -> Iterator[str]:
-    """Why nodes stay, the most frequent reason first."""
+    """The reasons why nodes stay, the most frequent one first."""
     reasons = Counter(each.why for each in found.kept)
     for why, count in reasons.most_common(most):
         names = [each.node for each in found.kept if each.why == why]

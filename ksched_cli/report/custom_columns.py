@@ -1,4 +1,4 @@
-"""`-o custom-columns=NAME:path,…` as kubectl has it (kubectl/pkg/cmd/get/customcolumn.go)."""
+"""`-o custom-columns=NAME:path,…` as in kubectl (kubectl/pkg/cmd/get/customcolumn.go)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LEAST_WIDTH, _PADDING = 6, 3
 
 
 class CustomColumns:
-    """Columns with a path each, ready for documents."""
+    """Columns of a template, each with a path."""
 
     def __init__(self, spec: str) -> None:
         if not spec:

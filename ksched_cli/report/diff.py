@@ -1,4 +1,4 @@
-"""What moves, with terraform's signs: + is new, - is deleted, ~ is changed."""
+"""Renders what moves, with terraform's signs: + is new, - is deleted, ~ is changed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _LABELS = {"topology.kubernetes.io/zone": "zones", "kubernetes.io/hostname": "no
 
 @renders("DiffResult", "table", "wide")
 def print_diff(found: DiffResult, out: TextIO, options: RenderOptions) -> None:
-    """Without the pods to which nothing happened: no text of them is shown."""
+    """Print the pods that changed. Other pods are left out, so their texts need no escapes."""
     after = replace(found.diff.after, final=(), timeline=())
     _print_diff(replace(found, diff=replace(found.diff, after=after)), out, options)
 
@@ -77,7 +77,7 @@ def _print_left(left: int, what: str, console: Console) -> None:
 
 
 def _print_pods(changes: Sequence[PodChange], console: Console, *, wide: bool) -> None:
-    """Each pod with its sign and its way. The message of the pod before is not repeated."""
+    """Print each pod with its sign and its nodes. A message that the pod before has is not repeated."""
     width = max(cell_len(_name(change)) for change in changes) + 4
     aligned = width + 2 + max(cell_len(_way(change)) for change in changes) <= console.width
     quoted = ""
@@ -102,7 +102,7 @@ def sign_of(change: PodChange | NodeChange) -> str:
 
 
 def _name(change: PodChange) -> str:
-    """The pod, with its successor when that has another name."""
+    """The name of the pod, with that of its successor if they differ."""
     either = change.before or change.after
     assert either is not None
     if change.before and change.after and change.before.pod != change.after.pod:
@@ -194,7 +194,7 @@ def _summary_line(diff: Diff) -> Text:
 
 @renders("DiffResult", "markdown")
 def write_markdown(found: DiffResult, out: TextIO, options: RenderOptions) -> None:
-    """For a comment on a pull request."""
+    """Write Markdown for a comment on a pull request."""
     diff = with_texts(found.diff, lambda text: escape_markdown(visible(text)))
     lines = [f"**{_summary_line(diff).plain}**", ""]
     if diff.changes:

@@ -1,4 +1,4 @@
-"""What draining came to: the document, and the tables."""
+"""Renders the result of draining nodes: as a document and as tables."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from ksched_cli.sources.own_documents import API_VERSION
 
 @documents("DrainTrials", "html")
 def drain_document(found: DrainTrials, options: RenderOptions) -> dict[str, Any]:
-    """One drain, or a list of them where every node or zone was drained by itself."""
+    """The document of one drain, or of a list of trials with `each`."""
     if found.each is None:
         body = {"kind": "Drain", **_drain(next(iter(found.trials)).drain)}
     else:
@@ -149,7 +149,7 @@ def _print_trials(trials: Sequence[DrainTrial], each: str | None, console: Conso
 
 @shows_visible
 def _print_drain(drain: DrainResult, console: Console, options: RenderOptions) -> None:
-    """The line that sums it up; then node by node each pod with its round and where it goes."""
+    """Print the summary line, then each pod of each node with its round and its new node."""
     print_hanging(console, _drain_line(drain, options))
     for node in drain.nodes:
         if len(drain.nodes) > 1:
@@ -199,7 +199,7 @@ def _doubt(drain: DrainResult) -> list[str]:
 
 
 def _node_line(node: NodeDrain, options: RenderOptions) -> Text:
-    """The same for one of several nodes."""
+    """The summary line of one of several nodes."""
     verdict, *details = _came_of(node)
     return summary_line(options.nodes.with_zone(node.node), verdict, GOOD if node.drained else BAD, details)
 
@@ -277,7 +277,7 @@ def _budgets(budgets: Sequence[BudgetChange], headers: bool) -> Grid:
 
 
 def _numbers(drain: DrainResult) -> dict[str, int]:
-    """By the heading of their column."""
+    """The numbers of a trial by the heading of their column."""
     counts = Counter(pod.fate for node in drain.nodes for pod in node.pods)
     return {
         "ROUNDS": sum(node.rounds for node in drain.nodes),
@@ -303,7 +303,7 @@ def _trials_line(outcomes: Counter[DrainOutcome], what: str) -> Text:
 
 @shows_visible
 def _trials_table(trials: Sequence[DrainTrial], each: str, options: RenderOptions) -> Grid:
-    """A number that is 0 in every trial has no column."""
+    """The table of all trials, without columns that are 0 in every trial."""
     counts = [_numbers(trial.drain) for trial in trials]
     numbers = (Column(name, right=True, hides_zeros=True) for name in counts[0])
     table = Grid(
@@ -326,7 +326,7 @@ def _colour(result: DrainOutcome) -> str:
 
 
 def _reason(drain: DrainResult) -> str:
-    """The first cause of the outcome: chance, a refusal, a stuck pod, a pod without a place, a lost pod, a preempted
+    """The first cause of the outcome: chance, a refusal, a stuck pod, a pod without a node, a lost pod, a preempted
     pod."""
     if drain.orders:
         return f"{_doubt(drain)[0]}: {draws_line(drain.world)}"

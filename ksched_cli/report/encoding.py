@@ -1,4 +1,4 @@
-"""Documents as JSON and YAML, without a raw control character in them."""
+"""Writes documents as JSON and YAML without raw control characters."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _COMMAND = re.compile(r"#(?=#(?:\[|vso\[))", re.IGNORECASE)
 
 
 def json_text(document: Any, *, indent: int | None = None, separators: tuple[str, str] | None = None) -> str:
-    r"""JSON in which every character that is not printable is written as `\u202e`; other letters stay as they are."""
+    r"""JSON in which characters that are not printable are written as `\u202e`. Other letters stay as they are."""
     return _printable(json.dumps(document, indent=indent, separators=separators, ensure_ascii=False))
 
 
 def compact_json(document: Any) -> str:
-    """`json_text` without spaces, for documents that are large."""
+    """JSON as `json_text` makes it, but without spaces, for large documents."""
     return _printable(msgspec.json.encode(document).decode())
 
 
 def _printable(text: str) -> str:
     if not text.isascii() or "\x7f" in text:
         text = _UNUSUAL.sub(_escape_unprintable, text)
-    # A command of GitHub or Azure counts anywhere in a line of a log.
+    # GitHub and Azure obey such a command anywhere in a line of a log.
     return _COMMAND.sub(r"\\u0023", text) if "##" in text else text
 
 
@@ -40,11 +40,11 @@ def _escape_unprintable(found: re.Match[str]) -> str:
 
 
 def yaml_text(document: Any) -> str:
-    """YAML. A document with text that a terminal or a CI system would obey is written in YAML's JSON form."""
+    """YAML. If a terminal or a CI system would obey a text of the document, the YAML has the form of JSON."""
     import yaml
 
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-    # Through JSON, so that nothing but plain values reaches the dumper.
+    # The way through JSON leaves only plain values for the dumper.
     plain = json.loads(json.dumps(document))
     text: str = yaml.dump(plain, Dumper=dumper, sort_keys=False, allow_unicode=True, width=_YAML_WIDTH)
     return text if is_plain(text) else json_text(plain, indent=2) + "\n"

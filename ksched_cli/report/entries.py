@@ -1,4 +1,4 @@
-"""Entries that the documents of several results have."""
+"""Entries that several documents have."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _plain(value: Any) -> Any:
 
 
 def run_entry(options: RenderOptions) -> dict[str, Any]:
-    """Which command line made the document, and when; empty for a document that Python code made."""
+    """The command line and time of the run; empty for a document that Python code made."""
     if not options.command:
         return {}
     time = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
@@ -72,7 +72,7 @@ def _timing(timing: PluginTiming) -> dict[str, Any]:
 
 
 def end_entries(settlement: WorldResult) -> dict[str, Any]:
-    """Where every pod is in the end: the same in every command that moves pods."""
+    """The final state of every pod, as all commands that move pods have it."""
     return {
         "final": [final_entry(each) for each in settlement.final],
         "finished": dict(settlement.finished),
@@ -81,7 +81,7 @@ def end_entries(settlement: WorldResult) -> dict[str, Any]:
 
 
 def orders_entries(settlement: WorldResult) -> dict[str, Any]:
-    """What chance decided, and in how many orders every pod has a node in the end."""
+    """The random choices, and in how many orders every pod has a node in the end."""
     return {
         **({"draws": [draw_entry(each) for each in settlement.draws]} if settlement.draws else {}),
         **({"orders": _orders_entry(settlement.orders, settlement.doubtful)} if settlement.orders else {}),
@@ -89,7 +89,8 @@ def orders_entries(settlement: WorldResult) -> dict[str, Any]:
 
 
 def _orders_entry(orders: Orders, doubtful: Mapping[str, Orders]) -> dict[str, Any]:
-    """`workloads` has those that do not end alike in all orders, with the number of orders in which they finish."""
+    """The entry of orders. `workloads` has those whose result differs, with the number of orders in which they
+    finish."""
     workloads = {name: each.finished for name, each in doubtful.items()}
     return {"tried": orders.tried, "finished": orders.finished, "workloads": workloads}
 

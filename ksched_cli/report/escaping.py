@@ -1,11 +1,11 @@
-"""Untrusted text inside Markdown."""
+"""Escapes untrusted text for Markdown."""
 
 from __future__ import annotations
 
 import re
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>|#~])")
-# What GitHub and GitLab turn into links and notifications without any markup.
+# GitHub and GitLab turn these into links and notifications without any markup.
 _AUTOMATIC = re.compile(r"(@|:(?=//)|\b(?:www|mailto|xmpp)(?=[.:])|#(?=\d))", re.IGNORECASE)
 _NOTHING = "&#8203;"
 

@@ -1,4 +1,4 @@
-"""An explanation for people: the sentence first, then the nodes, the scores and what the scheduler waits for."""
+"""Prints an explanation: the sentence first, then the nodes, the scores and the events that the scheduler waits for."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ksched_cli.report.summary_line import FAIR, GOOD, summary_line
 from ksched_cli.report.visible import shows_visible
 from ksched_cli.report.workload_counts import by_workload
 
-# So many rows are shown before -o wide is needed for more.
+# The numbers of rows that are shown without -o wide.
 NODES, SCORED, CANDIDATES = 20, 5, 3
 
 _COLOURS = {"scheduled": "green", "preempts": "yellow", "held back": "yellow", "ignored": "yellow", "skipped": "yellow"}
@@ -73,7 +73,7 @@ def print_explanation(result: ExplainResult, out: TextIO, options: RenderOptions
 
 
 def _helping_node(result: ExplainResult) -> Iterator[Text]:
-    """The cheapest node of the catalog that would help."""
+    """The lines about the cheapest node of the catalog that would help."""
     node = result.helping_node
     if node is None:
         return
@@ -104,7 +104,7 @@ def _headline(found: Explanation, options: RenderOptions) -> Text:
 
 
 def _answers(found: Explanation) -> Iterator[Text]:
-    """The results of PreEnqueue and PreFilter that are more than "go on"."""
+    """The results of PreEnqueue and PreFilter that restrict the pod, and the problems of Filter."""
     for point, answers in (("PreEnqueue", found.pre_enqueue), ("PreFilter", found.pre_filter)):
         for answer in answers:
             text = _answer(answer)
@@ -123,8 +123,8 @@ def _answer(answer: PluginAnswer) -> str:
 
 
 def _rejections(found: Explanation, options: RenderOptions) -> Iterator[Grid | Text]:
-    """The nodes that are rejected, those with the least in the way first; nodes with the same problems in one row, and
-    one line a plugin."""
+    """The table of the nodes that reject the pod, those with the fewest problems first. Nodes with equal problems share
+    a row, and each plugin has a line."""
     if options.wide:
         groups = [describe_node(node) for node in by_distance(found.nodes) if node.rejections]
     else:
@@ -150,8 +150,8 @@ def _rejections(found: Explanation, options: RenderOptions) -> Iterator[Grid | T
 
 
 def _scores(found: Explanation, options: RenderOptions) -> Iterator[Grid | Text]:
-    """One block a node: raw, normalised and weighted by plugin. The weighted add up to the total. A plugin that gives 0
-    to every node is left out."""
+    """The table with the raw, normalised and weighted score of each plugin by node, and their total. A plugin that
+    gives 0 to every node is left out."""
     outcome = found.outcome
     if outcome is None or not outcome.top:
         return
@@ -181,7 +181,7 @@ def _scores(found: Explanation, options: RenderOptions) -> Iterator[Grid | Text]
 
 
 def _figures(scored: ScoredNode, plugins: Sequence[str]) -> str:
-    """A plugin where raw, normalised and weighted are one number shows it once."""
+    """The scores of a node. If raw, normalised and weighted score are equal, the number is shown once."""
     parts = []
     for plugin in plugins:
         score = scored.scores[plugin]
@@ -192,7 +192,7 @@ def _figures(scored: ScoredNode, plugins: Sequence[str]) -> str:
 
 
 def _fixes(found: Explanation, options: RenderOptions) -> Iterator[Grid | Text]:
-    """What to do, and how: by ksched's own flags, by a JSON patch of the pod, by kubectl."""
+    """The changes that help, with flags of ksched, lines of the manifest, a JSON patch, and kubectl commands."""
     fixes = found.fixes
     if fixes is None:
         return
@@ -213,7 +213,7 @@ def _fixes(found: Explanation, options: RenderOptions) -> Iterator[Grid | Text]:
 
 
 def _costs(fix: Fix) -> str:
-    """What becomes of other pods."""
+    """The consequences of a fix for other pods."""
     evicting = f", evicting {by_workload(fix.victims, fix.workloads)}" if fix.victims else ""
     if fix.lost:
         evicting += f"; no controller recreates {named(fix.lost)}"
@@ -233,13 +233,13 @@ def _manifest_line(change: ManifestChange) -> str:
 
 
 def _patch(fix: Fix) -> Iterator[str]:
-    """Where the manifest or a command of kubectl has it, once is enough."""
+    """The JSON patch, unless the lines of the manifest or a kubectl command show the same change."""
     if fix.patch and not fix.manifest and not any("--type=json" in each for each in fix.commands):
         yield f"patch {json.dumps(list(fix.patch))}"
 
 
 def _preemption(found: Explanation, options: RenderOptions) -> Iterator[Grid | Text]:
-    """The candidates from the best to the worst, and why the others are none."""
+    """The candidates for preemption, best first, and why other nodes are no candidates."""
     study = found.preemption
     if study is None:
         return
@@ -259,7 +259,7 @@ def _preemption(found: Explanation, options: RenderOptions) -> Iterator[Grid | T
 
 
 def _vain(study: PreemptionStudy, options: RenderOptions) -> Grid:
-    """Where preemption was tried in vain: nodes with the same cause in one row."""
+    """The table of nodes where preemption did not help. Nodes with the same cause share a row."""
     table = Grid(Column(), Column(flows=True))
     by_cause: dict[str, list[str]] = {}
     for node, why in study.others.items():
@@ -283,7 +283,7 @@ def _candidates(study: PreemptionStudy, options: RenderOptions) -> Iterator[Grid
 
 
 def _retries(found: Explanation, options: RenderOptions) -> Iterator[Grid | Text]:
-    """The events that each plugin waits for; without -o wide only the kinds of objects that they are about."""
+    """The events that each plugin waits for; without -o wide only the kinds of their objects."""
     if not found.retries:
         return
     if not options.wide:

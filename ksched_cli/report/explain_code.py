@@ -1,4 +1,4 @@
-"""Reason codes: all of them in a line each, or some of them with what they mean and what to do."""
+"""Renders reason codes: all in a line each, or some with their meaning and what to do."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def print_reason_codes(found: ReasonCodes, out: TextIO, options: RenderOptions) 
 
 
 def _print_code(code: ReasonCode, console: Console) -> None:
-    """One code, with what it means and what to do."""
+    """Print a code with its meaning and what to do."""
     console.print(Text.assemble((f"{code.code} {code.name}", "bold"), f"  ({code.level})"))
     console.print(Text(f"{code.title[0].upper()}{code.title[1:]}."))
     console.print()

@@ -27,7 +27,7 @@ KIND = "Explanation"
 
 @documents("ExplainResult", "html")
 def explanation_document(result: ExplainResult, options: RenderOptions) -> dict[str, Any]:
-    """The entry of the pod in `simulate`, with everything that explains it. Amounts of cpu are in thousandths."""
+    """The entry of the pod as in `simulate`, with its explanation. Amounts of cpu are in thousandths."""
     found = result.explanation
     outcome = pod_entry(found.outcome) if found.outcome else {"pod": found.pod, "result": found.standing}
     document: dict[str, Any] = {
@@ -59,7 +59,7 @@ def explanation_document(result: ExplainResult, options: RenderOptions) -> dict[
 
 
 def _helping_node(result: ExplainResult) -> dict[str, Any] | None:
-    """`shape` is absent if no single node helps."""
+    """The entry of the cheapest node that helps. `shape` is absent if no single node helps."""
     node = result.helping_node
     if node is None:
         return None
@@ -103,7 +103,8 @@ def _study(study: PreemptionStudy) -> dict[str, Any]:
 
 
 def _fix(fix: Fix) -> dict[str, Any]:
-    """How to make the change: with flags of ksched, by a JSON patch of the pod (or its template), by kubectl."""
+    """The entry of a fix: flags of ksched, a JSON patch of the pod or its template, changes of the manifest,
+    commands."""
     entry = entry_of(fix, "text cost flags patch commands node victims leftOut lost manifest workloads")
     entry["manifest"] = [_manifest_change(each) for each in fix.manifest]
     return {key: value for key, value in entry.items() if value not in ([], {})}

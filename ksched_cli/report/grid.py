@@ -17,12 +17,12 @@ from rich.control import strip_control_codes
 from rich.measure import Measurement
 from rich.text import Text
 
-# A cell without styles is a str: a table may have a line for each of 200,000 pods.
+# A cell without styles is a str, because a table may have 200,000 rows.
 _Cell: TypeAlias = str | Text
 
 _GAP = 2
 _INDENT = 4
-# Columns that flow are at least so wide, or as wide as their text. Narrower ones are good for short texts only.
+# The least width of columns that flow, unless their text is narrower. _NARROWEST suits short texts only.
 _NARROW, _NARROWEST = 28, 16
 
 
@@ -97,7 +97,7 @@ class Grid:
 
 @dataclass
 class _Layout:
-    """Where the cells of a table stand in a width."""
+    """The layout of the cells of a table in a given width."""
 
     columns: Sequence[Column]
     rows: Sequence[Sequence[_Cell]]
@@ -119,11 +119,11 @@ class _Layout:
         return [number for number in range(len(self.columns)) if number not in self._flowing]
 
     def _span(self, numbers: Iterable[int]) -> int:
-        """The width of these columns, with the gap behind each."""
+        """The width of these columns, including the gap behind each."""
         return sum(self._widths[number] + _GAP for number in numbers)
 
     def flow_widths(self, narrowest: int) -> dict[int, int] | None:
-        """Widths of the columns that flow beside the others; None if one would be narrower than that."""
+        """The widths of the columns that flow beside the others; None if one would be narrower than `narrowest`."""
         left = self.width - self._span(self._fixed) - _GAP * max(len(self._flowing) - 1, 0)
         wanted = {number: self._widths[number] for number in self._flowing}
         widths = {number: min(width, narrowest) for number, width in wanted.items()}
@@ -172,7 +172,7 @@ class _Layout:
     def _beside(
         self, row: Sequence[_Cell], widths: Mapping[int, int], console: Console, numbers: Sequence[int] | None = None
     ) -> Iterator[_Cell]:
-        """The lines of the row, or of some of its columns, with wrapped cells as columns of several lines."""
+        """The lines of the row, or of some of its columns. Wrapped cells make columns of several lines."""
         shown = range(len(self.columns)) if numbers is None else numbers
         if console.color_system is None and (plain := self._plain_line(row, widths, shown)) is not None:
             yield plain
@@ -208,7 +208,7 @@ class _Layout:
 
 
 def width_of(text: str) -> int:
-    """The columns that the text takes on a terminal."""
+    """The number of columns that the text takes on a terminal."""
     return len(text) if text.isascii() else cell_len(text)
 
 
@@ -233,8 +233,8 @@ def _joined(cells: Sequence[Text]) -> Text:
 
 
 def _wrapped(text: Text, width: int, indent: int, console: Console) -> Iterator[Text]:
-    """The text in lines that begin with the indent, and with more of it after the first line where there is none; no
-    line for no text."""
+    """The text in indented lines. Without an indent, the lines after the first are indented. An empty text has no
+    line."""
     if not text.plain.strip():
         return
     more = _INDENT if not indent and text.cell_len > width else 0

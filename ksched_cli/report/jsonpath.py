@@ -1,4 +1,4 @@
-"""kubectl's JSONPath templates, applied to a document. What is not there is left out, as kubectl leaves it out."""
+"""Applies kubectl's JSONPath templates to a document. Missing fields are left out, as kubectl leaves them out."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {"<": lt, ">": gt, "==": eq
 
 
 class JSONPath:
-    """A template, ready for documents."""
+    """A parsed template."""
 
     def __init__(self, template: str) -> None:
         self._parts = parse_jsonpath(template)
@@ -37,7 +37,7 @@ class JSONPath:
         return "".join(_rendered(self._parts, document))
 
     def find(self, document: Any) -> list[Any]:
-        """Every value that the template's paths come to."""
+        """The values that the template's paths match."""
         return [value for part in self._parts if isinstance(part, tuple) for value in _walk([document], part)]
 
 
@@ -49,18 +49,18 @@ def _rendered(parts: Sequence[Part], document: Any) -> Iterator[str]:
             for value in _walk([document], part.path):
                 yield from _rendered(part.body, value)
         else:
-            # A text of the template itself is written as it is.
+            # A text of the template is written without escapes.
             write = plain_text if isinstance(part[0], JsonPathLiteral) else as_text
             yield " ".join(map(write, _walk([document], part)))
 
 
 def as_text(value: Any) -> str:
-    """A value of the document, made visible."""
+    """A value of the document, with escapes for characters that are not printable."""
     return visible(value) if isinstance(value, str) else plain_text(value)
 
 
 def plain_text(value: Any) -> str:
-    """A text as it is, everything else as JSON."""
+    """A text as it is, any other value as JSON."""
     if isinstance(value, str):
         return value
     if isinstance(value, float) and value.is_integer():
@@ -97,7 +97,7 @@ def _children(value: Any) -> list[Any]:
 
 
 def _descended(value: Any) -> Iterator[Any]:
-    """The value and all below it that hold something: objects, lists, and words."""
+    """The value and all values below it, except empty ones, numbers and truth values."""
     if value and isinstance(value, dict | list | str):
         yield value
         for child in _children(value):
@@ -121,7 +121,7 @@ def _sliced(value: Any, wanted: Slice) -> list[Any]:
 
 
 def _bounds(wanted: Slice, length: int) -> tuple[int, int]:
-    """Negative ones count from the end."""
+    """The first index of the slice and the index behind its last. Negative numbers count from the end."""
     start = wanted.start or 0
     start += length if start < 0 else 0
     if wanted.single and wanted.start is not None:
@@ -160,7 +160,7 @@ def _exists(value: Any, path: Path) -> bool:
 
 
 def _sort(value: Any) -> str:
-    """What can be compared with what."""
+    """The name of the type for comparisons; empty for values that cannot be compared."""
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, int | float):

@@ -1,4 +1,4 @@
-"""kubectl's JSONPath templates, read (client-go/util/jsonpath): text with `{…}` in it, and `{range …}{end}` around."""
+"""Parses kubectl's JSONPath templates (client-go/util/jsonpath): text with `{…}` in it, and `{range …}{end}`."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import TypeAlias
 
 
 class TemplateError(ValueError):
-    """A template that means nothing, or that cannot be applied to the document."""
+    """A template that cannot be parsed, or that cannot be applied to the document."""
 
 
 @dataclass(frozen=True)
 class JsonPathLiteral:
-    """A text, number or truth value that stands for itself."""
+    """A text, number or truth value of the template."""
 
     value: str | int | float | bool
 
@@ -51,7 +51,7 @@ class Union:
 
 @dataclass(frozen=True)
 class Filter:
-    """`[?(left operator right)]`; without an operator, whether there is anything at `left`."""
+    """`[?(left operator right)]`. Without an operator the filter checks whether `left` matches a value."""
 
     left: Path
     operator: str = ""
@@ -70,9 +70,9 @@ class Range:
 
 Part: TypeAlias = str | Path | Range
 
-# A backslash takes the next character in.
+# A backslash makes the next character part of the name.
 _NAME = re.compile(r"(?:\\(?:.|$)|[^\\ \t\r\n.,\[\]$@{}])*", re.DOTALL)
-# A quote behind a backslash does not end the text.
+# A quote after a backslash does not end the text.
 _QUOTED = r"(?P<quote>['\"])(?P<text>(?:(?!(?P=quote))[^\n]|(?<=\\)(?P=quote))*+)(?P=quote)"
 _TEXT = re.compile(_QUOTED)
 _ARRAY = re.compile(r"\[([^\]\n]*)\]")
@@ -87,7 +87,7 @@ _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v
 
 
 def parse_jsonpath(text: str) -> list[Part]:
-    """The parts of a template. A range that nothing ends goes on to the end."""
+    """The parts of a template. A range without {end} goes on to the end of the template."""
     parts: list[Part] = []
     open_ranges: list[list[Part]] = [parts]
     at = 0
@@ -113,7 +113,7 @@ def parse_jsonpath(text: str) -> list[Part]:
 
 
 class _Action:
-    """What is between one pair of braces."""
+    """Parses the text between one pair of braces."""
 
     def __init__(self, text: str, at: int) -> None:
         self._text = text
@@ -122,7 +122,7 @@ class _Action:
         self._steps: list[Step] = []
 
     def read(self) -> Path:
-        """Up to and with the closing brace."""
+        """Parse up to the closing brace, which is included."""
         while True:
             here = self._text[self.at : self.at + 1]
             if here in ("", "\r", "\n"):
@@ -154,7 +154,7 @@ class _Action:
             raise TemplateError(f"unrecognized character in action: {here!r}")
 
     def _read(self, pattern: re.Pattern[str], mistake: str = "") -> re.Match[str]:
-        """Read what the pattern matches here."""
+        """Read the text here that the pattern matches."""
         found = pattern.match(self._text, self.at)
         if found is None:
             raise TemplateError(mistake)
@@ -211,7 +211,7 @@ class _Action:
 
 
 def _path(text: str) -> Path:
-    """A path by itself, as it stands on either side of a comparison."""
+    """The path of a text that has no braces, such as a side of a comparison."""
     action = _Action(f"{text}}}", 0)
     path = action.read()
     if action.keyword:
@@ -220,7 +220,7 @@ def _path(text: str) -> Path:
 
 
 def _subscript(text: str) -> Sequence[Step]:
-    """Between square brackets: a key in quotes, an index, a slice, or a star."""
+    """The steps of the text between square brackets: a key in quotes, an index, a slice, or a star."""
     key = _DICT_KEY.fullmatch(text)
     if key is not None:
         return _path(f".{key[1]}")

@@ -1,4 +1,4 @@
-"""Prices as text: exact, without an exponent and without zeros at the end."""
+"""Prices as exact decimal numbers, without an exponent and without zeros at the end."""
 
 from __future__ import annotations
 

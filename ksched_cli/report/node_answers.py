@@ -21,13 +21,13 @@ from ksched_cli.plan.node_detail import NodeDetail
 from ksched_cli.plan.node_values import Failure
 
 _UNKNOWN, _FEASIBLE = -1, 0
-# An answer is compared with so many of those before it.
+# An answer is compared with this many earlier ones.
 _REMEMBERED = 32
 
 
 class NodeAnswers:
-    """Packs the answers for one pod after the other. `names`: the nodes of the document; those of the first pod's
-    cluster where None."""
+    """Packs the answers for one pod after another. `names` are the nodes of the document; without them, the nodes of
+    the first pod's cluster."""
 
     def __init__(self, names: Sequence[str] | None = None) -> None:
         self._names = names
@@ -47,7 +47,7 @@ class NodeAnswers:
         return self.pack_column(pod, self._aligned(detail, detail.numbers_of_failures(self.number)))
 
     def pack_column(self, pod: int, answers: IdColumn) -> dict[str, Any]:
-        """The same of the answers of all nodes by name."""
+        """The entry of the pod from the answers of all nodes in the order of the names."""
         others = np.full(len(answers), _UNKNOWN, dtype=np.int32)
         entry: dict[str, Any] = {}
         if self._known:
@@ -78,7 +78,7 @@ class NodeAnswers:
 
 
 def _by_number(answers: IdColumn, others: IdColumn) -> list[tuple[int, IdColumn]]:
-    """The nodes whose answer differs, by the number of their answer."""
+    """The nodes whose answers differ, by the number of their answer."""
     places = np.nonzero(answers != others)[0]
     numbers = answers[places]
     return [(number, places[numbers == number]) for number in np.unique(numbers).tolist()]

@@ -1,4 +1,4 @@
-"""The nodes of a document as columns: what each has, and what pods request of it before and after the run."""
+"""The nodes of a document as columns: their resources, and the requests on them before and after the run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from ksched_cli.plan.node_columns import NodeChanges
 
 
 def node_table_entry(nodes: NodeChanges | None) -> dict[str, Any]:
-    """`nodeTable`: nodes by name. Amounts of cpu are in thousandths; null where there is no such node."""
+    """The entry `nodeTable`. Amounts of cpu are in thousandths, and null if a node is absent before or after the
+    run."""
     if nodes is None:
         return {}
     before, after, names = nodes.before, nodes.after, nodes.names

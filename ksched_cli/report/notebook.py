@@ -9,16 +9,16 @@ from __future__ import annotations
 from ksched_cli.report.plain_text import PlainText
 from ksched_cli.report.registry import RenderOptions, document_of, render
 
-# Lines of a table; more are in `print` of the command line, the JSON document and the page.
+# The most lines of a table. The JSON document and the page have all of it.
 _MOST_LINES = 40
 _WIDTH = 100
 
 
 class NotebookDisplay:
-    """What `repr` and `_repr_html_` of results show."""
+    """The texts of `repr` and `_repr_html_` of results."""
 
     def text(self, result: object) -> str:
-        """The table of the command line, as far as it is short."""
+        """The first lines of the table that the command line prints."""
         out = PlainText()
         render(result, out, RenderOptions("table", width=_WIDTH))
         lines = out.getvalue().rstrip("\n").split("\n")

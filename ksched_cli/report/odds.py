@@ -1,4 +1,4 @@
-"""What becomes of a pod under random orders and tie-breaks, as a sentence and as an entry of a document."""
+"""How often a pod goes to which node in random orders and tie-breaks: as a sentence and as an entry of a document."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _counted(count: int, what: str) -> str:
 
 
 def odds_entry(odds: DrawOdds | None) -> dict[str, Any]:
-    """The key of a document; nothing without odds."""
+    """The entry `odds`; empty without odds."""
     if odds is None:
         return {}
     pods = [odds_of_pod(each) for each in odds.pods.values()]

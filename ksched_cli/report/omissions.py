@@ -1,4 +1,4 @@
-"""What a result leaves out, in a line below its table."""
+"""The line below a table with what the result does not take into account."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def print_omissions(coverage: Mapping[str, Any], console: Console) -> None:
 
 
 def omissions(coverage: Mapping[str, Any]) -> list[str]:
-    """What the answer leaves out, most weighty first."""
+    """What the result does not take into account, the most important first."""
     version = coverage.get("kubeVersionNotModelled")
     found = [f"what is different in Kubernetes {version}"] if version else []
     found += [f"plugin {name}" for name in coverage.get("pluginsNotModelled", ())]
@@ -42,7 +42,7 @@ def _uncalled(extender: Mapping[str, Any]) -> str:
 
 
 def _unheard(extender: Mapping[str, Any]) -> Iterator[str]:
-    """What of an extender that was called did not count."""
+    """The results of a called extender that were not used."""
     name = extender["extender"]
     for failure in extender.get("passedOver", ()):
         times = "once" if failure["times"] == 1 else f"{failure['times']} times"

@@ -1,4 +1,4 @@
-"""A cluster at a glance, for notebooks."""
+"""The document of a cluster, for notebooks."""
 
 from __future__ import annotations
 

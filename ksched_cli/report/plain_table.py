@@ -1,4 +1,4 @@
-"""Tables of many rows as plain lines. rich takes a second for thousands of rows: it measures and wraps each cell."""
+"""Writes tables of many rows as plain lines. rich measures and wraps each cell: a second for thousands of rows."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from ksched_cli.report.grid import width_of
 
 
 def plain_lines(table: Table, width: int) -> Iterator[str] | None:
-    """The lines as rich writes them without colours; None if the table is anything but rows of one line that fit into
-    the width."""
+    """The lines that rich would write without colours. None unless all rows have one line and fit into the width."""
     if table.box is not None or table.title or table.caption or table.expand or table.show_footer or table.pad_edge:
         return None
     columns = [_texts(column, table) for column in table.columns]
@@ -44,7 +43,7 @@ def _aligned(text: str, width: int, at_right: bool) -> str:
 
 
 def _texts(column: Column, table: Table) -> list[str] | None:
-    """The cells with the header; None if a cell is not a text of one line without spaces around it."""
+    """The header and the cells; None if a cell has several lines or spaces around it."""
     if column.justify not in ("left", "right"):
         return None
     cells = [*([column.header] if table.show_header else []), *column.cells]

@@ -1,4 +1,4 @@
-"""Tables as text that no terminal reads."""
+"""A buffer for tables that are not printed to a terminal."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ import io
 
 
 class PlainText(io.StringIO):
-    """Collects tables without colours, also where FORCE_COLOR wants them on terminals."""
+    """Collects tables without colours, even if FORCE_COLOR is set."""

@@ -1,4 +1,4 @@
-"""Plugins: all of them in a line each, or one of them in full."""
+"""Renders plugins: all in a line each, or one in full."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pods may request: the document, the table and Markdown."""
+"""Renders what pods may request: as a document, a table and Markdown."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _shape_entry(fit: ShapeFit) -> dict[str, Any]:
 
 
 def pod_price(fit: ShapeFit) -> str:
-    """In five decimals."""
+    """The price of a pod with five decimals."""
     assert fit.price is not None
     return plain_money(fit.price.quantize(_DIGITS, ROUND_HALF_UP))
 
@@ -98,7 +98,7 @@ def rightsizing_summary_line(workload: WorkloadRequests) -> Text:
 
 
 def limit_lines(workload: WorkloadRequests) -> Iterator[str]:
-    """How much each pod may request in the cluster as it is."""
+    """The lines with the most that each pod may request in the cluster as it is."""
     for each in workload.limits:
         yield _limit_line(each)
     if workload.message:

@@ -1,4 +1,4 @@
-"""Results as lines of cells, for scripts."""
+"""Writes results as lines of cells, for scripts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ksched_cli.report.visible import visible
 
 
 def write_row(out: TextIO, *cells: str) -> None:
-    """One line, its cells separated by tabs."""
+    """Write one line with cells separated by tabs."""
     out.write("\t".join(map(visible, cells)) + "\n")
 
 

@@ -1,4 +1,4 @@
-"""A scenario step by step: what was done, what came of it, and whether that was expected."""
+"""Renders a scenario: its steps, their results, and whether the expectations hold."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _print_steps(result: ScenarioResult, console: Console, wide: bool) -> None:
 
 
 def _print_step(number: int, step: StepResult, console: Console, wide: bool, quotes: dict[str, int]) -> None:
-    """`quotes`: the messages that are shown already, each with its step."""
+    """Print a step. `quotes` has the messages that were printed before, each with its step."""
     console.print(Text(f"{number}. {step.name}", style="bold"))
     body = Grid(Column(), Column(flows=True))
     for edit in step.edits:
@@ -71,7 +71,7 @@ def _print_step(number: int, step: StepResult, console: Console, wide: bool, quo
 
 
 def _failing(step: StepResult, number: int, wide: bool, quotes: dict[str, int]) -> Iterator[tuple[Text, str]]:
-    """The pods without a node, those with the same message together. A message is quoted once."""
+    """The pods without a node, grouped by message. A message is quoted once."""
     by_message: dict[str, list[str]] = {}
     for outcome in step.pods:
         if not outcome.node:
@@ -117,7 +117,7 @@ def _add_check(body: Grid, each: CheckedExpectation, wide: bool, quotes: Mapping
 
 
 def _without_quote(line: str, quotes: Mapping[str, int]) -> str:
-    """`shop/web-1: no node` for a message that is shown above."""
+    """`shop/web-1: no node, for the reasons above` for a message that was printed before; else the line."""
     pod, _, message = line.partition(": ")
     return f"{pod}: no node, for the reasons above" if message in quotes else line
 
@@ -135,7 +135,7 @@ def _summary(result: ScenarioResult) -> Text:
 
 @documents("ScenarioRun", "html")
 def scenario_document(run: ScenarioRun, options: RenderOptions) -> dict[str, Any]:
-    """With the timeline where it is wanted."""
+    """The document; with the timeline if the options want it."""
     result = run.result
     return {
         "apiVersion": API_VERSION,

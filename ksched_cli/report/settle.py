@@ -1,4 +1,4 @@
-"""Settling for people and for programs: the timeline, and where every pod is in the end."""
+"""Renders a settled run: the timeline, and the final state of every pod."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ _ENDINGS = {
     "oscillation": "not settled: the same happens again every {period}, stopped after {time}, {cycles}",
 }
 _FAILED = ("unschedulable", "error")
-# Words for states in the line that sums the run up.
+# Words for states in the summary line.
 _STATES = {"gone": "deleted", "gated": "held back"}
-# Above this many lines the table is cut; -o wide and json have all of them.
+# The most lines of the table. -o wide and json have all of them.
 _MOST_LINES = 200
 _MOST_DRAWS = 5
 
 
 def settlement_entries(settlement: WorldResult) -> dict[str, Any]:
-    """What the document has besides the keys of any simulation."""
+    """The keys of the document that a simulation without --settle does not have."""
     return {
         "timeline": [_event(each) for each in settlement.timeline],
         **end_entries(settlement),
@@ -117,7 +117,7 @@ def _summary(found: SettledSimulation) -> Text:
 
 @shows_visible
 def print_settlement(settlement: WorldResult, console: Console, *, wide: bool = False, headers: bool = True) -> None:
-    """Where the pods are in the end, and the timeline."""
+    """Print the final state of the pods, and the timeline."""
     if settlement.moved:
         console.print(_final_table(settlement, headers))
     if settlement.timeline:
@@ -162,7 +162,7 @@ def _what(each: TimelineEvent, wide: bool) -> Text:
 
 
 def _final_table(settlement: WorldResult, headers: bool) -> Grid:
-    """Pods without a node first. A message that an earlier row has is not repeated."""
+    """The table of the pods, those without a node first. A message of an earlier row is not repeated."""
     fixed = (Column("POD"), Column("STATE"), Column("CYCLES", right=True), Column("NODE", hides_zeros=True))
     table = Grid(*fixed, Column("WHY", flows=True), headers=headers)
     first: dict[str, str] = {}
@@ -184,7 +184,7 @@ def _reason(pod: FinalPod, message: str) -> str:
 
 
 def ending_line(settlement: WorldResult) -> Text:
-    """How the run ended, with its faults."""
+    """The line with how the run ended, and its faults."""
     line = Text(_ending(settlement), style="" if settlement.settled else "bold red")
     for fault in settlement.faults:
         line.append(f"\n{fault}", style="yellow")
@@ -222,7 +222,7 @@ def doubt(settlement: WorldResult) -> list[str]:
 
 
 def span(seconds: float) -> str:
-    """45s, 5m30s, 1h0m10s."""
+    """`45s`, `5m30s`, `1h0m10s`."""
     hours, rest = divmod(seconds, 3600)
     minutes, rest = divmod(rest, 60)
     text = f"{rest:.3f}".rstrip("0").rstrip(".") + "s"

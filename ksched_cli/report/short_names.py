@@ -1,4 +1,4 @@
-"""Renderers that show short names of nodes."""
+"""Shortens the names of nodes for renderers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 def shows_nodes(render: Callable[[T, TextIO, RenderOptions], None]) -> Callable[[T, TextIO, RenderOptions], None]:
-    """Decorates a renderer: it sees the result with the short names, and a note below states what is left out."""
+    """Decorate a renderer: its result has short names of nodes, and a note names the suffix that is left out."""
 
     @wraps(render)
     def of_shown(result: T, out: TextIO, options: RenderOptions) -> None:
@@ -28,6 +28,6 @@ def shows_nodes(render: Callable[[T, TextIO, RenderOptions], None]) -> Callable[
 
 
 def print_note(out: TextIO, options: RenderOptions) -> None:
-    """The suffix that node names are shown without."""
+    """Print the suffix that node names are shown without."""
     note = f"node names without {options.nodes.suffix} (-o wide shows them in full)"
     make_console(options.width, out).print(Text(note, style="dim"))

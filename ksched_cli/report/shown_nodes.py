@@ -14,13 +14,13 @@ from ksched_cli.report.visible import with_texts
 
 T = TypeVar("T")
 
-# People copy these, so that they keep the full names.
+# People copy these texts, so they have the full names.
 COPIED = ("flags", "commands", "patch", "cordon", "uncordon")
 
 
 @dataclass(frozen=True)
 class ShownNodes:
-    """The nodes of a cluster with their zones. `suffix` is what their names are shown without; empty for full names."""
+    """The nodes of a cluster with their zones. Names are shown without `suffix`, which is empty for full names."""
 
     zones: Mapping[str, str] = field(default_factory=dict)
     suffix: str = ""
@@ -34,11 +34,11 @@ class ShownNodes:
         return re.compile(rf"(?<![\w.-])[a-z0-9-]+(?:\.[a-z0-9-]+)*?{re.escape(self.suffix)}(?![\w-]|\.\w)")
 
     def shown(self, result: T) -> T:
-        """The result with the short names in all its texts, except in texts that people copy."""
+        """The result with short names in all texts, except those that people copy."""
         return with_texts(result, self.text, COPIED) if self.suffix else result
 
     def text(self, text: str) -> str:
-        """The text with the short names."""
+        """The text with short names."""
         if not self.suffix or self.suffix not in text:
             return text
         return self._pattern.sub(lambda found: self._short(found[0]), text)
@@ -60,8 +60,8 @@ NO_NODES = ShownNodes()
 
 
 def common_suffix(names: Iterable[str]) -> str:
-    """The longest suffix that begins with a dot and that more than half of the names share. Empty if a name without it
-    would be the name of another node, or if fewer than two names have it."""
+    """The longest suffix after a dot that more than half of the names, and at least two, share. Empty if two names
+    would be equal without it."""
     all_names = set(names)
     counts: Counter[str] = Counter()
     for name in all_names:

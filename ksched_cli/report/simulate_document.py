@@ -1,4 +1,4 @@
-"""The JSON document of a simulation (apiVersion ksched/v1), written pod by pod so that its size does not matter."""
+"""The JSON document of a simulation (apiVersion ksched/v1), written pod by pod to need little memory."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _OPTIONS = RenderOptions("json")
 
 @documents("Simulation", "html")
 def simulation_document(simulation: Simulation, options: RenderOptions = _OPTIONS) -> dict[str, Any]:
-    """The whole document at once, for YAML and for callers that want the data."""
+    """The whole document, for YAML and for Python code."""
     entries = _PodEntries(options, simulation.nodes.names if simulation.nodes else None)
     return {
         "apiVersion": API_VERSION,
@@ -38,7 +38,7 @@ def simulation_document(simulation: Simulation, options: RenderOptions = _OPTION
 
 @renders("SimulationStream", "json")
 def write_stream(stream: SimulationStream, out: TextIO, options: RenderOptions) -> None:
-    """The same document, written while the cycles run: one pod a line, nothing kept."""
+    """Write the document while the cycles run, one pod a line, without keeping any."""
     entries = _PodEntries(options)
     out.write(f'{{"apiVersion": "{API_VERSION}", "kind": "{KIND}", "pods": [')
     separator = "\n"
@@ -52,7 +52,7 @@ def write_stream(stream: SimulationStream, out: TextIO, options: RenderOptions) 
 
 @renders("SimulationStream", "html")
 def write_stream_page(stream: SimulationStream, out: TextIO, options: RenderOptions) -> None:
-    """The page of the same document."""
+    """Write the page of the document."""
     from ksched_cli.report.html.html_file import write_page
 
     entries = _PodEntries(options)
@@ -62,7 +62,8 @@ def write_stream_page(stream: SimulationStream, out: TextIO, options: RenderOpti
 
 
 class _PodEntries:
-    """The entries of `pods`, one after the other; with the answers of nodes in short form if the options want them."""
+    """Makes the entries of `pods` one after another, with the answers of nodes in short form if the options want
+    them."""
 
     def __init__(self, options: RenderOptions, names: Sequence[str] | None = None) -> None:
         self._answers = NodeAnswers(names) if options.node_answers else None
@@ -79,7 +80,7 @@ class _PodEntries:
         return entry
 
     def failure_kinds(self) -> dict[str, Any]:
-        """The failures that `nodeAnswers` has the numbers of."""
+        """The failures whose numbers `nodeAnswers` has."""
         return {"failureKinds": [_failure(each) for each in self._answers.kinds]} if self._answers else {}
 
 
@@ -107,8 +108,8 @@ def _pod_group(group: PodGroupOutcome) -> dict[str, Any]:
 
 
 def pod_entry(outcome: PodOutcome, encode: Callable[[Any], Any] = lambda entry: entry) -> dict[str, Any]:
-    """Keys in the order of the contract, absent when empty. `encode` is called once for each failure and each set of
-    scores that nodes share."""
+    """The entry of a pod, without empty keys. `encode` is called once for each failure and each set of scores that
+    nodes share."""
     per_node = _summary(outcome) if outcome.detail is None else _detail(outcome.detail, outcome.pre_filter, encode)
     entry: dict[str, Any] = {
         "pod": outcome.pod,

@@ -1,4 +1,4 @@
-"""What people see first: every pod with its node, the best nodes with their scores, and why the others failed."""
+"""Prints a simulation: each pod with its node, the best nodes with their scores, and why other nodes failed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ksched_cli.report.summary_line import BAD, FAIR, GOOD, counted, summary_lin
 from ksched_cli.report.visible import shows_visible
 from ksched_cli.whatif.changes import GonePod
 
-# Above this many pods the nodes of each are left out: so long a page explains nothing.
+# Above this many pods, the nodes of each pod are left out.
 PODS_WITH_NODES = 40
 _SHOWN_GONE = 3
 _SHOWN_ALIKE = 4
@@ -49,7 +49,7 @@ def write_places(simulation: Simulation, out: TextIO, options: RenderOptions) ->
 @shows_nodes
 @shows_visible
 def print_simulation(simulation: Simulation, out: TextIO, options: RenderOptions) -> None:
-    """The line that sums it up, then pod by pod."""
+    """Print the summary line, then each pod."""
     console, wide, headers = make_console(options.width, out), options.wide, options.headers
     print_hanging(console, simulation_summary_line(simulation))
     if by_source := simulation.coverage.get("kubeVersionReadFromSource"):
@@ -79,7 +79,7 @@ def print_simulation(simulation: Simulation, out: TextIO, options: RenderOptions
 
 
 def _alike(outcomes: Sequence[PodOutcome], wide: bool) -> Iterator[list[PodOutcome]]:
-    """Pods that fail for the same reasons on the same nodes together, at the place of the first of them."""
+    """Groups of pods that fail for the same reasons on the same nodes, in the order of the first pod of each."""
     groups: dict[object, list[PodOutcome]] = {}
     for outcome in outcomes:
         same = wide or outcome.result != "unschedulable" or outcome.nominated_node or outcome.preemption
@@ -129,7 +129,7 @@ def _group_line(group: PodGroupOutcome) -> Text:
 
 
 def timings_table(timings: Sequence[PluginTiming], headers: bool) -> Grid:
-    """The slowest first. A plugin that is not kube-scheduler's is shown with its origin."""
+    """The table of timings, the slowest first. A plugin from outside kube-scheduler is shown with its origin."""
     numbers = (Column(title, right=True) for title in ("CALLS", "SECONDS", "EACH"))
     table = Grid(Column("POINT"), Column("PLUGIN"), *numbers, headers=headers)
     for each in sorted(timings, key=lambda each: -each.seconds):
@@ -140,7 +140,7 @@ def timings_table(timings: Sequence[PluginTiming], headers: bool) -> Grid:
 
 
 def _print_gone(gone: Sequence[GonePod], console: Console) -> None:
-    """The pods that edits have deleted, by the reason why."""
+    """Print the pods that edits have deleted, by reason."""
     by_why: dict[str, list[str]] = {}
     for pod in gone:
         by_why.setdefault(pod.why or "deleted", []).append(pod.pod)
@@ -183,7 +183,7 @@ def _verdict(outcome: PodOutcome) -> str:
 
 
 def _print_pods(alike: Sequence[PodOutcome], console: Console, options: RenderOptions) -> None:
-    """The block of one pod, or of several that fail alike."""
+    """Print the block of one pod, or of several that fail alike."""
     outcome, wide = alike[0], options.wide
     print_hanging(console, _headline(outcome, options))
     if len(alike) > 1:
@@ -249,8 +249,8 @@ def _tie_note(outcome: PodOutcome) -> str:
 
 
 def _scores(outcome: PodOutcome, console: Console, options: RenderOptions) -> Grid | Text:
-    """The best nodes by total, one column a plugin; a sentence a node where the columns are too many. A plugin that
-    gives each of them 0 is left out."""
+    """The best nodes with a column for each plugin; a sentence for each node if the columns are too wide. A plugin that
+    gives 0 to each node is left out."""
     plugins = [plugin for plugin in outcome.top[0].scores if any(each.scores[plugin].weighted for each in outcome.top)]
     names = plugins if options.wide else [_by_host(column_of(plugin)) for plugin in plugins]
     longest = max(len(scored.node) for scored in outcome.top)
@@ -281,8 +281,7 @@ def _failures(failures: Sequence[FailureGroup], wide: bool) -> Grid:
 
 
 def _by_host(plugin: str) -> str:
-    """The name of an extender without its path. Its URL leaves no room for the text beside it: its host,
-    without what all hosts of a cluster have in common, and the path. Plugins are as they are."""
+    """The name of a plugin; the host and path of an extender's URL, without the domain of the host."""
     if "://" not in plugin:
         return plugin
     parts = urlsplit(plugin)
@@ -292,14 +291,14 @@ def _by_host(plugin: str) -> str:
 
 
 def _reasons(group: FailureGroup) -> str:
-    """The same shortage is another matter on a node that would be too small if it were empty."""
+    """The reasons of a failure, with a note for nodes that would be too small even if they were empty."""
     text = ", ".join(group.failure.reasons)
     hopeless = group.failure.plugin == NODE_RESOURCES_FIT and group.failure.code == "UnschedulableAndUnresolvable"
     return f"{text}, even if empty" if hopeless else text
 
 
 def _overview(outcomes: Sequence[PodOutcome], headers: bool) -> Grid:
-    """One line a pod. Many copies of a pod that fail alike, one after the other, share a line."""
+    """The table with one line for each pod. Many consecutive copies of a pod that fail alike share a line."""
     fixed = (Column("POD"), Column("RESULT"), Column("NODE"), Column("FIT", right=True))
     table = Grid(*fixed, Column("WHY", flows=True), headers=headers)
     verdicts = {verdict: Text(verdict, style=style) for verdict, style in _COLOURS.items()}
@@ -317,8 +316,7 @@ def _overview(outcomes: Sequence[PodOutcome], headers: bool) -> Grid:
 
 
 def _runs_of_copies(outcomes: Sequence[PodOutcome]) -> Iterator[list[PodOutcome]]:
-    """Each pod that has a node or is nominated to one by itself; others with those behind them that are copies and fail
-    alike."""
+    """The pods in runs: consecutive copies that fail alike, or a single pod."""
     run: list[PodOutcome] = []
     base = ""
     for outcome in outcomes:
@@ -333,7 +331,7 @@ def _runs_of_copies(outcomes: Sequence[PodOutcome]) -> Iterator[list[PodOutcome]
 
 
 def _fail_alike(outcome: PodOutcome, other: PodOutcome) -> bool:
-    """Whether the two have the same failures and nothing else to show."""
+    """Whether both pods have the same failures and no other details."""
     return (
         bool(outcome.failures)
         and outcome.unplaced

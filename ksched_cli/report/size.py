@@ -1,4 +1,4 @@
-"""The nodes to add: the document, the table and Markdown."""
+"""Renders the nodes to add: as a document, a table and Markdown."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ksched_cli.plan.size.derived import DerivedCatalog
     from ksched_cli.plan.size.results import Sizing, UnsizedPod
 
-# So many pods without a node are shown, and so many shapes with their reasons.
+# The most pods without a node that are shown, and the most shapes with reasons.
 _SHOWN, _SHOWN_WIDE = 5, 50
 _REASONS = 12
 
@@ -157,7 +157,7 @@ def sizing_summary_line(found: Sizing) -> Text:
 
 
 def search_lines(found: Sizing) -> Iterator[str]:
-    """What is proven about the cost, and how the search ended."""
+    """The proven bound of the cost, and how the search ended."""
     if found.nodes and found.lower_bound is not None:
         bound = f"proven lower bound {_price(found, found.lower_bound)}, gap {found.gap} %"
         yield "proven: no set of nodes of the catalog is cheaper" if found.ended == "optimal" else bound
@@ -176,7 +176,7 @@ def search_lines(found: Sizing) -> Iterator[str]:
 
 
 def cheaper_line(found: Sizing) -> str:
-    """Why the next cheaper set fails."""
+    """The reason why the next cheaper set fails."""
     cheaper = found.cheaper
     assert cheaper is not None
     nodes = ", ".join(f"{count} {name}" for name, count in cheaper.nodes.items()) or "no new node"

@@ -1,4 +1,4 @@
-"""Documents that an earlier run has stored."""
+"""Reads documents that an earlier run stored."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ksched_cli.report.registry import RenderOptions, renders
 
 @dataclass(frozen=True)
 class StoredDocument:
-    """`source` is the name of its file, for messages."""
+    """A document. `source` is the name of its file, for messages."""
 
     document: Mapping[str, Any]
     source: str
 
 
 def read_document(path: str, stdin: BinaryIO) -> StoredDocument:
-    """The document of a file, `-` for stdin. InputError if it is neither JSON nor YAML, or no object."""
+    """The document of a file, `-` for stdin. Raises InputError if it is no object in JSON or YAML."""
     source = "stdin" if path == "-" else path
     try:
         text = (stdin.read() if path == "-" else Path(path).read_bytes()).decode()
@@ -50,7 +50,7 @@ def _parsed(text: str, source: str) -> Any:
 
 @renders("StoredDocument", "html")
 def write_stored_page(stored: StoredDocument, out: TextIO, options: RenderOptions) -> None:
-    """The page, or InputError if the document lacks what a page of its kind shows."""
+    """Write the page. Raises InputError if the document lacks fields of its kind."""
     from ksched_cli.report.html.html_file import page_html
 
     try:

@@ -10,7 +10,7 @@ GOOD, FAIR, BAD = "bold green", "bold yellow", "bold red"
 
 
 def summary_line(subject: str, verdict: str, style: str, details: Sequence[str] = (), context: str = "") -> Text:
-    """The line with the verdict in its colour."""
+    """The summary line, with the verdict in its colour."""
     line = Text.assemble((subject, "bold"), ": ", (verdict, style))
     for detail in details:
         line.append(f", {detail}")
@@ -25,7 +25,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def pending_line(pods: int, placed: int) -> str:
-    """`7 pending pods in the queue; 1 of them is scheduled before the evicted pods.`: who goes first in a drain."""
+    """`7 pending pods in the queue; 1 of them is scheduled before the evicted pods.`, for a drain."""
     scheduled = "1 of them is" if placed == 1 else f"{placed:,} of them are"
     if pods == 1:
         scheduled = "it is" if placed else "it is not"

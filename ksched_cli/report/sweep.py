@@ -1,4 +1,4 @@
-"""What a sweep came to: the document, and the tables."""
+"""Renders the result of a sweep: as a document and as tables."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def sweep_document(run: SweepRun, options: RenderOptions) -> dict[str, Any]:
 
 
 def variant_document(end: VariantEnd) -> dict[str, Any]:
-    """One variant in full."""
+    """The document of one variant in full."""
     row = msgspec.to_builtins(end.row)
     whole = settlement_entries(end.world) if end.world is not None else {}
     return {"apiVersion": API_VERSION, "kind": "SweepVariant", **row, **whole}
@@ -145,7 +145,7 @@ def _print_outcomes(found: SweepResult, console: Console, headers: bool) -> None
 
 @shows_visible
 def _print_figures(found: SweepResult, console: Console, headers: bool) -> None:
-    """Figures that are 0 in every variant and in the base are left out."""
+    """Print the figures, except those that are 0 in every variant and in the base."""
     base = msgspec.to_builtins(found.base.figures)
     table = Grid(Column("FIGURE"), *_numbers("NOW", "LEAST", "MEAN", "MOST"), headers=headers)
     for name, each in found.figures.items():
@@ -158,7 +158,7 @@ def _print_figures(found: SweepResult, console: Console, headers: bool) -> None:
 
 @shows_visible
 def _print_settings(settings: Iterable[SettingSummary], console: Console, headers: bool) -> None:
-    """One line a setting; * marks the Pareto front."""
+    """Print one line for each setting; * marks the Pareto front."""
     shown = list(settings)
     if len(shown) < 2:
         return
@@ -198,7 +198,7 @@ def _print_worst(worst: Iterable[VariantRow], console: Console, headers: bool) -
 
 @shows_visible
 def _print_pods(found: SweepResult, console: Console, options: RenderOptions) -> None:
-    """Pods whose result or node differs between variants, those that are most often without a node first."""
+    """Print the pods whose result or node differs between variants, those most often without a node first."""
     pods = [each for each in found.pods if each.variants > 1]
     pods.sort(key=lambda each: (-_without_node(each).share, each.pod))
     shown = pods if options.wide else pods[:_SHOWN_PODS]
@@ -242,7 +242,7 @@ def _headline(found: SweepResult) -> Text:
 
 
 def at_text(at: Mapping[str, Any]) -> str:
-    """`node-1, node-2` or `order 3, tie 1`: where a variant is in the dimensions."""
+    """`node-1, node-2` or `order 3, tie 1`: the place of a variant in the dimensions."""
     return ", ".join(_part(key, value) for key, value in at.items()) or "as it is"
 
 

@@ -1,4 +1,4 @@
-"""The rows of a sweep, one per variant, as they come."""
+"""Writes the rows of a sweep, one for each variant, as they are computed."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ _LINE, _ASCII_LINE = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588", "_.-=+*
 
 @dataclass(frozen=True)
 class _Use:
-    """Of a node or of a zone: requested before and after, and what there is."""
+    """The amount that is requested on a node or in a zone before and after the run, and the whole amount."""
 
     before: int
     after: int
@@ -35,7 +35,7 @@ class _Use:
 
 
 def print_usage(console: Console, changes: NodeChanges | None, nodes: ShownNodes, *, headers: bool = True) -> None:
-    """A line for each zone, and for the nodes that the run changes most."""
+    """Print a line for each zone, and for the nodes that the run changes most."""
     if changes is None or console.color_system is None:
         return
     uses = _uses(changes)
@@ -50,7 +50,7 @@ def print_usage(console: Console, changes: NodeChanges | None, nodes: ShownNodes
 
 
 def sparkline(values: Sequence[float], console: Console) -> str:
-    """A character for each value, as high as the value is between 0 and the highest; empty without colours."""
+    """A character for each value, whose height is its share of the highest value; empty without colours."""
     if console.color_system is None or not values:
         return ""
     steps = _LINE if _is_unicode(console) else _ASCII_LINE
@@ -108,7 +108,7 @@ def _sum(uses: Iterable[_Use]) -> _Use:
 
 
 def _uses(changes: NodeChanges) -> dict[str, list[_Use]]:
-    """Of each node, by resource. A node that comes or goes has requests on one side only."""
+    """The use of each node by resource. A node that is added or removed has requests on one side only."""
     columns = [
         [(side.table.row_of, *side.amounts(resource)) for side in (changes.before, changes.after)]
         for resource in _RESOURCES

@@ -1,4 +1,4 @@
-"""How far the answers agree with the cluster: the share, and each difference with its cause where that is known."""
+"""Renders how far the results agree with the cluster: the share, and each difference with its cause."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ksched_cli.report.visible import shows_visible
 from ksched_cli.sources.own_documents import API_VERSION
 
 _ORDER_KEYS = {Order.KNOWN: "known", Order.FOUND: "found", Order.NOT_FOUND: "notFound"}
-# A thousand lines are too many; the document has all of them.
+# The most differences that are shown. The document has all of them.
 SHOWN = 20
 _SOURCES = {"condition": "condition:", "event": "event:    "}
 _COLOURS = {Agreement.OTHER_NODE: "yellow", Agreement.SAME_REASONS: "yellow", Agreement.FITS: "yellow"}
@@ -72,7 +72,7 @@ def print_verification(found: VerifyResult, out: TextIO, options: RenderOptions)
 
 
 def _about_orders(verification: Verification) -> Iterator[str]:
-    """How the order of bindings was established, and what else was assumed."""
+    """The lines about how the order of bindings was established, and about other assumptions."""
     orders = verification.orders
     texts = {
         Order.KNOWN: "known by their times",

@@ -1,4 +1,4 @@
-"""Minors of Kubernetes, and the changes of one of them."""
+"""Renders the minors of Kubernetes, and the changes of one of them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def write_version_names(found: VersionList, out: TextIO, options: RenderOptions)
 @renders("VersionList", "table", "wide")
 @shows_visible
 def print_versions(found: VersionList, out: TextIO, options: RenderOptions) -> None:
-    """One line for each minor."""
+    """Print one line for each minor."""
     recorded = sum(each.recorded for each in found.versions)
     context = f"{found.versions[0].version} to {found.versions[-1].version}"
     line = summary_line(
@@ -55,7 +55,7 @@ def version_changes_document(found: VersionChanges, options: RenderOptions) -> A
 @renders("VersionChanges", "table", "wide")
 @shows_visible
 def print_changes(found: VersionChanges, out: TextIO, options: RenderOptions) -> None:
-    """One line for each change; the patch that brought it and the gate that switches it stand before the sentence."""
+    """Print one line for each change, with its patch and its gate before the sentence."""
     console = make_console(options.width, out)
     if not found.changes:
         console.print("No rule of scheduling changed.")

@@ -30,13 +30,13 @@ _NUMBERS = frozenset(("int", "float", "bool", "tuple[int, ...]"))
 
 
 def visible(text: str) -> str:
-    r"""The text with `\x1b`, `\n`, `\u202e` in place of each character that is not printable, and without commands of
-    CI systems."""
+    r"""The text with `\x1b`, `\n`, `\u202e` in place of characters that are not printable, and without commands of CI
+    systems."""
     return _without_commands(text if text.isprintable() else "".join(map(_shown, text)))
 
 
 def visible_lines(text: str) -> str:
-    """The same with its line breaks, for formats that have a way to write those."""
+    """The text as `visible` makes it, but with its line breaks, for formats that can write those."""
     return "\n".join(map(visible, text.split("\n"))) if "\n" in text else visible(text)
 
 
@@ -49,7 +49,7 @@ def _without_commands(text: str) -> str:
 
 
 def escaped(character: str) -> str:
-    r"""As Python writes it in a string. A byte of a file name that is not UTF-8 is shown as that byte, `\xff`."""
+    r"""The character as Python writes it in a string. A byte of a file name that is not UTF-8 is shown as `\xff`."""
     code = ord(character)
     if 0xDC80 <= code <= 0xDCFF:
         code -= 0xDC00
@@ -64,7 +64,7 @@ _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def shows_visible(render: Callable[Concatenate[T, P], R]) -> Callable[Concatenate[T, P], R]:
-    """Decorates a renderer: all texts of its first argument are made visible before it sees them."""
+    """Decorate a renderer: all texts of its first argument are made visible."""
 
     @wraps(render)
     def of_visible(result: T, /, *rest: P.args, **options: P.kwargs) -> R:
@@ -74,8 +74,8 @@ def shows_visible(render: Callable[Concatenate[T, P], R]) -> Callable[Concatenat
 
 
 def with_texts(value: T, convert: Callable[[str], str], except_fields: Collection[str] = ()) -> T:
-    """The same result with all its texts converted, but for fields of these names. A part in which nothing changes is
-    the same object."""
+    """The result with all its texts converted, except fields of these names. Parts without changes are the same
+    objects."""
     changed: Any = _Conversion(convert, except_fields).of(value)
     result: T = changed
     return result
@@ -89,9 +89,9 @@ class _Conversion:
         self._except_fields = except_fields
         self._texts: dict[str, str] = {}
         self._columns: dict[int, bool] = {}
-        # By kind the fields of the last value in which nothing changed.
+        # The fields of the last value without changes, by kind.
         self._neighbours: dict[Any, tuple[Any, ...]] = {}
-        # The last tuple of parts that did not change, which the next part may share.
+        # The last tuple without changes, which the next part may share.
         self._unchanged: Any = None
 
     def of(self, value: Any) -> Any:
@@ -110,8 +110,8 @@ class _Conversion:
         return self._parts(value, kind, fields) if fields else value
 
     def _parts(self, value: Any, kind: Any, fields: Sequence[str]) -> Any:
-        """Values that follow each other share most of their fields: fields that did not change in the last value of
-        this kind need no second look."""
+        """The value with converted fields. Consecutive values share most fields: fields that did not change in the last
+        value of this kind are not checked again."""
         changes: dict[str, Any] = {}
         found = _values_of(kind)(value)
         before = self._neighbours.get(kind)
@@ -147,7 +147,7 @@ class _Conversion:
         return kind(*items) if hasattr(value, "_fields") else kind(items)
 
     def _all(self, values: Iterable[Any]) -> list[Any]:
-        """Each value converted. Numbers and texts that stay as they are need no call."""
+        """Each value converted. No call is made for numbers and for texts that stay the same."""
         known = self._texts
         return [
             each if type(each) in _WITHOUT_TEXT or (type(each) is str and known.get(each) is each) else self.of(each)
@@ -155,7 +155,7 @@ class _Conversion:
         ]
 
     def _names(self, names: Sequence[str]) -> Any:
-        """Names that are looked up in a column one by one. Most are never shown, and many values share one column."""
+        """Names that are looked up in a shared column one by one. Most are never shown."""
         column = getattr(names, "column", names)
         changes = self._columns.get(id(column))
         if changes is None:
@@ -182,7 +182,7 @@ def _fields_of(kind: Hashable) -> tuple[str, ...] | None:
 
 @cache
 def _values_of(kind: Hashable) -> Callable[[Any], tuple[Any, ...]]:
-    """Returns a function that returns the values of these fields."""
+    """A function that returns the values of the fields."""
     fields = _fields_of(kind) or ()
     values: Callable[[Any], Any] = attrgetter(*fields)
     return values if len(fields) > 1 else lambda value: (values(value),)

@@ -1,4 +1,4 @@
-"""News of a watched cluster, a line each."""
+"""Writes the news of a watched cluster, one line each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pods by the workloads that they belong to."""
+"""Counts pods by workload."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 
 
 def by_workload(pods: Iterable[str], workloads: Mapping[str, str]) -> str:
-    """`2 of Deployment batch/reports, shop/debug`: how many pods of each workload. A pod without a controller has its
-    own name."""
+    """`2 of Deployment batch/reports, shop/debug`: the number of pods of each workload. A pod without a controller has
+    its own name."""
     found = Counter(workloads.get(pod, f"Pod/{pod}") for pod in pods)
     return ", ".join(_part(workload, number) for workload, number in sorted(found.items()))
 

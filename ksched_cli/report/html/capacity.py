@@ -1,4 +1,4 @@
-"""The page of `capacity`: how many more fit, and what runs out first where."""
+"""The page of `capacity`: how many more pods fit, and which resource each node lacks first."""
 
 from __future__ import annotations
 
@@ -49,7 +49,8 @@ def page(document: Mapping[str, Any]) -> Page:
 
 
 def _map_intro(capacities: Sequence[Mapping[str, Any]]) -> str:
-    """Several manifests are counted each by itself, so the map shows the pods of none of them."""
+    """The text above the map. It shows the counted pods of a single manifest; several manifests are counted
+    separately."""
     taken = "; the darker part is what the counted pods take" if len(capacities) == 1 else ""
     return f"A cell is a node, filled by what pods request of it{taken}. The colour is what keeps one more out."
 
@@ -111,7 +112,7 @@ def _figures(capacities: Sequence[Mapping[str, Any]]) -> list[Figure]:
 
 
 def _shapes(document: Mapping[str, Any]) -> Section:
-    """What was counted; the node map shows what keeps one more out."""
+    """The table of the counted manifests; the node map shows what keeps one more out."""
     columns = headings("Counted; Result: badge; Fit: number; Each requests: wide")
     rows, details, legend = [], [], NodeResults(document)
     for number, each in enumerate(document["capacities"]):
@@ -131,7 +132,7 @@ def _shapes(document: Mapping[str, Any]) -> Section:
 
 
 def _runs_out(capacities: Sequence[Mapping[str, Any]]) -> list[Section]:
-    """How many nodes lack which resource for one more."""
+    """The number of nodes that lack each resource for one more."""
     rows = []
     for each in capacities:
         reasons = Counter(_keeps_out(node) for node in each["nodes"])
@@ -142,7 +143,7 @@ def _runs_out(capacities: Sequence[Mapping[str, Any]]) -> list[Section]:
 
 
 def _keeps_out(node: Mapping[str, Any]) -> str:
-    """`too little cpu`, or the reason where it is no shortage; `nothing` where there is room."""
+    """`too little cpu`, or another reason; `nothing` if there is room."""
     if node.get("runsOut"):
         return f"too little {' and '.join(node['runsOut'])}"
     return ", ".join(node["reasons"]) if "reasons" in node else "nothing"

@@ -1,4 +1,4 @@
-"""The page of `check`: which manifests schedule and roll out, and what is in the way."""
+"""The page of `check`: which manifests schedule and roll out, and their findings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _RESULTS: Mapping[str, Tone] = {
 }
 _NOT_ALL = {"ignored": "with ignored errors", "held back": "held back"}
 _MOST_PODS = 8
-# Rollouts with more steps than these are shown with the first of them.
+# The most steps of rollouts that are shown.
 _MOST_STEPS = 60
 
 
@@ -125,7 +125,7 @@ def _orders(workload: Mapping[str, Any]) -> str:
 
 
 def _steps(workloads: Sequence[Mapping[str, Any]]) -> list[Section]:
-    """The rollouts, moment by moment."""
+    """The steps of the rollouts in order of time."""
     done = [
         Step(f"{each['workload']} at {step['seconds']:g}s", list(_step_lines(step)))
         for each in workloads

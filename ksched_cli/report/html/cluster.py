@@ -1,4 +1,4 @@
-"""The page of a cluster at a glance."""
+"""The page of a cluster that notebooks show."""
 
 from __future__ import annotations
 

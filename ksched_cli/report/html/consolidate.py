@@ -1,4 +1,4 @@
-"""The page of `consolidate`: the nodes that can go, in their order, and what that saves."""
+"""The page of `consolidate`: the nodes that can be removed, in their order, and the saving."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _price(document: Mapping[str, Any], key: str) -> str:
 
 
 def _amount(cost: str, unit: str) -> str:
-    """`1 node`, `2 nodes`, `0.5 USD/h`: without prices the unit is a node."""
+    """`1 node`, `2 nodes`, `0.5 USD/h`. Without prices the unit is a node."""
     return count(int(cost), "node") if unit == "nodes" else f"{cost} {unit}".rstrip()
 
 
@@ -88,7 +88,7 @@ def _costs(document: Mapping[str, Any]) -> list[Section]:
 
 
 def _plan(document: Mapping[str, Any]) -> list[Section]:
-    """The commands, in the order in which a person runs them."""
+    """The commands in the order in which they are run."""
     done = [
         Step(_title(each), list(_lines(each)), f"saves {_amount(each['saving'], document['unit'])}")
         for each in document["steps"]

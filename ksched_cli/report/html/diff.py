@@ -1,4 +1,4 @@
-"""The page of `diff`: what moves, and which rule moved it."""
+"""The page of `diff`: the pods that move, and the rule that moved each."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _where(side: Mapping[str, Any]) -> str:
 
 
 def _because(cause: Mapping[str, Any] | None) -> str:
-    """The plugins that decide otherwise, or that others moved."""
+    """The plugins that decide differently, or `other pods moved`."""
     if cause is None:
         return ""
     if cause["kind"] == "preemption":
@@ -104,7 +104,7 @@ def _because(cause: Mapping[str, Any] | None) -> str:
 
 
 def _cause_lines(cause: Mapping[str, Any] | None) -> Iterator[str]:
-    """Which rules decide otherwise, with the figures of nodes."""
+    """The rules that decide differently, with the figures of nodes."""
     if cause is None:
         return
     if cause.get("preemptor"):
@@ -144,7 +144,7 @@ def _rules(rules: Sequence[Mapping[str, Any]]) -> list[Section]:
 
 
 def _spread(spread: Sequence[Mapping[str, Any]]) -> list[Section]:
-    """Pods of a workload in each domain before and after."""
+    """The number of pods of each workload in each domain, before and after."""
     rows = [
         [each["workload"], each["topologyKey"], domain, each["before"].get(domain, 0), each["after"].get(domain, 0)]
         for each in spread

@@ -1,4 +1,4 @@
-"""The pages of `drain`: nodes drained together round by round, or each by itself."""
+"""The pages of `drain`: nodes that are drained together, or each by itself."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _figures(nodes: Sequence[Mapping[str, Any]], preempted: Sequence[Any]) -> li
 
 
 def _rounds(nodes: Sequence[Mapping[str, Any]]) -> list[Section]:
-    """What happens at each moment at which evictions are granted."""
+    """The evictions of each round."""
     return [steps("rounds", "Round by round", [step for node in nodes for step in _node_steps(node)])] if nodes else []
 
 

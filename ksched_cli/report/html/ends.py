@@ -1,4 +1,4 @@
-"""Sections about a run until nothing moves: the timeline, and where every pod is in the end."""
+"""Sections about a settled run: the timeline, and the final state of every pod."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ksched_cli.report.html.model import Section, Tone, headings, table, table_d
 from ksched_cli.report.html.words import count
 from ksched_cli.report.settle import span
 
-# Of a pod in the end.
+# The tones of the final states of pods.
 STATE_TONES: Mapping[str, Tone] = {
     "scheduled": "good",
     "running": "good",
@@ -24,9 +24,9 @@ STATE_TONES: Mapping[str, Tone] = {
     "error": "bad",
 }
 UNPLACED = ("unschedulable", "error", "pending", "nominated", "waiting")
-# The lane of events that are no pod's.
+# The lane of events that belong to no pod.
 _CLUSTER = "cluster"
-# Kinds of marks, each with a shape and a colour.
+# The kinds of marks, each with a shape and a colour.
 _LEGEND = [
     ["good", "scheduled"],
     ["bad", "finds no node"],
@@ -37,7 +37,7 @@ _LEGEND = [
 
 
 def timeline(document: Mapping[str, Any]) -> list[Section]:
-    """The events of the run, a lane for each pod."""
+    """The events of the run, with a lane for each pod."""
     events = [each for each in document.get("timeline", []) if not _is_noise(each)]
     if not events:
         return []
@@ -99,7 +99,7 @@ def _what(event: Mapping[str, Any]) -> str:
 
 
 def _spans(events: Sequence[Mapping[str, Any]]) -> Iterator[tuple[float, float | None, str]]:
-    """From, to, and whether the pod waits or has a node then."""
+    """The times during which the pod waits or has a node."""
     state, since = "", 0.0
     if _leaves_first(events):
         state = "run"
@@ -129,7 +129,7 @@ def _leaves_first(events: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def final_pods(document: Mapping[str, Any]) -> list[Section]:
-    """The pods to which something happened."""
+    """The table of the pods that the run changed."""
     moved = [each for each in document.get("final", []) if each["state"] != "running"]
     columns = headings("Pod; State: badge filters; Node; Workload: filters; In place of; Why: wide")
     order = sorted(moved, key=lambda each: (each["state"] not in UNPLACED, each["pod"]))
@@ -144,7 +144,7 @@ def _final_row(pod: Mapping[str, Any]) -> list[Any]:
 
 
 def rollouts(document: Mapping[str, Any]) -> list[Section]:
-    """Workloads whose template or scale the run changes."""
+    """The table of the workloads whose template or scale the run changes."""
     rows = [[name, "complete" if done else "not complete"] for name, done in document.get("finished", {}).items()]
     tones: Mapping[str, Tone] = {"complete": "good", "not complete": "bad"}
     columns = headings("Workload; Rollout: badge filters")
@@ -152,7 +152,7 @@ def rollouts(document: Mapping[str, Any]) -> list[Section]:
 
 
 def draws(document: Mapping[str, Any]) -> Iterator[str]:
-    """A note where chance decides."""
+    """A note about random choices of the run."""
     found = document.get("draws", [])
     if found:
         what = ", ".join(dict.fromkeys(f"{each['what']} of {each['subject']}" for each in found))

@@ -1,4 +1,4 @@
-"""The page of `explain`: why one pod is where it is, and what would change that."""
+"""The page of `explain`: why a pod is where it is, and which changes would move it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A document as a part of a notebook: the verdict, the figures and the first rows, and the whole page in a frame."""
+"""A document as part of a notebook: the verdict, the figures, the first rows, and the whole page in a frame."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ROWS = 5
 
 
 def fragment_html(document: Mapping[str, Any]) -> str:
-    """The frame is a sandbox: the page in it has no access to the notebook."""
+    """The HTML of a result for a notebook. The frame is a sandbox: its page has no access to the notebook."""
     document = with_short_names(with_visible_texts(document))
     page = page_of(document)
     heads, rows, left = _first_rows(page)
@@ -22,7 +22,7 @@ def fragment_html(document: Mapping[str, Any]) -> str:
 
 
 def _first_rows(page: Page) -> tuple[Sequence[str], Sequence[Sequence[str]], int]:
-    """Of the first table: the names of its columns, some rows, and how many there are besides."""
+    """The names of the columns of the first table, its first rows, and the number of other rows."""
     for section in page.sections:
         found = section.data["table"] if section.kind == "pods" else section.data
         if section.kind in ("pods", "table"):

@@ -27,24 +27,24 @@ from ksched_cli.report.visible import is_plain, visible, with_texts
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-# In the order in which they use each other.
+# In the order of their dependencies.
 SCRIPTS = ("core.js", "table.js", "bars.js", "nodemap.js", "pods.js", "timeline.js", "start.js")
 STYLES = ("style.css",)
-# Keys of texts that keep the full names of nodes.
+# Keys of texts that have the full names of nodes.
 _COPIED = frozenset((*COPIED, "run"))
 _PLAIN = frozenset((int, float, bool, type(None)))
 _UNSAFE = re.compile(r"[<>&]")
-# How JSON writes a control character.
+# Control characters as JSON writes them.
 _CONTROL = re.compile(r"\\[bfnrtu]")
 
 
 def write_page(document: Mapping[str, Any], out: TextIO) -> None:
-    """Write the page of a document of any kind that has one."""
+    """Write the page of a document."""
     out.write(page_html(document))
 
 
 def page_html(document: Mapping[str, Any]) -> str:
-    """The page. UsageError for a document that has none."""
+    """The page. Raises UsageError for a document that has no page."""
     document = with_short_names(with_visible_texts(document))
     page = page_of(document)
     style, script = _asset(STYLES), _asset(SCRIPTS)
@@ -66,7 +66,8 @@ def page_html(document: Mapping[str, Any]) -> str:
 
 
 def with_visible_texts(document: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The document with every character visible that is not printable: a bidi mark would reorder the page's text."""
+    """The document with escapes for characters that are not printable. A bidi mark would reorder the text of the
+    page."""
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
     return document if is_plain(text) and not _CONTROL.search(text) else with_texts(document, visible)
 
@@ -84,8 +85,8 @@ def with_short_names(document: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _shortened(value: Any, shown: ShownNodes) -> Any:
-    """A value of a document. A large document has mostly numbers and texts without a name: these are passed on here,
-    without a call for each."""
+    """A value of a document with short names. Most values are numbers and texts without names: no call is made for
+    those."""
     suffix, text = shown.suffix, shown.text
     if type(value) is str:
         return text(value)

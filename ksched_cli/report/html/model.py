@@ -1,4 +1,4 @@
-"""What a page consists of: a verdict, figures, and sections. All texts are data and are never read as markup."""
+"""The parts of a page: a verdict, figures, and sections. All texts are data and are never read as markup."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SectionKind = Literal["map", "pods", "pod", "table", "bars", "timeline", "steps"
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number and what it counts."""
+    """A number with its label."""
 
     label: str
     value: str
@@ -23,7 +23,7 @@ class Figure:
 
 
 def counting(number: int, what: str, rest: str = "", tone: Tone = "plain") -> Figure:
-    """The figure of so many things: `1` with the label `node to add`, or `2` with `nodes to add`."""
+    """The figure of a number of things: `1` with the label `node to add`, or `2` with `nodes to add`."""
     return Figure(f"{noun(number, what)} {rest}".rstrip(), f"{number:,}", tone)
 
 
@@ -65,7 +65,7 @@ def _heading(name: str, words: str) -> Heading:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One of several things that happen one after the other."""
+    """One of several consecutive steps."""
 
     title: str
     lines: Sequence[tuple[Tone, str]] = ()
@@ -74,7 +74,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """`verdict` is one sentence. `nodes` are those of the node map."""
+    """A page. `verdict` is one sentence. `nodes` are those of the node map."""
 
     command: str
     tone: Tone
@@ -101,7 +101,7 @@ def table(
 def table_data(
     caption: str, columns: Sequence[Heading], rows: Sequence[Sequence[Any]], tones: Mapping[str, Tone] | None = None
 ) -> dict[str, Any]:
-    """A table as the code of the page reads it, without columns that are empty in every row."""
+    """A table for the code of the page, without columns that are empty in every row."""
     shown = [at for at, each in enumerate(columns) if not at or not rows or any(_counts(each, row[at]) for row in rows)]
     entries = [
         {"name": each.name, "kind": each.kind, **({"filters": True} if each.filters else {})}
@@ -147,5 +147,5 @@ def steps(name: str, title: str, done: Sequence[Step], *, intro: str = "") -> Se
 
 
 def facts(name: str, title: str, pairs: Sequence[tuple[str, str]], *, intro: str = "") -> Section:
-    """Names and texts."""
+    """A section of names and texts."""
     return Section(name, title, "facts", {"pairs": pairs}, intro)

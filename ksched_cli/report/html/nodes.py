@@ -1,4 +1,4 @@
-"""Node maps: the nodes of a document, and the answers of nodes to its pods."""
+"""Node maps: the nodes of a document, and the result of each node for its pods."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ksched_cli.report.html.model import Bar, Section
 from ksched_cli.report.html.model import bars as bars_section
 from ksched_cli.report.node_answers import NodeAnswers
 
-# More zones than these are not drawn as bars.
+# Above this many zones no bars are drawn.
 _MOST_ZONES = 40
 _BEFORE, _ADDED, _FREED = "requested before", "added by the run", "freed by the run"
 _COLOURS = {_BEFORE: 7, _ADDED: 0, _FREED: 6}
 
-# The colours of results, the same on every page, as numbers of the colours of style.css.
+# The colours of results on every page, as numbers of the colours of style.css.
 RESULT_COLOURS = {
     "safe": 0,
     "evicts others": 2,
@@ -31,7 +31,7 @@ RESULT_COLOURS = {
 
 
 def node_columns(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The nodes of the document as the code of the page reads them; empty where it has none."""
+    """The nodes of the document for the code of the page; empty if the document has none."""
     found = document.get("nodeTable")
     if not found or not found["names"]:
         return {}
@@ -56,14 +56,14 @@ def _unit(resource: str) -> str:
 
 
 def node_map(document: Mapping[str, Any], *, intro: str = "", **data: Any) -> list[Section]:
-    """The map of the nodes, as a list: empty for a document without nodes. `data` is for the code of the map."""
+    """The map of the nodes, or an empty list for a document without nodes. `data` is for the code of the map."""
     if not document.get("nodeTable", {}).get("names"):
         return []
     return [Section("nodes", "Nodes", "map", data, intro)]
 
 
 def zone_bars(document: Mapping[str, Any]) -> list[Section]:
-    """How much of cpu and memory of each zone is requested, before and by the run."""
+    """The share of cpu and memory of each zone that is requested, before and by the run."""
     found = document.get("nodeTable")
     zones = sorted(set(found["zones"])) if found else []
     if not found or not 1 < len(zones) <= _MOST_ZONES:
@@ -88,7 +88,7 @@ def _zone_bar(found: Mapping[str, Any], zone: str, resource: str) -> Bar:
 
 
 def node_groups(document: Mapping[str, Any], results: Mapping[str, str], best: str) -> dict[str, Any]:
-    """Data of a map whose colours are a result of each node; `best` has the first colour."""
+    """The data of a map that is coloured by a result of each node. `best` has the first colour."""
     names = document.get("nodeTable", {}).get("names", [])
     texts = [best, *dict.fromkeys(result for result in results.values() if result != best)]
     answers = [texts.index(results[name]) if name in results else -1 for name in names]
@@ -97,7 +97,7 @@ def node_groups(document: Mapping[str, Any], results: Mapping[str, str], best: s
 
 
 class NodeResults:
-    """Answers of nodes that are no cycle of a pod, in the short form of `NodeAnswers`."""
+    """Results of nodes that come from no scheduling cycle, in the short form of `NodeAnswers`."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         names = document.get("nodeTable", {}).get("names", [])
@@ -112,7 +112,7 @@ class NodeResults:
     def pack(
         self, number: int, rejected: Mapping[str, tuple[str, str]], feasible: Iterable[str]
     ) -> dict[str, Any] | None:
-        """`rejected` has plugin and text by node. None for a document without nodes."""
+        """The entry of the nodes. `rejected` has plugin and text by node. None for a document without nodes."""
         if not self._place:
             return None
         column = np.full(len(self._place), -1, dtype=np.int32)
@@ -124,7 +124,7 @@ class NodeResults:
 
 
 class PodAnswers:
-    """The answers of nodes for the pods of a page. A document has them in short form, in full, or as examples."""
+    """The results of nodes for the pods of a page. A document has them in short form, in full, or as examples."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         self._names: Sequence[str] = document.get("nodeTable", {}).get("names", [])
@@ -140,7 +140,7 @@ class PodAnswers:
         return [(each.plugin, ", ".join(each.reasons)) for each in self._answers.kinds]
 
     def of(self, number: int, entry: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """The answers for the pod with this number, or None where the document has none."""
+        """The results for the pod with this number, or None if the document has none."""
         if "nodeAnswers" in entry:
             answers: Mapping[str, Any] = entry["nodeAnswers"]
             return answers

@@ -1,4 +1,4 @@
-"""Pods of a page: a table of them, and everything about the one that the reader chooses."""
+"""Sections about pods: a table, and the details of the pod that the reader chooses."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ def pods_section(
     tones: Mapping[str, Tone] | None = None,
     intro: str = "",
 ) -> Section:
-    """The first column is the pod. `details` come from `PodDetails`; `order` has the number of each row's."""
+    """The section of a table of pods. `details` come from `PodDetails`; `order` has the number of the details of each
+    row."""
     data = table_data(title, columns, rows, tones)
     order = range(len(rows)) if order is None else order
     return Section(
@@ -40,13 +41,13 @@ def pod_section(
     legend: Mapping[str, Any],
     tones: Mapping[str, Tone],
 ) -> Section:
-    """Everything about one pod."""
+    """The section of one pod."""
     data = table_data(title, headings("Pod; Result: badge"), [[pod, result]], tones)
     return Section(name, title, "pod", {"table": data, "pods": [detail], "order": [0], **legend})
 
 
 class PodDetails:
-    """What the page shows of each pod that was tried, and what these details refer to by number."""
+    """The details of each pod that was tried, and the lists that these details refer to by number."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         self._answers = PodAnswers(document)
@@ -58,7 +59,7 @@ class PodDetails:
         return {"failures": self._answers.failures, "plugins": list(self._plugins)}
 
     def of(self, number: int, entry: Mapping[str, Any]) -> dict[str, Any]:
-        """`number` is the place of the pod in the document."""
+        """The details of a pod. `number` is its place in the document."""
         found = self._answers.of(number, entry)
         detail = {
             "message": entry.get("message", ""),
@@ -75,7 +76,7 @@ class PodDetails:
         return {key: value for key, value in detail.items() if value}
 
     def _scored(self, node: Mapping[str, Any]) -> list[Any]:
-        """Name, total, and of each plugin its number with the raw, normalised and weighted score."""
+        """The name and total of a node, and the number of each plugin with its raw, normalised and weighted score."""
         scores = [
             [self._plugins.setdefault(plugin, len(self._plugins)), each["raw"], each["normalized"], each["weighted"]]
             for plugin, each in node["scores"].items()
@@ -92,7 +93,7 @@ def _group(group: Mapping[str, Any]) -> list[Any]:
 
 
 def _top(entry: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """The best nodes, as a document without full detail has them."""
+    """The best nodes, in the form of a document without full detail."""
     if "top" in entry:
         top: Sequence[Mapping[str, Any]] = entry["top"]
         return top

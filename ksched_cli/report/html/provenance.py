@@ -1,4 +1,4 @@
-"""The end of every page: which command line made it, what it does not take into account, and how long it took."""
+"""The end of every page: the command line, what the result does not take into account, and how long the run took."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-# Keys of `coverage` in words.
+# The keys of `coverage` in words.
 _WORDS = {
     "kubeVersion": "Answers as Kubernetes",
     "kubeVersionNotModelled": "Version that is not modelled",
@@ -26,7 +26,7 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """`command` is empty for a document that Python code made."""
+    """The data of the end of a page. `command` is empty for a document that Python code made."""
 
     command: str
     version: str
@@ -37,7 +37,7 @@ class Provenance:
 
 
 def provenance(document: Mapping[str, Any]) -> Provenance:
-    """Everything about the run that made the document."""
+    """The data about the run that made the document."""
     run = document.get("run", {})
     return Provenance(
         run.get("command", ""),

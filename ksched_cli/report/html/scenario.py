@@ -1,4 +1,4 @@
-"""The page of a scenario: step by step what was done, what came of it, and what was expected."""
+"""The page of a scenario: its steps, their results, and the expectations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ksched_cli.report.html.nodes import node_columns, node_map, zone_bars
 from ksched_cli.report.html.simulate import pods, preemptions
 from ksched_cli.report.html.words import count
 
-# So many pods of one message are named, and so many messages of a step are quoted.
+# The most pods that are named for a message, and the most messages of a step.
 _MOST_PODS, _MOST_MESSAGES = 6, 6
 
 
@@ -85,7 +85,7 @@ def _lines(step: Mapping[str, Any]) -> Iterator[tuple[Tone, str]]:
 
 
 def _against(texts: Sequence[str], quoted: Collection[str]) -> Iterator[str]:
-    """What contradicts an expectation. Pods whose messages are quoted already are one line."""
+    """The facts that contradict an expectation. Pods whose messages are quoted already share one line."""
     by_quote = [text.partition(": ") for text in texts]
     unplaced = [pod for pod, _, message in by_quote if message in quoted]
     if unplaced:
@@ -97,6 +97,6 @@ def _against(texts: Sequence[str], quoted: Collection[str]) -> Iterator[str]:
 
 
 def _named(pods: Sequence[str]) -> str:
-    """Some of the pods by name."""
+    """The names of some of the pods."""
     more = f" and {len(pods) - _MOST_PODS:,} more" if len(pods) > _MOST_PODS else ""
     return f"{', '.join(pods[:_MOST_PODS])}{more}"

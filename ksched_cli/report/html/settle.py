@@ -1,4 +1,4 @@
-"""The page of a simulation that went on until nothing moved."""
+"""The page of `simulate --settle`."""
 
 from __future__ import annotations
 

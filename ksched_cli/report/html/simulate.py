@@ -58,7 +58,7 @@ MAP_INTRO = (
 
 
 def result_of(entry: Mapping[str, Any]) -> str:
-    """`preempts` for a pod that waits until its victims have left."""
+    """The result of a pod; `preempts` for a pod that waits until its victims have left."""
     return "preempts" if entry.get("nominatedNode") and not entry.get("node") else str(entry["result"])
 
 
@@ -91,7 +91,7 @@ def verdict_of(document: Mapping[str, Any]) -> tuple[Tone, str]:
 
 
 def pending_pods(document: Mapping[str, Any]) -> int:
-    """How many pods have no node, with those that were not tried."""
+    """The number of pods without a node, including those that were not tried."""
     return sum(len(document.get(key, ())) for key in ("pods", "gated", "ignored", "refused"))
 
 
@@ -102,7 +102,7 @@ def _all(tried: int, pending: int) -> str:
 
 
 def notes(document: Mapping[str, Any]) -> Iterator[str]:
-    """The reasons of most nodes against the pods that find no node, and the pods that were not tried."""
+    """The most frequent reasons of pods without a node, and the pods that were not tried."""
     reasons: Counter[str] = Counter()
     for each in document["pods"]:
         if result_of(each) in ("unschedulable", "error"):
@@ -117,7 +117,7 @@ def notes(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _main_reasons(entry: Mapping[str, Any]) -> list[str]:
-    """The reason that most nodes have, or that PreFilter has."""
+    """The reason of most nodes, or the reason of PreFilter."""
     if "preFilter" in entry:
         return list(entry["preFilter"]["reasons"][:1])
     if entry.get("failures"):
@@ -145,7 +145,7 @@ def figures(document: Mapping[str, Any]) -> list[Figure]:
 
 
 def placed_pods(document: Mapping[str, Any]) -> dict[int, list[str]]:
-    """The pods that the run has placed, by the number of their node."""
+    """The pods that the run placed, by the number of their node."""
     place = {name: number for number, name in enumerate(document.get("nodeTable", {}).get("names", []))}
     found: dict[int, list[str]] = {}
     for each in document["pods"]:
@@ -155,12 +155,12 @@ def placed_pods(document: Mapping[str, Any]) -> dict[int, list[str]]:
 
 
 def pods(document: Mapping[str, Any], title: str = "Pods") -> Section:
-    """All pods that were tried; those without a node come first."""
+    """The table of all pods that were tried, pods without a node first."""
     entries = document["pods"]
     order = sorted(range(len(entries)), key=lambda number: bool(entries[number].get("node")))
     columns = headings("Pod; Result: badge filters; Node; Nodes that fit: number; Main reason: filters wide")
     rows = [pod_row(entries[number]) for number in order]
-    # In the order of the document: `like` of the answers is a number of it.
+    # The details are in the order of the document: `like` of the answers is the number of a pod in it.
     found = PodDetails(document)
     details = [found.of(number, entry) for number, entry in enumerate(entries)]
     return pods_section("pods", title, columns, rows, details, found.legend, order, tones=_TONES)
@@ -175,7 +175,7 @@ def pod_row(entry: Mapping[str, Any]) -> list[Any]:
 
 
 def preemptions(entries: Sequence[Mapping[str, Any]]) -> list[Section]:
-    """Who evicts whom."""
+    """The table of preemptions, with a row for each victim."""
     rows = [
         [entry["pod"], found["node"], victim, found["pdbViolations"]]
         for entry in entries
@@ -188,7 +188,7 @@ def preemptions(entries: Sequence[Mapping[str, Any]]) -> list[Section]:
 
 
 def not_tried(document: Mapping[str, Any]) -> list[Section]:
-    """Pods that had no cycle."""
+    """The table of the pods that had no cycle."""
     messages = {each["pod"]: each.get("message", "") for each in document.get("final", []) if each["state"] == "gated"}
     rows: list[list[Any]] = [[pod, "gated", messages.get(pod, "")] for pod in document["gated"]]
     rows += [[pod, "ignored", "no profile has the name of its scheduler"] for pod in document["ignored"]]

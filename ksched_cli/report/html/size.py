@@ -1,4 +1,4 @@
-"""The page of `size`: the nodes to add, what is proven about their cost, and where each pod goes."""
+"""The page of `size`: the nodes to add, the proven bound of their cost, and the node of each pod."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ _WORDS = {
     "strandedMilliCpu": "stranded cpu, cores",
     "strandedMemory": "stranded memory, GiB",
 }
-# Figures of a document are in units that are whole numbers.
+# The document has figures as whole numbers of small units.
 _UNITS = {"spread": 100, "strandedMilliCpu": 1000, "strandedMemory": 1 << 30}
 _OF_SETTING = ("paretoFront", "outcomes", "figures")
 _MOST_BARS = 30
@@ -61,7 +61,7 @@ def page(document: Mapping[str, Any]) -> Page:
 
 
 def _map(document: Mapping[str, Any]) -> list[Section]:
-    """The nodes by the worst result of the variants in which they fail."""
+    """The map of the nodes, coloured by the worst result of the variants in which each node fails."""
     worst = document.get("worstByFailure")
     found = document.get("nodeTable")
     if not worst or not found:
@@ -105,14 +105,14 @@ def _outcomes(document: Mapping[str, Any]) -> Section:
 
 
 def _share(each: Mapping[str, Any], document: Mapping[str, Any]) -> str:
-    """The number of variants; with the 95 % interval where they were drawn."""
+    """The number of variants, and the 95 % interval if the variants were drawn."""
     drawn = document["variants"] < document["product"] or {"orders", "ties"} & document["dimensions"].keys()
     interval = f" ({100 * each['low']:.1f} to {100 * each['high']:.1f} %)" if drawn else ""
     return f"{each['variants']:,}, {100 * each['share']:.1f} %{interval}"
 
 
 def _settings(settings: Sequence[Mapping[str, Any]]) -> list[Section]:
-    """Each setting with the share of its variants that is safe; bars, and a table with all figures."""
+    """Bars of the share of safe variants by setting, and a table with all figures."""
     if len(settings) < 2:
         return []
     names = [_at({key: value for key, value in each.items() if key not in _OF_SETTING}) for each in settings]
@@ -179,7 +179,7 @@ def _worst(worst: Sequence[Mapping[str, Any]]) -> list[Section]:
 
 
 def pod_odds(name: str, pods: Sequence[Mapping[str, Any]]) -> list[Section]:
-    """Where each pod is in how many of the variants, and how often it has no node."""
+    """The table of how often each pod is on each node, and how often it has none."""
     columns = headings("Pod; Variants: number; Has a node: share; Results: wide; Nodes: wide")
     rows = [
         [each["pod"], each["variants"], _placed(each), _odds(each["results"]), _odds(each["nodes"])] for each in pods

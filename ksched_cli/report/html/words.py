@@ -1,4 +1,4 @@
-"""Numbers in words."""
+"""Numbers and words with the right ending."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ def count(number: int, what: str) -> str:
 
 
 def noun(number: int, what: str) -> str:
-    """`pod` for 1, else `pods`."""
+    """`pod` for 1, `pods` for other numbers."""
     return what if number == 1 else f"{what}s"
 
 
 def capitalised(text: str) -> str:
-    """The text with a capital letter first, the rest as it is."""
+    """The text with a capital first letter."""
     return text[:1].upper() + text[1:]
