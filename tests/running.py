@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ksched_cli.simulator import RunOptions, Simulator
+from ksched_cli.wiring import schedulers
 from ksched_cli.wiring.loading import load_changed
-from ksched_cli.wiring.schedulers import scheduler_factory
 from ksched_cli.world.results import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def load(options: RunOptions) -> LoadedInput:
 
 
 def make_scheduler(options: RunOptions, loaded: Loaded, spec: SchedulerSpec) -> Scheduler:
-    return scheduler_factory(options)(loaded, spec)
+    return schedulers.make_scheduler(options, loaded, spec)
 
 
 def settle(options: RunOptions, limits: Limits = DEFAULT_LIMITS) -> SettledSimulation:

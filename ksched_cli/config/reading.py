@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -21,6 +22,14 @@ if TYPE_CHECKING:
     from ksched_cli.api.yaml_reader import Document
 
 KIND = "KubeSchedulerConfiguration"
+
+
+def read_file(file: str) -> bytes:
+    """The content of a file. InputError with the system's message if it cannot be read."""
+    try:
+        return Path(file).read_bytes()
+    except OSError as problem:
+        raise InputError(Problem(problem.strerror or str(problem), source=file)) from problem
 
 
 def read_one(text: str | bytes, source: str) -> Document:

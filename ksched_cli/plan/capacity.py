@@ -131,16 +131,13 @@ def capacity(
         ((portion, replicas),) = portions
         why = _count_alike(count, portion.name, replicas, limit)
         return count.result([portion], count.placed // portion.count, why, pending)
-    why, sets = Why("max"), 0
+    found, sets = None, 0
     for done, portion, replicas in steps(_in_sets(portions), "replicas had their cycle"):
         sets = done
-        if count.placed >= limit:
-            break
-        found = count.place(portion.name, replicas.next())
+        found = count.place(portion.name, replicas.next()) if count.placed < limit else Why("max")
         if found is not None:
-            why = found
             break
-    return count.result([portion for portion, _ in portions], sets, why, pending)
+    return count.result([portion for portion, _ in portions], sets, found or Why("max"), pending)
 
 
 def _count_alike(count: _Count, shape: str, replicas: Replicas, limit: int) -> Why:
@@ -253,19 +250,19 @@ class _Count:
 
     def result(self, portions: Sequence[Portion], sets: int, why: Why, pending: PendingCounts | None) -> Capacity:
         names = [portion.name for portion in portions]
-        totals: Counter[str] = Counter(dict.fromkeys(names, 0))
+        totals = dict.fromkeys(names, 0)
         for (_, shape), count in self._on.items():
             totals[shape] += count
         resources = self._scheduler.cluster.resources.names
         return Capacity(
             tuple(portions),
             sets,
-            dict(totals),
+            totals,
             why,
             self._rooms(names),
             {
-                shape: {resources[row]: amount for row, amount in sorted(asked.items())}
-                for shape, asked in self._requests.items()
+                shape: {resources[row]: amount for row, amount in sorted(requests.items())}
+                for shape, requests in self._requests.items()
             },
             self._totals(self._free()),
             self._stranded() if why.end == "full" else None,
@@ -291,14 +288,12 @@ class _Count:
     def _named(self, amounts: Sequence[int]) -> Amounts:
         """Amounts of cpu, memory and the other resources that replicas request."""
         names = self._scheduler.cluster.resources.names
-        asked = {resource for requests in self._requests.values() for resource in requests}
-        return {names[row]: amounts[row] for row in sorted({CPU, MEMORY} | asked)}
+        return {names[row]: amounts[row] for row in sorted({CPU, MEMORY}.union(*self._requests.values()))}
 
     def _rooms(self, names: Sequence[str]) -> tuple[NodeRoom, ...]:
         """By name of the node."""
         nodes = self._scheduler.cluster.nodes
-        rejections = self._rejections()
-        free = self._free()
+        rejections, free = self._rejections(), self._free()
         rooms = (
             NodeRoom(
                 node,

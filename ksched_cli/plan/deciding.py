@@ -112,10 +112,8 @@ def _candidates(verdicts: Sequence[Mapping[int, Status]]) -> set[int]:
 
 def _another_kind(status: Status) -> bool:
     """Whether the pod wants other nodes: by name, by label, or by a resource that only some nodes offer."""
-    unresolvable = is_unresolvable(status)
-    return any(
-        guide_of(part).is_other_kind_of_node(reasons, unresolvable=unresolvable) for part, reasons in parts_of(status)
-    )
+    parts, unresolvable = parts_of(status), is_unresolvable(status)
+    return any(guide_of(part).is_other_kind_of_node(own, unresolvable=unresolvable) for part, own in parts)
 
 
 def _closed(status: Status) -> bool:
@@ -141,11 +139,6 @@ def _detail(
         return plugin.explain(state.filter_states.get(plugin.name), pod, nodes, 0)
     except Exception:  # The numbers are an extra; an out-of-tree plugin may not have them.
         return {}
-
-
-def would_fit_without(scheduler: Scheduler, pod: PodInfo, others: RowColumn) -> bool:
-    """Whether some node would take the pod if these pods were not there."""
-    return bool(nodes_without(scheduler, pod, others).any())
 
 
 def nodes_without(scheduler: Scheduler, pod: PodInfo, others: RowColumn) -> BoolColumn:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -28,6 +28,9 @@ class Whereabouts:
     state: State
     node: str = ""
     message: str = ""
+
+
+_Key = Callable[[Whereabouts], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +149,9 @@ class _Sightings:
             self.pods[refused.pod] = Whereabouts(refused.pod, "refused", message=f"{refused.plugin}: {refused.message}")
             self.workloads[refused.pod] = refused.pod
 
-    def first(self, name: str) -> str:
+    def first(self, pod: Whereabouts) -> str:
         """The first of the pods in whose place this one is."""
-        seen = {name}
+        name, seen = pod.pod, {pod.pod}
         while (before := self._replaces.get(name, name)) not in seen:
             seen.add(before)
             name = before
@@ -189,17 +192,20 @@ def _changes(before: _Sightings, after: _Sightings) -> Iterator[PodChange]:
     gone, new = before.alone(after), after.alone(before)
     for workload in gone.keys() | new.keys():
         left, came = gone.get(workload, []), new.get(workload, [])
-        same = _successors(
-            {before.first(each.pod): each for each in left}, {after.first(each.pod): each for each in came}
-        )
-        pairs, left, came = _paired(
-            [each for each in left if each not in [one for one, _ in same]],
-            [each for each in came if each not in [other for _, other in same]],
-        )
-        for one, other in (*same, *pairs):
-            yield from _change(workload, one, other)
+        # Pods have generated names: the successor of a pod is its counterpart, else a pod on its node, else any pod.
+        for before_key, after_key in ((before.first, after.first), (_node, _node), (_any, _any)):
+            for one, other in _paired(left, came, before_key, after_key):
+                yield from _change(workload, one, other)
         yield from (PodChange("removed", workload, each, None) for each in left)
         yield from (PodChange("added", workload, None, each) for each in came)
+
+
+def _node(pod: Whereabouts) -> str:
+    return pod.node
+
+
+def _any(pod: Whereabouts) -> str:
+    return ""
 
 
 def _change(workload: str, before: Whereabouts, after: Whereabouts) -> Iterator[PodChange]:
@@ -209,28 +215,17 @@ def _change(workload: str, before: Whereabouts, after: Whereabouts) -> Iterator[
         yield PodChange(kind, workload, before, after)
 
 
-def _successors(
-    gone: Mapping[str, Whereabouts], new: Mapping[str, Whereabouts]
-) -> list[tuple[Whereabouts, Whereabouts]]:
-    """Pods that have taken the place of the same pod."""
-    return [(gone[name], new[name]) for name in gone if name in new]
-
-
 def _paired(
-    gone: list[Whereabouts], new: list[Whereabouts]
-) -> tuple[list[tuple[Whereabouts, Whereabouts]], list[Whereabouts], list[Whereabouts]]:
-    """Pods of a workload have generated names: one takes the place of another, on the same node if there is one."""
-    left, came = list(gone), list(new)
-    pairs = []
-    for one in gone:
-        same = next((other for other in came if other.node == one.node), None)
-        if same is not None:
-            pairs.append((one, same))
-            left.remove(one)
-            came.remove(same)
-    count = min(len(left), len(came))
-    pairs += zip(left[:count], came[:count], strict=True)
-    return pairs, left[count:], came[count:]
+    left: list[Whereabouts], came: list[Whereabouts], left_key: _Key, came_key: _Key
+) -> list[tuple[Whereabouts, Whereabouts]]:
+    """The pairs of pods with the same key, in the order of the lists. They are taken off the lists."""
+    by_key: defaultdict[str, list[Whereabouts]] = defaultdict(list)
+    for each in reversed(came):
+        by_key[came_key(each)].append(each)
+    pairs = [(one, others.pop()) for one in left if (others := by_key[left_key(one)])]
+    paired = {id(each) for pair in pairs for each in pair}
+    left[:], came[:] = ([each for each in pods if id(each) not in paired] for pods in (left, came))
+    return pairs
 
 
 def _nodes(before: Side, after: Side) -> tuple[tuple[NodeChange, ...], NodeChange]:

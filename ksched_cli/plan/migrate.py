@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, BinaryIO
 
 from ksched_cli.config.migration.carrying import Minor
 from ksched_cli.config.migration.migrate import Migration, migrate
 from ksched_cli.config.model import EXTENSION_POINT_FIELDS
 from ksched_cli.config.policy.model import is_policy
-from ksched_cli.config.reading import read_one
+from ksched_cli.config.reading import read_file, read_one
 from ksched_cli.engine.registry import Registry
-from ksched_cli.errors import ConfigError, InputError, Problem, UsageError
+from ksched_cli.errors import ConfigError, Problem, UsageError
 from ksched_cli.plan.scheduler_spec import plugin_points
 from ksched_cli.releases.configuration import LAST_WITH_POLICY, ConfigurationRules
 from ksched_cli.releases.minors import NEWEST, RELEASES, Release, nearest_release
@@ -33,7 +32,7 @@ def migrate_file(
 ) -> Migration:
     """`kube_version` is the minor that reads the file: by default the newest that does. The feature gates are of that
     minor. A plugin that is given by its name alone is carried over as the file lists it."""
-    text, source = _text(file, stdin)
+    text, source = (stdin.read(), "stdin") if file == STDIN and stdin is not None else (read_file(file), file)
     document = read_one(text, source).value
     release = reader_of(document) if kube_version is None else nearest_release(kube_version)
     _check_reader(document, release, source)
@@ -75,15 +74,6 @@ def _naming(plugins: Any, plugin: str) -> Iterator[str]:
         listed = (own.get("enabled"), own.get("disabled")) if isinstance(own, dict) else ()
         if any(isinstance(each, dict) and each.get("name") == plugin for part in listed for each in part or ()):
             yield str(point)
-
-
-def _text(file: str, stdin: BinaryIO | None) -> tuple[bytes, str]:
-    if file == STDIN and stdin is not None:
-        return stdin.read(), "stdin"
-    try:
-        return Path(file).read_bytes(), file
-    except OSError as problem:
-        raise InputError(Problem(problem.strerror or str(problem), source=file)) from problem
 
 
 def _check_reader(document: dict[str, Any], release: Release, source: str) -> None:

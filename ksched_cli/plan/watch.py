@@ -16,14 +16,14 @@ from ksched_cli.sources.live.api_server import LiveApiServer
 from ksched_cli.sources.live.cluster import LiveCluster, Progress, read_cluster
 from ksched_cli.sources.live.watch import ClusterMirror, Event, Follower, Lost, Reached
 
-# Changes come in bursts: a rollout is one picture, not a hundred. But the first message does not wait for its end.
+# Changes come in bursts: a rollout is one picture, not a hundred. A long burst makes several pictures.
 QUIET, LONGEST = 0.2, 2.0
 # From which failure in a row a lost server is reported, and after how many seconds for the second time.
-FAILURES_TOLD, REMINDER = 2, 60.0
+FAILURES_REPORTED, REMINDER = 2, 60.0
 
 
 class Kind(StrEnum):
-    """What has become known of a pod, or of the watch itself."""
+    """The kinds of news, about a pod or about the watch itself."""
 
     FITS = "fits"
     PREEMPTS = "preempts"
@@ -40,7 +40,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """One line. `node` where there is one; `why` in words."""
+    """One line of news. `why` is a sentence."""
 
     kind: Kind
     pod: str = ""
@@ -50,16 +50,10 @@ class News:
 
 @dataclass(frozen=True)
 class Picture:
-    """A moment: the verdicts on pending pods, and where the others are."""
+    """The verdicts on pending pods and the nodes of the other pods at one moment."""
 
     verdicts: Mapping[str, News]
     bound: Mapping[str, str]
-
-
-def bound_pods(cluster: LiveCluster) -> dict[str, str]:
-    """Where pods are."""
-    pods = (each.value for each in cluster.found.get(Pod, ()) if isinstance(each.value, Pod))
-    return {pod_key(pod): pod.spec.node_name for pod in pods if pod.spec.node_name}
 
 
 def picture(simulation: Simulation, bound: Mapping[str, str]) -> Picture:
@@ -86,7 +80,7 @@ def _verdict(outcome: PodOutcome) -> News:
 
 
 def news(before: Picture | None, now: Picture) -> Iterator[News]:
-    """What is new since the picture before. The number of nodes that fit is reported when something else is new."""
+    """The differences from the picture before. A different number of nodes that fit is no news by itself."""
     known = before.verdicts if before else {}
     for pod, verdict in now.verdicts.items():
         if pod not in known or _gist(known[pod]) != _gist(verdict):
@@ -121,11 +115,11 @@ class Watch:
     _before: Picture | None = None
     # How often in a row each kind failed, and the age of the data at the last message.
     _failures: Counter[str] = field(default_factory=Counter)
-    _told_age: float | None = None
+    _reported_age: float | None = None
     _ended: bool = False
 
     def news(self) -> Iterator[News]:
-        """Until the deadline, or for ever."""
+        """The news until the deadline, or without end."""
         yield from self._look()
         while not self._ended:
             changed = False
@@ -141,30 +135,31 @@ class Watch:
 
     def _look(self) -> Iterator[News]:
         cluster = self.mirror.cluster()
-        # First, for a cluster is used up by simulating it: what it holds becomes the scheduler's.
-        bound = bound_pods(cluster)
+        pods = (each.value for each in cluster.found.get(Pod, ()) if isinstance(each.value, Pod))
+        # First, because a simulation uses the cluster up: its objects become the scheduler's.
+        bound = {pod_key(pod): pod.spec.node_name for pod in pods if pod.spec.node_name}
         now = picture(self.simulate(cluster), bound)
         yield from news(self._before, now)
         self._before = now
 
     def _lose(self, event: Lost) -> Iterator[News]:
-        """A connection that breaks once is no news. Of several kinds that are lost only the first is reported, and
-        again whenever the data has become twice as old."""
+        """Report the first of several kinds that are lost, and again whenever the data has become twice as old. A
+        connection that breaks once is no news."""
         self._failures[event.kind.__name__] += 1
-        if self._failures[event.kind.__name__] < FAILURES_TOLD:
+        if self._failures[event.kind.__name__] < FAILURES_REPORTED:
             return
-        if self._told_age is None or event.age > max(2 * self._told_age, REMINDER):
-            self._told_age = event.age
+        if self._reported_age is None or event.age > max(2 * self._reported_age, REMINDER):
+            self._reported_age = event.age
             yield News(Kind.LOST, why=f"{event.message}; the data is {round(event.age)}s old")
 
     def _reach(self, kind: str) -> Iterator[News]:
-        """The message when every kind is read again."""
-        if self._failures.pop(kind, 0) and self._told_age is not None and not self._failures:
-            self._told_age = None
+        """Report that every kind is read again."""
+        if self._failures.pop(kind, 0) and self._reported_age is not None and not self._failures:
+            self._reported_age = None
             yield News(Kind.BACK)
 
     def _burst(self) -> Iterator[Event]:
-        """The next event and those on its heels."""
+        """The next event and the events that follow it closely."""
         started: float | None = None
         while True:
             now = time.monotonic()
@@ -185,37 +180,33 @@ class Watch:
                 return
 
 
+@dataclass
 class Following:
-    """News of a live cluster, for so many seconds or for ever. `simulate` is called with each picture of the cluster,
-    and `warnings` are those of the last one."""
+    """News of a live cluster, for so many seconds or without end. `simulate` is called with each picture of the
+    cluster; `warnings` are those of the last one."""
 
-    def __init__(
-        self,
-        server: LiveApiServer,
-        progress: Progress | None,
-        simulate: Callable[[LiveCluster], Simulation],
-        seconds: float | None = None,
-    ) -> None:
-        self._server = server
-        self._progress = progress
-        self._simulate = simulate
-        self._deadline = None if seconds is None else time.monotonic() + seconds
-        self.warnings: tuple[str, ...] = ()
+    server: LiveApiServer
+    progress: Progress | None
+    simulate: Callable[[LiveCluster], Simulation]
+    seconds: float | None = None
+    warnings: tuple[str, ...] = ()
 
     def news(self) -> Generator[News, None, None]:
-        """Close it to stop following."""
-        first = read_cluster(self._server, self._progress)
-        if self._progress is not None:
-            self._progress.close()
+        """Each line of news. To close the generator stops the watch of the cluster."""
+        deadline = None if self.seconds is None else time.monotonic() + self.seconds
+        first = read_cluster(self.server, self.progress)
+        if self.progress is not None:
+            self.progress.close()
         events: queue.Queue[Event | None] = queue.Queue()
-        follower = Follower(self._server, events.put)
+        follower = Follower(self.server, events.put)
         follower.follow(list(first.versions), first.versions)
+
+        def simulate(cluster: LiveCluster) -> Simulation:
+            found = self.simulate(cluster)
+            self.warnings = found.warnings
+            return found
+
         try:
-            yield from Watch(ClusterMirror(first), events, self._simulated, self._deadline).news()
+            yield from Watch(ClusterMirror(first), events, simulate, deadline).news()
         finally:
             follower.stop.set()
-
-    def _simulated(self, cluster: LiveCluster) -> Simulation:
-        found = self._simulate(cluster)
-        self.warnings = found.warnings
-        return found

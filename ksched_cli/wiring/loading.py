@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ksched_cli.api.core import Namespace, Node, Pod, Service
@@ -19,7 +20,7 @@ from ksched_cli.releases.minors import minor_in
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.changes import Changes
 from ksched_cli.wiring.options import AUTO, RunOptions, wanted_pods
-from ksched_cli.wiring.schedulers import scheduler_factory, scheduler_spec
+from ksched_cli.wiring.schedulers import make_scheduler, scheduler_spec
 
 if TYPE_CHECKING:
     from ksched_cli.plan.scenario_results import ScenarioResult
@@ -44,7 +45,7 @@ def load_input(options: RunOptions, cluster: Loaded | None = None) -> tuple[Load
     check_nodes(options, loaded, changes.manifests)
     _check_named_nodes(options, loaded, changes.manifests)
     check_schedulers(options, spec, loaded, changes.manifests)
-    return LoadedInput(loaded, spec, scheduler_factory(options), wanted, time.perf_counter() - started), changes
+    return LoadedInput(loaded, spec, partial(make_scheduler, options), wanted, time.perf_counter() - started), changes
 
 
 def _version_of_nodes(options: RunOptions, loaded: Loaded) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 from ksched_cli.api.core import Pod
 from ksched_cli.engine.scheduler import Scheduler
@@ -17,7 +18,7 @@ from ksched_cli.releases.minors import RELEASES
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.release_fields import as_stored
 from ksched_cli.wiring.options import RunOptions
-from ksched_cli.wiring.schedulers import scheduler_factory, scheduler_spec
+from ksched_cli.wiring.schedulers import make_scheduler, scheduler_spec
 
 
 def find_way(before: RunOptions, after: RunOptions, start: SchedulerSpec, end: SchedulerSpec) -> Way:
@@ -51,7 +52,7 @@ def _rule_set(
     setup: RunOptions, setting: SchedulerSpec, configuration: int = 0, fields: SchedulerSpec | None = None
 ) -> RuleSet:
     """`fields` is the setting whose API server stores the pods, if it is another one."""
-    known, make = fields or setting, scheduler_maker(scheduler_factory(setup), setting)
+    known, make = fields or setting, scheduler_maker(partial(make_scheduler, setup), setting)
 
     def stored(pod: Pod) -> Pod:
         return as_stored(as_stored([pod], setting.release, setting.gates), known.release, known.gates)[0]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ksched_cli.api.core import Node, Pod
@@ -18,7 +16,6 @@ from ksched_cli.controlplane.admission.priority import admit_group_priority, adm
 from ksched_cli.engine.registry import Registry, add_class, add_installed, add_named
 from ksched_cli.engine.selection import lowest_name, random_choice
 from ksched_cli.engine.timings import Timings
-from ksched_cli.errors import InputError, Problem
 from ksched_cli.plan.scheduler_spec import SchedulerSpec, plugin_points
 from ksched_cli.plugins.in_tree import plugins_of
 from ksched_cli.releases.minors import NEWEST, Release, minor_in, nearest_release
@@ -27,9 +24,7 @@ from ksched_cli.wiring.options import AUTO, PluginGiven, RunOptions
 
 if TYPE_CHECKING:
     from ksched_cli.cluster.known_pods import KnownPods
-    from ksched_cli.engine.extenders.chain import Extenders
     from ksched_cli.engine.scheduler import Scheduler
-    from ksched_cli.plan.loaded_input import MakeScheduler
     from ksched_cli.sources.loaded import Loaded
 
 
@@ -62,29 +57,18 @@ def scheduler_spec(options: RunOptions, server_version: str = "") -> SchedulerSp
     configuration, given = SchedulerConfiguration(), options.config
     if given is not None:
         from ksched_cli.config.load import load_config
+        from ksched_cli.config.reading import read_file
 
-        content, name = (_text_of(given), given) if isinstance(given, str) else (json.dumps(given), "configuration")
+        content, name = (read_file(given), given) if isinstance(given, str) else (json.dumps(given), "configuration")
         configuration = load_config(content, name, current, gates, points, models)
     return SchedulerSpec(requested, current, gates, registry, points, configuration)
 
 
-def _text_of(file: str) -> bytes:
-    try:
-        return Path(file).read_bytes()
-    except OSError as problem:
-        raise InputError(Problem(problem.strerror or str(problem), source=file)) from problem
-
-
-def scheduler_factory(options: RunOptions) -> MakeScheduler:
-    """Makes the schedulers of a run with these options."""
-    return partial(_make_scheduler, options)
-
-
-def _make_scheduler(
+def make_scheduler(
     options: RunOptions, loaded: Loaded, spec: SchedulerSpec, known: KnownPods | None = None
 ) -> Scheduler:
-    """Objects are taken by name, so that the order of the input does not matter. An API server lists nodes in that
-    order too, which decides whose report of an image's size counts."""
+    """A scheduler over the objects by name, so that the order of the input does not matter. An API server lists nodes
+    in that order too, and the order decides which node's report of an image's size counts."""
     from ksched_cli.engine.scheduler import Scheduler
 
     # Two sorts take less memory than one by pairs: a workload may have 200,000 pods.
@@ -105,7 +89,11 @@ def _make_scheduler(
         known=known,
         storage_counts=storage_counts(spec.release, spec.gates),
     )
-    timings = Timings() if options.timings else None
+    timings, extenders = Timings() if options.timings else None, None
+    if options.allow_extenders and spec.configuration.extenders:
+        from ksched_cli.engine.extenders.chain import make_extenders
+
+        extenders = make_extenders(spec.configuration, spec.release, cluster, timings)
     return Scheduler(
         cluster,
         spec.configuration,
@@ -116,14 +104,5 @@ def _make_scheduler(
         tie_break=random_choice(options.seed, cluster.undo) if options.tie_break == "random" else lowest_name,
         sampling=options.sampling,
         timings=timings,
-        extenders=_extenders(spec, cluster, timings) if options.allow_extenders else None,
+        extenders=extenders,
     )
-
-
-def _extenders(spec: SchedulerSpec, cluster: Cluster, timings: Timings | None) -> Extenders | None:
-    """The extenders of the configuration; their module is imported only where there are any."""
-    if not spec.configuration.extenders:
-        return None
-    from ksched_cli.engine.extenders.chain import make_extenders
-
-    return make_extenders(spec.configuration, spec.release, cluster, timings)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ from ksched_cli.releases.minors import minor_in
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.wiring.loading import check_nodes
 from ksched_cli.wiring.options import Configuration, RunOptions, SweepKeywords
-from ksched_cli.wiring.schedulers import scheduler_factory, scheduler_spec
+from ksched_cli.wiring.schedulers import make_scheduler, scheduler_spec
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class SweptCluster:
         if version >= 0:
             options = replace(options, kube_version=self.sweep.kube_versions[version])
         spec = scheduler_spec(options)
-        return LoadedInput(self.loaded, spec, scheduler_factory(options), _every_pod)
+        return LoadedInput(self.loaded, spec, partial(make_scheduler, options), _every_pod)
 
 
 def sweep_input(

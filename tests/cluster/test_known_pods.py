@@ -12,7 +12,7 @@ from ksched_cli.plan.loaded_input import scheduler_maker
 from ksched_cli.plan.results import PodOutcome
 from ksched_cli.plan.simulate import OutputOptions, place
 from ksched_cli.wiring.options import RunOptions
-from ksched_cli.wiring.schedulers import scheduler_factory
+from ksched_cli.wiring.schedulers import make_scheduler
 from tests.builders import make_pod
 from tests.lanes import sampled
 from tests.running import load
@@ -33,7 +33,7 @@ def test_answers_are_the_same(case: Path) -> None:
     # Another cluster has met other resources first, so that rows are others.
     known.info(make_pod("first").requests(example_com__first="1").obj()).requests  # noqa: B018
     for _ in range(2):
-        assert outcomes(scheduler_factory(setup)(gathered.loaded, gathered.spec, known)) == by_itself
+        assert outcomes(make_scheduler(setup, gathered.loaded, gathered.spec, known)) == by_itself
     make = scheduler_maker(gathered.make_scheduler, gathered.spec)
     assert outcomes(make(gathered.loaded)) == outcomes(make(gathered.loaded)) == by_itself
 

@@ -45,7 +45,7 @@ from ksched_cli.plan.codes import (
     code_of_admission,
     plugins_of,
 )
-from ksched_cli.plan.deciding import RejectionCause, cause_of, cause_of_status, would_fit_without
+from ksched_cli.plan.deciding import RejectionCause, cause_of, cause_of_status, nodes_without
 from ksched_cli.plan.evicted import Losses, is_of
 from ksched_cli.plan.fields import field_of, refused_field
 from ksched_cli.plan.rules import guide_of
@@ -125,7 +125,7 @@ class WorkloadCases:
         rows = run.world.cluster.pods.row_of
         old = [rows[uid_of_pod(each)] for each in self.state.old if each is not pod and uid_of_pod(each) in rows]
         others = np.array(sorted(old), dtype=np.int64)
-        if self.replaces and old and would_fit_without(run.world.scheduler, decision.pod, others):
+        if self.replaces and old and nodes_without(run.world.scheduler, decision.pod, others).any():
             case.deadlock = ROLLOUT_DEADLOCK
         return case
 
