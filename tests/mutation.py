@@ -1,9 +1,10 @@
 """`python -m tests.mutation --count 30 --seed S`: small mistakes put into the code, and whether a test fails for each.
 
 Each mutant is one changed token in a copy of the repository: another comparison, `and` for `or`, `+` for `-`, a number
-that is one larger, a missing `not`, `False` for `True`. First the test files that import the module run, then the fast
-lane, and with --all the whole suite. A mutant that no test fails for has survived: either a test is missing, or the
-code can be simpler. The exit code is 1 if any has.
+that is one larger, a missing `not`, `False` for `True`. First the test files that import the module run, then the tests
+of the folder, then the fast lane, and with --all the whole suite. Several mutants are tried at once, each in a copy of
+its own. A mutant that no test fails for has survived: either a test is missing, or the code can be simpler. The exit
+code is 1 if any has.
 """
 
 from __future__ import annotations
@@ -19,8 +20,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from queue import SimpleQueue
+
+import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("engine", "plugins", "plan")
@@ -28,6 +33,8 @@ _LEFT_OUT = shutil.ignore_patterns(
     ".git", ".venv", "venv", ".*_cache", ".hypothesis", "__pycache__", "*.egg-info", "build", "dist", "*.log"
 )
 _SECONDS_PER_TEST = 120
+_FAST_LANE = ("-m", "not slow")
+_NOTHING_COLLECTED = int(pytest.ExitCode.NO_TESTS_COLLECTED)
 
 _COMPARISONS: dict[type[ast.cmpop], tuple[str, str]] = {
     ast.Lt: ("<", "<="),
@@ -162,8 +169,12 @@ class Bench:
     """A copy of the repository in which mutants are tried, one at a time."""
 
     root: Path
-    workers: int
     whole: bool
+
+    @classmethod
+    def in_folder(cls, folder: Path, whole: bool) -> Bench:
+        shutil.copytree(ROOT, folder, ignore=_LEFT_OUT)
+        return cls(folder, whole)
 
     def killer(self, mutant: Mutant, turn: int) -> str:
         """The test that fails for the mutant, "" if none does."""
@@ -178,22 +189,28 @@ class Bench:
         finally:
             path.write_bytes(source)
 
-    def failing_unchanged(self) -> str:
+    def failing_unchanged(self, workers: int) -> str:
         """A test that fails without any mutant: it would be taken for the killer of each."""
-        return self._failing(["-m", "not slow", "-n", str(self.workers)])
+        return self._failing([*_FAST_LANE, "-n", str(workers)])
 
     def _stages(self, mutant: Mutant) -> Iterator[list[str]]:
         near = self._tests_of(mutant.path)
         if near:
-            yield ["-m", "not slow", *near]
-        yield ["-m", "not slow", "-n", str(self.workers)]
+            yield [*_FAST_LANE, *near]
+        folder = self._folder_of(mutant.path)
+        ignored = [f"--ignore={file}" for file in near]
+        if folder:
+            yield [*_FAST_LANE, *ignored, folder]
+            ignored.append(f"--ignore={folder}")
+        yield [*_FAST_LANE, *ignored]
         if self.whole:
-            yield ["-m", "slow", "-n", str(self.workers)]
+            yield ["-m", "slow"]
 
     def _tests_of(self, path: str) -> list[str]:
         """The test files that import the module, or have its name."""
         module = path.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
-        stem = module.split(".")[2 if module.startswith("ksched_cli.plugins.") else -1]
+        parts = module.split(".")
+        stem = parts[2 if parts[1] == "plugins" and parts[2] != "lib" else -1]
         files = sorted((self.root / "tests").rglob("test_*.py"))
         return [
             str(file.relative_to(self.root))
@@ -201,21 +218,58 @@ class Bench:
             if file.stem.startswith(f"test_{stem}") or f"from {module} import" in file.read_text()
         ]
 
+    def _folder_of(self, path: str) -> str:
+        """The nearest folder of tests that mirrors the folder of the module."""
+        folders = (Path("tests", *folder.parts[1:]) for folder in Path(path).parents[:-2])
+        return next((str(folder) for folder in folders if (self.root / folder).is_dir()), "")
+
     def _failing(self, arguments: Sequence[str]) -> str:
         command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--tb=no", "--timeout"]
         command += [str(_SECONDS_PER_TEST), *arguments]
         done = subprocess.run(command, cwd=self.root, capture_output=True, text=True, check=False)
-        if done.returncode == 0:
+        if done.returncode in (0, _NOTHING_COLLECTED):
             return ""
         found = re.search(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)
         return found[1] if found else f"pytest: exit code {done.returncode}"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A mutant and the test that fails for it, "" if none does."""
+
+    mutant: Mutant
+    killer: str
+    seconds: float
+
+    def __str__(self) -> str:
+        return (
+            f"{'killed  ' if self.killer else 'SURVIVED'} {self.seconds:4.0f} s  {self.mutant}  {self.killer}".rstrip()
+        )
+
+
+def tried(mutants: Sequence[Mutant], benches: Sequence[Bench]) -> Iterator[Trial]:
+    """The trials in the order of the mutants. Each bench tries one mutant at a time."""
+    idle: SimpleQueue[Bench] = SimpleQueue()
+    for bench in benches:
+        idle.put(bench)
+
+    def trial(numbered: tuple[int, Mutant]) -> Trial:
+        turn, mutant = numbered
+        bench, begin = idle.get(), time.monotonic()
+        try:
+            return Trial(mutant, bench.killer(mutant, turn), time.monotonic() - begin)
+        finally:
+            idle.put(bench)
+
+    with ThreadPoolExecutor(len(benches)) as pool:
+        yield from pool.map(trial, enumerate(mutants, start=1))
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
     parser.add_argument("--count", type=int, default=30, help="How many mutants.")
     parser.add_argument("--seed", type=int, default=0, help="Another seed gives other mutants.")
-    parser.add_argument("--workers", type=int, default=2, help="Processes of the fast lane.")
+    parser.add_argument("--workers", type=int, default=2, help="How many mutants are tried at once.")
     parser.add_argument("--all", action="store_true", help="Try the slow tests, too, where the fast ones pass.")
     parser.add_argument("packages", nargs="*", default=PACKAGES, help="Packages or files of ksched_cli.")
     options = parser.parse_args()
@@ -223,14 +277,14 @@ def main() -> int:
     chosen = random.Random(options.seed).sample(mutants, min(options.count, len(mutants)))
     survivors = 0
     with tempfile.TemporaryDirectory(prefix="mutation-") as folder:
-        bench = Bench(Path(folder) / "ksched", options.workers, options.all)
-        shutil.copytree(ROOT, bench.root, ignore=_LEFT_OUT)
-        if failing := bench.failing_unchanged():
+        benches = [
+            Bench.in_folder(Path(folder, str(number), "ksched"), options.all) for number in range(options.workers)
+        ]
+        if failing := benches[0].failing_unchanged(options.workers):
             parser.error(f"a test fails without any mutant: {failing}")
-        for turn, mutant in enumerate(chosen, start=1):
-            killer = bench.killer(mutant, turn)
-            survivors += not killer
-            print(f"{'killed  ' if killer else 'SURVIVED'}  {mutant}  {killer}".rstrip(), flush=True)  # noqa: T201
+        for trial in tried(chosen, benches):
+            survivors += not trial.killer
+            print(trial, flush=True)  # noqa: T201
     print(f"{len(chosen) - survivors} of {len(chosen)} killed; {len(mutants)} to choose from")  # noqa: T201
     return 1 if survivors else 0
 
