@@ -104,15 +104,18 @@ def _announced(path: tuple[tuple[str, int], ...]) -> tuple[EntryPoint, ...]:
     """The entry points of the group, for a search path and the times of its folders. A process makes many
     registries."""
     # The parser of the standard library takes 30 ms, and most installations have no plugin.
-    if not any(_may_announce(Path(each)) for each, _ in path):
+    if not any(_may_announce(*each) for each in path):
         return ()
     from importlib.metadata import entry_points
 
     return tuple(entry_points(group=ENTRY_POINT_GROUP))
 
 
-def _may_announce(place: Path) -> bool:
-    """Whether a place of the search path names the group. Archives and eggs are not read for this: they may."""
+@lru_cache(maxsize=64)
+def _may_announce(folder: str, changed: int) -> bool:
+    """Whether a place of the search path, which last changed at that time, names the group. Archives and eggs are not
+    read for this: they may."""
+    place = Path(folder)
     if not place.is_dir() or place.suffix == ".egg":
         return place.exists()
     group = ENTRY_POINT_GROUP.encode()
