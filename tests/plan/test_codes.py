@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 import gzip
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from string import Formatter
 from typing import Any
 
+import msgspec
 import pytest
 
 from ksched_cli.controlplane.admission import chain
@@ -72,10 +72,10 @@ def test_every_plugin_that_rejects_pods_has_a_code() -> None:
 def recorded() -> Iterator[Any]:
     """What kube-schedulers of all recorded minors decided."""
     for case in CASES:
-        yield json.loads((case / "expected.json").read_text())
+        yield msgspec.json.decode((case / "expected.json").read_bytes())
     for path in sorted((FIXTURES / "conformance" / "other-minors").glob("*.jsonl.gz")):
-        with gzip.open(path, "rt") as file:
-            yield from map(json.loads, file)
+        with gzip.open(path, "rb") as file:
+            yield from map(msgspec.json.decode, file)
 
 
 @pytest.mark.slow
