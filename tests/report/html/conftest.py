@@ -23,9 +23,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """One browser for the tests of a module."""
+    """One browser for the tests of this folder. The event loop of Playwright ends with it: other tests run their own."""
     with sync_playwright() as playwright:
         own = playwright.chromium.executable_path
         found = os.environ.get("KSCHED_CHROMIUM") or next(filter(None, map(shutil.which, _NAMES)), own)
