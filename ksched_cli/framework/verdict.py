@@ -66,6 +66,10 @@ class Verdict:
         return cls(np.zeros(size, dtype=np.int8), np.zeros(size, dtype=np.int32), ((),))
 
     @classmethod
+    def of_all(cls, size: int, status: Status) -> Verdict:
+        return cls.rejecting(np.ones(size, dtype=np.bool_), status)
+
+    @classmethod
     def rejecting(cls, rejected: BoolColumn, status: Status) -> Verdict:
         """The same status for every rejected row."""
         return cls(rejected * np.int8(status.code), rejected.astype(np.int32), ((), status.reasons))

@@ -90,9 +90,9 @@ class _InTreeLimits(PreFilterPlugin[None], FilterPlugin[None]):
             wanted = set(self._disks(pod.pod, required=True))
         except MissingClaim as problem:
             refuse = unresolvable if InTreeVolumeLimitsRules.of(self.handle.release).missing_claims_reject else error
-            return Verdict.from_statuses([refuse(problem.reason)] * len(nodes))
+            return Verdict.of_all(len(nodes), refuse(problem.reason))
         except UnusableClaim as problem:
-            return Verdict.from_statuses([error(problem.reason)] * len(nodes))
+            return Verdict.of_all(len(nodes), error(problem.reason))
         if not wanted:
             return Verdict.passing(len(nodes))
         return Verdict.from_statuses([self._check(wanted, int(row)) for row in nodes.rows])

@@ -106,8 +106,9 @@ class NodeDeclaredFeatures(PreFilterPlugin[Features], FilterPlugin[Features]):
 
     def filter(self, state: Features | None, pod: PodInfo, nodes: NodeRows) -> Verdict:
         if state is None:
-            missing = error('error reading "PreFilterNodeDeclaredFeatures" from cycle-state: not found')
-            return Verdict.from_statuses([missing] * len(nodes))
+            return Verdict.of_all(
+                len(nodes), error('error reading "PreFilterNodeDeclaredFeatures" from cycle-state: not found')
+            )
         objects = nodes.cluster.nodes.objects
         declared = (objects[row].status.declared_features for row in nodes.rows)
         lacking = np.array([not state.issubset(each) for each in declared], dtype=np.bool_)

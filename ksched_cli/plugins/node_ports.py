@@ -105,9 +105,7 @@ class NodePorts(PreFilterPlugin[WantedPorts], FilterPlugin[WantedPorts]):
     def filter(self, state: WantedPorts | None, pod: PodInfo, nodes: NodeRows) -> Verdict:
         if state is None:
             # A profile may switch off PreFilter and leave Filter on; kube-scheduler has nothing to go by then.
-            return Verdict.from_statuses(
-                [error('reading "PreFilterNodePorts" from cycleState: not found')] * len(nodes)
-            )
+            return Verdict.of_all(len(nodes), error('reading "PreFilterNodePorts" from cycleState: not found'))
         taken = nodes.cluster.usage.ports.conflicts(state, len(nodes.cluster.nodes))
         return Verdict.rejecting(nodes.take(taken), unschedulable(NodePortsReasons.port_taken()))
 

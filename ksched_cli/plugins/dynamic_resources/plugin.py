@@ -201,7 +201,7 @@ class DynamicResources(
         if not self._enabled:
             return Verdict.passing(len(nodes))
         if state is None:
-            return Verdict.from_statuses([error(NOT_FOUND)] * len(nodes))
+            return Verdict.of_all(len(nodes), error(NOT_FOUND))
         if not state.claims:
             return Verdict.passing(len(nodes))
         statuses: list[Status] = []

@@ -81,8 +81,9 @@ class ServiceAffinity(PreFilterPlugin[Companions], FilterPlugin[Companions], Sco
         if not keys:
             return Verdict.passing(len(nodes))
         if state is None:
-            missing = error('error reading "PreFilterServiceAffinity" from cycleState: not found')
-            return Verdict.from_statuses([missing] * len(nodes))
+            return Verdict.of_all(
+                len(nodes), error('error reading "PreFilterServiceAffinity" from cycleState: not found')
+            )
         own = {key: pod.pod.spec.node_selector[key] for key in keys if key in pod.pod.spec.node_selector}
         fits = [self._fits(own, state, int(row)) for row in nodes.rows]
         return Verdict.rejecting(~np.array(fits, dtype=np.bool_), _MISMATCH)

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import numpy as np
-
 from ksched_cli.api.core import Pod
 from ksched_cli.api.storage import PersistentVolumeClaim
 from ksched_cli.cluster.claims import find_claim, mounted_claims
@@ -52,6 +50,6 @@ class VolumeBindingOnEachNode(VolumeBindingPlugin):
         found = self._claims(pod.pod)
         if any(not is_fully_bound(each) and not self._waits(each) for each in found):
             problem = error(VolumeBindingReasons.immediate())
-            return Verdict.rejecting(np.ones(len(nodes), dtype=np.bool_), problem)
+            return Verdict.of_all(len(nodes), problem)
         # A profile may leave out PreFilter. Then there is no state.
         return super().filter(state or self._volumes(found), pod, nodes)

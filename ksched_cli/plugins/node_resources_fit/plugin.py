@@ -131,10 +131,11 @@ class NodeResourcesFit(
     def filter(self, state: FitState | None, pod: PodInfo, nodes: NodeRows) -> Verdict:
         """fitsRequest: every resource that lacks is a reason; one that no eviction can free makes the node hopeless."""
         if self._refuses_sidecars and _has_sidecar(pod):
-            return Verdict.rejecting(np.ones(len(nodes), dtype=np.bool_), _SIDECARS_OFF)
+            return Verdict.of_all(len(nodes), _SIDECARS_OFF)
         if state is None:
-            missing = error('error reading "PreFilterNodeResourcesFit" from cycleState: not found')
-            return Verdict.from_statuses([missing] * len(nodes))
+            return Verdict.of_all(
+                len(nodes), error('error reading "PreFilterNodeResourcesFit" from cycleState: not found')
+            )
         if len(nodes) == 1:
             return self._judge_one(state, nodes)
         table, usage = nodes.cluster.nodes, nodes.cluster.usage

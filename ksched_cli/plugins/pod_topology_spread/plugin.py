@@ -290,8 +290,7 @@ class PodTopologySpread(
 
     def filter(self, state: SpreadState | None, pod: PodInfo, nodes: NodeRows) -> Verdict:
         if state is None:
-            missing = error('reading "PreFilterPodTopologySpread" from cycleState: not found')
-            return Verdict.from_statuses([missing] * len(nodes))
+            return Verdict.of_all(len(nodes), error('reading "PreFilterPodTopologySpread" from cycleState: not found'))
         failing: IdColumn | None = None
         for each in state.domains:
             found = each.outcomes().take(nodes.take(each.ids))

@@ -166,7 +166,7 @@ class VolumeBinding(
 
     def filter(self, state: Volumes | None, pod: PodInfo, nodes: NodeRows) -> Verdict:
         if state is None:
-            return Verdict.from_statuses([error("not found")] * len(nodes))
+            return Verdict.of_all(len(nodes), error("not found"))
         whole = state.verdict
         if self._shape and not state.binds_volumes:
             passing = nodes.rows[nodes.take(whole.codes) == 0]
