@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ksched_cli.api.affinity import TopologySpreadConstraint
@@ -113,40 +113,32 @@ def default_constraints_of(
 
 def default_selector(pod: Pod, catalog: Catalog, release: Release = NEWEST) -> Selector:
     """helper.DefaultSelector: what the pod's services and its controller select."""
-    labels: dict[str, str] = {}
-    for service in catalog.in_namespace(Service, pod.metadata.namespace):
-        # A service without a selector selects nothing, and not everything.
-        wanted = service.spec.selector
-        if wanted and wanted.items() <= pod.metadata.labels.items():
-            labels.update(wanted)
+    namespace = pod.metadata.namespace
+    labels = selected_labels(pod, catalog.in_namespace(Service, namespace))
     if not SpreadRules.of(release).selects_as_the_controller_does:
-        return merged(
-            selector_from_map(labels | _of_replication_controllers(pod, catalog)), _of_controllers(pod, catalog)
-        )
+        # Whatever selects the pod counts as its controller.
+        labels |= selected_labels(pod, catalog.in_namespace(ReplicationController, namespace))
+        return merged(selector_from_map(labels), _of_controllers(pod, catalog))
     owner = controller_of(pod.metadata)
     if owner is None:
         return selector_from_map(labels)
-    namespace = pod.metadata.namespace
     if (owner.api_version, owner.kind) == ("v1", "ReplicationController"):
         controller = catalog.get(ReplicationController, owner.name, namespace)
         return selector_from_map({**labels, **(controller.spec.selector if controller else {})})
-    return merged(
-        selector_from_map(labels), _controllers_selector(owner.api_version, owner.kind, owner.name, namespace, catalog)
-    )
+    return merged(selector_from_map(labels), _selector_of_owner(owner, namespace, catalog))
 
 
-def _of_replication_controllers(pod: Pod, catalog: Catalog) -> dict[str, str]:
-    """Up to 1.21 whatever selects the pod counted as its controller."""
+def selected_labels(pod: Pod, owners: Iterable[Service | ReplicationController]) -> dict[str, str]:
+    """The selectors that match the pod, as one. An owner without a selector selects nothing, and not everything."""
     labels: dict[str, str] = {}
-    for controller in catalog.in_namespace(ReplicationController, pod.metadata.namespace):
-        wanted = controller.spec.selector
-        if wanted and wanted.items() <= pod.metadata.labels.items():
-            labels |= wanted
+    for owner in owners:
+        if owner.spec.selector and owner.spec.selector.items() <= pod.metadata.labels.items():
+            labels |= owner.spec.selector
     return labels
 
 
 def _of_controllers(pod: Pod, catalog: Catalog) -> Selector:
-    """The same for ReplicaSets and StatefulSets."""
+    """The selectors of all ReplicaSets and StatefulSets that match the pod."""
     found, namespace = EVERYTHING, pod.metadata.namespace
     owners: list[ReplicaSet | StatefulSet] = [*catalog.in_namespace(ReplicaSet, namespace)]
     owners += catalog.in_namespace(StatefulSet, namespace)
@@ -160,15 +152,14 @@ def _of_controllers(pod: Pod, catalog: Catalog) -> Selector:
     return found
 
 
-def _controllers_selector(api_version: str, kind: str, name: str, namespace: str, catalog: Catalog) -> Selector:
-    """A ReplicaSet's or StatefulSet's; anything else adds nothing."""
-    if api_version != "apps/v1" or kind not in ("ReplicaSet", "StatefulSet"):
-        return EVERYTHING
-    owner: ReplicaSet | StatefulSet | None
-    if kind == "ReplicaSet":
-        owner = catalog.get(ReplicaSet, name, namespace)
-    else:
-        owner = catalog.get(StatefulSet, name, namespace)
+def _selector_of_owner(reference: OwnerReference, namespace: str, catalog: Catalog) -> Selector:
+    """The selector of a ReplicaSet or StatefulSet. Any other owner adds nothing."""
+    kinds: dict[tuple[str, str], type[ReplicaSet | StatefulSet]] = {
+        ("apps/v1", "ReplicaSet"): ReplicaSet,
+        ("apps/v1", "StatefulSet"): StatefulSet,
+    }
+    kind = kinds.get((reference.api_version, reference.kind))
+    owner = catalog.get(kind, reference.name, namespace) if kind is not None else None
     if owner is None:
         return EVERYTHING
     try:

@@ -19,6 +19,7 @@ from ksched_cli.plugins.legacy.even_pods_spread import SpreadOfEveryPod, ignored
 from ksched_cli.plugins.legacy.priorities import Priority
 from ksched_cli.plugins.legacy.service_affinity import ServiceAffinity
 from ksched_cli.plugins.legacy.successors import InterPodAffinityPlugin, SelectorSpreadPlugin
+from ksched_cli.plugins.lib.topology_spread import selected_labels
 from ksched_cli.plugins.pod_topology_spread.soft import SoftState
 
 
@@ -67,11 +68,7 @@ class ServiceSpreadingPriority(Priority, SelectorSpreadPlugin):
     summary = "Prefers hosts and zones with fewer pods of the same service."
 
     def pre_score(self, state: None, pod: PodInfo, nodes: NodeRows) -> Selector:
-        found: dict[str, str] = {}
-        for service in self.handle.cluster.catalog.in_namespace(Service, pod.namespace):
-            wanted = service.spec.selector
-            if wanted and wanted.items() <= pod.labels.items():
-                found |= wanted
+        found = selected_labels(pod.pod, self.handle.cluster.catalog.in_namespace(Service, pod.namespace))
         return selector_from_map(found) if found else EVERYTHING
 
 
