@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,15 +17,13 @@ from ksched_cli.plugins.inter_pod_affinity.topology_counts import TopologyCounts
 Carries = Callable[[PodTerms], Iterable[tuple[AffinityTerm, int]]]
 
 
+@dataclass(eq=False, slots=True)
 class CarriedTerm:
     """A distinct term of placed pods, what it weighs, and where the pods are that carry it."""
 
-    __slots__ = ("counts", "term", "weight")
-
-    def __init__(self, term: AffinityTerm, weight: int, counts: TopologyCounts) -> None:
-        self.term = term
-        self.weight = weight
-        self.counts = counts
+    term: AffinityTerm
+    weight: int
+    counts: TopologyCounts
 
 
 class CarriedTerms:
@@ -36,7 +35,6 @@ class CarriedTerms:
         self._terms: dict[tuple[AffinityTerm, int], CarriedTerm] = {}
         self._of_template: dict[PodTerms, tuple[CarriedTerm, ...]] = {}
         self._by_selector: BySelector[CarriedTerm] = BySelector()
-        self._matching: dict[tuple[str, frozenset[tuple[str, str]]], tuple[int, list[CarriedTerm]]] = {}
 
     def place(self, terms: PodTerms, node_row: int, amount: int) -> bool:
         """Count the terms of a pod that came to the node or left it; whether it has any."""
@@ -61,17 +59,12 @@ class CarriedTerms:
         """Terms that match the pod and that some pod at some topology value carries."""
         if not self._terms:
             return []
-        key = pod.namespace, frozenset(pod.labels.items())
-        version, matching = self._matching.get(key, (-1, []))
-        if version != self._by_selector.version:
-            candidates = self._by_selector.candidates(key[1])
-            matching = [each for each in candidates if each.term.matches(pod, namespace_labels)]
-            self._matching[key] = self._by_selector.version, matching
+        matching = self._by_selector.matching(pod, lambda each: each.term.matches(pod, namespace_labels))
         return [each for each in matching if each.counts.total]
 
     def forget_matches(self) -> None:
         """Namespaces have other labels now."""
-        self._matching.clear()
+        self._by_selector.forget_matches()
 
 
 class Tallies:
@@ -82,7 +75,6 @@ class Tallies:
         self._pods = matching
         self._tallies: dict[tuple[tuple[PodMatcher, ...], str], TopologyCounts] = {}
         self._by_selector: BySelector[tuple[tuple[PodMatcher, ...], TopologyCounts]] = BySelector()
-        self._matching: dict[tuple[str, frozenset[tuple[str, str]]], tuple[int, list[TopologyCounts]]] = {}
 
     def of(self, matchers: tuple[PodMatcher, ...], key: str) -> TopologyCounts:
         found = self._tallies.get((matchers, key))
@@ -103,23 +95,12 @@ class Tallies:
 
     def place(self, pod: PodInfo, node_row: int, amount: int) -> bool:
         """Count a pod that came to the node or left it; whether some tally is about it."""
-        concerned = self._concerned(pod)
-        for counts in concerned:
+        concerned = self._by_selector.matching(
+            pod, lambda tally: all(each.matches(pod.namespace, pod.labels) for each in tally[0])
+        )
+        for _, counts in concerned:
             counts.add(node_row, amount)
         return bool(concerned)
-
-    def _concerned(self, pod: PodInfo) -> list[TopologyCounts]:
-        key = pod.namespace, frozenset(pod.labels.items())
-        version, concerned = self._matching.get(key, (-1, []))
-        if version != self._by_selector.version:
-            candidates = self._by_selector.candidates(key[1])
-            concerned = [
-                counts
-                for matchers, counts in candidates
-                if all(each.matches(pod.namespace, pod.labels) for each in matchers)
-            ]
-            self._matching[key] = self._by_selector.version, concerned
-        return concerned
 
 
 class AffinityIndex:

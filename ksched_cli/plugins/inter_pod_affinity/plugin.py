@@ -179,18 +179,10 @@ class InterPodAffinity(
         if not avoiding and not terms.required_affinity and not terms.required_anti_affinity:
             return SKIP
         incoming = self._resolve(index, terms)
-        state = AffinityState(incoming, namespace_labels, TrialCounts(), TrialCounts(), TrialCounts())
-        for carried in avoiding:
-            state.existing.add(carried.counts)
-        for tally in incoming.affinity_tallies:
-            state.affinity.add(tally)
-        for _, _, tally in incoming.anti_affinity:
-            state.anti_affinity.add(tally)
-        return PreFilterResult(state)
-
-    @property
-    def _index(self) -> AffinityIndex:
-        return self.handle.cluster.derived(self, self._new_index)
+        affinity = TrialCounts.sum_of(incoming.affinity_tallies)
+        anti_affinity = TrialCounts.sum_of(tally for _, _, tally in incoming.anti_affinity)
+        existing = TrialCounts.sum_of(carried.counts for carried in avoiding)
+        return PreFilterResult(AffinityState(incoming, namespace_labels, affinity, anti_affinity, existing))
 
     def _new_index(self) -> AffinityIndex:
         weight = self.args.hard_pod_affinity_weight
@@ -198,7 +190,7 @@ class InterPodAffinity(
 
     def _synced(self) -> AffinityIndex:
         """The index of the cluster as it is now."""
-        index = self._index
+        index = self.handle.cluster.derived(self, self._new_index)
         index.sync()
         return index
 
@@ -232,13 +224,8 @@ class InterPodAffinity(
     # PreFilterExtensions
 
     def clone_state(self, state: AffinityState) -> AffinityState:
-        return AffinityState(
-            state.terms,
-            state.namespace_labels,
-            state.affinity.copy(),
-            state.anti_affinity.copy(),
-            state.existing.copy(),
-        )
+        counts = (state.affinity.copy(), state.anti_affinity.copy(), state.existing.copy())
+        return AffinityState(state.terms, state.namespace_labels, *counts)
 
     def add_pod(self, state: AffinityState, pod: PodInfo, other: int, row: int) -> None:
         self._update(state, pod, other, row, 1)
@@ -276,8 +263,9 @@ class InterPodAffinity(
     def filter(self, state: AffinityState | None, pod: PodInfo, nodes: NodeRows) -> Verdict:
         """A node that fails several ways is charged to the pod's affinity, then its anti-affinity, then the others'."""
         if state is None:
-            missing = error('error reading "PreFilterInterPodAffinity" from cycleState: not found')
-            return Verdict.from_statuses([missing] * len(nodes))
+            return Verdict.of_all(
+                len(nodes), error('error reading "PreFilterInterPodAffinity" from cycleState: not found')
+            )
         group, rules = np.zeros(len(nodes), dtype=np.int32), InterPodAffinityRules.of(self.handle.release)
         crowded = state.existing.crowded(nodes)
         group[crowded] = _EXISTING

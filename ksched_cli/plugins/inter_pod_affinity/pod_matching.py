@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from ksched_cli.api.selectors import Selector
 from ksched_cli.cluster.affinity_terms import PodMatcher
 from ksched_cli.cluster.columns import BoolColumn
+from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.pods import PodTable
 
 T = TypeVar("T")
@@ -30,10 +31,11 @@ class BySelector(Generic[T]):
     def __init__(self) -> None:
         self._by_handle: dict[Label, list[T]] = {}
         self._without: list[T] = []
-        self.version = 0
+        self._version = 0
+        self._matching: dict[tuple[str, frozenset[Label]], tuple[int, list[T]]] = {}
 
     def add(self, selector: Selector, item: T) -> None:
-        self.version += 1
+        self._version += 1
         if selector.nothing:
             return
         handles = handles_of(selector)
@@ -43,7 +45,19 @@ class BySelector(Generic[T]):
         for handle in dict.fromkeys(handles):
             self._by_handle.setdefault(handle, []).append(item)
 
-    def candidates(self, labels: Iterable[Label]) -> Iterator[T]:
+    def matching(self, pod: PodInfo, matches: Callable[[T], bool]) -> list[T]:
+        """The things that match the pod, and with it all pods of its namespace that have the same labels."""
+        key = pod.namespace, frozenset(pod.labels.items())
+        version, found = self._matching.get(key, (-1, []))
+        if version != self._version:
+            found = [each for each in self._candidates(key[1]) if matches(each)]
+            self._matching[key] = self._version, found
+        return found
+
+    def forget_matches(self) -> None:
+        self._matching.clear()
+
+    def _candidates(self, labels: Iterable[Label]) -> Iterator[T]:
         """Everything whose selector may match these labels, each once: a label has only one value."""
         yield from self._without
         for handle in labels:

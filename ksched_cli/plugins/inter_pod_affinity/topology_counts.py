@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -42,12 +42,16 @@ class TrialCounts:
     def __init__(self, by_key: Mapping[str, IdColumn] | None = None) -> None:
         self._by_key = dict(by_key or {})
 
-    def add(self, counts: TopologyCounts) -> None:
-        known = self._by_key.get(counts.key)
-        if known is None:
-            self._by_key[counts.key] = counts.counts.copy()
-        else:
-            known += counts.counts
+    @classmethod
+    def sum_of(cls, tallies: Iterable[TopologyCounts]) -> TrialCounts:
+        found = cls()
+        for tally in tallies:
+            known = found._by_key.get(tally.key)
+            if known is None:
+                found._by_key[tally.key] = tally.counts.copy()
+            else:
+                known += tally.counts
+        return found
 
     def update(self, column: LabelColumn, key: str, row: int, amount: int) -> None:
         """For a pod that came to the node or left it."""
