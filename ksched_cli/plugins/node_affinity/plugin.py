@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -57,11 +56,8 @@ class NodeAffinityRules(ReleaseRules, plugins="NodeAffinity"):
     )
 
 
-@dataclass(frozen=True)
-class PreferredTerms:
-    """The pod's preferred terms that are not empty."""
-
-    terms: tuple[PreferredSchedulingTerm, ...]
+# The pod's preferred terms that are not empty.
+PreferredTerms = tuple[PreferredSchedulingTerm, ...]
 
 
 class NodeAffinity(
@@ -81,19 +77,16 @@ class NodeAffinity(
 
     def __init__(self, args: Any, handle: Handle) -> None:
         super().__init__(args, handle)
+        added: NodeAffinitySpec | None = args.added_affinity if args is not None else None
+        self._enforced = added.required_during_scheduling_ignored_during_execution if added else None
+        self._preferred_by_profile = added.preferred_during_scheduling_ignored_during_execution if added else ()
         reasons = NodeAffinityReasons.of(handle.release)
         # By what a node fails: nothing, the pod's own affinity or the profile's.
         self._answers = (SUCCESS, unresolvable(reasons.unmatched()), unresolvable(reasons.unmatched_profile()))
 
-    @property
-    def _added(self) -> NodeAffinitySpec | None:
-        added: NodeAffinitySpec | None = self.args.added_affinity if self.args is not None else None
-        return added
-
     def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
         """A node that the pod may go to, and might not before."""
-        enforced = self._added and self._added.required_during_scheduling_ignored_during_execution
-        if enforced and not any_term_selects(enforced.node_selector_terms, new):
+        if self._enforced and not any_term_selects(self._enforced.node_selector_terms, new):
             return False
         wanted = RequiredNodeAffinity.of(pod.pod.spec)
         try:
@@ -104,8 +97,7 @@ class NodeAffinity(
     def pre_filter(self, pod: PodInfo) -> PreFilterResult[RequiredNodeAffinity] | Status:
         affinity = _node_affinity(pod)
         required = affinity.required_during_scheduling_ignored_during_execution if affinity else None
-        enforced = self._added and self._added.required_during_scheduling_ignored_during_execution
-        if required is None and not enforced and not pod.pod.spec.node_selector:
+        if required is None and not self._enforced and not pod.pod.spec.node_selector:
             return SKIP
         narrows = required is not None and NodeAffinityRules.of(self.handle.release).narrows_to_named_nodes
         names = _named_nodes(required.node_selector_terms) if required and narrows else None
@@ -118,9 +110,8 @@ class NodeAffinity(
         # With PreFilter switched off by the profile the pod's own affinity is read here instead.
         wanted = state or RequiredNodeAffinity.of(pod.pod.spec)
         failing = np.where(selection.matching(wanted), 0, 1)
-        enforced = self._added and self._added.required_during_scheduling_ignored_during_execution
-        if enforced:
-            failing = np.where(selection.terms_mask(enforced.node_selector_terms), failing, 2)
+        if self._enforced:
+            failing = np.where(selection.terms_mask(self._enforced.node_selector_terms), failing, 2)
         groups = nodes.take(failing.astype(np.int32))
         return Verdict.by_group(groups, self._answers)
 
@@ -137,16 +128,15 @@ class NodeAffinity(
             found["nodeSelector"] = [{"key": key, "wanted": value, "has": labels.get(key)} for key, value in unmet]
         if wanted.terms is not None and not _any_holds(wanted.terms, node):
             found["terms"] = [unmet_of_term(term, node) for term in wanted.terms]
-        enforced = self._added and self._added.required_during_scheduling_ignored_during_execution
-        if enforced and not _any_holds(enforced.node_selector_terms, node):
-            found["enforced"] = [unmet_of_term(term, node) for term in enforced.node_selector_terms]
+        if self._enforced and not _any_holds(self._enforced.node_selector_terms, node):
+            found["enforced"] = [unmet_of_term(term, node) for term in self._enforced.node_selector_terms]
         return found
 
     def pre_score(self, state: RequiredNodeAffinity | None, pod: PodInfo, nodes: NodeRows) -> PreferredTerms | Status:
         affinity = _node_affinity(pod)
         preferred = affinity.preferred_during_scheduling_ignored_during_execution if affinity else ()
-        added = self._added and self._added.preferred_during_scheduling_ignored_during_execution
-        if not preferred and not added and NodeAffinityRules.of(self.handle.release).skips_without_preferences:
+        skips = NodeAffinityRules.of(self.handle.release).skips_without_preferences
+        if skips and not preferred and not self._preferred_by_profile:
             return SKIP
         return self._preferred(pod, nodes)
 
@@ -161,7 +151,7 @@ class NodeAffinity(
         except SelectorError as problem:
             has_paths = NodeAffinityRules.of(nodes.cluster.release).errors_name_the_path
             return error(str(problem) if has_paths else _without_paths(problem))
-        return PreferredTerms(tuple(term for term in preferred if term.weight and not _is_empty(term.preference)))
+        return tuple(term for term in preferred if term.weight and not _is_empty(term.preference))
 
     def score(self, state: PreferredTerms | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
         """The sum of the weights of the terms that match."""
@@ -170,9 +160,8 @@ class NodeAffinity(
             if isinstance(found, Status):
                 return found
             state = found
-        added = self._added.preferred_during_scheduling_ignored_during_execution if self._added else ()
         total = np.zeros(len(nodes.cluster.nodes), dtype=np.int64)
-        for term in (*added, *state.terms):
+        for term in (*self._preferred_by_profile, *state):
             if not _is_empty(term.preference):
                 total += term.weight * self._matching(term.preference, nodes)
         return nodes.take(total)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -44,11 +43,8 @@ class TaintTolerationRules(ReleaseRules, plugins="TaintToleration"):
     )
 
 
-@dataclass(frozen=True)
-class SoftTolerations:
-    """The tolerations that can apply to PreferNoSchedule taints."""
-
-    tolerations: tuple[Toleration, ...]
+# The tolerations that can apply to PreferNoSchedule taints.
+SoftTolerations = tuple[Toleration, ...]
 
 
 class TaintToleration(FilterPlugin[None], PreScorePlugin[None, SoftTolerations], ScorePlugin[SoftTolerations]):
@@ -104,7 +100,7 @@ class TaintToleration(FilterPlugin[None], PreScorePlugin[None, SoftTolerations],
 
     def pre_score(self, state: None, pod: PodInfo, nodes: NodeRows) -> SoftTolerations:
         # A toleration without an effect is for every effect, so for the soft one too.
-        return SoftTolerations(tuple(each for each in pod.pod.spec.tolerations if each.effect in ("", _SOFT)))
+        return tuple(each for each in pod.pod.spec.tolerations if each.effect in ("", _SOFT))
 
     def score(self, state: SoftTolerations | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
         """How many soft taints the pod does not tolerate."""
@@ -112,7 +108,7 @@ class TaintToleration(FilterPlugin[None], PreScorePlugin[None, SoftTolerations],
             return error('failed to read "PreScoreTaintToleration" from cycleState: not found')
         table = nodes.cluster.nodes
         counts = np.array(
-            [self._count_intolerable(taints, state.tolerations) for taints in table.taint_sets.values], dtype=np.int64
+            [self._count_intolerable(taints, state) for taints in table.taint_sets.values], dtype=np.int64
         )
         return counts[nodes.take(table.taint_set)]
 
