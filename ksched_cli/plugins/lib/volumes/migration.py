@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from msgspec.structs import replace
@@ -24,15 +24,17 @@ from ksched_cli.releases.plugin_names import (
 
 _MIGRATED = "storage.alpha.kubernetes.io/migrated-plugins"
 
-CSI_DRIVER = {
-    "kubernetes.io/aws-ebs": "ebs.csi.aws.com",
-    "kubernetes.io/gce-pd": "pd.csi.storage.gke.io",
-    "kubernetes.io/azure-disk": "disk.csi.azure.com",
-    "kubernetes.io/azure-file": "file.csi.azure.com",
-    "kubernetes.io/cinder": "cinder.csi.openstack.org",
-    "kubernetes.io/vsphere-volume": "csi.vsphere.vmware.com",
-    "kubernetes.io/portworx-volume": "pxd.portworx.com",
+# In-tree plugins: the driver that takes over, and the field of a volume.
+_IN_TREE = {
+    "kubernetes.io/aws-ebs": ("ebs.csi.aws.com", "aws_elastic_block_store"),
+    "kubernetes.io/gce-pd": ("pd.csi.storage.gke.io", "gce_persistent_disk"),
+    "kubernetes.io/azure-disk": ("disk.csi.azure.com", "azure_disk"),
+    "kubernetes.io/azure-file": ("file.csi.azure.com", "azure_file"),
+    "kubernetes.io/cinder": ("cinder.csi.openstack.org", "cinder"),
+    "kubernetes.io/vsphere-volume": ("csi.vsphere.vmware.com", "vsphere_volume"),
+    "kubernetes.io/portworx-volume": ("pxd.portworx.com", "portworx_volume"),
 }
+CSI_DRIVER = {plugin: driver for plugin, (driver, _) in _IN_TREE.items()}
 # Plugins whose migration the scheduler counts with: their disks, the gate, and the plugin that limits the disks.
 _COUNTED = {
     "kubernetes.io/aws-ebs": ("AWS EBS disks", "CSIMigrationAWS", EBS_LIMITS),
@@ -122,16 +124,7 @@ def migrated_plugins(csi_node: CSINode) -> str:
 
 def in_tree_plugin(source: Volume | PersistentVolumeSpec) -> str | None:
     """The plugin of a volume that could be migrated."""
-    found = {
-        "kubernetes.io/aws-ebs": source.aws_elastic_block_store,
-        "kubernetes.io/gce-pd": source.gce_persistent_disk,
-        "kubernetes.io/azure-disk": source.azure_disk,
-        "kubernetes.io/azure-file": source.azure_file,
-        "kubernetes.io/cinder": source.cinder,
-        "kubernetes.io/vsphere-volume": source.vsphere_volume,
-        "kubernetes.io/portworx-volume": source.portworx_volume,
-    }
-    return next((plugin for plugin, disk in found.items() if disk is not None), None)
+    return next((plugin for plugin, (_, field) in _IN_TREE.items() if getattr(source, field) is not None), None)
 
 
 def volume_handle(source: Volume | PersistentVolumeSpec, zones: str = "") -> str:
@@ -179,10 +172,7 @@ def translated_terms(volume: PersistentVolume, release: Release) -> tuple[NodeSe
     added = [] if labels.zone in renamed else _zone_by_label(volume, labels, new_zone)
     if not terms and added:
         return (NodeSelectorTerm(tuple(added)),)
-    return tuple(
-        replace(term, match_expressions=(*(_renamed(each, renamed) for each in term.match_expressions), *added))
-        for term in terms
-    )
+    return _with_names(terms, renamed, added)
 
 
 def _by_beta_zone(
@@ -192,11 +182,7 @@ def _by_beta_zone(
     if _values(terms, new_zone):
         return None
     if _values(terms, _BETA.zone):
-        names = {_BETA.zone: new_zone}
-        return tuple(
-            replace(term, match_expressions=tuple(_renamed(each, names) for each in term.match_expressions))
-            for term in terms
-        )
+        return _with_names(terms, {_BETA.zone: new_zone}, ())
     by_label = _zone_by_label(volume, _BETA, new_zone)
     return (NodeSelectorTerm(tuple(by_label)),) if by_label else None
 
@@ -215,8 +201,20 @@ def _values(terms: Iterable[NodeSelectorTerm], key: str) -> list[str]:
     return [value for term in terms for each in term.match_expressions if each.key == key for value in each.values]
 
 
-def _renamed(requirement: NodeSelectorRequirement, names: dict[str, str]) -> NodeSelectorRequirement:
-    return replace(requirement, key=names.get(requirement.key, requirement.key))
+def _with_names(
+    terms: Iterable[NodeSelectorTerm], names: Mapping[str, str], added: Iterable[NodeSelectorRequirement]
+) -> tuple[NodeSelectorTerm, ...]:
+    """The terms with other names of keys, and with more requirements."""
+    return tuple(
+        replace(
+            term,
+            match_expressions=(
+                *(replace(each, key=names.get(each.key, each.key)) for each in term.match_expressions),
+                *added,
+            ),
+        )
+        for term in terms
+    )
 
 
 def _zone_by_label(volume: PersistentVolume, labels: _Labels, key: str) -> list[NodeSelectorRequirement]:
