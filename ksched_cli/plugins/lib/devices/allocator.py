@@ -62,27 +62,19 @@ class Allocator:
 
     def allocate(self, row: int, claims: Sequence[ResourceClaim], deadline: float = math.inf) -> Picks | None:
         """The devices for each claim, or None where the node does not have them."""
-        pools = self.inventory.pools.pools_of(row)
-        return _Search(self, row, claims, pools, deadline).run()
+        return _Search(self, row, claims, deadline).run()
 
 
 class _Search:
     """One Allocate call."""
 
-    def __init__(
-        self,
-        allocator: Allocator,
-        row: int,
-        claims: Sequence[ResourceClaim],
-        pools: tuple[Pool, ...],
-        deadline: float,
-    ) -> None:
+    def __init__(self, allocator: Allocator, row: int, claims: Sequence[ResourceClaim], deadline: float) -> None:
         self.inventory = allocator.inventory
         self.features = allocator.inventory.features
         self.allocated = allocator.allocated
         self.row = row
         self.claims = claims
-        self.pools = pools
+        self.pools = allocator.inventory.pools.pools_of(row)
         self.deadline = deadline
         self.counters = ConsumedCounters(allocator.available_counters)
         self.requests: dict[tuple[int, int], list[_RequestData]] = {}
@@ -229,7 +221,7 @@ class _Search:
             raise _TooManyResults
         if data.request.mode == ALL:
             candidate = data.everything[count]
-            return self._try(claim_at, request_at, data, count, candidate, _START, must=True)
+            return self._try(claim_at, request_at, data, count, candidate, _START)
         return self._try_each(claim_at, request_at, data, count, start)
 
     def _try_each(self, claim_at: int, request_at: int, data: _RequestData, count: int, start: Location) -> bool:
@@ -248,7 +240,7 @@ class _Search:
                     if not self._is_candidate(claim_at, data, candidate):
                         continue
                     following = (pool_at, slice_at, device_at + 1)
-                    if self._try(claim_at, request_at, data, count, candidate, following, must=False):
+                    if self._try(claim_at, request_at, data, count, candidate, following):
                         return True
         return False
 
@@ -268,11 +260,9 @@ class _Search:
         count: int,
         candidate: _Candidate,
         following: Location,
-        *,
-        must: bool,
     ) -> bool:
         """Take the device and go on; give it back if that leads nowhere."""
-        if not self._take(claim_at, data, candidate, must=must):
+        if not self._take(claim_at, data, candidate):
             return False
         try:
             done = self._next_device(claim_at, request_at, data, count + 1, following)
@@ -324,7 +314,7 @@ class _Search:
     def _in_use(self, device: DeviceID) -> bool:
         return device in self.allocated.devices or bool(self.allocating.get(device))
 
-    def _take(self, claim_at: int, data: _RequestData, candidate: _Candidate, *, must: bool) -> bool:
+    def _take(self, claim_at: int, data: _RequestData, candidate: _Candidate) -> bool:
         """allocateDevice, in its order: a refusal takes back only what Go takes back."""
         request, device = data.request, candidate.device
         shared = self.features.consumable and bool(device.allow_multiple_allocations)
@@ -336,7 +326,7 @@ class _Search:
             return False
         if self.features.taints and taint_prevents_allocation(device.taints, request.tolerations):
             return False
-        if not self._add_to_constraints(claim_at, request, candidate, must=must):
+        if not self._add_to_constraints(claim_at, request, candidate):
             return False
         holders = self.allocating.setdefault(candidate.id, set())
         if not shared:
@@ -360,12 +350,12 @@ class _Search:
             return True
         return self.counters.take(candidate.pool, candidate.device)
 
-    def _add_to_constraints(self, claim_at: int, request: RequestView, candidate: _Candidate, *, must: bool) -> bool:
+    def _add_to_constraints(self, claim_at: int, request: RequestView, candidate: _Candidate) -> bool:
         constraints, driver = self.constraints[claim_at], candidate.id[0]
         for at, constraint in enumerate(constraints):
             if constraint.add(request, candidate.device, driver):
                 continue
-            if must:
+            if request.mode == ALL:
                 raise AllocationError(
                     f"claim {key_of(self.claims[claim_at])}, request {request.name}: cannot add device "
                     f"{'/'.join(candidate.id)} because a claim constraint would not be satisfied"

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ksched_cli.api.affinity import NodeSelector
-from ksched_cli.api.dynamic_resources import CounterSet, Device, ResourceSlice
+from ksched_cli.api.dynamic_resources import CounterSet, Device, ResourceSlice, ResourceSliceSpec
 from ksched_cli.api.selectors import SelectorError
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import BoolColumn
@@ -90,7 +89,7 @@ class PoolIndex:
         """Per-device node selection (NodeMatches)."""
         mask = self._device_masks.get(id(device))
         if mask is None:
-            mask = self._matching(device.node_name, device.all_nodes, device.node_selector)
+            mask = self._matching(device)
             self._device_masks[id(device)] = mask
         return bool(mask[row])
 
@@ -114,34 +113,30 @@ class PoolIndex:
         if spec.shared_counters:
             return np.ones(size, dtype=np.bool_)
         if spec.node_name or spec.all_nodes or spec.node_selector is not None:
-            return self._mask_or_error(each, "", spec.node_name, spec.all_nodes, spec.node_selector)
+            return self._mask_or_error(each, "", spec)
         mask = np.zeros(size, dtype=np.bool_)
         if spec.per_device_node_selection:
             for device in spec.devices:
-                what = f"device {device.name} in "
-                mask |= self._mask_or_error(each, what, device.node_name, device.all_nodes, device.node_selector)
+                mask |= self._mask_or_error(each, f"device {device.name} in ", device)
         return mask
 
-    def _mask_or_error(
-        self, each: ResourceSlice, what: str, name: str | None, everywhere: bool | None, selector: NodeSelector | None
-    ) -> BoolColumn:
+    def _mask_or_error(self, each: ResourceSlice, what: str, place: Device | ResourceSliceSpec) -> BoolColumn:
         try:
-            return self._matching(name, everywhere, selector)
+            return self._matching(place)
         except SelectorError as problem:
             raise AllocationError(
                 "gather pool information: failed to perform node selection for "
                 f"{what}slice {each.metadata.name}: failed to parse node selector: {problem}"
             ) from None
 
-    def _matching(self, name: str | None, everywhere: bool | None, selector: NodeSelector | None) -> BoolColumn:
+    def _matching(self, place: Device | ResourceSliceSpec) -> BoolColumn:
         """NodeMatches over all nodes."""
-        size = len(self._cluster.nodes)
-        mask = np.zeros(size, dtype=np.bool_)
-        if name:
-            row = self._cluster.nodes.row_of.get(name)
+        mask, selector = np.zeros(len(self._cluster.nodes), dtype=np.bool_), place.node_selector
+        if place.node_name:
+            row = self._cluster.nodes.row_of.get(place.node_name)
             if row is not None:
                 mask[row] = True
-        elif everywhere:
+        elif place.all_nodes:
             mask[:] = True
         elif selector is not None:
             self._cluster.selection.check(selector.node_selector_terms)
