@@ -27,7 +27,6 @@ from ksched_cli.plugins.lib.spec import Spec
 from ksched_cli.plugins.lib.volumes.claims import WAIT_FOR_FIRST_CONSUMER, class_of_claim
 from ksched_cli.plugins.lib.volumes.reasons import CLAIM_UNBOUND, ClaimReasons, claim_field
 from ksched_cli.releases.changes import Change, NewRule, ReleaseRules
-from ksched_cli.releases.minors import Release
 
 # The beta labels, and those that took their place.
 _GA_LABEL = {
@@ -199,7 +198,7 @@ class VolumeZone(PreFilterPlugin[Topologies], FilterPlugin[Topologies]):
                 return refuse(ClaimReasons.not_found(claim=name))
             bound = claim.spec.volume_name
             if not bound:
-                problem = _problem_of_unbound(claim, catalog, self.handle.release)
+                problem = self.problem_of_unbound(claim, catalog)
                 if problem:
                     return refuse(problem)
                 continue
@@ -209,18 +208,17 @@ class VolumeZone(PreFilterPlugin[Topologies], FilterPlugin[Topologies]):
             found += topologies_in(persistent, self.topology_labels)
         return tuple(found)
 
-
-def _problem_of_unbound(claim: PersistentVolumeClaim, catalog: Catalog, release: Release) -> Reason | None:
-    """A claim without a volume is fine only while it waits for a pod to be scheduled."""
-    name = class_of_claim(claim)
-    if not name:
-        return VolumeZoneReasons.without_class()
-    found = catalog.get(StorageClass, name)
-    if found is None:
-        return VolumeZoneReasons.of(release).class_not_found(name=name, claim=claim.metadata.name)
-    if found.volume_binding_mode is None:
-        return VolumeZoneReasons.class_without_mode(name=name)
-    return None if found.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER else VolumeZoneReasons.unbound()
+    def problem_of_unbound(self, claim: PersistentVolumeClaim, catalog: Catalog) -> Reason | str | None:
+        """A claim without a volume is fine only while it waits for a pod to be scheduled."""
+        name = class_of_claim(claim)
+        if not name:
+            return VolumeZoneReasons.without_class()
+        found = catalog.get(StorageClass, name)
+        if found is None:
+            return VolumeZoneReasons.of(self.handle.release).class_not_found(name=name, claim=claim.metadata.name)
+        if found.volume_binding_mode is None:
+            return VolumeZoneReasons.class_without_mode(name=name)
+        return None if found.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER else VolumeZoneReasons.unbound()
 
 
 def topologies_in(volume: PersistentVolume, keys: Sequence[str]) -> list[VolumeTopology]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from ksched_cli.api.core import Pod
-from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
+from ksched_cli.api.storage import PersistentVolumeClaim, StorageClass
 from ksched_cli.cluster.catalog import Catalog
-from ksched_cli.cluster.claims import find_claim, mounted_claims
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.interfaces import PreFilterResult
-from ksched_cli.framework.status import SKIP, Status, error
+from ksched_cli.framework.status import SKIP, Status
 from ksched_cli.plugins.legacy.predicates import Predicate
 from ksched_cli.plugins.legacy.successors import (
     AzureDiskLimitsPlugin,
@@ -21,8 +19,6 @@ from ksched_cli.plugins.legacy.successors import (
 )
 from ksched_cli.plugins.legacy.volume_binding import VolumeBindingOnEachNode
 from ksched_cli.plugins.lib.volumes.claims import WAIT_FOR_FIRST_CONSUMER, class_of_claim
-from ksched_cli.plugins.lib.volumes.reasons import ClaimReasons
-from ksched_cli.plugins.volume_zone import Topologies, topologies_in
 
 
 class NoDiskConflict(Predicate, VolumeRestrictionsPlugin):
@@ -63,28 +59,10 @@ class NoVolumeZoneConflict(Predicate, VolumeZonePlugin):
     name = "NoVolumeZoneConflict"
     only_at = ("filter",)
 
-    def topologies_of(self, pod: Pod, catalog: Catalog) -> Topologies | Status:
-        found = []
-        for name in mounted_claims(pod):
-            if not name:
-                return error(ClaimReasons.without_name())
-            claim = find_claim(catalog, pod, name)
-            if claim is None:
-                return error(ClaimReasons.not_found(claim=name))
-            if claim.spec.volume_name:
-                volume = catalog.get(PersistentVolume, claim.spec.volume_name)
-                if volume is None:
-                    return error(ClaimReasons.volume_not_found(volume=claim.spec.volume_name))
-                found += topologies_in(volume, self.topology_labels)
-            elif problem := _problem_of_unbound(claim, catalog):
-                return error(problem)
-        return tuple(found)
-
-
-def _problem_of_unbound(claim: PersistentVolumeClaim, catalog: Catalog) -> str | None:
-    """A claim without a volume was fine only while its class waits for a pod to be scheduled."""
-    found = catalog.get(StorageClass, class_of_claim(claim))
-    if found is not None and found.volume_binding_mode is None:
-        return f'VolumeBindingMode not set for StorageClass "{found.metadata.name}"'
-    waits = found is not None and found.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER
-    return None if waits else f'PersistentVolumeClaim was not found: "{claim.metadata.name}"'
+    def problem_of_unbound(self, claim: PersistentVolumeClaim, catalog: Catalog) -> str | None:
+        """A claim without a volume was fine only while its class waits for a pod to be scheduled."""
+        found = catalog.get(StorageClass, class_of_claim(claim))
+        if found is not None and found.volume_binding_mode is None:
+            return f'VolumeBindingMode not set for StorageClass "{found.metadata.name}"'
+        waits = found is not None and found.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER
+        return None if waits else f'PersistentVolumeClaim was not found: "{claim.metadata.name}"'
