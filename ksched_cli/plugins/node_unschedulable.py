@@ -57,8 +57,7 @@ class CordonGuide(RejectionGuide):
     def describe(self, figures: Figures) -> str:
         return "cordoned"
 
-    def describe_briefly(self, figures: Figures) -> str:
-        return "cordoned"
+    describe_briefly = describe
 
     def problems(self, reasons: Sequence[Reason], figures: Figures, *, cordoned: bool) -> Iterator[str]:
         yield "are cordoned"

@@ -92,13 +92,9 @@ class Outcomes:
 
     def ranked(self, rows: RowColumn, name_rank: RowColumn) -> list[int]:
         """The rows from the best to the worst."""
-        ranked: list[int] = rows[self._order(rows, name_rank)].tolist()
-        return ranked
-
-    def _order(self, rows: RowColumn, name_rank: RowColumn) -> RowColumn:
         criteria = (name_rank, -self.earliest, self.count, self.priorities, self.highest, self.pdb_violations)
-        order: RowColumn = np.lexsort([column[rows] for column in criteria])
-        return order
+        ranked: list[int] = rows[np.lexsort([column[rows] for column in criteria])].tolist()
+        return ranked
 
 
 def _least(rows: RowColumn, figures: Int64Column | FloatColumn) -> RowColumn:

@@ -60,20 +60,10 @@ def _steps(pod: Pod, resource: str, over: int, total: int) -> Iterator[list[Oper
     """Ways to lower the total by lowering one request, the largest first."""
     own = pod.spec.resources
     if own is not None and resource in own.requests:
-        yield [
-            add(
-                quantity_text(resource, _amount(resource, own.requests[resource]) - over),
-                "spec",
-                "resources",
-                "requests",
-                resource,
-            )
-        ]
+        lowered = quantity_text(resource, _amount(resource, own.requests[resource]) - over)
+        yield [add(lowered, "spec", "resources", "requests", resource)]
         return
-    lists: tuple[tuple[str, tuple[Container, ...]], ...] = (
-        ("containers", pod.spec.containers),
-        ("initContainers", pod.spec.init_containers),
-    )
+    lists = (("containers", pod.spec.containers), ("initContainers", pod.spec.init_containers))
     choices = sorted(
         (
             (_amount(resource, each.resources.requests.get(resource, 0)), where, index, each)
@@ -83,10 +73,10 @@ def _steps(pod: Pod, resource: str, over: int, total: int) -> Iterator[list[Oper
         key=lambda choice: (-choice[0], choice[1], choice[2]),
     )
     for amount, where, index, container in choices:
-        lowered = amount - min(over, amount - max(amount // _LEAST_SHARE, 1))
-        if lowered >= amount:
+        less = amount - min(over, amount - max(amount // _LEAST_SHARE, 1))
+        if less >= amount:
             continue
-        step = _lowered(resource, lowered, where, index, container)
+        step = _lowered(resource, less, where, index, container)
         if requests_of(patch_pod(pod, step), use_status=False).get(resource, 0) < total:
             yield step
 
