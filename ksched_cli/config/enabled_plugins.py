@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ksched_cli.config.model import EXTENSION_POINT_FIELDS, PluginRef, Plugins, PluginSet
+from ksched_cli.config.model import PluginRef, Plugins, PluginSet
 from ksched_cli.releases.config_versions import has_multi_point
 from ksched_cli.releases.default_plugins import BEFORE_PLUGINS, BY_POINT, MULTI_POINT, DefaultPlugin, plugins_by_default
 from ksched_cli.releases.gates import FeatureGates
@@ -23,7 +23,7 @@ def default_plugins(release: Release, gates: FeatureGates, config_version: str =
         return Plugins(multi_point=enabled(BEFORE_PLUGINS))
     if has_multi_point(version):
         return Plugins(multi_point=enabled(MULTI_POINT))
-    return Plugins(**{EXTENSION_POINT_FIELDS[point]: enabled(own) for point, own in BY_POINT.items()})
+    return Plugins.of({point: enabled(own) for point, own in BY_POINT.items()})
 
 
 def default_weights(release: Release, gates: FeatureGates) -> dict[str, int]:

@@ -45,6 +45,12 @@ class Plugins(Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
         for name, attribute in EXTENSION_POINT_FIELDS.items():
             yield name, getattr(self, attribute)
 
+    @classmethod
+    def of(cls, points: Mapping[str, PluginSet], multi_point: PluginSet | None = None) -> Plugins:
+        """The plugins with these sets, by the JSON names of the extension points."""
+        by_field = {EXTENSION_POINT_FIELDS[name]: own for name, own in points.items()}
+        return cls(multi_point=multi_point or PluginSet(), **by_field)
+
 
 # The JSON names of the extension points in a profile, in the order of a cycle.
 EXTENSION_POINT_FIELDS: Mapping[str, str] = {

@@ -10,14 +10,7 @@ from msgspec import structs
 
 from ksched_cli.config.enabled_plugins import default_plugins
 from ksched_cli.config.extenders import ignored_resources
-from ksched_cli.config.model import (
-    EXTENSION_POINT_FIELDS,
-    Extender,
-    KubeSchedulerProfile,
-    PluginRef,
-    Plugins,
-    PluginSet,
-)
+from ksched_cli.config.model import Extender, KubeSchedulerProfile, PluginRef, Plugins, PluginSet
 from ksched_cli.config.plugin_args import NodeResourcesFitArgs, args_by_default
 from ksched_cli.errors import ConfigError, Problem
 from ksched_cli.releases.gates import FeatureGates
@@ -49,8 +42,7 @@ def merge_with_defaults(profile: KubeSchedulerProfile, release: Release, gates: 
     default = default_plugins(release, gates, profile.config_version)
     defaults = dict(default.points())
     sets = {name: _merge(defaults[name], own) for name, own in profile.plugins.points()}
-    by_field = {EXTENSION_POINT_FIELDS[name]: own for name, own in sets.items()}
-    return Plugins(multi_point=_merge(default.multi_point, profile.plugins.multi_point), **by_field)
+    return Plugins.of(sets, _merge(default.multi_point, profile.plugins.multi_point))
 
 
 def _merge(default: PluginSet, custom: PluginSet) -> PluginSet:

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ksched_cli.config.enabled_plugins import default_plugins
-from ksched_cli.config.model import EXTENSION_POINT_FIELDS, KubeSchedulerProfile, PluginRef, Plugins, PluginSet
+from ksched_cli.config.model import KubeSchedulerProfile, PluginRef, Plugins, PluginSet
 from ksched_cli.config.plugin_args import ARGS_OF, CPU_AND_MEMORY, STRATEGY_OF, NodeResourcesFitArgs
 from ksched_cli.config.policy.restate import NotExpressed, restate_algorithm
 from ksched_cli.releases import plugin_names as names
@@ -49,7 +49,7 @@ def restate(
 def _spread_out(plugins: Plugins, defaults: Plugins, points_of: Mapping[str, Collection[str]]) -> Plugins:
     """The content of MultiPoint, written at every point that it covers. The point's own lists come first."""
     everywhere, default_sets = plugins.multi_point, dict(defaults.points())
-    by_field = {}
+    sets = {}
     for point, own in plugins.points():
         spoken_for = {plugin.name for plugin in (*own.enabled, *own.disabled)}
         by_default = {plugin.name for plugin in default_sets[point].enabled}
@@ -61,8 +61,8 @@ def _spread_out(plugins: Plugins, defaults: Plugins, points_of: Mapping[str, Col
             # A default plugin is where it was; only its weight may be another one.
             if here and (plugin.name not in by_default or (point == "score" and plugin.weight)):
                 enabled.append(plugin)
-        by_field[EXTENSION_POINT_FIELDS[point]] = PluginSet(tuple(enabled), tuple(disabled))
-    return Plugins(**by_field)
+        sets[point] = PluginSet(tuple(enabled), tuple(disabled))
+    return Plugins.of(sets)
 
 
 def _with_strategy_as_plugin(profile: KubeSchedulerProfile, not_expressed: list[NotExpressed]) -> KubeSchedulerProfile:

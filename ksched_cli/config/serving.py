@@ -1,5 +1,5 @@
-"""How kube-scheduler talks to the API server and takes turns with its like. None of it decides where a pod goes; it is
-read so that a file is refused for what kube-scheduler refuses it for."""
+"""Checks the connection to the API server and the leader election. They decide nothing about pods, but kube-scheduler
+refuses a file for their mistakes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Complaint = tuple[str, str]
 LOCK = "leases"
 # Locks that older minors allow, too.
 _OLD_LOCKS = ("endpoints", "configmaps", "endpointsleases", "configmapsleases")
-_LEASE, _RENEW, _RETRY = "15s", "10s", "2s"
+_DEFAULTS = {"leaseDuration": "15s", "renewDeadline": "10s", "retryPeriod": "2s"}
 
 
 class LeaderElection(Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
@@ -40,21 +40,17 @@ class ClientConnection(Struct, rename="camel", frozen=True, forbid_unknown_field
 
 def leader_election_complaints(election: LeaderElection, release: Release) -> Iterator[Complaint]:
     """ValidateLeaderElectionConfiguration, after defaults. Without an election nothing of it is looked at."""
-    texts = {
-        "leaseDuration": election.lease_duration,
-        "renewDeadline": election.renew_deadline,
-        "retryPeriod": election.retry_period,
-    }
+    given_texts = (election.lease_duration, election.renew_deadline, election.retry_period)
+    texts = dict(zip(_DEFAULTS, given_texts, strict=True))
     given = {name: parse_duration(text) if text else 0.0 for name, text in texts.items()}
     unread = [name for name, seconds in given.items() if seconds is None]
     yield from ((name, f"{texts[name]!r} is not a duration, such as 15s or 1m30s") for name in unread)
     if election.leader_elect is False or unread:
         return
-    defaults = {"leaseDuration": _LEASE, "renewDeadline": _RENEW, "retryPeriod": _RETRY}
-    seconds = {name: given[name] or parse_duration(default) or 0.0 for name, default in defaults.items()}
+    seconds = {name: given[name] or parse_duration(default) or 0.0 for name, default in _DEFAULTS.items()}
     yield from ((name, f"{texts[name]} is not greater than zero") for name, length in seconds.items() if length <= 0)
     if seconds["leaseDuration"] <= seconds["renewDeadline"]:
-        lease, renew = (texts[name] or defaults[name] for name in ("leaseDuration", "renewDeadline"))
+        lease, renew = (texts[name] or _DEFAULTS[name] for name in ("leaseDuration", "renewDeadline"))
         yield "leaseDuration", f"{lease} is not greater than renewDeadline, {renew}"
     locks = (LOCK, *_OLD_LOCKS) if ConfigurationRules.of(release).locks_other_than_leases else (LOCK,)
     if election.resource_lock not in ("", *locks):

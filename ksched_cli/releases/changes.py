@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, overload
+from typing import Any, ClassVar, Generic, Literal, Self, TypedDict, TypeVar, Unpack, overload
 
 from ksched_cli.releases.fixes import UpstreamFix
 from ksched_cli.releases.gate_history import GATE_HISTORY, minor_of
@@ -80,38 +80,28 @@ class ChangeStep(Generic[T]):
         return release.at_least(self.since) if self.fix is None else release.has(self.fix)
 
 
+class _Wording(TypedDict, total=False):
+    """The sentence of a change, what it is about, and the plugins, as in ChangeStep."""
+
+    about: str
+    sentence: str
+    plugins: str
+    told_by: str
+
+
 class Change(Generic[T]):
     """A rule that has one value before a minor and another since; `then` adds a further change of the same rule.
     `since` is a minor, or a fix that reached patches of earlier minors, too. `plugins` are those that the sentence is
     about, where these are not the plugins of the declaring class."""
 
-    def __init__(
-        self,
-        since: str | UpstreamFix,
-        *,
-        before: T,
-        now: T,
-        about: str = "",
-        sentence: str = "",
-        plugins: str = "",
-        told_by: str = "",
-    ) -> None:
+    def __init__(self, since: str | UpstreamFix, *, before: T, now: T, **wording: Unpack[_Wording]) -> None:
         self.before = before
         self.steps: list[ChangeStep[T]] = []
-        self.then(since, now=now, about=about, sentence=sentence, plugins=plugins, told_by=told_by)
+        self.then(since, now=now, **wording)
 
-    def then(
-        self,
-        since: str | UpstreamFix,
-        *,
-        now: T,
-        about: str = "",
-        sentence: str = "",
-        plugins: str = "",
-        told_by: str = "",
-    ) -> Change[T]:
+    def then(self, since: str | UpstreamFix, *, now: T, **wording: Unpack[_Wording]) -> Change[T]:
         minor, fix = (since.since, since) if isinstance(since, UpstreamFix) else (since, None)
-        self.steps.append(ChangeStep(minor, now, about, sentence, plugins, told_by, fix))
+        self.steps.append(ChangeStep(minor, now, fix=fix, **wording))
         return self
 
     @property

@@ -1,4 +1,4 @@
-"""Compressed files and archives, unpacked in memory: nothing of them is ever written to disk."""
+"""Unpacks compressed files and archives in memory. Nothing is written to disk."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from typing import IO, BinaryIO, TypeVar
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources.layouts import Layout, layout_of
 
+SUFFIXES = (".json", ".yaml", ".yml")
 GZIP, ZIP = b"\x1f\x8b", (b"PK\x03\x04", b"PK\x05\x06")
 _TAR_MAGIC, _TAR_OFFSET = b"ustar", 257
 _CHUNK = 1024 * 1024
@@ -23,17 +24,16 @@ M = TypeVar("M")
 
 # A must-gather of a large cluster has tens of thousands of files.
 MAX_MEMBERS = 200_000
-# What all of an archive may come to; the largest clusters' objects are well below.
+# The most bytes that an archive may unpack to. The objects of the largest clusters are well below.
 MAX_UNPACKED = 4 * 1024**3
-# Objects of a cluster are alike and compress well, but not as well as a bomb, which is made of zeros.
+# Objects of a cluster compress well, but not as well as a bomb of zeros.
 MAX_RATIO, RATIO_FROM = 200, 64 * 1024**2
 
 
 @dataclass(frozen=True)
 class Content:
-    """The bytes of a file, or of one within an archive, and the name that messages use for it. `gathered`: it is part
-    of a collection in which not every file holds Kubernetes objects. `left_out` are the files of the
-    archive that are no part of the collection."""
+    """The bytes of a file, or of a file in an archive, and its name for messages. `gathered`: the file is of a
+    collection in which not every file holds Kubernetes objects. `left_out` are files of the archive outside of it."""
 
     name: str
     data: bytes
@@ -41,25 +41,19 @@ class Content:
     left_out: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """Which files of an archive are read: those with one of the suffixes, in a layout that other tools make if
-    `layouts` are recognised."""
+def is_manifest(name: str) -> bool:
+    """Whether the name is that of a file of objects. Hidden files are not read."""
+    return name.endswith(SUFFIXES) and not name.startswith(".")
 
-    suffixes: tuple[str, ...]
-    layouts: bool = True
 
-    def of(self, names: Iterable[str]) -> Layout:
-        wanted = [name for name in names if self._has_suffix(name)]
-        return layout_of(wanted) if self.layouts else Layout(tuple(wanted))
-
-    def _has_suffix(self, name: str) -> bool:
-        base = name.rpartition("/")[2]
-        return base.endswith(self.suffixes) and not base.startswith(".")
+def _layout(names: Iterable[str], layouts: bool) -> Layout:
+    """The files of an archive that are read. With `layouts` the directories of other tools are recognised."""
+    wanted = [name for name in names if is_manifest(name.rpartition("/")[2])]
+    return layout_of(wanted) if layouts else Layout(tuple(wanted))
 
 
 class _Budget:
-    """How much may still come out of an archive."""
+    """Limits how much is unpacked of one archive."""
 
     def __init__(self, source: str, packed: int) -> None:
         self._source = source
@@ -67,7 +61,7 @@ class _Budget:
         self._unpacked = 0
 
     def read(self, file: IO[bytes]) -> bytes:
-        """All of the file, as long as that is within bounds."""
+        """The content of the file. InputError beyond the limits."""
         parts = []
         while chunk := file.read(_CHUNK):
             self._unpacked += len(chunk)
@@ -90,16 +84,16 @@ def _is_tar(head: bytes) -> bool:
     return head[_TAR_OFFSET : _TAR_OFFSET + len(_TAR_MAGIC)] == _TAR_MAGIC
 
 
-def unpack(file: BinaryIO, head: bytes, source: str, size: int, wanted: Wanted) -> Iterator[Content]:
-    """A compressed file's content, or the files of an archive that are wanted."""
+def unpack(file: BinaryIO, head: bytes, source: str, size: int, layouts: bool) -> Iterator[Content]:
+    """The content of a compressed file, or the manifests of an archive."""
     budget = _Budget(source, size)
     try:
         if head.startswith(ZIP):
-            yield from _unzip(file, source, budget, wanted)
+            yield from _unzip(file, source, budget, layouts)
         elif head.startswith(GZIP):
-            yield from _gunzip(file, source, budget, wanted)
+            yield from _gunzip(file, source, budget, layouts)
         else:
-            yield from _untar(file, source, budget, wanted)
+            yield from _untar(file, source, budget, layouts)
     except (EOFError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile, gzip.BadGzipFile) as broken:
         raise InputError(Problem(_problem_text(broken), source, hint="make or copy the file again")) from None
     except (NotImplementedError, RuntimeError) as problem:
@@ -113,36 +107,36 @@ def _problem_text(broken: Exception) -> str:
     return f"damaged: {broken}"
 
 
-def _gunzip(file: BinaryIO, source: str, budget: _Budget, wanted: Wanted) -> Iterator[Content]:
+def _gunzip(file: BinaryIO, source: str, budget: _Budget, layouts: bool) -> Iterator[Content]:
     with gzip.GzipFile(fileobj=file, mode="rb") as stream:
         data = budget.read(stream)  # type: ignore[arg-type]  # typeshed has no IO[bytes] for it
     if _is_tar(data):
-        yield from _untar(io.BytesIO(data), source, budget, wanted)
+        yield from _untar(io.BytesIO(data), source, budget, layouts)
     else:
         yield Content(source, data)
 
 
-def _untar(file: BinaryIO, source: str, budget: _Budget, wanted: Wanted) -> Iterator[Content]:
+def _untar(file: BinaryIO, source: str, budget: _Budget, layouts: bool) -> Iterator[Content]:
     with tarfile.open(fileobj=file, mode="r:") as archive:
         members = sorted(_bounded(archive, source), key=lambda member: member.name)
         for member in members:
             _check_name(member.name, source)
         # Links and devices have no content of their own.
         files = {member.name: member for member in members if member.isreg()}
-        layout = wanted.of(files)
+        layout = _layout(files, layouts)
         for name in layout.names:
             opened = archive.extractfile(files[name])
             assert opened is not None
             yield Content(f"{source}:{name}", budget.read(opened), layout.gathered, layout.left_out)
 
 
-def _unzip(file: BinaryIO, source: str, budget: _Budget, wanted: Wanted) -> Iterator[Content]:
+def _unzip(file: BinaryIO, source: str, budget: _Budget, layouts: bool) -> Iterator[Content]:
     with zipfile.ZipFile(file) as archive:
         members = sorted(_bounded(archive.infolist(), source), key=lambda member: member.filename)
         for member in members:
             _check_name(member.filename, source)
         files = {member.filename: member for member in members if not member.is_dir() and not _is_link(member)}
-        layout = wanted.of(files)
+        layout = _layout(files, layouts)
         for name in layout.names:
             with archive.open(files[name]) as opened:
                 yield Content(f"{source}:{name}", budget.read(opened), layout.gathered, layout.left_out)
@@ -160,7 +154,7 @@ def _bounded(members: Iterable[M], source: str) -> Iterator[M]:
 
 
 def _check_name(name: str, source: str) -> None:
-    """Nothing is written, so such a name could do no harm here; but no honest archive has one."""
+    """Refuse an archive with a name that points out of it. Nothing is written, but the archive is not honest."""
     parts = name.replace("\\", "/").split("/")
     if name.startswith(("/", "\\")) or ".." in parts:
         text = f"the file {name} in it points out of the archive"

@@ -20,7 +20,7 @@ from ksched_cli.api.meta import metadata_of
 from ksched_cli.api.pod_facts import pod_key
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources import files
-from ksched_cli.sources.archives import Content
+from ksched_cli.sources.archives import SUFFIXES, Content
 from ksched_cli.sources.autoscalers import autoscaler_of
 from ksched_cli.sources.custom.labels import workload_label
 from ksched_cli.sources.declared_files import DeclaredFiles
@@ -224,7 +224,7 @@ class _Reader:
             except InputError as mistake:
                 self._add(mistake.problems, UNREADABLE)
         if empty:
-            raise InputError(Problem(f"no file in it ends in {', '.join(files.SUFFIXES)}", source))
+            raise InputError(Problem(f"no file in it ends in {', '.join(SUFFIXES)}", source))
 
     def _declared_files(self, content: Content) -> DeclaredFiles:
         """Of what is piped in or rendered here; a file is its own location."""

@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ksched_cli.errors import InputError, Problem
-from ksched_cli.sources.archives import Content, Wanted, is_packed, unpack
+from ksched_cli.sources.archives import SUFFIXES, Content, is_manifest, is_packed, unpack
 from ksched_cli.sources.exports import is_etcd_snapshot
 from ksched_cli.sources.layouts import layout_of
 from ksched_cli.sources.read_options import DUMPS, ReadOptions
 
-SUFFIXES = (".json", ".yaml", ".yml")
 STDIN = "-"
 # A dump of the largest clusters is well below this; more is not a dump.
 MAX_BYTES = 4 * 1024**3
@@ -80,7 +79,7 @@ def _no_manifests(below: int, more: bool) -> str:
 def _manifests(directory: Path, options: ReadOptions) -> Iterator[Path]:
     for folder, folders, names in os.walk(directory):
         _go_on_into(folders)
-        for name in filter(_is_manifest, names):
+        for name in filter(is_manifest, names):
             path = Path(folder, name)
             if path.is_file():
                 yield path
@@ -98,7 +97,7 @@ def _count_below(directory: Path, globs: Sequence[str]) -> tuple[int, bool]:
         if Path(folder) == directory:
             continue
         seen += len(folders) + len(names)
-        below = (Path(folder, name) for name in filter(_is_manifest, names))
+        below = (Path(folder, name) for name in filter(is_manifest, names))
         found += sum(not _is_excluded(path, directory, globs) and not _leaves(path, directory) for path in below)
     return found, False
 
@@ -106,10 +105,6 @@ def _count_below(directory: Path, globs: Sequence[str]) -> tuple[int, bool]:
 def _go_on_into(folders: list[str]) -> None:
     """Leave hidden folders out of a walk."""
     folders[:] = sorted(name for name in folders if not name.startswith("."))
-
-
-def _is_manifest(name: str) -> bool:
-    return name.endswith(SUFFIXES) and not name.startswith(".")
 
 
 def _is_excluded(path: Path, directory: Path, globs: Sequence[str]) -> bool:
@@ -151,7 +146,7 @@ def _contents(file: BinaryIO, source: str, size: int, options: ReadOptions) -> I
     head = file.read(_SNIFF)
     if is_packed(head):
         file.seek(0)
-        for content in unpack(file, head, source, size, Wanted(SUFFIXES, options.layouts)):
+        for content in unpack(file, head, source, size, options.layouts):
             checked = _checked(content.data[:_SNIFF], io.BytesIO(content.data[_SNIFF:]), content.name)
             yield replace(checked, gathered=content.gathered, left_out=content.left_out)
     else:

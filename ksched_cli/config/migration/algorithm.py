@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from ksched_cli.config.migration.carrying import Minor, OldProfile
 from ksched_cli.config.migration.migration_notes import Notes
-from ksched_cli.config.model import EXTENSION_POINT_FIELDS, KubeSchedulerProfile, Plugins
+from ksched_cli.config.model import KubeSchedulerProfile, Plugins
 from ksched_cli.config.plugin_args import (
     InterPodAffinityArgs,
     NodeLabelArgs,
@@ -131,4 +131,4 @@ class _InPlugins:
                 sets[point] = replace(sets[point], enabled=listed)
         if PREEMPTION not in self._enabled:
             sets["postFilter"] = replace(sets["postFilter"], enabled=())
-        return Plugins(**{EXTENSION_POINT_FIELDS[point]: own for point, own in sets.items()})
+        return Plugins.of(sets)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from ksched_cli.api.listing import joined
 from ksched_cli.config.migration.gone import GONE, losses
 from ksched_cli.config.migration.migration_notes import Notes
-from ksched_cli.config.model import EXTENSION_POINT_FIELDS, KubeSchedulerProfile
+from ksched_cli.config.model import KubeSchedulerProfile
 from ksched_cli.config.plugin_args import STRATEGY_OF
 from ksched_cli.config.resolved_profile import ALL, ResolvedProfile, expand_profile
 from ksched_cli.releases.gates import FeatureGates
@@ -119,7 +119,7 @@ class _Carrying:
 
     def _switched_off(self, point: str) -> set[str]:
         plugins = self._old.profile.plugins
-        own = plugins.multi_point if point == "multiPoint" else getattr(plugins, EXTENSION_POINT_FIELDS[point])
+        own = {"multiPoint": plugins.multi_point, **dict(plugins.points())}[point]
         return {plugin.name for plugin in own.disabled}
 
     @property

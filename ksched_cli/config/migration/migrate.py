@@ -14,14 +14,9 @@ from ksched_cli.config.load import load_config
 from ksched_cli.config.migration.algorithm import in_plugins
 from ksched_cli.config.migration.arguments import carried_args
 from ksched_cli.config.migration.carrying import Carried, Minor, OldProfile, carry
+from ksched_cli.config.migration.differing import differing
 from ksched_cli.config.migration.migration_notes import MigrationNote, Notes
-from ksched_cli.config.migration.settings import (
-    extenders,
-    settings,
-    settings_of_alpha,
-    tell_of_all_filters,
-    tell_of_policy,
-)
+from ksched_cli.config.migration.settings import settings, settings_of_alpha, tell_of_all_filters, tell_of_policy
 from ksched_cli.config.migration.shortest import shortest
 from ksched_cli.config.model import KubeSchedulerProfile, Plugins, SchedulerConfiguration
 from ksched_cli.config.plugin_args import VolumeBindingArgs
@@ -67,7 +62,7 @@ def migrate(text: str | bytes, source: str, old: Minor, new: Minor, own_models: 
     if profiles != [{"schedulerName": KubeSchedulerProfile().scheduler_name}]:
         migrated["profiles"] = profiles
     if configuration.extenders:
-        migrated["extenders"] = extenders(configuration.extenders)
+        migrated["extenders"] = [differing(each) for each in configuration.extenders]
     return Migration(migrated, notes.in_order())
 
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from ksched_cli.config.migration.differing import differing
 from ksched_cli.config.migration.migration_notes import Notes
-from ksched_cli.config.model import Extender
 from ksched_cli.config.policy.profile import plugins_named
 from ksched_cli.config.serving import LOCK
 from ksched_cli.releases.plugin_names import INTER_POD_AFFINITY, INTER_POD_AFFINITY_PRIORITY
@@ -96,7 +93,3 @@ def tell_of_all_filters(notes: Notes) -> None:
     text = "the other filters do not run any more for a node that one filter has rejected"
     hint = "pods go where they went, and fewer reasons are shown; ksched explain shows all of them"
     notes.add(text, ("alwaysCheckAllPredicates",), hint, lost=True)
-
-
-def extenders(listed: Sequence[Extender]) -> list[dict[str, Any]]:
-    return [differing(each) for each in listed]

@@ -73,8 +73,7 @@ class _Ways:
         if multi_point.disabled != _ALL_OFF:
             off = {plugin.name for plugin in multi_point.disabled}
             weights = {plugin.name: plugin.weight or 1 for plugin in self._default if plugin.name not in off} | weights
-        sets = {field: self._point(point, weights) for point, field in EXTENSION_POINT_FIELDS.items()}
-        return Plugins(multi_point=multi_point, **sets)
+        return Plugins.of({point: self._point(point, weights) for point in EXTENSION_POINT_FIELDS}, multi_point)
 
     def _point(self, point: str, multi_point: Mapping[str, int]) -> PluginSet:
         """`multi_point`: what is on there, in its order, with its weights."""

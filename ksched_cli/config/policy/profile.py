@@ -105,8 +105,7 @@ class Making:
 
     def plugins(self) -> Plugins:
         """The plugins, with all defaults off: only the plugins that the Policy names run."""
-        sets = {point: PluginSet(tuple(own.values()), _OFF) for point, own in self._points.items()}
-        return Plugins(**{EXTENSION_POINT_FIELDS[point]: own for point, own in sets.items()})
+        return Plugins.of({point: PluginSet(tuple(own.values()), _OFF) for point, own in self._points.items()})
 
     def _append(self, point: str, plugin: str, weight: int = 0) -> None:
         """A plugin that is there already keeps its place and its weight; in older minors that is one too many."""

@@ -11,7 +11,7 @@ from ksched_cli.api.core import Pod, Quantities
 from ksched_cli.api.pod_facts import is_terminal
 from ksched_cli.api.pod_resources import is_pod_level_resource
 from ksched_cli.api.policy import ResourceQuota, ScopedResourceSelectorRequirement
-from ksched_cli.api.selectors import SelectorError, make_requirement
+from ksched_cli.api.selectors import LABEL_OPERATORS, SelectorError, make_requirement
 from ksched_cli.cluster.resources import is_extended
 from ksched_cli.cluster.undo import Logged, LoggedDict, UndoLog
 from ksched_cli.controlplane.admission.amounts import (
@@ -47,7 +47,7 @@ class Quotas(Logged):
 
     def admit(self, pod: Pod) -> str:
         """CheckRequest: all quotas have to allow it, and then all are charged."""
-        concerned = [each for each in self._quotas.get(pod.metadata.namespace, ()) if each.concerns(pod)]
+        concerned = self._concerned(pod)
         if not concerned:
             return ""
         unspecified = next(filter(None, (quota.unspecified(pod) for quota in concerned)), "")
@@ -61,10 +61,12 @@ class Quotas(Logged):
             quota.charge(usage)
         return ""
 
+    def _concerned(self, pod: Pod) -> list[_Quota]:
+        return [each for each in self._quotas.get(pod.metadata.namespace, ()) if each.concerns(pod)]
+
     def count(self, pod: Pod) -> None:
-        for quota in self._quotas.get(pod.metadata.namespace, ()):
-            if quota.concerns(pod):
-                quota.charge(pod_usage(pod))
+        for quota in self._concerned(pod):
+            quota.charge(pod_usage(pod))
 
     def reload(self, quotas: Iterable[ResourceQuota], pods: Iterable[Pod]) -> None:
         """New quotas count the pods that there are; changed quotas keep what is used of them."""
@@ -76,10 +78,9 @@ class Quotas(Logged):
         self._quotas = fresh._quotas
 
     def release(self, pod: Pod) -> None:
-        """A pod whose place another takes."""
-        for quota in self._quotas.get(pod.metadata.namespace, ()):
-            if quota.concerns(pod):
-                quota.charge({name: -each for name, each in pod_usage(pod).items()})
+        """Give back what the pod uses."""
+        for quota in self._concerned(pod):
+            quota.charge({name: -each for name, each in pod_usage(pod).items()})
 
 
 class _Quota:
@@ -190,9 +191,7 @@ def _in_scope(pod: Pod, scope: ScopedResourceSelectorRequirement) -> bool:
 
 def _of_class(pod: Pod, scope: ScopedResourceSelectorRequirement) -> bool:
     try:
-        requirement = make_requirement(
-            scope.scope_name, scope.operator, scope.values, ("In", "NotIn", "Exists", "DoesNotExist")
-        )
+        requirement = make_requirement(scope.scope_name, scope.operator, scope.values, LABEL_OPERATORS)
     except SelectorError:
         return False
     return requirement.holds(pod.spec.priority_class_name or None)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence, Set
 from functools import cmp_to_key
 
-from ksched_cli.api.core import Container, Pod
+from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_facts import parse_time
 from ksched_cli.controlplane.draws import Draws
 from ksched_cli.controlplane.store import Identity
@@ -15,6 +15,7 @@ from ksched_cli.controlplane.store import Identity
 _DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 _PHASES = {"Pending": 0, "Unknown": 1, "Running": 2}
 _NANO = 10**9
+_IS_READY = ("Ready", "True")
 
 
 def pods_to_delete(
@@ -83,15 +84,12 @@ def _magnitude(seconds: float) -> int:
 
 
 def _ready(pod: Pod) -> bool:
-    return any(each.type == "Ready" and each.status == "True" for each in pod.status.conditions)
+    return any((each.type, each.status) == _IS_READY for each in pod.status.conditions)
 
 
 def _ready_since(pod: Pod) -> float | None:
     stamps = (each.last_transition_time for each in pod.status.conditions if (each.type, each.status) == _IS_READY)
     return _time(next(stamps, None))
-
-
-_IS_READY = ("Ready", "True")
 
 
 def _created(pod: Pod) -> float | None:
@@ -117,10 +115,6 @@ def _cost(pod: Pod) -> int:
 def _restarts(pod: Pod) -> tuple[int, int]:
     """maxContainerRestarts: of its containers, and of its sidecars."""
     regular = max((each.restart_count for each in pod.status.container_statuses), default=0)
-    sidecars = {each.name for each in pod.spec.init_containers if _is_sidecar(each)}
+    sidecars = {each.name for each in pod.spec.init_containers if each.restart_policy == "Always"}
     beside = (each.restart_count for each in pod.status.init_container_statuses if each.name in sidecars)
     return regular, max(beside, default=0)
-
-
-def _is_sidecar(container: Container) -> bool:
-    return container.restart_policy == "Always"

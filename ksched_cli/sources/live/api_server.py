@@ -79,7 +79,7 @@ class LiveApiServer:
                 message = _message_in(status, body)
                 if status not in _REPEATED:
                     raise self._refusal(status, message)
-            pause = _growing_pause(attempt) if wait is None else wait
+            pause = growing_pause(attempt) if wait is None else wait
             if attempt == _TRIES - 1 or (deadline is not None and time.monotonic() + pause >= deadline):
                 break
             self.pause(pause)
@@ -165,9 +165,9 @@ class LiveApiServer:
 _ACCEPTED = (("Accept", "application/json"), ("Accept-Encoding", "gzip"), ("User-Agent", "ksched"))
 
 
-def _growing_pause(attempt: int) -> float:
-    """Longer each time, and not the same for all who wait."""
-    return min(_FIRST_PAUSE * 2.0**attempt, _LONGEST_PAUSE) * random.uniform(0.75, 1.25)
+def growing_pause(attempt: int, first: float = _FIRST_PAUSE, longest: float = _LONGEST_PAUSE) -> float:
+    """The seconds to wait: longer with each attempt, and different for all who wait."""
+    return min(first * 2.0**attempt, longest) * random.uniform(0.75, 1.25)
 
 
 def _left(deadline: float | None) -> Any:

@@ -15,7 +15,7 @@ from ksched_cli.api.decode import DecodedObject, decode_as
 from ksched_cli.api.defaults import fill_in
 from ksched_cli.api.meta import metadata_of
 from ksched_cli.errors import ClusterUnreadable
-from ksched_cli.sources.live.api_server import Interrupted, LiveApiServer, RequestRefused
+from ksched_cli.sources.live.api_server import Interrupted, LiveApiServer, RequestRefused, growing_pause
 from ksched_cli.sources.live.cluster import LiveCluster
 from ksched_cli.sources.live.listing import GONE, ListPage, Missing, read_kind
 from ksched_cli.sources.live.resources import Resource
@@ -132,7 +132,8 @@ class Follower:
             except (ClusterUnreadable, Interrupted, RequestRefused, msgspec.MsgspecError) as trouble:
                 wait = self._note_trouble(watched, trouble)
             if watched.failures:
-                self.stop.wait(max(_growing_pause(watched.failures), wait or 0.0))
+                pause = growing_pause(watched.failures - 1, _SHORTEST_PAUSE, _LONGEST_PAUSE)
+                self.stop.wait(max(pause, wait or 0.0))
 
     def _watch_once(self, watched: _Watched) -> None:
         """List the kind if need be, and pass on its changes until the server ends the watch."""
@@ -208,11 +209,6 @@ class Follower:
             gone = event.type == "DELETED"
             self.put(ObjectChange(resource.kind, key, None if gone else _decoded(resource, event.object)))
         return found.metadata.resource_version
-
-
-def _growing_pause(failures: int) -> float:
-    """Longer each time, and not the same for all kinds."""
-    return min(_SHORTEST_PAUSE * 2.0 ** (failures - 1), _LONGEST_PAUSE) * random.uniform(0.75, 1.25)
 
 
 def decoded(page: ListPage) -> Iterator[DecodedObject]:
