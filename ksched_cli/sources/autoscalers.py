@@ -1,4 +1,4 @@
-"""HorizontalPodAutoscalers and KEDA ScaledObjects: how many pods a workload may have."""
+"""Reads the bounds of workloads from HorizontalPodAutoscalers and KEDA ScaledObjects."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ksched_cli.sources.unknown_objects import document_of
 
 @dataclass(frozen=True)
 class Autoscaler:
-    """The bounds of the workload that it scales. KEDA scales to nothing while nothing is to do."""
+    """The bounds of the workload that it scales. KEDA scales idle workloads to zero."""
 
     name: str
     namespace: str
@@ -29,14 +29,14 @@ class Autoscaler:
         return f"{kind} {self.namespace}/{self.name}"
 
     def within(self, replicas: int) -> int:
-        """The number of replicas that the autoscaler makes of this one before any metric: it is disabled at 0."""
+        """The number of replicas within the bounds. The autoscaler is disabled at 0 replicas."""
         if not replicas:
             return replicas
         return min(max(replicas, self.least), self.most)
 
 
 def autoscaler_of(unknown: UnknownKind, namespace: str) -> Autoscaler | None:
-    """What the object is, if it is an autoscaler. `namespace` is for one that names none."""
+    """The autoscaler in the object, or None. `namespace` is for objects that name none."""
     group = unknown.api_version.partition("/")[0]
     if (unknown.kind, group) not in (("HorizontalPodAutoscaler", "autoscaling"), ("ScaledObject", "keda.sh")):
         return None

@@ -1,4 +1,4 @@
-"""The files that rendered manifests name as their own source: Helm, Kustomize, kpt."""
+"""Finds the files that rendered manifests of Helm, Kustomize and kpt name as their source."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-# Helm writes it before each document.
+# Helm writes this comment before each document.
 _HELM = re.compile(r"^# Source: (\S+)\s*$")
 _ANNOTATIONS = ("config.kubernetes.io/path", "internal.config.kubernetes.io/path")
 _ORIGIN = "config.kubernetes.io/origin"
@@ -15,8 +15,8 @@ _PATH = re.compile(r"^path: (.+)$", re.MULTILINE)
 
 
 class DeclaredFiles:
-    """The files that the documents of one source name. `folder` is where relative paths begin: that of a chart or of a
-    kustomization. `default` stands for objects that name no file."""
+    """The files that the documents of one source name. Relative paths begin at `folder`, that of the chart or
+    kustomization. `default` is the file of objects that name none."""
 
     def __init__(self, content: bytes, folder: str = "", default: str = "") -> None:
         self._content, self._folder, self._default = content, folder, default
@@ -25,7 +25,7 @@ class DeclaredFiles:
             self._lines = content.decode("utf-8", "replace").splitlines()
 
     def file_of(self, item: Any, line: int | None) -> str:
-        """The file of the object whose document begins at the line; empty if nothing names it."""
+        """The file of the object whose document begins at the line; empty if it names none."""
         if not self._content:
             return ""
         annotations = item.metadata.annotations
@@ -35,12 +35,12 @@ class DeclaredFiles:
         return self._found(declared) if declared else self._default
 
     def file_at(self, line: int | None) -> str:
-        """The file of the document that begins at the line; empty if nothing names it."""
+        """The file of the document that begins at the line; empty if it names none."""
         declared = self._comment(line) if line is not None else ""
         return self._found(declared) if declared else self._default
 
     def _comment(self, line: int | None) -> str:
-        """The comment of Helm between the document's marker and its first field."""
+        """The file in Helm's comment between the document marker and the first field."""
         for text in self._lines[max((line or 1) - 1, 0) :]:
             found = _HELM.match(text)
             if found:
@@ -50,7 +50,7 @@ class DeclaredFiles:
         return ""
 
     def _found(self, declared: str) -> str:
-        """The path as it can be opened from here: Helm's begins with the name of the chart."""
+        """The path from the current directory. Helm's paths begin with the name of the chart."""
         inner = declared.partition("/")[2]
         for each in (os.path.join(self._folder, declared), os.path.join(self._folder, inner)):
             if inner and os.path.isfile(each):
@@ -60,8 +60,8 @@ class DeclaredFiles:
 
 
 def line_in_file(path: str, kind: str, name: str) -> int | None:
-    """The line at which a file that exists has the object: the kind as it stands there, of several the one whose name
-    follows."""
+    """The line of the object in a file: that of its kind, or of the one with its name if the kind occurs again. None if
+    the file cannot be read."""
     try:
         with open(path, encoding="utf-8") as file:
             lines = file.read().splitlines()

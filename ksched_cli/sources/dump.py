@@ -1,4 +1,4 @@
-"""Files of Kubernetes objects, JSON or YAML, to typed objects; every problem of all files at once."""
+"""Reads typed objects from files, JSON or YAML. All problems of all files are reported together."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from ksched_cli.sources.custom.workloads import CustomWorkload
     from ksched_cli.sources.live.cluster import LiveCluster
 
-# One or two lines are enough for a broken file; a thousand equal lines do not help.
+# The most problems in one error.
 MAX_PROBLEMS = 50
 
 
@@ -60,18 +60,17 @@ def load_dump(
     *,
     events: bool = False,
 ) -> Loaded:
-    """Everything in the files and directories, `-` for stdin. Objects are defaulted as the API server does.
+    """All objects of the files and directories, `-` for stdin, with the defaults of the API server.
 
-    `objects` are beside the files: documents as YAML and JSON have them, lists among them, or typed objects, which stay
-    as they are. `manifests`: how objects are completed that no API server has seen yet; `live` reads the
-    cluster that the source "live" means. Events are read only with `events`.
+    `objects` are read after the files: documents as in YAML and JSON, also lists, or typed objects, which stay
+    unchanged. `manifests` completes objects that no API server has stored. `live` reads the cluster of the source
+    "live". Events are read only with `events`.
     """
     return _Reader(stdin, manifests, live, events=events).load(sources, objects)
 
 
 class Manifests(Protocol):
-    """What the API server does to an object that is new to it. `collects`: problems are findings of the input and end
-    nothing."""
+    """Treats objects as the API server treats new ones. With `collects` problems are findings and no error."""
 
     options: ReadOptions
     stdin_name: str
@@ -81,21 +80,21 @@ class Manifests(Protocol):
     collects: bool
 
     def complete(self, item: Struct) -> None:
-        """Fill in what it needs to be an object, such as a generated name."""
+        """Set what the object lacks, such as a generated name."""
 
     def problems(self, found: DecodedObject, source: str) -> Iterator[Problem]:
-        """The API server's objections to an object as it is written."""
+        """The mistakes for which the API server refuses the object as it is written."""
 
     def complaints(self, item: Struct, *, is_written: bool) -> Iterator[Complaint]:
-        """What is wrong beyond what can be wrong with any object."""
+        """The mistakes that only manifests can have."""
 
     def unknown(self, unknown: UnknownKind, origin: Origin) -> Iterator[Problem | CustomWorkload]:
-        """What is wrong with an object of a kind that is not read, or the workloads that stand for it."""
+        """The problems of an object of a kind that is not read, or the workloads that stand for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where an object was read, and where it is among those of its kind."""
+    """The source of an object, and its index among the objects of its kind."""
 
     source: str
     index: int
@@ -148,7 +147,7 @@ class _Reader:
         return self._loaded
 
     def _settle_problems(self) -> None:
-        """Raise the errors and warn of the rest, or leave all of it to those who report findings."""
+        """Raise the errors and add the other problems to the warnings; or make all of them findings."""
         if self._manifests is not None and self._manifests.collects:
             self._loaded.findings += map(self._with_line, self._problems)
             return
@@ -158,7 +157,7 @@ class _Reader:
         self._loaded.warnings += [str(self._with_line(problem)) for problem in self._problems]
 
     def _with_line(self, problem: Problem) -> Problem:
-        """The problem at the line of its field, or in the file that a rendered document names."""
+        """The problem with the line of its field, or with the file that a rendered document names."""
         declared = self._declared_of.get(problem.source)
         file = declared.file_at(problem.line) if declared is not None else ""
         if file:
@@ -208,7 +207,7 @@ class _Reader:
         self._problems += [each if each.code else replace(each, code=code) for each in problems]
 
     def _take_all(self, contents: Iterable[Content], source: str) -> None:
-        """A broken file does not keep the others of an archive from being looked at."""
+        """Read all files of a source. A broken file of an archive does not stop the others."""
         empty = True
         for content in contents:
             empty = False
@@ -227,7 +226,7 @@ class _Reader:
             raise InputError(Problem(f"no file in it ends in {', '.join(SUFFIXES)}", source))
 
     def _declared_files(self, content: Content) -> DeclaredFiles:
-        """Of what is piped in or rendered here; a file is its own location."""
+        """The files that documents name, for content that is piped in or rendered; a file is its own location."""
         if self._rendering is not None:
             return DeclaredFiles(content.data, self._rendering.folder, self._rendering.file)
         is_piped = self._manifests is not None and content.name == self._manifests.stdin_name
@@ -249,7 +248,7 @@ class _Reader:
             self._take_manifest(content)
 
     def _take_manifest(self, content: Content) -> None:
-        """A manifest, unless the file is one that another tool makes manifests of."""
+        """Read a manifest. A file that another tool makes manifests of is a problem."""
         problem = unrendered(content.name) if self._rendering is None else None
         if problem is not None:
             self._problems.append(problem)
@@ -260,7 +259,7 @@ class _Reader:
             raise broken_template(mistake, content.name, content.data) from None
 
     def _take_gathered(self, content: Content) -> None:
-        """The files of a collection that hold objects of the cluster."""
+        """Read a file of a collection if it holds objects."""
         if not content.data.strip():
             return
         found = list(decode(content.data, content.name))
@@ -287,7 +286,7 @@ class _Reader:
             self._take(cluster.found.pop(kind), LIVE)
 
     def _take_snapshot(self, content: Content) -> None:
-        """Its objects, and its notes about objects that it does not hold."""
+        """Read the objects of a snapshot, and its notes about missing objects."""
         snapshot = read_snapshot(content.data, content.name)
         self._loaded.unknown.update(snapshot.not_read)
         self._loaded.missing.update(snapshot.missing)
@@ -309,7 +308,7 @@ class _Reader:
                 self._take_object(each.value, Origin(source, each.line, each.path), is_written=True)
 
     def _is_accepted(self, found: DecodedObject, source: str) -> bool:
-        """Whether the API server would take the object as it is written."""
+        """Whether the API server accepts the object as it is written."""
         problems = list(self._manifests.problems(found, source)) if self._manifests is not None else []
         self._problems += problems
         return all(problem.level != "error" for problem in problems)
@@ -334,7 +333,7 @@ class _Reader:
         self._loaded.unknown[f"{unknown.api_version}/{unknown.kind}"] += 1
 
     def _take_custom(self, found: Iterable[Problem | CustomWorkload], origin: Origin) -> bool:
-        """Whether workloads stand for the resource; they are read in its place."""
+        """Read the workloads that stand for a custom resource. Returns whether there are any."""
         known = False
         for each in found:
             if isinstance(each, Problem):
@@ -378,7 +377,7 @@ class _Reader:
             fill_in(item)
             share_texts(item)
             if isinstance(item, Node):
-                # Kept once, the images of nodes are a seventh less of the memory of a large cluster.
+                # Nodes share equal images. That saves a seventh of the memory of a large cluster.
                 item.status.images = tuple(map(self._images.setdefault, item.status.images, item.status.images))
             self._loaded.add(item)
             self._seen[identity] = _Place(source, len(self._loaded.of(kind)) - 1)
@@ -388,8 +387,8 @@ class _Reader:
             self._take_again(item, name, place, origin)
 
     def _take_again(self, item: Struct, name: str, place: _Place, origin: Origin) -> None:
-        """The same object twice, as collections have it that were made with several commands: the newer counts. Two
-        objects of one name cannot be in one cluster."""
+        """Keep the newer of two versions of an object, as in the output of several commands. Different objects with the
+        same name are a problem."""
         kind, source, line = type(item), origin.source, origin.line if self._manifests is not None else None
         known = self._loaded.of(kind)[place.index]
         new_metadata, known_metadata = metadata_of(item), metadata_of(known)
@@ -417,7 +416,7 @@ class _Reader:
 
 
 def _shared_uids(pods: Sequence[Pod]) -> Iterator[Problem]:
-    """The API server gives each pod a uid of its own, and kube-scheduler's cache goes by it."""
+    """Problems of pods that share a uid. uids are unique, and kube-scheduler's cache uses them as keys."""
     names: dict[str, str] = {}
     for pod in pods:
         name = pod_key(pod)
@@ -442,7 +441,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _glob_of(path: str) -> str:
-    """What leaves out the folder of the file, or the file itself where it has none."""
+    """The glob that excludes the folder of the file, or the file if it has no folder."""
     parts = path.split("/")
     return parts[-2] if len(parts) > 1 and parts[-2] not in (".", "..") else parts[-1]
 

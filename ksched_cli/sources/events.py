@@ -1,4 +1,4 @@
-"""Events of schedulers: pods that they could not place, pods that they bound, pods that they evicted for others."""
+"""Reads events of schedulers: pods that did not fit, pods that were bound, pods that were evicted for others."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _MADE_ROOM = re.compile(r"Preempted by .* on node (\S+)")
 
 @dataclass(frozen=True, slots=True)
 class FailedScheduling:
-    """`stamp`: when the scheduler wrote `text`. It was repeated if the pod failed `again` later: an event becomes a
-    series whatever its later texts are, and keeps its first text."""
+    """`stamp`: the time at which the scheduler wrote `text`. `again`: the pod failed later, too; such an event is a
+    series, which keeps its first text."""
 
     namespace: str
     pod: str
@@ -34,8 +34,8 @@ class FailedScheduling:
 
 @dataclass(frozen=True, slots=True)
 class ScheduledPod:
-    """A pod that a scheduler bound to the node, `at` that time in seconds since the epoch; `exact` where the event has
-    an eventTime, which has microseconds."""
+    """A pod that a scheduler bound to the node. `at` is the time in seconds since the epoch. It is `exact` if the event
+    has an eventTime, which has microseconds."""
 
     namespace: str
     pod: str
@@ -52,7 +52,7 @@ class ScheduledPod:
 
 @dataclass(frozen=True, slots=True)
 class PreemptionEvent:
-    """A pod, by uid and name as far as the event has them, for which another was evicted from the node."""
+    """A preemptor, by uid and name as far as the event has them, for which a pod was evicted from the node."""
 
     preemptor_uid: str
     preemptor: str
@@ -67,7 +67,7 @@ def is_event(unknown: UnknownKind) -> bool:
 
 
 def read_event(event: Event) -> SchedulerEvent | None:
-    """None for events of anything else."""
+    """The event of a scheduler about a pod; None for other events."""
     about = event.involved_object if event.involved_object.kind else event.regarding
     if about.kind != "Pod":
         return None
@@ -83,8 +83,8 @@ def read_event(event: Event) -> SchedulerEvent | None:
 
 
 def _failed_scheduling(event: Event, about: ObjectReference) -> FailedScheduling:
-    """Events of older minors were those of the core group, which count the repetitions of one text and have the time
-    of the last one."""
+    """The failure in the event. Older minors write events of the core group, which count how often a text was repeated
+    and have the time of the last one."""
     source = event.source.component or event.deprecated_source.component
     last = event.last_timestamp or event.deprecated_last_timestamp
     return FailedScheduling(

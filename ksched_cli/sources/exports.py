@@ -1,4 +1,4 @@
-"""Files of other tools that are no lists of Kubernetes objects, read for the objects in them."""
+"""Reads objects from files of other tools that are not lists of Kubernetes objects."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def may_be_export(content: bytes) -> bool:
 
 
 def is_export(value: Any) -> bool:
-    """Whether a document is a simulator's export: no kind, and nothing but its lists."""
+    """Whether a document is an export of kube-scheduler-simulator: it has only the fields of one."""
     return (
         isinstance(value, dict)
         and not value.keys() - {*_LISTS, CONFIGURATION}
@@ -44,8 +44,7 @@ def is_export(value: Any) -> bool:
 
 
 def decode_export(value: Mapping[str, Any], source: str, line: int | None) -> Iterator[DecodedObject]:
-    """The objects of an export. Their kind is that of their list. The configuration in it counts as not read: --config
-    reads it."""
+    """The objects of an export, of the kinds of their lists. The configuration is not read: --config reads it."""
     for name, items in value.items():
         if items is None:
             continue
@@ -60,11 +59,11 @@ def decode_export(value: Mapping[str, Any], source: str, line: int | None) -> It
 
 
 def without_logs(content: bytes) -> bytes:
-    """The lists of a `kubectl cluster-info dump` that went to stdout."""
+    """The content without the container logs that `kubectl cluster-info dump` prints between its lists."""
     return _LOGS.sub(b"", content) if _LOGS_MARK in content else content
 
 
 def is_etcd_snapshot(head: bytes) -> bool:
-    """A bolt database: the magic number of its first page's meta, in either byte order."""
+    """Whether the file is a bolt database: its first page has bolt's magic number, in either byte order."""
     magic = head[_ETCD_OFFSET : _ETCD_OFFSET + 4]
     return magic in (_ETCD_MAGIC, _ETCD_MAGIC[::-1])

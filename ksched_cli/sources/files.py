@@ -1,4 +1,4 @@
-"""From the paths a person gives to the files they mean, and their bytes."""
+"""Finds the files of given paths, and reads them."""
 
 from __future__ import annotations
 
@@ -19,19 +19,18 @@ from ksched_cli.sources.layouts import layout_of
 from ksched_cli.sources.read_options import DUMPS, ReadOptions
 
 STDIN = "-"
-# A dump of the largest clusters is well below this; more is not a dump.
+# Dumps of the largest clusters are well below this.
 MAX_BYTES = 4 * 1024**3
 _SNIFF = 64 * 1024
-# So many names in the folders below are looked at to count the manifests that are not read.
+# The most names in the folders below that are checked to count the manifests that are not read.
 _MOST_NAMES_BELOW = 10_000
 
 
 @dataclass(frozen=True)
 class Files:
-    """What a path means. `gathered`: a collection in which not every file holds Kubernetes objects. `outside`: links in
-    a directory to files outside of it, which are not read. `below`: manifests in folders that only a recursive read
-    takes; `more_below`: at least so many, for not all folders were looked at. `left_out`: files that the layout does
-    not have."""
+    """The files of a path. `gathered`: a collection in which not every file holds Kubernetes objects. `outside`: links
+    to files outside of the directory, which are not read. `below`: how many manifests only a recursive read takes;
+    `more_below`: there may be more. `left_out`: files that are not part of the layout."""
 
     paths: tuple[Path, ...]
     gathered: bool = False
@@ -43,7 +42,7 @@ class Files:
 
 
 def expand_path(given: str, options: ReadOptions = DUMPS) -> Files:
-    """The manifests of a directory, hidden ones left out, in order of their names; or the file itself."""
+    """The manifests of a directory without hidden ones, sorted by name; or the file itself."""
     path = Path(given)
     try:
         mode = path.stat().st_mode
@@ -88,7 +87,7 @@ def _manifests(directory: Path, options: ReadOptions) -> Iterator[Path]:
 
 
 def _count_below(directory: Path, globs: Sequence[str]) -> tuple[int, bool]:
-    """The manifests in the folders below, and whether there may be more: a large tree is not walked to its end."""
+    """The number of manifests in the folders below, and whether there may be more: walks of large trees stop early."""
     found, seen = 0, 0
     for folder, folders, names in os.walk(directory):
         _go_on_into(folders)
@@ -103,12 +102,12 @@ def _count_below(directory: Path, globs: Sequence[str]) -> tuple[int, bool]:
 
 
 def _go_on_into(folders: list[str]) -> None:
-    """Leave hidden folders out of a walk."""
+    """Sort the folders of a walk and remove hidden ones."""
     folders[:] = sorted(name for name in folders if not name.startswith("."))
 
 
 def _is_excluded(path: Path, directory: Path, globs: Sequence[str]) -> bool:
-    """Whether a glob matches the file, its name, or a folder above it, below the directory that was given."""
+    """Whether a glob matches the file, its name, or a folder between the given directory and the file."""
     if not globs:
         return False
     inner = path.relative_to(directory)
@@ -119,12 +118,12 @@ def _is_excluded(path: Path, directory: Path, globs: Sequence[str]) -> bool:
 
 
 def _leaves(path: Path, directory: Path) -> bool:
-    """Whether the file is a link out of the directory. A mounted ConfigMap has links that stay inside."""
+    """Whether the file is a link to a place outside of the directory. Links of a mounted ConfigMap stay inside."""
     return path.is_symlink() and not path.resolve().is_relative_to(directory.resolve())
 
 
 def read(path: Path, *, gathered: bool = False, options: ReadOptions = DUMPS) -> Iterator[Content]:
-    """The file, or what is in it where it is compressed or an archive."""
+    """The content of the file, or of the files in it if it is compressed or an archive."""
     try:
         size = path.stat().st_size
         if size > MAX_BYTES:
@@ -137,7 +136,7 @@ def read(path: Path, *, gathered: bool = False, options: ReadOptions = DUMPS) ->
 
 
 def read_stdin(stdin: BinaryIO, options: ReadOptions = DUMPS, name: str = "stdin") -> Iterator[Content]:
-    """Archives are read back and forth, so that stdin has to be held as a whole for them."""
+    """The content of stdin. It is read completely, since archives are not read from beginning to end."""
     data = stdin.read()
     yield from _contents(io.BytesIO(data), name, len(data), options)
 
@@ -154,7 +153,7 @@ def _contents(file: BinaryIO, source: str, size: int, options: ReadOptions) -> I
 
 
 def _checked(head: bytes, rest: BinaryIO, source: str) -> Content:
-    """The content, or a refusal after a look at its beginning: garbage may be large."""
+    """The content. InputError if its beginning is not text, before the rest is read."""
     if is_etcd_snapshot(head):
         hint = "kwokctl writes objects with `kwokctl snapshot save --format k8s`"
         raise InputError(Problem("a snapshot of etcd's database, whose form is not read", source, hint=hint))
@@ -176,7 +175,7 @@ def _not_text(head: bytes) -> str:
     try:
         head.decode("utf-8")
     except UnicodeDecodeError as problem:
-        # A character may be cut in two by the end of what was read.
+        # The end of the part that was read may cut a character in two.
         if problem.start < len(head) - 4:
             return f"not text in UTF-8 (byte {problem.start})"
     return ""
@@ -187,7 +186,7 @@ def _problem_text(problem: OSError) -> str:
 
 
 def _nearest(path: Path) -> str:
-    """A name beside it that may have been meant."""
+    """A hint with the most similar name in the same directory."""
     try:
         names = os.listdir(path.parent)
     except OSError:

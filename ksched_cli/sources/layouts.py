@@ -1,4 +1,4 @@
-"""Directories and archives that other tools make, and which of their files hold Kubernetes objects."""
+"""Finds the files with Kubernetes objects in directories and archives that other tools make."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# What `oc adm must-gather` and `oc adm inspect` write: everything else in there is logs, metrics and host files. The
-# folder of an image may lie between.
+# The folders with objects that `oc adm must-gather` and `oc adm inspect` write, also below the folder of an image. The
+# other files are logs, metrics and files of hosts.
 _GATHERED = re.compile(r"([^/]+/)?(cluster-scoped-resources|namespaces)/")
 _MARK = re.compile(r"([^/]+/)?cluster-scoped-resources/")
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The names to read and those that are left out. `gathered`: they come from a collection that also holds documents
-    of other kinds."""
+    """The names to read, and the names that are left out. `gathered`: the collection has other documents, too."""
 
     names: tuple[str, ...]
     gathered: bool = False
@@ -24,8 +23,8 @@ class Layout:
 
 
 def layout_of(names: Sequence[str], root: str = "") -> Layout:
-    """`names` are the paths of the files that may hold objects, with slashes. A layout is recognised at the root only:
-    right below the deepest folder that has all of the files."""
+    """The layout of the files that may hold objects, by their paths with slashes. A layout begins at the root: right
+    below the deepest folder that has all files."""
     begin = len(root) or _common_folder(names)
     if not any(_MARK.match(name, begin) for name in names):
         return Layout(tuple(names))
@@ -34,7 +33,7 @@ def layout_of(names: Sequence[str], root: str = "") -> Layout:
 
 
 def _common_folder(names: Sequence[str]) -> int:
-    """How many characters the folders have that all names share; the mark itself is no such folder."""
+    """The length of the folders that all names share. The folder of the mark does not count."""
     prefix = os.path.commonprefix(names)  # noqa: RUF071  # cut at a slash below
     mark = prefix.find("cluster-scoped-resources/")
     return (prefix.rfind("/") if mark < 0 else mark - 1) + 1

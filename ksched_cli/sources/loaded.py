@@ -1,4 +1,4 @@
-"""What was read, before it becomes a cluster."""
+"""The objects that were read, before they become a cluster."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ K = TypeVar("K", bound=Struct)
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where an object was read: its source, the line its document begins at, the path within a list. `file` is the file
-    that a rendered document names as its own source."""
+    """The place of an object: its source, the first line of its document, the path in a list. `file` is the file that
+    a rendered document names as its source."""
 
     source: str
     line: int | None = None
@@ -33,13 +33,12 @@ class Origin:
 
 @dataclass
 class Loaded:
-    """Typed objects by kind, and what was passed over. `gaps`: what of their admission is not modelled; `origins`, by
-    id of the object, and `texts`, by source, where they are kept: for manifests; `missing`: kinds that a cluster has
-    and did not show, with the reason; `namespace`: that of the kubeconfig's context; `failures`, `bindings`
-    and `preemptions`: events of schedulers, where those are read; `findings`: what is wrong with manifests, where that
-    does not end the run; `assumed_namespaces` are taken to exist; `node_groups` are what autoscalers can add;
-    `paths_in_resources`, by id, turns a path in a workload that stands for a custom resource into the path in that
-    resource."""
+    """Typed objects by kind, and in `unknown` the number of objects of each other kind. `gaps` are parts of admission
+    that are not modelled. Manifests have `origins`, by id of the object, `texts`, by source, and `findings`, problems
+    that do not end the run. `missing` are kinds that the cluster did not list, with the reason; `namespace` is that of
+    the kubeconfig's context; `failures`, `bindings` and `preemptions` are events of schedulers. `assumed_namespaces`
+    count as existing. `node_groups` are the nodes that autoscalers can add. `paths_in_resources`, by id, maps a path in
+    a workload that stands for a custom resource to the path in that resource."""
 
     objects: dict[type[Struct], list[Any]] = field(default_factory=dict)
     unknown: Counter[str] = field(default_factory=Counter)
@@ -64,7 +63,7 @@ class Loaded:
         self.objects.setdefault(type(item), []).append(item)
 
     def put(self, item: Struct) -> None:
-        """Add the object, or put it in the place of the one with its name."""
+        """Add the object, or replace the object of its name."""
         names = self._names(type(item))
         at = names.get(_name(item))
         if at is None:
@@ -74,7 +73,7 @@ class Loaded:
             self.objects[type(item)][at] = item
 
     def copied(self) -> Loaded:
-        """Lists of its own, of the same objects: a change of an object puts a copy in its place."""
+        """A copy with its own lists of the same objects. A change of an object replaces it by a copy."""
         objects = {kind: list(items) for kind, items in self.objects.items()}
         warnings, gaps, origins = list(self.warnings), list(self.gaps), dict(self.origins)
         return replace(
@@ -88,7 +87,7 @@ class Loaded:
         )
 
     def discard(self, kind: type[K], out: Callable[[K], bool]) -> list[K]:
-        """Take out all objects of the kind for which this is so, and return them."""
+        """Remove all objects of the kind for which `out` holds, and return them."""
         items: list[K] = self.objects.get(kind, [])
         gone = [item for item in items if out(item)]
         if gone:
@@ -98,7 +97,7 @@ class Loaded:
         return gone
 
     def set_all(self, kind: type[K], items: Iterable[K]) -> None:
-        """These in place of all that there are of the kind."""
+        """Replace all objects of the kind."""
         self.objects[kind] = list(items)
         self._places.pop(kind, None)
 
@@ -112,7 +111,7 @@ class Loaded:
         return _name(item) in self._names(type(item))
 
     def _names(self, kind: type[Struct]) -> dict[tuple[str, str], int]:
-        """Where each object of the kind is."""
+        """The index of each object of the kind, by namespace and name."""
         items = self.objects.setdefault(kind, [])
         names = self._places.get(kind)
         if names is None or len(names) != len(items):
@@ -127,23 +126,23 @@ class Loaded:
         return bool(self.failures or self.bindings or self.preemptions)
 
     def without_pending(self) -> Loaded:
-        """The same without the pods that wait for a node."""
+        """The input without the pods that wait for a node."""
         pods = [pod for pod in self.of(Pod) if pod.spec.node_name or is_terminal(pod)]
         return replace(self, objects={**self.objects, Pod: pods}, _places={})
 
     def others(self) -> Iterator[Any]:
-        """Everything but nodes and pods, which the cache keeps in tables of its own."""
+        """All objects except nodes and pods, for which the cache has its own tables."""
         for kind, items in self.objects.items():
             if kind not in (Node, Pod):
                 yield from items
 
     def assume_namespaces(self) -> None:
-        """Take every namespace to exist that an object is in."""
+        """Let every namespace of an object count as existing."""
         names = (item.metadata.namespace for items in self.objects.values() for item in items)
         self.assumed_namespaces.update(filter(None, names))
 
     def kinds(self) -> Counter[str]:
-        """How many objects of each kind there are, kinds that are not read among them."""
+        """The number of objects of each kind, also of kinds that are not read."""
         found = Counter({kind.__name__: len(items) for kind, items in self.objects.items() if items})
         for name, count in self.unknown.items():
             found[name.rpartition("/")[2]] += count

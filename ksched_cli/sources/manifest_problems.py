@@ -1,5 +1,4 @@
-"""The API server's objections to a manifest as it is written: unknown fields, values that it cannot decode, and
-everything else that makes it refuse the object."""
+"""Finds the mistakes for which the API server refuses a manifest, and unknown fields."""
 
 from __future__ import annotations
 
@@ -20,8 +19,8 @@ from ksched_cli.sources.input_codes import INVALID, UNKNOWN_FIELD
 
 
 def manifest_problems(found: DecodedObject, source: str, *, namespace: str, strict: bool | None) -> Iterator[Problem]:
-    """With `strict` an unknown field is an error, with None a warning, with False nothing. What decoding has reported
-    is left out. `namespace` is for objects that name none."""
+    """The problems of the object as it is written, except those that decoding has reported. `namespace` is for objects
+    that name none. With `strict` an unknown field is an error, with None a warning, with False no problem."""
     document = _plain(found.document)
     if document is None or isinstance(found.value, UnknownKind):
         return
@@ -51,7 +50,7 @@ def _plain(document: Any) -> Mapping[str, Any] | None:
 
 
 def _identity(found: DecodedObject, document: Mapping[str, Any]) -> tuple[str, str]:
-    """The kind of an item of a typed list, which has no `kind` of its own."""
+    """The version and kind of the object. Items of a typed list do not state their kind."""
     stated = str(document.get("apiVersion") or ""), str(document.get("kind") or "")
     if stated in KINDS or found.value is None or isinstance(found.value, UnknownKind):
         return stated
@@ -59,7 +58,7 @@ def _identity(found: DecodedObject, document: Mapping[str, Any]) -> tuple[str, s
 
 
 def _label(document: Mapping[str, Any], identity: tuple[str, str], namespace: str) -> str:
-    """`Deployment shop/web`."""
+    """The label of the object in messages, such as `Deployment shop/web`."""
     metadata = object_at(document, "metadata")
     name = text_at(metadata, "name") or text_at(metadata, "generateName")
     if KINDS.get(identity) in CLUSTER_SCOPED:
@@ -68,7 +67,7 @@ def _label(document: Mapping[str, Any], identity: tuple[str, str], namespace: st
 
 
 def _problems(document: Mapping[str, Any], api_version: str, kind: str) -> Iterator[tuple[Path, str, str, bool]]:
-    """Path, text, hint, and whether it is an unknown field. A value of the wrong type is reported as that only."""
+    """Path, text and hint of each problem, and whether the field is unknown. A value of a wrong type is one problem."""
     for each in misfits(document, api_version, kind):
         yield each.path, each.message, each.hint, each.unknown
     for error in validate(document, kind):

@@ -1,4 +1,4 @@
-"""Manifests (`-f`) as they are read."""
+"""Reads manifests (`-f`)."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from ksched_cli.sources.rendering import Rendering, chart, kustomization
 from ksched_cli.sources.unread import judge
 from ksched_cli.sources.validate import Complaint
 
-# Several times what Kubernetes is made for in a whole cluster.
+# Several times the pods that Kubernetes supports in a cluster.
 MAX_PODS = 1_000_000
 _AS_WRITTEN = ManifestReading()
 
 
 class _New:
-    """Objects that no API server has seen yet."""
+    """Completes and checks objects that no API server has stored (Manifests)."""
 
     def __init__(self, given: ManifestReading) -> None:
         self.namespace = given.namespace
@@ -51,7 +51,7 @@ class _New:
         yield from made or judge(unknown, origin)
 
     def complete(self, item: Struct) -> None:
-        """rest.FillObjectMetaSystemFields: a name where only its beginning is given. And kubectl's namespace."""
+        """Set the namespace of kubectl, and the name if there is only a generateName (FillObjectMetaSystemFields)."""
         metadata = metadata_of(item)
         if type(item) not in CLUSTER_SCOPED:
             metadata.namespace = metadata.namespace or self.namespace
@@ -66,8 +66,8 @@ class _New:
         return manifest_problems(found, source, namespace=self.namespace, strict=self._strict)
 
     def complaints(self, item: Struct, *, is_written: bool) -> Iterator[Complaint]:
-        """What is too large to simulate. An object that is not written in a manifest stands for another and need not be
-        complete, but what it has must be valid."""
+        """Mistakes of an object that stands for another one, which may be incomplete but must be valid; and numbers of
+        pods that are too large to simulate."""
         for error in () if is_written else validate(json_document(item), type(item).__name__):
             if not error.is_missing:
                 yield path_text(error.path), error.message
@@ -83,7 +83,7 @@ def load_manifests(
     reading: ManifestReading = _AS_WRITTEN,
     objects: Sequence[Any] = (),
 ) -> Loaded:
-    """Files, directories and `-`, with where each object was read. URLs are refused: a manifest does not come from a
+    """The objects of files, directories and `-`, with their places. URLs are refused: ksched reads no manifest from a
     network."""
     _check_namespaces(reading)
     urls = [path for path in paths if "://" in path]
@@ -101,7 +101,7 @@ def load_manifests(
 
 
 def _check_namespaces(reading: ManifestReading) -> None:
-    """Raise InputError for names of the command line that the API server would refuse as names of namespaces."""
+    """Raise InputError for options with names that no namespace can have."""
     given = [("-n", reading.namespace), *(("--assume-namespace", name) for name in reading.assumed_namespaces)]
     text, hint = "no namespace can have this name", "lower case letters, digits and '-', at most 63 characters"
     problems = [Problem(text, f"{flag} {name}", hint=hint) for flag, name in given if name and dns_label(name)]

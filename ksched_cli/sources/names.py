@@ -1,4 +1,4 @@
-"""Names of nodes, namespaces and pods in a dump, for completion: fast, and silent about whatever cannot be read."""
+"""Finds names of nodes, namespaces and pods in a dump for completion. Files with mistakes are skipped in silence."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class _Object(Struct):
 
 
 def find_names(sources: Sequence[str], kind: str) -> list[tuple[str, str]]:
-    """(namespace, name) of every Node, Namespace or Pod, in order. A file at fault has none."""
+    """(namespace, name) of every object of the kind, sorted. Files with mistakes are skipped."""
     found: set[tuple[str, str]] = set()
     for given in sources:
         try:
@@ -39,7 +39,7 @@ def find_names(sources: Sequence[str], kind: str) -> list[tuple[str, str]]:
 
 
 def _contents(given: str) -> Iterator[Content]:
-    """The files of a source, for their names; none of stdin, which is the shell's, and of a slow live cluster."""
+    """The files of a source. stdin, which belongs to the shell, and a live cluster, which is slow, are not read."""
     if given in (files.STDIN, "live"):
         return
     expanded = files.expand_path(given)

@@ -1,4 +1,4 @@
-"""What autoscalers can add: NodePools and NodeClaims of Karpenter, and Cluster API groups that scale from zero."""
+"""Reads the nodes that autoscalers can add: Karpenter's NodePools and NodeClaims, and groups of Cluster API."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _CAPACITY_TYPE = "karpenter.sh/capacity-type"
 
 @dataclass(frozen=True)
 class NodeGroup:
-    """A group of nodes that an autoscaler makes larger. `types` are the instance types that a NodePool allows; without
-    `resources` their sizes must be known from elsewhere. `most` is how many more nodes it may have."""
+    """A group of nodes that an autoscaler enlarges. `types` are the instance types that a NodePool allows; without
+    `resources` a catalog must have their sizes. `most` is the number of nodes that it may add."""
 
     kind: str
     name: str
@@ -41,7 +41,7 @@ class NodeGroup:
 
 
 def node_group_of(unknown: UnknownKind) -> NodeGroup | None:
-    """What the object is, if an autoscaler makes nodes of it."""
+    """The node group in the object, or None."""
     group = unknown.api_version.partition("/")[0]
     if group == "karpenter.sh" and unknown.kind == "NodePool":
         return _node_pool(document_of(unknown))
@@ -118,7 +118,7 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _taint(text: str) -> Taint:
-    """`key=value:Effect`."""
+    """The taint of `key=value:Effect`."""
     pair, _, effect = text.strip().rpartition(":")
     key, _, value = pair.partition("=")
     return Taint(key, value, effect)

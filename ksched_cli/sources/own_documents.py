@@ -1,4 +1,4 @@
-"""Files of ksched's own kinds (Scenario, Sweep, Catalog): how they are read, and the JSON Schema of each."""
+"""Reads files of ksched's own kinds (Scenario, Sweep, Catalog), and makes their JSON Schemas."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def read_one_document(path: str, expected: str) -> Document:
 def components_of(
     struct: type[Struct], tidied: Callable[[str, dict[str, Any]], dict[str, Any]]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The schema of the struct and those of the structs in it by name. Each field is `tidied`, its default left out,
-    which an editor cannot use."""
+    """The schema of the struct, and the schemas of the structs in it by name. Each field is `tidied`, without its
+    default, which editors do not use."""
     from msgspec.json import schema_components
 
     (root,), components = schema_components([struct], ref_template="#/$defs/{name}")

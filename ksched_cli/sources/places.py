@@ -1,4 +1,4 @@
-"""Where in the manifests a field is: file, line, and the path as it is written there."""
+"""Finds the place of a field in the manifests: file, line, and the path in the document."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _Lines = Callable[[Path], int]
 
 @dataclass(frozen=True, slots=True)
 class SourcePlace:
-    """`line` counts from 1 and is None where the source has no lines to speak of."""
+    """`line` counts from 1 and is None if the source has no lines."""
 
     source: str
     line: int | None = None
@@ -35,13 +35,13 @@ class SourcePlace:
 
 @dataclass
 class Places:
-    """Reads a manifest again, for its lines, when the first line is needed."""
+    """Reads the lines of a manifest when the first of them is needed."""
 
     manifests: Loaded
     _documents: dict[str, list[tuple[int, _Lines]]] = field(default_factory=dict)
 
     def of(self, item: Struct, path: Path) -> SourcePlace:
-        """The line of a field; of a field that is not written, the line of the nearest one around it."""
+        """The place of a field, or of the nearest field around it that is written."""
         origin = self.manifests.origins.get(id(item), Origin(""))
         in_resource = self.manifests.paths_in_resources.get(id(item))
         path = in_resource(path) if in_resource is not None else path
@@ -52,7 +52,7 @@ class Places:
         return SourcePlace(origin.source, self._line(origin, (*_steps(origin.path), *path)), path_text(path))
 
     def of_pod_field(self, item: Any, path: Path) -> SourcePlace:
-        """The same for a field of the pods that the object makes."""
+        """The place of a field of the pods that the object makes."""
         return self.of(item, in_workload(item, path))
 
     def _line(self, origin: Origin, path: Path) -> int | None:
@@ -69,7 +69,7 @@ class Places:
 
 
 def with_field_line(problem: Problem, content: bytes) -> Problem:
-    """The problem with the line of its field, where the content can be read that far."""
+    """The problem with the line of its field, if the content can be read."""
     try:
         documents = _read(content)
     except InputError:
@@ -80,7 +80,7 @@ def with_field_line(problem: Problem, content: bytes) -> Problem:
 
 
 def path_in_resource(loaded: Loaded, item: Any, path: str) -> str:
-    """The path in the manifest, which differs if the item stands for a custom resource."""
+    """The path in the manifest. It differs from the given path if the item stands for a custom resource."""
     turned = loaded.paths_in_resources.get(id(item))
     return path_text(turned(_written_steps(path))) if turned is not None else path
 
@@ -89,7 +89,7 @@ _STEP = re.compile(r"\[(\d+)\]|\[([^\]]*)\]|([^.\[\]]+)")
 
 
 def _written_steps(path: str) -> Path:
-    """`spec.containers[0].resources.requests[example.com/gpu]` as steps."""
+    """The steps of a path such as `spec.containers[0].resources.requests[example.com/gpu]`."""
     return tuple(int(index) if index else key or name for index, key, name in _STEP.findall(path))
 
 
@@ -113,7 +113,7 @@ def _nearest(lines: Mapping[Path, int], begins: int) -> _Lines:
 
 
 def _steps(path: str) -> Path:
-    """`items[0].items[2].` of an origin."""
+    """The steps of the path of an origin, such as `items[0].items[2].`."""
     steps: list[str | int] = []
     for part in filter(None, path.split(".")):
         name, _, index = part.partition("[")
@@ -122,8 +122,8 @@ def _steps(path: str) -> Path:
 
 
 def in_workload(item: Any, path: Path) -> Path:
-    """From the path in a pod to the path in what makes the pod. A volume is known by its name: that of a claim
-    template is not in the pod template."""
+    """The path in the workload of a path in its pod. Volumes are found by name, since those of claim templates are not
+    in the pod template."""
     if path[:2] == ("spec", "volumes") and len(path) > 2:
         name = path[2]
         if isinstance(item, StatefulSet):
@@ -136,7 +136,7 @@ def in_workload(item: Any, path: Path) -> Path:
 
 
 def template_of(item: Any) -> Any:
-    """Where the pod's metadata and spec are."""
+    """The part of the object that has the metadata and spec of the pod."""
     for step in _PREFIX.get(type(item), ("spec", "template")):
         item = getattr(item, {"jobTemplate": "job_template"}.get(step, step))
     return item

@@ -1,4 +1,4 @@
-"""How files are read: dumps of a cluster, and manifests."""
+"""Options for reading dumps of a cluster and manifests."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How directories and archives are read. `layouts`: of a must-gather only its objects are. `exclude` are globs."""
+    """Options for directories and archives. With `layouts` only the objects of a must-gather are read."""
 
     recursive: bool = True
     exclude: Sequence[str] = ()
@@ -20,12 +20,11 @@ DUMPS = ReadOptions()
 
 @dataclass(frozen=True)
 class ManifestReading:
-    """How manifests are read. `namespace` is for objects that name none. With `collects` a problem ends nothing: it
-    becomes a finding. `pod_templates` are the texts of --pod-template.
-    `assumed_namespaces` exist, and with `creates_namespaces` all others do that the manifests name.
-    Files of `optional` need not be manifests.
-    `kustomizations` and `charts` are rendered by installed tools, charts with the files of `values`.
-    `strict` makes unknown fields errors; None warns of them, False ignores them."""
+    """Options for manifests. `namespace` is for objects that name none. With `collects` problems are findings and no
+    error. `pod_templates` are the texts of --pod-template. `assumed_namespaces` count as existing, and with
+    `creates_namespaces` all namespaces of the manifests. Files of `optional` need not be manifests. Installed tools
+    render `kustomizations`, and `charts` with the files of `values`. `strict` makes unknown fields errors; None warns
+    of them, False ignores them."""
 
     namespace: str = ""
     recursive: bool = False

@@ -1,4 +1,4 @@
-"""Manifests that an installed tool renders: `kustomize build`, `kubectl kustomize`, `helm template`."""
+"""Renders manifests with an installed tool: `kustomize build`, `kubectl kustomize`, `helm template`."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _LONGEST_ERROR = 500
 
 @dataclass(frozen=True)
 class Rendering:
-    """A command line for each tool that can render `source`; the first one that is installed runs. `folder` is where
-    the files are that the manifests name, `file` the one that stands for those that name none."""
+    """A command line for each tool that can render `source`; the first installed one runs. `folder` has the files that
+    the manifests name; `file` is the file of manifests that name none."""
 
     source: str
     commands: Sequence[Sequence[str]]
@@ -50,7 +50,7 @@ class Rendering:
 
 
 def kustomization(folder: str) -> Rendering:
-    """What -k names."""
+    """The rendering of a kustomization, the value of -k."""
     commands = (["kustomize", "build", folder], ["kubectl", "kustomize", folder])
     names = ("kustomization.yaml", "kustomization.yml", "Kustomization")
     file = next((each for each in names if os.path.isfile(os.path.join(folder, each))), names[0])
@@ -58,7 +58,7 @@ def kustomization(folder: str) -> Rendering:
 
 
 def chart(path: str, values: Sequence[str], namespace: str) -> Rendering:
-    """What --helm names, with the files of --values."""
+    """The rendering of a chart, the value of --helm, with the files of --values."""
     options = [part for each in values for part in ("--values", each)]
     options += ["--namespace", namespace] if namespace else []
     name = os.path.basename(os.path.abspath(path)) or "release"

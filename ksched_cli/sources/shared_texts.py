@@ -1,4 +1,4 @@
-"""Keeps texts that many objects have once: in a large cluster they are a fifth of the memory of its pods and nodes."""
+"""Shares equal texts of objects. In a large cluster they are a fifth of the memory of its pods and nodes."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from ksched_cli.api.core import Node, Pod
 
 
 def share_texts(item: Any) -> None:
-    """Replace texts of a pod or a node that other objects have, too, by one object for each text. Names, uids and times
-    differ from object to object and stay as they are."""
+    """Replace texts of a pod or a node that other objects have, too, by one shared text. Names, uids and times differ
+    between objects and stay."""
     if isinstance(item, Pod):
         _share_pod_texts(item)
     elif isinstance(item, Node):
         _share_values(item.metadata.labels)
         _share_values(item.status.capacity)
         _share_values(item.status.allocatable)
-        # Pods on the node have this text, and the label with the name of the host.
+        # Pods on the node have this text, and so has the label with the host name.
         item.metadata.name = intern(item.metadata.name)
 
 
@@ -35,7 +35,7 @@ def _share_pod_texts(pod: Pod) -> None:
 
 
 def _share_values(texts: dict[str, Any]) -> None:
-    """Quantities may be numbers, which Python shares or which are small."""
+    """Share the values of a mapping. Quantities may also be numbers, which stay."""
     for key, value in texts.items():
         if type(value) is str:
             texts[key] = intern(value)

@@ -1,8 +1,8 @@
-"""A cluster in one file: what scheduling reads of it, compressed, and the same bytes for the same cluster.
+"""Writes and reads snapshots: the fields of a cluster that scheduling reads, in one compressed file.
 
-The objects are written from their typed form, without the text that nothing reads (see `redaction.fields`). Environment
-variables, commands, most annotations and the parameters of storage are not in a snapshot. A field that ksched begins to
-read later is not in older snapshots: hence the format's number.
+A snapshot has no text that ksched does not read (see `redaction.fields`), such as environment variables, commands, most
+annotations and the parameters of storage. Older snapshots lack fields that ksched reads since a later version, hence
+the number of the format. The same cluster gives the same bytes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ KIND = "Snapshot"
 FORMAT = 1
 
 _START = f'{{"apiVersion":"{API_VERSION}","kind":"{KIND}"'.encode()
-# The version under which a kind is written: the first that is listed, which is the newest.
+# The version under which a kind is written: the newest, which KINDS lists first.
 _VERSION_OF = {kind: version for (version, _), kind in reversed(KINDS.items())}
 
 
@@ -58,7 +58,7 @@ class _Format(Struct, rename="camel"):
 
 
 def write_snapshot(loaded: Loaded, time: str, *, redacted: bool = False) -> bytes:
-    """The file's bytes. They depend on the objects and not on the order in which they were read."""
+    """The bytes of the file. They do not depend on the order in which the objects were read."""
     head = {
         "formatVersion": FORMAT,
         "time": time,

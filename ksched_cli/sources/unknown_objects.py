@@ -18,7 +18,7 @@ def document_of(unknown: UnknownKind) -> dict[str, Any]:
 
 
 def label_of(unknown: UnknownKind) -> str:
-    """`Rollout shop/web`, as far as the manifest has kind, namespace and name."""
+    """The label of the object, such as `Rollout shop/web`, as far as the manifest has kind, namespace and name."""
     metadata = document_of(unknown).get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     name = metadata.get("name") or metadata.get("generateName") or ""

@@ -1,4 +1,4 @@
-"""Notes about an object of a manifest whose kind is not read."""
+"""Finds problems of objects in manifests whose kind is not read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ksched_cli.sources.input_codes import INVALID, REMOVED_VERSION, UNKNOWN_KIN
 from ksched_cli.sources.loaded import Origin
 from ksched_cli.sources.unknown_objects import document_of, label_of
 
-# Kinds that these API groups have beside those that are read. Other groups may be extended.
+# The other kinds of API groups in which all kinds are known.
 _OTHER_KINDS: Mapping[str, frozenset[str]] = {
     "v1": frozenset(
         (
@@ -46,7 +46,7 @@ _REMOVED: Mapping[tuple[str, str], str] = {
     ("batch/v2alpha1", "CronJob"): "batch/v1",
 }
 _VERSIONS: Mapping[str, str] = {kind: version for version, kind in reversed(KINDS)}
-# Such kinds describe pods that other objects create.
+# Kinds with these endings describe pods that other objects create.
 _DEFINITIONS = ("Class", "Config", "Definition", "Policy", "Profile", "Runtime", "StorageContainer", "Task", "Template")
 _IMAGE = re.compile(r"[\w.-]+(:\d+)?(/[\w.-]+)+(:[\w.-]+|@sha256:\w+)")
 # How deep a pod template may be in a custom resource.
@@ -54,7 +54,7 @@ _DEEPEST = 12
 
 
 def no_manifest(unknown: UnknownKind, source: str, line: int | None) -> Problem:
-    """What commands print that are no objects: an error of the API server, a table."""
+    """The problem of a document that is no object: an error of the API server, or a table."""
     if unknown.kind == "Table":
         text, hint = "this is a table that kubectl printed, not objects", "print them with -o json or -o yaml"
     else:
@@ -65,7 +65,7 @@ def no_manifest(unknown: UnknownKind, source: str, line: int | None) -> Problem:
 
 
 def judge(unknown: UnknownKind, origin: Origin) -> Iterator[Problem]:
-    """Kinds that no API server has, versions that Kubernetes has removed, and custom resources that look like
+    """Problems of unknown kinds, of versions that Kubernetes has removed, and of custom resources that look like
     workloads."""
     version, kind = unknown.api_version, unknown.kind
     where = (origin.source, origin.line, label_of(unknown))
@@ -96,7 +96,7 @@ def _nearest(version: str, kind: str) -> str:
 
 
 def _is_custom(version: str) -> bool:
-    """Groups of Kubernetes itself have no dot, or end in k8s.io without a project in between."""
+    """Whether the group is not of Kubernetes. Its groups have no dot, or end in k8s.io without a project before it."""
     group, found, _ = version.partition("/")
     if not found or "." not in group:
         return False
@@ -104,8 +104,8 @@ def _is_custom(version: str) -> bool:
 
 
 def pod_template_path(document: Mapping[str, Any]) -> str | None:
-    """Where a custom resource has a pod template, `""` if it has containers or resources of pods elsewhere; None if it
-    has neither."""
+    """The path of the pod template of a custom resource; `""` if it has containers or resources of pods elsewhere;
+    None if it has neither."""
     spec = document.get("spec")
     return _template_below(spec, "spec", 0) if isinstance(spec, dict) else None
 

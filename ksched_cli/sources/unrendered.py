@@ -1,4 +1,4 @@
-"""Files that another tool has to make manifests of first: input of Kustomize, Helm and Jsonnet."""
+"""Recognises files that another tool must render to manifests: input of Kustomize, Helm and Jsonnet."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ACTION = re.compile(rb"\{\{")
 
 
 def unrendered(source: str) -> Problem | None:
-    """The problem of a file whose name shows that it is no manifest."""
+    """The problem of a file whose name shows that it is not a manifest."""
     folder, name = posixpath.split(source)
     folder = folder or "."
     if name in _KUSTOMIZATIONS:
@@ -28,7 +28,7 @@ def unrendered(source: str) -> Problem | None:
 
 
 def broken_template(mistake: InputError, source: str, content: bytes) -> InputError:
-    """What is wrong with a file that is not YAML because it is a template of Helm; else the mistake itself."""
+    """The mistake of a file that is not YAML because it is a template of Helm; else the given mistake."""
     if not _ACTION.search(content):
         return mistake
     folder, found, _ = source.rpartition("/templates/")

@@ -1,4 +1,4 @@
-"""What operators add to the pods of their resources, as far as it decides where the pods go."""
+"""Adds the parts that operators add to the pods of their resources, as far as scheduling reads them."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def with_sidecar(name: str) -> Callable[[Draft, CustomResource], None]:
 
 
 def rollout(draft: Draft, resource: CustomResource) -> None:
-    """Argo Rollouts: a canary surges by 25 % unless a router splits the traffic; then, as with blueGreen, all old pods
-    stay until the new ones run."""
+    """Set the strategy of Argo Rollouts: a canary surges by 25 %. With a router that splits the traffic, and with
+    blueGreen, all old pods stay until the new pods run."""
     canary = resource.at("spec.strategy.canary")
     whole = not isinstance(canary, dict) or ("trafficRouting" in canary and not canary.get("dynamicStableScale"))
     rolling: Draft = {"maxSurge": "100%", "maxUnavailable": 0}
@@ -47,8 +47,8 @@ def rollout(draft: Draft, resource: CustomResource) -> None:
 
 
 def clone_set(draft: Draft, resource: CustomResource) -> None:
-    """OpenKruise: 20 % of the pods may be unavailable, and nothing surges. Its claims are one a pod. v1beta1 has the
-    limits in a `rollingUpdate` of its own."""
+    """Set the strategy of OpenKruise: 20 % of the pods may be unavailable, and no pod surges. Each pod has its own
+    claims. v1beta1 has the limits in `rollingUpdate`."""
     given = resource.at("spec.updateStrategy")
     given = given if isinstance(given, dict) else {}
     given = given.get("rollingUpdate") or given
@@ -62,12 +62,12 @@ def clone_set(draft: Draft, resource: CustomResource) -> None:
 
 
 def parallel(draft: Draft, resource: CustomResource) -> None:
-    """All pods of the set at once."""
+    """Let the set start all pods at once."""
     draft["spec"]["podManagementPolicy"] = "Parallel"
 
 
 def monitoring(draft: Draft, resource: CustomResource) -> None:
-    """Prometheus operator: all pods at once, a reloader beside the main container, and a claim of its own name."""
+    """Set what the Prometheus operator sets: parallel pods, a reloader container, and the name of the claim."""
     parallel(draft, resource)
     with_sidecar("config-reloader")(draft, resource)
     claim = resource.at("spec.storage.volumeClaimTemplate")
@@ -85,7 +85,7 @@ def _claim(name: str, storage: Mapping[str, Any], class_field: str) -> Draft:
 
 
 def kafka(path: str) -> Callable[[Draft, CustomResource], None]:
-    """Strimzi: a claim for each persistent volume, and all pods at once."""
+    """Set what Strimzi sets: a claim for each persistent volume, and parallel pods."""
 
     def adjust(draft: Draft, resource: CustomResource) -> None:
         parallel(draft, resource)
@@ -108,7 +108,7 @@ def kafka(path: str) -> Callable[[Draft, CustomResource], None]:
 
 
 def postgres(draft: Draft, resource: CustomResource) -> None:
-    """CloudNativePG: claims for data and log, and instances apart from one another unless that is switched off."""
+    """Set what CloudNativePG sets: claims for data and log, and anti-affinity of instances unless it is disabled."""
     parallel(draft, resource)
     claims = []
     for name, path in (("pgdata", "spec.storage"), ("wal", "spec.walStorage")):
@@ -145,21 +145,21 @@ def _apart(given: Mapping[str, Any], name: str) -> Draft:
 
 
 def lws_worker(draft: Draft, resource: CustomResource) -> None:
-    """LeaderWorkerSet: the workers of a group are numbered from 1, and the leader is one of its size."""
+    """Set the workers of a LeaderWorkerSet: they are numbered from 1, and the size of a group includes the leader."""
     parallel(draft, resource)
     draft["spec"]["replicas"] = max(resource.number("spec.leaderWorkerTemplate.size", 1) - 1, 0)
     draft["spec"]["ordinals"] = {"start": 1}
 
 
 def lws_leader(draft: Draft, resource: CustomResource) -> None:
-    """The template of the workers, if the leader has none of its own."""
+    """Give the leader of a LeaderWorkerSet the template of the workers if it has none."""
     parallel(draft, resource)
     if not draft["spec"].get("template", {}).get("spec"):
         draft["spec"]["template"] = resource.at("spec.leaderWorkerTemplate.workerTemplate") or {}
 
 
 def knative(draft: Draft, resource: CustomResource) -> None:
-    """Knative: the initial scale, or the lower bound of the autoscaler, and a queue-proxy in each pod."""
+    """Set what Knative sets: the initial scale or the lower bound of the autoscaler, and a queue-proxy in each pod."""
     annotations = resource.at("spec.template.metadata.annotations")
     annotations = annotations if isinstance(annotations, dict) else {}
     scales = (annotations.get(f"autoscaling.knative.dev/{name}") for name in _SCALES)
@@ -171,7 +171,7 @@ _SCALES = ("min-scale", "minScale", "initial-scale", "initialScale")
 
 
 def ray_submitter(draft: Draft, resource: CustomResource) -> None:
-    """KubeRay submits with a Job of one pod; without a template of its own it has these requests."""
+    """Set the Job with which KubeRay submits. Without a template its pod has these requests."""
     spec = draft["spec"]
     spec.setdefault("template", {}).setdefault("spec", {}).setdefault("restartPolicy", "Never")
     default = {"requests": {"cpu": "500m", "memory": "200Mi"}, "limits": {"cpu": "1", "memory": "1Gi"}}
@@ -179,8 +179,8 @@ def ray_submitter(draft: Draft, resource: CustomResource) -> None:
 
 
 def spark(role: str) -> Callable[[Draft, CustomResource], None]:
-    """Spark: memory is that of the JVM, and the overhead is added to it (0.1 of it, 0.4 for Python and R, at least
-    384 MiB)."""
+    """Set the resources of Spark's pods. Their memory is that of the JVM plus an overhead: 0.1 of it, 0.4 for Python
+    and R, at least 384 MiB."""
 
     def adjust(draft: Draft, resource: CustomResource) -> None:
         given = resource.at(f"spec.{role}")
@@ -209,6 +209,6 @@ _UNITS = {"": 1 / 1024**2, "k": 1 / 1024, "m": 1, "g": 1024, "t": 1024**2}
 
 
 def _mebibytes(text: Any) -> int:
-    """Memory as the JVM writes it: `512m` and `4g` are binary."""
+    """Mebibytes of the JVM's notation, in which `512m` and `4g` are binary."""
     found = re.fullmatch(r"(\d+)\s*([kmgt]?)i?b?", str(text).strip().lower())
     return int(int(found[1]) * _UNITS[found[2]]) if found else 0

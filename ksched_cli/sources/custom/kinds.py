@@ -1,4 +1,4 @@
-"""The custom kinds whose pods are known: by kind and API group, where each group of pods is and how it is replaced.
+"""The table of custom kinds: the groups of pods of each, and how their controllers replace them.
 
 The paths are those of the public CRDs of each project; fixtures/public/custom-kinds.json has their sources. A new kind
 is a new row.
@@ -19,7 +19,7 @@ _CLUSTER, _SPARK, _STRIMZI = "ray.io/cluster", "sparkoperator.k8s.io/app-name", 
 
 
 def _training(path: str) -> tuple[CustomPodGroup, ...]:
-    """Kubeflow: one template and number for each type of replica."""
+    """The pods of Kubeflow: one template and number for each type of replica."""
     group = CustomPodGroup(
         "ReplicaSet", template(".template"), path, ".replicas", name="{name}-{key}", labels=_TRAINING
     )
@@ -27,7 +27,7 @@ def _training(path: str) -> tuple[CustomPodGroup, ...]:
 
 
 def _ray(base: str, name: str = "{name}") -> tuple[CustomPodGroup, ...]:
-    """KubeRay: one head, and groups of workers with one or more hosts a replica."""
+    """The pods of KubeRay: one head, and groups of workers with one or more hosts for each replica."""
     head = CustomPodGroup(
         "ReplicaSet",
         template(f"{base}.headGroupSpec.template"),
@@ -50,13 +50,13 @@ def _ray(base: str, name: str = "{name}") -> tuple[CustomPodGroup, ...]:
 
 
 def _strimzi_pod(base: str, resources: str = "") -> Mapping[str, str]:
-    """Strimzi's pod templates, which have node affinity and no node selector."""
+    """The fields of Strimzi's pod templates, which have node affinity and no node selector."""
     fields = pod_fields(f"{base}.template.pod", without=("nodeSelector", "hostNetwork"))
     return {**fields, "spec.template.spec.containers.0.resources": resources or f"{base}.resources"}
 
 
 def _strimzi(kind: str) -> tuple[CustomPodGroup, ...]:
-    """Strimzi's stateless kinds."""
+    """The pods of Strimzi's stateless kinds."""
     return (
         CustomPodGroup(
             "Deployment", _strimzi_pod("spec"), replicas="spec.replicas", name=f"{{name}}-{kind}", labels=_OF_STRIMZI
@@ -68,7 +68,7 @@ _OF_STRIMZI = {_STRIMZI: "{name}", "strimzi.io/name": "{name}-pods"}
 
 
 def _kafka(part: str, only_if: str) -> CustomPodGroup:
-    """v1beta2 has the brokers and ZooKeeper in the Kafka resource; v1 has node pools only."""
+    """The brokers or ZooKeeper of a Kafka resource of v1beta2. v1 has node pools only."""
     base = f"spec.{part}"
     return CustomPodGroup(
         "StatefulSet",
@@ -83,7 +83,7 @@ def _kafka(part: str, only_if: str) -> CustomPodGroup:
 
 
 def _monitoring(kind: str, copies: str = "", without: Collection[str] = ()) -> tuple[CustomPodGroup, ...]:
-    """Kinds of the Prometheus operator."""
+    """The pods of a kind of the Prometheus operator."""
     labels = {"app.kubernetes.io/name": kind, "app.kubernetes.io/instance": "{name}", kind: "{name}"}
     name = f"{kind}-{{name}}{{shard}}"
     return (

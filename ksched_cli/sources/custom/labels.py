@@ -1,4 +1,4 @@
-"""What a workload is called in results."""
+"""Makes the labels of workloads in results."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from ksched_cli.api.meta import controller_of
 
-# The annotation of a workload that stands for pods of a custom resource; its value is which of them.
+# The annotation of a workload that stands for pods of a custom resource; its value is the group of pods.
 STANDS_FOR = "ksched.dev/stands-for"
 
 
@@ -18,7 +18,7 @@ def resource_of(item: Any) -> tuple[str, str, str] | None:
 
 
 def workload_label(item: Any) -> str:
-    """`Deployment shop/web`; the custom resource for a workload that stands for it: `RayCluster ml/train (head)`."""
+    """The label of a workload, `Deployment shop/web`, or of its custom resource, `RayCluster ml/train (head)`."""
     resource, metadata = resource_of(item), item.metadata
     if resource is None:
         return f"{type(item).__name__} {metadata.namespace}/{metadata.name}"

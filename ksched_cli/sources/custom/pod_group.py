@@ -1,4 +1,4 @@
-"""How one group of alike pods of a custom resource is described, and values at paths."""
+"""Describes groups of equal pods of custom resources, and reads values at paths."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class CustomResource:
 
 
 def elements_of(resource: CustomResource, path: str) -> Iterator[CustomResource]:
-    """The elements of a list or mapping, each with what it is called."""
+    """The elements of a list or mapping, each with its key or name."""
     found = resource.at(path)
     steps = tuple(path.split("."))
     if isinstance(found, dict):
@@ -57,12 +57,12 @@ def elements_of(resource: CustomResource, path: str) -> Iterator[CustomResource]
 
 @dataclass(frozen=True)
 class CustomPodGroup:
-    """One group of alike pods of a custom resource.
+    """One group of equal pods of a custom resource.
 
-    `manner` is the workload of Kubernetes whose controller replaces pods alike. `fields` has, for fields of that
-    workload, the path in the resource; a path that begins with a dot is in an element of the list or mapping `each`.
-    `replicas` times `times` pods are wanted; `copies` is the path of how many such workloads there are. `name` and
-    `labels` may name {name}, {key} and {copy}. `adjust` completes the draft with what no path alone gives.
+    `manner` is the workload of Kubernetes whose controller replaces pods in the same way. `fields` maps fields of that
+    workload to paths in the resource; a path that begins with a dot is in an element of the list or mapping `each`.
+    `replicas` times `times` pods are wanted; `copies` is the path of the number of such workloads. `name` and `labels`
+    may contain {name}, {key} and {copy}. `adjust` completes the draft with values that no path alone has.
     """
 
     manner: Manner
@@ -84,7 +84,7 @@ TEMPLATE = "spec.template"
 
 
 def template(path: str) -> Mapping[str, str]:
-    """A whole pod template."""
+    """The field of a complete pod template."""
     return {TEMPLATE: path}
 
 
@@ -100,6 +100,6 @@ _POD_FIELDS = (
 
 
 def pod_fields(base: str, *, without: Collection[str] = ()) -> Mapping[str, str]:
-    """Fields of the pod that resources without a pod template have under the names of Kubernetes."""
+    """The pod fields that a resource without a pod template has, under the names of Kubernetes."""
     found = {f"{TEMPLATE}.spec.{name}": f"{base}.{name}" for name in _POD_FIELDS if name not in without}
     return {**found, f"{TEMPLATE}.spec.containers.0.resources": f"{base}.resources"}

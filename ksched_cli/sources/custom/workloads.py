@@ -1,4 +1,4 @@
-"""From a custom resource to the workloads that stand for it."""
+"""Makes the workloads that stand for a custom resource."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ Kinds = Mapping[tuple[str, str], Sequence[CustomPodGroup]]
 
 
 def custom_workloads(unknown: UnknownKind, origin: Origin, kinds: Kinds) -> Iterator[CustomWorkload | Problem]:
-    """The workloads of a resource whose kind is in the table; nothing for any other kind."""
+    """The workloads of a resource whose kind is in the table; none for other kinds."""
     group = unknown.api_version.partition("/")[0]
     groups = kinds.get((unknown.kind.lower(), group.lower()))
     if groups is None:
@@ -115,7 +115,7 @@ def _workload(
 def _draft(
     group: CustomPodGroup, unknown: UnknownKind, element: CustomResource, number: int
 ) -> tuple[Draft, Sequence[tuple[Steps, Steps]]]:
-    """The workload as a document, and where each of its fields is in the resource."""
+    """The workload as a document, and pairs of a path in it and the path in the resource."""
     words = _words(element, number)
     metadata = dict(element.document.get("metadata") or {})
     metadata["name"] = group.name.format(**words)
@@ -139,7 +139,7 @@ def _draft(
 
 
 def _words(element: CustomResource, number: int) -> Mapping[str, Any]:
-    """What names and labels may contain."""
+    """The values that names and labels may contain."""
     shard = f"-shard-{number}" if number else ""
     return {"name": element.name, "key": element.key.lower(), "copy": number, "shard": shard}
 
@@ -162,7 +162,7 @@ def _set(draft: Draft, steps: Steps, value: Any) -> None:
 
 
 def _label(group: CustomPodGroup, draft: Draft, element: CustomResource, labels: Mapping[str, str]) -> None:
-    """The labels that the operator gives to the pods, and a selector for them."""
+    """Set the labels that the operator gives to the pods, and a selector for them."""
     spec = draft["spec"]
     if group.manner == "Job":
         return
@@ -179,7 +179,7 @@ def _label(group: CustomPodGroup, draft: Draft, element: CustomResource, labels:
 
 
 def _complete(group: CustomPodGroup, draft: Draft) -> None:
-    """What a workload of Kubernetes needs and a custom resource may leave out."""
+    """Set fields that a workload of Kubernetes needs and a custom resource may lack."""
     if TEMPLATE not in group.fields and "spec" not in group.fields:
         pod_spec(draft).setdefault("containers", [{}])
     template = draft["spec"].get("template")
@@ -204,7 +204,7 @@ def stand_in_kind(name: str) -> type[Struct] | None:
 
 
 def read_pod_templates(texts: Sequence[str]) -> Kinds:
-    """The kinds of --pod-template. Raises UsageError for what is no such text."""
+    """The kinds of --pod-template. Raises UsageError for texts of another form."""
     found: dict[tuple[str, str], list[CustomPodGroup]] = {}
     for text in texts:
         kind, group = _parse_pod_template(text)
@@ -213,7 +213,7 @@ def read_pod_templates(texts: Sequence[str]) -> Kinds:
 
 
 def _parse_pod_template(text: str) -> tuple[tuple[str, str], CustomPodGroup]:
-    """`Kind.group=path[,replicas=path]`. `[*]` after a list or a mapping means each of its elements."""
+    """The kind and group of `Kind.group=path[,replicas=path]`. `[*]` after a list or mapping means each element."""
     target, _, paths = text.partition("=")
     kind, found, group = target.partition(".")
     where, _, replicas = paths.partition(",")

@@ -1,6 +1,6 @@
-"""One API server: requests that are repeated while that makes sense, and what it answers in the terms of this program.
+"""Sends requests to one API server, repeats them after errors that may pass, and reports the others as exceptions.
 
-Only GET is ever sent, which is what get, list and watch are.
+ksched only sends GET: the verbs get, list and watch.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from msgspec import Struct
 from ksched_cli.errors import ClusterUnreadable, Problem
 
 CONNECT_SECONDS = 30.0
-# No page of a list that keeps to its limit is near this.
+# No page of a list that respects the limit is near this size.
 MAX_BODY = 128 * 1024**2
 _CHUNK = 256 * 1024
 _REPEATED = frozenset({429, 500, 502, 503, 504})
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 8.0
-# Without a timeout there still has to be an end of it.
+# The most requests, also without a timeout.
 _TRIES = 8
 
 
 class RequestRefused(Exception):
-    """The server's answer is an error. `wait`: how long it wants a client to wait before the next request."""
+    """The server answered with an error. `wait`: the seconds until it accepts the next request."""
 
     def __init__(self, status: int, message: str, wait: float | None = None) -> None:
         super().__init__(message)
@@ -38,11 +38,11 @@ class RequestRefused(Exception):
 
 
 class TooLarge(Exception):
-    """More in one answer than is taken into memory."""
+    """The answer is larger than the limit."""
 
 
 class Interrupted(Exception):
-    """The connection broke, or the response is cut off."""
+    """The connection broke, or the response is incomplete."""
 
 
 class _Status(Struct, rename="camel"):
@@ -51,8 +51,8 @@ class _Status(Struct, rename="camel"):
 
 @dataclass
 class LiveApiServer:
-    """`headers` returns the credentials; `hint`: what went wrong while they were read; `insecure`: the server's
-    certificate is not checked; `pause` is replaced in tests, which do not wait."""
+    """`headers` returns the credentials; `hint`: the mistakes found while they were read; `insecure`: the certificate
+    of the server is not checked; `pause` is replaced in tests, which do not wait."""
 
     host: str
     pool: Any
@@ -64,7 +64,7 @@ class LiveApiServer:
     pause: Callable[[float], None] = time.sleep
 
     def get(self, path: str, parameters: Mapping[str, str] | None = None, limit: int = MAX_BODY) -> bytes:
-        """The body of the answer. Raises Refused for a no, TooLarge, and ClusterUnreadable where there is no answer."""
+        """The body of the answer. Raises RequestRefused, TooLarge, and ClusterUnreadable if no answer comes."""
         url = f"{self.host}{path}" + (f"?{urlencode(parameters)}" if parameters else "")
         deadline = None if self.timeout is None else time.monotonic() + self.timeout
         for attempt in range(_TRIES):
@@ -87,8 +87,8 @@ class LiveApiServer:
         raise self.unreadable(f"{path}: {message}{tries}", "see --request-timeout")
 
     def lines(self, path: str, parameters: Mapping[str, str], silence: float) -> Iterator[bytes]:
-        """The lines of a body without an end, until the server ends it. The first is empty: the server has accepted the
-        request. Raises Interrupted after `silence` seconds without a byte, Refused, and ClusterUnreadable."""
+        """The lines of a watch until the server ends it. The first line is empty: the server has accepted the request.
+        Raises Interrupted after `silence` seconds without a byte, RequestRefused, and ClusterUnreadable."""
         import urllib3
 
         timeout = urllib3.Timeout(connect=CONNECT_SECONDS, read=silence)
@@ -123,7 +123,7 @@ class LiveApiServer:
             try:
                 body = _body(response, deadline, limit)
             except BaseException:
-                # What is left of the body would be taken for the next answer.
+                # The next request would read the rest of this body as its answer.
                 response.close()
                 raise
             response.release_conn()
@@ -134,7 +134,7 @@ class LiveApiServer:
         return response.status, body, _seconds(response.headers.get("Retry-After"))
 
     def _trouble(self, mistake: Exception) -> Exception:
-        """Raise at once for an answer that a retry cannot change."""
+        """The exception for an error of the connection: Interrupted if a retry may help, else ClusterUnreadable."""
         from urllib3 import exceptions
 
         reason = getattr(mistake, "reason", None) or mistake
@@ -180,7 +180,7 @@ def _left(deadline: float | None) -> Any:
 
 
 def _body(response: Any, deadline: float | None, limit: int) -> bytes:
-    """As it arrives, so that a server that drips byte after byte is noticed."""
+    """The body, read in parts, so that the limits also hold for a server that sends byte after byte."""
     parts: list[bytes] = []
     size = 0
     while part := response.read1(_CHUNK, decode_content=True):
@@ -205,7 +205,7 @@ def _seconds(retry_after: str | None) -> float | None:
 
 
 def _message_in(status: int, body: bytes) -> str:
-    """The message of a Status object, or the number and what there is."""
+    """The message and number of a Status object, or only the number."""
     try:
         message = msgspec.json.decode(body, type=_Status).message
     except msgspec.DecodeError:

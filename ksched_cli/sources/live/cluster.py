@@ -1,4 +1,4 @@
-"""A live cluster as typed objects, whole or not at all."""
+"""Reads a live cluster as typed objects, completely or not at all."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from ksched_cli.sources.live.resources import Resource
 
 
 class Progress(Protocol):
-    """Called with every page."""
+    """Shows how much of a cluster is read."""
 
     def __call__(self, resource: str, read: int, remaining: int) -> None:
-        """So many objects of the resource are read, and the server thinks that so many are left."""
+        """Called with every page: the objects of the resource that are read, and the server's estimate of the rest."""
 
     def close(self) -> None:
-        """Nothing more is read."""
+        """Called at the end."""
 
 
 class _Version(Struct, rename="camel"):
@@ -32,8 +32,8 @@ class _Version(Struct, rename="camel"):
 
 @dataclass
 class LiveCluster:
-    """`missing`: resources that the server has and did not show, with the reason; `absent`: those that it has not;
-    `versions`: as which resource a kind was listed, and as of when."""
+    """`missing`: kinds that the server has and did not list, with the reason; `absent`: kinds that the server does not
+    have; `versions`: the resource under which each kind was listed, and the version of the list."""
 
     server_version: str
     namespace: str
@@ -45,12 +45,12 @@ class LiveCluster:
 
 
 def read_cluster(server: LiveApiServer, progress: Progress | None = None, events: Sequence[str] = ()) -> LiveCluster:
-    """Raises ClusterUnreadable for anything short of the whole, but for kinds that the server refuses to show. Events
-    are those of these reasons."""
+    """The whole cluster, with the events of these reasons. Raises ClusterUnreadable if any list fails, except for lists
+    that the server refuses."""
     cluster = LiveCluster(_server_version(server), server.namespace)
     if server.insecure:
         cluster.warnings.append(f"{server.host}: its certificate is not checked (insecure-skip-tls-verify)")
-    # Events last: they are of nothing that happened before the pods were read, or of it too.
+    # Events last, so that they include the time at which the pods were read.
     for answer in chain(read_lists(server), read_events(server, events)):
         if isinstance(answer, Missing):
             if answer.absent:
@@ -69,7 +69,7 @@ def read_cluster(server: LiveApiServer, progress: Progress | None = None, events
 
 
 def _server_version(server: LiveApiServer) -> str:
-    """The version of the server. It is the first request, so that an unreachable server fails once and not per list."""
+    """The version of the server. It is requested first, so that an unreachable server fails once and not per list."""
     try:
         return msgspec.json.decode(server.get("/version"), type=_Version).git_version
     except RequestRefused:

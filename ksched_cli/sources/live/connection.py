@@ -1,7 +1,7 @@
-"""The connection to an API server, from a kubeconfig or the service account of the pod that ksched runs in.
+"""Makes the connection to an API server, from a kubeconfig or from the service account of ksched's own pod.
 
-The only module that imports the Kubernetes client: it reads kubeconfigs, runs exec plugins, refreshes tokens, and makes
-the pool of connections with the right certificates and proxy. Requests themselves are the API server's business.
+Only this module imports the Kubernetes client, which reads kubeconfigs, runs exec plugins, refreshes tokens, and makes
+the pool of connections with certificates and proxy. `api_server` sends the requests.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _TOKEN = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
 
 
 def connect(options: LiveOptions) -> LiveApiServer:
-    """No request is sent yet. ClusterUnreadable if the Kubernetes client is not installed: everything but a
-    live cluster does without it."""
+    """The API server of the options. No request is sent yet. ClusterUnreadable if the Kubernetes client, which only a
+    live cluster needs, is not installed."""
     try:
         from kubernetes.client import ApiClient, Configuration
     except ImportError as missing:
@@ -56,7 +56,7 @@ def connect(options: LiveOptions) -> LiveApiServer:
 
 
 def _is_insecure(configuration: Any) -> bool:
-    """insecure-skip-tls-verify. ksched warns of it once; urllib3 would warn at every request."""
+    """Whether insecure-skip-tls-verify holds. ksched warns of it once; urllib3 would warn at every request."""
     import urllib3
 
     insecure = not configuration.verify_ssl and configuration.host.startswith("https:")
@@ -66,7 +66,7 @@ def _is_insecure(configuration: Any) -> bool:
 
 
 def _keepalive() -> list[tuple[int, int, int]]:
-    """A watch may be quiet for minutes: the system finds out within one whether the server is still there."""
+    """Options of sockets with which the system detects within a minute that the server of a quiet watch is gone."""
     import socket
 
     options = [(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1), (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
@@ -77,7 +77,7 @@ def _keepalive() -> list[tuple[int, int, int]]:
 
 @dataclass(frozen=True)
 class _Entry:
-    """The fields of a kubeconfig's context that its client does not use."""
+    """The fields of a kubeconfig's context that the Kubernetes client does not use."""
 
     context: str
     namespace: str
@@ -93,7 +93,7 @@ def _configure(configuration: Any, options: LiveOptions) -> _Entry:
 
 
 def _runs_in_a_pod(options: LiveOptions) -> bool:
-    """As kubectl decides: there is a service account, and nothing that names another cluster."""
+    """Whether there is a service account and no option, variable or file names another cluster, as kubectl decides."""
     given = options.context or options.kubeconfig or os.environ.get("KUBECONFIG") or _default_kubeconfig().exists()
     return not given and "KUBERNETES_SERVICE_HOST" in os.environ and _TOKEN.exists()
 
@@ -133,7 +133,7 @@ def _configure_from_kubeconfig(configuration: Any, options: LiveOptions) -> _Ent
 
 
 def _entry(path: str, wanted: str | None) -> _Entry:
-    """The context of that name, or the current one; files of $KUBECONFIG are merged as the client merges them."""
+    """The context of that name, or the current one. The client merges the files of $KUBECONFIG."""
     from kubernetes.config import ConfigException
     from kubernetes.config.kube_config import KubeConfigMerger
 
@@ -159,7 +159,7 @@ def _default_kubeconfig() -> Path:
 
 
 def _must_exist(path: str, options: LiveOptions) -> None:
-    """$KUBECONFIG may list files that are not there; one of them has to be."""
+    """Raise ClusterUnreadable if no file of the path exists. $KUBECONFIG may list files that do not exist."""
     if any(Path(each).expanduser().is_file() for each in path.split(os.pathsep) if each):
         return
     if options.kubeconfig or os.environ.get("KUBECONFIG"):
@@ -174,7 +174,7 @@ def _no_context(wanted: str, names: list[str], path: str) -> ClusterUnreadable:
 
 
 def _headers(configuration: Any, options: LiveOptions) -> list[tuple[str, str]]:
-    """The credentials. Read for every request, for the client may have to renew a token first."""
+    """The credentials. They are read for every request: the client may have to renew a token first."""
     headers = [(each["key"], each["value"]) for each in configuration.auth_settings().values() if each["value"]]
     if options.user:
         headers.append(("Impersonate-User", options.user))
@@ -184,7 +184,7 @@ def _headers(configuration: Any, options: LiveOptions) -> list[tuple[str, str]]:
 
 @contextmanager
 def _complaints() -> Iterator[list[str]]:
-    """What the client would log, such as an exec plugin that fails: it goes on without a token then."""
+    """Collects what the client logs, such as the failure of an exec plugin, after which it goes on without a token."""
     messages: list[str] = []
 
     class Listener(logging.Handler):

@@ -1,4 +1,4 @@
-"""Lists of an API server, page by page and several at once."""
+"""Reads the lists of an API server page by page, several at once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ksched_cli.sources.live.resources import NEEDED, READ, Resource, resources_
 
 PAGE = 500
 _READERS = 6
-# A list that expires again and again is longer than the server remembers it.
+# A list that expires this often is longer than the server keeps it.
 _STARTS = 4
 FORBIDDEN, NOT_FOUND, GONE = 403, 404, 410
 _EVERYTHING: Mapping[str, str] = {}
@@ -40,8 +40,8 @@ _DECODER = msgspec.json.Decoder(_List)
 
 @dataclass(frozen=True)
 class ListPage:
-    """Items of a resource, not decoded yet. `restart`: those that came before are to be forgotten; `remaining` is as
-    the server guesses."""
+    """Items of a resource, not decoded yet. `restart`: this page replaces all earlier pages; `remaining`: the server's
+    estimate of how many items follow."""
 
     resource: Resource
     items: Sequence[Raw]
@@ -52,7 +52,7 @@ class ListPage:
 
 @dataclass(frozen=True)
 class Missing:
-    """A kind that was not read, and why. `absent`: the server does not have it, so there are no such objects."""
+    """A kind that was not read, with the reason. `absent`: the server does not have the kind."""
 
     kind: type[Struct]
     reason: str
@@ -63,12 +63,12 @@ Answer = ListPage | Missing
 
 
 def read_lists(server: LiveApiServer, kinds: Sequence[type[Struct]] = READ, namespace: str = "") -> Iterator[Answer]:
-    """Everything of these kinds, in the order in which it arrives; an end without an exception is the whole."""
+    """All objects of these kinds, in the order in which they arrive. Raises an exception if any list fails."""
     answers: queue.Queue[Answer | BaseException | None] = queue.Queue(maxsize=_READERS)
     stop = threading.Event()
 
     def put(answer: Answer | BaseException | None) -> bool:
-        """Whether there is still someone who wants it."""
+        """Queue the answer. Returns False if the reader has stopped."""
         while not stop.is_set():
             try:
                 answers.put(answer, timeout=0.1)
@@ -110,8 +110,8 @@ def _until_all_ended(answers: queue.Queue[Answer | BaseException | None], runnin
 def read_kind(
     server: LiveApiServer, kind: type[Struct], namespace: str = "", *, from_cache: bool = True
 ) -> Iterator[Answer]:
-    """One kind under the newest version that the server has. The server's cache may be older than what was read
-    before."""
+    """All objects of one kind, under the newest version that the server has. With `from_cache` the server may answer
+    from its cache, which can be older than an earlier answer."""
     for resource in resources_of(kind):
         try:
             within = namespace if resource.namespaced else ""
@@ -130,7 +130,7 @@ def read_kind(
 
 
 def read_events(server: LiveApiServer, reasons: Sequence[str]) -> Iterator[Answer]:
-    """Those of the reasons. Every server has them in the core group, however they were written."""
+    """The events with these reasons. Every server has all events in the core group."""
     try:
         for reason in reasons:
             yield from _whole(_read_resource(server, Resource(Event, "v1"), "", {"fieldSelector": f"reason={reason}"}))
@@ -139,7 +139,7 @@ def read_events(server: LiveApiServer, reasons: Sequence[str]) -> Iterator[Answe
 
 
 def _whole(pages: Iterable[ListPage]) -> list[ListPage]:
-    """The pages of one list. A list that starts again replaces its own pages, and not those of another list."""
+    """The pages of one list. A list that starts again replaces its own pages and not those of other lists."""
     kept: list[ListPage] = []
     for page in pages:
         if page.restart:
@@ -156,11 +156,11 @@ def _read_resource(
     *,
     from_cache: bool = True,
 ) -> Iterator[ListPage]:
-    """From the server's cache at first; page by page, and from the start again when the list has expired."""
+    """The pages of the resource, from the server's cache first. A list that expires is read again from the start."""
     path = resource.path(namespace)
     for start in range(_STARTS):
-        # Any state of the server's cache will do, as it does for a scheduler that starts. From its cache a server may
-        # send the whole list as one page; where that is too much, the list is requested again in pages.
+        # Any state of the cache will do, as for a scheduler that starts. A server may send its whole cache as one
+        # page. If the page is too large, the list is requested again in pages.
         first = {"resourceVersion": "0"} if start == 0 and from_cache else {}
         try:
             yield from _pages(server, resource, path, selection, first, restart=start > 0)
@@ -196,7 +196,7 @@ def _pages(
 
 
 def _decoded(server: LiveApiServer, path: str, parameters: dict[str, str]) -> _List:
-    """A body that is no list may be cut off by a proxy on the way: it is requested once more."""
+    """One page. A body that is no list is requested once more: a proxy may have cut it off."""
     for last in (False, True):
         body = server.get(path, parameters)
         try:

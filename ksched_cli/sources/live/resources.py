@@ -1,4 +1,4 @@
-"""Which resources are read of a live cluster, under which path, and what their absence can change."""
+"""The resources that are read of a live cluster, and their paths."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ksched_cli.api.storage import (
 )
 from ksched_cli.api.workloads import DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet
 
-# The largest lists first, so that the others are read beside them.
+# The largest lists come first: the others are read while these arrive.
 READ: tuple[type[Struct], ...] = (
     Pod,
     Node,
@@ -59,7 +59,7 @@ READ: tuple[type[Struct], ...] = (
     DeviceTaintRule,
     PodGroup,
 )
-# Without these there is nothing to answer.
+# Without these kinds no question can be answered.
 NEEDED = frozenset({Pod, Node})
 
 
@@ -87,5 +87,5 @@ class Resource:
 
 
 def resources_of(kind: type[Struct]) -> tuple[Resource, ...]:
-    """The kind under every version that is understood, the newest first."""
+    """The kind under every version that ksched reads, the newest first."""
     return tuple(Resource(kind, version) for version in versions_of(kind))

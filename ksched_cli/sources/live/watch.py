@@ -1,4 +1,4 @@
-"""A live cluster followed: what changes in it, through restarts of the API server and of the watch itself."""
+"""Follows the changes of a live cluster, also after restarts of the API server and of a watch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ksched_cli.sources.live.cluster import LiveCluster
 from ksched_cli.sources.live.listing import GONE, ListPage, Missing, read_kind
 from ksched_cli.sources.live.resources import Resource
 
-# How long the server keeps one watch open, up to twice of it. It sends bookmarks in the meantime.
+# The server keeps one watch open for this time, or up to twice as long, and sends bookmarks.
 _SECONDS = 290
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
 # A watch that ends sooner counts as a failure.
@@ -52,12 +52,12 @@ _LINE, _OBJECT = msgspec.json.Decoder(_Line), msgspec.json.Decoder(_Object)
 
 
 class _Expired(Exception):
-    """The server has forgotten what was since then."""
+    """The server no longer has the changes since the requested version."""
 
 
 @dataclass(frozen=True)
 class Listed:
-    """A kind as a whole: everything that was known of it is replaced."""
+    """All objects of a kind. They replace the known objects of the kind."""
 
     kind: type[Struct]
     found: Sequence[DecodedObject]
@@ -65,7 +65,7 @@ class Listed:
 
 @dataclass(frozen=True)
 class ObjectChange:
-    """One object as it is now, or that it is gone."""
+    """One object as it is now; None if it was deleted."""
 
     kind: type[Struct]
     key: tuple[str, str]
@@ -93,8 +93,8 @@ Event = Listed | ObjectChange | Lost | Reached
 
 @dataclass
 class _Watched:
-    """A kind that is followed. `version`: where the next watch starts, empty if the kind has to be listed first;
-    `failures` in a row; `last_sign`: when the server last sent anything."""
+    """A kind that is followed. `version`: where the next watch starts, empty if the kind must be listed first;
+    `failures` in a row; `last_sign`: the time at which the server last sent something."""
 
     resource: Resource
     version: str
@@ -113,7 +113,7 @@ class Follower:
     clock: Callable[[], float] = time.monotonic
 
     def follow(self, kinds: Sequence[type[Struct]], versions: dict[type[Struct], tuple[Resource, str]]) -> None:
-        """`versions`: the resource under which each kind was listed, and the version of the list."""
+        """Start the threads. `versions`: the resource under which each kind was listed, and the version of the list."""
         for kind in kinds:
             known = versions.get(kind)
             if known is not None:
@@ -136,7 +136,7 @@ class Follower:
                 self.stop.wait(max(pause, wait or 0.0))
 
     def _watch_once(self, watched: _Watched) -> None:
-        """List the kind if need be, and pass on its changes until the server ends the watch."""
+        """List the kind if no version is known, and pass on its changes until the server ends the watch."""
         if not watched.version:
             watched.version = self._list(watched.resource)
         opened = self.clock()
@@ -150,11 +150,11 @@ class Follower:
             if line:
                 watched.version = self._take(watched.resource, line) or watched.version
                 watched.failures = 0
-        # A server that ends every watch at once gets a request only after a pause.
+        # If a server ends every watch at once, ksched waits before each request.
         watched.failures = 0 if self.clock() - opened >= _SHORTEST_WATCH else watched.failures + 1
 
     def _note_trouble(self, watched: _Watched, trouble: Exception) -> float | None:
-        """How long the server wants us to wait."""
+        """Report the trouble. Returns the seconds that the server wants ksched to wait."""
         if self.stop.is_set():
             return None
         watched.failures += 1
@@ -166,7 +166,7 @@ class Follower:
         return trouble.wait if isinstance(trouble, RequestRefused) else None
 
     def _lines(self, resource: Resource, version: str) -> Iterator[bytes]:
-        # Not the same for all kinds, so that not all watches end at once.
+        # The times differ, so that not all watches end at once.
         seconds = random.randint(_SECONDS, 2 * _SECONDS)
         parameters = {
             "watch": "1",
@@ -182,12 +182,12 @@ class Follower:
             raise
 
     def _list(self, resource: Resource) -> str:
-        """List the whole kind again; the version that a watch goes on from."""
+        """List the whole kind again. Returns the version at which the next watch starts."""
         found: list[DecodedObject] = []
         version = ""
         for answer in read_kind(self.server, resource.kind, from_cache=False):
             if isinstance(answer, Missing):
-                # What was known stays known: no object has been deleted.
+                # The known objects stay: no object has been deleted.
                 raise RequestRefused(_FORBIDDEN, f"{resource.plural}: {answer.reason}")
             if answer.restart:
                 found.clear()
@@ -197,7 +197,7 @@ class Follower:
         return version
 
     def _take(self, resource: Resource, line: bytes) -> str:
-        """Pass on the change of a line; the version it brings."""
+        """Pass on the change of a line. Returns the version of the object."""
         event = _LINE.decode(line)
         found = _OBJECT.decode(event.object)
         if event.type == "ERROR":
@@ -220,7 +220,7 @@ def _decoded(resource: Resource, item: Raw) -> DecodedObject:
 
 
 class ClusterMirror:
-    """The cluster as it is known now, kept up with events."""
+    """The cluster as it is known now, updated by events."""
 
     def __init__(self, cluster: LiveCluster) -> None:
         self._cluster = cluster
@@ -229,7 +229,7 @@ class ClusterMirror:
             self._replace(kind, found)
 
     def apply(self, event: Event) -> bool:
-        """Whether anything is different now that scheduling reads: nodes report themselves all the time."""
+        """Apply the event. Returns whether an object has changed; a new revision alone is no change."""
         if isinstance(event, Listed):
             before = self._objects.get(event.kind, {})
             self._replace(event.kind, event.found)
@@ -248,7 +248,7 @@ class ClusterMirror:
         self._objects[kind] = {_key(each): each for each in found}
 
     def cluster(self) -> LiveCluster:
-        """What a scheduler is made of. Its objects are the mirror's own: reading them fills in defaults once."""
+        """The cluster for a scheduler. It shares the objects of the mirror, so that their defaults are applied once."""
         found = {kind: list(objects.values()) for kind, objects in self._objects.items()}
         mine = self._cluster
         return LiveCluster(
@@ -262,7 +262,8 @@ def _key(found: DecodedObject) -> tuple[str, str]:
 
 
 def _alike(one: DecodedObject, other: DecodedObject) -> bool:
-    """But for the revision, which every write raises. Defaults are filled in first: one may have been simulated."""
+    """Whether the objects are equal except for their revisions. Defaults are applied first: a simulation may have
+    applied them to one of the objects."""
     if not isinstance(one.value, msgspec.Struct) or not isinstance(other.value, msgspec.Struct):
         return False
     fill_in(one.value)

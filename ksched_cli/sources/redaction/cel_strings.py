@@ -1,7 +1,7 @@
-"""String literals in the CEL expressions of device selectors, as far as redaction has to understand them.
+"""Finds the string literals in CEL expressions of device selectors that redaction replaces.
 
-A pseudonym can stand for a device attribute's string only where strings are compared for equality or order. One
-expression that looks into a string (`startsWith`, `matches`, `+`, `size`) keeps the strings of all devices as they are.
+A pseudonym can replace the string of a device attribute only if strings are compared for equality or order. If one
+expression reads the characters of a string (`startsWith`, `matches`, `+`, `size`), the strings of all devices stay.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ _TOKEN = re.compile(rf"(?P<string>{_STRING})|(?P<name>[A-Za-z_]\w*)|(?P<sign>==|
 _PLAIN_LITERAL = re.compile(r"""(['"])[^'"\\]*\1""")
 
 _COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
-# Functions of a literal that is a number, a version or an address, and none of a device's strings.
+# Functions of literals that are numbers, versions or addresses and not strings of devices.
 _PARSING = ("quantity", "semver", "isQuantity", "isSemver", "duration", "timestamp", "ip", "cidr", "isIP", "isCIDR")
-# Functions that do not look into strings.
+# Functions that do not read the characters of strings.
 _BLIND = (
     *_PARSING,
     "has",
@@ -65,7 +65,7 @@ def _tokens(expression: str) -> list[_Token]:
 
 
 def _only_compares(expression: str) -> bool:
-    """Whether no function looks into a string and every literal is read as one of the known forms."""
+    """Whether no function reads the characters of a string and every literal has one of the known forms."""
     tokens = _tokens(expression)
     names = [one.text for one, after in pairwise(tokens) if after.text == "(" and one.group == "name"]
     if any(name not in (*_BLIND, _MEMBER) for name in names) or any(token.text == _JOINING for token in tokens):
@@ -82,7 +82,7 @@ def _only_compares(expression: str) -> bool:
 
 
 def _compared(tokens: list[_Token]) -> Iterator[_Token]:
-    """The literals that are compared with a selected value, or that are in a list of such."""
+    """The literals that are compared with a selected value, also those in a list."""
     for at, token in enumerate(tokens):
         if token.group != "string" or _names_driver(tokens, at):
             continue
@@ -97,17 +97,17 @@ def _text(tokens: list[_Token], at: int) -> str:
 
 
 def _is_selected(tokens: list[_Token], at: int) -> bool:
-    """Whether an operand ends here that is a field or an element: no variable, and no result of a call."""
+    """Whether an operand that is a field or an element ends here, and not a variable or a call."""
     return at >= 0 and (tokens[at].text == "]" or (tokens[at].group == "name" and _text(tokens, at - 1) == "."))
 
 
 def _selection_follows(tokens: list[_Token], at: int, after: str) -> bool:
-    """`"text" == device.…`."""
+    """Whether a comparison with a selected value follows, as in `"text" == device.…`."""
     return after in _COMPARISONS and _text(tokens, at + 2) == "device" and _text(tokens, at + 3) == "."
 
 
 def _is_key(tokens: list[_Token], at: int) -> bool:
-    """`attributes["driver"]`, or `"driver" in device.attributes`."""
+    """Whether the literal is a key, as in `attributes["driver"]` or `"driver" in device.attributes`."""
     indexed = _text(tokens, at - 1) == "[" and _text(tokens, at + 1) == "]" and _is_selected(tokens, at - 2)
     after = [token.text for token in tokens[at + 1 : at + 6]]
     whole_map = after[:4] in _MAPS and after[4:] not in (["["], ["."])
@@ -119,14 +119,14 @@ def _is_parsed(tokens: list[_Token], at: int) -> bool:
 
 
 def _names_driver(tokens: list[_Token], at: int) -> bool:
-    """`device.driver == "x"`, or the other way round: the names of drivers stay."""
+    """Whether the literal is compared with `device.driver`: names of drivers stay."""
     left = [token.text for token in tokens[max(at - 4, 0) : at]]
     right = [token.text for token in tokens[at + 1 : at + 5]]
     return left == ["device", ".", _DRIVER, "=="] or right == ["==", "device", ".", _DRIVER]
 
 
 def _in_member_list(tokens: list[_Token], at: int) -> bool:
-    """Whether the literal stands in `x in ["a", "b"]`."""
+    """Whether the literal is in a list such as `x in ["a", "b"]`."""
     while at > 0 and (tokens[at].group == "string" or tokens[at].text == ","):
         at -= 1
     return tokens[at].text == "[" and _text(tokens, at - 1) == _MEMBER and _is_selected(tokens, at - 2)

@@ -1,4 +1,4 @@
-"""All objects of a cluster under pseudonyms, together with the names behind the pseudonyms."""
+"""Replaces the names of a cluster by pseudonyms."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ Names = Mapping[Role, Mapping[str, str]]
 
 @dataclass(frozen=True)
 class Redacted:
-    """`names`: for each role the pseudonym of each name. They can undo the redaction. `parts`: the structs that were
-    given beside the cluster, redacted with the same pseudonyms."""
+    """`names`: the pseudonym of each name, by role. They can undo the redaction. `parts`: the given structs with the
+    same pseudonyms."""
 
     loaded: Loaded
     names: Names
@@ -38,7 +38,7 @@ class Redacted:
 
 
 def redact(loaded: Loaded, parts: Sequence[Struct] = ()) -> Redacted:
-    """The same cluster for everything that scheduling reads. The given objects are not changed."""
+    """The cluster and the parts with pseudonyms. Scheduling is the same. The given objects are not changed."""
     objects = {kind: [without_unread(item) for item in items] for kind, items in loaded.objects.items()}
     every = [item for items in objects.values() for item in items]
     numeric: set[str] = set().union(*map(numeric_keys, (*every, *parts)))
@@ -88,17 +88,17 @@ def _found(items: Iterable[Any], unknown: Iterable[str], numeric: set[str], stri
 
 
 def _unknown(walk: Walk, name: str) -> str:
-    """`example.com/v1/Widget`, of which only the number of objects is in a snapshot."""
+    """The pseudonym of a kind such as `example.com/v1/Widget`, whose objects a snapshot only counts."""
     api_version, slash, kind = name.rpartition("/")
     return f"{walk.api_version(api_version)}{slash}{walk.kind(api_version, kind)}"
 
 
 def _pseudonyms(role: Role, names: set[str]) -> dict[str, str]:
-    """Numbered in the order of the names."""
+    """The pseudonym of each name. They are numbered in the order of the names."""
     if role is Role.IMAGE:
         return _image_names(names)
     kept = {name for name in names if _is_kept(role, name)}
-    # Pods are taken in the order of namespace/name, in which the slash counts.
+    # Pods are sorted by namespace/name, with the slash.
     ordered = sorted(names - kept, key=lambda name: f"{name}/" if role is Role.NAMESPACE else name)
     width = len(str(len(ordered)))
     made = {name: _pseudonym(role, number, width) for number, name in enumerate(ordered, start=1)}
@@ -112,7 +112,7 @@ def _pseudonym(role: Role, number: int, width: int) -> str:
 
 
 def _is_kept(role: Role, name: str) -> bool:
-    """Names that are words of Kubernetes."""
+    """Whether the name is a word of Kubernetes and stays."""
     if role is Role.CLASS:
         return name.startswith(_BUILT_IN)
     if role is Role.REQUEST:
@@ -121,7 +121,7 @@ def _is_kept(role: Role, name: str) -> bool:
 
 
 def _image_names(names: set[str]) -> dict[str, str]:
-    """An image without a tag is the one with the tag latest, and has to stay so."""
+    """The pseudonym of each image. An image without a tag and the one with the tag latest share a pseudonym."""
     full = {name: name if name.rfind(":") > name.rfind("/") else f"{name}:latest" for name in names}
     ordered = sorted(set(full.values()))
     width = len(str(len(ordered)))
@@ -130,7 +130,7 @@ def _image_names(names: set[str]) -> dict[str, str]:
 
 
 def _name_claims_after_pods(loaded: Loaded, names: dict[Role, dict[str, str]]) -> None:
-    """The claim of an ephemeral volume is found by the names of its pod and volume."""
+    """Name claims of ephemeral volumes after the pseudonyms of pod and volume, by which they are found."""
     for pod in loaded.of(Pod):
         for volume in pod.spec.volumes:
             if volume.ephemeral is not None:

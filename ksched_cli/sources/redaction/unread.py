@@ -79,11 +79,11 @@ def _change_of(kind: type[Struct], field: msgspec.structs.FieldInfo) -> _Change 
 
 
 def _types_in(annotation: Any) -> Iterator[Any]:
-    """The types that an annotation such as `dict[str, tuple[T, ...]] | None` is made of, keys of dicts left out."""
+    """The types in an annotation such as `dict[str, tuple[T, ...]] | None`, without keys of dicts."""
     parts = typing.get_args(annotation)
     if not parts:
         yield annotation
-    # The keys of a dict of texts belong to its content; those of others are labels, resources or drivers.
+    # Keys of a dict of texts are part of its content. Keys of other dicts are labels, resources or drivers.
     keyed = typing.get_origin(annotation) is dict and parts[1] is not str
     for part in parts[1:] if keyed else parts:
         yield from _types_in(part)
@@ -98,7 +98,7 @@ def _cleared(default: Any, value: Any) -> Any:
 
 
 def _inside(value: Any) -> Any:
-    """The value with all structs in it reduced; the same value if none changes."""
+    """The value without unread text in its structs; the same value if none changes."""
     if isinstance(value, PodCondition):
         return value if value.type in READ_CONDITIONS else _without_text(value)
     if isinstance(value, Struct):
@@ -133,7 +133,7 @@ def _with_read_annotations(read: Mapping[str, object], metadata: ObjectMeta) -> 
 
 
 def _mark(template: PodTemplateSpec, reduced: PodTemplateSpec) -> None:
-    """Put a digest of what was left out into the reduced template's annotations, which are not shared."""
+    """Add a digest of the removed text to the annotations of the reduced template, which are not shared."""
     left_out = list(_differences(template, reduced, ""))
     digest = hashlib.sha256(msgspec.json.encode(left_out, order="deterministic")).hexdigest()[:16]
     annotations = {**reduced.metadata.annotations, LEFT_OUT_ANNOTATION: digest}
@@ -141,7 +141,7 @@ def _mark(template: PodTemplateSpec, reduced: PodTemplateSpec) -> None:
 
 
 def _differences(before: Any, after: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """Each part of a value that is not in the reduced one."""
+    """The parts of a value that the reduced value lacks, each with its path."""
     if before is after:
         return
     if isinstance(before, Struct):
