@@ -10,7 +10,7 @@ import pytest
 
 from ksched_cli.engine.inspection import inspect
 from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.plan.simulate import outcome_of
+from ksched_cli.plan.simulate import OutputOptions, outcome_of
 from ksched_cli.report.simulate_document import pod_entry
 from ksched_cli.wiring.options import RunOptions
 from tests.lanes import sampled
@@ -44,7 +44,9 @@ def test_the_first_of_all_rejections_is_kube_schedulers_and_looking_changes_noth
         firsts = first_rejections(scheduler, row)
         decision = scheduler.schedule(row)
         want = wanted[decision.pod.key]
-        assert not list(differences(want, pod_entry(outcome_of(decision, scheduler.cluster, detail=True))))
+        assert not list(
+            differences(want, pod_entry(outcome_of(decision, scheduler.cluster, OutputOptions(detail=True))))
+        )
         if want.get("preFilter") or want["result"] == "skipped":
             continue
         rejected = {

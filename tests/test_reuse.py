@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ksched_cli.api.core import Pod
 from ksched_cli.cluster import node_memory
 from ksched_cli.plan.results import PodOutcome
-from ksched_cli.plan.simulate import outcome_of
+from ksched_cli.plan.simulate import OutputOptions, outcome_of
 from ksched_cli.report.simulate_document import simulation_document
 from ksched_cli.wiring.options import RunOptions
 from tests.builders import make_pod
@@ -96,7 +96,10 @@ def workloads(draw: st.DrawFn) -> tuple[list[Any], list[Any]]:
 
 def outcomes(drawn: tuple[list[Any], list[Any]], *, reuse: bool) -> list[PodOutcome]:
     scheduler = make_scheduler(*copy.deepcopy(drawn), reuse=reuse)
-    return [outcome_of(decision, scheduler.cluster, detail=True) for decision in scheduler.run(scheduler.enqueue())]
+    return [
+        outcome_of(decision, scheduler.cluster, OutputOptions(detail=True))
+        for decision in scheduler.run(scheduler.enqueue())
+    ]
 
 
 # The limits are the same for all examples of a run, and nothing else outlives one.

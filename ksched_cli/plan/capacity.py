@@ -298,7 +298,7 @@ class _Count:
             NodeRoom(
                 node,
                 {name: self._on[row, name] for name in names},
-                Failure(status.plugin, status.code.go_name, status.texts) if (status := rejections.get(row)) else None,
+                Failure.of(status) if (status := rejections.get(row)) else None,
                 self._named(free[:, row].tolist()),
                 status.reasons if status else (),
             )

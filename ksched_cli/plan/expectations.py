@@ -20,6 +20,7 @@ from ksched_cli.plan.kept_outcomes import KeptOutcomes
 from ksched_cli.plan.lost_nodes import EndWithoutNodes, end_without
 from ksched_cli.plan.results import PodOutcome
 from ksched_cli.sources.loaded import Loaded
+from ksched_cli.whatif.edits.lib.edit import Reference
 from ksched_cli.whatif.edits.lib.targets import pods_meant
 from ksched_cli.whatif.scenario.model import (
     TOPOLOGY,
@@ -91,29 +92,28 @@ def in_all_orders(ends: Sequence[CheckedExpectation]) -> CheckedExpectation:
 
 
 def _schedulable(wanted: Schedulable, facts: StepFacts) -> Iterator[str]:
-    if wanted.target is None:
-        failing = [outcome for outcome in facts.outcomes.values() if not outcome.node]
-        if wanted.wanted:
-            yield from (f"{outcome.pod}: {outcome.message or outcome.result}" for outcome in failing)
-        elif not failing:
-            yield f"all {len(facts.outcomes)} pending pods have found a node"
+    if wanted.target is not None:
+        yield from _placed(wanted.target, wanted.wanted, ("*",), "", facts)
         return
-    for pod in pods_meant(facts.loaded, wanted.target, facts.namespace):
-        name, node = pod_key(pod), pod.spec.node_name
-        if wanted.wanted and not node:
-            yield f"{name}: {facts.why_pending(name)}"
-        elif node and not wanted.wanted:
-            yield f"{name} is on {node}"
+    failing = [outcome for outcome in facts.outcomes.values() if not outcome.node]
+    if wanted.wanted:
+        yield from (f"{outcome.pod}: {outcome.message or outcome.result}" for outcome in failing)
+    elif not failing:
+        yield f"all {len(facts.outcomes)} pending pods have found a node"
 
 
 def _on(wanted: On, facts: StepFacts) -> Iterator[str]:
-    for pod in pods_meant(facts.loaded, wanted.target, facts.namespace):
-        node = pod.spec.node_name
-        there = bool(node) and any(fnmatchcase(node, pattern) for pattern in wanted.nodes)
-        if wanted.wanted and not node:
-            yield f"{pod_key(pod)} has no node: {facts.why_pending(pod_key(pod))}"
-        elif there is not wanted.wanted and node:
-            yield f"{pod_key(pod)} is on {node}"
+    return _placed(wanted.target, wanted.wanted, wanted.nodes, " has no node", facts)
+
+
+def _placed(target: Reference, wanted: bool, patterns: Sequence[str], no_node: str, facts: StepFacts) -> Iterator[str]:
+    """The pods of the target that are on other nodes than those of the patterns, or, if not `wanted`, on these."""
+    for pod in pods_meant(facts.loaded, target, facts.namespace):
+        name, node = pod_key(pod), pod.spec.node_name
+        if not node and wanted:
+            yield f"{name}{no_node}: {facts.why_pending(name)}"
+        elif node and any(fnmatchcase(node, pattern) for pattern in patterns) is not wanted:
+            yield f"{name} is on {node}"
 
 
 def _spread(wanted: Spread, facts: StepFacts) -> Iterator[str]:

@@ -28,10 +28,7 @@ class KeptOutcomes(Logged):
         output = self.output
         if not output.wanted(decision.pod.pod) or (self._only_preempting and decision.preemption is None):
             return
-        outcome = outcome_of(
-            decision, self._cluster, detail=output.detail, top=output.top, missing_kinds=output.missing_kinds
-        )
-        self._outcomes[decision.pod_row] = outcome
+        self._outcomes[decision.pod_row] = outcome = outcome_of(decision, self._cluster, output)
         self._step.add(decision.pod_row)
         if outcome.preemption:
             self.all_preempting.append(outcome)

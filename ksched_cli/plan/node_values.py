@@ -10,6 +10,7 @@ import numpy as np
 
 from ksched_cli.cluster.columns import RowColumn
 from ksched_cli.engine.decision import TIES_NAMED
+from ksched_cli.framework.status import Status
 
 
 class _Names(Sequence[str]):
@@ -143,6 +144,10 @@ class Failure:
     plugin: str
     code: str
     reasons: tuple[str, ...]
+
+    @classmethod
+    def of(cls, status: Status) -> Failure:
+        return cls(status.plugin, status.code.go_name, status.texts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,7 @@ class PreparedRun:
             run.gated,
             run.ignored,
             {**self.coverage, **({"interrupted": {"pods": pods, "of": run.pods}} if run.was_interrupted else {})},
-            self.stats(pods, run.clock.seconds),
+            self.stats(pods, run.seconds),
             self.source.warnings,
             self.source.refused,
             run.pod_groups(),

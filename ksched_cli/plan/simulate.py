@@ -19,7 +19,6 @@ from ksched_cli.engine.queueing.pending import PendingQueue
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.engine.score_table import ScoreTable
 from ksched_cli.framework.diagnosis import NodeStatuses
-from ksched_cli.framework.status import Status
 from ksched_cli.plan.groups import pod_group_outcomes
 from ksched_cli.plan.missing_kinds import MissingKinds
 from ksched_cli.plan.node_detail import NodeDetail
@@ -42,23 +41,16 @@ _NO_SCORES: Mapping[str, Score] = {}
 
 
 @dataclass
-class Stopwatch:
-    """The seconds that cycles have taken; what the reader of the outcomes does between them is not counted."""
-
-    seconds: float = 0.0
-
-
-@dataclass
 class PlacementRun:
-    """A queue about to be worked off; `outcomes` runs the cycles as it is read, and `pod_groups` is for after that."""
+    """The pods of a queue before their cycles. To read `outcomes` runs the cycles; `pod_groups` is for after that.
+    `pods`: how many pods the queue has. `seconds`: the time of the cycles without that of the reader."""
 
-    clock: Stopwatch
     outcomes: Iterator[PodOutcome]
     gated: tuple[GatedPod, ...]
     ignored: tuple[IgnoredPod, ...]
     pod_groups: Callable[[], tuple[PodGroupOutcome, ...]]
-    # How many pods the queue has.
     pods: int = 0
+    seconds: float = 0.0
     was_interrupted: bool = False
 
     def until_interrupted(self) -> Iterator[PodOutcome]:
@@ -99,8 +91,7 @@ class SimulationStream:
 @dataclass(frozen=True)
 class OutputOptions:
     """What is reported of the decisions: every node or a summary, how many of the best, of which pods, and what was not
-    read that could change them. `brief_above`: of more pods than
-    so many only what a line of a table shows."""
+    read that could change them. `brief_above`: of more pods than so many only what a line of a table shows."""
 
     detail: bool = False
     top: int = TOP_NODES
@@ -116,16 +107,17 @@ class OutputOptions:
         return OutputOptions(wanted=self.wanted)
 
 
+_SUMMED_UP = OutputOptions()
+
+
 def place(
-    scheduler: Scheduler, output: OutputOptions | None = None, made: Collection[str] = frozenset()
+    scheduler: Scheduler, output: OutputOptions = _SUMMED_UP, made: Collection[str] = frozenset()
 ) -> PlacementRun:
     """Every pending pod through one scheduling cycle, also those that are not reported. `made` are the keys of the pods
     that the run has created: a provisioner makes their volumes. kube-scheduler alone makes none for other pods."""
-    output = output or OutputOptions()
-    clock = Stopwatch()
     started = time.perf_counter()
     queue = scheduler.enqueue()
-    clock.seconds += time.perf_counter() - started
+    seconds = time.perf_counter() - started
     infos = scheduler.cluster.pods.infos
     wanted = {row: infos[row] for row in (*queue.gated, *queue.ignored) if output.wanted(infos[row].pod)}
     gated = [
@@ -134,18 +126,20 @@ def place(
     ignored = [
         IgnoredPod(wanted[row].key, wanted[row].pod.spec.scheduler_name) for row in queue.ignored if row in wanted
     ]
-    return PlacementRun(
-        clock,
-        _outcomes(scheduler, queue, clock, output, made),
+    run = PlacementRun(
+        iter(()),
         tuple(sorted(gated, key=lambda each: each.pod)),
         tuple(sorted(ignored, key=lambda each: each.pod)),
         lambda: pod_group_outcomes(scheduler, queue),
         len(queue.active),
+        seconds,
     )
+    run.outcomes = _outcomes(run, scheduler, queue, output, made)
+    return run
 
 
 def _outcomes(
-    scheduler: Scheduler, queue: PendingQueue, clock: Stopwatch, output: OutputOptions, made: Collection[str]
+    run: PlacementRun, scheduler: Scheduler, queue: PendingQueue, output: OutputOptions, made: Collection[str]
 ) -> Iterator[PodOutcome]:
     started = time.perf_counter()
     # The last outcome, and the decision that it is about or that its decision repeats.
@@ -161,34 +155,22 @@ def _outcomes(
         if outcome is not None and decision.repeats is not None and decision.repeats is first:
             outcome = replace(outcome, pod=decision.pod.key)
         else:
-            outcome = outcome_of(
-                decision,
-                scheduler.cluster,
-                detail=output.detail,
-                top=output.top,
-                missing_kinds=output.missing_kinds,
-                brief=brief,
-            )
+            outcome = outcome_of(decision, scheduler.cluster, output, brief=brief)
             first = decision.repeats or decision
-        clock.seconds += time.perf_counter() - started
+        run.seconds += time.perf_counter() - started
         yield outcome
         started = time.perf_counter()
-    clock.seconds += time.perf_counter() - started
+    run.seconds += time.perf_counter() - started
 
 
 def outcome_of(
-    decision: Decision,
-    cluster: Cluster,
-    *,
-    detail: bool,
-    top: int = TOP_NODES,
-    missing_kinds: MissingKinds | None = None,
-    brief: bool = False,
+    decision: Decision, cluster: Cluster, output: OutputOptions = _SUMMED_UP, *, brief: bool = False
 ) -> PodOutcome:
     """The decision with names in place of rows, summed up unless the detail is wanted. `brief`: with the total of the
     best node and the first ties only."""
+    missing = output.missing_kinds.about(decision) if output.missing_kinds else ()
     if decision.found is not None:
-        return _brief_outcome(decision, decision.found, cluster, missing_kinds)
+        return _brief_outcome(decision, decision.found, cluster, missing)
     names = cluster.nodes.names
     tied_names = FirstNames.of if brief else TiedNames
     diagnosis = decision.diagnosis
@@ -200,9 +182,9 @@ def outcome_of(
         ties=tied_names(names, decision.ties) if len(decision.ties) else (),
         total_nodes=diagnosis.total_nodes if diagnosis else len(cluster.nodes),
         feasible_nodes=len(decision.feasible),
-        pre_filter=_failure(pre_filter) if pre_filter else None,
+        pre_filter=Failure.of(pre_filter) if pre_filter else None,
         failures=_groups(decision, cluster),
-        top=_best(decision, names) if brief else _top(decision, cluster, top),
+        top=_best(decision, names) if brief else _top(decision, cluster, output.top),
         message=decision.message,
         preemption=_preemption(decision, cluster),
         nominated_node=decision.nominated_node,
@@ -210,14 +192,12 @@ def outcome_of(
         scheduler=decision.pod.pod.spec.scheduler_name,
         pod_group=str(group_of(decision.pod) or ""),
         group_victims=cluster.pods.names_of(decision.group_victims),
-        detail=_detail(decision, cluster) if detail else None,
-        missing=missing_kinds.about(decision) if missing_kinds else (),
+        detail=_detail(decision, cluster) if output.detail else None,
+        missing=missing,
     )
 
 
-def _brief_outcome(
-    decision: Decision, found: FoundPlacement, cluster: Cluster, missing_kinds: MissingKinds | None
-) -> PodOutcome:
+def _brief_outcome(decision: Decision, found: FoundPlacement, cluster: Cluster, missing: tuple[str, ...]) -> PodOutcome:
     """The outcome of a pod that was placed without a cycle of its own, with what a line of a table shows."""
     names = cluster.nodes.names
     node = names[found.row]
@@ -230,7 +210,7 @@ def _brief_outcome(
         feasible_nodes=found.feasible,
         top=(ScoredNode(node, found.total, _NO_SCORES),),
         scheduler=decision.pod.pod.spec.scheduler_name,
-        missing=missing_kinds.about(decision) if missing_kinds else (),
+        missing=missing,
     )
 
 
@@ -238,10 +218,6 @@ def _brief_outcome(
 def _sorted(plugins: frozenset[str]) -> tuple[str, ...]:
     """One tuple for all outcomes with these plugins."""
     return tuple(sorted(plugins))
-
-
-def _failure(status: Status) -> Failure:
-    return Failure(status.plugin, status.code.go_name, status.texts)
 
 
 def _preemption(decision: Decision, cluster: Cluster) -> Preemption | None:
@@ -261,7 +237,9 @@ def _groups(decision: Decision, cluster: Cluster) -> tuple[FailureGroup, ...]:
 
 
 def _failures(nodes: NodeStatuses, cluster: Cluster) -> tuple[FailureGroup, ...]:
-    groups = [FailureGroup(_failure(status), len(rows), _first_names(rows, cluster)) for status, rows in nodes.groups()]
+    groups = [
+        FailureGroup(Failure.of(status), len(rows), _first_names(rows, cluster)) for status, rows in nodes.groups()
+    ]
     return tuple(sorted(groups, key=lambda group: (-group.nodes, group.failure.plugin, group.failure.reasons)))
 
 
@@ -317,6 +295,6 @@ def _detail(decision: Decision, cluster: Cluster) -> NodeDetail:
     unknown: dict[str, Failure] = {}
     diagnosis = decision.diagnosis
     if diagnosis is not None and diagnosis.pre_filter is None:
-        failures = [(_failure(status), rows) for status, rows in diagnosis.nodes.groups()]
-        unknown = {name: _failure(status) for name, status in diagnosis.nodes.unknown_nodes.items()}
+        failures = [(Failure.of(status), rows) for status, rows in diagnosis.nodes.groups()]
+        unknown = {name: Failure.of(status) for name, status in diagnosis.nodes.unknown_nodes.items()}
     return NodeDetail(cluster.nodes, decision.feasible, failures, unknown, decision.scores)

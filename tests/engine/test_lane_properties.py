@@ -17,7 +17,7 @@ from ksched_cli.cluster.columns import NOWHERE
 from ksched_cli.engine import lane
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.results import PodOutcome
-from ksched_cli.plan.simulate import outcome_of
+from ksched_cli.plan.simulate import OutputOptions, outcome_of
 from tests.builders import make_pod
 from tests.clusters import ZONES, nodes, pods
 from tests.harness import make_scheduler
@@ -112,7 +112,7 @@ class History:
         self._pods += 1
         pod = replace(kind, metadata=replace(kind.metadata, name=name, uid=name))
         row = self.scheduler.cluster.register(pod)
-        return outcome_of(self.scheduler.schedule(row), self.scheduler.cluster, detail=True)
+        return outcome_of(self.scheduler.schedule(row), self.scheduler.cluster, OutputOptions(detail=True))
 
 
 @pytest.fixture(

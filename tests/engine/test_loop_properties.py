@@ -16,7 +16,7 @@ from ksched_cli.api.core import Namespace, Node, Pod
 from ksched_cli.cluster import node_memory
 from ksched_cli.engine.handlers import assigned
 from ksched_cli.engine.loop import LoopStep, SchedulingLoop
-from ksched_cli.plan.simulate import outcome_of
+from ksched_cli.plan.simulate import OutputOptions, outcome_of
 from tests.builders import make_node, make_pod
 from tests.cluster.test_cache import facts
 from tests.harness import make_scheduler
@@ -232,7 +232,7 @@ class World:
             answers = []
             for scheduler in (self.loop.scheduler, fresh):
                 row = scheduler.cluster.register(copy.deepcopy(probe))
-                answers.append(outcome_of(scheduler.schedule(row), scheduler.cluster, detail=True))
+                answers.append(outcome_of(scheduler.schedule(row), scheduler.cluster, OutputOptions(detail=True)))
                 scheduler.cluster.remove_pod(row)
             assert answers[0] == answers[1]
 

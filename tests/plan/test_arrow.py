@@ -11,7 +11,7 @@ from ksched_cli.errors import UsageError
 from ksched_cli.plan import arrow
 from ksched_cli.plan.node_detail import NodeDetail
 from ksched_cli.plan.results import PodOutcome
-from ksched_cli.plan.simulate import outcome_of
+from ksched_cli.plan.simulate import OutputOptions, outcome_of
 from ksched_cli.simulator import Simulator
 from tests.builders import make_node, make_pod
 from tests.harness import make_scheduler
@@ -23,7 +23,9 @@ from tests.test_reuse import workloads
 @settings(max_examples=examples(40), deadline=None)
 def test_each_row_has_the_values_of_its_pod_and_node(drawn: tuple[list[Any], list[Any]]) -> None:
     scheduler = make_scheduler(*drawn)
-    made = [outcome_of(each, scheduler.cluster, detail=True) for each in scheduler.run(scheduler.enqueue())]
+    made = [
+        outcome_of(each, scheduler.cluster, OutputOptions(detail=True)) for each in scheduler.run(scheduler.enqueue())
+    ]
     rows = arrow.nodes_table(made).to_pylist()
     assert [(row["pod"], row["node"]) for row in rows] == [
         (outcome.pod, name) for outcome in made for name in sorted(scheduler.cluster.nodes.names)

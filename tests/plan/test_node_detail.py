@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from ksched_cli.cli import simulate
 from ksched_cli.cli.main import run
 from ksched_cli.plan.results import PodOutcome, Simulation, Stats
-from ksched_cli.plan.simulate import PlacementRun, SimulationStream, Stopwatch, outcome_of
+from ksched_cli.plan.simulate import OutputOptions, PlacementRun, SimulationStream, outcome_of
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.simulate_document import pod_entry, write_stream
 from tests.cli.transcripts import CASE
@@ -23,7 +23,7 @@ from tests.test_reuse import workloads
 def streamed(outcome: PodOutcome) -> str:
     """The line of the pod in a document that is written while the cycles run."""
     stats = Stats(0, 0, 0.0, 0.0, 0.0, 0.0)
-    run = PlacementRun(Stopwatch(), iter([outcome]), (), (), tuple)
+    run = PlacementRun(iter([outcome]), (), (), tuple)
     stream = SimulationStream(run, lambda kept: Simulation(kept, (), (), {}, stats), partial=False)
     out = io.StringIO()
     write_stream(stream, out, RenderOptions("json"))
@@ -36,7 +36,7 @@ def test_every_node_has_its_own_scores_and_its_own_failure(drawn: tuple[list[obj
     scheduler = make_scheduler(*drawn)  # type: ignore[arg-type]
     names = scheduler.cluster.nodes.names
     for decision in scheduler.run(scheduler.enqueue()):
-        outcome = outcome_of(decision, scheduler.cluster, detail=True)
+        outcome = outcome_of(decision, scheduler.cluster, OutputOptions(detail=True))
         detail, table = outcome.detail, decision.scores
         assert detail is not None
         told = [

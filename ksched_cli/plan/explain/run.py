@@ -36,7 +36,7 @@ from ksched_cli.plan.node_columns import NodeChanges, NodeColumns
 from ksched_cli.plan.results import PodOutcome
 from ksched_cli.plan.rules import own_figures, parts_of
 from ksched_cli.plan.selector_typos import selector_typos
-from ksched_cli.plan.simulate import outcome_of
+from ksched_cli.plan.simulate import OutputOptions, outcome_of
 from ksched_cli.sources.loaded import Loaded
 
 Occupants = Mapping[str, Sequence[tuple[str, Mapping[str, int]]]]
@@ -96,7 +96,7 @@ def _look(subject: Subject, scheduler: Scheduler) -> tuple[Explanation, Occupant
     preemption, on = study_preemption(scheduler.rehearse(pod_row)), _occupants(scheduler)
     decision = next(each for each in scheduler.take(approach.turn) if each.pod_row == pod_row)
     scheduler.close()
-    outcome = outcome_of(decision, scheduler.cluster, detail=True, top=len(scheduler.cluster.nodes))
+    outcome = outcome_of(decision, scheduler.cluster, OutputOptions(detail=True, top=len(scheduler.cluster.nodes)))
     found = Explanation(
         **facts,
         standing=standing,
