@@ -27,7 +27,7 @@ class Template:
 
     def show(self, printed: str) -> None:
         """The output of the command, rendered by the template; a help text and other texts as they are."""
-        from ksched_cli.report.jsonpath_syntax import TemplateError
+        from ksched_cli.report.jsonpath_steps import TemplateError
 
         try:
             document = json.loads(printed)
@@ -79,7 +79,7 @@ def _value(argument: str, following: Sequence[str]) -> tuple[str, int] | None:
 def _renderer(kind: str, body: str, text: str, no_headers: bool) -> Renderer:
     from ksched_cli.report.custom_columns import CustomColumns
     from ksched_cli.report.jsonpath import JSONPath
-    from ksched_cli.report.jsonpath_syntax import TemplateError
+    from ksched_cli.report.jsonpath_steps import TemplateError
 
     try:
         if kind == "jsonpath":

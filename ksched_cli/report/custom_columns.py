@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ksched_cli.report.jsonpath import JSONPath, plain_text
-from ksched_cli.report.jsonpath_syntax import TemplateError
+from ksched_cli.report.jsonpath_steps import TemplateError
 from ksched_cli.report.visible import visible
 
 _RELAXED = re.compile(r"\{\.?([^{}]+)\}|\.?([^{}]+)")

@@ -3,63 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-
-class TemplateError(ValueError):
-    """A template that cannot be parsed, or that cannot be applied to the document."""
-
-
-@dataclass(frozen=True)
-class JsonPathLiteral:
-    """A text, number or truth value of the template."""
-
-    value: str | int | float | bool
-
-
-@dataclass(frozen=True)
-class Field:
-    name: str
-
-
-@dataclass(frozen=True)
-class Wildcard:
-    pass
-
-
-@dataclass(frozen=True)
-class Recursive:
-    pass
-
-
-@dataclass(frozen=True)
-class Slice:
-    """`[start:end:step]`; `single` is `[start]`."""
-
-    start: int | None
-    end: int | None
-    step: int | None
-    single: bool = False
-
-
-@dataclass(frozen=True)
-class Union:
-    paths: tuple[Path, ...]
-
-
-@dataclass(frozen=True)
-class Filter:
-    """`[?(left operator right)]`. Without an operator the filter checks whether `left` matches a value."""
-
-    left: Path
-    operator: str = ""
-    right: Path = ()
-
-
-Step: TypeAlias = JsonPathLiteral | Field | Wildcard | Recursive | Slice | Union | Filter
-Path: TypeAlias = tuple[Step, ...]
+from ksched_cli.report import jsonpath_steps as steps
+from ksched_cli.report.jsonpath_steps import Path, Step, TemplateError
 
 
 @dataclass
@@ -81,7 +29,6 @@ _DICT_KEY = re.compile(r"'([^']*)'")
 _SLICE = re.compile(r"(-?\d*)(:-?\d*)?(:-?\d*)?", re.ASCII)
 _COMPARISON = re.compile(r"([^!<>=]+)([!<>=]+)(.+)", re.DOTALL)
 _NUMBER = re.compile(r"[+-]?\d[\d.]*|[+-]", re.ASCII)
-_OPERATORS = ("<", ">", "==", "!=", "<=", ">=")
 _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|[0-7]{3}|.)", re.DOTALL)
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "\\": "\\", "'": "'", '"': '"'}
 
@@ -142,12 +89,14 @@ class _Action:
         elif here == "[":
             self._steps.extend(self._array())
         elif here in "\"'":
-            self._steps.append(JsonPathLiteral(_unescaped(self._read(_TEXT, "unterminated quoted string")["text"])))
+            self._steps.append(
+                steps.JsonPathLiteral(_unescaped(self._read(_TEXT, "unterminated quoted string")["text"]))
+            )
         elif here == ".":
             self.at += 1
             self._steps.append(self._field())
         elif here in "+-0123456789":
-            self._steps.append(JsonPathLiteral(self._number()))
+            self._steps.append(steps.JsonPathLiteral(self._number()))
         elif here == "_" or here.isalpha():
             self._word()
         else:
@@ -164,7 +113,7 @@ class _Action:
     def _word(self) -> None:
         word = self._read(_NAME)[0]
         if word in ("true", "false"):
-            self._steps.append(JsonPathLiteral(word == "true"))
+            self._steps.append(steps.JsonPathLiteral(word == "true"))
         elif word in ("range", "end"):
             self.keyword = word
         else:
@@ -172,13 +121,13 @@ class _Action:
 
     def _field(self) -> Step:
         name = self._read(_NAME)[0]
-        return Wildcard() if name == "*" else Field(name.replace("\\", ""))
+        return steps.wildcard if name == "*" else steps.field(name.replace("\\", ""))
 
     def _recursive(self) -> None:
-        if self._steps and isinstance(self._steps[-1], Recursive):
+        if self._steps[-1:] == [steps.descent]:
             raise TemplateError("invalid multiple recursive descent")
         self.at += 2
-        self._steps.append(Recursive())
+        self._steps.append(steps.descent)
         here = self._text[self.at : self.at + 1]
         if here == "_" or here.isalnum():
             self._steps.append(self._field())
@@ -190,24 +139,24 @@ class _Action:
         except ValueError:
             raise TemplateError(f"cannot parse number {digits}") from None
 
-    def _array(self) -> Sequence[Step]:
+    def _array(self) -> Path:
         inside = self._read(_ARRAY, "unterminated array: a ] is missing")[1]
         if "," in inside:
-            return [Union(tuple(tuple(_subscript(each.strip(" "))) for each in inside.split(",")))]
+            return (steps.union([_subscript(each.strip(" ")) for each in inside.split(",")]),)
         return _subscript(inside)
 
-    def _filter(self) -> Filter:
+    def _filter(self) -> Step:
         inside = self._read(_FILTER, "unterminated filter: a )] is missing")[1]
         if not self._text.startswith("]", self.at):
             raise TemplateError("unclosed array expect ]")
         self.at += 1
         found = _COMPARISON.fullmatch(inside)
         if found is None:
-            return Filter(_path(inside))
+            return steps.filtered(_path(inside))
         left, operator, right = found.groups()
-        if operator not in _OPERATORS:
+        if operator not in steps.COMPARISONS:
             raise TemplateError(f"unrecognized filter operator {operator}")
-        return Filter(_path(left), operator, _path(right))
+        return steps.filtered(_path(left), operator, _path(right))
 
 
 def _path(text: str) -> Path:
@@ -219,7 +168,7 @@ def _path(text: str) -> Path:
     return path
 
 
-def _subscript(text: str) -> Sequence[Step]:
+def _subscript(text: str) -> Path:
     """The steps of the text between square brackets: a key in quotes, an index, a slice, or a star."""
     key = _DICT_KEY.fullmatch(text)
     if key is not None:
@@ -228,7 +177,9 @@ def _subscript(text: str) -> Sequence[Step]:
     if found is None or not text:
         raise TemplateError(f"invalid array index {text}")
     start, end, step = (_bound(part) for part in found.groups())
-    return [Slice(start, end, step, single=found[2] is None)]
+    if found[2] is None and start is not None:
+        end = None if start == -1 else start + 1
+    return (steps.sliced(start, end, step),)
 
 
 def _bound(text: str | None) -> int | None:

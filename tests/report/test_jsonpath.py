@@ -8,7 +8,7 @@ import pytest
 
 from ksched_cli.report.custom_columns import CustomColumns
 from ksched_cli.report.jsonpath import JSONPath
-from ksched_cli.report.jsonpath_syntax import TemplateError
+from ksched_cli.report.jsonpath_steps import TemplateError
 
 DOC = {
     "kind": "Simulation",
