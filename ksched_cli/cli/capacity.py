@@ -55,9 +55,9 @@ def capacity(
     exit_zero: options.ExitZero = False,
     no_headers: options.NoHeaders = False,
 ) -> None:
-    if not given.cluster.has_manifests:
-        raise UsageError("say which pods to count: -f FILE with a pod or a workload")
     run = given.read()
+    if not run.has_manifests:
+        raise UsageError("say which pods to count: -f FILE with a pod or a workload")
     simulator = Simulator.of(replace(run.without_manifests(), allow_empty=True))
     found = simulator.capacity(
         *run.filenames,

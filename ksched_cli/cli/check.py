@@ -110,11 +110,11 @@ def check(
 ) -> None:
     given = replace(given, cluster=replace(given.cluster, filenames=[*given.cluster.filenames, *files]))
     try:
-        if not given.cluster.has_manifests:
+        run = given.read()
+        if not run.has_manifests:
             raise UsageError("say which manifests: -f FILE, -f DIRECTORY, -f -, -k DIRECTORY or --helm CHART")
         if exit_zero and fail_on:
             raise UsageError("--exit-zero and --fail-on contradict each other: give one of them")
-        run = given.read()
         # Workloads of the manifests can be scaled, so that scaling comes after them.
         scales = [each for each in run.edits if each[0] == "scale"]
         others = [each for each in run.edits if each[0] != "scale"]

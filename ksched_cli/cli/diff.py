@@ -9,7 +9,7 @@ import typer
 
 from ksched_cli.cli import options
 from ksched_cli.cli.edit_options import EditOptions
-from ksched_cli.cli.groups import ClusterOptions, LiveClusterOptions, SchedulerOptions, run_options, takes_groups
+from ksched_cli.cli.groups import ClusterOptions, ClusterRun, LiveClusterOptions, SchedulerOptions, takes_groups
 from ksched_cli.cli.printing import warn
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
 from ksched_cli.errors import ExpectationFailed, UsageError
@@ -75,7 +75,7 @@ def diff(
     ] = False,
     exit_zero: options.ExitZero = False,
 ) -> None:
-    found = Simulator.compare(*_sides(run_options(cluster, live, scheduler, edits), after))
+    found = Simulator.compare(*_sides(ClusterRun(cluster, live, scheduler, edits).read(), after))
     warn(found.warnings)
     show(found, output, zones=found.zones)
     if expect_no_change and found.diff.changes:

@@ -51,11 +51,21 @@ class LiveClusterOptions:
 
 
 @dataclass(frozen=True)
-class ManifestOptions:
+class SourceOptions:
+    """Where the cluster is read."""
+
+    sources: options.From = field(default_factory=list)
+
+    def read(self) -> RunOptions:
+        """A run with these options. Contradictions are refused."""
+        return RunOptions(sources=self.sources)
+
+
+@dataclass(frozen=True)
+class ManifestOptions(SourceOptions):
     """The cluster, and manifests for it."""
 
     panel: ClassVar[Panel] = Panel(INPUT, {"sources", "filenames", "namespace"})
-    sources: options.From = field(default_factory=list)
     filenames: Annotated[
         list[str],
         typer.Option(
@@ -79,18 +89,17 @@ class ManifestOptions:
     values: options.Values = field(default_factory=list)
     strict: options.Strict = None
 
-    @property
-    def has_manifests(self) -> bool:
-        return bool(self.filenames or self.kustomize or self.helm)
-
-    def reading(self) -> ManifestReading:
-        name, templates = self.stdin_filename or "stdin", tuple(self.pod_template)
-        return ManifestReading(
+    def read(self) -> RunOptions:
+        if self.values and not self.helm:
+            raise UsageError("--values are for a chart: give it with --helm CHART")
+        if "-" in self.sources and "-" in self.filenames:
+            raise UsageError("--from - and -f - cannot both read stdin: give one of them as a file")
+        reading = ManifestReading(
             "",
             self.recursive,
             tuple(self.exclude),
-            name,
-            pod_templates=templates,
+            self.stdin_filename or "stdin",
+            pod_templates=tuple(self.pod_template),
             assumed_namespaces=tuple(self.assume_namespace),
             creates_namespaces=self.create_namespace,
             kustomizations=tuple(self.kustomize),
@@ -98,20 +107,8 @@ class ManifestOptions:
             values=tuple(self.values),
             strict=self.strict,
         )
-
-    def read(self) -> RunOptions:
-        """The sources of a run. Contradictions are refused."""
-        if self.values and not self.helm:
-            raise UsageError("--values are for a chart: give it with --helm CHART")
-        if "-" in self.sources and "-" in self.filenames:
-            raise UsageError("--from - and -f - cannot both read stdin: give one of them as a file")
-        return RunOptions(
-            sources=self.sources,
-            filenames=self.filenames,
-            namespace=self.namespace,
-            reading=self.reading(),
-            allow_empty=self.allow_empty,
-        )
+        run = replace(super().read(), filenames=self.filenames, namespace=self.namespace)
+        return replace(run, reading=reading, allow_empty=self.allow_empty)
 
 
 @dataclass(frozen=True)
@@ -133,18 +130,17 @@ class ClusterOptions(ManifestOptions):
 
 
 @dataclass(frozen=True)
-class PodOptions:
+class PodOptions(SourceOptions):
     """The cluster as it is, and which of its pods to look at."""
 
     panel: ClassVar[Panel] = Panel(INPUT, {"sources", "namespace", "selector"})
-    sources: options.From = field(default_factory=list)
     namespace: Annotated[str, options.namespace("Look at the pods of this namespace only.")] = ""
     all_namespaces: options.AllNamespaces = False
     selector: options.Selector = ""
 
     def read(self) -> RunOptions:
         _check_one_namespace_or_all(self.namespace, self.all_namespaces)
-        return RunOptions(sources=self.sources, namespace=self.namespace, selector=self.selector)
+        return replace(super().read(), namespace=self.namespace, selector=self.selector)
 
 
 def _check_one_namespace_or_all(namespace: str, all_namespaces: bool) -> None:
@@ -184,49 +180,50 @@ class SchedulerOptions:
 
 
 @dataclass(frozen=True)
-class ManifestRun:
-    """What a run with manifests and edits is made of."""
+class SchedulerRun:
+    """The groups of a command that runs the scheduler."""
 
-    cluster: ManifestOptions
+    cluster: SourceOptions
     live: LiveClusterOptions
     scheduler: SchedulerOptions
+
+    def read(self) -> RunOptions:
+        """The options of the run. Contradictions are refused."""
+        scheduler = self.scheduler
+        return replace(
+            self.cluster.read(),
+            live=self.live.read(),
+            progress=shown_progress(),
+            stdin=sys.stdin.buffer,
+            config=scheduler.config,
+            kube_version=scheduler.kube_version,
+            feature_gates=scheduler.feature_gates,
+            plugins=scheduler.plugin,
+            tie_break=scheduler.tie_break.value,
+            seed=scheduler.seed,
+            sampling=scheduler.sampling,
+            reuse=not scheduler.no_reuse,
+            allow_extenders=scheduler.allow_extenders,
+        )
+
+
+@dataclass(frozen=True)
+class PodSelectionRun(SchedulerRun):
+    cluster: PodOptions
+
+
+@dataclass(frozen=True)
+class ManifestRun(SchedulerRun):
+    cluster: ManifestOptions
     edits: EditOptions
 
     def read(self) -> RunOptions:
-        return run_options(self.cluster, self.live, self.scheduler, self.edits)
+        return replace(super().read(), edits=tuple(self.edits.given()), scenario=self.edits.scenario)
 
 
 @dataclass(frozen=True)
 class ClusterRun(ManifestRun):
-    """A run of which some pods are shown."""
-
     cluster: ClusterOptions
-
-
-def run_options(
-    cluster: ManifestOptions | PodOptions,
-    live: LiveClusterOptions,
-    scheduler: SchedulerOptions,
-    edits: EditOptions | None = None,
-) -> RunOptions:
-    """The options of the run. Contradictions are refused."""
-    return replace(
-        cluster.read(),
-        live=live.read(),
-        progress=shown_progress(),
-        stdin=sys.stdin.buffer,
-        edits=tuple(edits.given()) if edits else (),
-        scenario=edits.scenario if edits else None,
-        config=scheduler.config,
-        kube_version=scheduler.kube_version,
-        feature_gates=scheduler.feature_gates,
-        plugins=scheduler.plugin,
-        tie_break=scheduler.tie_break.value,
-        seed=scheduler.seed,
-        sampling=scheduler.sampling,
-        reuse=not scheduler.no_reuse,
-        allow_extenders=scheduler.allow_extenders,
-    )
 
 
 def shown_progress() -> ListProgress | None:

@@ -44,9 +44,10 @@ def rightsize(
     exit_zero: options.ExitZero = False,
     no_headers: options.NoHeaders = False,
 ) -> None:
-    if not given.cluster.has_manifests:
+    run = given.read()
+    if not run.has_manifests:
         raise UsageError("say which pods to size: -f FILE with a pod or a workload")
-    simulator = Simulator.of(given.read())
+    simulator = Simulator.of(run)
     found = simulator.rightsize(catalog or None)
     warn(found.warnings)
     show(found, output, headers=not no_headers, zones=simulator.zones)

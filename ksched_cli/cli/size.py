@@ -8,14 +8,7 @@ from typing import Annotated
 import typer
 
 from ksched_cli.cli import options
-from ksched_cli.cli.groups import (
-    LiveClusterOptions,
-    ManifestRun,
-    PodOptions,
-    SchedulerOptions,
-    run_options,
-    takes_groups,
-)
+from ksched_cli.cli.groups import ManifestRun, PodSelectionRun, takes_groups
 from ksched_cli.cli.printing import print_text, warn
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
 from ksched_cli.errors import UsageError
@@ -124,15 +117,12 @@ def size(
 @app.command("catalog", help=CATALOG_HELP, short_help="Make a catalog of a cluster's nodes and node groups.")
 @takes_groups
 def catalog(
-    cluster: PodOptions,
-    live: LiveClusterOptions,
-    scheduler: SchedulerOptions,
+    given: PodSelectionRun,
     price: Prices = [],  # noqa: B006  # typer reads the default
     rate: Rate = "",
     output: CatalogOutput = "yaml",
 ) -> None:
-    run = run_options(cluster, live, scheduler)
-    found = Simulator.of(replace(run, allow_empty=True)).size_catalog(prices=price, rates=rate)
+    found = Simulator.of(replace(given.read(), allow_empty=True)).size_catalog(prices=price, rates=rate)
     warn(found.warnings)
     show(found, output)
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ksched_cli.cli import options
-from ksched_cli.cli.groups import LiveClusterOptions, PodOptions, SchedulerOptions, run_options, takes_groups
+from ksched_cli.cli.groups import PodSelectionRun, takes_groups
 from ksched_cli.cli.help_layout import OUTPUT
 from ksched_cli.cli.printing import warn
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
@@ -43,15 +43,13 @@ pod was compared, 3 the cluster could not be read."""
 
 @takes_groups
 def verify(
-    cluster: PodOptions,
-    live: LiveClusterOptions,
-    scheduler: SchedulerOptions,
+    given: PodSelectionRun,
     output: Annotated[str, options.FormatOption("VerifyResult")] = "table",
     exit_zero: Annotated[
         bool, typer.Option("--exit-zero", help="Exit with 0 although some pod does not agree.", rich_help_panel=OUTPUT)
     ] = False,
 ) -> None:
-    simulator = Simulator.of(replace(run_options(cluster, live, scheduler), events=True))
+    simulator = Simulator.of(replace(given.read(), events=True))
     found = simulator.verify()
     warn(found.warnings)
     show(found, output, zones=simulator.zones)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ksched_cli.cli import options
-from ksched_cli.cli.groups import ClusterOptions, LiveClusterOptions, SchedulerOptions, run_options, takes_groups
+from ksched_cli.cli.groups import ClusterOptions, LiveClusterOptions, SchedulerOptions, SchedulerRun, takes_groups
 from ksched_cli.cli.printing import warn
 from ksched_cli.cli.showing import show
 from ksched_cli.errors import UsageError
@@ -41,7 +41,7 @@ def watch(
     if cluster.sources:
         raise UsageError("watch follows the cluster of a kube context: leave --from out")
     seconds = parse_seconds(for_time, "--for") if for_time else None
-    following = Simulator.watch(run_options(cluster, live, scheduler), seconds)
+    following = Simulator.watch(SchedulerRun(cluster, live, scheduler).read(), seconds)
     warned: tuple[str, ...] = ()
     news = following.news()
     try:
