@@ -22,6 +22,10 @@ class _Builder:
         self.data["metadata"].setdefault("annotations", {}).update(annotations)
         return self
 
+    def created(self, stamp: str) -> Self:
+        self.data["metadata"]["creationTimestamp"] = stamp
+        return self
+
     def spec(self, **fields: Any) -> Self:
         """Fields by their JSON names, for whatever has no method of its own."""
         self.data["spec"].update(fields)
@@ -40,10 +44,6 @@ class PodBuilder(_Builder):
 
     def uid(self, uid: str) -> Self:
         self.data["metadata"]["uid"] = uid
-        return self
-
-    def created(self, stamp: str) -> Self:
-        self.data["metadata"]["creationTimestamp"] = stamp
         return self
 
     def terminating(self) -> Self:

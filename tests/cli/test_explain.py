@@ -146,8 +146,11 @@ def test_a_pod_that_fits_and_whose_gang_does_not(tmp_path: Path, capsys: pytest.
 def test_a_refused_pod_says_who_refuses_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cluster = write(tmp_path / "c.json", make_node("n").doc())
     manifest = write(tmp_path / "p.json", make_pod("p").spec(priorityClassName="nope").doc())
+    refusal = "The API server would refuse it (Priority): no PriorityClass with name nope was"
     assert run(["explain", "p", "--from", cluster, "-f", manifest]) == 1
-    assert "The API server would refuse it (Priority): no PriorityClass with name nope was" in capsys.readouterr().out
+    assert refusal in capsys.readouterr().out
+    assert run(["explain", "--from", cluster, "-f", manifest]) == 1
+    assert refusal in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("pod", ["report-1", "web-1", "canary-1", "search-0"])

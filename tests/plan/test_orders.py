@@ -53,6 +53,15 @@ def test_settle_marks_a_tie_that_decides_who_has_a_node(selector: Any, unplaced:
     ]
 
 
+def test_eight_orders_are_tried_at_most(tmp_path: Path) -> None:
+    """Each of the first pods takes a node that one of the last pods needs."""
+    first = [pod(f"a-{number:02}") for number in range(10)]
+    last = [pod(f"b-{number:02}", nodeSelector={"kubernetes.io/hostname": f"n{number}"}) for number in range(10)]
+    found = settle(RunOptions(sources=[write(tmp_path / "c.json", *nodes(*["4"] * 12), *first, *last)]))
+    assert found.orders is not None
+    assert found.orders.tried == 8
+
+
 def test_a_tie_with_room_for_everybody_is_no_draw(tmp_path: Path) -> None:
     cluster = [*nodes("8", "8"), pod("a-first"), pod("b-second", nodeSelector=N1)]
     found = settle(RunOptions(sources=[write(tmp_path / "c.json", *cluster)]))

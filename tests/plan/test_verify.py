@@ -100,6 +100,15 @@ def test_where_it_differs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert capsys.readouterr().out == ""
 
 
+def test_nodes_that_were_created_since_a_verdict_are_its_cause(tmp_path: Path) -> None:
+    nodes = [make_node("before").created("2026-01-01T00:58:00Z"), make_node("since").created("2026-01-01T01:00:00Z")]
+    pod = waiting(make_pod("p").doc(), "0/1 nodes are available: 1 Too many pods.")
+    items = [*(each.doc() for each in nodes), make_node("unknown").doc(), pod]
+    (found,) = verify(RunOptions([write(tmp_path / "cluster.json", items)])).verification.pending
+    cause = "since 2026-01-01T00:59:00Z 1 node was created"
+    assert (found.agreement, found.cause) == (Agreement.FITS, cause)
+
+
 def test_events_count_where_they_are_newer(tmp_path: Path) -> None:
     """The condition of `stale` is of before; that of `told` was lost; `gone` is there no more."""
     cpu, memory = (f"0/1 nodes are available: 1 Insufficient {what}." for what in ("cpu", "memory"))

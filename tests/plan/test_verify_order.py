@@ -210,6 +210,19 @@ def test_a_node_without_pods_that_changed_later_is_left_out_and_that_is_shown(
     assert [each.assumed for each in found.placements] == [took]
 
 
+@pytest.mark.parametrize(
+    ("empty", "agreement"),
+    [
+        pytest.param(8, Agreement.SAME, id="as many as are assumed to be late"),
+        pytest.param(9, Agreement.OTHER_NODE, id="one more"),
+    ],
+)
+def test_a_few_nodes_are_left_out_at_most(empty: int, agreement: Agreement, verified: Verify) -> None:
+    late = [node(f"empty-{number}", "64", version="9") for number in range(empty)]
+    found = verified(SMALL, *late, bound("a", "small", version="5"))
+    assert [each.agreement for each in found.placements] == [agreement]
+
+
 def test_no_node_is_left_out_once_the_search_has_spent_its_cycles(
     verified: Verify, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -82,6 +82,8 @@ REFUSED = 'Post "URL/filter": tls: failed to verify certificate: '
             "b",
             id="a client's certificate as it is",
         ),
+        pytest.param({"tlsConfig": {"caFile": CA, "certFile": CLIENT}}, {}, "b", id="a certificate without its key"),
+        pytest.param({"tlsConfig": {"caFile": CA, "keyFile": CLIENT_KEY}}, {}, "b", id="a key without a certificate"),
     ],
 )
 def test_answers(settings: dict[str, Any], server: dict[str, Any], answer: str) -> None:

@@ -1,0 +1,64 @@
+"""Bounds, patterns and forecasts of a purchase, each by itself."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ksched_cli.plan.prepared import PreparedRun
+from ksched_cli.plan.size.classes import Surveyor
+from ksched_cli.plan.size.mending import SetMender
+from ksched_cli.plan.size.patterns import maximal_patterns
+from ksched_cli.plan.size.pricing import PatternPricing
+from ksched_cli.plan.size.problem import PackingProblem
+from ksched_cli.plan.size.trials import SizingTrials
+from ksched_cli.wiring.size_methods import read_shapes_of
+from tests.builders import make_pod
+from tests.plan.size.cases import catalog, load, pending, pod_doc, shape
+
+pytest.importorskip("highspy")
+
+# Pods of 8 cpu fit on the larger shape only.
+SHAPES = catalog(shape("small", 10, "2", "8Gi"), shape("large", 40, "8", "32Gi"))
+
+
+def survey(*pods: dict[str, Any]) -> tuple[SizingTrials, PackingProblem]:
+    source = load([*pods])._current.without_rollouts()
+    shapes = read_shapes_of(SHAPES)
+    assert shapes is not None
+    trials = SizingTrials(source, PreparedRun.of(source).scheduler)
+    return trials, Surveyor(trials, shapes).survey().problem
+
+
+def choice_of(problem: PackingProblem, name: str) -> int:
+    return next(at for at, each in enumerate(problem.choices) if each.variants[0].name == name)
+
+
+def test_the_quick_bound_has_only_pods_that_fit_on_the_shape() -> None:
+    pods = [pending(f"a{at}", cpu="1", memory="1Gi") for at in range(2)]
+    pods += [pending(f"b{at}", cpu="1", memory="2Gi") for at in range(2)]
+    _, problem = survey(*pods, pending("large", cpu="8", memory="8Gi"))
+    small = choice_of(problem, "small")
+    values = np.where(problem.most[small] > 0, 1.0, 100.0)
+    assert sorted(values) == [1, 1, 100]
+    assert PatternPricing(problem, time.perf_counter() + 20).quick_bound(small, values) == pytest.approx(2)
+
+
+def test_patterns_have_one_of_two_classes_that_cannot_share_a_node() -> None:
+    docs = [pod_doc(make_pod(name).requests(cpu=cpu).host_port(80)) for name, cpu in (("p", "1"), ("q", "500m"))]
+    _, problem = survey(*docs)
+    assert problem.rivals == {(0, 1)}
+    patterns = maximal_patterns(problem, choice_of(problem, "small"), 100)
+    assert patterns is not None
+    assert sorted(patterns) == [(0, 1), (1, 0)]
+
+
+@pytest.mark.parametrize("pods", [1, 2, 3])
+def test_a_forecast_is_mended_by_one_node_at_a_time(pods: int) -> None:
+    trials, problem = survey(*(pending(f"p{at}", cpu="8", memory="1Gi") for at in range(pods)))
+    mender = SetMender(trials, problem, time.perf_counter() + 20)
+    mender.state.cost = 1_000_000
+    assert mender._forecast_mended({}) == {choice_of(problem, "large"): pods}
