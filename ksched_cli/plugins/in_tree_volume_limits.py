@@ -1,10 +1,8 @@
-"""EBSLimits, GCEPDLimits, AzureDiskLimits and CinderLimits: how many disks of a cloud a node takes. They went away with
-1.31, when the volumes of all four were their CSI drivers' to count."""
+"""EBSLimits, GCEPDLimits, AzureDiskLimits and CinderLimits: how many disks of a cloud a node takes, up to 1.30."""
 
 from __future__ import annotations
 
 import re
-from abc import abstractmethod
 from collections.abc import Hashable, Iterator
 from typing import ClassVar
 
@@ -22,7 +20,7 @@ from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.lib.spec import Spec
 from ksched_cli.plugins.lib.volumes.attached import AttachedVolumes
 from ksched_cli.plugins.lib.volumes.claims import limited_claims
-from ksched_cli.plugins.lib.volumes.migration import counts_as_csi
+from ksched_cli.plugins.lib.volumes.migration import counts_as_csi, disk_of
 from ksched_cli.plugins.lib.volumes.reasons import ClaimReasons, LimitReasons, MissingClaim, UnusableClaim
 from ksched_cli.releases.changes import GateNote, NewRule, Note, ReleaseRules
 from ksched_cli.releases.plugin_names import NODE_VOLUME_LIMITS
@@ -58,20 +56,20 @@ class InTreeVolumeLimitsRules(ReleaseRules, plugins="EBSLimits GCEPDLimits Azure
 
 
 class _InTreeLimits(PreFilterPlugin[None], FilterPlugin[None]):
-    """nonCSILimits. `provisioner` is the in-tree plugin, `limit_key` the resource by which a node may give its own
-    limit, and `default_limit` the cloud's."""
+    """nonCSILimits. `provisioner` is the in-tree plugin, `disk_name` the field of a disk that identifies the disk, and
+    `default_limit` the cloud's limit."""
 
     provisioner: ClassVar[str]
-    limit_key: ClassVar[str]
+    disk_name: ClassVar[str]
     default_limit: ClassVar[int]
     points_since = (("preFilter", "1.28"),)
     until = "1.30"
     events = (ClusterEvent("Node", Action.ADD), ClusterEvent("Pod", Action.DELETE))
 
-    @staticmethod
-    @abstractmethod
-    def disk(source: Volume | PersistentVolumeSpec) -> str | None:
+    def disk(self, source: Volume | PersistentVolumeSpec) -> str | None:
         """What the cloud calls the disk; None where it is none of this cloud's."""
+        name: str | None = getattr(disk_of(source, self.provisioner), self.disk_name, None)
+        return name
 
     def limit(self, node: Node) -> int:
         return self.default_limit
@@ -108,7 +106,7 @@ class _InTreeLimits(PreFilterPlugin[None], FilterPlugin[None]):
             present.update(self._disks(cluster.pods.infos[other].pod, required=False))
         needed = wanted - present
         announced = node.status.allocatable if self.handle.gates.enabled("AttachVolumeLimit") else {}
-        own = announced.get(self.limit_key)
+        own = announced.get(self.provisioner.replace("kubernetes.io/", "attachable-volumes-"))
         limit = self.limit(node) if own is None else value(own)
         if len(present) + len(needed) > limit:
             return _TOO_MANY
@@ -142,12 +140,8 @@ class EBSLimits(_InTreeLimits):
     name = "EBSLimits"
     summary = "Rejects nodes that cannot take as many AWS EBS disks more as the pod needs."
     provisioner = "kubernetes.io/aws-ebs"
-    limit_key = "attachable-volumes-aws-ebs"
+    disk_name = "volume_id"
     default_limit = 39
-
-    @staticmethod
-    def disk(source: Volume | PersistentVolumeSpec) -> str | None:
-        return source.aws_elastic_block_store.volume_id if source.aws_elastic_block_store else None
 
     def limit(self, node: Node) -> int:
         """getMaxEBSVolume: Nitro instances take fewer."""
@@ -162,36 +156,24 @@ class GCEPDLimits(_InTreeLimits):
     name = "GCEPDLimits"
     summary = "Rejects nodes that cannot take as many GCE persistent disks more as the pod needs."
     provisioner = "kubernetes.io/gce-pd"
-    limit_key = "attachable-volumes-gce-pd"
+    disk_name = "pd_name"
     default_limit = 16
-
-    @staticmethod
-    def disk(source: Volume | PersistentVolumeSpec) -> str | None:
-        return source.gce_persistent_disk.pd_name if source.gce_persistent_disk else None
 
 
 class AzureDiskLimits(_InTreeLimits):
     name = "AzureDiskLimits"
     summary = "Rejects nodes that cannot take as many Azure disks more as the pod needs."
     provisioner = "kubernetes.io/azure-disk"
-    limit_key = "attachable-volumes-azure-disk"
+    disk_name = "disk_name"
     default_limit = 16
-
-    @staticmethod
-    def disk(source: Volume | PersistentVolumeSpec) -> str | None:
-        return source.azure_disk.disk_name if source.azure_disk else None
 
 
 class CinderLimits(_InTreeLimits):
     name = "CinderLimits"
     summary = "Rejects nodes that cannot take as many Cinder volumes more as the pod needs. Not a default plugin."
     provisioner = "kubernetes.io/cinder"
-    limit_key = "attachable-volumes-cinder"
+    disk_name = "volume_id"
     default_limit = 256
-
-    @staticmethod
-    def disk(source: Volume | PersistentVolumeSpec) -> str | None:
-        return source.cinder.volume_id if source.cinder else None
 
 
 SPEC = Spec(plugins=(EBSLimits, GCEPDLimits, AzureDiskLimits, CinderLimits), reasons=(LimitReasons, ClaimReasons))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -99,15 +100,13 @@ _ZONE_SEPARATOR = "__"
 
 
 def is_migrated(plugin: str, csi_node: CSINode | None, gates: FeatureGates) -> bool:
-    """Whether the CSINode lists the plugin as migrated to the driver, and the gates, while there are any, allow
-    (volumebinding.tryTranslatePVToCSI)."""
+    """tryTranslatePVToCSI: whether the CSINode lists the plugin as migrated, and its gates are on."""
     listed = migrated_plugins(csi_node) if csi_node is not None else ""
     return plugin in listed.split(",") and _is_allowed(plugin, gates)
 
 
 def counts_as_csi(plugin: str, csi_node: CSINode | None, gates: FeatureGates, release: Release) -> bool:
-    """nodevolumelimits.isCSIMigrationOn: where the plugin's volumes count as those of its driver. Any CSINode will do,
-    since the plugin's gate is gone."""
+    """nodevolumelimits.isCSIMigrationOn: whether the plugin's volumes count as those of its driver on the node."""
     if plugin in MigrationRules.of(release).counted_everywhere:
         return csi_node is not None and _is_allowed(plugin, gates)
     return is_migrated(plugin, csi_node, gates)
@@ -124,7 +123,12 @@ def migrated_plugins(csi_node: CSINode) -> str:
 
 def in_tree_plugin(source: Volume | PersistentVolumeSpec) -> str | None:
     """The plugin of a volume that could be migrated."""
-    return next((plugin for plugin, (_, field) in _IN_TREE.items() if getattr(source, field) is not None), None)
+    return next((plugin for plugin in _IN_TREE if disk_of(source, plugin) is not None), None)
+
+
+def disk_of(source: Volume | PersistentVolumeSpec, plugin: str) -> Any:
+    """The disk of a volume of this in-tree plugin; None for a volume of another one."""
+    return getattr(source, _IN_TREE[plugin][1])
 
 
 def volume_handle(source: Volume | PersistentVolumeSpec, zones: str = "") -> str:
