@@ -26,7 +26,7 @@ from ksched_cli.plugins.lib.resource_scoring import (
 )
 from ksched_cli.plugins.lib.spec import Spec
 from ksched_cli.plugins.lib.volumes.attached import AttachedVolumes
-from ksched_cli.releases.changes import Change, GateNote, NewRule, ReleaseRules
+from ksched_cli.releases.changes import GateNote, NewRule, OldRule, ReleaseRules
 
 
 class BalancedAllocationRules(ReleaseRules, plugins="NodeResourcesBalancedAllocation"):
@@ -39,15 +39,11 @@ class BalancedAllocationRules(ReleaseRules, plugins="NodeResourcesBalancedAlloca
     skips_best_effort_pods = NewRule(
         "1.33", "score", "Does not score pods without requests; before, all of them went to the most even node."
     )
-    volumes_of_earlier_pods_count = Change(
+    volumes_of_earlier_pods_count = OldRule(
         "1.20",
-        before=True,
-        now=False,
-        about="score",
-        sentence=(
-            "With the gate BalanceAttachedNodeVolumes disks count for pods that have volumes; before, pods without "
-            "volumes were scored with what an earlier pod had left noted on a node."
-        ),
+        "score",
+        "With the gate BalanceAttachedNodeVolumes disks count for pods that have volumes; before, pods without volumes "
+        "were scored with what an earlier pod had left noted on a node.",
     )
     scores_the_deviation = NewRule(
         "1.22",
@@ -95,9 +91,7 @@ class NodeResourcesBalancedAllocation(PreScorePlugin[None, MeasuredResources], S
 
     def sign_score(self, state: MeasuredResources | None, pod: PodInfo) -> Hashable | None:
         # Devices behind a resource come and go without a placement on the node.
-        if state is None or state.are_backed(self._totals):
-            return None
-        return state.resources
+        return None if state is None or state.are_backed(self._totals) else state.resources
 
     def score(self, state: MeasuredResources | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
         if not self._rules.scores_the_deviation:

@@ -1,6 +1,5 @@
-"""SelectorSpread: spreads the pods of a service or controller over hosts and zones. Up to 1.18 it has another name.
-Topology spread constraints took its place in 1.20, and the gate DefaultPodTopologySpread could bring it back; it went
-away with 1.29."""
+"""SelectorSpread: spreads the pods of a service or controller over hosts and zones. Up to 1.18 it has another name;
+topology spread constraints took its place in 1.20, and 1.29 does not have it."""
 
 from __future__ import annotations
 

@@ -176,8 +176,7 @@ class VolumeZone(PreFilterPlugin[Topologies], FilterPlugin[Topologies]):
         return {each.volume: {each.key: sorted(each.values)} for each in elsewhere}
 
     def _inside(self, labels: LabelColumns, topology: VolumeTopology) -> BoolColumn:
-        """Nodes with one of the values; of one without the beta label counts the label that took its
-        place."""
+        """Nodes with one of the values. Of a node without the beta label the label counts that took its place."""
         column = labels.column(topology.key)
         inside = column.where(lambda value: value in topology.values)
         replacement = _GA_LABEL.get(topology.key)

@@ -1,8 +1,7 @@
 """The search for candidates among all nodes that preemption can help (framework/preemption.Evaluator).
 
-The search is the same for one node and for many: nodes whose pods matter to them alone are all tried in one trial,
-their pods put back in rounds; each of the others has a trial of its own. What was found of a node holds
-for the next pod of the same priority and signature until something on that node changes.
+Nodes whose pods matter to them alone are all tried in one trial, their pods put back in rounds; each of the others has
+a trial of its own. An outcome holds for pods of the same priority and signature until something on the node changes.
 """
 
 from __future__ import annotations
@@ -121,8 +120,7 @@ class Evaluator:
         return PreemptionSearch(rows, outcomes)
 
     def _potential(self, statuses: NodeStatuses) -> RowColumn:
-        """nodesWherePreemptionMightHelp. Nodes that PreFilter left out, of which nothing is known, count
-        unless they are skipped."""
+        """nodesWherePreemptionMightHelp. Nodes that PreFilter left out count unless the minor skips them."""
         if DefaultPreemptionRules.of(self._cluster.release).skips_nodes_left_out:
             return statuses.rows_with(Code.UNSCHEDULABLE)
         hopeless = statuses.rows_with(Code.UNSCHEDULABLE_AND_UNRESOLVABLE)

@@ -1,8 +1,5 @@
-"""Go's sort.Slice, step by step.
-
-It is not stable from 13 elements on, so where elements tie the outcome is that of its very steps: a
-pattern-defeating quicksort whose "random" shuffles depend on nothing but the length.
-"""
+"""Go's sort.Slice, step by step: from 13 elements on it is not stable, so that its steps decide where elements tie. It
+is a pattern-defeating quicksort whose "random" shuffles depend on nothing but the length."""
 
 from __future__ import annotations
 

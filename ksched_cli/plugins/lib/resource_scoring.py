@@ -63,8 +63,7 @@ class MeasuredResources:
 @dataclass(slots=True)
 class Allocation:
     """`[resource, node]` each, not to be written to. A resource that does not count on a node has 0 allocatable there;
-    `complete` where there is none such. `divisor` is `allocatable` in float64, for divisions. `exact` where a hundred
-    times of what is allocatable is a float64 as well."""
+    `complete` where there is none such. `divisor` is `allocatable` in float64, for divisions."""
 
     requested: Int64Column
     allocated: Int64Column
@@ -76,12 +75,8 @@ class Allocation:
 def measured(
     pod: PodInfo, names: Sequence[str], nodes: NodeRows, *, use_requested: bool, with_overhead: bool = True
 ) -> MeasuredResources:
-    """calculatePodResourceRequestList. With `use_requested` the pod counts as its requests; without, containers
-    without requests of cpu or memory get stand-ins.
-
-    In Go the scorer by strategies is made without the settings for pod-level resources and resizes in place,
-    so that it counts containers alone, as they are specified.
-    """
+    """calculatePodResourceRequestList: the requests of the pod with `use_requested`; else those of its containers, as
+    they are specified, with stand-ins for missing requests of cpu and memory."""
     if pod.containers_are_all and names == _CPU_AND_MEMORY:
         # Without overhead, init containers and so on, the sums of the cache are those that count here.
         taken = dict(pod.requests) if use_requested else {CPU: pod.nonzero_cpu, MEMORY: pod.nonzero_memory}

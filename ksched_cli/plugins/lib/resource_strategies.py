@@ -77,11 +77,9 @@ def requested_to_capacity_ratio(
     missing_is_full: bool = False,
     best: int = MAX_NODE_SCORE,
 ) -> Int64Column:
-    """buildRequestedToCapacityRatioScorerFunction: a broken line over the utilisation in whole per cent.
-
-    A resource that scores 0 does not count in the mean, and the mean is rounded and not cut off. Up to 1.21 a resource
-    that the node does not have counted as used up, and what was free was cut off to whole per cent.
-    """
+    """buildRequestedToCapacityRatioScorerFunction: a broken line over the utilisation in whole per cent. A resource
+    that scores 0 does not count in the mean, which is rounded. Up to 1.21 a resource that the node does not have
+    counted as used up, and what was free was cut off to whole per cent."""
     line = np.array([broken_linear(points, percent, best) for percent in range(MAX_UTILIZATION + 1)], dtype=np.int64)
     capacity = np.maximum(allocation.allocatable, 1)
     if missing_is_full:

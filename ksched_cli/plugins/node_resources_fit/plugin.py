@@ -231,9 +231,7 @@ class NodeResourcesFit(
 
     def sign_score(self, state: MeasuredResources | None, pod: PodInfo) -> Hashable | None:
         # Devices behind a resource come and go without a placement on the node.
-        if state is None or state.are_backed(self._totals):
-            return None
-        return state.resources
+        return None if state is None or state.are_backed(self._totals) else state.resources
 
     def score(self, state: MeasuredResources | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
         if not self.args.scoring_strategy.resources:

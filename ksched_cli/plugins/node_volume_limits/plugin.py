@@ -121,8 +121,7 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
         return _TOO_MANY if exceeded else SUCCESS
 
     def _missing_driver(self, wanted: Attached, csi_node: CSINode | None) -> str | None:
-        """A driver that wants its pods kept away from nodes where it does not run (gate VolumeLimitScaling); in 1.35
-        every driver did."""
+        """A driver that keeps its pods off nodes where it does not run (gate VolumeLimitScaling); in 1.35 all do."""
         if not self.handle.gates.enabled("VolumeLimitScaling"):
             return None
         installed = {driver.name for driver in csi_node.spec.drivers} if csi_node is not None else set()

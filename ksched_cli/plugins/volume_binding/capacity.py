@@ -14,8 +14,7 @@ from ksched_cli.releases.minors import NEWEST, Release
 
 
 def with_enough_capacity(cluster: Cluster, claim: PersistentVolumeClaim, storage_class: StorageClass) -> BoolColumn:
-    """Nodes from which a published pool of the class is reached that holds the claim; all nodes if the driver publishes
-    no capacity."""
+    """Nodes that reach a published pool that holds the claim; all nodes if the driver publishes no capacity."""
     size = len(cluster.nodes)
     pools = _large_enough(cluster, claim, storage_class)
     if pools is None:
@@ -27,10 +26,8 @@ def with_enough_capacity(cluster: Cluster, claim: PersistentVolumeClaim, storage
 
 
 def capacity_for(cluster: Cluster, claim: PersistentVolumeClaim, storage_class: StorageClass) -> Int64Column:
-    """What the pool holds in which the claim's volume would be made, -1 where that is not known.
-
-    Of several pools that would do kube-scheduler takes any; here it is the first by name.
-    """
+    """What the pool holds in which the claim's volume would be made, -1 where that is not known. Of several pools
+    kube-scheduler takes any; here it is the first by name."""
     found = np.full(len(cluster.nodes), -1, dtype=np.int64)
     for pool in _large_enough(cluster, claim, storage_class) or ():
         found[_reached_from(cluster, pool) & (found < 0)] = value(pool.capacity or 0)
@@ -40,8 +37,7 @@ def capacity_for(cluster: Cluster, claim: PersistentVolumeClaim, storage_class: 
 def _large_enough(
     cluster: Cluster, claim: PersistentVolumeClaim, storage_class: StorageClass
 ) -> list[CSIStorageCapacity] | None:
-    """Published pools of the class that hold the claim; None if the driver publishes no capacity, or the claim requests
-    none."""
+    """Published pools that hold the claim; None if the driver publishes no capacity, or the claim requests none."""
     request = claim.spec.resources.requests.get("storage")
     driver = cluster.catalog.get(CSIDriver, storage_class.provisioner)
     if request is None or driver is None or not driver.spec.storage_capacity:
@@ -55,8 +51,7 @@ def _large_enough(
 
 
 def largest_volume(pool: CSIStorageCapacity, release: Release = NEWEST) -> int:
-    """The driver's own limit where it gives one, where the minor reads it; a pool without one holds
-    nothing."""
+    """The driver's limit of a volume where the minor reads it, else the capacity of the pool; -1 without either."""
     limited = pool.maximum_volume_size is not None and VolumeBindingRules.of(release).reads_largest_volume
     limit = pool.maximum_volume_size if limited else pool.capacity
     return -1 if limit is None else value(limit)

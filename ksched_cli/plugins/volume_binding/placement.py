@@ -93,8 +93,7 @@ class VolumePlacement:
             undecided &= reachable
 
     def _reachable(self, volume: PersistentVolume) -> BoolColumn:
-        """A node to which the volume's plugin has been migrated is matched by its driver's labels
-        (tryTranslatePVToCSI)."""
+        """tryTranslatePVToCSI: nodes to which the volume's plugin is migrated are matched by the driver's labels."""
         cluster, mask = self._cluster, affinity_mask(self._cluster, volume)
         plugin, terms = in_tree_plugin(volume.spec), translated_terms(volume, cluster.release)
         if plugin is None or not terms:

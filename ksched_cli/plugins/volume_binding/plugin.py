@@ -196,8 +196,7 @@ class VolumeBinding(
         return state if self._scores_pools or state.binds_volumes else SKIP
 
     def score(self, state: Volumes | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
-        """Volumes that leave as much or as little free as the shape prefers. Without its gate nothing is scored, and
-        before 1.30, when there was no PreScore, every node got a 0."""
+        """How well what the volumes leave free fits the shape. Without its gate every node scores 0 before 1.30."""
         if not self._shape:
             return np.zeros(len(nodes), dtype=np.int64)
         if state is None:

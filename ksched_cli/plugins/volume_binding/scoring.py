@@ -1,5 +1,4 @@
-"""How full storage would be: what VolumeBinding scores while StorageCapacityScoring, or VolumeCapacityPriority before
-1.33, is on (volumebinding/scorer.go)."""
+"""How full storage would be (volumebinding/scorer.go, gates StorageCapacityScoring and VolumeCapacityPriority)."""
 
 from __future__ import annotations
 

@@ -3,9 +3,8 @@
 An expression is compiled once into closures. Errors are values of the language: `&&` and `||` still have a result
 when one side fails and the other decides, in whichever order they stand.
 
-The evaluator is our own because kube-scheduler shows cel-go's error texts in the pod's message, and because quantities,
-semantic versions and maps that default to a driver's domain are types of the language here. The Python libraries for
-CEL have texts of their own and cannot be given such types, or cost more to start than a whole run.
+The Python libraries for CEL have error texts of their own, where kube-scheduler shows those of cel-go, cannot be given
+types such as quantities and semantic versions, or cost more to start than a whole run.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""The functions that device selectors may call: CEL's own, the string extensions, and Kubernetes' quantity and semver;
-those of lists, addresses and time stand apart.
+"""The functions that device selectors may call: CEL's own, the string extensions, and Kubernetes' quantity and semver.
 
-A function gets its evaluated arguments, the target of a method first. What is missing here is refused when an
-expression is compiled, so that nothing is ever guessed.
+A function gets its evaluated arguments, the target of a method first. An expression with another function is refused.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The search for devices on one node (structured/internal/incubating: Allocator).
 
-Depth first over claims, their requests and the devices of each request, first solution taken. What is counted where,
-and what is left counted after a refusal, follows kube-scheduler to the letter: the order decides who gets which device.
+Depth first over claims, requests and devices; the first solution is taken. What is counted, and what stays counted
+after a refusal, follows kube-scheduler: the order decides who gets which device.
 """
 
 from __future__ import annotations

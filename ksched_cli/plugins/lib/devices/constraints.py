@@ -81,11 +81,8 @@ class MatchAttribute(ClaimConstraint):
 
 
 class MatchAnyOf(ClaimConstraint):
-    """All devices have the attribute, with at least one value that they share.
-
-    As in kube-scheduler the values that a device has ruled out stay ruled out when it is given back, until no device
-    is left.
-    """
+    """All devices have the attribute, with at least one value that they share. As in kube-scheduler, values that a
+    device has ruled out stay ruled out when it is given back, until no device is left."""
 
     _common: _Values | None = None
 
@@ -100,11 +97,8 @@ class MatchAnyOf(ClaimConstraint):
 
 
 class DistinctAttribute(ClaimConstraint):
-    """All devices have the attribute, each with a value of its own.
-
-    As in kube-scheduler only one value per request is remembered, so that a request for several devices is compared
-    with the last of its own.
-    """
+    """All devices have the attribute, each with a value of its own. As in kube-scheduler, a device is compared with
+    the last one of each request."""
 
     def __init__(
         self, requests: Collection[str], attribute: str, clash: Callable[[DeviceAttribute, DeviceAttribute], bool]

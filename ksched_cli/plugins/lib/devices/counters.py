@@ -15,10 +15,8 @@ Counters = dict[CounterKey, Fraction]
 
 
 class AvailableCounters:
-    """What allocated devices have left of each pool's counters; the same for one pod's whole cycle.
-
-    Kept by the pool's name alone, as kube-scheduler does.
-    """
+    """What allocated devices leave of each pool's counters, for one pod's cycle. As in kube-scheduler the name of the
+    pool alone is the key."""
 
     def __init__(self, allocated: AllocatedState) -> None:
         self._allocated = allocated

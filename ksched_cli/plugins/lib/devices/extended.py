@@ -141,10 +141,8 @@ def _count(request: DeviceRequest) -> int:
 
 
 def lacking(wanted: Mapping[str, int], announced: Mapping[str, int], index: ExtendedResourceIndex) -> set[str] | None:
-    """filterExtendedResources on one node: what devices have to provide; None where nothing can.
-
-    `announced` is the node's own allocatable of every resource that it names.
-    """
+    """filterExtendedResources on one node: what devices have to provide; None where nothing can. `announced` is the
+    node's own allocatable of every resource that it names."""
     missing: set[str] = set()
     for name in wanted:
         if index.backs(name) and not announced.get(name):

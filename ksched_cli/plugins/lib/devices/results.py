@@ -86,10 +86,7 @@ def alternatives_score(claim: ResourceClaim, granted: Iterable[str]) -> int:
 
 
 def binding_failed(claim: ResourceClaim) -> bool:
-    """isClaimReadyForBinding's error: a driver has reported that a device cannot be bound.
-
-    Whether waiting for the others has taken too long is a matter of the clock, and there is none here.
-    """
+    """isClaimReadyForBinding's error: a driver reports that a device cannot be bound. No timeout is modelled."""
     results = claim.status.allocation.devices.results if claim.status.allocation else ()
     for result in results:
         if not result.binding_conditions:

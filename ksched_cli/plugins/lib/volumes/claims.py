@@ -77,11 +77,8 @@ def is_bound_to(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
 
 
 def limited_claims(pod: Pod, catalog: Catalog, release: Release, *, required: bool) -> Iterator[PersistentVolumeClaim]:
-    """The pod's claims whose volumes count towards a limit. UnusableClaim for one that cannot be followed, and
-    MissingClaim for one that does not exist, where it is `required` to.
-
-    Up to 1.22 claims of ephemeral volumes do not count, and a claim that does not exist is no volume.
-    """
+    """The pod's claims whose volumes count towards a limit. UnusableClaim for one that cannot be followed, MissingClaim
+    for a `required` one that does not exist. Up to 1.22 none is required, and ephemeral volumes do not count."""
     followed = LimitRules.of(release).follows_all_claims
     for name, ephemeral in claim_names(pod):
         if ephemeral and not followed:
