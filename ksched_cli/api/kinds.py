@@ -4,70 +4,42 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from ksched_cli.api.core import Namespace, Node, Pod, Service
-from ksched_cli.api.dynamic_resources import (
-    DeviceClass,
-    DeviceTaintRule,
-    ResourceClaim,
-    ResourceClaimTemplate,
-    ResourceSlice,
-)
-from ksched_cli.api.policy import LimitRange, PodDisruptionBudget, PriorityClass, ResourceQuota, RuntimeClass
-from ksched_cli.api.scheduling import PodGroup, Workload
-from ksched_cli.api.storage import (
-    CSIDriver,
-    CSINode,
-    CSIStorageCapacity,
-    PersistentVolume,
-    PersistentVolumeClaim,
-    StorageClass,
-    VolumeAttachment,
-)
-from ksched_cli.api.workloads import (
-    CronJob,
-    DaemonSet,
-    Deployment,
-    Job,
-    PodTemplate,
-    ReplicaSet,
-    ReplicationController,
-    StatefulSet,
-)
+from ksched_cli.api import core, dynamic_resources, policy, scheduling, storage, workloads
 
 # Versions whose fields differ from these in what scheduling reads are not listed, and so are named in `coverage`.
 _KINDS_OF: dict[tuple[str, ...], tuple[type[Struct], ...]] = {
     ("v1",): (
-        Pod,
-        Node,
-        Namespace,
-        Service,
-        PodTemplate,
-        ReplicationController,
-        PersistentVolume,
-        PersistentVolumeClaim,
-        LimitRange,
-        ResourceQuota,
+        core.Pod,
+        core.Node,
+        core.Namespace,
+        core.Service,
+        workloads.PodTemplate,
+        workloads.ReplicationController,
+        storage.PersistentVolume,
+        storage.PersistentVolumeClaim,
+        policy.LimitRange,
+        policy.ResourceQuota,
     ),
-    ("apps/v1",): (ReplicaSet, StatefulSet, Deployment, DaemonSet),
-    ("batch/v1",): (Job, CronJob),
-    ("policy/v1", "policy/v1beta1"): (PodDisruptionBudget,),
-    ("scheduling.k8s.io/v1", "scheduling.k8s.io/v1beta1"): (PriorityClass,),
-    ("scheduling.k8s.io/v1alpha2",): (PodGroup, Workload),
-    ("node.k8s.io/v1", "node.k8s.io/v1beta1"): (RuntimeClass,),
+    ("apps/v1",): (workloads.ReplicaSet, workloads.StatefulSet, workloads.Deployment, workloads.DaemonSet),
+    ("batch/v1",): (workloads.Job, workloads.CronJob),
+    ("policy/v1", "policy/v1beta1"): (policy.PodDisruptionBudget,),
+    ("scheduling.k8s.io/v1", "scheduling.k8s.io/v1beta1"): (policy.PriorityClass,),
+    ("scheduling.k8s.io/v1alpha2",): (scheduling.PodGroup, scheduling.Workload),
+    ("node.k8s.io/v1", "node.k8s.io/v1beta1"): (policy.RuntimeClass,),
     ("storage.k8s.io/v1", "storage.k8s.io/v1beta1"): (
-        StorageClass,
-        CSINode,
-        CSIDriver,
-        CSIStorageCapacity,
-        VolumeAttachment,
+        storage.StorageClass,
+        storage.CSINode,
+        storage.CSIDriver,
+        storage.CSIStorageCapacity,
+        storage.VolumeAttachment,
     ),
     ("resource.k8s.io/v1", "resource.k8s.io/v1beta2"): (
-        ResourceClaim,
-        ResourceClaimTemplate,
-        DeviceClass,
-        ResourceSlice,
+        dynamic_resources.ResourceClaim,
+        dynamic_resources.ResourceClaimTemplate,
+        dynamic_resources.DeviceClass,
+        dynamic_resources.ResourceSlice,
     ),
-    ("resource.k8s.io/v1beta2", "resource.k8s.io/v1alpha3"): (DeviceTaintRule,),
+    ("resource.k8s.io/v1beta2", "resource.k8s.io/v1alpha3"): (dynamic_resources.DeviceTaintRule,),
 }
 
 KINDS: dict[tuple[str, str], type[Struct]] = {
@@ -76,18 +48,18 @@ KINDS: dict[tuple[str, str], type[Struct]] = {
 
 CLUSTER_SCOPED = frozenset(
     {
-        Node,
-        Namespace,
-        PersistentVolume,
-        PriorityClass,
-        RuntimeClass,
-        StorageClass,
-        CSINode,
-        CSIDriver,
-        VolumeAttachment,
-        DeviceClass,
-        DeviceTaintRule,
-        ResourceSlice,
+        core.Node,
+        core.Namespace,
+        storage.PersistentVolume,
+        policy.PriorityClass,
+        policy.RuntimeClass,
+        storage.StorageClass,
+        storage.CSINode,
+        storage.CSIDriver,
+        storage.VolumeAttachment,
+        dynamic_resources.DeviceClass,
+        dynamic_resources.DeviceTaintRule,
+        dynamic_resources.ResourceSlice,
     }
 )
 

@@ -4,22 +4,10 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
+from ksched_cli.api import volumes
 from ksched_cli.api.affinity import NodeSelector
 from ksched_cli.api.core import Quantities
 from ksched_cli.api.meta import KubernetesObject, LabelSelector, ObjectReference
-from ksched_cli.api.volumes import (
-    AWSElasticBlockStoreVolumeSource,
-    AzureDiskVolumeSource,
-    AzureFileVolumeSource,
-    CinderVolumeSource,
-    CSIPersistentVolumeSource,
-    GCEPersistentDiskVolumeSource,
-    HostPathVolumeSource,
-    LocalVolumeSource,
-    PersistentVolumeClaimSpec,
-    PortworxVolumeSource,
-    VsphereVirtualDiskVolumeSource,
-)
 
 
 class VolumeNodeAffinity(Struct, rename="camel", frozen=True, gc=False):
@@ -35,16 +23,16 @@ class PersistentVolumeSpec(Struct, rename="camel", gc=False):
     volume_mode: str | None = None
     volume_attributes_class_name: str | None = None
     node_affinity: VolumeNodeAffinity | None = None
-    csi: CSIPersistentVolumeSource | None = None
-    gce_persistent_disk: GCEPersistentDiskVolumeSource | None = None
-    aws_elastic_block_store: AWSElasticBlockStoreVolumeSource | None = None
-    azure_disk: AzureDiskVolumeSource | None = None
-    azure_file: AzureFileVolumeSource | None = None
-    cinder: CinderVolumeSource | None = None
-    vsphere_volume: VsphereVirtualDiskVolumeSource | None = None
-    portworx_volume: PortworxVolumeSource | None = None
-    host_path: HostPathVolumeSource | None = None
-    local: LocalVolumeSource | None = None
+    csi: volumes.CSIPersistentVolumeSource | None = None
+    gce_persistent_disk: volumes.GCEPersistentDiskVolumeSource | None = None
+    aws_elastic_block_store: volumes.AWSElasticBlockStoreVolumeSource | None = None
+    azure_disk: volumes.AzureDiskVolumeSource | None = None
+    azure_file: volumes.AzureFileVolumeSource | None = None
+    cinder: volumes.CinderVolumeSource | None = None
+    vsphere_volume: volumes.VsphereVirtualDiskVolumeSource | None = None
+    portworx_volume: volumes.PortworxVolumeSource | None = None
+    host_path: volumes.HostPathVolumeSource | None = None
+    local: volumes.LocalVolumeSource | None = None
 
 
 class PersistentVolumeStatus(Struct, rename="camel", frozen=True, gc=False):
@@ -63,7 +51,7 @@ class PersistentVolumeClaimStatus(Struct, rename="camel", gc=False):
 
 
 class PersistentVolumeClaim(KubernetesObject):
-    spec: PersistentVolumeClaimSpec = field(default_factory=PersistentVolumeClaimSpec)
+    spec: volumes.PersistentVolumeClaimSpec = field(default_factory=volumes.PersistentVolumeClaimSpec)
     status: PersistentVolumeClaimStatus = field(default_factory=PersistentVolumeClaimStatus)
 
 

@@ -8,24 +8,8 @@ from typing import Any
 from ksched_cli.api.affinity import NodeSelectorRequirement, NodeSelectorTerm, TopologySpreadConstraint
 from ksched_cli.api.label_names import is_label_key
 from ksched_cli.api.selectors import FIELD_OPERATORS, NODE_OPERATORS, SelectorError, checked_requirement
+from ksched_cli.config import plugin_args
 from ksched_cli.config.durations import parse_duration
-from ksched_cli.config.plugin_args import (
-    STRATEGY_OF,
-    DefaultPreemptionArgs,
-    DynamicResourcesArgs,
-    InterPodAffinityArgs,
-    NodeAffinityArgs,
-    NodeLabelArgs,
-    NodeResourcesBalancedAllocationArgs,
-    NodeResourcesFitArgs,
-    NodeResourcesLeastAllocatedArgs,
-    NodeResourcesMostAllocatedArgs,
-    PodTopologySpreadArgs,
-    RequestedToCapacityRatioArgs,
-    ResourceSpec,
-    UtilizationShapePoint,
-    VolumeBindingArgs,
-)
 from ksched_cli.releases.configuration import ConfigurationRules
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
@@ -34,7 +18,7 @@ from ksched_cli.releases.removals import VOLUME_CAPACITY_GATE
 
 # (path below args, what is wrong)
 Complaint = tuple[str, str]
-STRATEGIES = tuple(STRATEGY_OF.values())
+STRATEGIES = tuple(plugin_args.STRATEGY_OF.values())
 _UNSATISFIABLE = ("DoNotSchedule", "ScheduleAnyway")
 
 
@@ -44,7 +28,7 @@ def args_complaints(args: Any, gates: FeatureGates, release: Release) -> Iterato
     if check is not None:
         yield from check(args, gates)
     if (
-        isinstance(args, VolumeBindingArgs)
+        isinstance(args, plugin_args.VolumeBindingArgs)
         and not args.bind_timeout_seconds
         and not ConfigurationRules.of(release).bind_timeout_may_be_zero
     ):
@@ -55,7 +39,7 @@ def _outside(value: int, low: int, high: int) -> str | None:
     return None if low <= value <= high else f"{value} is not in the valid range [{low}, {high}]"
 
 
-def _preemption(args: DefaultPreemptionArgs, gates: FeatureGates) -> Iterator[Complaint]:
+def _preemption(args: plugin_args.DefaultPreemptionArgs, gates: FeatureGates) -> Iterator[Complaint]:
     percentage, absolute = "minCandidateNodesPercentage", "minCandidateNodesAbsolute"
     if text := _outside(args.min_candidate_nodes_percentage, 0, 100):
         yield percentage, text
@@ -66,12 +50,12 @@ def _preemption(args: DefaultPreemptionArgs, gates: FeatureGates) -> Iterator[Co
         yield absolute, f"cannot be zero at the same time as {percentage}"
 
 
-def _inter_pod_affinity(args: InterPodAffinityArgs, gates: FeatureGates) -> Iterator[Complaint]:
+def _inter_pod_affinity(args: plugin_args.InterPodAffinityArgs, gates: FeatureGates) -> Iterator[Complaint]:
     if text := _outside(args.hard_pod_affinity_weight, 0, 100):
         yield "hardPodAffinityWeight", text
 
 
-def _node_affinity(args: NodeAffinityArgs, gates: FeatureGates) -> Iterator[Complaint]:
+def _node_affinity(args: plugin_args.NodeAffinityArgs, gates: FeatureGates) -> Iterator[Complaint]:
     if args.added_affinity is None:
         return
     required = args.added_affinity.required_during_scheduling_ignored_during_execution
@@ -105,7 +89,7 @@ def _requirements(
                 yield from ((f"{where}.{inner}", text) for inner, text in mistake.problems)
 
 
-def _balanced(args: NodeResourcesBalancedAllocationArgs, gates: FeatureGates) -> Iterator[Complaint]:
+def _balanced(args: plugin_args.NodeResourcesBalancedAllocationArgs, gates: FeatureGates) -> Iterator[Complaint]:
     seen: set[str] = set()
     for index, resource in enumerate(args.resources):
         if resource.name in seen:
@@ -115,7 +99,7 @@ def _balanced(args: NodeResourcesBalancedAllocationArgs, gates: FeatureGates) ->
             yield f"resources[{index}].weight", f"{resource.weight} must be 1"
 
 
-def _fit(args: NodeResourcesFitArgs, gates: FeatureGates) -> Iterator[Complaint]:
+def _fit(args: plugin_args.NodeResourcesFitArgs, gates: FeatureGates) -> Iterator[Complaint]:
     for index, name in enumerate(args.ignored_resources):
         if not is_label_key(name):
             yield f"ignoredResources[{index}]", f"{name!r} is not a resource name"
@@ -138,7 +122,7 @@ def _fit(args: NodeResourcesFitArgs, gates: FeatureGates) -> Iterator[Complaint]
         yield path, f"is only for the type {REQUESTED_TO_CAPACITY_RATIO}"
 
 
-def _resources(resources: Sequence[ResourceSpec], path: str) -> Iterator[Complaint]:
+def _resources(resources: Sequence[plugin_args.ResourceSpec], path: str) -> Iterator[Complaint]:
     for index, resource in enumerate(resources):
         if not 0 < resource.weight <= 100:
             text = f"the weight {resource.weight} of {resource.name} is not in the valid range (0, 100]"
@@ -146,12 +130,12 @@ def _resources(resources: Sequence[ResourceSpec], path: str) -> Iterator[Complai
 
 
 def _allocated(
-    args: NodeResourcesLeastAllocatedArgs | NodeResourcesMostAllocatedArgs, gates: FeatureGates
+    args: plugin_args.NodeResourcesLeastAllocatedArgs | plugin_args.NodeResourcesMostAllocatedArgs, gates: FeatureGates
 ) -> Iterator[Complaint]:
     yield from _resources(args.resources, "resources")
 
 
-def _ratio(args: RequestedToCapacityRatioArgs, gates: FeatureGates) -> Iterator[Complaint]:
+def _ratio(args: plugin_args.RequestedToCapacityRatioArgs, gates: FeatureGates) -> Iterator[Complaint]:
     """The weights of this removed plugin had no upper bound."""
     yield from _shape(args.shape, "shape")
     for index, resource in enumerate(args.resources):
@@ -160,7 +144,7 @@ def _ratio(args: RequestedToCapacityRatioArgs, gates: FeatureGates) -> Iterator[
             yield f"resources[{index}].weight", text
 
 
-def _node_label(args: NodeLabelArgs, gates: FeatureGates) -> Iterator[Complaint]:
+def _node_label(args: plugin_args.NodeLabelArgs, gates: FeatureGates) -> Iterator[Complaint]:
     for present, absent, suffix in (
         (args.present_labels, args.absent_labels, ""),
         (args.present_labels_preference, args.absent_labels_preference, "Preference"),
@@ -170,7 +154,7 @@ def _node_label(args: NodeLabelArgs, gates: FeatureGates) -> Iterator[Complaint]
                 yield f"presentLabels{suffix}[{index}]", f"{label!r} is among absentLabels{suffix} too"
 
 
-def _shape(shape: Sequence[UtilizationShapePoint], path: str) -> Iterator[Complaint]:
+def _shape(shape: Sequence[plugin_args.UtilizationShapePoint], path: str) -> Iterator[Complaint]:
     if not shape:
         yield path, "at least one point must be given"
     for index in range(1, len(shape)):
@@ -187,7 +171,7 @@ def _shape(shape: Sequence[UtilizationShapePoint], path: str) -> Iterator[Compla
             yield f"{path}[{index}].score", text
 
 
-def _spread(args: PodTopologySpreadArgs, gates: FeatureGates) -> Iterator[Complaint]:
+def _spread(args: plugin_args.PodTopologySpreadArgs, gates: FeatureGates) -> Iterator[Complaint]:
     if args.defaulting_type not in ("System", "List"):
         yield "defaultingType", f"{args.defaulting_type!r} is not supported, use one of List, System"
     elif args.defaulting_type == "System" and args.default_constraints:
@@ -218,7 +202,7 @@ def _constraint(constraint: TopologySpreadConstraint, path: str) -> Iterator[Com
         yield f"{path}.labelSelector", "must not be given: the selector is deduced for each pod"
 
 
-def _volume_binding(args: VolumeBindingArgs, gates: FeatureGates) -> Iterator[Complaint]:
+def _volume_binding(args: plugin_args.VolumeBindingArgs, gates: FeatureGates) -> Iterator[Complaint]:
     if args.bind_timeout_seconds < 0:
         yield "bindTimeoutSeconds", f"{args.bind_timeout_seconds} is negative"
     if gates.enabled("StorageCapacityScoring") or gates.enabled("VolumeCapacityPriority"):
@@ -229,7 +213,7 @@ def _volume_binding(args: VolumeBindingArgs, gates: FeatureGates) -> Iterator[Co
         yield "shape", text
 
 
-def _dynamic_resources(args: DynamicResourcesArgs, gates: FeatureGates) -> Iterator[Complaint]:
+def _dynamic_resources(args: plugin_args.DynamicResourcesArgs, gates: FeatureGates) -> Iterator[Complaint]:
     bindable = gates.enabled("DRADeviceBindingConditions") and gates.enabled("DRAResourceClaimDeviceStatus")
     if args.filter_timeout is not None:
         timed = gates.enabled("DRASchedulerFilterTimeout")
@@ -251,16 +235,16 @@ def _timeout(name: str, text: str, off: str, least: int, too_short: str) -> Iter
 
 
 _CHECKS: Mapping[type, Callable[[Any, FeatureGates], Iterator[Complaint]]] = {
-    DefaultPreemptionArgs: _preemption,
-    InterPodAffinityArgs: _inter_pod_affinity,
-    NodeAffinityArgs: _node_affinity,
-    NodeResourcesBalancedAllocationArgs: _balanced,
-    NodeResourcesFitArgs: _fit,
-    PodTopologySpreadArgs: _spread,
-    VolumeBindingArgs: _volume_binding,
-    NodeResourcesLeastAllocatedArgs: _allocated,
-    NodeResourcesMostAllocatedArgs: _allocated,
-    RequestedToCapacityRatioArgs: _ratio,
-    NodeLabelArgs: _node_label,
-    DynamicResourcesArgs: _dynamic_resources,
+    plugin_args.DefaultPreemptionArgs: _preemption,
+    plugin_args.InterPodAffinityArgs: _inter_pod_affinity,
+    plugin_args.NodeAffinityArgs: _node_affinity,
+    plugin_args.NodeResourcesBalancedAllocationArgs: _balanced,
+    plugin_args.NodeResourcesFitArgs: _fit,
+    plugin_args.PodTopologySpreadArgs: _spread,
+    plugin_args.VolumeBindingArgs: _volume_binding,
+    plugin_args.NodeResourcesLeastAllocatedArgs: _allocated,
+    plugin_args.NodeResourcesMostAllocatedArgs: _allocated,
+    plugin_args.RequestedToCapacityRatioArgs: _ratio,
+    plugin_args.NodeLabelArgs: _node_label,
+    plugin_args.DynamicResourcesArgs: _dynamic_resources,
 }

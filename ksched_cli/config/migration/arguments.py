@@ -30,14 +30,7 @@ from ksched_cli.config.plugin_args import (
 )
 from ksched_cli.config.resolved_profile import ResolvedProfile
 from ksched_cli.config.validate_args import args_complaints
-from ksched_cli.releases.plugin_names import (
-    DEFAULT_POD_TOPOLOGY_SPREAD,
-    NODE_AFFINITY,
-    NODE_LABEL,
-    NODE_RESOURCES_FIT,
-    POD_TOPOLOGY_SPREAD,
-    SELECTOR_SPREAD,
-)
+from ksched_cli.releases import plugin_names as names
 
 Own = Mapping[str, type[Any]]
 
@@ -47,19 +40,19 @@ def carried_args(old: OldProfile, carried: Carried, new: Minor, own: Own, notes:
     profile, index, before = old.profile, old.index, old.runs
     args = {name: each for name, each in profile.args.items() if name not in GONE and name not in STRATEGY_OF}
     if carried.scorer in STRATEGY_OF:
-        args[NODE_RESOURCES_FIT] = _with_strategy(
-            args.get(NODE_RESOURCES_FIT), carried.scorer, before.args[carried.scorer]
+        args[names.NODE_RESOURCES_FIT] = _with_strategy(
+            args.get(names.NODE_RESOURCES_FIT), carried.scorer, before.args[carried.scorer]
         )
     _ask_for_labels(args, before, index, notes)
-    spread = before.args.get(POD_TOPOLOGY_SPREAD)
+    spread = before.args.get(names.POD_TOPOLOGY_SPREAD)
     if (
         not old.minor.gates.enabled("DefaultPodTopologySpread")
         and spread is not None
         and not spread.default_constraints
     ):
         # An older plugin did what default constraints do, or none did.
-        by_default = bool({SELECTOR_SPREAD, DEFAULT_POD_TOPOLOGY_SPREAD} & {*before.points["score"]})
-        args[POD_TOPOLOGY_SPREAD] = replace(spread, defaulting_type="System" if by_default else "List")
+        by_default = bool({names.SELECTOR_SPREAD, names.DEFAULT_POD_TOPOLOGY_SPREAD} & {*before.points["score"]})
+        args[names.POD_TOPOLOGY_SPREAD] = replace(spread, defaulting_type="System" if by_default else "List")
     _tell_unused(profile, before, index, notes)
     documents = {name: _document(name, each, index, new, own, notes) for name, each in args.items()}
     return [{"name": name, "args": each} for name, each in documents.items() if each]
@@ -75,8 +68,8 @@ def _with_strategy(fit: NodeResourcesFitArgs | None, plugin: str, args: Any) -> 
 
 def _ask_for_labels(args: dict[str, Any], before: ResolvedProfile, index: int, notes: Notes) -> None:
     """An old plugin selected nodes with and without labels; addedAffinity can require the same for all pods."""
-    label = before.args.get(NODE_LABEL)
-    if not isinstance(label, NodeLabelArgs) or NODE_LABEL not in before.points["filter"]:
+    label = before.args.get(names.NODE_LABEL)
+    if not isinstance(label, NodeLabelArgs) or names.NODE_LABEL not in before.points["filter"]:
         return
     requirements = tuple(
         NodeSelectorRequirement(key, operator)
@@ -85,18 +78,18 @@ def _ask_for_labels(args: dict[str, Any], before: ResolvedProfile, index: int, n
     )
     if not requirements:
         return
-    steps = notes.place_of([NODE_LABEL], index)
-    if NODE_AFFINITY not in before.points["filter"]:
-        since = GONE[NODE_LABEL].since
-        text = f"{NODE_LABEL} went away with {since}, and {NODE_AFFINITY}, which can ask for labels, is off"
-        notes.add(text, steps, f"enable {NODE_AFFINITY} with addedAffinity", lost=True)
+    steps = notes.place_of([names.NODE_LABEL], index)
+    if names.NODE_AFFINITY not in before.points["filter"]:
+        since = GONE[names.NODE_LABEL].since
+        text = f"{names.NODE_LABEL} went away with {since}, and {names.NODE_AFFINITY}, which can ask for labels, is off"
+        notes.add(text, steps, f"enable {names.NODE_AFFINITY} with addedAffinity", lost=True)
         return
-    own = args.get(NODE_AFFINITY) or NodeAffinityArgs()
-    args[NODE_AFFINITY] = replace(
+    own = args.get(names.NODE_AFFINITY) or NodeAffinityArgs()
+    args[names.NODE_AFFINITY] = replace(
         own, added_affinity=_with_requirements(own.added_affinity or NodeAffinityTerms(), requirements)
     )
-    since = GONE[NODE_LABEL].since
-    text = f"{NODE_LABEL} went away with {since}: its condition is addedAffinity of {NODE_AFFINITY}"
+    since = GONE[names.NODE_LABEL].since
+    text = f"{names.NODE_LABEL} went away with {since}: its condition is addedAffinity of {names.NODE_AFFINITY}"
     notes.add(text, steps, "the reason of nodes without it is that they do not match scheduler-enforced node affinity")
 
 

@@ -6,61 +6,42 @@ from dataclasses import dataclass
 
 from msgspec import Struct
 
-from ksched_cli.api.core import Namespace, Node, Pod, Service
-from ksched_cli.api.dynamic_resources import (
-    DeviceClass,
-    DeviceTaintRule,
-    ResourceClaim,
-    ResourceClaimTemplate,
-    ResourceSlice,
-)
+from ksched_cli.api import core, dynamic_resources, policy, scheduling, storage, workloads
 from ksched_cli.api.kinds import CLUSTER_SCOPED, versions_of
-from ksched_cli.api.policy import LimitRange, PodDisruptionBudget, PriorityClass, ResourceQuota, RuntimeClass
-from ksched_cli.api.scheduling import PodGroup
-from ksched_cli.api.storage import (
-    CSIDriver,
-    CSINode,
-    CSIStorageCapacity,
-    PersistentVolume,
-    PersistentVolumeClaim,
-    StorageClass,
-    VolumeAttachment,
-)
-from ksched_cli.api.workloads import DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet
 
 # The largest lists come first: the others are read while these arrive.
 READ: tuple[type[Struct], ...] = (
-    Pod,
-    Node,
-    ReplicaSet,
-    PersistentVolumeClaim,
-    PersistentVolume,
-    ResourceSlice,
-    ResourceClaim,
-    Namespace,
-    Service,
-    ReplicationController,
-    StatefulSet,
-    Deployment,
-    DaemonSet,
-    Job,
-    StorageClass,
-    CSINode,
-    CSIDriver,
-    CSIStorageCapacity,
-    VolumeAttachment,
-    PodDisruptionBudget,
-    PriorityClass,
-    LimitRange,
-    ResourceQuota,
-    RuntimeClass,
-    ResourceClaimTemplate,
-    DeviceClass,
-    DeviceTaintRule,
-    PodGroup,
+    core.Pod,
+    core.Node,
+    workloads.ReplicaSet,
+    storage.PersistentVolumeClaim,
+    storage.PersistentVolume,
+    dynamic_resources.ResourceSlice,
+    dynamic_resources.ResourceClaim,
+    core.Namespace,
+    core.Service,
+    workloads.ReplicationController,
+    workloads.StatefulSet,
+    workloads.Deployment,
+    workloads.DaemonSet,
+    workloads.Job,
+    storage.StorageClass,
+    storage.CSINode,
+    storage.CSIDriver,
+    storage.CSIStorageCapacity,
+    storage.VolumeAttachment,
+    policy.PodDisruptionBudget,
+    policy.PriorityClass,
+    policy.LimitRange,
+    policy.ResourceQuota,
+    policy.RuntimeClass,
+    dynamic_resources.ResourceClaimTemplate,
+    dynamic_resources.DeviceClass,
+    dynamic_resources.DeviceTaintRule,
+    scheduling.PodGroup,
 )
 # Without these kinds no question can be answered.
-NEEDED = frozenset({Pod, Node})
+NEEDED = frozenset({core.Pod, core.Node})
 
 
 @dataclass(frozen=True)

@@ -18,18 +18,7 @@ from ksched_cli.api.core import PodCondition
 from ksched_cli.api.dynamic_resources import DeviceCapacity
 from ksched_cli.api.meta import ObjectMeta
 from ksched_cli.api.workloads import PodTemplateSpec
-from ksched_cli.sources.redaction.fields import (
-    ANNOTATIONS,
-    AVOID_PODS_ANNOTATION,
-    HIDDEN,
-    LEFT_OUT_ANNOTATION,
-    NAMES,
-    NAMES_OF,
-    PLAIN,
-    PLAIN_OF,
-    POLICY_KEYS,
-    READ_CONDITIONS,
-)
+from ksched_cli.sources.redaction import fields
 from ksched_cli.sources.redaction.walk import SPECIAL, avoided_controllers
 
 S = TypeVar("S", bound=Struct)
@@ -54,8 +43,8 @@ def without_unread(item: S) -> S:
 def is_read(own: str, field: str) -> bool:
     """Whether the text field of the type is on the allow-list."""
     pair = (own, field)
-    by_type = pair in NAMES_OF or pair in PLAIN_OF or pair in SPECIAL
-    return by_type or field in NAMES or field in PLAIN or field in HIDDEN
+    by_type = pair in fields.NAMES_OF or pair in fields.PLAIN_OF or pair in SPECIAL
+    return by_type or field in fields.NAMES or field in fields.PLAIN or field in fields.HIDDEN
 
 
 @cache
@@ -67,7 +56,7 @@ def _changes_of(kind: type[Struct]) -> tuple[tuple[str, _Change], ...]:
 
 def _change_of(kind: type[Struct], field: msgspec.structs.FieldInfo) -> _Change | None:
     if field.type is ObjectMeta:
-        return partial(_with_read_annotations, ANNOTATIONS.get(kind.__name__, {}))
+        return partial(_with_read_annotations, fields.ANNOTATIONS.get(kind.__name__, {}))
     if kind is DeviceCapacity and field.name == "request_policy":
         return _policy
     structs = [each for each in _types_in(field.type) if isinstance(each, type) and issubclass(each, Struct)]
@@ -100,7 +89,7 @@ def _cleared(default: Any, value: Any) -> Any:
 def _inside(value: Any) -> Any:
     """The value without unread text in its structs; the same value if none changes."""
     if isinstance(value, PodCondition):
-        return value if value.type in READ_CONDITIONS else _without_text(value)
+        return value if value.type in fields.READ_CONDITIONS else _without_text(value)
     if isinstance(value, Struct):
         return without_unread(value)
     if isinstance(value, dict):
@@ -119,16 +108,20 @@ def _without_text(condition: PodCondition) -> PodCondition:
 
 
 def _policy(policy: dict[str, Any]) -> dict[str, Any]:
-    return policy if policy.keys() <= POLICY_KEYS else {key: policy[key] for key in policy if key in POLICY_KEYS}
+    return (
+        policy
+        if policy.keys() <= fields.POLICY_KEYS
+        else {key: policy[key] for key in policy if key in fields.POLICY_KEYS}
+    )
 
 
 def _with_read_annotations(read: Mapping[str, object], metadata: ObjectMeta) -> ObjectMeta:
     annotations = metadata.annotations
-    if not annotations or (annotations.keys() <= read.keys() and AVOID_PODS_ANNOTATION not in annotations):
+    if not annotations or (annotations.keys() <= read.keys() and fields.AVOID_PODS_ANNOTATION not in annotations):
         return metadata
     kept = {key: text for key, text in annotations.items() if key in read}
-    if AVOID_PODS_ANNOTATION in kept:
-        kept[AVOID_PODS_ANNOTATION] = avoided_controllers(kept[AVOID_PODS_ANNOTATION])
+    if fields.AVOID_PODS_ANNOTATION in kept:
+        kept[fields.AVOID_PODS_ANNOTATION] = avoided_controllers(kept[fields.AVOID_PODS_ANNOTATION])
     return msgspec.structs.replace(metadata, annotations=kept)
 
 
@@ -136,7 +129,7 @@ def _mark(template: PodTemplateSpec, reduced: PodTemplateSpec) -> None:
     """Add a digest of the removed text to the annotations of the reduced template, which are not shared."""
     left_out = list(_differences(template, reduced, ""))
     digest = hashlib.sha256(msgspec.json.encode(left_out, order="deterministic")).hexdigest()[:16]
-    annotations = {**reduced.metadata.annotations, LEFT_OUT_ANNOTATION: digest}
+    annotations = {**reduced.metadata.annotations, fields.LEFT_OUT_ANNOTATION: digest}
     reduced.metadata = msgspec.structs.replace(reduced.metadata, annotations=annotations)
 
 

@@ -9,21 +9,8 @@ import msgspec
 from msgspec import Struct
 
 from ksched_cli.sources.redaction import cel_strings as expressions
-from ksched_cli.sources.redaction.fields import (
-    ANNOTATIONS,
-    AVOID_PODS_ANNOTATION,
-    KIND_ROLES,
-    LABEL_ROLES,
-    LEFT_OUT_ANNOTATION,
-    NAMES,
-    NAMES_OF,
-    NODE_SELECTOR_ANNOTATION,
-    PLAIN,
-    PLAIN_OF,
-    PLAIN_VALUES,
-    REASONS,
-    Role,
-)
+from ksched_cli.sources.redaction import fields
+from ksched_cli.sources.redaction.fields import Role
 
 S = TypeVar("S", bound=Struct)
 Rename = Callable[[Role, str], str]
@@ -63,10 +50,10 @@ class Walk:
                 if several
                 else special(self, item, kind, value)
             )
-        role = NAMES_OF.get((own, field)) or (NAMES.get(field) if _is_text(value) else None)
+        role = fields.NAMES_OF.get((own, field)) or (fields.NAMES.get(field) if _is_text(value) else None)
         if role is not None:
             return self._named(role, value)
-        if field in PLAIN or (own, field) in PLAIN_OF:
+        if field in fields.PLAIN or (own, field) in fields.PLAIN_OF:
             return value if _is_text(value) else self._value(value, kind, field)
         return type(value)() if isinstance(value, str) else self._value(value, kind, field)
 
@@ -89,12 +76,12 @@ class Walk:
 
     def name(self, item: Any, kind: str, name: str) -> str:
         """The pseudonym of ObjectMeta.name or OwnerReference.name, in the role of the kind."""
-        role = KIND_ROLES.get(getattr(item, "kind", "") or kind, Role.OBJECT)
+        role = fields.KIND_ROLES.get(getattr(item, "kind", "") or kind, Role.OBJECT)
         return name if role is None or not name else self._rename(role, name)
 
     def label_value(self, key: str, value: str) -> str:
-        role = LABEL_ROLES.get(key, Role.VALUE)
-        if role is None or value in PLAIN_VALUES or (key in self._numeric and _is_number(value)):
+        role = fields.LABEL_ROLES.get(key, Role.VALUE)
+        if role is None or value in fields.PLAIN_VALUES or (key in self._numeric and _is_number(value)):
             return value
         # The label of a volume may list several zones.
         return _ZONE_SEPARATOR.join(self._rename(role, part) for part in value.split(_ZONE_SEPARATOR))
@@ -103,16 +90,16 @@ class Walk:
         return {key: self.label_value(key, value) for key, value in labels.items()}
 
     def annotations(self, _item: Struct, kind: str, annotations: Mapping[str, str]) -> dict[str, str]:
-        roles = ANNOTATIONS.get(kind, {})
+        roles = fields.ANNOTATIONS.get(kind, {})
         return {key: self._annotation(key, roles[key], text) for key, text in annotations.items() if key in roles}
 
     def _annotation(self, key: str, role: Role | None, text: str) -> str:
-        if key == NODE_SELECTOR_ANNOTATION:
+        if key == fields.NODE_SELECTOR_ANNOTATION:
             return ",".join(self._assignment(each) for each in text.split(","))
-        if key == AVOID_PODS_ANNOTATION:
+        if key == fields.AVOID_PODS_ANNOTATION:
             return avoided_controllers(text, lambda uid: self._rename(Role.UID, uid))
         if role is None:
-            return "" if key == LEFT_OUT_ANNOTATION else text
+            return "" if key == fields.LEFT_OUT_ANNOTATION else text
         return self._rename(role, text) if text else text
 
     def _assignment(self, text: str) -> str:
@@ -149,7 +136,7 @@ class Walk:
         return f"{self._rename(Role.GROUP, group)}{slash}{version}" if is_custom(value) else value
 
     def reason(self, _item: Struct, _kind: str, value: str) -> str:
-        return value if value in REASONS else ""
+        return value if value in fields.REASONS else ""
 
     def nothing(self, _item: Struct, _kind: str, _value: str) -> str:
         return ""
