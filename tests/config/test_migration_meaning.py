@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import yaml
 from hypothesis import HealthCheck, assume, given, settings
@@ -256,5 +257,6 @@ def test_what_was_recorded_holds_for_what_became_of_the_file(by: str, version: s
     given = scheduler_spec(RunOptions(config=str(case / "config.yaml"), kube_version=by))
     shown = configuration_document(given.configuration, given.release, given.gates)
     migrated_file = migrated({**shown, "apiVersion": f"{GROUP}/{version}"}, by=by).document
-    (want,) = (each for each in recorded(by)[case.name.rpartition("-")[0]] if each["case"] == case.name)
+    decisions = map(msgspec.json.decode, recorded(by)[case.name.rpartition("-")[0]])
+    (want,) = (each for each in decisions if each["case"] == case.name)
     assert disagreements(want, simulate(case, by, migrated_file)) == {}
