@@ -1,4 +1,4 @@
-"""What was not shown to us of a live cluster, and whose answers it could change."""
+"""The kinds that could not be read from a live cluster, and the pods whose results they could change."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def _has_claims(pod: Pod) -> bool:
 
 
 def _has_volumes(pod: Pod) -> bool:
-    """Also disks that are named in the pod itself: they are attached through a driver."""
+    """Whether the pod has volumes. Disks that the pod itself names are attached through a driver, too."""
     return bool(pod.spec.volumes)
 
 
@@ -27,7 +27,7 @@ def _has_devices(pod: Pod) -> bool:
 
 
 def _spreads_by_default(pod: Pod) -> bool:
-    """The default constraints take their selector from services and owners."""
+    """Whether the default constraints apply. Their selector comes from services and owners."""
     return not pod.spec.topology_spread_constraints and bool(pod.metadata.labels)
 
 
@@ -43,23 +43,14 @@ def _has_terms(pod: Pod) -> bool:
     return affinity is not None and bool(affinity.pod_affinity or affinity.pod_anti_affinity)
 
 
+_CLAIMED = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSIDriver", "CSIStorageCapacity")
+_DEVICES = ("ResourceClaim", "ResourceClaimTemplate", "ResourceSlice", "DeviceClass", "DeviceTaintRule")
 _CONCERNS: Mapping[str, Concern] = {
-    "PersistentVolumeClaim": _has_claims,
-    "PersistentVolume": _has_claims,
-    "StorageClass": _has_claims,
-    "CSIDriver": _has_claims,
-    "CSIStorageCapacity": _has_claims,
-    "CSINode": _has_volumes,
-    "VolumeAttachment": _has_volumes,
-    "ResourceClaim": _has_devices,
-    "ResourceClaimTemplate": _has_devices,
-    "ResourceSlice": _has_devices,
-    "DeviceClass": _has_devices,
-    "DeviceTaintRule": _has_devices,
+    **dict.fromkeys(_CLAIMED, _has_claims),
+    **dict.fromkeys(("CSINode", "VolumeAttachment"), _has_volumes),
+    **dict.fromkeys(_DEVICES, _has_devices),
+    **{kind: _owned_by(kind) for kind in ("ReplicationController", "ReplicaSet", "StatefulSet")},
     "Service": _spreads_by_default,
-    "ReplicationController": _owned_by("ReplicationController"),
-    "ReplicaSet": _owned_by("ReplicaSet"),
-    "StatefulSet": _owned_by("StatefulSet"),
     "PriorityClass": lambda pod: bool(pod.spec.priority_class_name) and pod.spec.priority is None,
     "RuntimeClass": lambda pod: bool(pod.spec.runtime_class_name) and not pod.spec.overhead,
     "PodGroup": lambda pod: pod.spec.scheduling_group is not None,
@@ -67,7 +58,7 @@ _CONCERNS: Mapping[str, Concern] = {
 
 
 class MissingKinds:
-    """For each pod the kinds that could change its answer and were not read."""
+    """The kinds that were not read, by the pods whose results they could change."""
 
     def __init__(self, missing: Collection[str], pods: Collection[Pod]) -> None:
         self._missing = sorted(missing)
@@ -78,6 +69,6 @@ class MissingKinds:
         return self.about_pod(decision.pod.pod, preempts=decision.preemption is not None)
 
     def about_pod(self, pod: Pod, *, preempts: bool = False) -> tuple[str, ...]:
-        """The same for a pod that may not have come as far as the scheduler."""
+        """The kinds of `about` for a pod that may have had no cycle."""
         others = {"Namespace": self._terms, "PodDisruptionBudget": preempts}
         return tuple(kind for kind in self._missing if others.get(kind) or (kind in _CONCERNS and _CONCERNS[kind](pod)))

@@ -183,16 +183,20 @@ class _Requests:
     def _on_shape(self, title: str, free: Mapping[str, int], why: str, price: Decimal | None) -> ShapeFit:
         info = self._trials.info(self._rows[0])
         names = self._trials.cluster.resources.names
-        asked = {names[row]: amount for row, amount in info.incoming_requests} | {"pods": 1}
-        count = 0 if why else min(free.get(name, 0) // amount for name, amount in asked.items())
+        amounts = {names[row]: amount for row, amount in info.incoming_requests} | {"pods": 1}
+        count = 0 if why else min(free.get(name, 0) // amount for name, amount in amounts.items())
         if not count:
             return ShapeFit(title, 0, {}, {}, {}, {}, None, why or "Insufficient resources")
-        left = {name: free[name] - count * asked.get(name, 0) for name in _RESOURCES}
+        left = {name: free[name] - count * amounts.get(name, 0) for name in _RESOURCES}
         return ShapeFit(
             title,
             count,
             {name: free[name] // count for name in _RESOURCES},
-            {name: free[name] // (count + 1) for name in _RESOURCES if asked.get(name, 0) > free[name] // (count + 1)},
+            {
+                name: free[name] // (count + 1)
+                for name in _RESOURCES
+                if amounts.get(name, 0) > free[name] // (count + 1)
+            },
             left,
             {name: left[name] * 100 // max(free[name], 1) for name in _RESOURCES},
             None if price is None else price / count,

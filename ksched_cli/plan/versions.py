@@ -51,7 +51,12 @@ class VersionChanges:
 
 def list_versions() -> VersionList:
     """The newest minor first."""
-    return VersionList(tuple(_version_of(each) for each in reversed([*RELEASES.values()])))
+    return VersionList(
+        tuple(
+            Version(each.version, each.recorded, each.config.read, sum(1 for _ in changes_of(each)))
+            for each in reversed([*RELEASES.values()])
+        )
+    )
 
 
 def list_changes(version: str) -> VersionChanges:
@@ -60,10 +65,6 @@ def list_changes(version: str) -> VersionChanges:
     changes = [_change_of(each, minor) for each in changes_of(minor)]
     changes.sort(key=lambda each: (each.plugins != (KUBE_SCHEDULER,), each.plugins, each.gate, each.change))
     return VersionChanges(tuple(changes))
-
-
-def _version_of(minor: Release) -> Version:
-    return Version(minor.version, minor.recorded, minor.config.read, sum(1 for _ in changes_of(minor)))
 
 
 def _change_of(rule: RuleChange, minor: Release) -> VersionChange:

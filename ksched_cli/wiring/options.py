@@ -153,14 +153,10 @@ def options_of(keywords: SchedulerKeywords) -> RunOptions:
 
 
 def paths_and_objects(given: Iterable[Objects]) -> tuple[list[str], list[Any]]:
-    paths: list[str] = []
-    objects: list[Any] = []
-    for each in _flat(given):
-        if isinstance(each, str | PathLike):
-            paths.append(str(each))
-        else:
-            objects.append(each)
-    return paths, objects
+    """The files and directories, and the objects."""
+    flat = list(_flat(given))
+    paths = [str(each) for each in flat if isinstance(each, str | PathLike)]
+    return paths, [each for each in flat if not isinstance(each, str | PathLike)]
 
 
 def _flat(given: Iterable[Any]) -> Iterator[Any]:

@@ -27,8 +27,8 @@ def fill(problem: PackingProblem, choice: int, order: Sequence[int] | Matrix, de
             break
         each = int(left[at])
         wanted = problem.requests[each]
-        asked = wanted > 0
-        count = min(int((free[asked] // wanted[asked]).min(initial=caps[each])), int(caps[each]))
+        requested = wanted > 0
+        count = min(int((free[requested] // wanted[requested]).min(initial=caps[each])), int(caps[each]))
         pattern[each] = count
         free -= count * wanted
         # A class before this one does not fit any more: what is free only shrinks.

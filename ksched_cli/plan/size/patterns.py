@@ -24,8 +24,8 @@ def maximal_patterns(problem: PackingProblem, choice: int, most: int) -> list[Pa
     def fits(at: int, left: Sequence[int]) -> int:
         if any(pattern[other] for other in rivals[at]):
             return 0
-        asked = (have // want for want, have in zip(requests[at], left, strict=True) if want)
-        return min(caps[at], min(asked, default=0))
+        copies = (have // want for want, have in zip(requests[at], left, strict=True) if want)
+        return min(caps[at], min(copies, default=0))
 
     def visit(at: int, left: list[int]) -> bool:
         """False if there are too many."""

@@ -44,9 +44,9 @@ class PatternPricing:
         count = float((values * np.minimum(problem.most[choice], problem.demand))[usable].sum())
         rates = [count]
         for resource in range(problem.requests.shape[1]):
-            asked = problem.requests[usable, resource]
-            if (asked > 0).all():
-                rates.append(float((values[usable] / asked).max()) * float(problem.free[choice, resource]))
+            requests = problem.requests[usable, resource]
+            if (requests > 0).all():
+                rates.append(float((values[usable] / requests).max()) * float(problem.free[choice, resource]))
         return min(rates)
 
     def best_pattern(self, choice: int, values: Values) -> tuple[float, Pattern]:
@@ -73,10 +73,10 @@ class PatternPricing:
             model.add_column(0.0, float(min(problem.most[choice, each], problem.demand[each])))
         model.make_whole(range(len(problem.classes)))
         for resource in range(problem.requests.shape[1]):
-            asked = np.nonzero(problem.requests[:, resource])[0].tolist()
-            if asked:
+            requesting = np.nonzero(problem.requests[:, resource])[0].tolist()
+            if requesting:
                 free = float(max(problem.free[choice, resource], 0))
-                model.add_row(-math.inf, free, asked, problem.requests[asked, resource].tolist())
+                model.add_row(-math.inf, free, requesting, problem.requests[requesting, resource].tolist())
         for a, b in problem.rivals:
             self._exclude(model, choice, a, b)
         return model

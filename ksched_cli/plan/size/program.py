@@ -203,9 +203,9 @@ class PurchaseProgram:
             for each, most in enumerate(room.most):
                 if not most:
                     continue
-                asked = np.nonzero(problem.requests[each])[0]
-                rows = [each, *(row + asked).tolist()]
-                amounts = [1.0, *problem.requests[each, asked].astype(float).tolist()]
+                resources = np.nonzero(problem.requests[each])[0]
+                rows = [each, *(row + resources).tolist()]
+                amounts = [1.0, *problem.requests[each, resources].astype(float).tolist()]
                 made.append(model.add_column(0.0, float(most * room.count), rows, amounts))
             row += len(room.free)
         return made if self._rooms_are_whole else []
