@@ -48,8 +48,8 @@ class Portion:
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """What ended the count: `full` when no node took one more replica of the shape, `rejected` when it was turned down
-    before any node was looked at, `refused` by admission, `max` when the bound was reached."""
+    """What ended the count: `full` if no node takes one more replica of the shape, `rejected` if PreFilter rejects it,
+    `refused` by admission, `max` at the limit."""
 
     end: End
     shape: str = ""
@@ -69,7 +69,7 @@ class NodeRoom:
 
     @property
     def runs_out(self) -> tuple[str, ...]:
-        """Which resources the node is short of for one more; empty when something else keeps it out."""
+        """The resources that one more replica lacks on the node; empty if the node rejects it for another reason."""
         lacks = tuple(reason.lacks for reason in self.reasons)
         return lacks if all(lacks) else ()
 
@@ -80,7 +80,7 @@ class NodeRoom:
 
 @dataclass(frozen=True, slots=True)
 class PendingCounts:
-    """The cluster's own pending pods, which come first."""
+    """The numbers of the cluster's own pending pods, which are placed first."""
 
     placed: int = 0
     unplaced: int = 0
@@ -160,7 +160,7 @@ def _count_alike(count: _Count, shape: str, replicas: Replicas, limit: int) -> W
 
 
 def _in_sets(portions: Sequence[tuple[Portion, Replicas]]) -> Iterator[tuple[int, Portion, Replicas]]:
-    """Whose turn it is, and how many sets are complete by then."""
+    """The next portion without end, each with the number of complete sets before it."""
     sets = 0
     while True:
         for portion, replicas in portions:
@@ -170,7 +170,7 @@ def _in_sets(portions: Sequence[tuple[Portion, Replicas]]) -> Iterator[tuple[int
 
 
 def place_pending(scheduler: Scheduler) -> PendingCounts:
-    """As `simulate` would."""
+    """Place the pending pods as `simulate` does."""
     queue = scheduler.enqueue()
     decisions = steps(scheduler.run(queue), "pending pods had their cycle", len(queue.active))
     results = Counter(decision.result == "scheduled" for decision in decisions)
@@ -191,14 +191,14 @@ class _Count:
         self.placed = 0
 
     def foresee(self, count: int) -> bool:
-        """Find the nodes of the next replicas, if they are copies of the last one; whether that is possible."""
+        """Find the nodes of the next replicas if these are copies of the last one. Returns whether some were found."""
         assert self._template is not None
         row = self._scheduler.cluster.pods.row_of[self._template.uid]
         self._foreseen.extend(self._scheduler.foresee(row, count))
         return bool(self._foreseen)
 
     def is_foreseen(self, replica: Replica) -> bool:
-        """Whether the replica's node is known. If not, what is known of later replicas does not hold either."""
+        """Whether the replica's node is found already. If it is not, drop the nodes of later replicas."""
         if not self._foreseen:
             return False
         cluster, template = self._scheduler.cluster, self._template
@@ -225,7 +225,7 @@ class _Count:
         self._copies = []
 
     def place(self, shape: str, replica: Replica) -> Why | None:
-        """Why the replica found no place, or None."""
+        """Place a replica. Returns the reason if no node takes it."""
         cluster = self._scheduler.cluster
         for each in replica.objects:
             cluster.catalog.put(each)
@@ -277,7 +277,7 @@ class _Count:
         return Stranded(len(rows), self._totals(self._free()[:, rows]), self._totals(allocatable[:, rows]))
 
     def _free(self) -> Int64Column:
-        """By resource and node. A node can be used beyond what it has."""
+        """The free amounts by resource and node; 0 if pods request more than the node has."""
         cluster = self._scheduler.cluster
         free: Int64Column = np.maximum(cluster.nodes.allocatable - cluster.usage.requested, 0)
         return free
@@ -291,7 +291,7 @@ class _Count:
         return {names[row]: amounts[row] for row in sorted({CPU, MEMORY}.union(*self._requests.values()))}
 
     def _rooms(self, names: Sequence[str]) -> tuple[NodeRoom, ...]:
-        """By name of the node."""
+        """The room of each node, sorted by name."""
         nodes = self._scheduler.cluster.nodes
         rejections, free = self._rejections(), self._free()
         rooms = (
@@ -314,7 +314,7 @@ class _Count:
 
 
 def _why(decision: Decision, shape: str) -> Why:
-    """The message without what preemption adds to it: no replica preempts."""
+    """What ended the count at this decision. The message leaves preemption out: no replica preempts."""
     diagnosis = decision.diagnosis
     if decision.result == "error":
         return Why("error", shape, "", decision.message)
@@ -327,7 +327,7 @@ def _why(decision: Decision, shape: str) -> Why:
 
 @dataclass(frozen=True, repr=False)
 class CapacityResult(Displayed):
-    """How many more fit, of the mix or of each manifest by itself."""
+    """The capacity for the mix, or for each manifest by itself."""
 
     capacities: tuple[Capacity, ...]
     coverage: Mapping[str, Any]

@@ -1,4 +1,4 @@
-"""What a result does not take into account."""
+"""The input and the rules that a result ignores."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ksched_cli.sources.loaded import Loaded
 
 
 def coverage_of(scheduler: Scheduler, loaded: Loaded, spec: SchedulerSpec) -> dict[str, Any]:
-    """As far as it is known before the run."""
+    """The coverage before the run."""
     coverage: dict[str, Any] = {"kubeVersion": spec.release.version}
     if not spec.modelled:
         coverage["kubeVersionNotModelled"] = spec.requested

@@ -1,8 +1,8 @@
-"""Which of a pod's many rejections to report: that of the nodes which came closest to taking it."""
+"""Which of a pod's many rejections to report: the rejection by the nodes that came closest to taking the pod."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,7 +28,7 @@ from ksched_cli.plan.rules import code_of, guide_of, is_unresolvable, own_figure
 
 @dataclass(frozen=True)
 class RejectionCause:
-    """Why a pod has no place: the code, the plugin with its text, and the numbers behind it on one of the nodes."""
+    """Why a pod has no node: the code, the plugin with its text, and the numbers of the rejection on one node."""
 
     code: ReasonCode
     plugin: str = ""
@@ -37,7 +37,7 @@ class RejectionCause:
 
 
 def cause_of(scheduler: Scheduler, decision: Decision) -> RejectionCause:
-    """Computed right after the decision, while the cluster is as it was for it."""
+    """The cause of a decision. The cluster must still be in the state of the decision."""
     if decision.result == "error":
         return RejectionCause(all_codes()[CYCLE_ERROR], reasons=(free_text(decision.message),))
     diagnosis = decision.diagnosis
@@ -60,7 +60,7 @@ def _by_itself(reason: Reason) -> RejectionCause:
 
 
 def _first(decision: Decision, diagnosis: Diagnosis) -> RejectionCause:
-    """The failure of most nodes, as it was charged."""
+    """The failure that the decision has for most nodes."""
     groups = sorted(diagnosis.nodes.groups(), key=lambda group: -len(group[1]))
     return cause_of_status(groups[0][0]) if groups else _by_itself(decision.reason or free_text(diagnosis.message()))
 
@@ -83,29 +83,23 @@ def _closest(runtime: Runtime, pod: PodInfo, diagnosis: Diagnosis) -> RejectionC
         if statuses
     ]
     closest = _candidates([statuses for _, statuses in verdicts])
-    counts: Counter[tuple[int, Status]] = Counter()
-    example: dict[tuple[int, Status], int] = {}
+    rows_of: defaultdict[tuple[int, Status], list[int]] = defaultdict(list)
     for order, (_, statuses) in enumerate(verdicts):
         for row in sorted(closest & statuses.keys()):
-            counts[order, statuses[row]] += 1
-            example.setdefault((order, statuses[row]), row)
-    if not counts:
+            rows_of[order, statuses[row]].append(row)
+    if not rows_of:
         return None
-    best = max(counts, key=lambda key: (counts[key], key[0]))
-    plugin = verdicts[best[0]][0]
-    return cause_of_status(best[1], _detail(plugin, state, pod, runtime, example[best]))
+    order, status = max(rows_of, key=lambda key: (len(rows_of[key]), key[0]))
+    return cause_of_status(status, _detail(verdicts[order][0], state, pod, runtime, rows_of[order, status][0]))
 
 
 def _candidates(verdicts: Sequence[Mapping[int, Status]]) -> set[int]:
     """Nodes of the kind that the pod wants, if there are any; of those the ones that take pods of any kind, if
     there are any; and of those the ones that fail for the fewest reasons."""
-    failures: dict[int, list[Status]] = {}
-    for statuses in verdicts:
-        for row, status in statuses.items():
-            failures.setdefault(row, []).append(status)
+    rows = {row for statuses in verdicts for row in statuses}
+    failures = {row: [statuses[row] for statuses in verdicts if row in statuses] for row in rows}
     for excluded in (_another_kind, _closed):
-        kept = {row: found for row, found in failures.items() if not any(map(excluded, found))}
-        failures = kept or failures
+        failures = {row: own for row, own in failures.items() if not any(map(excluded, own))} or failures
     fewest = min(map(len, failures.values()), default=0)
     return {row for row, found in failures.items() if len(found) == fewest}
 
@@ -117,12 +111,12 @@ def _another_kind(status: Status) -> bool:
 
 
 def _closed(status: Status) -> bool:
-    """Set apart for others, or cordoned."""
+    """Whether the node is cordoned or reserved for other pods."""
     return guide_of(next(parts_of(status))[0]).closes_node
 
 
 def _rejections(plugin: FilterPlugin[Any], state: CycleState, pod: PodInfo, nodes: NodeRows) -> dict[int, Status]:
-    """By node row. A filter that fails on a node which another one had ruled out has no entry."""
+    """The rejections of a filter by node row. A filter that cannot run for these nodes has no rejections."""
     try:
         verdict = plugin.filter(state.filter_states.get(plugin.name), pod, nodes)
     except Exception:  # A filter that does not run for these nodes.
@@ -142,7 +136,7 @@ def _detail(
 
 
 def nodes_without(scheduler: Scheduler, pod: PodInfo, others: RowColumn) -> BoolColumn:
-    """The nodes that would take the pod if these pods were not there."""
+    """The nodes that would take the pod without these other pods."""
     none: BoolColumn = np.zeros(len(scheduler.cluster.nodes), dtype=np.bool_)
     runtime = scheduler.runtimes[pod.pod.spec.scheduler_name]
     state = CycleState()

@@ -1,4 +1,4 @@
-"""Two clusters, configurations or versions compared: where each pod is in one and in the other."""
+"""Compares where each pod is in two clusters, or under two configurations or versions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Kind = Literal["moved", "newlyFailing", "newlyFitting", "added", "removed"]
 
 @dataclass(frozen=True, slots=True)
 class Whereabouts:
-    """Where a pod is, or why it is nowhere."""
+    """The node of a pod, or the reason why it has none."""
 
     pod: str
     state: State
@@ -35,7 +35,8 @@ _Key = Callable[[Whereabouts], str]
 
 @dataclass(frozen=True, slots=True)
 class PodChange:
-    """A pod, or its successor of the same workload, that is not where it was. `cause` where only the rules differ."""
+    """A pod, or its successor of the same workload, on another node than before. `cause` is set if only rules
+    differ."""
 
     kind: Kind
     workload: str
@@ -55,13 +56,13 @@ class PodChange:
 
     @property
     def fails(self) -> bool:
-        """It has no node now, and had one or was not there."""
+        """Whether the pod has no node now, and had one or did not exist."""
         return self.after is not None and not self.after.node and (self.before is None or bool(self.before.node))
 
 
 @dataclass(frozen=True, slots=True)
 class NodeChange:
-    """The requests on a node; None where there is no such node."""
+    """The requests on a node; None on a side without the node."""
 
     node: str
     before: NodeUse | None
@@ -80,8 +81,8 @@ class SpreadChange:
 
 @dataclass(frozen=True, slots=True)
 class Diff:
-    """`unchanged` pods are where they were. `nodes` are those that came, went or are used otherwise. `rules` are those
-    that are not the same on both sides, None where more than rules differs. `after` is what the world after came to."""
+    """`unchanged` counts pods on the same node. `nodes` were added or removed, or their use differs. `rules` differ
+    between the sides; None if more than rules differs. `after` is the end of the world after."""
 
     changes: tuple[PodChange, ...]
     unchanged: int
@@ -100,7 +101,7 @@ class Diff:
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two, as its world came to rest. `wanted` has the keys of the pods that are reported."""
+    """One side, with its world at rest. `wanted` has the keys of the reported pods."""
 
     settlement: SettleResult
     nodes: NodeColumns
@@ -110,7 +111,7 @@ class Side:
 
 
 def diff(before: Side, after: Side, *, of_all_pods: bool = False) -> Diff:
-    """The difference of the pods that are reported, or of all; nodes and their use are those of all pods."""
+    """The difference of the reported pods, or of all pods; the use of nodes is that by all pods."""
     sides = _Sightings(before, of_all_pods), _Sightings(after, of_all_pods)
     changes = sorted(_changes(*sides), key=_order)
     changed = {change.workload for change in changes}
@@ -126,12 +127,12 @@ _KINDS = ("newlyFailing", "newlyFitting", "moved", "added", "removed")
 
 
 def _order(change: PodChange) -> tuple[object, ...]:
-    """What is bad news first."""
+    """The sort key: failing pods first."""
     return not change.fails, _KINDS.index(change.kind), change.pods[0]
 
 
 class _Sightings:
-    """The pods of one side: where they are, whose they are, and whose place they have taken."""
+    """The pods of one side with their nodes, their workloads and the pods that they replace."""
 
     def __init__(self, side: Side, of_all_pods: bool) -> None:
         self.nodes = side.nodes.table.objects
@@ -150,7 +151,7 @@ class _Sightings:
             self.workloads[refused.pod] = refused.pod
 
     def first(self, pod: Whereabouts) -> str:
-        """The first of the pods in whose place this one is."""
+        """The first pod of the chain of pods that replaced each other, up to this pod."""
         name, seen = pod.pod, {pod.pod}
         while (before := self._replaces.get(name, name)) not in seen:
             seen.add(before)
@@ -158,7 +159,7 @@ class _Sightings:
         return name
 
     def alone(self, other: _Sightings) -> dict[str, list[Whereabouts]]:
-        """Pods that the other side does not have, by workload."""
+        """The pods that only this side has, by workload."""
         found: defaultdict[str, list[Whereabouts]] = defaultdict(list)
         for name in sorted(self.pods.keys() - other.pods.keys()):
             found[self.workloads[name]].append(self.pods[name])
@@ -209,7 +210,7 @@ def _any(pod: Whereabouts) -> str:
 
 
 def _change(workload: str, before: Whereabouts, after: Whereabouts) -> Iterator[PodChange]:
-    """Nothing where the pod is on the same node, or on none on both sides."""
+    """The change of a pod; none if it is on the same node, or has no node, on both sides."""
     if before.node != after.node:
         kind: Kind = "moved" if before.node and after.node else "newlyFitting" if after.node else "newlyFailing"
         yield PodChange(kind, workload, before, after)
@@ -239,7 +240,7 @@ def _nodes(before: Side, after: Side) -> tuple[tuple[NodeChange, ...], NodeChang
 
 
 def _spread(before: _Sightings, after: _Sightings, workloads: Iterable[str]) -> Iterator[SpreadChange]:
-    """Over zones, or over nodes where no node has a zone."""
+    """The changed spread of workloads over zones, or over nodes if no node has a zone."""
     nodes = [*before.nodes, *after.nodes]
     key = ZONE if any(ZONE in node.metadata.labels for node in nodes) else HOSTNAME
     (first, none_before), (second, none_after) = (_counts(side, key) for side in (before, after))

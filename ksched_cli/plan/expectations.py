@@ -1,4 +1,4 @@
-"""What a scenario expects, held against what happened."""
+"""Compares the expectations of a scenario with the world."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ from ksched_cli.world.world import World
 
 @dataclass(frozen=True, slots=True)
 class CheckedExpectation:
-    """An expectation, whether it held, and what speaks against it, one line each. `orders`: in how many orders it held;
-    None if there was only one."""
+    """An expectation and the facts that contradict it, one line each. `orders`: in how many orders it held; None if
+    there was only one order."""
 
     text: str
     line: int
@@ -52,8 +52,8 @@ class CheckedExpectation:
 
 @dataclass(frozen=True)
 class StepFacts:
-    """How things are after a step: `outcomes` by pod, of those that were pending. `without` returns what the world
-    would come to without some nodes."""
+    """The world after a step. `outcomes` are those of pods that were pending, by pod. `without` returns the end of the
+    world without some nodes."""
 
     loaded: Loaded
     outcomes: Mapping[str, PodOutcome]
@@ -63,7 +63,7 @@ class StepFacts:
 
     @classmethod
     def of(cls, world: World, kept: KeptOutcomes, namespace: str) -> StepFacts:
-        """Of the world as it is now."""
+        """The facts of the present world."""
         without = partial(end_without, world, kept.all_preempting)
         return cls(world.plane.store.as_loaded(), kept.tried(), kept.preempting, without, namespace)
 
@@ -117,7 +117,7 @@ def _placed(target: Reference, wanted: bool, patterns: Sequence[str], no_node: s
 
 
 def _spread(wanted: Spread, facts: StepFacts) -> Iterator[str]:
-    """Domains are those of nodes that the pods may be on at all, and those that they are on."""
+    """The skew, if it is too large. The domains are those of the pods and of nodes that the pods may be on."""
     pods = pods_meant(facts.loaded, wanted.target, facts.namespace)
     nodes = {node.metadata.name: node for node in facts.loaded.of(Node)}
     counts: dict[str, int] = {}
@@ -142,7 +142,7 @@ def _no_preemption(_: NoPreemption, facts: StepFacts) -> Iterator[str]:
 
 
 def domains(nodes: Iterable[Node], what: str) -> dict[str, list[str]]:
-    """Node names by what may be lost: by themselves, or by a label's value."""
+    """The names of the nodes by failure domain: a node, or the value of a label."""
     key = TOPOLOGY.get(what, what)
     found: dict[str, list[str]] = {}
     for name, node in sorted((node.metadata.name, node) for node in nodes):
@@ -164,7 +164,7 @@ def _survives(wanted: Survives, facts: StepFacts) -> Iterator[str]:
 
 
 def _not_surviving(left: EndWithoutNodes, waiting: set[str]) -> Iterator[str]:
-    """Pods that preempt others to have a node, and pods that have none but for those that were preempted so."""
+    """Pods that preempt others to have a node, and pods without a node unless they replace such a victim."""
     victims: set[str] = set()
     for outcome in left.preempting:
         if outcome.pod not in waiting and outcome.preemption and outcome.nominated_node:

@@ -1,4 +1,4 @@
-"""What a run came to for every pod group that had pods to place."""
+"""The outcomes of pod groups that had pods to place."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ksched_cli.plan.results import PodGroupOutcome
 
 
 def pod_group_outcomes(scheduler: Scheduler, queue: PendingQueue) -> tuple[PodGroupOutcome, ...]:
-    """By name. Nothing where the gate for pod groups is off, for then a group decides nothing."""
+    """The outcomes by name; none if the gate for pod groups is off."""
     if not scheduler.schedules_groups:
         return ()
     infos = scheduler.cluster.pods.infos

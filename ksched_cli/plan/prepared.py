@@ -45,12 +45,12 @@ class PreparedRun:
 
     @property
     def coverage(self) -> dict[str, Any]:
-        """What the result does not take into account, as far as it is known by now."""
+        """The input and the rules that the result ignores. Extenders report when they have been called."""
         extenders = self.scheduler.extenders
         return {**self._coverage, **({"extenders": extenders.report()} if extenders else {})}
 
     def place(self, *, detail: bool, top: int, brief_above: int | None = None) -> PlacementRun:
-        # Only storage pools follow from it.
+        # Only the capacity of storage pools depends on it.
         made = frozenset(self.source.made if self.scheduler.cluster.catalog.all(CSIStorageCapacity) else ())
         output = replace(self.output_options(detail=detail, top=top), brief_above=brief_above)
         return place(self.scheduler, output, made)

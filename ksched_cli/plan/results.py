@@ -1,4 +1,4 @@
-"""What a simulation came to, by name: no rows, no columns, nothing that changes any more."""
+"""The results of a simulation, by name: frozen values without rows and columns."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class Stats:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Simulation(Displayed):
-    """A whole run."""
+    """The results of a run."""
 
     outcomes: tuple[PodOutcome, ...]
     gated: tuple[GatedPod, ...]
@@ -164,7 +164,7 @@ class Simulation(Displayed):
         return as_frame(self.to_arrow(nodes=nodes))
 
     def pod(self, name: str) -> PodOutcome:
-        """What became of one pod, by `namespace/name` or by its name alone where only one has it."""
+        """The outcome of one pod, by `namespace/name`, or by its name if only one pod has the name."""
         found = [each for each in self.outcomes if name in (each.pod, each.pod.partition("/")[2])]
         if len(found) != 1:
             known = ", ".join(each.pod for each in found or self.outcomes[:5])

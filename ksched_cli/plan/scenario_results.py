@@ -1,4 +1,4 @@
-"""What the steps of a scenario came to."""
+"""The results of the steps of a scenario."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two clusters, configurations or versions put together and compared."""
+"""Builds two clusters, configurations or versions and compares them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schedulers of other rules beside the one of a world: they see every change that it sees, and decide nothing."""
+"""Schedulers with other rules that follow a world: they see every change of the world and place no pod."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ class FollowingScheduler:
         self._match_nodes()
 
     def _match_nodes(self) -> None:
-        """By the row of a node in one cluster its row in the other."""
+        """Map the row of each node in one cluster to its row in the other."""
         theirs, mine = self._changes.world.cluster.nodes, self.scheduler.cluster.nodes
         self.row_of = np.array([mine.row_of.get(name, -1) for name in theirs.names], dtype=np.int64)
         self._row_there = np.array([theirs.row_of.get(name, -1) for name in mine.names], dtype=np.int64)
 
     def ask(self, pod_row: int) -> Decision:
-        """What the follower would do with the pod now. The diagnosis has its own rows."""
+        """The decision of the follower about the pod now. The diagnosis has the follower's rows."""
         decision, there = self.catch_up().ask(pod_row), self._row_there
         return dataclasses.replace(
             decision,
@@ -82,7 +82,7 @@ class FollowingScheduler:
         return None if table is None else dataclasses.replace(table, rows=self._row_there[table.rows])
 
     def catch_up(self) -> Scheduler:
-        """The scheduler, in the state that the world is in now."""
+        """The scheduler in the present state of the world."""
         changes = self._changes.made[self._seen :]
         for old, new in () if self._leads else changes:
             if new is None:

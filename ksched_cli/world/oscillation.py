@@ -1,10 +1,10 @@
-"""Finds out that nothing new will happen any more, although something goes on happening."""
+"""Detects a world that repeats the same states without end."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-# The same state so many times, each time after something else: it will come again.
+# A state that occurs so many times, with other states in between, occurs again without end.
 _OFTEN = 3
 # So many states are kept also of a run in which nothing has happened twice.
 _FIRST = 20
@@ -13,7 +13,7 @@ State = frozenset[tuple[str, str]]
 
 
 class Oscillation:
-    """Is shown the state of all pods that move whenever nothing is left to do but to let time pass."""
+    """The states of all moving pods so far, one for each time at which only the clock can go on."""
 
     def __init__(self) -> None:
         self._history: list[tuple[float, State]] = []
@@ -26,7 +26,7 @@ class Oscillation:
         return len(self._history) < _FIRST
 
     def notice(self, now: float, places: Mapping[str, str]) -> bool:
-        """`places` has the place of each pod, in words; True once it is certain that the run goes in circles."""
+        """Whether the run repeats itself, with this state. `places` has the place of each pod, in words."""
         state: State = frozenset(places.items())
         if self._history and self._history[-1][1] == state:
             return False

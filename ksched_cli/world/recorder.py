@@ -1,4 +1,4 @@
-"""What happens in a world, as a timeline, and where every pod is in the end."""
+"""The timeline of a world, and the place of every pod in the end."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class PreemptedPod:
 
 
 class Recorder(Logged):
-    """Pods are known by their uid, for names come again."""
+    """Records a world. The key of a pod is its uid, because a later pod may have the same name."""
 
     def __init__(self, world: RecordedWorld, *, keeps_timeline: bool = True) -> None:
         self.undo = undo = world.undo
@@ -205,7 +205,7 @@ class Recorder(Logged):
             why=self._api.reasons.get(uid_of_pod(pod), ""),
         )
 
-    # Telling apart states
+    # States
 
     def begin_run(self) -> None:
         """Leave pods at rest out of `places` from here on, until something happens to them: their place is constant."""

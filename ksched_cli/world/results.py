@@ -1,4 +1,4 @@
-"""What a run of the world came to, by name: everything that happened, and where every pod is in the end."""
+"""The result of a run of a world, by name: the timeline, and the place of every pod in the end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Ending = Literal["settled", "max-time", "max-cycles", "oscillation"]
 
 @dataclass(frozen=True)
 class Limits:
-    """In virtual seconds and in cycles."""
+    """The limits of a run, in virtual seconds and in cycles."""
 
     max_time: float = 3600.0
     max_cycles: int = 100_000

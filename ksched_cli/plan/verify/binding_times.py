@@ -39,7 +39,7 @@ class BindingTime:
 
     @property
     def known(self) -> bool:
-        """Whether the field is about the binding. A creation is not: the pod may have waited."""
+        """Whether the time is that of the binding. A creation is not: the pod may have waited."""
         return self.source not in (TimeSource.CREATION, TimeSource.NONE)
 
 
@@ -48,7 +48,7 @@ def condition_of(pod: Pod) -> PodCondition | None:
 
 
 def newest_bindings(events: Iterable[ScheduledPod]) -> dict[str, ScheduledPod]:
-    """The last Scheduled event of each pod, by uid where the event has one and by `namespace/name`."""
+    """The last Scheduled event of each pod, by uid, or by `namespace/name` if the event has no uid."""
     newest: dict[str, ScheduledPod] = {}
     for event in sorted(events, key=lambda each: each.at):
         newest[event.uid or event.key] = event
@@ -56,7 +56,7 @@ def newest_bindings(events: Iterable[ScheduledPod]) -> dict[str, ScheduledPod]:
 
 
 def binding_time(pod: Pod, events: Mapping[str, ScheduledPod]) -> BindingTime:
-    """The best time there is. No binding is before the pod's creation, so that earlier times are left out."""
+    """The time of the pod's binding from the best source. Times before the pod's creation are left out."""
     metadata = pod.metadata
     created = parse_time(metadata.creation_timestamp) if metadata.creation_timestamp else 0.0
     event = events.get(metadata.uid) or events.get(f"{metadata.namespace}/{metadata.name}")

@@ -1,4 +1,4 @@
-"""What the cluster shows of its past. The causes of differences are such facts, or not known."""
+"""Facts about the past of a cluster. The causes of differences are such facts, or not known."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Evidence:
     bound: Sequence[float] = ()
 
     def of_placement(self, placed: Placed, answer: ReplayAnswer) -> str:
-        """What is known of the time at which the pod was placed."""
+        """The facts about the time at which the pod was placed."""
         found = [*self._of_nodes(placed, answer), *self._of_pods(placed.bound.seconds)]
         if answer.unseen:
             found.append("kube-scheduler looks at a part of the nodes only (percentageOfNodesToScore)")
@@ -61,7 +61,7 @@ class Evidence:
             yield f"ReplicaSet {there[0]}{others} of that time has no pods any more"
 
     def since(self, stamp: str) -> str:
-        """What is known to have happened since that time."""
+        """The facts about the time since then."""
         if not stamp:
             return NOT_KNOWN
         at = parse_time(stamp)
@@ -104,7 +104,7 @@ def _ready_since(node: Node) -> str:
 
 
 def _replaced(sets: Iterable[ReplicaSet]) -> Iterator[ReplacedSet]:
-    """ReplicaSets that their Deployments have scaled to nothing, with the time of the next."""
+    """ReplicaSets that their Deployments have scaled to 0, with the time of the next ReplicaSet."""
     of_deployment: defaultdict[str, list[ReplicaSet]] = defaultdict(list)
     for each in sets:
         owner = _deployment_of(each.metadata)

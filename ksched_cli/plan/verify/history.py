@@ -1,4 +1,4 @@
-"""The past of a cluster as far as its objects show it: who was bound when, which nodes came, which pods left."""
+"""The history of a cluster, read from its objects: the times of bindings, of new nodes and of deleted pods."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ksched_cli.plan.verify.binding_times import BindingTime, binding_time, newe
 from ksched_cli.sources.events import PreemptionEvent, ScheduledPod
 
 _MIRROR = "kubernetes.io/config.mirror"
-# Each time that nodes come, all that is known of nodes is computed again. Past this number of times nodes come in
-# larger batches, and those that are too young for a placement are no candidates for it.
+# New nodes invalidate everything that is computed of nodes. If nodes come at more times than these, they come in larger
+# batches, and nodes that are too young for a placement are no candidates for it.
 MOST_ARRIVALS = 100
 
 T = TypeVar("T")
@@ -40,7 +40,7 @@ class Placed:
 
 @dataclass
 class BindingSecond:
-    """One second in which pods were bound, and what came before it since the step before."""
+    """One second in which pods were bound, and the changes since the step before."""
 
     second: int
     tried: list[Placed]
@@ -59,7 +59,7 @@ class BindingSecond:
 
 @dataclass
 class History:
-    """`tried` are the pods to schedule again, `others` those that only take room; both in the order of bindings."""
+    """`tried` are the pods to schedule again, `others` only use resources; both are in the order of their bindings."""
 
     tried: list[Placed] = field(default_factory=list)
     others: list[Placed] = field(default_factory=list)
@@ -112,14 +112,15 @@ def _not_scheduled_here(pod: Pod, schedulers: Collection[str], nodes: Collection
 
 
 def _is_nominated(pod: Pod, cleared: Mapping[str, str]) -> bool:
-    """Newer API servers clear the nomination of a pod that is bound; events of its victims may be left."""
+    """Whether preemption had nominated the pod to its node. Newer API servers clear the nomination of a bound pod;
+    events of its victims may be left."""
     node = cleared.get(pod.metadata.uid) or cleared.get(pod_key(pod)) or pod.status.nominated_node_name
     return node == pod.spec.node_name
 
 
 def _likely_order(placed: Placed) -> tuple[int, float, int, float, int, str]:
-    """By second; within it exact times, then as the queue would sort, then by the last change: pods that were bound
-    first tend to be running first."""
+    """The sort key of a pod: the second of its binding, the exact time, the order of the queue, the last change. Pods
+    that were bound first tend to run first."""
     bound, metadata = placed.bound, placed.pod.metadata
     within = bound.seconds if bound.exact else float("inf")
     created = parse_time(metadata.creation_timestamp) if metadata.creation_timestamp else 0.0
@@ -128,19 +129,20 @@ def _likely_order(placed: Placed) -> tuple[int, float, int, float, int, str]:
 
 
 def version_of(metadata: ObjectMeta) -> int:
-    """Versions of one cluster count up; 0 without one."""
+    """The resource version as a number; 0 without one. Versions of one cluster count up."""
     return int(metadata.resource_version) if metadata.resource_version.isdecimal() else 0
 
 
 def first_nodes(history: History, nodes: Sequence[Node]) -> list[Node]:
-    """Those that were there when the first pod was bound that is tried."""
+    """The nodes that existed when the first tried pod was bound."""
     births = _births(history, nodes)
     start = history.tried[0].bound.second if history.tried else float("inf")
     return [node for node in nodes if births[node.metadata.name] <= start]
 
 
 def _births(history: History, nodes: Iterable[Node]) -> dict[str, float]:
-    """When each node came. One that registered again is younger than its pods, and was there before them."""
+    """The creation time of each node by name. A node that registered again is younger than its pods; the time is then
+    that of its first pod."""
     births = {}
     for node in nodes:
         stamp = node.metadata.creation_timestamp
@@ -151,7 +153,7 @@ def _births(history: History, nodes: Iterable[Node]) -> dict[str, float]:
 
 
 def binding_seconds(history: History, nodes: Sequence[Node]) -> Iterator[BindingSecond]:
-    """The seconds in which pods were bound that are tried, with what happened until then."""
+    """The seconds in which tried pods were bound, with the changes until then."""
     steps = [
         BindingSecond(second, list(group))
         for second, group in groupby(history.tried, key=lambda each: each.bound.second)
@@ -159,7 +161,7 @@ def binding_seconds(history: History, nodes: Sequence[Node]) -> Iterator[Binding
     _let_nodes_come(steps, _births(history, nodes), nodes)
     others = _Upcoming((each.bound.second, each) for each in history.others)
     everyone = [*history.tried, *history.others]
-    terminating = _Upcoming((at, each.key) for each in everyone for at in _told_to_leave(each.pod))
+    terminating = _Upcoming((at, each.key) for each in everyone for at in _deletion_times(each.pod))
     left = _Upcoming((_finished(each), each.key) for each in everyone if is_terminal(each.pod))
     for step in steps:
         step.others = others.until(step.second)
@@ -169,7 +171,7 @@ def binding_seconds(history: History, nodes: Sequence[Node]) -> Iterator[Binding
 
 
 class _Upcoming(Generic[T]):
-    """Things that happen at a time, handed out in order."""
+    """Values with a time, returned in the order of their times."""
 
     def __init__(self, timed: Iterable[tuple[float, T]]) -> None:
         self._timed = sorted(timed, key=lambda each: each[0], reverse=True)
@@ -181,21 +183,21 @@ class _Upcoming(Generic[T]):
         return found
 
 
-def _told_to_leave(pod: Pod) -> Iterator[float]:
-    """When the pod was deleted, if it was: the timestamp is that of the end of its grace period."""
+def _deletion_times(pod: Pod) -> Iterator[float]:
+    """The time of the pod's deletion, if any. The deletion timestamp is the end of the grace period."""
     if pod.metadata.deletion_timestamp:
         yield parse_time(pod.metadata.deletion_timestamp) - (pod.spec.termination_grace_period_seconds or 0)
 
 
 def _finished(placed: Placed) -> float:
-    """When a finished pod freed its node, or the second after its binding where no condition has the time."""
+    """The time at which a finished pod freed its node; without such a condition the second after its binding."""
     ended = (each for each in placed.pod.status.conditions if each.type == "Ready" and each.status == "False")
     stamps = [parse_time(each.last_transition_time) for each in ended if each.last_transition_time]
     return max([placed.bound.second + 1.0, *stamps])
 
 
 def _let_nodes_come(steps: Sequence[BindingSecond], births: Mapping[str, float], nodes: Sequence[Node]) -> None:
-    """Each node comes with the first step that it is old enough for; where these are many, with an earlier one."""
+    """Let each node come with the first step that is not before its creation, or with an earlier step of its batch."""
     if not steps:
         return
     upcoming = _Upcoming((births[node.metadata.name], node) for node in nodes)

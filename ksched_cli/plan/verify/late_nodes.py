@@ -1,4 +1,4 @@
-"""Nodes that may have been no candidates yet: cordoned, not ready, or created later in the same second."""
+"""Nodes that may not have been candidates yet: cordoned, not ready, or created later in the same second."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _NEVER = float("inf")
 
 
 class LateNodes:
-    """A node may have been late if no pod had been bound to it, and if it is known to have changed after the second in
-    question. That it was late is then an assumption, and is shown as one."""
+    """Nodes that may have been late: no pod was bound to them, and they changed after the second in question. The
+    result shows this as an assumption."""
 
     def __init__(self, nodes: Iterable[Node], history: History) -> None:
         self._nodes = {node.metadata.name: node for node in nodes}
@@ -23,7 +23,7 @@ class LateNodes:
             self._first_pod[placed.node] = min(first, placed.bound.second)
 
     def among(self, names: Iterable[str], step: BindingSecond) -> list[str]:
-        """Those of the nodes that may have been late in this second."""
+        """The nodes of these that may have been late in this second."""
         return [
             name
             for name in names
@@ -39,7 +39,7 @@ class LateNodes:
 
 
 def _changes(node: Node) -> Iterator[float]:
-    """When the node came, and when it became ready last."""
+    """The times at which the node was created and last became ready."""
     if node.metadata.creation_timestamp:
         yield parse_time(node.metadata.creation_timestamp)
     for condition in node.status.conditions:

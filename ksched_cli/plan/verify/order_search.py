@@ -76,8 +76,8 @@ def _take(cluster: PastCluster, placed: Placed) -> TriedPod:
 
 
 class _Search:
-    """Members by their number in the likely order. `by_need`: those whose nodes have most pods still to come are tried
-    first, so that no node has its pods too early. `spent` counts cycles."""
+    """A search over members, by their number in the likely order. `by_need`: members whose nodes have most pods still
+    to come are tried first, so that no node has its pods too early. `spent` counts cycles."""
 
     def __init__(self, cluster: PastCluster, members: Sequence[Placed], cycles: int, *, by_need: bool) -> None:
         self.spent = 0
@@ -96,7 +96,7 @@ class _Search:
         self._to_come = Counter(each.node for each in members)
 
     def run(self) -> list[TriedPod]:
-        """Where no next member is explained, the likeliest one is taken without."""
+        """All members in an order. If no next member is explained, the likeliest member is next."""
         turns: list[TriedPod] = []
         while True:
             turns += self._explain_most()
@@ -109,7 +109,7 @@ class _Search:
             self._put(first)
 
     def _explain_most(self) -> list[TriedPod]:
-        """The longest row of explained members that was found, in force."""
+        """The longest row of explained members. They are on their nodes afterwards."""
         path: list[int] = []
         best: list[int] = []
         branches = [self._explained_next()]
@@ -137,7 +137,7 @@ class _Search:
         return [TriedPod(placed, ReplayAnswer(Agreement.SAME, placed.node)) for placed in members]
 
     def _explained_next(self) -> Iterator[int]:
-        """Members that would go to their nodes now, one of each kind."""
+        """The members that would go to their nodes now, one of each kind."""
         found = self._explained_now()
         return iter(sorted(found, key=self._need)) if self._by_need else found
 
@@ -161,7 +161,7 @@ class _Search:
                 yield number
 
     def _go_over(self, path: Sequence[int], best: Sequence[int]) -> None:
-        """From the state after one row of members to that after another."""
+        """Change the state after one row of members into the state after another row."""
         for number in set(path) - set(best):
             self._take_back(number)
         for number in best:
@@ -182,8 +182,8 @@ class _Search:
 
 
 def _template_of(placed: Placed) -> Hashable:
-    """Pods with equal templates are the same to a scheduler. What a pod alone has is left out: its node, its token
-    volume; but for claims, which may be named after it."""
+    """The fields of a pod that a scheduler reads. The node and the token volume of a pod are left out; the name is part
+    of the template only if claims may be named after the pod."""
     pod = placed.pod
     volumes = tuple(each for each in pod.spec.volumes if each != Volume(each.name))
     name = pod.metadata.name if pod.spec.resource_claims or any(each.ephemeral for each in volumes) else ""

@@ -1,9 +1,8 @@
-"""What kube-scheduler wrote down of the pods that wait, beside the answer now.
+"""The verdicts that kube-scheduler wrote about pending pods, compared with the decisions now.
 
-It writes the same text into an event and into the pod's PodScheduled condition. The condition's text follows every
-change, but its time is that of the first failure; an event has the time of its text, is cut off where it gets too
-long, and is there for an hour.
-"""
+kube-scheduler writes the same text into an event and into the pod's PodScheduled condition. The condition has the
+newest text and the time of the first failure. An event has the time of its text, is cut off if it is too long, and is
+deleted after an hour."""
 
 from __future__ import annotations
 
@@ -39,8 +38,8 @@ class Statement:
 
 
 def statement_of(pod: Pod, event: FailedScheduling | None) -> Statement | None:
-    """The newer text of the two. An event that is later than the condition may still have an older text:
-    where the scheduler failed again it changed the condition only."""
+    """The newer of the two texts. An event that is later than the condition may still have an older text, because a
+    scheduler that fails again changes the condition only."""
     condition = condition_of(pod)
     noted = from_event = None
     if event is not None:
@@ -63,14 +62,14 @@ def _is_cut(text: str) -> bool:
 
 
 def _is_text_of(statement: str, text: str) -> bool:
-    """Whether an event's text is this one, as far as it goes."""
+    """Whether an event's text is this one, or the beginning of it if the event is cut off."""
     return statement == text or (_is_cut(statement) and text.startswith(statement.removesuffix(_CUT)))
 
 
 def newest_events(
     events: Iterable[FailedScheduling], pods: Iterable[Pod], wanted: Callable[[Pod], bool]
 ) -> tuple[dict[str, FailedScheduling], int]:
-    """For each pod the last text of its scheduler; and the number of pods of which only events are left."""
+    """The newest event of each pod's scheduler, and the number of pods of which only events are left."""
     known = {pod_key(pod): pod for pod in pods}
     newest: dict[str, FailedScheduling] = {}
     gone = set()
@@ -93,7 +92,7 @@ def pending_pods(
     gated: Mapping[str, GatedPod],
     evidence: Evidence,
 ) -> tuple[list[Checked], Counter[str]]:
-    """Pods with a verdict of their scheduler, beside the answer now; how many others wait, by why."""
+    """The pods with a verdict of their scheduler, compared; and the number of other pending pods by reason."""
     found: list[Checked] = []
     left_out: Counter[str] = Counter()
     for pod in pods:
@@ -146,7 +145,7 @@ def _compare_messages(outcome: PodOutcome, statement: Statement, evidence: Evide
 
 
 def _same_reasons(statement: str, answer: str) -> bool:
-    """In any order: they are sorted together with how many nodes have them."""
+    """Whether both have the same reasons, in any order: the numbers of nodes decide the order of reasons."""
     if _is_cut(statement):
         whole = _reasons(statement.removesuffix(_CUT))[:-1]
         return not set(whole) - set(_reasons(answer))

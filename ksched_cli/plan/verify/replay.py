@@ -1,4 +1,4 @@
-"""What the cluster's scheduler placed, tried again."""
+"""Schedule again the pods that the cluster's scheduler placed."""
 
 from __future__ import annotations
 
@@ -78,7 +78,8 @@ class _Replay:
         return known and self._budget.left >= len(pods) and self._cluster.repeatable
 
     def _solve_as_one(self, done: Sequence[_Solved], upcoming: BindingSecond | None = None) -> _Solved | None:
-        """All pods of the steps, those of `done` being on their nodes; None where that does not explain them all."""
+        """One step of all pods of the steps. Pods of `done` are on their nodes. None if that does not explain all
+        pods."""
         steps = [*(each.step for each in done), *([upcoming] if upcoming else [])]
         members = [placed for step in steps for placed in step.tried]
         turns = [turn for each in done for turn in each.turns]
@@ -99,7 +100,7 @@ class _Replay:
         return self._without_late_nodes(solved)
 
     def _without_late_nodes(self, before: _Solved) -> _Solved:
-        """As long as the better nodes are ones that may have been late: the same without them. It has to explain all
+        """The step again without the better nodes, as long as these may have been late, if that explains all
         placements."""
         step, turns = before.step, before.turns
         late: list[str] = []
@@ -138,7 +139,7 @@ def _checked(turn: TriedPod, order: Order, assumed: str, evidence: Evidence) -> 
 
 
 def _order_of(solved: _Solved) -> Order:
-    """The likely order is known where all times are of bindings and differ."""
+    """How the order was found. The likely order is known if all times are of bindings and differ."""
     likely = solved.step.tried
     known = all(each.bound.exact for each in likely) if len(likely) > 1 else likely[0].bound.known
     if known and [turn.placed for turn in solved.turns] == likely:

@@ -1,4 +1,4 @@
-"""How far the modelled scheduler agrees with the one that runs."""
+"""How far the modelled scheduler agrees with the scheduler of the cluster."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NOT_KNOWN = "not known"
 
 
 class Agreement(StrEnum):
-    """How the answer compares with what happened."""
+    """How the decision of the modelled scheduler compares with that of the cluster's scheduler."""
 
     SAME = "same"
     OTHER_NODE = "other node"

@@ -33,7 +33,7 @@ class VerifyResult:
 
 
 def verify_input(source: LoadedInput) -> VerifyResult:
-    """Running pods are scheduled again in a cluster of their own, pending pods in the cluster as it is."""
+    """Schedule running pods again in a past cluster, and pending pods in the present cluster, and compare."""
     prepared, loaded = PreparedRun.of(source), source.loaded
     pods = [pod for pod in loaded.of(Pod) if source.wanted(pod)]
     runtimes = prepared.scheduler.runtimes
@@ -66,7 +66,7 @@ def _past(source: LoadedInput, history: History) -> Scheduler:
 
 
 def _coverage(coverage: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Without events there are still the conditions."""
+    """The coverage with a note that the PodScheduled conditions stand in for unread events."""
     missing = coverage.get("missing", {})
     if "Event" not in missing:
         return coverage
