@@ -9,7 +9,6 @@ import typer
 
 from ksched_cli.cli import options
 from ksched_cli.cli.groups import ManifestRun, takes_groups
-from ksched_cli.cli.printing import warn
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
 from ksched_cli.errors import UsageError
 from ksched_cli.simulator import Simulator
@@ -67,7 +66,6 @@ def capacity(
         ignore_pending=ignore_pending,
         allow_empty=run.allow_empty,
     )
-    warn(found.warnings)
-    show(found, output, headers=not no_headers, zones=simulator.zones)
+    show(found, output, warnings=found.warnings, headers=not no_headers, zones=simulator.zones)
     none_fits = any(each.sets == 0 for each in found.capacities)
     raise typer.Exit(SOME_DO_NOT_FIT if none_fits and not exit_zero else 0)

@@ -97,8 +97,7 @@ def view(
 ) -> None:
     run = RunOptions(config=config, kube_version=kube_version, feature_gates=feature_gates, plugins=plugin)
     found = Simulator.configuration(run)
-    warn(found.warnings)
-    show(found, output)
+    show(found, output, warnings=found.warnings)
 
 
 @app.command("validate", help=VALIDATE_HELP, short_help="Check configurations, all mistakes at once.")

@@ -8,7 +8,6 @@ import typer
 
 from ksched_cli.cli import options
 from ksched_cli.cli.groups import ManifestRun, takes_groups
-from ksched_cli.cli.printing import warn
 from ksched_cli.cli.showing import show
 from ksched_cli.simulator import Simulator, parse_seconds
 
@@ -91,5 +90,4 @@ def consolidate(
         delete_emptydir_data=delete_emptydir_data,
         time_limit=parse_seconds(time_limit, "--time-limit"),
     )
-    warn(found.warnings)
-    show(found, output, headers=not no_headers, zones=simulator.zones)
+    show(found, output, warnings=found.warnings, headers=not no_headers, zones=simulator.zones)

@@ -10,7 +10,6 @@ import typer
 from ksched_cli.cli import options
 from ksched_cli.cli.edit_options import EditOptions
 from ksched_cli.cli.groups import ClusterOptions, ClusterRun, LiveClusterOptions, SchedulerOptions, takes_groups
-from ksched_cli.cli.printing import warn
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
 from ksched_cli.errors import ExpectationFailed, UsageError
 from ksched_cli.simulator import RunOptions, Simulator
@@ -76,8 +75,7 @@ def diff(
     exit_zero: options.ExitZero = False,
 ) -> None:
     found = Simulator.compare(*_sides(ClusterRun(cluster, live, scheduler, edits).read(), after))
-    warn(found.warnings)
-    show(found, output, zones=found.zones)
+    show(found, output, warnings=found.warnings, zones=found.zones)
     if expect_no_change and found.diff.changes:
         raise typer.Exit(ExpectationFailed.exit_code)
     raise typer.Exit(SOME_DO_NOT_FIT if found.diff.failing and not exit_zero else 0)

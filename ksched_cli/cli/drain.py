@@ -11,7 +11,6 @@ import typer
 from ksched_cli.cli import options
 from ksched_cli.cli.groups import ManifestRun, takes_groups
 from ksched_cli.cli.help_layout import OWN, Panel
-from ksched_cli.cli.printing import warn
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
 from ksched_cli.errors import UsageError
 from ksched_cli.simulator import Simulator, parse_seconds
@@ -169,7 +168,6 @@ def drain(
         ignore_pending=ignore_pending,
         every_pod=output in ("json", "yaml") and each is None,
     )
-    warn(found.warnings)
-    show(found, output, headers=not no_headers, zones=simulator.zones)
+    show(found, output, warnings=found.warnings, headers=not no_headers, zones=simulator.zones)
     safe = all(trial.drain.safe for trial in found.trials)
     raise typer.Exit(0 if safe or exit_zero else SOME_DO_NOT_FIT)

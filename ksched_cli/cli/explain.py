@@ -9,7 +9,6 @@ import typer
 from ksched_cli.cli import options
 from ksched_cli.cli.draw_options import DrawOptions
 from ksched_cli.cli.groups import ClusterRun, takes_groups
-from ksched_cli.cli.printing import warn
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
 from ksched_cli.simulator import Simulator
 
@@ -77,6 +76,5 @@ def explain(
         ties=draws.ties or 0,
         catalog=catalog or None,
     )
-    warn(found.warnings)
-    show(found, output, headers=not no_headers, zones=simulator.zones)
+    show(found, output, warnings=found.warnings, headers=not no_headers, zones=simulator.zones)
     raise typer.Exit(SOME_DO_NOT_FIT if found.explanation.unplaced and not exit_zero else 0)

@@ -8,7 +8,6 @@ import typer
 
 from ksched_cli.cli import options
 from ksched_cli.cli.groups import takes_groups
-from ksched_cli.cli.printing import warn
 from ksched_cli.cli.showing import show
 from ksched_cli.releases.plugin_names import NODE_RESOURCES_FIT
 from ksched_cli.simulator import RunOptions, Simulator
@@ -32,5 +31,4 @@ def plugins(
 ) -> None:
     run = RunOptions(kube_version=kube_version, feature_gates=feature_gates, plugins=plugin)
     found = Simulator.plugins(name, run)
-    warn(found.warnings)
-    show(found, output)
+    show(found, output, warnings=found.warnings)

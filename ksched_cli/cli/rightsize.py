@@ -8,7 +8,6 @@ import typer
 
 from ksched_cli.cli import options
 from ksched_cli.cli.groups import ManifestRun, takes_groups
-from ksched_cli.cli.printing import warn
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
 from ksched_cli.errors import UsageError
 from ksched_cli.simulator import Simulator
@@ -49,6 +48,5 @@ def rightsize(
         raise UsageError("say which pods to size: -f FILE with a pod or a workload")
     simulator = Simulator.of(run)
     found = simulator.rightsize(catalog or None)
-    warn(found.warnings)
-    show(found, output, headers=not no_headers, zones=simulator.zones)
+    show(found, output, warnings=found.warnings, headers=not no_headers, zones=simulator.zones)
     raise typer.Exit(0 if found.fits or exit_zero else SOME_DO_NOT_FIT)

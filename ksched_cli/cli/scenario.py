@@ -6,7 +6,6 @@ import typer
 
 from ksched_cli.cli.exit_rules import ExitRules
 from ksched_cli.cli.file_commands import add_file_commands
-from ksched_cli.cli.printing import warn
 from ksched_cli.cli.settle import SettleOptions
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
 from ksched_cli.errors import ExpectationFailed, UsageError
@@ -39,12 +38,12 @@ def run_scenario_and_show(
     assert run.scenario is not None
     simulator = Simulator.of(run)
     found = simulator.scenario(run.scenario, settling.limits())
-    warn(found.warnings)
+    warnings, timeline = list(found.warnings), settling.settle or output == "html"
     if not found.settled and not settling.settle:
         from ksched_cli.report.settle import ending_line
 
-        warn([ending_line(found.settlement.world).plain])
-    show(found, output, headers=headers, timeline=settling.settle or output == "html", zones=simulator.zones)
+        warnings.append(ending_line(found.settlement.world).plain)
+    show(found, output, warnings=warnings, headers=headers, timeline=timeline, zones=simulator.zones)
     if found.result.failed:
         return ExpectationFailed.exit_code
     return SOME_DO_NOT_FIT if not found.settled and not exit_rules.exit_zero else 0

@@ -10,7 +10,6 @@ import typer
 from ksched_cli.cli.exit_rules import ExitRules
 from ksched_cli.cli.help_layout import OWN, Panel
 from ksched_cli.cli.options import Detail
-from ksched_cli.cli.printing import warn
 from ksched_cli.cli.showing import show, top_nodes
 from ksched_cli.errors import UsageError
 from ksched_cli.simulator import RunOptions, Simulator, settle_limits
@@ -62,6 +61,6 @@ def settle_and_show(
     top = top_nodes(output, node_answers=answers)
     simulator = Simulator.of(run)
     found = simulator.settle(limits, detail=detail is not Detail.SUMMARY, top=top)
-    warn(found.simulation.warnings)
-    show(found, output, headers=headers, node_answers=answers, zones=simulator.zones)
+    warnings, zones = found.simulation.warnings, simulator.zones
+    show(found, output, warnings=warnings, headers=headers, node_answers=answers, zones=zones)
     return exit_rules.of_end(found)

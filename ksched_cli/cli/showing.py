@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
 
-from ksched_cli.cli.printing import command_line
+from ksched_cli.cli.printing import command_line, warn
 
 SOME_DO_NOT_FIT = 1
 # How many of the best nodes are shown, and how many with -o wide and on a page.
@@ -20,12 +20,15 @@ def show(
     result: object,
     output: str,
     *,
+    warnings: Iterable[str] = (),
     headers: bool = True,
     timeline: bool = False,
     node_answers: bool = False,
     zones: Mapping[str, str] = NO_ZONES,
 ) -> None:
-    """Write the result to stdout. `zones` of all nodes: a table on a terminal has short names of nodes."""
+    """Write the warnings to stderr and the result to stdout. `zones` of all nodes: a table on a terminal has short
+    names of nodes."""
+    warn(warnings)
     from ksched_cli.report.registry import RenderOptions, render
     from ksched_cli.report.shown_nodes import ShownNodes
 

@@ -9,7 +9,7 @@ import typer
 
 from ksched_cli.cli import options
 from ksched_cli.cli.groups import ManifestRun, PodSelectionRun, takes_groups
-from ksched_cli.cli.printing import print_text, warn
+from ksched_cli.cli.printing import print_text
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
 from ksched_cli.errors import UsageError
 from ksched_cli.simulator import Simulator, parse_seconds
@@ -109,8 +109,7 @@ def size(
         spot=not no_spot,
         allow_empty=run.allow_empty,
     )
-    warn(found.warnings)
-    show(found, output, headers=not no_headers, zones=simulator.zones)
+    show(found, output, warnings=found.warnings, headers=not no_headers, zones=simulator.zones)
     raise typer.Exit(0 if found.fits or exit_zero else SOME_DO_NOT_FIT)
 
 
@@ -123,8 +122,7 @@ def catalog(
     output: CatalogOutput = "yaml",
 ) -> None:
     found = Simulator.of(replace(given.read(), allow_empty=True)).size_catalog(prices=price, rates=rate)
-    warn(found.warnings)
-    show(found, output)
+    show(found, output, warnings=found.warnings)
 
 
 @app.command("schema", help=SCHEMA_HELP, short_help="Print a JSON Schema of catalogs.")

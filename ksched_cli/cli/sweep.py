@@ -13,7 +13,6 @@ from ksched_cli.cli import options
 from ksched_cli.cli.draw_options import DrawOptions
 from ksched_cli.cli.file_commands import add_file_commands
 from ksched_cli.cli.groups import ManifestRun, takes_groups
-from ksched_cli.cli.printing import warn
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
 from ksched_cli.errors import ExpectationFailed, UsageError
 from ksched_cli.simulator import Simulator, is_edit_range, is_version_range, swept_edits
@@ -169,8 +168,7 @@ def sweep(
         raise UsageError("--dask and --workers contradict each other: Dask has its own workers")
     file = files[0] if files else None
     found = simulator.sweep(file, workers=workers or 0, dask=dask, out=out, resume=resume, **words)
-    warn(found.warnings)
-    show(found, output, headers=not no_headers, zones=simulator.zones)
+    show(found, output, warnings=found.warnings, headers=not no_headers, zones=simulator.zones)
     result = found.result()
     if out is not None and result.kept:
         _write_kept(result, Path(out) / "worst")

@@ -10,7 +10,6 @@ import typer
 from ksched_cli.cli import options
 from ksched_cli.cli.groups import PodSelectionRun, takes_groups
 from ksched_cli.cli.help_layout import OUTPUT
-from ksched_cli.cli.printing import warn
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
 from ksched_cli.errors import InputError
 from ksched_cli.simulator import Simulator
@@ -51,8 +50,7 @@ def verify(
 ) -> None:
     simulator = Simulator.of(replace(given.read(), events=True))
     found = simulator.verify()
-    warn(found.warnings)
-    show(found, output, zones=simulator.zones)
+    show(found, output, warnings=found.warnings, zones=simulator.zones)
     if not found.verification.compared and not exit_zero:
         raise typer.Exit(InputError.exit_code)
     differs = found.verification.agreeing != found.verification.compared

@@ -11,8 +11,8 @@ from ksched_cli.api.listing import named
 from ksched_cli.api.pod_facts import is_terminal, pod_key
 from ksched_cli.errors import Problem, UsageError
 from ksched_cli.sources.loaded import Loaded
+from ksched_cli.whatif.edits.lib.arguments import EditMistake
 from ksched_cli.whatif.edits.lib.edit import Reference
-from ksched_cli.whatif.edits.lib.mistake import EditMistake
 from ksched_cli.whatif.edits.lib.references import kind_named
 from ksched_cli.whatif.edits.lib.targets import Owner, owners_in, pods_meant, workload_of
 

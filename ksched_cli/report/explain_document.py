@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ksched_cli.plan.explain.results import (
-    ExplainResult,
-    Explanation,
-    Margin,
-    NodeFocus,
-    PluginAnswer,
-    PreemptionStudy,
-    Rejection,
-)
+from ksched_cli.plan.explain import results
 from ksched_cli.plan.fixes.values import Fix, ManifestChange
 from ksched_cli.report.entries import entry_of
 from ksched_cli.report.money import plain_money
@@ -26,7 +18,7 @@ KIND = "Explanation"
 
 
 @documents("ExplainResult", "html")
-def explanation_document(result: ExplainResult, options: RenderOptions) -> dict[str, Any]:
+def explanation_document(result: results.ExplainResult, options: RenderOptions) -> dict[str, Any]:
     """The entry of the pod as in `simulate`, with its explanation. Amounts of cpu are in thousandths."""
     found = result.explanation
     outcome = pod_entry(found.outcome) if found.outcome else {"pod": found.pod, "result": found.standing}
@@ -58,7 +50,7 @@ def explanation_document(result: ExplainResult, options: RenderOptions) -> dict[
     return {**document, **columns, **odds, "coverage": dict(result.coverage)}
 
 
-def _helping_node(result: ExplainResult) -> dict[str, Any] | None:
+def _helping_node(result: results.ExplainResult) -> dict[str, Any] | None:
     """The entry of the cheapest node that helps. `shape` is absent if no single node helps."""
     node = result.helping_node
     if node is None:
@@ -67,12 +59,12 @@ def _helping_node(result: ExplainResult) -> dict[str, Any] | None:
     return {**found, "reasons": dict(node.reasons)}
 
 
-def _queue(found: Explanation) -> dict[str, Any] | None:
+def _queue(found: results.Explanation) -> dict[str, Any] | None:
     place = found.queue
     return {**entry_of(place, "position pods"), "placedBefore": place.placed} if place else None
 
 
-def _answer(answer: PluginAnswer) -> dict[str, Any]:
+def _answer(answer: results.PluginAnswer) -> dict[str, Any]:
     entry = entry_of(answer, "plugin code")
     if answer.reasons:
         entry["reasons"] = list(answer.reasons)
@@ -81,13 +73,13 @@ def _answer(answer: PluginAnswer) -> dict[str, Any]:
     return entry
 
 
-def _rejection(rejection: Rejection) -> dict[str, Any]:
+def _rejection(rejection: results.Rejection) -> dict[str, Any]:
     why = {"reasons": list(rejection.texts), "detail": rejection.detail, "text": rejection.describe()}
     beside = {"besideNominated": True} if rejection.beside else {}
     return {**entry_of(rejection, "plugin code"), **why, **beside}
 
 
-def _focus(focus: NodeFocus) -> dict[str, Any]:
+def _focus(focus: results.NodeFocus) -> dict[str, Any]:
     entry = entry_of(focus, "node chosen text")
     if focus.behind:
         entry |= {"rank": focus.rank, "behind": focus.behind.total, "byPlugin": dict(focus.behind.by_plugin)}
@@ -95,7 +87,7 @@ def _focus(focus: NodeFocus) -> dict[str, Any]:
     return entry
 
 
-def _study(study: PreemptionStudy) -> dict[str, Any]:
+def _study(study: results.PreemptionStudy) -> dict[str, Any]:
     if study.ineligible:
         return {"ineligible": study.ineligible}
     candidates = [entry_of(each, "node victims pdbViolations highestPriority why") for each in study.candidates]
@@ -117,5 +109,5 @@ def _manifest_change(change: ManifestChange) -> dict[str, Any]:
     return {key: value for key, value in entry.items() if value is not None}
 
 
-def _margin(margin: Margin) -> dict[str, Any]:
+def _margin(margin: results.Margin) -> dict[str, Any]:
     return {"node": margin.node, "behind": margin.total, "byPlugin": dict(margin.by_plugin)}

@@ -17,7 +17,7 @@ from ksched_cli.plan.fixes.values import FixChange, edited
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.edits.add_node import AddNode
 from ksched_cli.whatif.edits.clone_node import CloneNode
-from ksched_cli.whatif.edits.lib.mistake import EditMistake
+from ksched_cli.whatif.edits.lib.arguments import EditMistake
 from ksched_cli.whatif.edits.lib.node_templates import read_template
 
 _CLONES = 2

@@ -14,7 +14,7 @@ from ksched_cli.plan.sweep.model import GridPoint
 from ksched_cli.releases.config_versions import GROUP
 from ksched_cli.releases.minors import NEWEST
 from ksched_cli.releases.plugin_names import NODE_RESOURCES_FIT
-from ksched_cli.whatif.edits.lib.mistake import EditMistake
+from ksched_cli.whatif.edits.lib.arguments import EditMistake
 
 MOST_POINTS = 10_000
 

@@ -17,7 +17,7 @@ from ksched_cli.plan.sweep.grid import grid_points
 from ksched_cli.plan.sweep.model import DEFAULT_WORST, EditRange, GridPoint, Sweep
 from ksched_cli.plan.sweep.reading import check_draws, read_edit_range, read_failing, read_versions
 from ksched_cli.sources.own_documents import API_VERSION, expected_kind, read_one_document
-from ksched_cli.whatif.edits.lib.mistake import EditMistake
+from ksched_cli.whatif.edits.lib.arguments import EditMistake
 from ksched_cli.whatif.edits.lib.registry import specs_by_flag
 from ksched_cli.whatif.ranges import COUNTED_EDITS
 from ksched_cli.whatif.scenario.load import ScenarioReader

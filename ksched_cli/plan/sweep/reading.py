@@ -9,8 +9,8 @@ from typing import Any
 from ksched_cli.api.label_names import is_label_key
 from ksched_cli.plan.sweep.model import EditRange, Failing
 from ksched_cli.releases.minors import NEWEST, RELEASES, minor_in, release
+from ksched_cli.whatif.edits.lib.arguments import EditMistake
 from ksched_cli.whatif.edits.lib.edit import Edit
-from ksched_cli.whatif.edits.lib.mistake import EditMistake
 from ksched_cli.whatif.edits.lib.registry import specs_by_flag
 from ksched_cli.whatif.ranges import COUNTED_EDITS, EDIT_RANGE
 

@@ -14,7 +14,7 @@ from ksched_cli.plan.sweep.space import Setting, Variant
 from ksched_cli.plan.sweep.swept_pods import VariantEnd
 from ksched_cli.plan.sweep.task import SweepTask
 from ksched_cli.plan.sweep.trials import VariantTrials
-from ksched_cli.whatif.edits.lib.mistake import EditMistake
+from ksched_cli.whatif.edits.lib.arguments import EditMistake
 
 
 @dataclass(frozen=True)

@@ -6,19 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ksched_cli.api.listing import joined
-from ksched_cli.report.html.model import (
-    Bar,
-    Figure,
-    Heading,
-    Page,
-    Section,
-    Tone,
-    bars,
-    counting,
-    facts,
-    headings,
-    table,
-)
+from ksched_cli.report.html.model import Bar, Figure, Page, Section, Tone, bars, counting, facts, headings, table
 from ksched_cli.report.html.nodes import RESULT_COLOURS, node_columns, node_groups, node_map
 from ksched_cli.report.html.words import capitalised, count
 
@@ -121,7 +109,7 @@ def _settings(settings: Sequence[Mapping[str, Any]]) -> list[Section]:
         for name, each in zip(names, settings, strict=True)
     ]
     columns = headings("Setting; Pareto front: badge filters; Safe: share")
-    columns += [Heading(capitalised(_WORDS[name]), "number") for name in settings[0]["figures"]]
+    columns += headings("; ".join(f"{capitalised(_WORDS[name])}: number" for name in settings[0]["figures"]))
     cells = [
         [name, "best" if each["paretoFront"] else "", each["outcomes"].get("safe", {}).get("share", 0.0), *_means(each)]
         for name, each in zip(names, settings, strict=True)
@@ -149,7 +137,7 @@ def _amount(name: str, value: float) -> float:
 
 
 def _figures(document: Mapping[str, Any]) -> list[Section]:
-    columns = [Heading("Figure"), *(Heading(name, "number") for name in ("Now", "Least", "Mean", "Most"))]
+    columns = headings("Figure; Now: number; Least: number; Mean: number; Most: number")
     rows = [
         [
             _WORDS[name],

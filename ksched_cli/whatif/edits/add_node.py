@@ -8,9 +8,8 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from ksched_cli.errors import Problem, UsageError
-from ksched_cli.whatif.edits.lib.arguments import number_of_nodes, some_name, with_count
+from ksched_cli.whatif.edits.lib.arguments import EditMistake, number_of_nodes, some_name, with_count
 from ksched_cli.whatif.edits.lib.edit import Edit, EditSpec
-from ksched_cli.whatif.edits.lib.mistake import EditMistake
 
 if TYPE_CHECKING:
     from ksched_cli.api.core import Node

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from ksched_cli.whatif.edits.lib.edit import NodeEdit
-from ksched_cli.whatif.edits.lib.taints import UNSCHEDULABLE, without_taint
 
 if TYPE_CHECKING:
     from ksched_cli.whatif.edits.lib.editor import Editor
+
+# The taint that the node lifecycle controller adds to a cordoned node.
+UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
 
 
 @dataclass(frozen=True)
@@ -21,7 +23,7 @@ class Cordon(NodeEdit):
         from ksched_cli.api.core import Taint
 
         node, taint = editor.node(self.node), Taint(UNSCHEDULABLE, "", "NoSchedule")
-        taints = (*without_taint(node.spec.taints, taint.key, taint.effect), taint)
+        taints = (*editor.taints_without(node, taint.key, taint.effect), taint)
         editor.respec(node, unschedulable=True, taints=taints)
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ksched_cli.whatif.edits.lib.arguments import EditMistake
 from ksched_cli.whatif.edits.lib.edit import EditSpec, ObjectEdit
-from ksched_cli.whatif.edits.lib.mistake import EditMistake
 
 if TYPE_CHECKING:
     from ksched_cli.whatif.edits.lib.editor import Editor

@@ -6,9 +6,8 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from ksched_cli.whatif.edits.lib.arguments import check_key, check_value, node_and_rest
+from ksched_cli.whatif.edits.lib.arguments import EditMistake, check_key, check_value, node_and_rest
 from ksched_cli.whatif.edits.lib.edit import EditSpec, NodeEdit
-from ksched_cli.whatif.edits.lib.mistake import EditMistake
 
 if TYPE_CHECKING:
     from ksched_cli.whatif.edits.lib.editor import Editor

@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ksched_cli.whatif.edits.lib.arguments import whole_number
+from ksched_cli.whatif.edits.lib.arguments import EditMistake, whole_number
 from ksched_cli.whatif.edits.lib.edit import EditSpec, ObjectEdit, Reference
-from ksched_cli.whatif.edits.lib.mistake import EditMistake
 
 if TYPE_CHECKING:
     from ksched_cli.api.workloads import ReplicaSet

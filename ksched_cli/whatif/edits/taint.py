@@ -6,10 +6,8 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from ksched_cli.whatif.edits.lib.arguments import check_key, check_value, node_and_rest
+from ksched_cli.whatif.edits.lib.arguments import EditMistake, check_key, check_value, node_and_rest
 from ksched_cli.whatif.edits.lib.edit import EditSpec, NodeEdit
-from ksched_cli.whatif.edits.lib.mistake import EditMistake
-from ksched_cli.whatif.edits.lib.taints import without_taint
 
 if TYPE_CHECKING:
     from ksched_cli.api.core import Taint
@@ -39,7 +37,7 @@ class TaintNode(NodeEdit):
 
     def apply(self, editor: Editor) -> None:
         node = editor.node(self.node)
-        others = without_taint(node.spec.taints, self.taint.key, self.taint.effect)
+        others = editor.taints_without(node, self.taint.key, self.taint.effect)
         if self.removes and others == node.spec.taints:
             there = ", ".join(f"{each.key}:{each.effect}" for each in others)
             raise EditMistake(f"node {self.node} has no such taint", f"it has {there or 'none'}")

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from ksched_cli.whatif.edits.cordon import Cordon
+from ksched_cli.whatif.edits.cordon import UNSCHEDULABLE, Cordon
 from ksched_cli.whatif.edits.lib.edit import GIVE_ONE, Clash, Edit, NodeEdit
-from ksched_cli.whatif.edits.lib.taints import UNSCHEDULABLE, without_taint
 
 if TYPE_CHECKING:
     from ksched_cli.whatif.edits.lib.editor import Editor
@@ -23,7 +22,7 @@ class Uncordon(NodeEdit):
 
     def apply(self, editor: Editor) -> None:
         node = editor.node(self.node)
-        editor.respec(node, unschedulable=False, taints=without_taint(node.spec.taints, UNSCHEDULABLE, "NoSchedule"))
+        editor.respec(node, unschedulable=False, taints=editor.taints_without(node, UNSCHEDULABLE, "NoSchedule"))
 
 
 SPEC = Uncordon.spec(40, "Mark a node schedulable.")

@@ -14,11 +14,12 @@ from ksched_cli.api.label_names import is_label_key
 from ksched_cli.api.yaml_reader import Document
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources.own_documents import API_VERSION, expected_kind, read_one_document
+from ksched_cli.whatif.edits.lib.arguments import EditMistake
 from ksched_cli.whatif.edits.lib.contradictions import edit_clashes
 from ksched_cli.whatif.edits.lib.edit import Reference
-from ksched_cli.whatif.edits.lib.mistake import EditMistake
 from ksched_cli.whatif.edits.lib.references import reference
 from ksched_cli.whatif.edits.lib.registry import edit_specs
+from ksched_cli.whatif.scenario import model
 from ksched_cli.whatif.scenario.document import (
     KIND,
     ExpectDocument,
@@ -27,26 +28,13 @@ from ksched_cli.whatif.scenario.document import (
     StepDocument,
     Texts,
 )
-from ksched_cli.whatif.scenario.model import (
-    TOPOLOGY,
-    Expectation,
-    NoPreemption,
-    On,
-    PlacedEdit,
-    Scenario,
-    ScenarioPlace,
-    ScenarioStep,
-    Schedulable,
-    Spread,
-    Survives,
-)
 
 S = TypeVar("S", bound=Struct)
 T = TypeVar("T")
 _Steps = tuple[str | int, ...]
 
 
-def load_scenario(path: str) -> tuple[Scenario, list[Problem]]:
+def load_scenario(path: str) -> tuple[model.Scenario, list[Problem]]:
     """As much of the scenario as can be understood, and everything that is wrong with the file. InputError where
     there is nothing to understand."""
     reader = ScenarioReader(_with_on(read_one_document(path, expected_kind(KIND))), path)
@@ -75,16 +63,16 @@ class ScenarioReader:
         self._source = source
         self.problems: list[Problem] = []
 
-    def read(self) -> Scenario:
+    def read(self) -> model.Scenario:
         value = self._document.value
         for field, wanted in (("apiVersion", API_VERSION), ("kind", KIND)):
             if (found := value.get(field)) != wanted:
                 self._complain(f"expected {wanted}, got {'none' if found is None else found}", (field,))
         outer = self._decode({key: each for key, each in value.items() if key != "steps"}, ScenarioDocument, ())
         name = outer.metadata.name if outer else ""
-        return Scenario(name or Path(self._source).stem, self._source, tuple(self._steps(value.get("steps"))))
+        return model.Scenario(name or Path(self._source).stem, self._source, tuple(self._steps(value.get("steps"))))
 
-    def _steps(self, value: Any) -> Iterator[ScenarioStep]:
+    def _steps(self, value: Any) -> Iterator[model.ScenarioStep]:
         """Each by itself, so that one that is hopeless does not hide what is wrong with the others."""
         if not isinstance(value, list) or not value:
             text = "there are no steps" if not value else f"expected a list, got {type_name(value)}"
@@ -107,10 +95,10 @@ class ScenarioReader:
         place = self._place(tuple(steps))
         self.problems.append(Problem(message, self._source, place.line, place.path, hint))
 
-    def _place(self, steps: _Steps) -> ScenarioPlace:
-        return ScenarioPlace(self._document.line_of(steps), path_text(steps))
+    def _place(self, steps: _Steps) -> model.ScenarioPlace:
+        return model.ScenarioPlace(self._document.line_of(steps), path_text(steps))
 
-    def _step(self, step: StepDocument, index: int) -> ScenarioStep:
+    def _step(self, step: StepDocument, index: int) -> model.ScenarioStep:
         at: _Steps = ("steps", index)
         edits = tuple(self._edits(step, at))
         for edit, text, hint in edit_clashes([each.edit for each in edits]):
@@ -118,7 +106,7 @@ class ScenarioReader:
             self.problems.append(Problem(text, self._source, place.line, place.path, hint))
         expectations = tuple(self.expectations(step.expect, (*at, "expect")))
         manifests = tuple(self._manifests(step.apply, (*at, "apply")))
-        return ScenarioStep(step.name or f"step {index + 1}", self._place(at), manifests, edits, expectations)
+        return model.ScenarioStep(step.name or f"step {index + 1}", self._place(at), manifests, edits, expectations)
 
     def _manifests(self, paths: Texts, at: _Steps) -> Iterator[str]:
         for path, steps in _each(paths, at):
@@ -127,61 +115,61 @@ class ScenarioReader:
             else:
                 yield str(Path(self._source).parent / path)
 
-    def _edits(self, step: StepDocument, at: _Steps) -> Iterator[PlacedEdit]:
+    def _edits(self, step: StepDocument, at: _Steps) -> Iterator[model.PlacedEdit]:
         for spec in edit_specs():
             texts: Texts = getattr(step, spec.field)
             for text, steps in _each(texts, (*at, spec.key)):
                 try:
-                    yield PlacedEdit(self._place(steps), spec.parse(text))
+                    yield model.PlacedEdit(self._place(steps), spec.parse(text))
                 except EditMistake as mistake:
                     self._complain(str(mistake), steps, mistake.hint)
                 except InputError as mistake:
                     for problem in mistake.problems:
                         self._complain(str(problem), steps)
 
-    def expectations(self, expect: ExpectDocument, at: _Steps) -> Iterator[Expectation]:
+    def expectations(self, expect: ExpectDocument, at: _Steps) -> Iterator[model.Expectation]:
         """The expectations that stand at this path."""
         if isinstance(expect.schedulable, bool):
-            yield Schedulable(self._place((*at, "schedulable")), None, expect.schedulable)
+            yield model.Schedulable(self._place((*at, "schedulable")), None, expect.schedulable)
         for target, where in self._targets(expect.schedulable or (), (*at, "schedulable")):
-            yield Schedulable(where, target)
+            yield model.Schedulable(where, target)
         for target, where in self._targets(expect.unschedulable, (*at, "unschedulable")):
-            yield Schedulable(where, target, wanted=False)
+            yield model.Schedulable(where, target, wanted=False)
         for wanted, field, places in ((True, "on", expect.on), (False, "notOn", expect.not_on)):
             for text, nodes in places.items():
                 if not nodes:
                     self._complain("no node is named", (*at, field, text))
                     continue
                 for target, where in self._targets(text, (*at, field, text)):
-                    yield On(where, target, (nodes,) if isinstance(nodes, str) else nodes, wanted)
+                    yield model.On(where, target, (nodes,) if isinstance(nodes, str) else nodes, wanted)
         yield from self._spreads(expect.spread, (*at, "spread"))
         if expect.no_preemption:
-            yield NoPreemption(self._place((*at, "noPreemption")))
+            yield model.NoPreemption(self._place((*at, "noPreemption")))
         for what, count in expect.survives.items():
             steps = (*at, "survives", what)
             if count < 1:
                 self._complain(f"{count} is not a number of losses: 1 at least", steps)
             elif self._is_topology(what, steps):
-                yield Survives(self._place(steps), what, count)
+                yield model.Survives(self._place(steps), what, count)
 
-    def _spreads(self, spread: SpreadDocument | tuple[SpreadDocument, ...], at: _Steps) -> Iterator[Expectation]:
+    def _spreads(self, spread: SpreadDocument | tuple[SpreadDocument, ...], at: _Steps) -> Iterator[model.Expectation]:
         for each, steps in _each(spread, at):
-            key = TOPOLOGY.get(each.topology_key, each.topology_key)
+            key = model.TOPOLOGY.get(each.topology_key, each.topology_key)
             if not each.of:
                 self._complain("the workload of the pods is missing", (*steps, "of"), "write of: KIND/NAME")
             if each.max_skew < 0:
                 self._complain(f"{each.max_skew} is negative", (*steps, "maxSkew"))
             if self._is_topology(each.topology_key, (*steps, "topologyKey")):
                 for target, _ in self._targets(each.of, (*steps, "of")) if each.of else ():
-                    yield Spread(self._place(steps), target, key, each.max_skew)
+                    yield model.Spread(self._place(steps), target, key, each.max_skew)
 
     def _is_topology(self, key: str, steps: _Steps) -> bool:
-        good = key in TOPOLOGY or is_label_key(key)
+        good = key in model.TOPOLOGY or is_label_key(key)
         if not good:
-            self._complain(f"{key!r} cannot be a label's key", steps, f"or one of {', '.join(TOPOLOGY)}")
+            self._complain(f"{key!r} cannot be a label's key", steps, f"or one of {', '.join(model.TOPOLOGY)}")
         return good
 
-    def _targets(self, texts: bool | Texts, at: _Steps) -> Iterator[tuple[Reference, ScenarioPlace]]:
+    def _targets(self, texts: bool | Texts, at: _Steps) -> Iterator[tuple[Reference, model.ScenarioPlace]]:
         for text, steps in () if isinstance(texts, bool) else _each(texts, at):
             try:
                 yield reference(text), self._place(steps)

@@ -12,27 +12,18 @@ from ksched_cli.controlplane.store import Store
 from ksched_cli.errors import Problem
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.changes import Changes
+from ksched_cli.whatif.edits.lib.arguments import EditMistake
 from ksched_cli.whatif.edits.lib.editor import name_hint
-from ksched_cli.whatif.edits.lib.mistake import EditMistake
 from ksched_cli.whatif.edits.lib.targets import pods_meant
+from ksched_cli.whatif.scenario import model
 from ksched_cli.whatif.scenario.changes import StepChanges, read_step
-from ksched_cli.whatif.scenario.model import (
-    TOPOLOGY,
-    On,
-    Scenario,
-    ScenarioPlace,
-    ScenarioStep,
-    Schedulable,
-    Spread,
-    Survives,
-)
 
 # Each of them is a run of its own.
 MAX_CASES = 2000
 
 
 def rehearse(
-    scenario: Scenario, loaded: Loaded, changes: Changes, namespace: str = ""
+    scenario: model.Scenario, loaded: Loaded, changes: Changes, namespace: str = ""
 ) -> tuple[list[StepChanges], list[Problem]]:
     """The changes of each step, and what cannot be done or means nothing. `changes` are made before the first step."""
     plane = ControlPlane(Store(loaded), places_everything=True)
@@ -51,29 +42,31 @@ def rehearse(
     return steps, problems
 
 
-def _meaningless(step: ScenarioStep, loaded: Loaded, namespace: str) -> Iterator[tuple[ScenarioPlace, EditMistake]]:
+def _meaningless(
+    step: model.ScenarioStep, loaded: Loaded, namespace: str
+) -> Iterator[tuple[model.ScenarioPlace, EditMistake]]:
     nodes = loaded.of(Node)
     names = [node.metadata.name for node in nodes]
     for each in step.expectations:
-        if isinstance(each, Schedulable | On | Spread) and each.target is not None:
+        if isinstance(each, model.Schedulable | model.On | model.Spread) and each.target is not None:
             try:
                 pods_meant(loaded, each.target, namespace)
             except EditMistake as mistake:
                 yield each.place, mistake
-        if isinstance(each, On):
+        if isinstance(each, model.On):
             for pattern in each.nodes:
                 if not any(fnmatchcase(name, pattern) for name in names):
                     yield each.place, EditMistake(f'there is no node "{pattern}"', name_hint(pattern, names))
-        key = each.topology_key if isinstance(each, Spread) else ""
-        if isinstance(each, Survives) and each.what != "node":
-            key = TOPOLOGY.get(each.what, each.what)
+        key = each.topology_key if isinstance(each, model.Spread) else ""
+        if isinstance(each, model.Survives) and each.what != "node":
+            key = model.TOPOLOGY.get(each.what, each.what)
         if key and not any(key in node.metadata.labels for node in nodes):
             yield each.place, EditMistake(f"no node has the label {key}", "topology goes by labels of nodes")
-        elif isinstance(each, Survives):
+        elif isinstance(each, model.Survives):
             yield from _too_many_cases(each, len({node.metadata.labels.get(key) for node in nodes} if key else nodes))
 
 
-def _too_many_cases(wanted: Survives, choices: int) -> Iterator[tuple[ScenarioPlace, EditMistake]]:
+def _too_many_cases(wanted: model.Survives, choices: int) -> Iterator[tuple[model.ScenarioPlace, EditMistake]]:
     cases = comb(choices, wanted.count)
     if cases > MAX_CASES:
         text = f"any {wanted.count} of {choices} are {cases} cases, and no more than {MAX_CASES} are tried"

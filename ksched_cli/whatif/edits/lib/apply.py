@@ -9,9 +9,9 @@ from ksched_cli.api.core import Node
 from ksched_cli.api.node_facts import full_node_name
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.errors import Problem, UsageError
+from ksched_cli.whatif.edits.lib.arguments import EditMistake
 from ksched_cli.whatif.edits.lib.edit import Edit, NodeEdit
 from ksched_cli.whatif.edits.lib.editor import Editor
-from ksched_cli.whatif.edits.lib.mistake import EditMistake
 
 
 def apply_edits(

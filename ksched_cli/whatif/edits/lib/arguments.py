@@ -1,14 +1,21 @@
-"""The parts of the text behind a flag: names, numbers, keys and values."""
+"""The parts of the text behind a flag (names, numbers, keys and values) and the mistakes in them."""
 
 from __future__ import annotations
 
 import re
 
 from ksched_cli.api.label_names import is_label_key, is_label_value
-from ksched_cli.whatif.edits.lib.mistake import EditMistake
 
 MAX_NODES = 100_000
 _NUMBER = re.compile(r"\d+", re.ASCII)
+
+
+class EditMistake(ValueError):
+    """Why an edit cannot be made, and what to do about it."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
 
 
 def some_name(name: str) -> str:

@@ -9,10 +9,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ksched_cli.api.core import Node
+from ksched_cli.api.core import Node, Taint
 from ksched_cli.api.listing import named
 from ksched_cli.controlplane.plane import ControlPlane
-from ksched_cli.whatif.edits.lib.mistake import EditMistake
+from ksched_cli.whatif.edits.lib.arguments import EditMistake
 
 
 class Editor:
@@ -31,6 +31,10 @@ class Editor:
             names = [node.metadata.name for node in self.store.of(Node)]
             raise EditMistake(f'there is no node "{name}"', name_hint(name, names))
         return found
+
+    def taints_without(self, node: Node, key: str, effect: str) -> tuple[Taint, ...]:
+        """The taints of the node except those of the key and the effect; without an effect, except all of the key."""
+        return tuple(each for each in node.spec.taints if each.key != key or effect not in ("", each.effect))
 
     def respec(self, node: Node, **fields: Any) -> None:
         """Update fields of the node's spec."""

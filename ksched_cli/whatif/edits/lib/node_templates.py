@@ -13,7 +13,7 @@ from ksched_cli.api.quantity import QuantityError, parse_quantity
 from ksched_cli.sources.controllers.naming import uid_of
 from ksched_cli.sources.controllers.templates import copied
 from ksched_cli.sources.dump import load_dump
-from ksched_cli.whatif.edits.lib.mistake import EditMistake
+from ksched_cli.whatif.edits.lib.arguments import EditMistake
 
 _RESOURCES = ("cpu", "memory", "pods", "ephemeral-storage")
 _LABELS = {"zone": "topology.kubernetes.io/zone", "region": "topology.kubernetes.io/region"}

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from ksched_cli.errors import InputError, Problem, UsageError
+from ksched_cli.whatif.edits.lib.arguments import EditMistake
 from ksched_cli.whatif.edits.lib.edit import Edit, EditSpec
-from ksched_cli.whatif.edits.lib.mistake import EditMistake
 from ksched_cli.whatif.edits.lib.registry import specs_by_flag
 
 

@@ -7,8 +7,8 @@ from msgspec import Struct
 from ksched_cli.api.kinds import KINDS
 from ksched_cli.api.listing import did_you_mean
 from ksched_cli.sources.custom.workloads import stand_in_kind
+from ksched_cli.whatif.edits.lib.arguments import EditMistake
 from ksched_cli.whatif.edits.lib.edit import Reference
-from ksched_cli.whatif.edits.lib.mistake import EditMistake
 
 _SHORT = {
     "Deployment": "deploy",

@@ -11,9 +11,9 @@ from ksched_cli.api.pod_facts import is_terminal
 from ksched_cli.api.workloads import Deployment, ReplicaSet
 from ksched_cli.controlplane.admission.chain import HasObjects
 from ksched_cli.sources.loaded import Loaded
+from ksched_cli.whatif.edits.lib.arguments import EditMistake
 from ksched_cli.whatif.edits.lib.edit import Reference
 from ksched_cli.whatif.edits.lib.editor import name_hint
-from ksched_cli.whatif.edits.lib.mistake import EditMistake
 
 _HASH_LABEL = "pod-template-hash"
 
