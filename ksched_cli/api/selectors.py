@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
+
+from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from ksched_cli.api.affinity import NodeSelectorTerm
 from ksched_cli.api.label_names import is_label_key, is_label_value, key_problems, value_problems
@@ -37,8 +39,7 @@ class SelectorError(ValueError):
         return SelectorError(*((f"{path}.{inner}" if inner else path, text) for inner, text in self.problems))
 
 
-@dataclass(frozen=True, slots=True)
-class Requirement:
+class Requirement(Struct, frozen=True, cache_hash=True):
     """labels.Requirement: a condition on the value of one label, None where there is no such label."""
 
     key: str
@@ -131,19 +132,18 @@ def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Selector:
+class Selector(Struct, frozen=True, cache_hash=True):
     """labels.Selector: all requirements must hold. `nothing` is the selector that was never given."""
 
     requirements: tuple[Requirement, ...] = ()
     nothing: bool = False
     # The wanted labels, where every requirement is "key equals value": most selectors of controllers.
-    _wanted: frozenset[tuple[str, str]] | None = field(init=False, repr=False, compare=False)
+    _wanted: frozenset[tuple[str, str]] | None = None
 
     def __post_init__(self) -> None:
         exact = all(each.operator == "In" and len(each.values) == 1 for each in self.requirements)
         wanted = frozenset((each.key, each.values[0]) for each in self.requirements) if exact else None
-        object.__setattr__(self, "_wanted", None if self.nothing else wanted)
+        force_setattr(self, "_wanted", None if self.nothing else wanted)
 
     def matches(self, labels: Mapping[str, str]) -> bool:
         if self._wanted is not None:
@@ -188,8 +188,7 @@ def _equalities(labels: Mapping[str, str]) -> list[Requirement]:
     return [Requirement(key, "In", (value,)) for key, value in labels.items()]
 
 
-@dataclass(frozen=True, slots=True)
-class CompiledTerm:
+class CompiledTerm(Struct, frozen=True, cache_hash=True):
     """A node selector term: conditions on labels, and on the node's name."""
 
     labels: tuple[Requirement, ...]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ksched_cli.api.affinity import TopologySpreadConstraint
 from ksched_cli.api.core import Pod, Service
@@ -34,8 +36,7 @@ class SpreadRules(ReleaseRules, plugins=f"{POD_TOPOLOGY_SPREAD} {SELECTOR_SPREAD
     )
 
 
-@dataclass(frozen=True)
-class SpreadConstraint:
+class SpreadConstraint(Struct, frozen=True, cache_hash=True):
     """A spread constraint with everything filled in (topologySpreadConstraint)."""
 
     max_skew: int
