@@ -20,11 +20,12 @@ class ScoreTable:
     weighted: Mapping[str, Int64Column]
     totals: Int64Column
 
-    def index_of(self, row: int) -> int:
-        """Where a node row stands among the rows."""
-        if row < len(self.rows) and self.rows[row] == row:
-            return row
-        return int((self.rows == row).argmax())
+    def indexes_of(self, rows: RowColumn) -> RowColumn:
+        """Where these node rows stand among the rows, which ascend unless the search has begun in the middle."""
+        found = self.rows.searchsorted(rows)
+        if np.array_equal(self.rows.take(found, mode="clip"), rows):
+            return found
+        return np.array([(self.rows == row).argmax() for row in rows], dtype=np.int64)
 
     def scores_at(self, index: int) -> Iterator[tuple[str, int, int, int]]:
         """Each plugin with its raw, normalized and weighted score of one of the rows."""

@@ -260,7 +260,7 @@ def _top(decision: Decision, cluster: Cluster, count: int) -> tuple[ScoredNode, 
     if count <= len(decision.ties):
         best = decision.ties[:count]
         whole = len(table.rows) == len(cluster.nodes)
-        indexes = best if whole else np.array([table.index_of(row) for row in best.tolist()], dtype=np.int64)
+        indexes = best if whole else table.indexes_of(best)
         return _scored(table, cluster, indexes)
     if count < len(table.totals):
         least = np.partition(table.totals, -count)[-count]
@@ -277,8 +277,8 @@ def _best(decision: Decision, names: Sequence[str]) -> tuple[ScoredNode, ...]:
     table = decision.scores
     if table is None or not len(decision.ties):
         return ()
-    row = int(decision.ties[0])
-    return (ScoredNode(names[row], int(table.totals[table.index_of(row)]), _NO_SCORES),)
+    best = decision.ties[:1]
+    return (ScoredNode(names[best[0]], int(table.totals[table.indexes_of(best)[0]]), _NO_SCORES),)
 
 
 def _scored(table: ScoreTable, cluster: Cluster, indexes: RowColumn) -> tuple[ScoredNode, ...]:
