@@ -154,17 +154,18 @@ class InterPodAffinity(
         first = [state.affinity.empty and state.terms.affinity_matches(pod) for state in (before, now)]
         if before.terms is not now.terms or first[0] != first[1]:
             return None
-        nodes, changed = self.handle.cluster.nodes, []
+        nodes = self.handle.cluster.nodes
+        differs: dict[str, BoolColumn] = {}
         for old, new in (
             (before.existing, now.existing),
             (before.anti_affinity, now.anti_affinity),
             (before.affinity, now.affinity),
         ):
-            for key in dict.fromkeys((*old.keys, *new.keys)):
+            for key in {*old.keys, *new.keys}:
                 column = nodes.labels.column(key)
-                rows = column.rows_with((old.of(key, column) > 0) != (new.of(key, column) > 0))
-                if len(rows):
-                    changed.append(rows)
+                values = (old.of(key, column) > 0) != (new.of(key, column) > 0)
+                differs[key] = differs[key] | values if key in differs else values
+        changed = [nodes.labels.column(key).rows_with(values) for key, values in differs.items()]
         return changed[0] if len(changed) == 1 else rows_in_any(len(nodes), changed)
 
     # PreFilter
@@ -353,9 +354,10 @@ class InterPodAffinity(
             return SKIP
         worth: dict[str, tuple[IdColumn, Int64Column]] = {}
         for tally, weight in weighted:
-            if tally.key not in worth:
-                worth[tally.key] = tally.ids, np.zeros(len(tally.counts), dtype=np.int64)
-            np.add(worth[tally.key][1], tally.counts * np.int64(weight), out=worth[tally.key][1])
+            counted = tally.counts * np.int64(weight)
+            if tally.key in worth:
+                np.add(counted, worth[tally.key][1], out=counted)
+            worth[tally.key] = tally.ids, counted
         return Preferences(tuple(worth.values()))
 
     def score(self, state: Preferences | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
@@ -383,7 +385,7 @@ class InterPodAffinity(
         few, distances = spread < len(scores), scores - lowest
         share = (np.arange(spread + 1) if few else distances).astype(np.float64) / np.float64(spread)
         normalized: Int64Column = (self.handle.release.max_node_score * share).astype(np.int64)
-        return normalized[distances] if few else normalized
+        return normalized.take(distances, mode="clip") if few else normalized
 
 
 def _has_preferences(pod: PodInfo) -> bool:

@@ -45,15 +45,14 @@ def weighted_mean(scores: Int64Column, allocation: Allocation, weights: Sequence
     """Over the resources that the node has; 0 where it has none of them."""
     mean: Int64Column
     if allocation.complete:
-        factors = weights
-        if weights[0] > 0 and weights.count(weights[0]) == len(weights):
-            factors = [1] * len(weights)
-        total = scores[0] * factors[0] if factors[0] != 1 else scores[0]
-        for score, factor in zip(scores[1:], factors[1:], strict=True):
-            total = total + (score * factor if factor != 1 else score)
-        count = max(sum(factors), 1)
-        # Scores are not negative.
-        mean = total >> 1 if count == 2 else total // count
+        if len(weights) == 2 and weights[0] == weights[1] > 0:
+            # Scores are not negative.
+            mean = (scores[0] + scores[1]) >> 1
+            return mean
+        total = scores[0] * weights[0]
+        for score, factor in zip(scores[1:], weights[1:], strict=True):
+            total = total + score * factor
+        mean = total // max(sum(weights), 1)
         return mean
     weight = np.array(weights, dtype=np.int64)[:, np.newaxis]
     counted = (allocation.allocatable != 0) * weight

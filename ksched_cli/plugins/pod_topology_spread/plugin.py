@@ -380,7 +380,7 @@ class PodTopologySpread(
             # Not negative and far below 2**53, so that float64 is exact.
             normalized = (normalized / highest).astype(np.int64)
             if every is not None:
-                normalized = normalized[scores]
+                normalized = normalized.take(scores, mode="clip")
         return normalized if ignored is None else np.where(ignored, 0, normalized)
 
     # A run of identical pods

@@ -57,7 +57,7 @@ class SoftState:
                 total = total + each.shares(nodes)
         whole = go_round(total) if rounds else total.astype(np.int64)
         if counts is not None:
-            whole = whole[seen]
+            whole = whole.take(seen, mode="clip")
         return whole if self.ignored is None else np.where(nodes.take(self.ignored), 0, whole)
 
 
