@@ -62,7 +62,7 @@ class NodeMemory(Generic[V]):
             if len(touched) * _AFRESH_SHARE > len(cluster.nodes):
                 value = afresh()
             else:
-                value = renew(value, np.array(sorted(set(touched)), dtype=np.int64))
+                value = renew(value, np.array(sorted(set(touched)) if len(touched) > 1 else touched, dtype=np.int64))
         entry.value, entry.position = value, now
         entries[key] = entry
         if len(entries) > _KEPT:

@@ -37,8 +37,6 @@ from ksched_cli.framework.rows import NodeRows
 # How much memory the results of all templates may take together, and how much one takes per node.
 _BYTES = 96 * 2**20
 _BYTES_PER_NODE = 32
-# Past this share of nodes to repair, scoring all of them costs less.
-_AFRESH_SHARE = 2
 # After so many results in a row that no later pod had a use for, only results of templates with copies are kept.
 _UNUSED = 4
 # So many rows are sorted one by one.
@@ -54,7 +52,7 @@ def most_templates(nodes: int) -> int:
 class TemplateResult:
     """`feasible` is None for all nodes. `closed` are nodes that a filter rejects which only the node object decides;
     None for no node; `open_state` leaves these filters out. `repaired` are the rows that were filtered again since
-    nodes were scored, and `touched` those of them that placements have changed."""
+    nodes were scored."""
 
     state: CycleState
     position: int
@@ -65,33 +63,21 @@ class TemplateResult:
     open_state: CycleState
     scores: TemplateScores | None = None
     repaired: list[RowColumn] = field(default_factory=list)
-    touched: list[RowColumn] = field(default_factory=list)
 
-    def note(self, rows: RowColumn, touched: RowColumn) -> None:
-        """Remember which rows were filtered again, and which of them have to be scored again."""
+    def note(self, rows: RowColumn) -> None:
+        """Remember which rows were filtered again."""
         if self.scores is None:
             return
         self.repaired.append(rows)
-        self.touched.append(touched)
-        size = len(self.statuses)
-        if sum(map(len, self.touched)) * _AFRESH_SHARE > size:
-            self.scores = None
-            self.forget()
-        elif sum(map(len, self.repaired)) > size:
-            self.repaired[:] = [rows_in_any(size, self.repaired)]
+        if sum(map(len, self.repaired)) > len(self.statuses):
+            self.repaired[:] = [rows_in_any(len(self.statuses), self.repaired)]
 
-    def take(self) -> tuple[RowColumn, RowColumn]:
-        """The rows that were filtered again, and those that have to be scored again; they are forgotten here."""
-        size = len(self.statuses)
-        repaired, touched = (
-            parts[0] if len(parts) == 1 else rows_in_any(size, parts) for parts in (self.repaired, self.touched)
-        )
-        self.forget()
-        return repaired, touched
-
-    def forget(self) -> None:
-        self.repaired.clear()
-        self.touched.clear()
+    def take(self) -> RowColumn:
+        """The rows that were filtered again; they are forgotten here."""
+        parts = self.repaired
+        rows = parts[0] if len(parts) == 1 else rows_in_any(len(self.statuses), parts)
+        parts.clear()
+        return rows
 
 
 class TemplateLane:
@@ -196,12 +182,11 @@ class TemplateLane:
         result = results.pop(key, None)
         if result is None or (self._nominator.nodes() and not self._filters.in_force(result.state).row_scoped):
             return None
-        touched = self._touched_rows(result)
-        rows = self._changed_rows(result, pod, touched)
+        rows = self._changed_rows(result, pod, self._touched_rows(result))
         if rows is None:
             return None
         if len(rows):
-            self._filter_again(result, pod, rows, touched)
+            self._filter_again(result, pod, rows)
         result.position = len(self._cluster.journal)
         results[key] = result
         self._unused = 0
@@ -211,7 +196,7 @@ class TemplateLane:
         """The scores of the feasible nodes."""
         scores, result.scores = result.scores, None
         if scores is None or not scores.repair(result, pod):
-            result.forget()
+            result.repaired.clear()
             scores = TemplateScores(self._profile, self._cluster, self._scores, result, pod)
         table = scores.table(pod)
         result.scores = scores
@@ -295,11 +280,10 @@ class TemplateLane:
                 found = each.changed_rows(pod, before, now)
         return self._cluster.nodes.all_rows if found is None else found
 
-    def _filter_again(self, result: TemplateResult, pod: PodInfo, rows: RowColumn, touched: RowColumn) -> None:
-        statuses, same = result.statuses, rows is touched
+    def _filter_again(self, result: TemplateResult, pod: PodInfo, rows: RowColumn) -> None:
+        statuses = result.statuses
         if result.closed is not None:
             rows = rows[~result.closed[rows]]
-            touched = rows if same else touched[~result.closed[touched]]
         before, nodes = statuses.codes.take(rows), NodeRows(self._cluster, rows)
         # Statuses that come out as they were leave what was summed up of them.
         found = NodeStatuses(len(statuses)) if np.count_nonzero(before) else statuses
@@ -309,7 +293,7 @@ class TemplateLane:
             self._filters.run(result.open_state, pod, nodes, found)
         if found is not statuses:
             statuses.follow(found, rows)
-        result.note(rows, touched)
+        result.note(rows)
         if ((before == 0) != (statuses.codes.take(rows) == 0)).any():
             feasible = np.nonzero(statuses.codes == 0)[0]
             result.feasible = None if len(feasible) == len(statuses) else feasible

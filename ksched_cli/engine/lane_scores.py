@@ -44,7 +44,7 @@ class FilteredTemplate(Protocol):
     @property
     def repaired(self) -> list[RowColumn]: ...
 
-    def take(self) -> tuple[RowColumn, RowColumn]: ...
+    def take(self) -> RowColumn: ...
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,8 @@ class Extremes:
 
 @dataclass
 class KeptColumn:
-    """A plugin's scores over all nodes. `normalized` counts on feasible rows only."""
+    """A plugin's scores over all nodes. `raw` is shared with other templates; `normalized` counts on feasible rows
+    only."""
 
     plugin: ScorePlugin[Any]
     sign: Hashable
@@ -67,18 +68,12 @@ class KeptColumn:
     normalized: Int64Column
     extremes: Extremes | None
 
-    def copy(self) -> None:
-        """Go on with columns of its own."""
-        same = self.normalized is self.raw
-        self.raw = self.raw.copy()
-        self.normalized = self.raw if same else self.normalized.copy()
-
 
 class TemplateScores:
-    """Two kinds of columns. A plugin that signs its raw score has a column over all nodes, of which the rows that
-    placements have touched are repaired in place, feasible or not; `base` is the weighted sum of these columns. The
-    columns of the other plugins are over the feasible rows, and they are computed again for every pod unless
-    `placements_version` shows that nothing has changed.
+    """Two kinds of columns. A plugin that signs its raw score has a column over all nodes, feasible or not, which it
+    shares with other templates; `base` is the weighted sum of these columns, repaired in place. The columns of the
+    other plugins are over the feasible rows, and they are computed again for every pod unless `placements_version`
+    shows that nothing has changed.
     """
 
     def __init__(
@@ -122,14 +117,13 @@ class TemplateScores:
         normalized = self._scores.normalize(plugin, handed, pod, nodes, asked)
         if not plugin.normalizes:
             normalized = raw
-        elif self._feasible is not None:
+        elif self._feasible is None:
+            normalized = normalized.copy()
+        else:
             everywhere = np.zeros(len(raw), dtype=np.int64)
             everywhere[self._feasible] = normalized
             normalized = everywhere
-        column = KeptColumn(plugin, sign, raw, normalized, _extremes(plugin, asked, nodes.rows))
-        if not _is_fixed(column):
-            column.copy()
-        return column
+        return KeptColumn(plugin, sign, raw, normalized, _extremes(plugin, asked, nodes.rows))
 
     def _weighted(self, columns: Iterable[KeptColumn]) -> Int64Column:
         total = np.zeros(len(self._cluster.nodes), dtype=np.int64)
@@ -145,9 +139,9 @@ class TemplateScores:
             return False
         if not result.repaired:
             return True
-        repaired, touched = result.take()
+        repaired = result.take()
         self._keep_shown()
-        self._score_again(pod, touched)
+        self._score_again(pod)
         statuses = result.statuses
         codes = statuses.codes.take(repaired)
         rows = repaired if not np.count_nonzero(codes) else repaired[codes == 0]
@@ -167,12 +161,13 @@ class TemplateScores:
         self._base[rows] = totals
         return True
 
-    def _score_again(self, pod: PodInfo, rows: RowColumn) -> None:
-        """The raw scores of rows that placements have touched, also of those that are not feasible."""
-        nodes = NodeRows(self._cluster, rows)
-        for column in self._following if len(rows) else ():
-            handed = handed_to(column.plugin, self._state)
-            column.raw[rows] = self._scores.raw(column.plugin, handed, pod, nodes)
+    def _score_again(self, pod: PodInfo) -> None:
+        """The raw scores after placements, also of nodes that are not feasible."""
+        for column in self._following:
+            plugin, before = column.plugin, column.raw
+            column.raw = self._scores.signed_raw(plugin, handed_to(plugin, self._state), column.sign, pod)
+            if column.normalized is before:
+                column.normalized = column.raw
 
     def _normalized(
         self, column: KeptColumn, pod: PodInfo, nodes: NodeRows, statuses: NodeStatuses
@@ -193,7 +188,8 @@ class TemplateScores:
             return
         self._base = self._base.copy()
         for column in self._following:
-            column.copy()
+            if column.normalized is not column.raw:
+                column.normalized = column.normalized.copy()
 
     def _follows(self, result: FilteredTemplate, pod: PodInfo) -> bool:
         """Run PreScore again where other pods or the feasible nodes decide what it returns."""

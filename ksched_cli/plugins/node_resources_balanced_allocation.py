@@ -20,13 +20,18 @@ from ksched_cli.plugins.lib.devices.totals import DeviceTotals
 from ksched_cli.plugins.lib.resource_scoring import (
     Allocation,
     MeasuredResources,
+    OneAllocation,
     measure,
     measure_before_1_22,
+    measure_one,
     measured,
 )
 from ksched_cli.plugins.lib.spec import Spec
 from ksched_cli.plugins.lib.volumes.attached import AttachedVolumes
 from ksched_cli.releases.changes import GateNote, NewRule, OldRule, ReleaseRules
+
+# Places in a OneAllocation.
+_ALLOCATED, _REQUESTED, _ALLOCATABLE = 0, 1, 2
 
 
 class BalancedAllocationRules(ReleaseRules, plugins="NodeResourcesBalancedAllocation"):
@@ -102,6 +107,11 @@ class NodeResourcesBalancedAllocation(PreScorePlugin[None, MeasuredResources], S
             state = measured(pod, self._names, nodes, use_requested=True)
             if self._rules.skips_best_effort_pods and not any(each.asked for each in state.resources):
                 return np.zeros(len(nodes), dtype=np.int64)
+        one = measure_one(state, nodes, use_requested=True)
+        if one is not None:
+            if self._rules.scores_the_difference:
+                return _SCORES_OF_GAINS[[_evenness_of_one(one, _REQUESTED) - _evenness_of_one(one, _ALLOCATED)]]
+            return np.array([_evenness_of_one(one, _REQUESTED)], dtype=np.int64)
         allocation = measure(state, nodes, self._totals, use_requested=True)
         if not self._rules.scores_the_difference:
             return balance(allocation.requested, allocation)
@@ -128,6 +138,10 @@ class NodeResourcesBalancedAllocation(PreScorePlugin[None, MeasuredResources], S
         """Kept for all nodes together, for it is the same for many pods."""
 
         def renewed(known: Int64Column, rows: RowColumn) -> Int64Column:
+            one = measure_one(resources, NodeRows(nodes.cluster, rows), use_requested=True)
+            if one is not None:
+                known[rows] = _evenness_of_one(one, _ALLOCATED)
+                return known
             some = measure(resources, NodeRows(nodes.cluster, rows), self._totals, use_requested=True)
             known[rows] = balance(some.allocated, some)
             return known
@@ -196,6 +210,12 @@ def evenness(used: Int64Column | FloatColumn, allocatable: Int64Column | FloatCo
     score *= float(MAX_NODE_SCORE)
     # A standard deviation of shares is at most a half: to cut off is to round down.
     return score.astype(np.int64)
+
+
+def _evenness_of_one(amounts: OneAllocation, used: int) -> int:
+    """`evenness` of a single node. `used` is the place of what is in use among the amounts."""
+    cpu, memory = (min(float(each[used]) / float(each[_ALLOCATABLE]), 1.0) for each in amounts)
+    return int((1.0 - abs((cpu - memory) / 2)) * float(MAX_NODE_SCORE))
 
 
 def deviation(shares: FloatColumn) -> FloatColumn:

@@ -128,7 +128,6 @@ class History:
 def limits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     share, size, unused = request.param
     monkeypatch.setattr(node_memory, "_AFRESH_SHARE", share)
-    monkeypatch.setattr(lane, "_AFRESH_SHARE", min(share, 2))
     monkeypatch.setattr(lane, "_BYTES", size)
     monkeypatch.setattr(lane, "_UNUSED", unused)
 

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from ksched_cli.api.core import Pod
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.resources import CPU, MEMORY
 from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.status import Status
 from ksched_cli.plugins.lib.devices.totals import DeviceTotals
 from ksched_cli.plugins.lib.resource_scoring import MeasuredResource, MeasuredResources, measured
+from ksched_cli.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
+from ksched_cli.plugins.node_resources_fit.plugin import NodeResourcesFit
+from ksched_cli.releases.minors import release
 from tests.builders import make_node, make_pod
-from tests.harness import make_scheduler
+from tests.harness import make_bench, make_scheduler
 
 MIB = 2**20
 
@@ -50,3 +58,35 @@ def test_an_extended_resource_counts_for_pods_that_request_it() -> None:
 def test_no_devices_stand_behind_cpu_and_memory() -> None:
     totals = DeviceTotals(make_scheduler([make_node("n").obj()], []).handle)
     assert not resources_of(make_pod("p").requests(cpu=1).obj(), "cpu", "memory", use_requested=True).are_backed(totals)
+
+
+_AMOUNTS = st.tuples(st.integers(0, 9000), st.integers(0, 2**14))
+
+
+@pytest.mark.parametrize("minor", ["1.35", "1.36"])
+@given(nodes=st.lists(st.tuples(_AMOUNTS, _AMOUNTS), min_size=2, max_size=5), asked=_AMOUNTS)
+def test_a_node_alone_has_the_scores_and_the_verdict_that_it_has_among_others(
+    minor: str, nodes: list[tuple[tuple[int, int], tuple[int, int]]], asked: tuple[int, int]
+) -> None:
+    """Nodes with less of a resource than their pods request, or without it, are among them."""
+    objects = [
+        make_node(f"n{at}").allocatable(cpu=f"{has[0]}m", memory=f"{has[1]}Mi", pods=at or 1).obj()
+        for at, (has, _) in enumerate(nodes)
+    ]
+    running = [
+        make_pod(f"r{at}").requests(cpu=f"{used[0]}m", memory=f"{used[1]}Mi").on(f"n{at}").obj()
+        for at, (_, used) in enumerate(nodes)
+    ]
+    pod = make_pod("p").requests(cpu=f"{asked[0]}m", memory=f"{asked[1]}Mi").obj()
+    for plugin in (NodeResourcesFit, NodeResourcesBalancedAllocation):
+        made = make_bench(plugin, objects, pod, running, current=release(minor))
+        together = made.scores()
+        if not isinstance(together, Status):
+            for at in range(len(nodes)):
+                assert made.scores([at]) == {f"n{at}": together[f"n{at}"]}
+    made = make_bench(NodeResourcesFit, objects, pod, running, current=release(minor))
+    for at in range(len(nodes)):
+        alone, among = made.verdict([at]), made.verdict()
+        assert alone is not None
+        assert among is not None
+        assert alone.status(0) == among.status(at)

@@ -124,6 +124,26 @@ def measure_together(pods: Sequence[PodInfo], names: Sequence[str], nodes: NodeR
     return Allocation(allocated + np.array(totals, dtype=np.int64)[:, np.newaxis], allocated, allocatable)
 
 
+# Of cpu and of memory of one node: allocated, requested with the pod, allocatable.
+OneAllocation = tuple[tuple[int, int, int], tuple[int, int, int]]
+
+
+def measure_one(asked: MeasuredResources, nodes: NodeRows, *, use_requested: bool) -> OneAllocation | None:
+    """`measure` of a single node in plain numbers, for most repairs are of one. None for several nodes, for other
+    resources than cpu and memory, and for a node that has none of one of the two."""
+    if len(nodes.rows) != 1 or not asked.are_cpu_and_memory or nodes.bare:
+        return None
+    row, usage = nodes.rows.item(0), nodes.cluster.usage
+    capacity, allocated = nodes.cluster.nodes.allocatable, usage.requested if use_requested else usage.nonzero
+    cpu, memory = allocated.item(0, row), allocated.item(1, row)
+    of_cpu, of_memory = asked.resources
+    found = (
+        (cpu, cpu + of_cpu.asked, capacity.item(0, row)),
+        (memory, memory + of_memory.asked, capacity.item(1, row)),
+    )
+    return found if found[0][2] and found[1][2] else None
+
+
 def measure(asked: MeasuredResources, nodes: NodeRows, totals: DeviceTotals, *, use_requested: bool) -> Allocation:
     """calculateNodeAllocatableRequest for all rows at once. Devices count where a node does not announce a resource."""
     if asked.are_cpu_and_memory and not nodes.bare:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -28,12 +28,20 @@ from ksched_cli.framework.interfaces import (
     ScorePlugin,
 )
 from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.scoring import MAX_NODE_SCORE
 from ksched_cli.framework.status import Code, Status, error, unresolvable
 from ksched_cli.framework.verdict import ReasonTuple, Verdict
 from ksched_cli.plugins.lib.blocking_pods import largest_blocking_pods
 from ksched_cli.plugins.lib.devices.extended import ExtendedResourceIndex
 from ksched_cli.plugins.lib.devices.totals import DeviceTotals
-from ksched_cli.plugins.lib.resource_scoring import Allocation, MeasuredResources, measure, measure_together, measured
+from ksched_cli.plugins.lib.resource_scoring import (
+    Allocation,
+    MeasuredResources,
+    measure,
+    measure_one,
+    measure_together,
+    measured,
+)
 from ksched_cli.plugins.lib.resource_strategies import (
     least_requested,
     most_requested,
@@ -57,9 +65,11 @@ Scorer = Callable[[Allocation], Int64Column]
 
 @dataclass(frozen=True)
 class FitState:
-    """(resource row, amount) of what has to fit, cpu, memory and storage first as kube-scheduler lists them."""
+    """(resource row, amount) of what has to fit, cpu, memory and storage first as kube-scheduler lists them. `asked` is
+    the column of the amounts if they are of cpu and memory, as for most pods."""
 
     requests: tuple[tuple[int, int], ...]
+    asked: Int64Column | None = field(default=None, compare=False)
 
 
 class NodeResourcesFit(
@@ -97,6 +107,9 @@ class NodeResourcesFit(
         self._overhead_counts = rules.overhead_counts_in_scores
         self._names = [resource.name for resource in self.args.scoring_strategy.resources]
         self._scorer = scorer_of(self.args.scoring_strategy)
+        # With equal weights, that is.
+        weights = {resource.weight for resource in self.args.scoring_strategy.resources}
+        self._prefers_least = self.args.scoring_strategy.type == "LeastAllocated" and len(weights) == 1
         # While the gate is off, nodes may have a kubelet that adds up less than sidecars need.
         self._refuses_sidecars = not handle.gates.enabled("SidecarContainers")
 
@@ -120,7 +133,9 @@ class NodeResourcesFit(
         if wanted and not self._asked_only:
             wanted += [(resource, 0) for resource in (CPU, MEMORY, EPHEMERAL_STORAGE) if resource not in dict(wanted)]
         wanted.sort(key=lambda pair: (pair[0] not in (CPU, MEMORY, EPHEMERAL_STORAGE), pair[0]))
-        return PreFilterResult(FitState(tuple(wanted)))
+        both = [resource for resource, _ in wanted] == [CPU, MEMORY]
+        asked = np.array([[amount] for _, amount in wanted], dtype=np.int64) if both else None
+        return PreFilterResult(FitState(tuple(wanted), asked))
 
     def _ignored(self, resource: int) -> bool:
         name = self.handle.cluster.resources.names[resource]
@@ -140,10 +155,8 @@ class NodeResourcesFit(
             return self._judge_one(state, nodes)
         table, usage = nodes.cluster.nodes, nodes.cluster.usage
         crowded = nodes.take(usage.pod_count) >= nodes.take(table.allowed_pods)
-        if [each for each, _ in state.requests] == [CPU, MEMORY]:
-            # The requests of most pods, checked together.
-            free = nodes.take(table.allocatable[:2]) - nodes.take(usage.requested[:2])
-            short = np.array([amount for _, amount in state.requests], dtype=np.int64)[:, np.newaxis] > free
+        if state.asked is not None:
+            short = state.asked > nodes.take(table.allocatable[:2]) - nodes.take(usage.requested[:2])
             failing = (crowded | short[0] | short[1]).nonzero()[0]
             if not len(failing):
                 return Verdict.passing(len(nodes))
@@ -237,6 +250,10 @@ class NodeResourcesFit(
         if not self.args.scoring_strategy.resources:
             return error("resources not found")
         resources = self.pre_score(None, pod, nodes) if state is None else state
+        one = measure_one(resources, nodes, use_requested=False) if self._prefers_least else None
+        if one is not None:
+            free = [max(capacity - requested, 0) * MAX_NODE_SCORE // capacity for _, requested, capacity in one]
+            return np.array([sum(free) // 2], dtype=np.int64)
         return self._scorer(measure(resources, nodes, self._totals, use_requested=False))
 
     def score_placement(self, key: GroupKey, placement: Placement, proposed: Sequence[PodInfo]) -> int:
