@@ -8,7 +8,6 @@ from functools import cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from ksched_cli import __version__
 from ksched_cli.controlplane.draws import Draw
 from ksched_cli.plan.results import PluginTiming, Stats
 from ksched_cli.world.results import FinalPod, Orders, WorldResult
@@ -50,6 +49,9 @@ def run_entry(options: RenderOptions) -> dict[str, Any]:
     """The command line and time of the run; empty for a document that Python code made."""
     if not options.command:
         return {}
+    # A clone runs git for its version.
+    from ksched_cli import __version__
+
     time = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     return {"run": {"command": options.command, "version": __version__, "time": time}}
 
