@@ -6,6 +6,7 @@ line allows copies: a program that uses ksched as a library may have threads, an
 
 from __future__ import annotations
 
+import gc
 import os
 import select
 import signal
@@ -121,6 +122,8 @@ def _compute_in_copy(compute: Callable[[], object], writer: int) -> NoReturn:
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         _Process.is_copy = True
+        # The garbage collector would write to every object that the copy shares.
+        gc.freeze()
         listen(None)
         import pickle
 

@@ -11,7 +11,7 @@ import typer
 from ksched_cli.cli import options
 from ksched_cli.cli.groups import ManifestRun, takes_groups
 from ksched_cli.cli.help_layout import OWN, Panel
-from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
+from ksched_cli.cli.showing import SOME_DO_NOT_FIT, collector_off, show
 from ksched_cli.errors import UsageError
 from ksched_cli.simulator import Simulator, parse_seconds
 
@@ -153,7 +153,8 @@ def drain(
         raise UsageError("cannot specify both a node name and a --selector option")
     if not (nodes or selector or each):
         raise UsageError("say which nodes to drain: NODE..., -l QUERY, or --each node for all in turn")
-    simulator = Simulator.of(given.read())
+    with collector_off():
+        simulator = Simulator.of(given.read())
     found = simulator.drain_nodes(
         *(nodes or ()),
         selector=selector,

@@ -9,7 +9,7 @@ import typer
 from ksched_cli.cli import options
 from ksched_cli.cli.draw_options import DrawOptions
 from ksched_cli.cli.groups import ClusterRun, takes_groups
-from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
+from ksched_cli.cli.showing import SOME_DO_NOT_FIT, collector_off, show
 from ksched_cli.simulator import Simulator
 
 HELP = """Why this pod is Pending (or why it went there): a sentence, the smallest changes that make it fit, every node
@@ -67,7 +67,8 @@ def explain(
     exit_zero: options.ExitZero = False,
     no_headers: options.NoHeaders = False,
 ) -> None:
-    simulator = Simulator.of(given.read())
+    with collector_off():
+        simulator = Simulator.of(given.read())
     found = simulator.explain(
         pod,
         node=node,
