@@ -36,7 +36,10 @@ class KubernetesObject(Struct, rename="camel", gc=False):
 
 def controller_of(metadata: ObjectMeta) -> OwnerReference | None:
     """metav1.GetControllerOf."""
-    return next((owner for owner in metadata.owner_references if owner.controller), None)
+    for owner in metadata.owner_references:
+        if owner.controller:
+            return owner
+    return None
 
 
 def metadata_of(item: Any) -> ObjectMeta:

@@ -184,17 +184,12 @@ class Store(Logged):
     # Writing: the API server only
 
     def put(self, item: Any) -> None:
-        before = self.current(item) if self._referring is not None else None
+        before = self.current(item)
         if before is not None:
             self._forget_references(before)
         self._refer(item)
         if isinstance(item, Pod):
-            old = self._pods.get(identity_of(item))
-            if old is not None and owner_identity(old) != owner_identity(item):
-                self._drop_pod(old)
-            elif old is not None and old.spec.node_name and old.spec.node_name != item.spec.node_name:
-                self._pods_on.drop(old.spec.node_name, identity_of(old))
-            self._put_pod(item)
+            self._put_pod(before, item)
         elif isinstance(item, Node):
             self._nodes[identity_of(item)] = item
         else:
@@ -229,9 +224,19 @@ class Store(Logged):
             if owner is not None and self._owned is not None:
                 self._owned.drop(owner, identity_of(item))
 
-    def _put_pod(self, pod: Pod) -> None:
-        self._tallies.replace(_index_key(pod), self._pods.get(identity_of(pod)), pod)
-        self._index_pod(pod)
+    def _put_pod(self, old: Pod | None, pod: Pod) -> None:
+        key = _index_key(pod)
+        if old is not None and _index_key(old) != key:
+            self._drop_pod(old)
+            old = None
+        self._tallies.replace(key, old, pod)
+        before = old.spec.node_name if old is not None else ""
+        if before and before != pod.spec.node_name:
+            self._pods_on.drop(before, identity_of(pod))
+        if old is None or before != pod.spec.node_name:
+            self._index_pod(pod)
+        else:
+            self._pods[identity_of(pod)] = pod
 
     def _index_pod(self, pod: Pod) -> None:
         identity = identity_of(pod)
