@@ -49,7 +49,7 @@ class UnknownKind:
 Decoded: TypeAlias = Struct | UnknownKind
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class DecodedObject:
     """An object or its problems, and its place in the source. `stray`: the document has no field of a Kubernetes
     object. `document` is the object as written, as JSON text or as plain values."""

@@ -92,7 +92,7 @@ class Manifests(Protocol):
         """The problems of an object of a kind that is not read, or the workloads that stand for it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Place:
     """The source of an object, and its index among the objects of its kind."""
 
@@ -364,8 +364,8 @@ class _Reader:
         mistakes = [] if self._manifests is None else list(self._manifests.complaints(item, is_written=is_written))
         reported = {path for path, _ in mistakes}
         mistakes += [each for each in object_complaints(item) if each[0] not in reported]
-        label = workload_label(item) if metadata.namespace else f"{kind.__name__} {name}"
         for path, text in mistakes:
+            label = workload_label(item) if metadata.namespace else f"{kind.__name__} {name}"
             where = path_in_resource(self._loaded, item, path)
             inner = f"{origin.path}{where}" if self._manifests is not None else where
             self._add([Problem(text, source, origin.line, f"{label}: {inner}")], INVALID)
