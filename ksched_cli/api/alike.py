@@ -1,5 +1,4 @@
-"""A list of objects of one kind, read at one go: it is most of a dump, and other lists have to be read twice, once for
-what their items are."""
+"""Decodes a list of objects of one kind at once. Items of other lists are read twice, first for their kind."""
 
 from __future__ import annotations
 

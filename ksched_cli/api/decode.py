@@ -68,8 +68,8 @@ _ENVELOPE: msgspec.json.Decoder[_Envelope] = msgspec.json.Decoder(_Envelope)
 def decode_json(
     raw: bytes | Raw, source: str = "", line: int | None = None, *, documents: bool = False
 ) -> Iterator[DecodedObject]:
-    """The objects of one JSON document; lists are opened. Raises msgspec.DecodeError where it is not JSON. With
-    `documents` each object has its document."""
+    """The objects of one JSON document and of its lists, with their documents if `documents`. Raises
+    msgspec.DecodeError for a text that is not JSON."""
     alike = decode_alike(raw) if isinstance(raw, bytes) and not documents else None
     if alike is None:
         yield from _decode_json(raw, source, line, "", ("", ""), 0)

@@ -7,9 +7,8 @@ from msgspec import Struct, field
 from ksched_cli.api.meta import ObjectMeta, ObjectReference
 
 
-class EventSeries(Struct, rename="camel", frozen=True, gc=False):
-    count: int = 0
-    last_observed_time: str | None = None
+class EventSeries(Struct, frozen=True, gc=False):
+    """The mark of an event that was repeated. None of its fields is read."""
 
 
 class EventSource(Struct, rename="camel", frozen=True, gc=False):
@@ -30,11 +29,9 @@ class Event(Struct, rename="camel", frozen=True, gc=False):
     source: EventSource = EventSource()
     reporting_component: str = ""
     last_timestamp: str | None = None
-    count: int = 0
     # Of events.k8s.io.
     regarding: ObjectReference = ObjectReference()
     note: str = ""
     deprecated_source: EventSource = EventSource()
     reporting_controller: str = ""
     deprecated_last_timestamp: str | None = None
-    deprecated_count: int = 0

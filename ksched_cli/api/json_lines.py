@@ -12,8 +12,8 @@ _TOKEN = re.compile(r'[{}\[\],:"]|[^\s{}\[\],:"]+')
 
 
 def field_lines(text: str) -> Iterator[tuple[int, dict[Path, int]]]:
-    """For every document of the text the line it begins on, and the line of each path in it. A field is where its
-    key is, an element of a list where it begins. The text has to be JSON."""
+    """The first line of every document of a JSON text, and the line of each path in it: that of a field's key, or the
+    first line of an element of a list."""
     lines: dict[Path, int] = {}
     # The path to what is being read, and per level whether a key comes next.
     path: list[str | int] = []

@@ -1,6 +1,6 @@
 """All requests of a pod (component-helpers resource.PodRequests and framework.PodInfo.CalculateResource).
 
-Sums are exact, in billionths, and rounded up once at the end: that is how quantities add up in Kubernetes.
+Sums are exact, in billionths, and are rounded up once at the end, as in Kubernetes.
 """
 
 from __future__ import annotations
@@ -23,21 +23,18 @@ _ALWAYS = "Always"
 
 
 def requests_of(pod: Pod, *, use_status: bool, pod_level: bool = True, with_claims: bool = False) -> dict[str, int]:
-    """Every resource that the pod requests: cpu in thousandths, the rest in whole units.
+    """All requests of the pod: cpu in thousandths, other resources in whole units.
 
-    `use_status` counts a pod that is being resized in place as what it may still hold, as the cache does. `with_claims`
-    adds what the devices of the pod's claims take of the node's own resources, as the status of the pod lists it.
+    With `use_status` a pod that is resized in place counts with all that it may still hold, as in the cache.
+    `with_claims` adds the node resources that the devices of the pod's claims take, as its status lists them.
     """
     sums = _pod_requests(pod, _NONE, use_status=use_status, pod_level=pod_level, with_claims=with_claims)
     return {name: _milli(amount) if name == "cpu" else _whole(amount) for name, amount in sums.items()}
 
 
 def nonzero_requests_of(pod: Pod, *, use_status: bool, pod_level: bool = True) -> tuple[int, int]:
-    """Cpu and memory as the cache counts them for scoring: containers without requests count as the defaults.
-
-    With pod-level requests a default stands in only where neither the pod nor any container requests
-    (getNonMissingContainerRequests).
-    """
+    """Cpu and memory as the cache counts them for scoring: containers without requests count with the defaults; with
+    pod-level requests only if no container and not the pod requests the resource (getNonMissingContainerRequests)."""
     stand_ins = _DEFAULTS
     if pod_level and _has_pod_level_requests(pod):
         asked = _pod_requests(pod, _NONE, use_status=use_status, pod_level=True, with_claims=True)
@@ -55,8 +52,8 @@ def requests_over_pod_level(pod: Pod) -> list[str]:
 
 
 def nonzero_requests_without_sidecars(pod: Pod) -> tuple[int, int]:
-    """`nonzero_requests_of` in older minors: a sidecar is an init container like the others, only that those after
-    it start beside it, and a default stands in for what such a group as a whole does not request."""
+    """`nonzero_requests_of` in older minors: a sidecar is an init container beside which the next ones start, and a
+    default is for a resource that such a group as a whole does not request."""
     together: Sums = {}
     for container in pod.spec.containers:
         _add(together, _with_defaults(_container(pod, container, _statuses(pod), _NONE)))
@@ -76,8 +73,8 @@ def _with_defaults(asked: Sums) -> Sums:
 
 
 def scoring_requests_of(pod: Pod) -> tuple[int, int]:
-    """Cpu and memory that the resource scores add for the pod at hand: every container as it is specified,
-    with the defaults where it requests none, and pod-level requests left out."""
+    """Cpu and memory that the resource scores add for the pending pod: the requests of its containers, or the defaults,
+    without pod-level requests."""
     return _cpu_and_memory(_pod_requests(pod, _DEFAULTS, use_status=False, pod_level=False))
 
 
@@ -129,8 +126,8 @@ def _effective_pod_level(pod: Pod) -> Sums | None:
 
 
 def container_requests(pod: Pod, stand_ins: Mapping[str, int] = _NONE, *, use_status: bool = False) -> Sums:
-    """AggregateContainerRequests: containers and sidecars together, or the largest init container with the sidecars
-    started before it, whichever is more."""
+    """AggregateContainerRequests: the larger of containers with sidecars, and the largest init container with the
+    sidecars started before it."""
     statuses = _statuses(pod) if use_status else {}
     sums: Sums = {}
     for container in pod.spec.containers:
@@ -183,10 +180,8 @@ def _effective(pod: Pod, spec: Quantities, actuated: Quantities, allocated: Quan
 
 
 def _is_resize_infeasible(pod: Pod) -> bool:
-    for condition in pod.status.conditions:
-        if condition.type == "PodResizePending":
-            return condition.reason == "Infeasible"
-    return False
+    reasons = (each.reason for each in pod.status.conditions if each.type == "PodResizePending")
+    return next(reasons, "") == "Infeasible"
 
 
 def _nano(quantities: Quantities) -> Sums:

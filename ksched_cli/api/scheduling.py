@@ -1,5 +1,4 @@
-"""Pods that are scheduled as a group (scheduling.k8s.io/v1alpha2). A Workload is only what controllers make pod
-groups from; kube-scheduler does not read it."""
+"""Groups of pods that are scheduled together (scheduling.k8s.io/v1alpha2). kube-scheduler does not read Workloads."""
 
 from __future__ import annotations
 

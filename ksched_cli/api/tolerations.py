@@ -1,4 +1,4 @@
-"""Taints and who tolerates them."""
+"""Which tolerations tolerate which taints."""
 
 from __future__ import annotations
 

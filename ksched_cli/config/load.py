@@ -68,8 +68,7 @@ def load_config(
     extension_points_of: Mapping[str, Collection[str]],
     own_models: Mapping[str, type[Any]] | None = None,
 ) -> SchedulerConfiguration:
-    """ConfigError with every problem of the file, each at the path that kube-scheduler names. `own_models` check the
-    arguments of plugins that declare a model."""
+    """The configuration of the file. ConfigError has all its problems. `own_models` check arguments of plugins."""
     document = read_one(text, source)
     if is_policy(document.value):
         return PolicyReading(document, source, release, gates).load()
@@ -249,8 +248,7 @@ class _Loader(Reading):
                 self.complain(problem.message, tuple(_split(problem.path)), problem.hint)
 
     def _note_unknown_plugins(self, profile: KubeSchedulerProfile, index: int) -> None:
-        """kube-scheduler refuses to enable a plugin that does not exist. To disable or to configure one has no effect,
-        without a message."""
+        """Note plugins that do not exist and are disabled or configured, which kube-scheduler ignores in silence."""
         steps: tuple[str | int, ...] = ("profiles", index)
         for point, own in (("multiPoint", profile.plugins.multi_point), *profile.plugins.points()):
             for at, plugin in enumerate(own.disabled):
@@ -268,8 +266,7 @@ class _Loader(Reading):
     def _check_scorers(
         self, profile: KubeSchedulerProfile, steps: Sequence[str | int], resolved: ResolvedProfile
     ) -> None:
-        """Where a minor reads v1beta1 and v1beta2, resources score once: by plugins, or by a strategy. The arguments
-        of one of the plugins have no default."""
+        """Check that either plugins or a strategy score resources in v1beta1, and the arguments without a default."""
         scorers = [name for name in resolved.points["score"] if name in STRATEGY_OF]
         if profile.config_version == "v1beta1" and scorers and NODE_RESOURCES_FIT in resolved.points["score"]:
             text = f"{NODE_RESOURCES_FIT} cannot score beside {' and '.join(scorers)}"
@@ -290,7 +287,7 @@ class _Loader(Reading):
                     self.complain(needs_arguments(name, mistakes), (*steps, "pluginConfig"))
 
     def _check_common_queue_sort(self, profiles: Sequence[KubeSchedulerProfile]) -> None:
-        """One queue serves all profiles, so they must sort alike; and names must differ."""
+        """Check that all profiles sort the queue with the same plugins, and that their names differ."""
         seen: dict[str, int] = {}
         for index, profile in enumerate(profiles):
             path: tuple[str | int, ...] = ("profiles", index, "schedulerName")

@@ -64,10 +64,9 @@ class PluginConfig(Struct, rename="camel", frozen=True, forbid_unknown_fields=Tr
 
 
 class KubeSchedulerProfile(Struct, frozen=True):
-    """A profile; `args` are typed where the plugin is in-tree and plain values otherwise. `config_version` is that of
-    its file, with whose default plugins it goes: the newest that the minor reads where it is empty. A Policy may have
-    given plugins names of its own (`implemented_by` has the plugin), and want all reasons that a node fails for.
-    """
+    """A profile. `args` are typed if the plugin is in-tree, and plain values otherwise. `config_version` decides the
+    default plugins; if it is empty, the newest that the minor reads. `implemented_by` has the plugins that a Policy
+    names otherwise, and `checks_all_filters` holds for a Policy with alwaysCheckAllPredicates."""
 
     scheduler_name: str = DEFAULT_SCHEDULER
     percentage_of_nodes_to_score: int | None = None

@@ -21,8 +21,7 @@ def is_model(model: Any) -> bool:
 
 
 def own_args(model: type[Any], given: Mapping[str, Any]) -> tuple[Any, list[Mistake]]:
-    """The typed arguments, and everything that is wrong with what was given. A field that the model does not have is
-    a mistake, whatever the model makes of such fields."""
+    """The typed arguments and all their mistakes. A field that the model lacks is a mistake for every model."""
     known = _fields(model)
     unknown: list[Mistake] = [
         ((key,), f"no such field; there are {', '.join(known) or 'none'}")

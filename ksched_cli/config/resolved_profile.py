@@ -95,8 +95,8 @@ def expand_profile(
 
 
 def leave_to_extenders(profile: ResolvedProfile, extenders: Sequence[Extender], release: Release) -> ResolvedProfile:
-    """The filter for resources does not look at what extenders count themselves, and the profile's own list of such
-    resources is void (buildExtenders). This holds whether or not the extenders are called."""
+    """The profile whose filter for resources ignores those of the extenders, called or not, and no others
+    (buildExtenders)."""
     ignored = ignored_resources(extenders)
     if not ignored:
         return profile

@@ -18,8 +18,8 @@ _REF = "#/$defs/{name}"
 
 
 def configuration_schema(release: Release, models: Mapping[str, type[Any]] | None = None) -> dict[str, Any]:
-    """The JSON Schema, derived from the types that decode a file. `models` check the arguments of plugins that have
-    them in their rooms. Every field may be null: Go reads null as an absent field."""
+    """The JSON Schema, derived from the types that decode a file. `models` are the models of arguments in the rooms of
+    plugins. Every field may be null: Go reads null as an absent field."""
     # Before there were profiles a file had no arguments of plugins but one's own.
     document_type: type[Struct] = AlphaDocument if release.before_plugins else ConfigDocument
     named = () if release.before_plugins else ARGS_OF

@@ -129,12 +129,6 @@ def _resources(resources: Sequence[plugin_args.ResourceSpec], path: str) -> Iter
             yield f"{path}[{index}].weight", text
 
 
-def _allocated(
-    args: plugin_args.NodeResourcesLeastAllocatedArgs | plugin_args.NodeResourcesMostAllocatedArgs, gates: FeatureGates
-) -> Iterator[Complaint]:
-    yield from _resources(args.resources, "resources")
-
-
 def _ratio(args: plugin_args.RequestedToCapacityRatioArgs, gates: FeatureGates) -> Iterator[Complaint]:
     """The weights of this removed plugin had no upper bound."""
     yield from _shape(args.shape, "shape")
@@ -242,8 +236,8 @@ _CHECKS: Mapping[type, Callable[[Any, FeatureGates], Iterator[Complaint]]] = {
     plugin_args.NodeResourcesFitArgs: _fit,
     plugin_args.PodTopologySpreadArgs: _spread,
     plugin_args.VolumeBindingArgs: _volume_binding,
-    plugin_args.NodeResourcesLeastAllocatedArgs: _allocated,
-    plugin_args.NodeResourcesMostAllocatedArgs: _allocated,
+    plugin_args.NodeResourcesLeastAllocatedArgs: lambda args, gates: _resources(args.resources, "resources"),
+    plugin_args.NodeResourcesMostAllocatedArgs: lambda args, gates: _resources(args.resources, "resources"),
     plugin_args.RequestedToCapacityRatioArgs: _ratio,
     plugin_args.NodeLabelArgs: _node_label,
     plugin_args.DynamicResourcesArgs: _dynamic_resources,

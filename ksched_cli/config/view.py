@@ -26,8 +26,7 @@ def configuration_document(
     gates: FeatureGates,
     own_models: Mapping[str, type[Any]] | None = None,
 ) -> dict[str, Any]:
-    """A KubeSchedulerConfiguration with every default written out, those of out-of-tree plugins too. Predicates and
-    priorities stand in a Policy."""
+    """The configuration with all defaults, also of out-of-tree plugins; a Policy for predicates and priorities."""
     if release.before_plugins:
         return algorithm_document(configuration, release, gates)
     document: dict[str, Any] = {

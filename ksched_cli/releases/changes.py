@@ -21,9 +21,8 @@ from ksched_cli.releases.minors import RELEASES, Release
 
 T = TypeVar("T")
 
-# What of scheduling a rule is about: which nodes take the pod, how they are ranked, what a plugin's score weighs, who
-# is evicted, whether the pod is tried, which nodes are looked at, which of its fields count, or only a text; and
-# how kube-scheduler reads its configuration.
+# The part of kube-scheduler that a rule is about. "search": which nodes are checked; "fields": which fields of a pod
+# count; "message": only a text.
 Aspect = Literal["filter", "score", "weight", "preemption", "queue", "search", "fields", "message", "configuration"]
 
 # As the name of a plugin: kube-scheduler itself. `told_by` names it "kube-scheduler".
@@ -32,9 +31,8 @@ SCHEDULER = ""
 
 @dataclass(frozen=True, slots=True)
 class RuleChange:
-    """A rule of these plugins that holds from a minor on, the first of those that are modelled; `text` has what is and
-    what was. With a `gate` it holds where the gate is on, and `since` is the minor that switched it on by default, if
-    one did."""
+    """A rule of these plugins that holds since a modelled minor; `text` describes it and the rule before. With a `gate`
+    it holds if the gate is on, and `since` is the minor that switched the gate on by default, if any."""
 
     since: str
     plugins: tuple[str, ...]
@@ -65,8 +63,7 @@ class RuleChange:
 
 @dataclass(frozen=True, slots=True)
 class ChangeStep(Generic[T]):
-    """A value that a rule has from a minor on. Its sentence describes the change, or the sentence of a
-    rule of `told_by`, a plugin, that came with the same minor."""
+    """A value that a rule has since a minor. Its sentence, or one of the plugin `told_by`, describes the change."""
 
     since: str
     now: T
@@ -90,9 +87,8 @@ class _Wording(TypedDict, total=False):
 
 
 class Change(Generic[T]):
-    """A rule that has one value before a minor and another since; `then` adds a further change of the same rule.
-    `since` is a minor, or a fix that reached patches of earlier minors, too. `plugins` are those that the sentence is
-    about, where these are not the plugins of the declaring class."""
+    """A rule with one value before a minor and another since; `then` adds a change of the same rule. `since` is a
+    minor, or a fix that also reached patches of earlier minors. `plugins` replace those of the declaring class."""
 
     def __init__(self, since: str | UpstreamFix, *, before: T, now: T, **wording: Unpack[_Wording]) -> None:
         self.before = before

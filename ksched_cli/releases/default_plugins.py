@@ -1,7 +1,6 @@
-"""The plugins of an empty profile, minor by minor (getDefaultPlugins with applyFeatureGates).
+"""The plugins of an empty profile in each minor (getDefaultPlugins with applyFeatureGates).
 
-v1beta3 and v1 have them in MultiPoint. Before that every extension point had a list and an order of its own, and
-user preferences weighed no more than the rest.
+v1beta3 and v1 list them in MultiPoint; older versions have a list for each extension point.
 """
 
 from __future__ import annotations
@@ -16,8 +15,8 @@ from ksched_cli.releases.minors import Release
 
 
 class DefaultPlugin(NamedTuple):
-    """A plugin, from and to which minor it is there, the gate that has to be on for it or off (`unless`), and the only
-    configuration version that has it."""
+    """A plugin, its first and last minor, the gate that must be on or off (`unless`), and its only configuration
+    version."""
 
     name: str
     weight: int = 0

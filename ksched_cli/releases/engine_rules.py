@@ -241,8 +241,7 @@ class EngineRules(ReleaseRules):
 
 
 class Wording(ReleaseRules):
-    """The parts of a diagnosis that a minor puts into its message: PreFilter's text, the counts, and what came of
-    preemption."""
+    """The parts of a message about an unschedulable pod: PreFilter's text, the counts, the result of preemption."""
 
     pre_filter = NewRule(
         "1.26", "message", "PreFilter's text stands by itself; before, it was counted as the reason of every node."

@@ -1,6 +1,5 @@
-"""The feature gates that scheduling depends on, as each minor has them: the entry of a gate with the
-latest minor up to the wanted one counts. Where a patch release has changed a default (SchedulerQueueingHints in 1.28,
-SchedulerAsyncAPICalls in 1.34) it is the later one."""
+"""The feature gates that scheduling depends on. A minor has the last entry of a gate up to it. A default that a patch
+changed (SchedulerQueueingHints in 1.28, SchedulerAsyncAPICalls in 1.34) is the later one."""
 
 from __future__ import annotations
 
@@ -111,8 +110,7 @@ GATE_HISTORY: Mapping[str, Mapping[str, Gate | None]] = {
 # Gates that stand for all others of their stage that are not set themselves.
 STAGE_GATES: Mapping[str, str] = {"AllAlpha": ALPHA.stage, "AllBeta": BETA.stage}
 
-# Gates whose other state decides something that is answered by the default: in minors before the one given, or in all
-# that have the gate.
+# Gates of which ksched models only the default: in minors before this one, or in all minors.
 NEVER = ""
 MODELLED_SINCE: Mapping[str, str] = {
     "CSIMigrationRBD": NEVER,

@@ -17,8 +17,8 @@ from ksched_cli.releases.gates import FeatureGates, gates_of, parse_gates
 
 @dataclass(frozen=True)
 class Release:
-    """One minor, in its latest patch unless `patch` names one. `recorded` where answers are held against recordings of
-    its kube-scheduler, else its rules were read from its source."""
+    """One minor, in its latest patch unless `patch` names one. `recorded`: recordings of its kube-scheduler verify
+    ksched; else its rules come from its source."""
 
     version: str
     recorded: bool = False
@@ -101,10 +101,7 @@ def patch_in(version: str) -> int | None:
 
 
 def nearest_release(version: str) -> Release:
-    """The modelled minor that is nearest to the version; of two that are as near the later one.
-
-    The release is that of a patch where the version names one that lacks a fix of a later patch.
-    """
+    """The modelled minor that is nearest to the version, or the later of two; in a patch if that patch lacks a fix."""
     wanted = minor_in(version)
     if wanted is None:
         modelled = ", ".join(RELEASES)

@@ -1,7 +1,4 @@
-"""The names of kube-scheduler's plugins, predicates and priorities, each written once outside its room.
-
-Configurations, Policies and default plugin lists name plugins, and are read below the rooms.
-"""
+"""The names of kube-scheduler's plugins, predicates and priorities, for configurations and lists of default plugins."""
 
 from __future__ import annotations
 

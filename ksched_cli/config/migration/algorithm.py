@@ -121,8 +121,7 @@ class _InPlugins:
             self._making.add_args(args)
 
     def _with_own(self, plugins: Plugins) -> Plugins:
-        """Plugins of one's own came after predicates and priorities; one that sorts or binds takes the usual one's
-        place, or comes before it."""
+        """The plugins with those of the profile after them. One that binds comes first, one that sorts stands alone."""
         sets = dict(plugins.points())
         for point, own in self._profile.plugins.points():
             if own.enabled:

@@ -21,8 +21,7 @@ UNORDERED = frozenset({"preScore", "score", "placementScore"})
 
 @dataclass(frozen=True)
 class Minor:
-    """A minor with its gates and the extension points of its plugins. `by_name`: plugins of which no more is known than
-    where the file lists them."""
+    """A minor with its gates and the extension points of its plugins. `by_name`: plugins known only from the file."""
 
     release: Release
     gates: FeatureGates
@@ -35,8 +34,7 @@ class Minor:
 
 @dataclass(frozen=True)
 class OldProfile:
-    """A profile of the old file, as the minor that it is for runs it; `default` is what that minor runs if the file
-    sets nothing."""
+    """A profile of the old file. Its minor runs `runs`, and `default` if the file sets nothing."""
 
     profile: KubeSchedulerProfile
     index: int
@@ -47,8 +45,8 @@ class OldProfile:
 
 @dataclass(frozen=True)
 class Carried:
-    """Which plugins are to run. `ordered`: where the old profile has an order of its own; `idle`: plugins whose
-    PreScore may be on or off, for they do not score; `scorer`: the plugin that scored resources."""
+    """The plugins to run. `ordered`: points at which the old profile sets an order; `idle`: plugins without a score,
+    whose PreScore may be on or off; `scorer`: the plugin that scored resources."""
 
     points: Mapping[str, tuple[str, ...]]
     weights: Mapping[str, Mapping[str, int]]
@@ -91,8 +89,7 @@ class _Carrying:
         return Carried(points, weights, frozenset(self._own_orders()), idle, scorers[0] if scorers else "")
 
     def _idle(self, scoring: Sequence[str]) -> frozenset[str]:
-        """Plugins whose PreScore may be on or off, because they do not score. None if the profile is of the newest
-        minor, which keeps its plugins as they are."""
+        """Plugins without a score, whose PreScore may be on or off; none for a profile of the newest minor."""
         by_default = frozenset() if self._release == self._new.release else frozenset(self._now.points["preScore"])
         return by_default - set(scoring)
 
@@ -192,8 +189,7 @@ class _Carrying:
 
 
 def scorers_of_resources(resolved: ResolvedProfile) -> list[str]:
-    """The plugin for resources and those that became its strategies, as far as they score: the weightiest first,
-    and of equals rather one that is not there by default."""
+    """The plugins that score resources: the heaviest first, and of equals the default plugin last."""
     found = [name for name in resolved.points["score"] if name in STRATEGY_OF or name == NODE_RESOURCES_FIT]
     return sorted(found, key=lambda name: (-resolved.score_weights[name], name == NODE_RESOURCES_LEAST_ALLOCATED))
 

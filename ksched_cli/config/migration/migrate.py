@@ -1,6 +1,4 @@
-"""An older configuration, or a Policy, as a KubeSchedulerConfiguration of the newest version, with notes about what
-differs and what the newest version cannot express.
-"""
+"""Rewrites an older configuration or a Policy for the newest version, with notes about differences and losses."""
 
 from __future__ import annotations
 

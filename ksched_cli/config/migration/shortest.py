@@ -45,8 +45,8 @@ class _Ways:
         yield PluginSet(tuple(sorted(listed, key=lambda each: places.get(each.name, len(places)))), _ALL_OFF)
 
     def _shortened(self, multi_point: PluginSet) -> PluginSet:
-        """What lists at its points have off anyway need not be off in MultiPoint too. To leave one out may make it
-        worth while to leave out another that came before."""
+        """MultiPoint without disabled plugins that lists at the points switch off in fewer lines. Each removal may make
+        an earlier one worth while."""
         for plugin in multi_point.disabled:
             left = PluginSet(multi_point.enabled, tuple(each for each in multi_point.disabled if each != plugin))
             if _lines_of_all(self.from_multi_point(left)) < _lines_of_all(self.from_multi_point(multi_point)):
@@ -57,8 +57,7 @@ class _Ways:
         return "queueSort" in self._points_of.get(name, ())
 
     def _is_everywhere(self, name: str) -> bool:
-        """Whether a custom plugin stands in MultiPoint: where the old profile has it there, or if it is on wherever it
-        can be, and that is at several points."""
+        """Whether MultiPoint lists a custom plugin: the old one did, or the plugin is on at all its several points."""
         points = self._points_of[name]
         whole = len(points) > 1 and all(name in self._carried.points[point] for point in points)
         return name in self._own_order or (whole and not self._sorts(name) and name not in self._by_name)

@@ -1,5 +1,4 @@
-"""What the scheduler was made of before there were plugins: predicates in their order, priorities with their weights,
-and the providers that name a set of them. It becomes a profile in which each predicate is a plugin."""
+"""Makes a profile of the predicates, priorities and providers that came before plugins. Each of them is a plugin."""
 
 from __future__ import annotations
 

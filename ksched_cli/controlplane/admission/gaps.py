@@ -14,8 +14,8 @@ _CLAIM_STORAGE = "requests.storage"
 
 
 def admission_gaps(cluster: Loaded, namespaces: Collection[str]) -> Iterator[str]:
-    """Quotas on other objects than pods and bounds for claims, in the namespaces of new pods; and what a live cluster
-    did not show of what admission goes by."""
+    """Quotas of other objects than pods and bounds for claims, in the namespaces of new pods; and kinds for admission
+    that a live cluster did not list."""
     for kind in _DECIDING:
         if kind in cluster.missing:
             yield f"{kind}: {cluster.missing[kind]}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ksched_cli.api.core import Pod
+from ksched_cli.api.meta import ObjectMeta
 from ksched_cli.api.policy import PriorityClass
 from ksched_cli.api.scheduling import PodGroup
 from ksched_cli.errors import InputError, Problem
@@ -71,33 +72,28 @@ class PriorityClasses:
 
 
 def admit_group_priority(groups: Iterable[PodGroup], classes: Iterable[PriorityClass]) -> None:
-    """For pod groups of a dump that have no priority yet (admitPodGroup)."""
+    """Set the priority of pod groups of a dump that have none yet (admitPodGroup)."""
     known = PriorityClasses(classes)
     problems: list[Problem] = []
     for group in groups:
-        spec, meta = group.spec, group.metadata
+        spec = group.spec
         if spec.priority is None:
             spec.priority = known.value_of(spec.priority_class_name)
         if spec.priority is None:
             text = f"no PriorityClass with name {spec.priority_class_name} was found"
-            path = f"podgroup {meta.namespace}/{meta.name}: spec.priorityClassName"
-            hint = "the API server would refuse the pod group; add the PriorityClass to the input"
-            problems.append(Problem(text, path=path, hint=hint))
+            problems.append(_refusal(text, "pod group", group.metadata))
     if problems:
         raise InputError(problems)
 
 
 def admit_priority(pods: Iterable[Pod], classes: Iterable[PriorityClass]) -> None:
-    """For pods of a dump. One that has a priority was admitted before and keeps it."""
+    """Set the priority of pods of a dump. A pod that has one was admitted before and keeps it."""
     known = PriorityClasses(classes)
-    problems = [
-        Problem(
-            text,
-            path=f"pod {pod.metadata.namespace}/{pod.metadata.name}: spec.priorityClassName",
-            hint="the API server would refuse the pod; add the PriorityClass to the input",
-        )
-        for pod in pods
-        if (text := known.fill_in(pod))
-    ]
+    problems = [_refusal(text, "pod", pod.metadata) for pod in pods if (text := known.fill_in(pod))]
     if problems:
         raise InputError(problems)
+
+
+def _refusal(text: str, what: str, metadata: ObjectMeta) -> Problem:
+    path = f"{what.replace(' ', '')} {metadata.namespace}/{metadata.name}: spec.priorityClassName"
+    return Problem(text, path=path, hint=f"the API server would refuse the {what}; add the PriorityClass to the input")

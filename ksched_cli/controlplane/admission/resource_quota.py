@@ -153,8 +153,7 @@ def pod_usage(pod: Pod) -> Amounts:
 
 
 def _not_given(pod: Pod, required: Iterable[str]) -> str:
-    """podEvaluator.Constraints: `limits.cpu for: main,side; requests.cpu for: side`. A pod with
-    pod-level requests needs none of its containers."""
+    """podEvaluator.Constraints, such as `limits.cpu for: main,side`; empty for a pod with pod-level requests."""
     own = pod.spec.resources
     if own is not None and any(is_pod_level_resource(name) for name in (*own.requests, *own.limits)):
         return ""

@@ -11,14 +11,10 @@ _NO_EXECUTE = "NoExecute"
 
 
 def admit_default_tolerations(pod: Pod) -> None:
-    """Tolerations of both taints, for a pod without one of its own."""
+    """Add a toleration of each of both taints that the pod does not tolerate."""
     added = tuple(
         Toleration(key=taint, operator="Exists", effect=_NO_EXECUTE, toleration_seconds=_SECONDS)
         for taint in _TAINTS
-        if not any(_speaks_of(each, taint) for each in pod.spec.tolerations)
+        if not any(each.key in ("", taint) and each.effect in ("", _NO_EXECUTE) for each in pod.spec.tolerations)
     )
     pod.spec.tolerations += added
-
-
-def _speaks_of(toleration: Toleration, taint: str) -> bool:
-    return toleration.key in ("", taint) and toleration.effect in ("", _NO_EXECUTE)

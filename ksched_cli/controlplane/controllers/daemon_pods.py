@@ -64,17 +64,13 @@ def daemon_tolerations(spec: PodSpec) -> tuple[Toleration, ...]:
     tolerations = list(spec.tolerations)
     for key, effect in wanted:
         new = Toleration(key=key, operator="Exists", effect=effect)
-        same = [at for at, old in enumerate(tolerations) if _same_taint(old, new)]
+        # Toleration.MatchToleration compares all but the seconds.
+        same = [at for at, old in enumerate(tolerations) if replace(old, toleration_seconds=None) == new]
         for at in same:
             tolerations[at] = new
         if not same:
             tolerations.append(new)
     return tuple(tolerations)
-
-
-def _same_taint(one: Toleration, other: Toleration) -> bool:
-    """Toleration.MatchToleration: equal but for the seconds."""
-    return replace(one, toleration_seconds=None) == other
 
 
 def bound_to(affinity: Affinity | None, node: str) -> Affinity:

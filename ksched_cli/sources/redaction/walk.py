@@ -121,25 +121,13 @@ class Walk:
         storage_class, mark, rest = name.partition(_STORAGE_QUOTA)
         return f"{self._rename(Role.CLASS, storage_class)}{mark}{rest}" if mark else name
 
-    def owner_kind(self, item: Any, _kind: str, value: str) -> str:
-        return self.kind(item.api_version, value)
-
     def kind(self, api_version: str, kind: str) -> str:
         return self._rename(Role.KIND, kind) if is_custom(api_version) and kind else kind
-
-    def owner_version(self, _item: Struct, _kind: str, value: str) -> str:
-        return self.api_version(value)
 
     def api_version(self, value: str) -> str:
         """The version with a pseudonym for the group of a custom resource."""
         group, slash, version = value.partition("/")
         return f"{self._rename(Role.GROUP, group)}{slash}{version}" if is_custom(value) else value
-
-    def reason(self, _item: Struct, _kind: str, value: str) -> str:
-        return value if value in fields.REASONS else ""
-
-    def nothing(self, _item: Struct, _kind: str, _value: str) -> str:
-        return ""
 
     def request(self, _item: Struct, _kind: str, value: str) -> str:
         """The pseudonym of `request` or `request/subrequest`."""
@@ -153,19 +141,15 @@ class Walk:
             return value
         return expressions.with_literals(value, lambda text: self._rename(Role.ATTRIBUTE, text) if text else text)
 
-    def policy(self, _item: Struct, _kind: str, value: Any) -> Any:
-        """The policy as it is: its keys are on the allow-list, and their values are quantities."""
-        return value
-
 
 # Fields with a rule of their own. The rule of a field with several texts replaces one of them.
 SPECIAL: Mapping[tuple[str, str], Callable[[Walk, Any, str, Any], Any]] = {
     ("ObjectMeta", "name"): Walk.name,
     ("OwnerReference", "name"): Walk.name,
-    ("OwnerReference", "kind"): Walk.owner_kind,
-    ("OwnerReference", "api_version"): Walk.owner_version,
-    ("PodCondition", "reason"): Walk.reason,
-    ("PodCondition", "message"): Walk.nothing,
+    ("OwnerReference", "kind"): lambda walk, item, _kind, value: walk.kind(item.api_version, value),
+    ("OwnerReference", "api_version"): lambda walk, _item, _kind, value: walk.api_version(value),
+    ("PodCondition", "reason"): lambda _walk, _item, _kind, value: value if value in fields.REASONS else "",
+    ("PodCondition", "message"): lambda _walk, _item, _kind, _value: "",
     ("ObjectMeta", "labels"): Walk.labels,
     ("ObjectMeta", "annotations"): Walk.annotations,
     ("PodSpec", "node_selector"): Walk.labels,
@@ -190,7 +174,8 @@ SPECIAL: Mapping[tuple[str, str], Callable[[Walk, Any, str, Any], Any]] = {
     ("DeviceAttribute", "string"): Walk.attribute,
     ("DeviceAttribute", "strings"): Walk.attribute,
     ("CELDeviceSelector", "expression"): Walk.expression,
-    ("DeviceCapacity", "request_policy"): Walk.policy,
+    # Its keys are on the allow-list, and its values are quantities.
+    ("DeviceCapacity", "request_policy"): lambda _walk, _item, _kind, value: value,
 }
 
 
