@@ -11,7 +11,7 @@ and reads `FeatureRules.of(release).names_node`. `ksched diff` and `ksched versi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, Literal, Self, TypedDict, TypeVar, Unpack, overload
 
@@ -167,6 +167,11 @@ class GateNote:
 
     def rule_changes(self) -> Iterator[RuleChange]:
         yield _rule_change(on_since(self.gate), self.plugins, self.about, self.sentence, self.gate)
+
+
+def gate_notes(about: str, sentences: Mapping[str, str], plugins: str = "") -> Iterator[GateNote]:
+    """Notes of gates that are about the same, by the name of the gate."""
+    return (GateNote(gate, about, sentence, plugins) for gate, sentence in sentences.items())
 
 
 class ReleaseRules:

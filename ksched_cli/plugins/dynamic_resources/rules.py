@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ksched_cli.releases.changes import GateNote, NewRule, Note, ReleaseRules
+from ksched_cli.releases.changes import GateNote, NewRule, Note, ReleaseRules, gate_notes
 from ksched_cli.releases.fixes import ALLOCATED_CLAIMS_ARE_SCORED
 from ksched_cli.releases.plugin_names import NODE_RESOURCES_BALANCED_ALLOCATION, NODE_RESOURCES_FIT, SCHEDULING_GATES
 
@@ -82,5 +82,5 @@ class DynamicResourcesRules(ReleaseRules, plugins="DynamicResources"):
             "Resource claims count: a pod goes where there are devices for it, and waits for claims that do not "
             "exist; without the gate, claims are passed over.",
         ),
-        *(GateNote(gate, "filter queue score", sentence) for gate, sentence in _GATES.items()),
+        *gate_notes("filter queue score", _GATES),
     )

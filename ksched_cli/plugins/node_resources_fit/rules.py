@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ksched_cli.releases.changes import GateNote, NewRule, Note, ReleaseRules
+from ksched_cli.releases.changes import GateNote, NewRule, Note, ReleaseRules, gate_notes
 from ksched_cli.releases.plugin_names import (
     GENERAL_PREDICATES,
     INTER_POD_AFFINITY,
@@ -109,5 +109,5 @@ class NodeResourcesFitRules(ReleaseRules, plugins="NodeResourcesFit"):
             "on no node.",
             plugins=_BOTH,
         ),
-        *(GateNote(gate, "fields", sentence, plugins=_BOTH) for gate, sentence in _GATES.items()),
+        *gate_notes("fields", _GATES, _BOTH),
     )

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from ksched_cli.releases.changes import GateNote, NewRule, Note, ReleaseRules
+from ksched_cli.releases.changes import GateNote, NewRule, Note, ReleaseRules, gate_notes
 from ksched_cli.releases.plugin_names import EVEN_PODS_SPREAD, INTER_POD_AFFINITY, SELECTOR_SPREAD
+
+_FIELDS = {
+    EVEN_PODS_SPREAD: "topologySpreadConstraints of pods count; without the gate, they do not.",
+    "MatchLabelKeysInPodTopologySpread": "matchLabelKeys of constraints count; without the gate, they do not.",
+    "MinDomainsInPodTopologySpread": "minDomains of constraints counts; without the gate, it does not.",
+    "NodeInclusionPolicyInPodTopologySpread": (
+        "nodeAffinityPolicy and nodeTaintsPolicy of constraints count; without the gate, they do not."
+    ),
+}
 
 
 class PodTopologySpreadRules(ReleaseRules, plugins="PodTopologySpread"):
@@ -45,7 +54,6 @@ class PodTopologySpreadRules(ReleaseRules, plugins="PodTopologySpread"):
             "topology by its size, and are 100 where nothing is to be spread; before, the reason was that of a skew, "
             "and scores were plain sums, or 0.",
         ),
-        GateNote(EVEN_PODS_SPREAD, "fields", "topologySpreadConstraints of pods count; without the gate, they do not."),
         GateNote(
             "DefaultPodTopologySpread",
             "filter score",
@@ -53,19 +61,5 @@ class PodTopologySpreadRules(ReleaseRules, plugins="PodTopologySpread"):
             f"{SELECTOR_SPREAD}.",
             plugins=f"PodTopologySpread {SELECTOR_SPREAD}",
         ),
-        GateNote(
-            "MatchLabelKeysInPodTopologySpread",
-            "fields",
-            "matchLabelKeys of constraints count; without the gate, they do not.",
-        ),
-        GateNote(
-            "MinDomainsInPodTopologySpread",
-            "fields",
-            "minDomains of constraints counts; without the gate, it does not.",
-        ),
-        GateNote(
-            "NodeInclusionPolicyInPodTopologySpread",
-            "fields",
-            "nodeAffinityPolicy and nodeTaintsPolicy of constraints count; without the gate, they do not.",
-        ),
+        *gate_notes("fields", _FIELDS),
     )
