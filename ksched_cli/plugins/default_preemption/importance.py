@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import cast
 
 import numpy as np
@@ -53,42 +53,13 @@ class Importance:
             return np.array(self.sort(pod_rows.tolist()), dtype=np.int64)
         priority, started = self._cluster.pods.priority[pod_rows], self.started(pod_rows)
         order = np.lexsort((started, -priority, owner))
-        starts = first_of_each(owner)
-        ends = np.append(starts[1:], len(owner))
-        for group in self._unsettled(order, priority, started, owner, starts, ends):
-            members = np.arange(starts[group], ends[group])
+        for members in _unsettled(order, priority, started, owner):
             order[members] = members[self.sort(pod_rows[members].tolist())]
         return order
 
-    def _unsettled(
-        self,
-        order: RowColumn,
-        priority: RowColumn,
-        started: FloatColumn,
-        owner: RowColumn,
-        starts: RowColumn,
-        ends: RowColumn,
-    ) -> list[int]:
-        """Groups in which pods tie, and Go's sort does with them something else than keep their order."""
-        ahead, behind = order[:-1], order[1:]
-        ties = (
-            (owner[ahead] == owner[behind])
-            & (priority[ahead] == priority[behind])
-            & (started[ahead] == started[behind])
-        )
-        at = np.nonzero(ties)[0]
-        if not len(at):
-            return []
-        group = np.searchsorted(starts, at, side="right") - 1
-        odd = (ends[group] - starts[group] > MAX_INSERTION) | (started[ahead[at]] == NOT_STARTED)
-        return sorted(set(group[odd].tolist()))
-
     def sort(self, pod_rows: Sequence[int]) -> list[int]:
-        """Indexes in the order in which sort.Slice leaves the pods.
-
-        Of two pods that have not started each is more important than the other: the clock is read once for either,
-        and has gone on by the second time.
-        """
+        """Indexes in the order in which sort.Slice leaves the pods. Of two pods that have not started each is more
+        important than the other: Go reads the clock for one after the other."""
         rows = np.array(pod_rows, dtype=np.int64)
         priorities: list[int] = (-self._cluster.pods.priority[rows]).tolist()
         started: list[float] = self.started(rows).tolist()
@@ -100,3 +71,18 @@ class Importance:
             return keys[left] < keys[right]
 
         return sort_slice(range(len(keys)), more_important)
+
+
+def _unsettled(order: RowColumn, priority: RowColumn, started: FloatColumn, owner: RowColumn) -> Iterator[RowColumn]:
+    """The members of the owners whose pods tie, where Go's sort does not keep their order."""
+    ahead, behind = order[:-1], order[1:]
+    ties = (owner[ahead] == owner[behind]) & (priority[ahead] == priority[behind]) & (started[ahead] == started[behind])
+    at = np.nonzero(ties)[0]
+    if not len(at):
+        return
+    starts = first_of_each(owner)
+    ends = np.append(starts[1:], len(owner))
+    group = np.searchsorted(starts, at, side="right") - 1
+    odd = (ends[group] - starts[group] > MAX_INSERTION) | (started[ahead[at]] == NOT_STARTED)
+    for each in sorted(set(group[odd].tolist())):
+        yield np.arange(starts[each], ends[each])

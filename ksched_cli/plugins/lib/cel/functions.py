@@ -185,10 +185,6 @@ def _order(left: Any, right: Any) -> int:
     raise no_overload()
 
 
-def _quantity(text: Any) -> CelQuantity:
-    return to_quantity(need(text, str))
-
-
 def _semver(text: Any, normalize: Any = False) -> Semver:
     return parse_semver(normalized_semver(need(text, str)) if need(normalize, bool) else need(text, str))
 
@@ -258,8 +254,8 @@ GLOBAL: dict[str, tuple[Function, tuple[int, ...]]] = {
     "dyn": (lambda value: value, (1,)),
     "type": (cel_type_name, (1,)),
     "matches": (_matches, (2,)),
-    "quantity": (_quantity, (1,)),
-    "isQuantity": (succeeds(_quantity), (1,)),
+    "quantity": (to_quantity, (1,)),
+    "isQuantity": (succeeds(to_quantity), (1,)),
     "semver": (_semver, (1, 2)),
     "isSemver": (succeeds(_semver), (1, 2)),
     **NETWORK_GLOBAL,

@@ -212,9 +212,7 @@ class _Parser:
         """Precedence climbing: operators of this level and of those that bind closer."""
         left = self._unary()
         for depth in count(2):
-            if self._text() not in _LEVELS or self._kind() not in ("operator", "name"):
-                break
-            if _LEVELS[self._text()] < level:
+            if self._kind() not in ("operator", "name") or _LEVELS.get(self._text(), -1) < level:
                 break
             _check_depth(depth)
             operator = self._text()

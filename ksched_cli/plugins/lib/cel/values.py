@@ -116,9 +116,9 @@ def _without_zeros(part: str) -> str:
     return rest if len(part) <= 1 or rest[:1].isdigit() else f"0{rest}"
 
 
-def to_quantity(text: str) -> CelQuantity:
+def to_quantity(text: Any) -> CelQuantity:
     try:
-        return CelQuantity(parse_quantity(text))
+        return CelQuantity(parse_quantity(need(text, str)))
     except QuantityError:
         raise CelError(
             "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"

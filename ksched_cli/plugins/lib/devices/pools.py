@@ -54,7 +54,7 @@ class PoolIndex:
         self._device_masks: dict[int, BoolColumn] = {}
         self._rows: dict[int, tuple[Pool, ...]] = {}
         self._built: dict[tuple[int, ...], tuple[Pool, ...]] = {}
-        self._personal: dict[int, bool] = {}
+        self._personal: set[int] = set()
         for at, each in enumerate(self.slices):
             self._by_pool.setdefault(_pool_id(each), []).append(each)
             if not partitionable and (each.spec.per_device_node_selection is not None or each.spec.shared_counters):
@@ -74,16 +74,14 @@ class PoolIndex:
             found = self._built.get(key)
             if found is None:
                 found = self._built[key] = self._gather([self.slices[at] for at in key])
+                if any(home.spec.per_device_node_selection for pool in found for home in pool.slices):
+                    self._personal.add(id(found))
             self._rows[row] = found
         return found
 
     def is_personal(self, pools: tuple[Pool, ...]) -> bool:
         """Whether devices choose their nodes one by one, so that pools alone do not decide what a node can have."""
-        found = self._personal.get(id(pools))
-        if found is None:
-            found = any(home.spec.per_device_node_selection for pool in pools for home in pool.slices)
-            self._personal[id(pools)] = found
-        return found
+        return id(pools) in self._personal
 
     def device_reaches(self, device: Device, row: int) -> bool:
         """Per-device node selection (NodeMatches)."""

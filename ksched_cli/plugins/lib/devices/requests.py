@@ -82,10 +82,6 @@ class Pick:
     slice: ResourceSlice
     consumed: Mapping[str, Fraction] | None
 
-    @property
-    def id(self) -> DeviceID:
-        return device_id(self.slice, self.device)
-
 
 def device_id(home: ResourceSlice, device: Device) -> DeviceID:
     return home.spec.driver, home.spec.pool.name, device.name
