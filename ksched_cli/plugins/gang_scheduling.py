@@ -26,11 +26,10 @@ _INCOMPLETE = ReasonCode(
     ("make as many pods as minCount", "add the PodGroup"),
     level="note",
 )
-_GROUP_FIELD = fixed_field("spec", "schedulingGroup")
 
 
 class GangSchedulingReasons(ReasonTable, plugins="GangScheduling"):
-    field = _GROUP_FIELD
+    field = fixed_field("spec", "schedulingGroup")
     no_group = ReasonKind('waiting for pods\'s pod group "{group}" to appear in scheduling queue', _INCOMPLETE)
     no_quorum = ReasonKind("waiting for minCount pods from a gang to appear in scheduling queue", _INCOMPLETE)
     waits_for_nodes = ReasonKind("waiting for minCount pods from a gang to be scheduled", _INCOMPLETE)

@@ -6,11 +6,12 @@ from __future__ import annotations
 import numpy as np
 
 from ksched_cli.api.selectors import EVERYTHING, Selector
-from ksched_cli.cluster.columns import FloatColumn, Int64Column
+from ksched_cli.cluster.columns import Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.interfaces import PreScorePlugin, ScorePlugin
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import Status, error
+from ksched_cli.plugins.lib.arithmetic import spared_share
 from ksched_cli.plugins.lib.spec import Spec
 from ksched_cli.plugins.lib.topology_spread import default_selector
 from ksched_cli.releases.changes import NewRule, Note, ReleaseRules
@@ -73,19 +74,13 @@ class SelectorSpread(PreScorePlugin[None, Selector], ScorePlugin[Selector]):
         best = float(self.handle.release.max_node_score)
         zones, most = nodes.take(nodes.cluster.nodes.zones), int(scores.max(initial=0))
         has_zone = zones >= 0
-        by_node = _spared(most, scores, best)
+        by_node = spared_share(most, scores, best)
         if not has_zone.any():
             return by_node.astype(np.int64)
         in_zone = np.bincount(zones[has_zone], weights=scores[has_zone]).astype(np.int64)
-        by_zone = _spared(int(in_zone.max()), in_zone, best)
+        by_zone = spared_share(int(in_zone.max()), in_zone, best)
         blended = by_node * (1.0 - _ZONE_WEIGHT) + _ZONE_WEIGHT * by_zone[zones]
         return np.where(has_zone, blended, by_node).astype(np.int64)
-
-
-def _spared(most: int, counts: Int64Column, best: float) -> FloatColumn:
-    """The best score where nothing is, 0 where most is."""
-    spared: FloatColumn = best * ((most - counts) / most) if most > 0 else np.full(len(counts), best)
-    return spared
 
 
 SPEC = Spec(plugins=(SelectorSpread,))

@@ -298,22 +298,20 @@ class InterPodAffinity(
         one = NodeRows(nodes.cluster, nodes.rows[index : index + 1])
         row, found = int(one.rows[0]), {}
         if state.terms.affinity and self._lacks_affinity(state, pod, one)[0]:
-            topologies = self._topologies(state, state.affinity, state.terms.affinity_keys, row)
+            topologies = self._topologies(state.affinity, state.terms.affinity_keys, row)
             found["podAffinity"] = [each for each in topologies if not each["matchingPods"]]
         for name, counts, has in (
             ("podAntiAffinity", state.anti_affinity, _avoided),
             ("existingAntiAffinity", state.existing, self._avoiding),
         ):
-            crowded = [each for each in self._topologies(state, counts, counts.keys, row) if each["matchingPods"]]
+            crowded = [each for each in self._topologies(counts, counts.keys, row) if each["matchingPods"]]
             for each in crowded:
                 each["pods"] = self._named(state, pod, each["topologyKey"], row, has)
             if crowded:
                 found[name] = crowded
         return found
 
-    def _topologies(
-        self, state: AffinityState, counts: TrialCounts, keys: tuple[str, ...], row: int
-    ) -> list[dict[str, Any]]:
+    def _topologies(self, counts: TrialCounts, keys: tuple[str, ...], row: int) -> list[dict[str, Any]]:
         listed = []
         for key in keys:
             column = self.handle.cluster.nodes.labels.column(key)

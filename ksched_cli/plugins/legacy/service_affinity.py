@@ -10,7 +10,7 @@ import numpy as np
 
 from ksched_cli.api.core import Service
 from ksched_cli.api.selectors import Selector, selector_from_map
-from ksched_cli.cluster.columns import FloatColumn, Int64Column
+from ksched_cli.cluster.columns import Int64Column
 from ksched_cli.cluster.labels import ABSENT
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.plugin_args import ServiceAffinityArgs
@@ -19,6 +19,7 @@ from ksched_cli.framework.reasons import ReasonCode, ReasonKind, ReasonTable
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import Status, error, unschedulable
 from ksched_cli.framework.verdict import Verdict
+from ksched_cli.plugins.lib.arithmetic import spared_share
 
 _ELSEWHERE = ReasonCode(
     "KS163",
@@ -124,8 +125,6 @@ class ServiceAffinity(PreFilterPlugin[Companions], FilterPlugin[Companions], Sco
             ids = nodes.take(nodes.cluster.nodes.labels.column(key).ids)
             labelled = ids != ABSENT
             by_value = np.bincount(ids, weights=scores, minlength=int(ids.max(initial=0)) + 1)
-            share: FloatColumn = np.full(len(nodes), float(best))
-            if total > 0:
-                share = best * ((total - by_value[ids]) / total)
+            share = spared_share(total, by_value[ids], float(best))
             result += np.where(labelled, share / len(keys), 0.0)
         return result.astype(np.int64)

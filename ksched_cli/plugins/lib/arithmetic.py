@@ -26,6 +26,12 @@ def floor_quotient(dividend: Int64Column, divisor: Int64Column) -> Int64Column:
     return quotient
 
 
+def spared_share(most: int, counts: Int64Column | FloatColumn, best: float) -> FloatColumn:
+    """The best score where nothing is, 0 where most is."""
+    spared: FloatColumn = best * ((most - counts) / most) if most > 0 else np.full(len(counts), best)
+    return spared
+
+
 def go_round(values: FloatColumn) -> Int64Column:
     """math.Round: halves go away from zero."""
     whole = np.trunc(values)

@@ -83,7 +83,9 @@ class Domains:
     def outcomes(self) -> IdColumn:
         """What becomes of a node, by the id of its label value: 0 where the pod may go."""
         if self.known is None:
-            self.known = self._computed()
+            skewed = self.counts + int(self.matches_itself) - self.minimum > self.constraint.max_skew
+            self.known = np.where(skewed, np.int32(_SKEWED), np.int32(0))
+            self.known[ABSENT] = _MISSING
         return self.known
 
     def move(self, row: int, amount: int) -> None:
@@ -93,12 +95,6 @@ class Domains:
 
     def copy(self) -> Domains:
         return replace(self, counts=self.counts.copy(), known=None)
-
-    def _computed(self) -> IdColumn:
-        skewed = self.counts + int(self.matches_itself) - self.minimum > self.constraint.max_skew
-        outcomes: IdColumn = np.where(skewed, np.int32(_SKEWED), np.int32(0))
-        outcomes[ABSENT] = _MISSING
-        return outcomes
 
 
 @dataclass(frozen=True)
@@ -257,10 +253,8 @@ class PodTopologySpread(
     def _counted_nodes(
         self, constraint: SpreadConstraint, pod: PodInfo, constraints: Sequence[SpreadConstraint]
     ) -> CountedNodes:
-        column, labelled = (
-            self.handle.cluster.nodes.labels.column(constraint.topology_key),
-            self._fully_labelled(pod, constraints),
-        )
+        column = self.handle.cluster.nodes.labels.column(constraint.topology_key)
+        labelled = self._fully_labelled(pod, constraints)
         eligible = labelled & self._included(constraint, pod)
         size = len(column.values)
         present = np.bincount(column.ids[eligible], minlength=size) > 0

@@ -58,14 +58,11 @@ _FULLEST_FIRST: Shape = ((0, 0), (100, 10))
 
 class VolumesGuide(RejectionGuide):
     def describe(self, figures: Figures) -> str:
-        parts = [
-            f"volume {volume} of claim {claim} is not reached"
-            for claim, volume in figures.get("unreachable", {}).items()
-        ]
-        parts += [
-            f"volume {volume} of claim {claim} does not exist" for claim, volume in figures.get("missing", {}).items()
-        ]
-        return "; ".join(parts)
+        return "; ".join(
+            f"volume {volume} of claim {claim} {problem}"
+            for kind, problem in (("unreachable", "is not reached"), ("missing", "does not exist"))
+            for claim, volume in figures.get(kind, {}).items()
+        )
 
     describe_briefly = describe
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from msgspec.structs import replace
@@ -88,14 +87,9 @@ class MigrationRules(ReleaseRules, plugins=NODE_VOLUME_LIMITS):
     )
 
 
-@dataclass(frozen=True)
-class _Labels:
-    zone: str
-    region: str
-
-
-_GA = _Labels("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
-_BETA = _Labels("failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region")
+_ZONE, _REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
+_BETA_ZONE = "failure-domain.beta.kubernetes.io/zone"
+_BETA_REGION = "failure-domain.beta.kubernetes.io/region"
 _ZONE_SEPARATOR = "__"
 
 
@@ -155,8 +149,8 @@ def _gce_location(zones: str) -> str:
 def zones_of(volume: PersistentVolume, release: Release) -> str:
     """The zones by either label, or, as drivers of older minors expect, by the beta label alone."""
     labels = volume.metadata.labels
-    ga_zone = labels.get(_GA.zone, "") if MigrationRules.of(release).reads_zones_without_beta else ""
-    return labels.get(_BETA.zone) or ga_zone
+    ga_zone = labels.get(_ZONE, "") if MigrationRules.of(release).reads_zones_without_beta else ""
+    return labels.get(_BETA_ZONE) or ga_zone
 
 
 def translated_terms(volume: PersistentVolume, release: Release) -> tuple[NodeSelectorTerm, ...] | None:
@@ -169,11 +163,11 @@ def translated_terms(volume: PersistentVolume, release: Release) -> tuple[NodeSe
     terms = affinity.required.node_selector_terms if affinity is not None and affinity.required is not None else ()
     if not MigrationRules.of(release).reads_zones_without_beta:
         return _by_beta_zone(volume, terms, new_zone)
-    labels = _labels_in_use(volume, terms)
-    renamed = {labels.zone: new_zone} if _values(terms, labels.zone) else {}
-    if labels is _BETA and _values(terms, _BETA.region):
-        renamed[_BETA.region] = _GA.region
-    added = [] if labels.zone in renamed else _zone_by_label(volume, labels, new_zone)
+    zone = _zone_label(volume, terms)
+    renamed = {zone: new_zone} if _values(terms, zone) else {}
+    if zone == _BETA_ZONE and _values(terms, _BETA_REGION):
+        renamed[_BETA_REGION] = _REGION
+    added = [] if zone in renamed else _zone_by_label(volume, zone, new_zone)
     if not terms and added:
         return (NodeSelectorTerm(tuple(added)),)
     return _with_names(terms, renamed, added)
@@ -185,20 +179,18 @@ def _by_beta_zone(
     """translateTopology of up to 1.20: None where a term has the driver's key; else a label replaces the affinity."""
     if _values(terms, new_zone):
         return None
-    if _values(terms, _BETA.zone):
-        return _with_names(terms, {_BETA.zone: new_zone}, ())
-    by_label = _zone_by_label(volume, _BETA, new_zone)
+    if _values(terms, _BETA_ZONE):
+        return _with_names(terms, {_BETA_ZONE: new_zone}, ())
+    by_label = _zone_by_label(volume, _BETA_ZONE, new_zone)
     return (NodeSelectorTerm(tuple(by_label)),) if by_label else None
 
 
-def _labels_in_use(volume: PersistentVolume, terms: Iterable[NodeSelectorTerm]) -> _Labels:
+def _zone_label(volume: PersistentVolume, terms: Iterable[NodeSelectorTerm]) -> str:
     """getTopologyLabel: GA before beta, node affinity before the volume's labels."""
     keys = {each.key for term in terms for each in term.match_expressions}
-    for known in (keys, volume.metadata.labels):
-        for labels in (_GA, _BETA):
-            if labels.zone in known:
-                return labels
-    return _GA
+    return next(
+        (zone for known in (keys, volume.metadata.labels) for zone in (_ZONE, _BETA_ZONE) if zone in known), _ZONE
+    )
 
 
 def _values(terms: Iterable[NodeSelectorTerm], key: str) -> list[str]:
@@ -221,6 +213,6 @@ def _with_names(
     )
 
 
-def _zone_by_label(volume: PersistentVolume, labels: _Labels, key: str) -> list[NodeSelectorRequirement]:
-    zones = {zone.strip() for zone in volume.metadata.labels.get(labels.zone, "").split(_ZONE_SEPARATOR)} - {""}
+def _zone_by_label(volume: PersistentVolume, label: str, key: str) -> list[NodeSelectorRequirement]:
+    zones = {zone.strip() for zone in volume.metadata.labels.get(label, "").split(_ZONE_SEPARATOR)} - {""}
     return [NodeSelectorRequirement(key, "In", tuple(sorted(zones)))] if zones else []
