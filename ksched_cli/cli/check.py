@@ -78,9 +78,7 @@ class AcceptedOptions:
     ignore: Annotated[
         list[str],
         typer.Option(
-            "--ignore",
-            metavar="CODE",
-            help="Accept the findings with this code or name: they are counted only.",
+            "--ignore", metavar="CODE", help="Accept the findings with this code or name: they are counted only."
         ),
     ] = field(default_factory=list)
     baseline: Annotated[str, typer.Option("--baseline", metavar="FILE", help="Accept the findings of this file.")] = ""

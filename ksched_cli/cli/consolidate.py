@@ -35,12 +35,7 @@ Exit codes: 0 the question is answered, whether nodes can go or not, 2 the input
 cluster could not be read."""
 
 CatalogFile = Annotated[
-    str,
-    typer.Option(
-        "--catalog",
-        metavar="FILE",
-        help="Prices of instance types, and shapes that can replace nodes.",
-    ),
+    str, typer.Option("--catalog", metavar="FILE", help="Prices of instance types, and shapes that can replace nodes.")
 ]
 Headroom = Annotated[
     str,

@@ -57,16 +57,12 @@ class Each(StrEnum):
     ZONE = "zone"
 
 
-Nodes = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="NODE", help="The nodes to drain, in this order."),
-]
+Nodes = Annotated[list[str] | None, typer.Argument(metavar="NODE", help="The nodes to drain, in this order.")]
 NodeSelector = Annotated[
     str, typer.Option("-l", "--selector", metavar="QUERY", help="Drain the nodes with these labels.")
 ]
 EachOption = Annotated[
-    Each | None,
-    typer.Option("--each", help="Drain every node, or every zone, by itself, and sum it up in one table."),
+    Each | None, typer.Option("--each", help="Drain every node, or every zone, by itself, and sum it up in one table.")
 ]
 Force = Annotated[
     bool, typer.Option("--force", help="Evict pods that no controller makes anew; those of lost DaemonSets, too.")
@@ -95,8 +91,7 @@ GracePeriod = Annotated[
     ),
 ]
 Timeout = Annotated[
-    str,
-    typer.Option("--timeout", metavar="TIME", help="kubectl gives a node up after this, as 30s or 5m. 0s: never."),
+    str, typer.Option("--timeout", metavar="TIME", help="kubectl gives a node up after this, as 30s or 5m. 0s: never.")
 ]
 
 

@@ -57,11 +57,7 @@ def explain(
     ] = False,
     catalog: Annotated[
         str,
-        typer.Option(
-            "--catalog",
-            metavar="FILE",
-            help="Also name the cheapest node of this catalog that would help.",
-        ),
+        typer.Option("--catalog", metavar="FILE", help="Also name the cheapest node of this catalog that would help."),
     ] = "",
     output: Annotated[str, options.FormatOption("ExplainResult")] = "table",
     exit_zero: options.ExitZero = False,
@@ -70,12 +66,7 @@ def explain(
     with collector_off():
         simulator = Simulator.of(given.read())
     found = simulator.explain(
-        pod,
-        node=node,
-        fixes=not no_fixes,
-        orders=draws.orders or 0,
-        ties=draws.ties or 0,
-        catalog=catalog or None,
+        pod, node=node, fixes=not no_fixes, orders=draws.orders or 0, ties=draws.ties or 0, catalog=catalog or None
     )
     show(found, output, warnings=found.warnings, headers=not no_headers, zones=simulator.zones)
     raise typer.Exit(SOME_DO_NOT_FIT if found.explanation.unplaced and not exit_zero else 0)

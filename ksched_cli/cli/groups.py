@@ -117,8 +117,7 @@ class ClusterOptions(ManifestOptions):
 
     panel: ClassVar[Panel] = Panel(INPUT, {"sources", "filenames", "namespace", "selector"})
     namespace: Annotated[
-        str,
-        options.namespace("Show the pods of this namespace only; manifests that name no namespace go into it."),
+        str, options.namespace("Show the pods of this namespace only; manifests that name no namespace go into it.")
     ] = ""
     all_namespaces: options.AllNamespaces = False
     selector: options.Selector = ""

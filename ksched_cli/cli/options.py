@@ -70,9 +70,7 @@ Recursive = Annotated[
 Exclude = Annotated[
     list[str],
     typer.Option(
-        "--exclude",
-        metavar="GLOB",
-        help="Leave files or folders of a -f directory out. Give it as often as you like.",
+        "--exclude", metavar="GLOB", help="Leave files or folders of a -f directory out. Give it as often as you like."
     ),
 ]
 StdinFilename = Annotated[
@@ -100,16 +98,14 @@ Kustomize = Annotated[
     ),
 ]
 Helm = Annotated[
-    list[str],
-    typer.Option("--helm", metavar="CHART", help="Manifests that the installed helm renders of this chart."),
+    list[str], typer.Option("--helm", metavar="CHART", help="Manifests that the installed helm renders of this chart.")
 ]
 Values = Annotated[list[str], typer.Option("--values", metavar="FILE", help="Values for --helm.")]
 CreateNamespace = Annotated[
     bool, typer.Option("--create-namespace", help="The deployment creates the namespaces that the input does not have.")
 ]
 AssumeNamespace = Annotated[
-    list[str],
-    typer.Option("--assume-namespace", metavar="NAME", help="A namespace that exists."),
+    list[str], typer.Option("--assume-namespace", metavar="NAME", help="A namespace that exists.")
 ]
 Strict = Annotated[
     bool | None,
@@ -132,13 +128,9 @@ def namespace(about: str) -> typer.models.OptionInfo:
 AllNamespaces = Annotated[
     bool, typer.Option("-A", "--all-namespaces", help="Show the pods of all namespaces, which is what happens anyway.")
 ]
-Selector = Annotated[
-    str,
-    typer.Option("-l", "--selector", metavar="QUERY", help="Show pods with these labels only."),
-]
+Selector = Annotated[str, typer.Option("-l", "--selector", metavar="QUERY", help="Show pods with these labels only.")]
 Config = Annotated[
-    str | None,
-    typer.Option(metavar="FILE", help="A KubeSchedulerConfiguration; without it kube-scheduler's defaults."),
+    str | None, typer.Option(metavar="FILE", help="A KubeSchedulerConfiguration; without it kube-scheduler's defaults.")
 ]
 KubeVersion = Annotated[
     str,
@@ -149,8 +141,7 @@ KubeVersion = Annotated[
     ),
 ]
 FeatureGates = Annotated[
-    str,
-    typer.Option(metavar="A=true,B=false", help="Feature gates that differ from their default."),
+    str, typer.Option(metavar="A=true,B=false", help="Feature gates that differ from their default.")
 ]
 DetailOption = Annotated[
     Detail,
@@ -161,8 +152,7 @@ DetailOption = Annotated[
     ),
 ]
 PluginOption = Annotated[
-    list[str],
-    typer.Option("--plugin", metavar="MODULE:CLASS", help="A plugin of your own beside the in-tree ones."),
+    list[str], typer.Option("--plugin", metavar="MODULE:CLASS", help="A plugin of your own beside the in-tree ones.")
 ]
 ExitZero = Annotated[
     bool, typer.Option("--exit-zero", help="Exit with 0 although some pod does not fit.", rich_help_panel=OUTPUT)

@@ -17,9 +17,9 @@ def print_row(*cells: str) -> None:
     print("\t".join(map(visible, cells)))  # noqa: T201
 
 
-def print_text(text: str, *, flush: bool = False) -> None:
+def print_text(text: str) -> None:
     """Lines on stdout that hold nothing of an input, or that a renderer has made."""
-    print(text, end="" if text.endswith("\n") else "\n", flush=flush)  # noqa: T201
+    print(text, end="" if text.endswith("\n") else "\n")  # noqa: T201
 
 
 def complain(text: str) -> None:

@@ -28,10 +28,7 @@ EPILOG = """Examples:
 Exit codes: 0 every pod fits with the requests as they are, 1 some pod does not, 2 the input or the command line is
 wrong, 3 the cluster could not be read."""
 
-CatalogFile = Annotated[
-    str,
-    typer.Option("--catalog", metavar="FILE", help="The shapes to look at, with prices."),
-]
+CatalogFile = Annotated[str, typer.Option("--catalog", metavar="FILE", help="The shapes to look at, with prices.")]
 Output = Annotated[str, options.FormatOption("Rightsizing")]
 
 

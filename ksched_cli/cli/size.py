@@ -59,18 +59,14 @@ Examples:
 app = typer.Typer(no_args_is_help=False, invoke_without_command=True, rich_markup_mode=None)
 
 CatalogFile = Annotated[
-    str,
-    typer.Option("--catalog", metavar="FILE", help="The shapes that can be bought, with prices."),
+    str, typer.Option("--catalog", metavar="FILE", help="The shapes that can be bought, with prices.")
 ]
 TimeLimit = Annotated[
     str, typer.Option("--time-limit", metavar="TIME", help="How long to search, as 20s or 500ms; the best set so far.")
 ]
 Greedy = Annotated[bool, typer.Option("--greedy", help="Search without a solver, as if highspy were not installed.")]
 NoSpot = Annotated[bool, typer.Option("--no-spot", help="Leave out the shapes that the catalog marks as spot.")]
-Prices = Annotated[
-    list[str],
-    typer.Option("--price", metavar="SHAPE=PRICE", help="The price of one node of a shape."),
-]
+Prices = Annotated[list[str], typer.Option("--price", metavar="SHAPE=PRICE", help="The price of one node of a shape.")]
 Rate = Annotated[
     str,
     typer.Option(

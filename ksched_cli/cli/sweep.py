@@ -108,9 +108,7 @@ KeepWorst = Annotated[
 Workers = Annotated[
     int | None,
     typer.Option(
-        "--workers",
-        metavar="N",
-        help="Worker processes; without it, one for each core where that is worth it.",
+        "--workers", metavar="N", help="Worker processes; without it, one for each core where that is worth it."
     ),
 ]
 Dask = Annotated[
@@ -122,8 +120,7 @@ Dask = Annotated[
     ),
 ]
 Out = Annotated[
-    str | None,
-    typer.Option("--out", metavar="DIR", help="Append each row to DIR/rows.jsonl as soon as it is there."),
+    str | None, typer.Option("--out", metavar="DIR", help="Append each row to DIR/rows.jsonl as soon as it is there.")
 ]
 Resume = Annotated[
     bool, typer.Option("--resume", help="Go on with the rows of --out: variants that are there are not run again.")

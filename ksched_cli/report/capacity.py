@@ -150,13 +150,9 @@ def _headline(capacity: Capacity) -> Text:
     style = GOOD if sets else BAD
     if not capacity.mixed:
         return summary_line(capacity.portions[0].label, fits, style, where)
-    one = " + ".join(_times(portion.count, portion.name) for portion in capacity.portions)
-    total = " + ".join(_times(capacity.fits[portion.name], portion.name) for portion in capacity.portions)
+    one = " + ".join(f"{portion.count:,} {portion.name}" for portion in capacity.portions)
+    total = " + ".join(f"{capacity.fits[portion.name]:,} {portion.name}" for portion in capacity.portions)
     return summary_line(one, fits, style, [*where, f"{total} placed in all"])
-
-
-def _times(count: int, name: str) -> str:
-    return f"{count:,} {name}"
 
 
 def _pending_line(pending: PendingCounts) -> str:
@@ -247,7 +243,7 @@ def _table(first: str, second: str, capacity: Capacity, options: RenderOptions) 
 def _fits(fits: Mapping[str, int], capacity: Capacity) -> str:
     if not capacity.mixed:
         return f"{sum(fits.values()):,}"
-    return " + ".join(_times(count, name) for name, count in fits.items() if count) or "0"
+    return " + ".join(f"{count:,} {name}" for name, count in fits.items() if count) or "0"
 
 
 def _ends(room: NodeRoom) -> tuple[str]:

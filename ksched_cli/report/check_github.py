@@ -26,10 +26,7 @@ def write_github(check: Check, out: TextIO, options: RenderOptions) -> None:
 
 
 def github_lines(check: Check) -> Iterator[str]:
-    return _lines(with_texts(check, visible_lines))
-
-
-def _lines(check: Check) -> Iterator[str]:
+    check = with_texts(check, visible_lines)
     shown: Counter[str] = Counter()
     others: list[Finding] = []
     for finding in check.findings:

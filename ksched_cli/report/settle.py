@@ -51,17 +51,14 @@ _MOST_DRAWS = 5
 
 def settlement_entries(settlement: WorldResult) -> dict[str, Any]:
     """The keys of the document that a simulation without --settle does not have."""
+    oscillating = settlement.oscillating
     return {
         "timeline": [_event(each) for each in settlement.timeline],
         **end_entries(settlement),
         "settled": {
             **entry_of(settlement, "ending seconds cycles"),
             **({"faults": list(settlement.faults)} if settlement.faults else {}),
-            **(
-                {"oscillating": list(settlement.oscillating), "periodSeconds": settlement.period}
-                if settlement.oscillating
-                else {}
-            ),
+            **({"oscillating": list(oscillating), "periodSeconds": settlement.period} if oscillating else {}),
         },
     }
 
@@ -175,12 +172,9 @@ def _final_table(settlement: WorldResult, headers: bool) -> Grid:
 
 
 def _reason(pod: FinalPod, message: str) -> str:
-    parts = [
-        f"nominated to {pod.nominated_node}" if pod.nominated_node else "",
-        f"instead of {pod.replaces}" if pod.replaces else "",
-        message,
-    ]
-    return ", ".join(part for part in parts if part)
+    nominated = f"nominated to {pod.nominated_node}" if pod.nominated_node else ""
+    replaced = f"instead of {pod.replaces}" if pod.replaces else ""
+    return ", ".join(filter(None, (nominated, replaced, message)))
 
 
 def ending_line(settlement: WorldResult) -> Text:
@@ -223,9 +217,7 @@ def doubt(settlement: WorldResult) -> list[str]:
 
 def span(seconds: float) -> str:
     """`45s`, `5m30s`, `1h0m10s`."""
-    hours, rest = divmod(seconds, 3600)
-    minutes, rest = divmod(rest, 60)
+    minutes, rest = divmod(seconds, 60)
+    hours, minutes = divmod(int(minutes), 60)
     text = f"{rest:.3f}".rstrip("0").rstrip(".") + "s"
-    if hours:
-        return f"{int(hours)}h{int(minutes)}m{text}"
-    return f"{int(minutes)}m{text}" if minutes else text
+    return f"{hours}h{minutes}m{text}" if hours else f"{minutes}m{text}" if minutes else text

@@ -193,12 +193,11 @@ def _print_pods(alike: Sequence[PodOutcome], console: Console, options: RenderOp
         console.print(Padding(_scores(outcome, console, options), (0, 0, 0, 2)))
     if outcome.failures:
         console.print(Padding(_failures(outcome.failures, wide), (0, 0, 0, 2)))
+    unexplained = outcome.result == "unschedulable" and (outcome.feasible_nodes or not outcome.failures)
     if outcome.pre_filter:
         failure = outcome.pre_filter
         console.print(Padding(Text(f"{failure.plugin}: {', '.join(failure.reasons)}", style="red"), (0, 0, 0, 2)))
-    elif outcome.result == "error" or (
-        outcome.result == "unschedulable" and (outcome.feasible_nodes or not outcome.failures)
-    ):
+    elif outcome.result == "error" or unexplained:
         console.print(Padding(Text(outcome.message, style="red"), (0, 0, 0, 2)))
     if wide and outcome.message and outcome.failures:
         console.print(Padding(Text(outcome.message, style="dim"), (0, 0, 0, 2)))
@@ -253,8 +252,7 @@ def _scores(outcome: PodOutcome, console: Console, options: RenderOptions) -> Gr
     gives 0 to each node is left out."""
     plugins = [plugin for plugin in outcome.top[0].scores if any(each.scores[plugin].weighted for each in outcome.top)]
     names = plugins if options.wide else [_by_host(column_of(plugin)) for plugin in plugins]
-    longest = max(len(scored.node) for scored in outcome.top)
-    width = 2 + longest + 7 + sum(len(name) + 2 for name in names)
+    width = 2 + max(len(scored.node) for scored in outcome.top) + 7 + sum(len(name) + 2 for name in names)
     if width > console.width:
         return Text("\n").join(_sentence(scored, plugins, names, outcome) for scored in outcome.top)
     table = Grid(Column("NODE"), Column("TOTAL", right=True), *(Column(name, right=True) for name in names))

@@ -21,15 +21,13 @@ def pods_section(
     order: Sequence[int] | None = None,
     *,
     tones: Mapping[str, Tone] | None = None,
-    intro: str = "",
 ) -> Section:
     """The section of a table of pods. `details` come from `PodDetails`; `order` has the number of the details of each
     row."""
     data = table_data(title, columns, rows, tones)
     order = range(len(rows)) if order is None else order
-    return Section(
-        name, title, "pods", {"table": data, "pods": list(details), "order": list(order), **(legend or {})}, intro
-    )
+    data = {"table": data, "pods": list(details), "order": list(order), **(legend or {})}
+    return Section(name, title, "pods", data)
 
 
 def pod_section(
