@@ -14,7 +14,7 @@ from ksched_cli.engine.profile import Profile
 from ksched_cli.engine.reasons import EngineReasons
 from ksched_cli.engine.wording import error_of
 from ksched_cli.framework.interfaces import FilterPlugin, Plugin, PreFilterPlugin, PreFilterResult
-from ksched_cli.framework.status import Code, Status, unresolvable, unschedulable
+from ksched_cli.framework.status import SKIP, Code, Status, unresolvable, unschedulable
 from ksched_cli.releases.engine_rules import EngineRules
 
 
@@ -57,6 +57,9 @@ class PreFilters:
         state.skip_filter.update(plugin.name for plugin in self._only_filters if plugin.is_indifferent(pod))
         for plugin in self._profile.pre_filter:
             answer = self.call(plugin, pod)
+            if answer is SKIP:
+                state.skip_filter.add(plugin.name)
+                continue
             if self._rejection_is_an_error and isinstance(answer, Status) and answer.rejected:
                 raise CycleError(f'rejected by "{plugin.name}" at prefilter: {answer.message}')
             if isinstance(answer, PreFilterResult):

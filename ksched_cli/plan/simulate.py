@@ -244,12 +244,12 @@ def _failures(nodes: NodeStatuses, cluster: Cluster) -> tuple[FailureGroup, ...]
 
 
 def _first_names(rows: RowColumn, cluster: Cluster) -> tuple[str, ...]:
-    ranks = cluster.nodes.name_rank[rows]
-    if len(rows) > EXAMPLES:
-        first = ranks.argpartition(EXAMPLES - 1)[:EXAMPLES]
-        rows, ranks = rows[first], ranks[first]
-    in_order = sorted(zip(ranks.tolist(), rows.tolist(), strict=True))
-    return tuple(cluster.nodes.names[row] for _, row in in_order)
+    ranks, names = cluster.nodes.name_rank.take(rows), []
+    for _ in range(min(EXAMPLES, len(rows))):
+        first = ranks.argmin()
+        names.append(cluster.nodes.names[rows[first]])
+        ranks[first] = len(cluster.nodes)
+    return tuple(names)
 
 
 def _top(decision: Decision, cluster: Cluster, count: int) -> tuple[ScoredNode, ...]:

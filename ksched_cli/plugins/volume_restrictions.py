@@ -133,6 +133,8 @@ class VolumeRestrictions(PreFilterPlugin[ClaimsInUse], FilterPlugin[ClaimsInUse]
         return self.handle.gates.enabled("ReadWriteOncePod")
 
     def pre_filter(self, pod: PodInfo) -> PreFilterResult[ClaimsInUse] | Status:
+        if not pod.pod.spec.volumes:
+            return SKIP
         cluster = self.handle.cluster
         exclusive: set[str] = set()
         for name in mounted_claims(pod.pod) if self._looks_at_claims else ():

@@ -146,6 +146,8 @@ class VolumeZone(PreFilterPlugin[Topologies], FilterPlugin[Topologies]):
                 return True
 
     def pre_filter(self, pod: PodInfo) -> PreFilterResult[Topologies] | Status:
+        if not pod.pod.spec.volumes:
+            return SKIP
         topologies = self.topologies_of(pod.pod, self.handle.cluster.catalog)
         if isinstance(topologies, Status):
             return topologies

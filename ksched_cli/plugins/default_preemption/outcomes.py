@@ -86,9 +86,9 @@ class Outcomes:
     def best(self, rows: RowColumn, name_rank: RowColumn) -> Candidate:
         """The criteria one after the other; where all tie Go takes any node, and here it is the lowest name."""
         for column in (self.pdb_violations, self.highest, self.priorities, self.count):
-            rows = _least(rows, column[rows])
-        rows = _least(rows, -self.earliest[rows])
-        return self.candidate(int(rows[name_rank[rows].argmin()]))
+            rows = _least(rows, column.take(rows))
+        rows = _least(rows, -self.earliest.take(rows))
+        return self.candidate(int(rows[name_rank.take(rows).argmin()]))
 
     def ranked(self, rows: RowColumn, name_rank: RowColumn) -> list[int]:
         """The rows from the best to the worst."""

@@ -169,8 +169,8 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
 
 
 def _has_attachable(pod: Pod) -> bool:
-    claims = any(True for _ in claim_names(pod))
-    return claims or any(in_tree_plugin(volume) is not None for volume in pod.spec.volumes)
+    volumes = pod.spec.volumes
+    return bool(volumes) and (any(claim_names(pod)) or any(in_tree_plugin(volume) is not None for volume in volumes))
 
 
 def _raises_a_limit(old: CSINode, new: CSINode) -> bool:

@@ -136,6 +136,8 @@ class PodTopologySpread(
     def __init__(self, args: PodTopologySpreadArgs, handle: Handle) -> None:
         super().__init__(args, handle)
         self._selectors = DefaultSelectors(handle.cluster.catalog, handle.release)
+        self._defaults = SYSTEM_DEFAULTS if args.defaulting_type == "System" else args.default_constraints
+        self._default_actions = {each.when_unsatisfiable for each in self._defaults}
         self._known_constraints: TemplateValues[tuple[SpreadConstraint, ...]] = TemplateValues(handle.cluster)
         self._known_nodes: TemplateValues[CountedNodes] = TemplateValues(handle.cluster)
         self._known_included: TemplateValues[BoolColumn] = TemplateValues(handle.cluster)
@@ -144,6 +146,8 @@ class PodTopologySpread(
     # Constraints
 
     def _constraints(self, pod: PodInfo, action: str) -> tuple[SpreadConstraint, ...]:
+        if action not in self._default_actions and not pod.pod.spec.topology_spread_constraints:
+            return ()
         return self._known_constraints.of(pod, action, lambda: self._compiled(pod, action))
 
     def _compiled(self, pod: PodInfo, action: str) -> tuple[SpreadConstraint, ...]:
@@ -151,9 +155,7 @@ class PodTopologySpread(
         if own:
             keys = self.handle.gates.enabled("MatchLabelKeysInPodTopologySpread")
             return constraints_of(own, pod.labels, action, match_label_keys=keys)
-        system = self.args.defaulting_type == "System"
-        defaults = SYSTEM_DEFAULTS if system else self.args.default_constraints
-        return default_constraints_of(defaults, pod.pod, self._selectors, action)
+        return default_constraints_of(self._defaults, pod.pod, self._selectors, action)
 
     def _included(self, constraint: SpreadConstraint, pod: PodInfo) -> BoolColumn:
         """matchNodeInclusionPolicies for every node. Not to be written to."""
@@ -202,8 +204,8 @@ class PodTopologySpread(
             constraints = [*self._constraints(pod, HARD), *self._constraints(pod, SOFT)]
         except SelectorError:
             return None
-        counts = self.handle.cluster.counts
-        return tuple(counts.version(pod.namespace, each.selector) for each in constraints) or LASTING
+        counts, selectors = self.handle.cluster.counts, {each.selector: None for each in constraints}
+        return tuple([counts.version(pod.namespace, each) for each in selectors]) or LASTING
 
     def changed_rows(self, pod: PodInfo, before: SpreadState, now: SpreadState) -> RowColumn | None:
         """The nodes of the domains whose outcome differs."""
