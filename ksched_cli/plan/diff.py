@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from ksched_cli.plan.causes.results import Cause, Tally
-from ksched_cli.plan.node_columns import NodeChanges, NodeColumns
+from ksched_cli.plan.node_columns import NodeChanges, NodeColumns, NodeUse, total_use, use_of_nodes
 from ksched_cli.plan.results import RefusedPod
 from ksched_cli.plan.settle_world import SettleResult
-from ksched_cli.plan.usage import NodeUse, total_use, use_of_nodes
 from ksched_cli.world.results import FinalPod, WorldResult
 
 ZONE, HOSTNAME = "topology.kubernetes.io/zone", "kubernetes.io/hostname"

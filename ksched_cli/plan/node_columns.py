@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ksched_cli.cluster.cache import Cluster
@@ -36,12 +36,9 @@ class NodeColumns:
             return self.table.allowed_pods.tolist(), self.pods.tolist()
         row = self.resources.index(resource) if resource in self.resources else len(self.resources)
         zeros = [0] * len(self.table)
-        has, takes = (column[row].tolist() if row < len(column) else zeros for column in self._matrices)
+        columns = (self.allocatable, self.requested)
+        has, takes = (column[row].tolist() if row < len(column) else zeros for column in columns)
         return has, takes
-
-    @property
-    def _matrices(self) -> tuple[Int64Column, Int64Column]:
-        return self.allocatable, self.requested
 
     def used_resources(self) -> list[str]:
         """cpu, memory, pods, and every other resource that some pod requests."""
@@ -77,3 +74,35 @@ class NodeChanges:
         if before is after:
             return before.names_in_order
         return sorted({*before.names, *after.names})
+
+
+@dataclass(frozen=True, slots=True)
+class NodeUse:
+    """The amounts of a node by resource: cpu in thousandths, all others in their own unit."""
+
+    pods: int
+    requested: Mapping[str, int]
+    allocatable: Mapping[str, int]
+
+
+def use_of_nodes(nodes: NodeColumns) -> dict[str, NodeUse]:
+    names = nodes.resources
+    requested, allocatable, pods = nodes.requested.T.tolist(), nodes.allocatable.T.tolist(), nodes.pods.tolist()
+    return {
+        node: NodeUse(pods[row], _present(names, requested[row]), _present(names, allocatable[row]))
+        for row, node in enumerate(nodes.table.names)
+    }
+
+
+def _present(names: Iterable[str], amounts: Iterable[int]) -> dict[str, int]:
+    return {name: amount for name, amount in zip(names, amounts, strict=False) if amount}
+
+
+def total_use(uses: Iterable[NodeUse]) -> NodeUse:
+    pods, requested, allocatable = 0, dict[str, int](), dict[str, int]()
+    for use in uses:
+        pods += use.pods
+        for into, amounts in ((requested, use.requested), (allocatable, use.allocatable)):
+            for name, amount in amounts.items():
+                into[name] = into.get(name, 0) + amount
+    return NodeUse(pods, requested, allocatable)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from itertools import starmap
 
 from ksched_cli.api.core import Pod
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.errors import KschedError
 from ksched_cli.plan.causes.way import RuleSet, Way
 from ksched_cli.plan.loaded_input import scheduler_maker
-from ksched_cli.plan.rule_changes import GATE_RULES, MINOR_RULES, Rules
+from ksched_cli.plan.rule_changes import GATE_RULES, MINOR_RULES
 from ksched_cli.plan.scheduler_spec import SchedulerSpec
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import RELEASES
@@ -30,12 +31,14 @@ def find_way(before: RunOptions, after: RunOptions, start: SchedulerSpec, end: S
     rule_sets, here = [_rule_set(before, start)], start
     for setup in _minors(before, after, start, end):
         there = _setting(setup)
-        if there is not None:
-            for number, (stop, setting) in enumerate(_gate_by_gate(here.gates, setup, there)):
-                if number == 0:
-                    rule_sets += _without_new_fields(stop, setting, here)
-                rule_sets.append(_rule_set(stop, setting))
-            here = there
+        if there is None:
+            continue
+        stops = list(_gate_by_gate(here.gates, setup, there))
+        if any(each.of_fields and here.release.minor < each.minor <= there.release.minor for each in MINOR_RULES):
+            # A minor that has more fields of pods: its rules come first, without these fields.
+            rule_sets.append(_rule_set(*stops[0], fields=here))
+        rule_sets += starmap(_rule_set, stops)
+        here = there
     rule_sets.append(_rule_set(after, end, configuration=int(before.config != after.config)))
     return Way(rule_sets)
 
@@ -62,24 +65,17 @@ def _rule_set(
         copy.set_all(Pod, as_stored(loaded.of(Pod), known.release, known.gates))
         return make(copy)
 
-    rules = Rules(setting.release, setting.gates, known.release)
-    return RuleSet(rules, configuration, without_new_fields if fields else make, stored)
-
-
-def _without_new_fields(setup: RunOptions, setting: SchedulerSpec, older: SchedulerSpec) -> Iterator[RuleSet]:
-    """A rule set before a minor that has more fields of pods: its rules, without these fields."""
-    if any(older.release.minor < each.minor <= setting.release.minor for each in MINOR_RULES if each.of_fields):
-        yield _rule_set(setup, setting, fields=older)
+    own = without_new_fields if fields else make
+    return RuleSet(setting.release, setting.gates, known.release, configuration, own, stored)
 
 
 def _gate_by_gate(
     gates: FeatureGates, setup: RunOptions, there: SchedulerSpec
 ) -> Iterator[tuple[RunOptions, SchedulerSpec]]:
-    """First with all gates as they are now, then with one less each time."""
+    """The setups from `gates` to those of `there`: each switches one more gate that has rules."""
+    known = there.release.known_gates.items()
     switched = sorted(
-        name
-        for name, gate in there.release.known_gates.items()
-        if not gate.locked and gates.enabled(name) != there.gates.enabled(name)
+        name for name, gate in known if not gate.locked and gates.enabled(name) != there.gates.enabled(name)
     )
     ruled = [name for name in switched if name in GATE_RULES]
     others = [name for name in switched if name not in GATE_RULES]

@@ -37,7 +37,7 @@ class _Ranking:
 
     def __init__(self, pod: PodDecisions, rows: RowColumn) -> None:
         self.pod, self.rows = pod, rows
-        self.scales = [MAX_NODE_SCORE // each.rules.release.max_node_score for each in pod.way.rule_sets]
+        self.scales = [MAX_NODE_SCORE // each.release.max_node_score for each in pod.way.rule_sets]
         self.scores = cache(self._scores)
         self._name_rank = pod.cluster.nodes.name_rank[rows]
         self._nothing = np.zeros((2, len(rows)), dtype=np.int64)
