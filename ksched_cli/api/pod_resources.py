@@ -37,8 +37,8 @@ def nonzero_requests_of(pod: Pod, *, use_status: bool, pod_level: bool = True) -
     pod-level requests only if no container and not the pod requests the resource (getNonMissingContainerRequests)."""
     stand_ins = _DEFAULTS
     if pod_level and _has_pod_level_requests(pod):
-        asked = _pod_requests(pod, _NONE, use_status=use_status, pod_level=True, with_claims=True)
-        stand_ins = {name: amount for name, amount in _DEFAULTS.items() if name not in asked}
+        requests = _pod_requests(pod, _NONE, use_status=use_status, pod_level=True, with_claims=True)
+        stand_ins = {name: amount for name, amount in _DEFAULTS.items() if name not in requests}
     return _cpu_and_memory(_pod_requests(pod, stand_ins, use_status=use_status, pod_level=pod_level, with_claims=True))
 
 
@@ -59,17 +59,17 @@ def nonzero_requests_without_sidecars(pod: Pod) -> tuple[int, int]:
         _add(together, _with_defaults(_container(pod, container, _statuses(pod), _NONE)))
     started: Sums = {}
     for container in pod.spec.init_containers:
-        asked = _container(pod, container, {}, _NONE)
-        _add(asked, started)
+        requests = _container(pod, container, {}, _NONE)
+        _add(requests, started)
         if container.restart_policy == _ALWAYS:
-            started = dict(asked)
-        _raise_to(together, {name: _with_defaults(asked)[name] for name in _DEFAULTS})
+            started = dict(requests)
+        _raise_to(together, {name: _with_defaults(requests)[name] for name in _DEFAULTS})
     _add(together, _nano(pod.spec.overhead))
     return _cpu_and_memory(together)
 
 
-def _with_defaults(asked: Sums) -> Sums:
-    return {**_DEFAULTS, **asked}
+def _with_defaults(requests: Sums) -> Sums:
+    return {**_DEFAULTS, **requests}
 
 
 def scoring_requests_of(pod: Pod) -> tuple[int, int]:
@@ -137,14 +137,14 @@ def container_requests(pod: Pod, stand_ins: Mapping[str, int] = _NONE, *, use_st
         peak: Sums = {}
         for container in pod.spec.init_containers:
             is_sidecar = container.restart_policy == _ALWAYS
-            asked = _container(pod, container, statuses if is_sidecar else {}, stand_ins)
+            requests = _container(pod, container, statuses if is_sidecar else {}, stand_ins)
             if is_sidecar:
-                _add(sums, asked)
-                _add(sidecars, asked)
+                _add(sums, requests)
+                _add(sidecars, requests)
                 _raise_to(peak, sidecars)
             else:
-                _add(asked, sidecars)
-                _raise_to(peak, asked)
+                _add(requests, sidecars)
+                _raise_to(peak, requests)
         _raise_to(sums, peak)
     return sums
 
@@ -162,12 +162,12 @@ def _container(
     spec = container.resources.requests
     status = statuses.get(container.name)
     if status is not None and status.resources is not None:
-        asked = _effective(pod, spec, status.resources.requests, status.allocated_resources)
+        requests = _effective(pod, spec, status.resources.requests, status.allocated_resources)
     else:
-        asked = _nano(spec)
+        requests = _nano(spec)
     for name, amount in stand_ins.items():
-        asked.setdefault(name, amount)
-    return asked
+        requests.setdefault(name, amount)
+    return requests
 
 
 def _effective(pod: Pod, spec: Quantities, actuated: Quantities, allocated: Quantities) -> Sums:

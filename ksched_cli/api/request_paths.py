@@ -8,12 +8,12 @@ from ksched_cli.api.quantity import QuantityError, approximate, parse_quantity
 
 def largest_request(pod: Pod, resource: str) -> tuple[str | int, ...]:
     """The request of the container that requests most of the resource."""
-    asked = [
+    requests = [
         (_amount(container, resource), ("spec", field, index, "resources", _where(container, resource), resource))
         for field, containers in (("containers", pod.spec.containers), ("initContainers", pod.spec.init_containers))
         for index, container in enumerate(containers)
     ]
-    amount, path = max(asked, key=lambda each: each[0], default=(0.0, ("spec",)))
+    amount, path = max(requests, key=lambda each: each[0], default=(0.0, ("spec",)))
     if amount:
         return path
     if pod.spec.resources is not None and resource in pod.spec.resources.requests:

@@ -98,8 +98,8 @@ class PodParts:
         """The sums, computed once for all pods whose containers have the same requests."""
         if not self.containers_are_all:
             return self._added_up()
-        asked = tuple(tuple(container.resources.requests.items()) for container in self._pod.spec.containers)
-        key = self._release, asked
+        requests = tuple(tuple(container.resources.requests.items()) for container in self._pod.spec.containers)
+        key = self._release, requests
         known: PodSums | None = self._resources.known_sums.get(key)
         if known is None:
             known = self._resources.known_sums[key] = self._added_up()

@@ -100,8 +100,8 @@ class TemplateLane:
         self._filters = filters
         self._nominated = nominated
         self._scores = scores
-        asked = (*profile.pre_filter, *profile.filter, *profile.pre_score, *profile.score)
-        self._plugins: dict[str, Plugin] = {plugin.name: plugin for plugin in asked}
+        plugins = (*profile.pre_filter, *profile.filter, *profile.pre_score, *profile.score)
+        self._plugins: dict[str, Plugin] = {plugin.name: plugin for plugin in plugins}
         # What else a copy of a pod could fare differently with.
         self._around: tuple[Plugin, ...] = (
             *profile.pre_enqueue,
@@ -167,8 +167,8 @@ class TemplateLane:
         return self._cluster.catalog.version, pod.template
 
     def _closed(self, state: CycleState, statuses: NodeStatuses) -> BoolColumn | None:
-        asked = self._filters.in_force(state).plugins
-        fixed = {plugin.name for plugin in takewhile(lambda each: not each.follows_pods, asked)}
+        filters = self._filters.in_force(state).plugins
+        fixed = {plugin.name for plugin in takewhile(lambda each: not each.follows_pods, filters)}
         if fixed.isdisjoint(statuses.unschedulable_plugins()):
             return None
         by_plugin = np.array([name in fixed for name in statuses.plugins.values], dtype=np.bool_)

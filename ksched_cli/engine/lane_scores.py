@@ -113,8 +113,8 @@ class TemplateScores:
     def _fresh(self, plugin: ScorePlugin[Any], sign: Hashable, pod: PodInfo) -> KeptColumn:
         handed, nodes = handed_to(plugin, self._state), self._nodes
         raw = self._scores.signed_raw(plugin, handed, sign, pod)
-        asked = nodes.take(raw)
-        normalized = self._scores.normalize(plugin, handed, pod, nodes, asked)
+        column = nodes.take(raw)
+        normalized = self._scores.normalize(plugin, handed, pod, nodes, column)
         if not plugin.normalizes:
             normalized = raw
         elif self._feasible is None:
@@ -123,7 +123,7 @@ class TemplateScores:
             everywhere = np.zeros(len(raw), dtype=np.int64)
             everywhere[self._feasible] = normalized
             normalized = everywhere
-        return KeptColumn(plugin, sign, raw, normalized, _extremes(plugin, asked, nodes.rows))
+        return KeptColumn(plugin, sign, raw, normalized, _extremes(plugin, column, nodes.rows))
 
     def _weighted(self, columns: Iterable[KeptColumn]) -> Int64Column:
         total = np.zeros(len(self._cluster.nodes), dtype=np.int64)

@@ -141,8 +141,8 @@ class NominatedFilters:
         """Those of the nodes that have nominated pods, from whichever side there is less to look through."""
         waiting, table = self._nominator.nodes(), self._cluster.nodes
         if len(nodes) < len(waiting):
-            asked = [(row, table.names[row]) for row in nodes.rows.tolist()]
-            return [(row, node) for row, node in asked if node in waiting]
+            candidates = [(row, table.names[row]) for row in nodes.rows.tolist()]
+            return [(row, node) for row, node in candidates if node in waiting]
         known = [(table.row_of[node], node) for node in waiting if node in table.row_of]
         mask = nodes.mask()
         return [(row, node) for row, node in known if mask[row]]

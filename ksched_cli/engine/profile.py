@@ -56,8 +56,8 @@ class Profile:
         self.placement_score = cast("tuple[PlacementScorePlugin, ...]", self._at("placementScore"))
         self.post_bind = cast("tuple[PostBindPlugin[Any], ...]", self._at("postBind"))
         # The plugins of the search for a node whose results placed pods may change.
-        asked = (*self.pre_filter, *self.filter, *self.post_filter)
-        self.search_follows: tuple[Plugin, ...] = tuple(plugin for plugin in asked if not plugin.lasting)
+        plugins = (*self.pre_filter, *self.filter, *self.post_filter)
+        self.search_follows: tuple[Plugin, ...] = tuple(plugin for plugin in plugins if not plugin.lasting)
 
     @property
     def pod_group_post_filter(self) -> PodGroupPostFilterPlugin | None:

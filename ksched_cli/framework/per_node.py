@@ -26,7 +26,7 @@ class PerNodeFilter(FilterPlugin[Any]):
         return SUCCESS
 
     def filter(self, state: Any, pod: PodInfo, nodes: NodeRows) -> Verdict:
-        return Verdict.from_statuses(_asked_of_each(self.filter_one, _check_status, pod, nodes))
+        return Verdict.from_statuses(_results_of_each(self.filter_one, _check_status, pod, nodes))
 
 
 class PerNodeScore(ScorePlugin[Any]):
@@ -36,14 +36,14 @@ class PerNodeScore(ScorePlugin[Any]):
         return 0
 
     def score(self, state: Any, pod: PodInfo, nodes: NodeRows) -> Int64Column:
-        return np.array(_asked_of_each(self.score_one, _check_score, pod, nodes), dtype=np.int64)
+        return np.array(_results_of_each(self.score_one, _check_score, pod, nodes), dtype=np.int64)
 
 
 class PerNodePlugin(PerNodeFilter, PerNodeScore):
     """Both: override `filter_one`, `score_one` or the two of them."""
 
 
-def _asked_of_each(
+def _results_of_each(
     ask: Callable[[PodInfo, Node], A], check: Callable[[Any], None], pod: PodInfo, nodes: NodeRows
 ) -> list[A]:
     """One answer a node; what goes wrong carries the node's name."""

@@ -38,10 +38,10 @@ class NodeRows:
 
     def mask(self) -> NDArray[np.bool_]:
         """One entry per node of the cluster: whether it is among these."""
-        asked = np.full(len(self.cluster.nodes), self.whole, dtype=np.bool_)
+        mask = np.full(len(self.cluster.nodes), self.whole, dtype=np.bool_)
         if not self.whole:
-            asked[self.rows] = True
-        return asked
+            mask[self.rows] = True
+        return mask
 
     @property
     def names(self) -> list[str]:

@@ -91,7 +91,7 @@ class NodeResourcesBalancedAllocation(PreScorePlugin[None, MeasuredResources], S
     def pre_score(self, state: None, pod: PodInfo, nodes: NodeRows) -> MeasuredResources | Status:
         resources = measured(pod, self._names, nodes, use_requested=True)
         # Best-effort pods would all go to the one node that is most even.
-        skips = self._rules.skips_best_effort_pods and not any(each.asked for each in resources.resources)
+        skips = self._rules.skips_best_effort_pods and not any(each.request for each in resources.resources)
         return SKIP if skips else resources
 
     def sign_score(self, state: MeasuredResources | None, pod: PodInfo) -> Hashable | None:
@@ -105,7 +105,7 @@ class NodeResourcesBalancedAllocation(PreScorePlugin[None, MeasuredResources], S
             return error("resources not found")
         if state is None:
             state = measured(pod, self._names, nodes, use_requested=True)
-            if self._rules.skips_best_effort_pods and not any(each.asked for each in state.resources):
+            if self._rules.skips_best_effort_pods and not any(each.request for each in state.resources):
                 return np.zeros(len(nodes), dtype=np.int64)
         one = measure_one(state, nodes, use_requested=True)
         if one is not None:

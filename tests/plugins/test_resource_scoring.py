@@ -31,8 +31,8 @@ def resources_of(pod: Pod, *names: str, use_requested: bool) -> MeasuredResource
 def test_missing_requests_have_stand_ins_unless_requests_count() -> None:
     pod = make_pod("p").requests(cpu="250m").obj()
     with_stand_ins = resources_of(pod, "cpu", "memory", use_requested=False)
-    assert with_stand_ins.asked.tolist() == [[250], [200 * MIB]]
-    assert resources_of(pod, "cpu", "memory", use_requested=True).asked.tolist() == [[250], [0]]
+    assert with_stand_ins.requests.tolist() == [[250], [200 * MIB]]
+    assert resources_of(pod, "cpu", "memory", use_requested=True).requests.tolist() == [[250], [0]]
 
 
 def test_cpu_and_memory_are_the_first_columns() -> None:

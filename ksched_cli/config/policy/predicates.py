@@ -94,9 +94,9 @@ class Algorithm:
 
     def profile(self, scheduler_name: str, hard_weight: int = 0, *, preempts: bool = True) -> KubeSchedulerProfile:
         """Of everything that was put together."""
-        asked = [name for name in ORDER if name in self._predicates]
+        named = [name for name in ORDER if name in self._predicates]
         enabled = [
-            *map(PluginRef, (*ALWAYS, *asked)),
+            *map(PluginRef, (*ALWAYS, *named)),
             *(PluginRef(name, weight) for name, weight in sorted(self._weights.items())),
             *([PluginRef(PREEMPTION)] if preempts else []),
         ]
@@ -106,7 +106,7 @@ class Algorithm:
         return KubeSchedulerProfile(
             scheduler_name,
             plugins=Plugins(multi_point=PluginSet(tuple(enabled), (PluginRef("*"),))),
-            args={name: own for name, own in args.items() if name in self._weights or name in asked},
+            args={name: own for name, own in args.items() if name in self._weights or name in named},
             implemented_by=self._implemented_by,
             checks_all_filters=self._checks_all,
         )
@@ -149,8 +149,8 @@ class Algorithm:
             self.complaints.append((steps, f'there is no predicate "{name}"'))
             return
         if name not in ORDER:
-            asked = ", ".join(sorted(_WITH_ARGUMENT))
-            self.idle.append((steps, f'"{name}" never runs: only names in the fixed order do, such as {asked}'))
+            possible = ", ".join(sorted(_WITH_ARGUMENT))
+            self.idle.append((steps, f'"{name}" never runs: only names in the fixed order do, such as {possible}'))
             return
         self._predicates.add(name)
         self._custom(name, plugin_args(argument), _CUSTOM_PREDICATES)

@@ -113,12 +113,12 @@ class _Quota:
 
     def exceeded(self, usage: Mapping[str, Amount]) -> str:
         """A resource that the pod does not request is not checked, even where too much of it is used."""
-        asked = {name: each for name, each in usage.items() if name in self._hard and each.value}
-        over = [name for name in sorted(asked) if (self._used[name] + asked[name]).value > self._hard[name].value]
+        new = {name: each for name, each in usage.items() if name in self._hard and each.value}
+        over = [name for name in sorted(new) if (self._used[name] + new[name]).value > self._hard[name].value]
         if not over:
             return ""
         requested, used, limited = (
-            ",".join(f"{name}={of[name]}" for name in over) for of in (asked, self._used, self._hard)
+            ",".join(f"{name}={of[name]}" for name in over) for of in (new, self._used, self._hard)
         )
         return f"exceeded quota: {self.name}, requested: {requested}, used: {used}, limited: {limited}"
 
@@ -198,8 +198,8 @@ def _of_class(pod: Pod, scope: ScopedResourceSelectorRequirement) -> bool:
 
 def is_best_effort(pod: Pod) -> bool:
     """qos.GetPodQOS: no request and no limit of cpu and memory."""
-    asked = (pod_requests(pod), pod_limits(pod))
-    return not any(each.get(name, NOTHING).value for each in asked for name in ("cpu", "memory"))
+    amounts = (pod_requests(pod), pod_limits(pod))
+    return not any(each.get(name, NOTHING).value for each in amounts for name in ("cpu", "memory"))
 
 
 def _affinity_terms(pod: Pod) -> list[PodAffinityTerm]:

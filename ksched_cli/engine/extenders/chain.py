@@ -129,9 +129,9 @@ def make_extenders(
     return Extenders(made, release, blamed if timings is None else timings.calling)
 
 
-def _note(name: str, asked: NodeRows, answer: ExtenderAnswer, statuses: NodeStatuses, silence: Status) -> None:
+def _note(name: str, candidates: NodeRows, answer: ExtenderAnswer, statuses: NodeStatuses, silence: Status) -> None:
     """A node that an extender leaves out without a reason counts as not evaluated."""
-    missing = np.setdiff1d(asked.rows, answer.rows)
+    missing = np.setdiff1d(candidates.rows, answer.rows)
     if len(missing):
         silent = silence if statuses.absent_status.ok else statuses.absent_status
         for row in missing.tolist():
@@ -139,7 +139,7 @@ def _note(name: str, asked: NodeRows, answer: ExtenderAnswer, statuses: NodeStat
     statuses_by_node = {node: unschedulable(reason) for node, reason in answer.failed.items()}
     statuses_by_node |= {node: unresolvable(reason) for node, reason in answer.unresolvable.items()}
     for node, status in statuses_by_node.items():
-        known = asked.cluster.nodes.row_of.get(node)
+        known = candidates.cluster.nodes.row_of.get(node)
         if known is None:
             statuses.set_stranger(node, status.by(name))
         else:

@@ -121,11 +121,11 @@ class HTTPExtender:
         return ExtenderAnswer(self._returned(result, rows), result.failed, unresolvable, bare=True)
 
     def _named(self, names: list[str], rows: RowColumn) -> RowColumn:
-        row_of, asked = self._cluster.nodes.row_of, self._mask(rows)
-        passed = np.zeros(len(asked), dtype=np.bool_)
+        row_of, candidates = self._cluster.nodes.row_of, self._mask(rows)
+        passed = np.zeros(len(candidates), dtype=np.bool_)
         for name in names:
             row = row_of.get(name)
-            if row is None or not (asked[row] or self._any_node):
+            if row is None or not (candidates[row] or self._any_node):
                 where = "nodeNameToInfo map" if self._any_node else "the input node list"
                 raise ExtenderError(
                     f'extender "{self.name}" claims a filtered node "{name}" which is not found in {where}'
@@ -176,8 +176,8 @@ class HTTPExtender:
             if row is not None:
                 # Go adds up in int64 and lets it overflow, which adding to a column does as well.
                 scores[row : row + 1] += each.score
-        asked: Int64Column = scores[rows]
-        return asked
+        wanted: Int64Column = scores[rows]
+        return wanted
 
     # Preempt
 
@@ -189,8 +189,8 @@ class HTTPExtender:
         for the caller to judge."""
         in_full = not self.config.node_cache_capable
         names = self._cluster.nodes.names
-        asked = {names[row]: self._victims(each, in_full) for row, each in candidates.items()}
-        body = ask_about_victims(pod, asked, in_full=in_full)
+        victims_by_node = {names[row]: self._victims(each, in_full) for row, each in candidates.items()}
+        body = ask_about_victims(pod, victims_by_node, in_full=in_full)
         answered = read_victims(self._post("preempt", self.config.preempt_verb, body))
         return {each.row: each for node, victims in answered.items() for each in [self._candidate(node, victims)]}
 

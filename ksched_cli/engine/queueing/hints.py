@@ -30,11 +30,11 @@ class Strategy(IntEnum):
 
 
 class Registration(NamedTuple):
-    """The events that a plugin registered for. `unasked`: its hint is not called."""
+    """The events that a plugin registered for. `skips_hint`: its hint is not called."""
 
     event: ClusterEvent
     plugin: Plugin
-    unasked: bool = False
+    skips_hint: bool = False
 
 
 def registrations(plugins: Iterable[Plugin]) -> tuple[Registration, ...]:
@@ -49,7 +49,7 @@ def registrations(plugins: Iterable[Plugin]) -> tuple[Registration, ...]:
                 of_nodes |= event.action
         if Action.ADD in of_nodes and Action.UPDATE_NODE_TAINT not in of_nodes:
             # kube-scheduler does this too, since its own checks may keep the news of a new node from a plugin.
-            found.append(Registration(_NODE_TAINT, plugin, unasked=True))
+            found.append(Registration(_NODE_TAINT, plugin, skips_hint=True))
     return tuple(found)
 
 
@@ -114,7 +114,7 @@ class Hints:
         for name, registered in self._matching(pod.info.pod.spec.scheduler_name, event):
             if name not in rejectors:
                 continue
-            if self.asks and not registered.unasked and not self._ask(registered, pod, old, new):
+            if self.asks and not registered.skips_hint and not self._ask(registered, pod, old, new):
                 continue
             if name in pod.pending_plugins:
                 return Strategy.IMMEDIATELY

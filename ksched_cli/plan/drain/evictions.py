@@ -16,14 +16,14 @@ from ksched_cli.world.world import World
 
 
 class NodeEvictions:
-    """`asked` are the pods whose eviction was requested. `ending` is the first one that is not rest."""
+    """`requested` are the pods whose eviction was requested. `ending` is the first one that is not rest."""
 
     def __init__(self, world: World, flags: Flags) -> None:
         self._world, self._drainer, self._store = world, world.plane.drainer, world.plane.store
         self._flags = flags
         self._filters = DrainFilters(flags, self._store.of(DaemonSet))
         self.budgets = BudgetWatch(world.api)
-        self.asked: list[Pod] = []
+        self.requested: list[Pod] = []
         self.ending: Ending = "settled"
 
     def run(self, seconds: float = math.inf) -> None:
@@ -40,7 +40,7 @@ class NodeEvictions:
         for pod in sorted(self._store.pods_on(name), key=pod_key):
             node.add(pod, self._filters.judge(pod))
         node.left = [] if node.refused else list(node.evict)
-        self.asked += node.left
+        self.requested += node.left
         if node.left:
             self.evict(node)
         return node

@@ -47,7 +47,7 @@ class SingleDrain:
         counted |= {uid_of_pod(each.pod) for each in preempted}
         return DrainResult(
             tuple(map(fates.node_drain, going)),
-            draining.budgets.changes([*draining.asked, *(each.pod for each in preempted)]),
+            draining.budgets.changes([*draining.requested, *(each.pod for each in preempted)]),
             tuple(map(fates.evicted, preempted)),
             self._pending.pods,
             self._pending.placed,

@@ -137,11 +137,11 @@ def _placed_with(subject: Subject, make: Make, plugin: str, weight: int) -> str:
 
 
 def _facts(subject: Subject, scheduler: Scheduler) -> dict[str, Any]:
-    asked = requests_of(subject.pod, use_status=False)
+    requests = requests_of(subject.pod, use_status=False)
     info = scheduler.cluster.pods.infos[row_of(subject, scheduler)]
     return {
         "pod": subject.key,
-        "asks": {name: amount_text(name, amount) for name, amount in asked.items() if amount},
+        "asks": {name: amount_text(name, amount) for name, amount in requests.items() if amount},
         "priority": info.priority,
         "scheduler": subject.pod.spec.scheduler_name,
         "node": subject.runs_on,

@@ -20,5 +20,5 @@ class DevicesGuide(RejectionGuide):
 
 
 def _short(name: str, figures: Any) -> str:
-    asked, free = amount_text(name, figures["asked"]), amount_text(name, figures["free"])
-    return f"the pod with its claims needs {name} {asked}, {free} free"
+    needed, free = amount_text(name, figures["asked"]), amount_text(name, figures["free"])
+    return f"the pod with its claims needs {name} {needed}, {free} free"

@@ -55,8 +55,8 @@ class _RequestedResources(ScorePlugin[None]):
     def _allocation(self, pod: PodInfo, nodes: NodeRows) -> Allocation:
         if not self._as_strategies:
             return measure_before_1_22(pod, self._names, nodes)
-        asked = measured(pod, self._names, nodes, use_requested=False)
-        return measure(asked, nodes, self._totals, use_requested=False)
+        resources = measured(pod, self._names, nodes, use_requested=False)
+        return measure(resources, nodes, self._totals, use_requested=False)
 
     def _mean(self, scores: Int64Column, allocation: Allocation) -> Int64Column:
         if not self._as_strategies:

@@ -40,19 +40,19 @@ class MeasuredResource(NamedTuple):
     """A resource that counts towards a score: its columns, and the pod's request of it."""
 
     row: int | None
-    asked: int
+    request: int
     name: str = ""
 
 
 class MeasuredResources:
-    """The resources that count towards a score. `asked` is a column with one entry for each, and `are_cpu_and_memory`
+    """The resources that count towards a score. `requests` is a column with an entry for each, and `are_cpu_and_memory`
     is set where there are these two and no others."""
 
-    __slots__ = ("are_cpu_and_memory", "asked", "resources")
+    __slots__ = ("are_cpu_and_memory", "requests", "resources")
 
     def __init__(self, resources: Sequence[MeasuredResource]) -> None:
         self.resources = tuple(resources)
-        self.asked: Int64Column = np.array([[resource.asked] for resource in resources], dtype=np.int64)
+        self.requests: Int64Column = np.array([[resource.request] for resource in resources], dtype=np.int64)
         self.are_cpu_and_memory = [resource.row for resource in resources] == [CPU, MEMORY]
 
     def are_backed(self, totals: DeviceTotals) -> bool:
@@ -82,9 +82,11 @@ def measured(
         taken = dict(pod.requests) if use_requested else {CPU: pod.nonzero_cpu, MEMORY: pod.nonzero_memory}
         return MeasuredResources([MeasuredResource(row, taken.get(row, 0), names[row]) for row in (CPU, MEMORY)])
     found = []
-    asked = _requests_for_scores(pod, nodes.cluster.release, use_requested=use_requested, with_overhead=with_overhead)
+    requests = _requests_for_scores(
+        pod, nodes.cluster.release, use_requested=use_requested, with_overhead=with_overhead
+    )
     for name in names:
-        amount = asked.get(name, 0)
+        amount = requests.get(name, 0)
         # An extended resource that the pod does not request is left out of the score.
         row = None if amount == 0 and is_scalar(name) else nodes.cluster.resources.find(name)
         found.append(MeasuredResource(row, amount, name))
@@ -94,23 +96,23 @@ def measured(
 def _requests_for_scores(pod: PodInfo, release: Release, *, use_requested: bool, with_overhead: bool) -> dict[str, int]:
     """The requests of the pod by the name of the resource."""
     if use_requested:
-        asked = requests_of(pod.pod, use_status=True)
+        requests = requests_of(pod.pod, use_status=True)
     else:
         cpu, memory = scoring_requests_of(pod.pod)
-        asked = {**requests_of(pod.pod, use_status=False, pod_level=False), "cpu": cpu, "memory": memory}
+        requests = {**requests_of(pod.pod, use_status=False, pod_level=False), "cpu": cpu, "memory": memory}
     if not with_overhead:
         for name, overhead in pod.pod.spec.overhead.items():
-            asked[name] -= milli_value(overhead) if name == "cpu" else value(overhead)
+            requests[name] -= milli_value(overhead) if name == "cpu" else value(overhead)
     elif "cpu" in pod.pod.spec.overhead and not RequestRules.of(release).overhead_counts_as_it_is:
         overhead = pod.pod.spec.overhead["cpu"]
-        asked["cpu"] += _whole_cores(overhead) - milli_value(overhead)
-    return asked
+        requests["cpu"] += _whole_cores(overhead) - milli_value(overhead)
+    return requests
 
 
 def measure_together(pods: Sequence[PodInfo], names: Sequence[str], nodes: NodeRows) -> Allocation:
     """scorePlacement: the nodes as one large node, and the pods as one large pod. Devices do not count here."""
-    asked = [measured(pod, names, nodes, use_requested=False).resources for pod in pods]
-    totals = [sum(resource.asked for resource in same) for same in zip(*asked, strict=True)] or [0] * len(names)
+    requests = [measured(pod, names, nodes, use_requested=False).resources for pod in pods]
+    totals = [sum(resource.request for resource in same) for same in zip(*requests, strict=True)] or [0] * len(names)
     allocatable, allocated = np.zeros((len(names), 1), dtype=np.int64), np.zeros((len(names), 1), dtype=np.int64)
     table, usage = nodes.cluster.nodes, nodes.cluster.usage
     for index, (name, total) in enumerate(zip(names, totals, strict=True)):
@@ -128,35 +130,35 @@ def measure_together(pods: Sequence[PodInfo], names: Sequence[str], nodes: NodeR
 OneAllocation = tuple[tuple[int, int, int], tuple[int, int, int]]
 
 
-def measure_one(asked: MeasuredResources, nodes: NodeRows, *, use_requested: bool) -> OneAllocation | None:
+def measure_one(wanted: MeasuredResources, nodes: NodeRows, *, use_requested: bool) -> OneAllocation | None:
     """`measure` of a single node in plain numbers, for most repairs are of one. None for several nodes, for other
     resources than cpu and memory, and for a node that has none of one of the two."""
-    if len(nodes.rows) != 1 or not asked.are_cpu_and_memory or nodes.bare:
+    if len(nodes.rows) != 1 or not wanted.are_cpu_and_memory or nodes.bare:
         return None
     row, usage = nodes.rows.item(0), nodes.cluster.usage
     capacity, allocated = nodes.cluster.nodes.allocatable, usage.requested if use_requested else usage.nonzero
     cpu, memory = allocated.item(0, row), allocated.item(1, row)
-    of_cpu, of_memory = asked.resources
+    of_cpu, of_memory = wanted.resources
     found = (
-        (cpu, cpu + of_cpu.asked, capacity.item(0, row)),
-        (memory, memory + of_memory.asked, capacity.item(1, row)),
+        (cpu, cpu + of_cpu.request, capacity.item(0, row)),
+        (memory, memory + of_memory.request, capacity.item(1, row)),
     )
     return found if found[0][2] and found[1][2] else None
 
 
-def measure(asked: MeasuredResources, nodes: NodeRows, totals: DeviceTotals, *, use_requested: bool) -> Allocation:
+def measure(wanted: MeasuredResources, nodes: NodeRows, totals: DeviceTotals, *, use_requested: bool) -> Allocation:
     """calculateNodeAllocatableRequest for all rows at once. Devices count where a node does not announce a resource."""
-    if asked.are_cpu_and_memory and not nodes.bare:
+    if wanted.are_cpu_and_memory and not nodes.bare:
         # Both matrices begin with these two: nothing is copied where all nodes are evaluated.
         table, usage = nodes.cluster.nodes, nodes.cluster.usage
         allocatable = nodes.take(table.allocatable[:2])
         allocated = nodes.take(usage.requested[:2] if use_requested else usage.nonzero)
         divisors = nodes.cluster.derived(NodeDivisors, lambda: NodeDivisors(table.allocatable[:2]))
         if divisors.divisor is not None:
-            return Allocation(allocated + asked.asked, allocated, allocatable, True, nodes.take(divisors.divisor))
+            return Allocation(allocated + wanted.requests, allocated, allocatable, True, nodes.take(divisors.divisor))
     else:
-        allocatable, allocated = _gathered(asked.resources, nodes, totals, use_requested=use_requested)
-    requested = allocated + asked.asked
+        allocatable, allocated = _gathered(wanted.resources, nodes, totals, use_requested=use_requested)
+    requested = allocated + wanted.requests
     complete = bool(allocatable.all())
     if not complete:
         allocated, requested = np.where(allocatable == 0, 0, (allocated, requested))
@@ -200,20 +202,20 @@ def measure_before_1_22(pod: PodInfo, names: Sequence[str], nodes: NodeRows) -> 
     and extended resources whether or not the pod requests them."""
     shape = (len(names), len(nodes))
     allocatable, allocated = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
-    asked = np.zeros((len(names), 1), dtype=np.int64)
+    requests = np.zeros((len(names), 1), dtype=np.int64)
     table, usage = nodes.cluster.nodes, nodes.cluster.usage
     for index, name in enumerate(names):
         if name not in ("cpu", "memory", "ephemeral-storage") and not is_scalar(name):
             continue
-        asked[index] = _asked_before_1_22(pod, name, nodes.cluster.release)
+        requests[index] = _request_before_1_22(pod, name, nodes.cluster.release)
         row = nodes.cluster.resources.find(name)
         if row is not None:
             used = usage.nonzero if row in (CPU, MEMORY) else usage.requested
             allocatable[index], allocated[index] = nodes.take(table.allocatable[row]), nodes.take(used[row])
-    return Allocation(allocated + asked, allocated, allocatable)
+    return Allocation(allocated + requests, allocated, allocatable)
 
 
-def _asked_before_1_22(pod: PodInfo, name: str, release: Release) -> int:
+def _request_before_1_22(pod: PodInfo, name: str, release: Release) -> int:
     spec, scale = pod.pod.spec, milli_value if name == "cpu" else value
 
     def of(container: Container) -> int:
@@ -221,8 +223,8 @@ def _asked_before_1_22(pod: PodInfo, name: str, release: Release) -> int:
         return STAND_INS.get(name, 0) if quantity is None else scale(quantity)
 
     first = spec.init_containers if PodInfoRules.of(release).init_containers_count else ()
-    asked = max([sum(map(of, spec.containers)), *map(of, first)])
-    return asked + (_whole_cores(spec.overhead[name]) if name in spec.overhead else 0)
+    requests = max([sum(map(of, spec.containers)), *map(of, first)])
+    return requests + (_whole_cores(spec.overhead[name]) if name in spec.overhead else 0)
 
 
 def _whole_cores(overhead: str | int | float) -> int:

@@ -218,14 +218,14 @@ def _any_holds(terms: Iterable[NodeSelectorTerm], node: Node) -> bool:
 
 def unmet_of_term(term: NodeSelectorTerm, node: Node) -> list[dict[str, Any]]:
     """The requirements of a term that the node does not meet, with what it has instead."""
-    asked: list[tuple[NodeSelectorRequirement, str | None, tuple[str, ...]]] = [
+    checks: list[tuple[NodeSelectorRequirement, str | None, tuple[str, ...]]] = [
         (each, node.metadata.labels.get(each.key), NODE_OPERATORS) for each in term.match_expressions
     ]
     for each in term.match_fields:
-        asked.append((each, node.metadata.name if each.key == _NODE_NAME_FIELD else "", FIELD_OPERATORS))
+        checks.append((each, node.metadata.name if each.key == _NODE_NAME_FIELD else "", FIELD_OPERATORS))
     return [
         {"key": each.key, "operator": each.operator, "values": list(each.values), "has": has}
-        for each, has, operators in asked
+        for each, has, operators in checks
         if not _holds(each, has, operators)
     ]
 

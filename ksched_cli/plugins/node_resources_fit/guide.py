@@ -91,10 +91,10 @@ def _resource_of_nodes(name: str, figures: Sequence[Mapping[str, Any]]) -> str:
     """The range of what is free on several nodes."""
     if name == "pods":
         return f"full: {_range(name, [each['used'] for each in figures])} pods run"
-    asked = _range(name, [each["asked"] for each in figures])
+    needed = _range(name, [each["asked"] for each in figures])
     if not any(each["allocatable"] for each in figures):
-        return f"{name}: needs {asked}, {'the node has' if len(figures) == 1 else 'the nodes have'} none"
-    line = f"Insufficient {name}: needs {asked}, free {_range(name, [max(each['free'], 0) for each in figures])}"
+        return f"{name}: needs {needed}, {'the node has' if len(figures) == 1 else 'the nodes have'} none"
+    line = f"Insufficient {name}: needs {needed}, free {_range(name, [max(each['free'], 0) for each in figures])}"
     hopeless = all(each["asked"] > each["allocatable"] for each in figures)
     return f"{line}, too much even for an empty node" if hopeless else line
 

@@ -32,12 +32,12 @@ def lower_requests(pod: Pod, free: Mapping[str, int]) -> tuple[PodPatch, ...]:
 
 def _lower(pod: Pod, resource: str, free: int) -> PodPatch | None:
     """Takes from the containers with the largest requests."""
-    asked = requests_of(pod, use_status=False).get(resource, 0)
-    if free * _LEAST_SHARE < asked or free <= 0:
+    request = requests_of(pod, use_status=False).get(resource, 0)
+    if free * _LEAST_SHARE < request or free <= 0:
         return None
     target = _rounded(resource, free)
     operations: list[Operation] = []
-    current, total = pod, asked
+    current, total = pod, request
     # A container may share the total with others, or be an init container that alone decides: one at a time.
     while total > target:
         step = next(_steps(current, resource, total - target, total), None)
@@ -46,9 +46,9 @@ def _lower(pod: Pod, resource: str, free: int) -> PodPatch | None:
         operations += step
         current = patch_pod(current, step)
         total = requests_of(current, use_status=False).get(resource, 0)
-    text = f"lower the {resource} request from {amount_text(resource, asked)} to {amount_text(resource, total)}"
+    text = f"lower the {resource} request from {amount_text(resource, request)} to {amount_text(resource, total)}"
     # A tenth less is small, and half as much is another pod.
-    return PodPatch(text, f"request {resource}", 1 + 4 * (asked - total) / asked, tuple(operations))
+    return PodPatch(text, f"request {resource}", 1 + 4 * (request - total) / request, tuple(operations))
 
 
 def _rounded(resource: str, amount: int) -> int:

@@ -65,11 +65,11 @@ Scorer = Callable[[Allocation], Int64Column]
 
 @dataclass(frozen=True)
 class FitState:
-    """(resource row, amount) of what has to fit, cpu, memory and storage first as kube-scheduler lists them. `asked` is
-    the column of the amounts if they are of cpu and memory, as for most pods."""
+    """(resource row, amount) that has to fit, cpu, memory and storage first as kube-scheduler lists them. `column` has
+    the amounts if they are of cpu and memory, as for most pods."""
 
     requests: tuple[tuple[int, int], ...]
-    asked: Int64Column | None = field(default=None, compare=False)
+    column: Int64Column | None = field(default=None, compare=False)
 
 
 class NodeResourcesFit(
@@ -103,7 +103,7 @@ class NodeResourcesFit(
         # Else every lack of resources is one that eviction may mend.
         self._sees_hopeless = rules.sees_hopeless_nodes
         # Else a node with more requested than it has takes no pod with any request.
-        self._asked_only = rules.only_requested_resources_lack
+        self._requested_only = rules.only_requested_resources_lack
         self._overhead_counts = rules.overhead_counts_in_scores
         self._names = [resource.name for resource in self.args.scoring_strategy.resources]
         self._scorer = scorer_of(self.args.scoring_strategy)
@@ -130,12 +130,12 @@ class NodeResourcesFit(
 
     def pre_filter(self, pod: PodInfo) -> PreFilterResult[FitState] | Status:
         wanted = [pair for pair in pod.incoming_requests if not self._ignored(pair[0])]
-        if wanted and not self._asked_only:
+        if wanted and not self._requested_only:
             wanted += [(resource, 0) for resource in (CPU, MEMORY, EPHEMERAL_STORAGE) if resource not in dict(wanted)]
         wanted.sort(key=lambda pair: (pair[0] not in (CPU, MEMORY, EPHEMERAL_STORAGE), pair[0]))
         both = [resource for resource, _ in wanted] == [CPU, MEMORY]
-        asked = np.array([[amount] for _, amount in wanted], dtype=np.int64) if both else None
-        return PreFilterResult(FitState(tuple(wanted), asked))
+        column = np.array([[amount] for _, amount in wanted], dtype=np.int64) if both else None
+        return PreFilterResult(FitState(tuple(wanted), column))
 
     def _ignored(self, resource: int) -> bool:
         name = self.handle.cluster.resources.names[resource]
@@ -155,8 +155,8 @@ class NodeResourcesFit(
             return self._judge_one(state, nodes)
         table, usage = nodes.cluster.nodes, nodes.cluster.usage
         crowded = nodes.take(usage.pod_count) >= nodes.take(table.allowed_pods)
-        if state.asked is not None:
-            short = state.asked > nodes.take(table.allocatable[:2]) - nodes.take(usage.requested[:2])
+        if state.column is not None:
+            short = state.column > nodes.take(table.allocatable[:2]) - nodes.take(usage.requested[:2])
             failing = (crowded | short[0] | short[1]).nonzero()[0]
             if not len(failing):
                 return Verdict.passing(len(nodes))
@@ -276,9 +276,9 @@ def _has_sidecar(pod: PodInfo) -> bool:
     return any(container.restart_policy == "Always" for container in pod.pod.spec.init_containers)
 
 
-def _figures(asked: int, used: int, allocatable: int) -> dict[str, Any]:
+def _figures(requested: int, used: int, allocatable: int) -> dict[str, Any]:
     free = allocatable - used
-    return {"asked": asked, "used": used, "allocatable": allocatable, "free": free, "short": asked - free}
+    return {"asked": requested, "used": used, "allocatable": allocatable, "free": free, "short": requested - free}
 
 
 def scorer_of(strategy: ScoringStrategy) -> Scorer:

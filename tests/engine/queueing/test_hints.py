@@ -109,7 +109,7 @@ def test_events_that_nobody_wants_are_of_no_interest() -> None:
 def test_who_hears_of_new_nodes_hears_of_taints_too(events: list[ClusterEvent], extra: bool) -> None:
     found = registrations([registering("A", *events, answer=False)])
     assert [each.event for each in found[: len(events)]] == events
-    assert [each.unasked for each in found[len(events) :]] == ([True] if extra else [])
+    assert [each.skips_hint for each in found[len(events) :]] == ([True] if extra else [])
     if extra:
         hints = Hints({"default-scheduler": [registering("A", *events, answer=False)]})
         taint = ClusterEvent("Node", Action.UPDATE_NODE_TAINT)

@@ -51,13 +51,13 @@ def _extreme(items: Any, name: str, wanted: int) -> Any:
 
 
 def _slice(items: Any, start: Any, end: Any) -> list[Any]:
-    length, asked = len(need(items, list)), f"cannot slice({_whole(start)}, {_whole(end)})"
+    length, call = len(need(items, list)), f"cannot slice({_whole(start)}, {_whole(end)})"
     if start < 0 or end < 0:
-        raise CelError(f"{asked}, negative indexes not supported")
+        raise CelError(f"{call}, negative indexes not supported")
     if start > end:
-        raise CelError(f"{asked}, start index must be less than or equal to end index")
+        raise CelError(f"{call}, start index must be less than or equal to end index")
     if length < end:
-        raise CelError(f"{asked}, list is length {length}")
+        raise CelError(f"{call}, list is length {length}")
     return list(items[start:end])
 
 
