@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from ksched_cli.api.affinity import NodeSelector
+from ksched_cli.api.affinity import NodeSelector, Toleration
 from ksched_cli.api.meta import KubernetesObject
 
 
@@ -18,12 +18,8 @@ class DeviceSelector(Struct, rename="camel", frozen=True, gc=False):
     cel: CELDeviceSelector | None = None
 
 
-class DeviceToleration(Struct, rename="camel", frozen=True, gc=False):
-    key: str = ""
-    operator: str = ""
-    value: str = ""
-    effect: str = ""
-    toleration_seconds: int | None = None
+class DeviceToleration(Toleration, frozen=True):
+    """A toleration of taints of devices."""
 
 
 class CapacityRequirements(Struct, rename="camel", gc=False):

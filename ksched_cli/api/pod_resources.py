@@ -32,14 +32,14 @@ def requests_of(pod: Pod, *, use_status: bool, pod_level: bool = True, with_clai
     return {name: _milli(amount) if name == "cpu" else _whole(amount) for name, amount in sums.items()}
 
 
-def nonzero_requests_of(pod: Pod, *, use_status: bool, pod_level: bool = True) -> tuple[int, int]:
+def nonzero_requests_of(pod: Pod) -> tuple[int, int]:
     """Cpu and memory as the cache counts them for scoring: containers without requests count with the defaults; with
     pod-level requests only if no container and not the pod requests the resource (getNonMissingContainerRequests)."""
     stand_ins = _DEFAULTS
-    if pod_level and _has_pod_level_requests(pod):
-        requests = _pod_requests(pod, _NONE, use_status=use_status, pod_level=True, with_claims=True)
+    if _has_pod_level_requests(pod):
+        requests = _pod_requests(pod, _NONE, use_status=True, pod_level=True, with_claims=True)
         stand_ins = {name: amount for name, amount in _DEFAULTS.items() if name not in requests}
-    return _cpu_and_memory(_pod_requests(pod, stand_ins, use_status=use_status, pod_level=pod_level, with_claims=True))
+    return _cpu_and_memory(_pod_requests(pod, stand_ins, use_status=True, pod_level=True, with_claims=True))
 
 
 def requests_over_pod_level(pod: Pod) -> list[str]:

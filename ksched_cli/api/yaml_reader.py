@@ -109,15 +109,12 @@ class _Composer:
                 result = self._alias(event)
             elif isinstance(event, yaml.DocumentStartEvent):
                 line = _line(event) + bool(event.explicit)
-                self._start_document()
+                self._anchors, self._lines = {}, {}
+                self._written = self._expanded = 0
             elif isinstance(event, yaml.DocumentEndEvent):
                 if result is not None:
                     yield Document(result, line, self._lines)
                 result = None
-
-    def _start_document(self) -> None:
-        self._anchors, self._lines = {}, {}
-        self._written = self._expanded = 0
 
     def _scalar(self, event: Any) -> Any:
         self._count(1, 1, event)

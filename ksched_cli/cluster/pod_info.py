@@ -112,7 +112,7 @@ class PodParts:
         requests = self._resources.amounts(requests_of(placed, use_status=True, with_claims=True))
         incoming = self._resources.amounts(requests_of(self._pod, use_status=False))
         if rules.sidecars_run_beside_containers:
-            return PodSums(requests, incoming, nonzero_requests_of(placed, use_status=True))
+            return PodSums(requests, incoming, nonzero_requests_of(placed))
         return PodSums(requests, incoming, nonzero_requests_without_sidecars(placed))
 
     @property

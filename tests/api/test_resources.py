@@ -105,7 +105,7 @@ def test_a_pod_that_is_resized_in_place(pod: Pod, milli: int) -> None:
 )
 def test_stand_ins_for_scoring(pod: Any, cached: tuple[int, int], scored: tuple[int, int]) -> None:
     made = pod.obj()
-    assert nonzero_requests_of(made, use_status=True) == cached
+    assert nonzero_requests_of(made) == cached
     assert scoring_requests_of(made) == scored
 
 

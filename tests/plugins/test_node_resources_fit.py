@@ -224,7 +224,7 @@ def plain_score(node: Any, running: list[Any], pod: Any, strategy: ScoringStrate
             continue
         used = 0
         for other in here:
-            cpu, memory = nonzero_requests_of(other, use_status=True)
+            cpu, memory = nonzero_requests_of(other)
             counted = {**requests_of(other, use_status=True), "cpu": cpu, "memory": memory}
             used += counted.get(resource.name, 0)
         score = plain_resource_score(used + asked, capacity, strategy)

@@ -26,14 +26,14 @@ def _training(path: str) -> tuple[CustomPodGroup, ...]:
     return (group,)
 
 
-def _ray(base: str, name: str = "{name}") -> tuple[CustomPodGroup, ...]:
+def _ray(base: str) -> tuple[CustomPodGroup, ...]:
     """The pods of KubeRay: one head, and groups of workers with one or more hosts for each replica."""
     head = CustomPodGroup(
         "ReplicaSet",
         template(f"{base}.headGroupSpec.template"),
-        name=f"{name}-head",
+        name="{name}-head",
         group="head",
-        labels={_CLUSTER: name, "ray.io/node-type": "head"},
+        labels={_CLUSTER: "{name}", "ray.io/node-type": "head"},
     )
     workers = CustomPodGroup(
         "ReplicaSet",
@@ -42,9 +42,9 @@ def _ray(base: str, name: str = "{name}") -> tuple[CustomPodGroup, ...]:
         ".replicas",
         default=0,
         times=".numOfHosts",
-        name=f"{name}-{{key}}-worker",
+        name="{name}-{key}-worker",
         group="workers {key}",
-        labels={_CLUSTER: name, "ray.io/node-type": "worker", "ray.io/group": "{key}"},
+        labels={_CLUSTER: "{name}", "ray.io/node-type": "worker", "ray.io/group": "{key}"},
     )
     return head, workers
 

@@ -62,8 +62,8 @@ class Missing:
 Answer = ListPage | Missing
 
 
-def read_lists(server: LiveApiServer, kinds: Sequence[type[Struct]] = READ, namespace: str = "") -> Iterator[Answer]:
-    """All objects of these kinds, in the order in which they arrive. Raises an exception if any list fails."""
+def read_lists(server: LiveApiServer) -> Iterator[Answer]:
+    """All objects of all kinds, in the order in which they arrive. Raises an exception if any list fails."""
     answers: queue.Queue[Answer | BaseException | None] = queue.Queue(maxsize=_READERS)
     stop = threading.Event()
 
@@ -79,7 +79,7 @@ def read_lists(server: LiveApiServer, kinds: Sequence[type[Struct]] = READ, name
 
     def read(kind: type[Struct]) -> None:
         try:
-            for answer in read_kind(server, kind, namespace):
+            for answer in read_kind(server, kind):
                 if not put(answer):
                     return
             put(None)
@@ -87,10 +87,10 @@ def read_lists(server: LiveApiServer, kinds: Sequence[type[Struct]] = READ, name
             put(trouble)
 
     with ThreadPoolExecutor(_READERS, "ksched-list") as readers:
-        for kind in kinds:
+        for kind in READ:
             readers.submit(read, kind)
         try:
-            yield from _until_all_ended(answers, len(kinds))
+            yield from _until_all_ended(answers, len(READ))
         finally:
             stop.set()
             readers.shutdown(wait=False, cancel_futures=True)
@@ -107,15 +107,12 @@ def _until_all_ended(answers: queue.Queue[Answer | BaseException | None], runnin
             yield answer
 
 
-def read_kind(
-    server: LiveApiServer, kind: type[Struct], namespace: str = "", *, from_cache: bool = True
-) -> Iterator[Answer]:
+def read_kind(server: LiveApiServer, kind: type[Struct], *, from_cache: bool = True) -> Iterator[Answer]:
     """All objects of one kind, under the newest version that the server has. With `from_cache` the server may answer
     from its cache, which can be older than an earlier answer."""
     for resource in resources_of(kind):
         try:
-            within = namespace if resource.namespaced else ""
-            yield from _read_resource(server, resource, within, from_cache=from_cache)
+            yield from _read_resource(server, resource, from_cache=from_cache)
         except RequestRefused as refusal:
             if refusal.status == NOT_FOUND:
                 continue
@@ -133,7 +130,7 @@ def read_events(server: LiveApiServer, reasons: Sequence[str]) -> Iterator[Answe
     """The events with these reasons. Every server has all events in the core group."""
     try:
         for reason in reasons:
-            yield from _whole(_read_resource(server, Resource(Event, "v1"), "", {"fieldSelector": f"reason={reason}"}))
+            yield from _whole(_read_resource(server, Resource(Event, "v1"), {"fieldSelector": f"reason={reason}"}))
     except RequestRefused as refusal:
         yield Missing(Event, "forbidden" if refusal.status == FORBIDDEN else refusal.message)
 
@@ -151,34 +148,33 @@ def _whole(pages: Iterable[ListPage]) -> list[ListPage]:
 def _read_resource(
     server: LiveApiServer,
     resource: Resource,
-    namespace: str,
     selection: Mapping[str, str] = _EVERYTHING,
     *,
     from_cache: bool = True,
 ) -> Iterator[ListPage]:
     """The pages of the resource, from the server's cache first. A list that expires is read again from the start."""
-    path = resource.path(namespace)
     for start in range(_STARTS):
         # Any state of the cache will do, as for a scheduler that starts. A server may send its whole cache as one
         # page. If the page is too large, the list is requested again in pages.
         first = {"resourceVersion": "0"} if start == 0 and from_cache else {}
         try:
-            yield from _pages(server, resource, path, selection, first, restart=start > 0)
+            yield from _pages(server, resource, selection, first, restart=start > 0)
         except TooLarge:
             if start > 0:
-                raise server.unreadable(f"{path}: {PAGE} objects are more than is taken into memory at once") from None
+                raise server.unreadable(
+                    f"{resource.path}: {PAGE} objects are more than is taken into memory at once"
+                ) from None
         except RequestRefused as refusal:
             if refusal.status != GONE:
                 raise
         else:
             return
-    raise server.unreadable(f"{path}: the list expired {_STARTS} times before its end", "try again later")
+    raise server.unreadable(f"{resource.path}: the list expired {_STARTS} times before its end", "try again later")
 
 
 def _pages(
     server: LiveApiServer,
     resource: Resource,
-    path: str,
     selection: Mapping[str, str],
     first: Mapping[str, str],
     *,
@@ -186,7 +182,7 @@ def _pages(
 ) -> Iterator[ListPage]:
     parameters = {"limit": str(PAGE), **selection, **first}
     while True:
-        found = _decoded(server, path, parameters)
+        found = _decoded(server, resource.path, parameters)
         meta = found.metadata
         yield ListPage(resource, found.items or [], meta.remaining_item_count, restart, meta.resource_version)
         if not meta.continue_:

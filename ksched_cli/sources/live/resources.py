@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from msgspec import Struct
 
 from ksched_cli.api import core, dynamic_resources, policy, scheduling, storage, workloads
-from ksched_cli.api.kinds import CLUSTER_SCOPED, versions_of
+from ksched_cli.api.kinds import versions_of
 
 # The largest lists come first: the others are read while these arrive.
 READ: tuple[type[Struct], ...] = (
@@ -58,13 +58,9 @@ class Resource:
             return f"{name}es"
         return f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
 
-    def path(self, namespace: str = "") -> str:
-        root = f"/api/{self.version}" if "/" not in self.version else f"/apis/{self.version}"
-        return f"{root}/namespaces/{namespace}/{self.plural}" if namespace else f"{root}/{self.plural}"
-
     @property
-    def namespaced(self) -> bool:
-        return self.kind not in CLUSTER_SCOPED
+    def path(self) -> str:
+        return f"/{'apis' if '/' in self.version else 'api'}/{self.version}/{self.plural}"
 
 
 def resources_of(kind: type[Struct]) -> tuple[Resource, ...]:

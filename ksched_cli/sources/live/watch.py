@@ -175,7 +175,7 @@ class Follower:
             "timeoutSeconds": str(seconds),
         }
         try:
-            yield from self.server.lines(resource.path(), parameters, silence=seconds + 30)
+            yield from self.server.lines(resource.path, parameters, silence=seconds + 30)
         except RequestRefused as refusal:
             if refusal.status == GONE:
                 raise _Expired from None

@@ -68,16 +68,16 @@ class KubeServer:
         """Every resource that ksched reads is served; those objects are in them."""
         for kind in READ:
             resource = resources_of(kind)[0]
-            self.lists.setdefault(resource.path(), [])
-            self.kinds[resource.path()] = (resource.version, kind.__name__)
+            self.lists.setdefault(resource.path, [])
+            self.kinds[resource.path] = (resource.version, kind.__name__)
         for item in items:
             kind = KINDS[item["apiVersion"], item["kind"]]
             stripped = {key: value for key, value in item.items() if key not in ("apiVersion", "kind")}
-            self.lists[Resource(kind, item["apiVersion"]).path()].append(stripped)
+            self.lists[Resource(kind, item["apiVersion"]).path].append(stripped)
 
     def change(self, kind: str, item: dict[str, Any]) -> None:
         """ADDED, MODIFIED or DELETED, in the list and to those who watch it. BOOKMARK is only for those."""
-        path = Resource(KINDS[item["apiVersion"], item["kind"]], item["apiVersion"]).path()
+        path = Resource(KINDS[item["apiVersion"], item["kind"]], item["apiVersion"]).path
         with self.happened:
             item = {**item, "metadata": {**item.get("metadata", {}), "resourceVersion": str(self.revision(path) + 1)}}
             if kind != "BOOKMARK":
