@@ -56,7 +56,7 @@ class GangScheduling(PreEnqueuePlugin, PermitPlugin[None]):
         return LASTING if group_of(pod) is None else None
 
     def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
-        """A pod of the same group has come, or the group itself."""
+        """Whether a pod of the same group, or the group itself, was created."""
         key = group_of(pod)
         if key is None or new.metadata.namespace != key.namespace:
             return False
@@ -78,7 +78,7 @@ class GangScheduling(PreEnqueuePlugin, PermitPlugin[None]):
         return unresolvable(GangSchedulingReasons.no_quorum())
 
     def permit(self, state: None, pod: PodInfo, row: int) -> tuple[Status, float]:
-        """Also called for each pod of a group's one cycle, where the pods before it are assumed already."""
+        """Waits until minCount pods have a node. In the cycle of a group earlier pods are assumed already."""
         key = group_of(pod)
         if key is None:
             return SUCCESS, 0

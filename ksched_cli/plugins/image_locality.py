@@ -65,7 +65,7 @@ class ImageLocality(ScorePlugin[None]):
         return tuple(self._image_names(pod)), self._containers(pod)
 
     def _image_names(self, pod: PodInfo) -> list[str]:
-        """Every image that the pod pulls, as often as it is named."""
+        """The images that the pod pulls, with repetitions."""
         spec, rules = pod.pod.spec, ImageLocalityRules.of(self.handle.release)
         containers = (*spec.init_containers, *spec.containers) if rules.counts_init_containers else spec.containers
         names = [container.image for container in containers]
@@ -74,14 +74,14 @@ class ImageLocality(ScorePlugin[None]):
         return [normalized_image_name(name) for name in names]
 
     def _containers(self, pod: PodInfo) -> int:
-        """How many images the ceiling is for."""
+        """How many containers raise the ceiling of the score."""
         rules, spec = ImageLocalityRules.of(self.handle.release), pod.pod.spec
         if not rules.ceiling_grows_with_containers:
             return 1
         return len(spec.containers) + (len(spec.init_containers) if rules.counts_init_containers else 0)
 
     def _scaled(self, image: Image, nodes: NodeRows) -> int | Int64Column:
-        """The size, less for images that few nodes hold, so that pods do not heat up a single node."""
+        """The size times the share of nodes that hold the image, so that few nodes do not attract all pods."""
         table = nodes.cluster.nodes
         if ImageLocalityRules.of(self.handle.release).counts_holders_of_today:
             return scaled(image.size, len(image.rows), len(table))

@@ -67,7 +67,7 @@ class _InTreeLimits(PreFilterPlugin[None], FilterPlugin[None]):
     events = (ClusterEvent("Node", Action.ADD), ClusterEvent("Pod", Action.DELETE))
 
     def disk(self, source: Volume | PersistentVolumeSpec) -> str | None:
-        """What the cloud calls the disk; None where it is none of this cloud's."""
+        """The cloud's name of the disk; None for a volume of another plugin."""
         name: str | None = getattr(disk_of(source, self.provisioner), self.disk_name, None)
         return name
 
@@ -115,7 +115,7 @@ class _InTreeLimits(PreFilterPlugin[None], FilterPlugin[None]):
         return SUCCESS
 
     def _disks(self, pod: Pod, *, required: bool) -> Iterator[str]:
-        """The disks of the pod's volumes and of their claims' volumes. A claim that waits for one counts as one."""
+        """The disks of the pod's volumes and claims. A claim without a volume counts as a disk of its own."""
         for volume in pod.spec.volumes:
             disk = self.disk(volume)
             if disk is not None:

@@ -58,7 +58,7 @@ class SelectorSpread(PreScorePlugin[None, Selector], ScorePlugin[Selector]):
         return default_selector(pod.pod, self.handle.cluster.catalog, self.handle.release)
 
     def score(self, state: Selector | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
-        """How many pods of the kind are there."""
+        """The number of matching pods on the node."""
         if self._leaves_alone(pod):
             return np.zeros(len(nodes), dtype=np.int64)
         if state is None:
@@ -68,7 +68,7 @@ class SelectorSpread(PreScorePlugin[None, Selector], ScorePlugin[Selector]):
         return nodes.take(self.handle.cluster.counts.per_node(pod.namespace, state))
 
     def normalize(self, state: Selector, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
-        """Fewer is better; where nodes have a zone it makes up two thirds of the score."""
+        """Fewer matching pods score higher. The zone makes up two thirds of the score."""
         if self._leaves_alone(pod):
             return scores
         best = float(self.handle.release.max_node_score)

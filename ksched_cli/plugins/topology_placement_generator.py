@@ -38,7 +38,7 @@ class TopologyPlacementGenerator(PlacementGeneratePlugin):
         self._groups = PodGroups(handle.cluster, handle.scheduler_names)
 
     def generate_placements(self, key: GroupKey, nodes: RowColumn) -> Sequence[Placement] | Status:
-        """In the order of the domains' names; Go's order is that of a map."""
+        """The nodes of each domain, in the order of the domains' names; Go has the order of a map."""
         group = self._groups.get(key)
         if group is None:
             return error(not_found(key))

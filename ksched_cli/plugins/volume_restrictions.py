@@ -177,7 +177,7 @@ class VolumeRestrictions(PreFilterPlugin[ClaimsInUse], FilterPlugin[ClaimsInUse]
         return not self._looks_at_claims and not any(map(_is_disk, pod.pod.spec.volumes))
 
     def explain(self, state: ClaimsInUse | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
-        """Claims for one pod with who uses them, and disks that are mounted on the node."""
+        """Exclusive claims with the pods that use them, and disks that are mounted on the node."""
         cluster, found = nodes.cluster, dict[str, Any]()
         if state is not None and state.claims and state.references > 0:
             everywhere = cluster.nodes.all_rows.tolist()

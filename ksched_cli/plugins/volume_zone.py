@@ -187,7 +187,7 @@ class VolumeZone(PreFilterPlugin[Topologies], FilterPlugin[Topologies]):
         return inside
 
     def topologies_of(self, pod: Pod, catalog: Catalog) -> Topologies | Status:
-        """Those of the bound volumes of the pod's claims; ephemeral volumes are none of this plugin's business."""
+        """The topologies of the volumes that the pod's claims are bound to, without ephemeral volumes."""
         found: list[VolumeTopology] = []
         # Else a claim that cannot be followed ends the cycle.
         refuse = unresolvable if VolumeZoneRules.of(self.handle.release).bad_claims_reject else error

@@ -32,7 +32,7 @@ Allowed = Callable[[PodInfo, RowColumn], BoolColumn]
 
 @dataclass
 class _Removed:
-    """Pods taken off nodes, by node and there by importance; `owner` indexes the node rows of the dry run."""
+    """Pods that were taken off nodes, sorted by node and importance. `owner` indexes the node rows of the dry run."""
 
     pods: RowColumn
     owner: RowColumn
@@ -43,7 +43,7 @@ class _Removed:
         self.victim = np.zeros(len(self.pods), dtype=np.bool_)
 
     def turns(self) -> list[RowColumn]:
-        """Indexes by order of reprieve: those a disruption budget speaks for first, one pod of every node a turn."""
+        """Indexes in the order of reprieve: pods that a budget protects first, and one pod of each node per turn."""
         if self.owner[0] == self.owner[-1]:
             return list(np.argsort(~self.violating, kind="stable").reshape(-1, 1))
         order = np.lexsort((np.arange(len(self.pods)), ~self.violating, self.owner))
@@ -56,7 +56,7 @@ class _Removed:
 
 
 class DryRun:
-    """What it takes to try nodes of one cluster."""
+    """SelectVictimsOnNode for the nodes of one cluster."""
 
     def __init__(self, cluster: Cluster, allowed: Allowed, *, heeds_budgets: bool = True) -> None:
         self._cluster = cluster
@@ -71,7 +71,7 @@ class DryRun:
         return self._importance.started(pod_rows)
 
     def can_share(self, trial: Trial, pod: PodInfo, rows: RowColumn) -> BoolColumn:
-        """Which of the nodes may be cleared in one trial: their pods matter to them alone."""
+        """Nodes that can be cleared in one trial, because their pods affect no other node."""
         if trial.row_scoped:
             return np.ones(len(rows), dtype=np.bool_)
         pods, owner = self._removable(pod, rows)
@@ -80,7 +80,7 @@ class DryRun:
         return apart
 
     def run(self, trial: Trial, pod: PodInfo, rows: RowColumn, outcomes: Outcomes) -> None:
-        """Clear the nodes, see where the pod fits, put back who can stay; one entry per row in the outcomes."""
+        """Clears the nodes, tests where the pod fits, and puts pods back that can stay. Writes one outcome per row."""
         pods, owner = self._removable(pod, rows)
         has_any = np.bincount(owner, minlength=len(rows)) > 0
         if self._needs_victims:
@@ -112,7 +112,7 @@ class DryRun:
         return pods[allowed], owner[allowed]
 
     def _fitting(self, trial: Trial, rows: RowColumn, cleared: BoolColumn, outcomes: Outcomes) -> BoolColumn:
-        """Which of the cleared nodes take the pod; the others' statuses are noted."""
+        """Cleared nodes that take the pod. The statuses of the others go to the outcomes."""
         verdict = trial.filter(rows[cleared])
         fits = np.zeros(len(rows), dtype=np.bool_)
         fits[cleared] = verdict.passed
@@ -127,7 +127,7 @@ class DryRun:
         return _Removed(pods, owner, self._budgets.violating(pods, owner))
 
     def _reprieve(self, trial: Trial, rows: RowColumn, removed: _Removed) -> None:
-        """Turn by turn the next pod of every node comes back, and leaves again where the preemptor would not fit."""
+        """Puts the next pod of every node back, turn by turn, and removes it again where the preemptor does not fit."""
         if not len(removed.pods):
             return
         for turn in removed.turns():

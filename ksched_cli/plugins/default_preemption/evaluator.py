@@ -33,7 +33,7 @@ _Key = tuple[int, Hashable]
 
 @dataclass
 class _Remembered:
-    """The outcomes of a kind of pod, and how far everything had come that they depend on."""
+    """The outcomes of a kind of pod, with the version of the catalog and the position in the journal."""
 
     outcomes: Outcomes
     catalog: int
@@ -48,7 +48,7 @@ class PreemptionSearch:
     outcomes: Outcomes
 
     def _statuses(self) -> NodeStatuses:
-        """Of the nodes that are no candidates; those that were not tried have the common status."""
+        """Statuses of the nodes that are no candidates. Nodes that were not tried have the common status."""
         statuses = NodeStatuses(len(self.outcomes.tried))
         statuses.set_absent(np.ones(len(statuses), dtype=np.bool_), NOT_HELPFUL)
         statuses.take_over(self.outcomes.statuses, self.potential[~self.outcomes.helps[self.potential]])
@@ -67,12 +67,12 @@ class PreemptionSearch:
         return self._words[1]
 
     def errors(self) -> str:
-        """Of nodes where the dry run itself failed; utilerrors.NewAggregate lists equal ones once."""
+        """The errors of the dry run, each text once (utilerrors.NewAggregate)."""
         return self._words[0]
 
     @property
     def _words(self) -> tuple[str, str]:
-        """The same for pods of a kind as long as they would be tried on the same nodes, and these are as they were."""
+        """Errors and failure message, kept for a kind of pod until its nodes change."""
         known = self.outcomes.words
         same = known is not None and (known[0] is self.potential or len(known[0]) == len(self.potential) == 0)
         if known is None or not same:
@@ -136,7 +136,7 @@ class Evaluator:
         return outcomes.best(np.array(sorted(candidates), dtype=np.int64), cluster.nodes.name_rank)
 
     def _known(self, pod: PodInfo, signature: Hashable | None) -> Outcomes:
-        """What still holds of earlier pods of the kind. A nominated pod differs from them: it is its own rival."""
+        """Outcomes of earlier pods of the kind that still hold; none for a nominated pod, since filters count the pod itself."""
         cluster = self._cluster
         size = len(cluster.nodes)
         if signature is None or self._nominator.node_of(cluster.pods.row_of[pod.uid]):

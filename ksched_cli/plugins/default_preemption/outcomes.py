@@ -38,7 +38,7 @@ class Outcomes:
         self.helps[rows] = False
 
     def list_victims(self, rows: RowColumn, victims: RowColumn, starts: RowColumn) -> None:
-        """The victims of all these rows in a line; where those of each row start."""
+        """Stores the victims of all these rows in one list, and where those of each row start."""
         self.words = None
         self._list_of[rows] = len(self._lists)
         self._start[rows] = starts
@@ -58,7 +58,7 @@ class Outcomes:
             self.statuses.take_over(statuses, rows)
 
     def put(self, candidate: Candidate, priorities: Int64Column, started: FloatColumn) -> None:
-        """A candidate that was worked out elsewhere, with the figures of its victims."""
+        """Stores a candidate that an extender returned, with the figures of its victims."""
         row = candidate.row
         if not candidate.victims:
             self.put_empty(row)
@@ -72,7 +72,7 @@ class Outcomes:
         self.list_victims(np.array([row]), np.array(candidate.victims, dtype=np.int64), np.zeros(1, dtype=np.int64))
 
     def put_empty(self, row: int) -> None:
-        """A candidate without victims, which is better than any other."""
+        """Stores a candidate without victims, which is better than any other."""
         self.tried[row] = self.helps[row] = True
         self.pdb_violations[row] = self.count[row] = self.priorities[row] = 0
         self.highest[row] = np.iinfo(np.int64).min
@@ -84,7 +84,7 @@ class Outcomes:
         return Candidate(row, tuple(victims.tolist()), int(self.pdb_violations[row]))
 
     def best(self, rows: RowColumn, name_rank: RowColumn) -> Candidate:
-        """The criteria one after the other; where all tie Go takes any node, and here it is the lowest name."""
+        """pickOneNodeForPreemption. Where all criteria tie Go takes any node, and here it is the lowest name."""
         for column in (self.pdb_violations, self.highest, self.priorities, self.count):
             rows = _least(rows, column.take(rows))
         rows = _least(rows, -self.earliest.take(rows))
@@ -98,6 +98,6 @@ class Outcomes:
 
 
 def _least(rows: RowColumn, figures: Int64Column | FloatColumn) -> RowColumn:
-    """The rows with the least figure; mostly all of them have it."""
+    """The rows with the least figure."""
     least = figures[figures.argmin()]
     return rows if least == figures[figures.argmax()] else rows[figures == least]

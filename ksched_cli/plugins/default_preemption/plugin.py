@@ -132,7 +132,7 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None], PodGroupPostFi
         }
 
     def _leaves_it_to_the_group(self, pod: PodInfo) -> str:
-        """Why a pod of a group may not preempt by itself, or nothing."""
+        """Why a pod of a group may not preempt by itself, or an empty string."""
         key, gates = group_of(pod), self.handle.gates
         if key is None:
             return ""

@@ -90,7 +90,7 @@ class _Sorting(Generic[T]):
             root = child
 
     def _shuffle(self, low: int, high: int) -> None:
-        """breakPatterns: three elements around the middle change places."""
+        """breakPatterns: swaps three elements around the middle."""
         size = high - low
         state, mask = size, (1 << size.bit_length()) - 1
         middle = low + size // 4 * 2
@@ -102,7 +102,7 @@ class _Sorting(Generic[T]):
             self.swap(at, low + (other - size if other >= size else other))
 
     def _choose_pivot(self, low: int, high: int) -> tuple[int, bool]:
-        """The pivot, and whether the range looks sorted; one that looks sorted the wrong way is turned round."""
+        """The pivot, and whether the range looks sorted. A range that looks sorted in reverse is reversed."""
         size = high - low
         first, middle, last = (low + size // 4 * share for share in (1, 2, 3))
         swaps = 0
@@ -155,7 +155,7 @@ class _Sorting(Generic[T]):
             start += 1
 
     def _skip_equal(self, low: int, high: int, pivot: int) -> int:
-        """partitionEqual: elements that equal the pivot go first; where the greater ones start."""
+        """partitionEqual: puts elements that equal the pivot first, and returns where the greater ones start."""
         self.swap(low, pivot)
         left, right = low + 1, high - 1
         while True:
@@ -169,7 +169,7 @@ class _Sorting(Generic[T]):
             left, right = left + 1, right - 1
 
     def _partition(self, low: int, high: int, pivot: int) -> tuple[int, bool]:
-        """Smaller elements, the pivot, the others; where the pivot is, and whether nothing had to move."""
+        """Puts smaller elements before the pivot; returns the place of the pivot, and whether nothing moved."""
         self.swap(low, pivot)
         left, right, moved = low + 1, high - 1, False
         while True:

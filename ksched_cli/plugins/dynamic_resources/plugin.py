@@ -119,7 +119,7 @@ class DynamicResources(
         return True
 
     def _claim_may_help(self, pod: Pod, old: ResourceClaim | None, new: ResourceClaim) -> bool:
-        """isSchedulableAfterClaimChange: devices were freed, or the pod's own claim has come or is another now."""
+        """isSchedulableAfterClaimChange: devices were freed, or a claim of the pod was created or changed."""
         claims = self._claims_or_refusal(pod)
         if isinstance(claims, Status):
             return False
@@ -173,7 +173,7 @@ class DynamicResources(
         return PreFilterResult(state)
 
     def _check(self, state: ClaimState) -> Status | None:
-        """Allocated claims have to be looked for where they are; the others must request something that exists."""
+        """Notes which nodes reach allocated claims, and returns what is wrong with the requests of the others."""
         available: list[BoolColumn | None] = []
         for claim in state.claims:
             mask: BoolColumn | None = None
@@ -271,7 +271,7 @@ class DynamicResources(
     def post_filter(
         self, state: ClaimState | None, pod: PodInfo, cycle: CycleHandle
     ) -> tuple[PostFilterResult | None, Status]:
-        """Gives up an allocation that is of no use where it is."""
+        """Deallocates a claim whose devices the tried nodes do not reach."""
         if not self._enabled:
             return None, unschedulable("plugin disabled")
         turned_away, self._turned_away = self._turned_away is pod, None
@@ -283,7 +283,7 @@ class DynamicResources(
         return None, self._deallocate(state, pod.pod)
 
     def _deallocate(self, state: ClaimState, pod: Pod) -> Status:
-        """Which claim it is, if there are several, is left to chance in kube-scheduler; here it is the first."""
+        """Of several claims kube-scheduler deallocates any; here it is the first."""
         catalog = self.handle.cluster.catalog
         for at in sorted(state.unavailable):
             claim = state.claims[at]
@@ -303,7 +303,7 @@ class DynamicResources(
     # Score
 
     def score(self, state: ClaimState | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
-        """How early in their lists the alternatives stand that the node would give."""
+        """computeScore: a node scores more the earlier its alternatives stand in their lists."""
         scores = np.zeros(len(nodes), dtype=np.int64)
         if self._enabled and state is not None and (problem := self._uncounted(state)):
             return problem
@@ -337,7 +337,7 @@ class DynamicResources(
     # Reserve and PreBind
 
     def reserve(self, state: ClaimState | None, pod: PodInfo, row: int) -> Status:
-        """The devices are taken for every pod after this one."""
+        """Takes the devices, so that later pods do not get them."""
         if not self._enabled:
             return SUCCESS
         if state is None:
@@ -376,7 +376,7 @@ class DynamicResources(
             cluster.update_pod(pod_row, replace(current, status=status))
 
     def unreserve(self, state: ClaimState | None, pod: PodInfo, row: int) -> None:
-        """An allocation that PreBind has made stays; the pod no longer stands in the way of giving it up."""
+        """Takes back what Reserve took. An allocation that PreBind made stays, without the pod as its consumer."""
         if not self._enabled or state is None:
             return
         self._count_on_node(pod, () if row in state.node_claims else _claim_statuses(pod.pod))
@@ -393,7 +393,7 @@ class DynamicResources(
                 catalog.put(unreserved(claim, pod.pod.metadata.uid))
 
     def pre_bind(self, state: ClaimState | None, pod: PodInfo, row: int) -> Status:
-        """The pod is entered as a consumer. Binding conditions are not waited for."""
+        """Adds the pod to the consumers of its claims. Binding conditions are not waited for."""
         if not self._enabled:
             return SUCCESS
         if state is None:
@@ -405,12 +405,12 @@ class DynamicResources(
         return SUCCESS
 
     def _land(self, state: ClaimState) -> None:
-        """What Reserve has taken is bound or given back."""
+        """Forgets what Reserve took, which is bound now or given back."""
         self._in_flight.difference_update(key_of(claim) for claim, _ in state.pending)
         state.pending.clear()
 
     def _current(self, state: ClaimState) -> list[ResourceClaim]:
-        """The pod's claims as they are by now, the one that Reserve has made among them."""
+        """The pod's claims as they are now, with the one that Reserve made."""
         catalog = self.handle.cluster.catalog
         known = [*state.claims, *([state.created] if state.created else [])]
         found = (catalog.get(ResourceClaim, each.metadata.name, each.metadata.namespace) for each in known)

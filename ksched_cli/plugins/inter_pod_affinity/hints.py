@@ -9,7 +9,7 @@ from ksched_cli.cluster.affinity_terms import AffinityTerm, PodTerms, TermParser
 
 
 def affinity_pod_may_help(terms: PodTerms, pod: Pod, old: Pod | None, new: Pod | None, parser: TermParser) -> bool:
-    """A pod has come that the pod wants to be near, or one has gone that was in its way; a change can be either."""
+    """A pod came that the pod has affinity to, or a pod left that anti-affinity is about; a change can be either."""
     near, far = terms.required_affinity, terms.required_anti_affinity
     if old is None:
         return new is not None and _match_all(near, new)
@@ -30,7 +30,7 @@ def _match_all(terms: Sequence[AffinityTerm], pod: Pod) -> bool:
 
 
 def affinity_node_may_help(terms: PodTerms, old: Node | None, new: Node) -> bool:
-    """A node has come into a topology that the pod wants, or has left the one that it avoids."""
+    """A node got a topology value that affinity needs, or lost one that anti-affinity is about."""
     if old is None:
         near = any(term.topology_key in new.metadata.labels for term in terms.required_affinity)
         return near or bool(terms.required_anti_affinity)

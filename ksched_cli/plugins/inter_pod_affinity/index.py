@@ -37,7 +37,7 @@ class CarriedTerms:
         self._by_selector: BySelector[CarriedTerm] = BySelector()
 
     def place(self, terms: PodTerms, node_row: int, amount: int) -> bool:
-        """Count the terms of a pod that came to the node or left it; whether it has any."""
+        """Counts the terms of a pod that came to the node or left it; returns whether it has any."""
         carried = self._of_template.get(terms)
         if carried is None:
             carried = tuple(self._carried(term, weight) for term, weight in self._carries(terms))
@@ -63,7 +63,7 @@ class CarriedTerms:
         return [each for each in matching if each.counts.total]
 
     def forget_matches(self) -> None:
-        """Namespaces have other labels now."""
+        """Called when labels of namespaces change."""
         self._by_selector.forget_matches()
 
 
@@ -94,7 +94,7 @@ class Tallies:
         return counts
 
     def place(self, pod: PodInfo, node_row: int, amount: int) -> bool:
-        """Count a pod that came to the node or left it; whether some tally is about it."""
+        """Counts a pod that came to the node or left it; returns whether a tally counts it."""
         concerned = self._by_selector.matching(
             pod, lambda tally: all(each.matches(pod.namespace, pod.labels) for each in tally[0])
         )
@@ -127,7 +127,7 @@ class AffinityIndex:
             self._place_terms(pods.infos[pod_row], int(pods.node_row[pod_row]), 1)
 
     def _preferences(self, terms: PodTerms) -> Iterator[tuple[AffinityTerm, int]]:
-        """processExistingPod's half that is about the existing pod's terms."""
+        """processExistingPod: the terms of an existing pod that score other pods."""
         if self._hard_weight > 0:
             yield from ((term, self._hard_weight) for term in terms.required_affinity)
         yield from ((each.term, each.weight) for each in terms.preferred)

@@ -44,7 +44,7 @@ _AFFINITY, _ANTI_AFFINITY, _EXISTING = 1, 2, 3
 
 
 def _answers(release: Release) -> tuple[Status, ...]:
-    """By the rule that a node breaks. Every rejection once came with a first reason that was about any rule."""
+    """Statuses by the rule that a node breaks. Up to 1.21 another reason came first that named no rule."""
     statuses = (
         unresolvable(InterPodAffinityReasons.no_pod_to_be_with()),
         unschedulable(InterPodAffinityReasons.pods_to_keep_away_from()),
@@ -196,7 +196,7 @@ class InterPodAffinity(
         return index
 
     def _resolve(self, index: AffinityIndex, terms: PodTerms) -> IncomingTerms:
-        """Once per template and generation of the index."""
+        """The incoming terms, computed once per template and generation of the index."""
         resolved: dict[tuple[int, PodTerms], IncomingTerms] = self.handle.cluster.derived(index, dict)
         known = resolved.get((index.generation, terms))
         if known is None:
@@ -262,7 +262,7 @@ class InterPodAffinity(
     # Filter
 
     def filter(self, state: AffinityState | None, pod: PodInfo, nodes: NodeRows) -> Verdict:
-        """A node that fails several ways is charged to the pod's affinity, then its anti-affinity, then the others'."""
+        """Of several broken rules the pod's affinity counts, then its anti-affinity, then that of other pods."""
         if state is None:
             return Verdict.of_all(
                 len(nodes), error('error reading "PreFilterInterPodAffinity" from cycleState: not found')
@@ -292,7 +292,7 @@ class InterPodAffinity(
         return lacks
 
     def explain(self, state: AffinityState | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
-        """Per kind of rule: the topologies of the node that break it, and how many pods count there."""
+        """The topologies of the node that break a rule, by kind of rule, with the number of pods that count."""
         if state is None:
             return {}
         one = NodeRows(nodes.cluster, nodes.rows[index : index + 1])
@@ -337,7 +337,7 @@ class InterPodAffinity(
     # Score
 
     def pre_score(self, state: AffinityState | None, pod: PodInfo, nodes: NodeRows) -> Preferences | Status:
-        """Every matching term of either side adds its weight to the topology of the pod that is there already."""
+        """Sums the weights of matching terms of the pod and of existing pods by topology value."""
         skips = InterPodAffinityRules.of(self.handle.release).skips_without_preferences
         if self.args.ignore_preferred_terms_of_existing_pods and not _has_preferences(pod):
             return SKIP if skips else Preferences(())

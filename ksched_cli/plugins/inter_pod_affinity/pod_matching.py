@@ -26,7 +26,7 @@ def handles_of(selector: Selector) -> tuple[Label, ...] | None:
 
 
 class BySelector(Generic[T]):
-    """Things that have a selector, found by the labels that the selector might match. Nothing is ever taken out."""
+    """Items with a selector, found by labels that the selector may match. No item is ever removed."""
 
     def __init__(self) -> None:
         self._by_handle: dict[Label, list[T]] = {}
@@ -46,7 +46,7 @@ class BySelector(Generic[T]):
             self._by_handle.setdefault(handle, []).append(item)
 
     def matching(self, pod: PodInfo, matches: Callable[[T], bool]) -> list[T]:
-        """The things that match the pod, and with it all pods of its namespace that have the same labels."""
+        """Items that match the pod, kept for all pods of its namespace with the same labels."""
         key = pod.namespace, frozenset(pod.labels.items())
         version, found = self._matching.get(key, (-1, []))
         if version != self._version:
@@ -58,7 +58,7 @@ class BySelector(Generic[T]):
         self._matching.clear()
 
     def _candidates(self, labels: Iterable[Label]) -> Iterator[T]:
-        """Everything whose selector may match these labels, each once: a label has only one value."""
+        """Items whose selector may match these labels, each once, since a label has one value."""
         yield from self._without
         for handle in labels:
             yield from self._by_handle.get(handle, ())

@@ -12,7 +12,7 @@ from ksched_cli.framework.rows import NodeRows
 
 
 class TopologyCounts:
-    """How many of something are at each value of a topology key. Nodes without the key do not count."""
+    """Counts by value of a topology key. Nodes without the key do not count."""
 
     __slots__ = ("counts", "ids", "key", "total")
 
@@ -54,7 +54,7 @@ class TrialCounts:
         return found
 
     def update(self, column: LabelColumn, key: str, row: int, amount: int) -> None:
-        """For a pod that came to the node or left it."""
+        """Counts a pod that came to the node or left it."""
         value = column.ids[row]
         if value != ABSENT:
             counts = self._by_key.setdefault(key, np.zeros(len(column.values), dtype=np.int32))

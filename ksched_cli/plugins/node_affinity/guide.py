@@ -76,7 +76,7 @@ def _unselect(each: Mapping[str, Any], place: RejectedPod[C]) -> C:
 
 
 def _relaxed_terms(terms: Terms, place: RejectedPod[C]) -> Iterator[C]:
-    """Of the alternatives the one that is nearest to being met, made to let the node in."""
+    """Changes of the term with the fewest unmet requirements, so that it matches the node."""
     if not terms:
         return
     nearest = min(range(len(terms)), key=lambda index: (len(terms[index]), index))

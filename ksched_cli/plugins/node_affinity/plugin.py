@@ -85,7 +85,7 @@ class NodeAffinity(
         self._answers = (SUCCESS, unresolvable(reasons.unmatched()), unresolvable(reasons.unmatched_profile()))
 
     def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
-        """A node that the pod may go to, and might not before."""
+        """Whether the node matches the pod now, and did not before."""
         if self._enforced and not any_term_selects(self._enforced.node_selector_terms, new):
             return False
         wanted = RequiredNodeAffinity.of(pod.pod.spec)
@@ -119,7 +119,7 @@ class NodeAffinity(
         return RequiredNodeAffinity.of(pod.pod.spec)
 
     def explain(self, state: RequiredNodeAffinity | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
-        """The labels of nodeSelector that the node does not have, and of each required term what does not hold."""
+        """Labels of nodeSelector that the node lacks, and the unmet requirements of each required term."""
         node, found = nodes.cluster.nodes.objects[nodes.rows[index]], dict[str, Any]()
         wanted = state or RequiredNodeAffinity.of(pod.pod.spec)
         labels = node.metadata.labels
@@ -205,7 +205,7 @@ def _named_nodes(terms: Sequence[NodeSelectorTerm]) -> frozenset[str] | None:
 
 
 def _without_paths(problem: SelectorError) -> str:
-    """As reported up to 1.20: of each term the first thing that is wrong, without where and what it is."""
+    """The text up to 1.20: the first problem of each term, without its path and value."""
     first: dict[str, str] = {}
     for path, text in problem.problems:
         first.setdefault(path.partition("]")[0], text.rpartition('": ')[2])

@@ -13,7 +13,7 @@ from ksched_cli.plugins.lib.devices.extended import IMPLICIT_PREFIX, ExtendedRes
 
 
 class AskedOfNode:
-    """A pod's requests, compared with node objects as if nothing ran there."""
+    """A pod's requests, compared with the allocatable of nodes."""
 
     def __init__(self, pod: PodInfo, resources: ResourceIndex, extended: ExtendedResourceIndex) -> None:
         self._requests = [(resources.names[row], amount) for row, amount in pod.incoming_requests]

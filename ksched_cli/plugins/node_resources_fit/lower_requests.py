@@ -18,7 +18,7 @@ _ROUND = 2**20
 
 
 def lower_requests(pod: Pod, free: Mapping[str, int]) -> tuple[PodPatch, ...]:
-    """Lower the requests to what is free of each resource; nothing where that is no remedy."""
+    """Changes that lower the requests to what is free of each resource; none where one cannot be lowered."""
     changes: list[PodPatch] = []
     for resource, most in free.items():
         change = _lower(pod, resource, most)
@@ -31,7 +31,7 @@ def lower_requests(pod: Pod, free: Mapping[str, int]) -> tuple[PodPatch, ...]:
 
 
 def _lower(pod: Pod, resource: str, free: int) -> PodPatch | None:
-    """Takes from the containers with the largest requests."""
+    """Lowers the largest requests of the resource until the pod fits; None where too little would be left."""
     request = requests_of(pod, use_status=False).get(resource, 0)
     if free * _LEAST_SHARE < request or free <= 0:
         return None
@@ -82,7 +82,7 @@ def _steps(pod: Pod, resource: str, over: int, total: int) -> Iterator[list[Oper
 
 
 def _lowered(resource: str, amount: int, where: str, index: int, container: Container) -> list[Operation]:
-    """Extended resources and huge pages are set in limits, and requests must be equal."""
+    """Operations that lower one request, and its limit for extended resources and huge pages, which must be equal."""
     quantity, resources = quantity_text(resource, amount), container.resources
     at = ("spec", where, index, "resources")
     # Requests that are all like the limits may have been filled in from them, and are in no manifest.
@@ -98,6 +98,6 @@ def _lowered(resource: str, amount: int, where: str, index: int, container: Cont
 
 
 def _amount(resource: str, quantity: str | int | float) -> int:
-    """In the units of the scheduler, rounded up."""
+    """The quantity in the units of the scheduler, rounded up."""
     exact = parse_quantity(quantity) * (1000 if resource == "cpu" else 1)
     return -(-Fraction(exact).numerator // Fraction(exact).denominator)

@@ -43,7 +43,7 @@ def attachable_volumes(
 
 
 def attached_by_controller(node: str, catalog: Catalog) -> Attached:
-    """The volumes on the node by its VolumeAttachments."""
+    """The volumes that VolumeAttachments list for the node."""
     found: Attached = {}
     for attachment in catalog.all(VolumeAttachment):
         spec = attachment.spec
@@ -78,7 +78,7 @@ def _volume_of(claim: PersistentVolumeClaim, catalog: Catalog, migrated: Migrate
 
 
 def _future_volume(claim: PersistentVolumeClaim, catalog: Catalog, migrated: Migrated) -> tuple[str, str]:
-    """A claim without a volume will get one from its class's driver."""
+    """Driver and handle for a claim without a volume, which the driver of its class will make."""
     found = catalog.get(StorageClass, class_of_claim(claim))
     if found is None:
         return "", ""

@@ -17,7 +17,7 @@ def counts_for(other: Pod, pod: Pod) -> bool:
 
 
 def spread_pod_may_help(constraints: Sequence[SpreadConstraint], pod: Pod, old: Pod | None, new: Pod | None) -> bool:
-    """A pod that is counted has come or gone, or one is counted that was not, or the other way round."""
+    """Whether the event of a pod changes which pods a constraint counts (isSchedulableAfterPodChange)."""
     if old is None or new is None:
         changed = new or old
         return changed is not None and any(each.selector.matches(changed.metadata.labels) for each in constraints)
@@ -29,7 +29,7 @@ def spread_pod_may_help(constraints: Sequence[SpreadConstraint], pod: Pod, old: 
 
 
 def spread_node_may_help(constraints: Sequence[SpreadConstraint], old: Node | None, new: Node | None) -> bool:
-    """A node with all the topology keys has come or gone, or has moved to another domain, or has other taints."""
+    """A node with all topology keys came, left, moved to another domain or got other taints."""
     was, now = _has_keys(constraints, old), _has_keys(constraints, new)
     if old is None or new is None or was != now:
         return was or now

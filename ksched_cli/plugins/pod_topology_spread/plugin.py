@@ -81,7 +81,7 @@ class Domains:
         return int(self.counts[self.present].min(initial=_NO_MINIMUM))
 
     def outcomes(self) -> IdColumn:
-        """What becomes of a node, by the id of its label value: 0 where the pod may go."""
+        """The index of a node's status by the id of its label value: 0 where the pod may go."""
         if self.known is None:
             skewed = self.counts + int(self.matches_itself) - self.minimum > self.constraint.max_skew
             self.known = np.where(skewed, np.int32(_SKEWED), np.int32(0))
@@ -89,7 +89,7 @@ class Domains:
         return self.known
 
     def move(self, row: int, amount: int) -> None:
-        """Count a matching pod that came to the node or left it."""
+        """Counts a matching pod that came to the node or left it."""
         self.counts[self.ids[row]] += amount
         self.known = None
 
@@ -296,7 +296,7 @@ class PodTopologySpread(
         return Verdict.by_group(failing, self.statuses)
 
     def explain(self, state: SpreadState | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
-        """Of every constraint that the node breaks its domain, how many pods match there and in the emptiest."""
+        """The constraints that the node breaks, with the matching pods of its domain and of the emptiest one."""
         row = int(nodes.rows[index])
         broken = [each for each in (state.domains if state else ()) if each.outcomes()[each.ids[row]]]
         return {"constraints": [self._explained(each, row) for each in broken]}

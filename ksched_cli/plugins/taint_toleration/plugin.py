@@ -90,7 +90,7 @@ class TaintToleration(FilterPlugin[None], PreScorePlugin[None, SoftTolerations],
         return SUCCESS if found is None else self._refusal(found.key, found.value)
 
     def explain(self, state: None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
-        """All of the node's taints that are in the way; kube-scheduler goes by the first."""
+        """All taints of the node that the pod does not tolerate; kube-scheduler names the first."""
         taints = [
             taint
             for taint in nodes.cluster.nodes.objects[nodes.rows[index]].spec.taints

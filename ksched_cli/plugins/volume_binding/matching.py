@@ -38,7 +38,7 @@ def candidates_for(
 
 
 def _serves(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
-    """Large enough, of the same mode, and here to stay."""
+    """Whether the volume is large enough, of the same mode and not being deleted."""
     wanted, offered = claim.spec, volume.spec
     return (
         storage_of(volume) >= (requested_storage(claim) or 0)

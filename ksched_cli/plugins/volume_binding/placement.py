@@ -78,7 +78,7 @@ class VolumePlacement:
         self._errors.append(error(message))
 
     def _check_bound(self, claims: Sequence[PersistentVolumeClaim]) -> None:
-        """The first claim that fails on a node is the one that is reported there."""
+        """Checks bound claims. The first claim that fails on a node is reported there."""
         undecided = np.ones(self.size, dtype=np.bool_)
         for claim in claims:
             volume = self._cluster.catalog.get(PersistentVolume, claim.spec.volume_name)
@@ -106,7 +106,7 @@ class VolumePlacement:
         return np.where(migrated, cluster.selection.terms_mask(terms), mask)
 
     def _selected_rows(self, claims: Sequence[PersistentVolumeClaim]) -> BoolColumn:
-        """Nodes that no claim rules out by having been promised to another one."""
+        """Nodes that agree with the selected-node annotation of every claim."""
         rows = np.ones(self.size, dtype=np.bool_)
         for claim in claims:
             selected = claim.metadata.annotations.get(SELECTED_NODE)
@@ -117,7 +117,7 @@ class VolumePlacement:
     def _match(
         self, claims: Sequence[PersistentVolumeClaim], rows: BoolColumn
     ) -> list[tuple[PersistentVolumeClaim, BoolColumn]]:
-        """Gives out existing volumes, the smallest claim first, and returns where each claim is left without one."""
+        """Chooses existing volumes, smallest claim first, and returns on which nodes each claim has none."""
         left: list[tuple[PersistentVolumeClaim, BoolColumn]] = []
         taken: dict[str, BoolColumn] = {}
         # An API server that has the gate off keeps no such classes.
@@ -142,7 +142,7 @@ class VolumePlacement:
         return left
 
     def _provision(self, claims: Sequence[tuple[PersistentVolumeClaim, BoolColumn]]) -> None:
-        """Claims without a volume are fine where their class can make one; the first that cannot be decides."""
+        """Notes where a class can provision the claims. The first claim that cannot be provisioned decides."""
         undecided = np.ones(self.size, dtype=np.bool_)
         for _, rows in claims:
             self._failing[_BIND] &= ~rows
@@ -159,7 +159,7 @@ class VolumePlacement:
             self.provisioned.append((claim, rows))
 
     def _provisioning_of(self, claim: PersistentVolumeClaim, rows: BoolColumn) -> tuple[str, BoolColumn, BoolColumn]:
-        """What is wrong on any node, the nodes of `rows` where no volume can be made, and those without the space."""
+        """The error on all nodes, the `rows` where no volume can be provisioned, and those without the space."""
         nowhere = np.zeros(len(rows), dtype=np.bool_)
         name = class_of_claim(claim)
         if not name:

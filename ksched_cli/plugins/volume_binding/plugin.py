@@ -193,7 +193,7 @@ class VolumeBinding(
         return state if self._scores_pools or state.binds_volumes else SKIP
 
     def score(self, state: Volumes | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
-        """How well what the volumes leave free fits the shape. Without its gate every node scores 0 before 1.30."""
+        """A score by the utilization of the storage. Without its gate every node scores 0, up to 1.29."""
         if not self._shape:
             return np.zeros(len(nodes), dtype=np.int64)
         if state is None:
@@ -203,7 +203,7 @@ class VolumeBinding(
         return nodes.take(whole)
 
     def sign_score(self, state: Volumes | None, pod: PodInfo) -> Hashable | None:
-        """Where nothing is scored, every node has its 0 for good."""
+        """LASTING while no gate is on, since every node then scores 0."""
         return None if self._shape else LASTING
 
     def reserve(self, state: Volumes | None, pod: PodInfo, row: int) -> Status:

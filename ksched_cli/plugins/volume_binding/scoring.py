@@ -57,7 +57,7 @@ def _bound(placement: VolumePlacement) -> tuple[list[_Use], np.ndarray[tuple[int
 
 
 def _made(cluster: Cluster, placement: VolumePlacement) -> list[_Use]:
-    """A pool's capacity counts once, however many of the pod's volumes would be made in it."""
+    """The use of pools. A pool's capacity counts once for all of the pod's volumes."""
     uses: dict[str, _Use] = defaultdict(lambda: _Use(placement.size))
     for claim, rows in placement.provisioned:
         name = class_of_claim(claim)
@@ -78,7 +78,7 @@ def _storage(claim: PersistentVolumeClaim) -> int:
 
 
 def _mean(uses: list[_Use], line: Int64Column, size: int) -> Int64Column:
-    """Over the classes in use, rounded to the nearest; 0 where there are none."""
+    """The rounded mean over the storage classes in use; 0 without any."""
     total, count = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
     for use in uses:
         total += use.score(line)
