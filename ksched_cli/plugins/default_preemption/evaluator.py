@@ -136,7 +136,7 @@ class Evaluator:
         return outcomes.best(np.array(sorted(candidates), dtype=np.int64), cluster.nodes.name_rank)
 
     def _known(self, pod: PodInfo, signature: Hashable | None) -> Outcomes:
-        """Outcomes of earlier pods of the kind that still hold; none for a nominated pod, since filters count the pod itself."""
+        """Outcomes of earlier pods of the kind that still hold; none for a nominated pod, which filters count."""
         cluster = self._cluster
         size = len(cluster.nodes)
         if signature is None or self._nominator.node_of(cluster.pods.row_of[pod.uid]):
