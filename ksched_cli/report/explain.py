@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TextIO
 
 from rich.text import Text
 
 from ksched_cli.api.listing import named
-from ksched_cli.plan.explain.node_groups import describe_node, group_nodes
+from ksched_cli.plan.explain.node_groups import RejectingNodes, describe_node, group_nodes
 from ksched_cli.plan.explain.results import ExplainResult, Explanation, PluginAnswer, PreemptionStudy
 from ksched_cli.plan.explain.summary import by_distance, nodes_text
 from ksched_cli.plan.fixes.values import Fix, ManifestChange
@@ -40,8 +41,21 @@ def write_place(result: ExplainResult, out: TextIO, options: RenderOptions) -> N
 
 @renders("ExplainResult", "table", "wide")
 @shows_nodes
-@shows_visible
 def print_explanation(result: ExplainResult, out: TextIO, options: RenderOptions) -> None:
+    found = result.explanation
+    if options.wide:
+        groups = [describe_node(node) for node in by_distance(found.nodes) if node.rejections]
+    else:
+        groups = group_nodes(found.nodes)
+    # The nodes are shown in groups, and have more texts than all else.
+    _print_explanation((replace(result, explanation=replace(found, nodes=())), groups), out, options)
+
+
+@shows_visible
+def _print_explanation(
+    shown: tuple[ExplainResult, Sequence[RejectingNodes]], out: TextIO, options: RenderOptions
+) -> None:
+    result, groups = shown
     console, found = make_console(options.width, out), result.explanation
     print_hanging(console, _headline(found, options))
     if found.standing != "refused":
@@ -60,7 +74,7 @@ def print_explanation(result: ExplainResult, out: TextIO, options: RenderOptions
         _fixes(found, options),
         _helping_node(result),
         _answers(found),
-        _rejections(found, options),
+        _rejections(groups, options),
         _scores(found, options),
         _preemption(found, options),
         _retries(found, options),
@@ -122,13 +136,9 @@ def _answer(answer: PluginAnswer) -> str:
     return f"leaves only {', '.join(answer.nodes[:5]) or 'no node'}" + (" and others" if len(answer.nodes) > 5 else "")
 
 
-def _rejections(found: Explanation, options: RenderOptions) -> Iterator[Grid | Text]:
+def _rejections(groups: Sequence[RejectingNodes], options: RenderOptions) -> Iterator[Grid | Text]:
     """The table of the nodes that reject the pod, those with the fewest problems first. Nodes with equal problems share
     a row, and each plugin has a line."""
-    if options.wide:
-        groups = [describe_node(node) for node in by_distance(found.nodes) if node.rejections]
-    else:
-        groups = group_nodes(found.nodes)
     if not groups:
         return
     table = Grid(
