@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from ksched_cli.api.yaml_reader import Document, read_documents
 from ksched_cli.errors import InputError, Problem
+
+if TYPE_CHECKING:
+    from ksched_cli.api.yaml_reader import Document
 
 API_VERSION = "ksched/v1"
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -21,6 +23,8 @@ def expected_kind(kind: str) -> str:
 
 def read_one_document(path: str, expected: str) -> Document:
     """The object of a file that has one document, with the lines of its fields. InputError names what is `expected`."""
+    from ksched_cli.api.yaml_reader import read_documents
+
     try:
         content = Path(path).read_bytes()
     except OSError as problem:
