@@ -278,6 +278,8 @@ def _same_but_bound(old: Pod, new: Pod) -> bool:
 
 def _only_became_ready(old: Pod, new: Pod) -> bool:
     """Nothing has changed that a plugin reads: the kubelet has started the pod."""
+    if old.metadata != new.metadata or old.spec != new.spec:
+        return False
     status = replace(
         new.status,
         phase=old.status.phase,
@@ -285,7 +287,7 @@ def _only_became_ready(old: Pod, new: Pod) -> bool:
         conditions=old.status.conditions,
         nominated_node_name=old.status.nominated_node_name,
     )
-    return old.metadata == new.metadata and old.spec == new.spec and old.status == status
+    return old.status == status
 
 
 def _not_stronger_than(pod: Pod) -> PreCheck:
