@@ -49,7 +49,7 @@ class Places:
             kind, _, name = workload_label(item).partition(" ")
             line = line_in_file(origin.file, kind, name.partition(" ")[0].rpartition("/")[2])
             return SourcePlace(origin.file, line, path_text(path))
-        return SourcePlace(origin.source, self._line(origin, (*_steps(origin.path), *path)), path_text(path))
+        return SourcePlace(origin.source, self._line(origin, (*_written_steps(origin.path), *path)), path_text(path))
 
     def of_pod_field(self, item: Any, path: Path) -> SourcePlace:
         """The place of a field of the pods that the object makes."""
@@ -89,7 +89,7 @@ _STEP = re.compile(r"\[(\d+)\]|\[([^\]]*)\]|([^.\[\]]+)")
 
 
 def _written_steps(path: str) -> Path:
-    """The steps of a path such as `spec.containers[0].resources.requests[example.com/gpu]`."""
+    """The steps of a path such as `items[0].spec.containers[0].resources.requests[example.com/gpu]`."""
     return tuple(int(index) if index else key or name for index, key, name in _STEP.findall(path))
 
 
@@ -110,15 +110,6 @@ def _nearest(lines: Mapping[Path, int], begins: int) -> _Lines:
         return lines.get(path, begins)
 
     return line_of
-
-
-def _steps(path: str) -> Path:
-    """The steps of the path of an origin, such as `items[0].items[2].`."""
-    steps: list[str | int] = []
-    for part in filter(None, path.split(".")):
-        name, _, index = part.partition("[")
-        steps += [name, int(index.rstrip("]"))] if index else [name]
-    return tuple(steps)
 
 
 def in_workload(item: Any, path: Path) -> Path:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
 from ksched_cli.api.affinity import PodAffinityTerm
-from ksched_cli.api.core import Pod, Quantities
+from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_facts import is_terminal
 from ksched_cli.api.pod_resources import is_pod_level_resource
 from ksched_cli.api.policy import ResourceQuota, ScopedResourceSelectorRequirement
@@ -159,15 +159,12 @@ def _not_given(pod: Pod, required: Iterable[str]) -> str:
         return ""
     missing: defaultdict[str, set[str]] = defaultdict(set)
     for container in (*pod.spec.containers, *pod.spec.init_containers):
-        given = _given_names(container.resources.requests, container.resources.limits)
+        requests, limits = container.resources.requests, container.resources.limits
+        given = {*requests, *(f"requests.{each}" for each in requests), *(f"limits.{each}" for each in limits)}
         for name in required:
             if name not in given:
                 missing[name].add(container.name)
     return "; ".join(f"{name} for: {','.join(sorted(missing[name]))}" for name in sorted(missing))
-
-
-def _given_names(requests: Quantities, limits: Quantities) -> set[str]:
-    return {*requests, *(f"requests.{name}" for name in requests), *(f"limits.{name}" for name in limits)}
 
 
 def _in_scope(pod: Pod, scope: ScopedResourceSelectorRequirement) -> bool:

@@ -35,7 +35,8 @@ def connect(options: LiveOptions) -> LiveApiServer:
 
     configuration = Configuration()
     with _complaints() as complaints:
-        entry = _configure(configuration, options)
+        in_pod = _runs_in_a_pod(options)
+        entry = _configure_in_cluster(configuration) if in_pod else _configure_from_kubeconfig(configuration, options)
     if not options.user:
         options = replace(options, user=entry.user, groups=entry.groups)
     configuration.connection_pool_maxsize = 2 * len(READ)  # every kind has a connection of its own while it is watched
@@ -83,13 +84,6 @@ class _Entry:
     namespace: str
     user: str = ""
     groups: tuple[str, ...] = ()
-
-
-def _configure(configuration: Any, options: LiveOptions) -> _Entry:
-    """Fill in the client's configuration."""
-    if _runs_in_a_pod(options):
-        return _configure_in_cluster(configuration)
-    return _configure_from_kubeconfig(configuration, options)
 
 
 def _runs_in_a_pod(options: LiveOptions) -> bool:

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from msgspec import Struct
 
-from ksched_cli.api import core, dynamic_resources, policy, scheduling, storage, workloads
-from ksched_cli.api.kinds import versions_of
+from ksched_cli.api import core, dynamic_resources, scheduling, storage, workloads
+from ksched_cli.api.kinds import KINDS, versions_of
 
 # The largest lists come first: the others are read while these arrive.
-READ: tuple[type[Struct], ...] = (
+_LARGEST: tuple[type[Struct], ...] = (
     core.Pod,
     core.Node,
     workloads.ReplicaSet,
@@ -18,28 +18,10 @@ READ: tuple[type[Struct], ...] = (
     storage.PersistentVolume,
     dynamic_resources.ResourceSlice,
     dynamic_resources.ResourceClaim,
-    core.Namespace,
-    core.Service,
-    workloads.ReplicationController,
-    workloads.StatefulSet,
-    workloads.Deployment,
-    workloads.DaemonSet,
-    workloads.Job,
-    storage.StorageClass,
-    storage.CSINode,
-    storage.CSIDriver,
-    storage.CSIStorageCapacity,
-    storage.VolumeAttachment,
-    policy.PodDisruptionBudget,
-    policy.PriorityClass,
-    policy.LimitRange,
-    policy.ResourceQuota,
-    policy.RuntimeClass,
-    dynamic_resources.ResourceClaimTemplate,
-    dynamic_resources.DeviceClass,
-    dynamic_resources.DeviceTaintRule,
-    scheduling.PodGroup,
 )
+# Kinds that decide nothing about the pods of a running cluster.
+_NOT_READ = (workloads.PodTemplate, workloads.CronJob, scheduling.Workload)
+READ = tuple(dict.fromkeys((*_LARGEST, *(kind for kind in KINDS.values() if kind not in _NOT_READ))))
 # Without these kinds no question can be answered.
 NEEDED = frozenset({core.Pod, core.Node})
 
