@@ -1,4 +1,4 @@
-"""What reason codes mean."""
+"""The meaning of reason codes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _NEAR = 10
 
 
 def _hint(text: str, names: list[str]) -> str:
-    """Codes that are near by their number, names that are near by their letters."""
+    """A hint at codes with a near number, or at names with similar letters."""
     digits = text.upper().removeprefix("KS")
     if digits.isdecimal():
         codes = [name for name in names if name.startswith("KS")]

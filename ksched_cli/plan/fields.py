@@ -1,4 +1,4 @@
-"""Which field of a pod decides: the path of what a person would change first."""
+"""The path of the field of a pod that decides, and that a person would change first."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FIELDS: Mapping[str, FieldPath] = {
 
 
 def field_of(cause: RejectionCause, pod: Pod) -> FieldPath:
-    """The deciding field; the pod's spec where none is known."""
+    """The deciding field, or the pod's spec if no field decides."""
     for reason in cause.reasons:
         kind = kind_of(reason)
         if kind.field is not None and cause.code in (kind.code, kind.unresolvable_code):

@@ -50,7 +50,7 @@ class LoadedInput:
         return tuple(map(pod_key, self.made_pods))
 
     def changed(self, changes: Changes) -> LoadedInput:
-        """The input after the changes, which the controllers follow and no scheduler."""
+        """The input after the changes. The controllers react to them, no scheduler runs."""
         started = time.perf_counter()
         after = changed(self.loaded, changes)
         refused = (*self.refused, *refused_pods(after.refused))
@@ -80,7 +80,7 @@ class LoadedInput:
 
 
 def scheduler_maker(make_scheduler: MakeScheduler, spec: SchedulerSpec) -> SchedulerMaker:
-    """For many schedulers over versions of one cluster: what is computed of a pod is shared by all of them."""
+    """A function that makes schedulers over versions of one cluster. They share the values computed for a pod."""
     from ksched_cli.cluster.known_pods import KnownPods
 
     known = KnownPods(spec.release) if spec.stores_all_fields else None

@@ -1,4 +1,4 @@
-"""A configuration file of any version, migrated: which minor reads it, and which plugins there are in both."""
+"""Migrates a configuration file of any version: finds the minor that reads it and the plugins of both minors."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def migrate_file(
 
 
 def reader_of(document: dict[str, Any]) -> Release:
-    """The newest minor that reads a file of this kind and version; the newest of all refuses what none reads."""
+    """The newest minor that reads a file of this kind and version; the newest minor of all if none does."""
     if is_policy(document):
         return LAST_WITH_POLICY
     readers = (each for each in RELEASES.values() if document.get("apiVersion") in each.config.read)
@@ -58,7 +58,7 @@ def _minor(release: Release, gates: str, registry: Registry, by_name: Mapping[st
 
 
 def _points_listed(document: dict[str, Any], plugin: str) -> tuple[str, ...]:
-    """Where the file speaks of a plugin that nothing else is known of; what is in MultiPoint may be anywhere."""
+    """The extension points at which the file names a plugin; all points if it names the plugin in MultiPoint."""
     profiles = [document, *(each for each in document.get("profiles") or () if isinstance(each, dict))]
     found = {point for profile in profiles for point in _naming(profile.get("plugins"), plugin)}
     if not found:
@@ -69,7 +69,7 @@ def _points_listed(document: dict[str, Any], plugin: str) -> tuple[str, ...]:
 
 
 def _naming(plugins: Any, plugin: str) -> Iterator[str]:
-    """Of what may not even be a profile."""
+    """The extension points at which a part of a profile, of any type, names the plugin."""
     for point, own in plugins.items() if isinstance(plugins, dict) else ():
         listed = (own.get("enabled"), own.get("disabled")) if isinstance(own, dict) else ()
         if any(isinstance(each, dict) and each.get("name") == plugin for part in listed for each in part or ()):
@@ -77,7 +77,7 @@ def _naming(plugins: Any, plugin: str) -> Iterator[str]:
 
 
 def _check_reader(document: dict[str, Any], release: Release, source: str) -> None:
-    """Where a run makes the best of a later version, a migration has nothing to go by."""
+    """ConfigError if the minor does not read the file. A run would convert a later version, a migration does not."""
     newest = reader_of(document)
     if is_policy(document):
         reads, what, steps = ConfigurationRules.of(release).reads_policy, "a Policy", "kind"

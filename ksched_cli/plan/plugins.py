@@ -1,4 +1,4 @@
-"""What each plugin does, where, and with which arguments."""
+"""The extension points, the arguments and the events of plugins."""
 
 from __future__ import annotations
 

@@ -33,13 +33,13 @@ def parts_of(status: Status) -> Iterator[tuple[str, tuple[Reason, ...]]]:
 
 
 def own_figures(status: Status, part: str, figures: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The numbers that are about one part. Only a predicate of several parts has numbers for each."""
+    """The numbers of one part of a rejection. Only a predicate of several parts has numbers for each part."""
     own: Mapping[str, Any] = figures[part] if part != status.plugin and part in figures else figures
     return own
 
 
 def kind_of(reason: Reason) -> ReasonKind:
-    """The kind that decides. A plugin that alone left no node in PreFilter rejects the pod by a kind of its own."""
+    """The kind of a reason. A plugin that alone left no node in PreFilter rejects the pod by a kind of its own."""
     spec = spec_of(reason.param("plugins")) if reason.param("plugins") else None
     return reason.kind if spec is None or spec.narrowing is None else spec.narrowing
 

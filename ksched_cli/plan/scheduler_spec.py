@@ -41,13 +41,13 @@ class SchedulerSpec:
 
     @property
     def not_read(self) -> str:
-        """Why kube-scheduler of that minor would not take the configuration, which is of a later version."""
+        """The reason why kube-scheduler of that minor rejects the configuration, if its version is a later one."""
         later = self.configuration.restated_from
         return f"Kubernetes {self.release.version} does not read apiVersion {later}" if later else ""
 
     @property
     def warnings_of_runs(self) -> tuple[str, ...]:
-        """With those about plugins that are given and that no profile of the configuration enables."""
+        """The warnings, with those about given plugins that no profile of the configuration enables."""
         used = {
             plugin.name
             for profile in self.configuration.profiles

@@ -23,7 +23,7 @@ from ksched_cli.world.world import World, WorldChange
 
 @dataclass(frozen=True, slots=True)
 class SettleResult:
-    """What the world came to, the last cycle of every pod that was tried, and every cycle that preempted."""
+    """The end of the world, the last cycle of every tried pod, and every cycle that preempted."""
 
     world: WorldResult
     outcomes: tuple[PodOutcome, ...]

@@ -10,7 +10,7 @@ from ksched_cli.plan.rule_changes import changes_of
 from ksched_cli.releases.changes import RuleChange
 from ksched_cli.releases.minors import RELEASES, Release, release
 
-# As it is shown where a change is of no plugin.
+# The name shown for a change of no plugin.
 KUBE_SCHEDULER = "kube-scheduler"
 
 

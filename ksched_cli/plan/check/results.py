@@ -1,4 +1,4 @@
-"""What a check came to, by name."""
+"""The results of a check, by name."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class IgnoredFinding:
-    """An accepted finding, and the reason that was given."""
+    """An accepted finding and the reason for it."""
 
     finding: Finding
     by: Literal["annotation", "option", "baseline"]
@@ -44,8 +44,7 @@ class IgnoredFinding:
 
 @dataclass(frozen=True, slots=True)
 class RolloutStep:
-    """What happened in one moment of virtual time. Pods by name: those that were made, those that got a node, those
-    that are gone after it."""
+    """The changes at one moment of virtual time: the pods that were created, got a node or were removed, by name."""
 
     made: tuple[str, ...]
     placed: Mapping[str, str]
@@ -111,7 +110,7 @@ class Check(Displayed):
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """The gravest first, each kind in the order of the manifests."""
+        """All findings, errors first, each level in the order of the manifests."""
         found = [*self.inputs, *(finding for workload in self.workloads for finding in workload.findings)]
         return tuple(sorted(found, key=lambda finding: _LEVELS.index(finding.level)))
 
