@@ -20,7 +20,7 @@ from ksched_cli.config.policy.model import is_policy
 from ksched_cli.config.reading import KIND, Reading, read_one
 from ksched_cli.config.resolved_profile import ResolvedProfile, expand_profile, merge_with_defaults
 from ksched_cli.config.restate import restate
-from ksched_cli.config.serving import ClientConnection, LeaderElection, address_complaints
+from ksched_cli.config.serving import ADDRESSES, ClientConnection, LeaderElection, address_complaints
 from ksched_cli.config.unknown_fields import unknown_fields
 from ksched_cli.config.validate_args import args_complaints
 from ksched_cli.errors import ConfigError
@@ -305,8 +305,8 @@ class _Loader(Reading):
 
     def _check_serving(self, raw: ConfigDocument) -> None:
         self.check_serving(raw.client_connection, raw.leader_election)
-        addresses = {"healthzBindAddress": raw.healthz_bind_address, "metricsBindAddress": raw.metrics_bind_address}
-        for name, text in address_complaints(addresses, self.release):
+        addresses = (raw.healthz_bind_address, raw.metrics_bind_address)
+        for name, text in address_complaints(dict(zip(ADDRESSES, addresses, strict=True)), self.release):
             self.complain(text, (name,))
 
     def _check_numbers(self, raw: ConfigDocument) -> None:

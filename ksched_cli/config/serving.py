@@ -17,6 +17,8 @@ Complaint = tuple[str, str]
 LOCK = "leases"
 # Locks that older minors allow, too.
 _OLD_LOCKS = ("endpoints", "configmaps", "endpointsleases", "configmapsleases")
+# The fields of the addresses at which kube-scheduler serves without encryption.
+ADDRESSES = ("healthzBindAddress", "metricsBindAddress")
 _DEFAULTS = {"leaseDuration": "15s", "renewDeadline": "10s", "retryPeriod": "2s"}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ksched_cli.config.serving import ADDRESSES
 from ksched_cli.releases.config_versions import has_multi_point
 from ksched_cli.releases.configuration import ARGUMENTS, DOCUMENT_FIELDS, PLUGINS_FIELDS, PROFILE_FIELDS, Later
 from ksched_cli.releases.minors import Release
@@ -15,13 +16,12 @@ Unknown = tuple[tuple[str | int, ...], str, str]
 
 # The addresses were removed together with their port; flags of kube-scheduler set the secure one.
 _WITHOUT_ADDRESSES = ("v1beta3", "v1")
-_ADDRESSES = ("healthzBindAddress", "metricsBindAddress")
 
 
 def unknown_fields(document: dict[str, Any], release: Release, config_version: str) -> Iterator[Unknown]:
     """Fields of the document that the minor, or the version of the document, does not have."""
     yield from _later(document, DOCUMENT_FIELDS, (), release)
-    for field in _ADDRESSES if config_version in _WITHOUT_ADDRESSES else ():
+    for field in ADDRESSES if config_version in _WITHOUT_ADDRESSES else ():
         if field in document:
             yield (field,), f'unknown field "{field}"', "it went away with v1beta3: see --bind-address, --secure-port"
     for index, profile in _listed(document, "profiles"):

@@ -75,16 +75,9 @@ class Loaded:
     def copied(self) -> Loaded:
         """A copy with its own lists of the same objects. A change of an object replaces it by a copy."""
         objects = {kind: list(items) for kind, items in self.objects.items()}
-        warnings, gaps, origins = list(self.warnings), list(self.gaps), dict(self.origins)
-        return replace(
-            self,
-            objects=objects,
-            unknown=Counter(self.unknown),
-            warnings=warnings,
-            gaps=gaps,
-            origins=origins,
-            _places={},
-        )
+        own = replace(self, objects=objects, unknown=Counter(self.unknown), origins=dict(self.origins), _places={})
+        own.warnings, own.gaps = list(self.warnings), list(self.gaps)
+        return own
 
     def discard(self, kind: type[K], out: Callable[[K], bool]) -> list[K]:
         """Remove all objects of the kind for which `out` holds, and return them."""

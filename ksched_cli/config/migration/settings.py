@@ -6,7 +6,7 @@ from typing import Any
 
 from ksched_cli.config.migration.migration_notes import Notes
 from ksched_cli.config.policy.profile import plugins_named
-from ksched_cli.config.serving import LOCK
+from ksched_cli.config.serving import ADDRESSES, LOCK
 from ksched_cli.releases.plugin_names import INTER_POD_AFFINITY, INTER_POD_AFFINITY_PRIORITY
 from ksched_cli.releases.removals import INSECURE_PORT
 
@@ -23,7 +23,6 @@ _DEFAULTS: dict[str, Any] = {
 _WHOLE = ("leaderElection", "clientConnection")
 # The default lock object of a scheduler of the time of v1alpha1.
 _ALPHA_LOCK = "endpoints"
-_ADDRESSES = ("healthzBindAddress", "metricsBindAddress")
 
 
 def settings(document: dict[str, Any], notes: Notes) -> dict[str, Any]:
@@ -55,7 +54,7 @@ def settings_of_alpha(document: dict[str, Any], notes: Notes) -> dict[str, Any]:
         del profiling["enableContentionProfiling"]
         notes.add("profiling was off by default, and this is written out: enableProfiling: false")
     kept = {name: document.get(name) for name in ("clientConnection", "percentageOfNodesToScore")}
-    addresses = {name: document.get(name) for name in _ADDRESSES}
+    addresses = {name: document.get(name) for name in ADDRESSES}
     return settings({**kept, **addresses, **profiling, "leaderElection": election}, notes)
 
 
@@ -70,7 +69,7 @@ def _tell_lock(lock: str, notes: Notes, *, lost: bool) -> None:
 
 
 def _tell_addresses(document: dict[str, Any], notes: Notes) -> None:
-    for name in _ADDRESSES:
+    for name in ADDRESSES:
         address = document.get(name)
         if address and not address.endswith(":0"):
             text = f"nothing is served at {address}: the port without encryption went away with {INSECURE_PORT}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from ksched_cli.api.core import Container, Pod, Quantities
+from ksched_cli.api.core import Pod, Quantities, ResourceRequirements
 from ksched_cli.api.pod_resources import is_pod_level_resource
 from ksched_cli.api.quantity import Quantity, parse_quantity
 
@@ -77,25 +77,23 @@ def _decimal(value: Fraction) -> tuple[int, int]:
 
 
 def pod_requests(pod: Pod) -> Amounts:
-    own = pod.spec.resources.requests if pod.spec.resources else {}
-    return _of_pod(pod, lambda container: container.resources.requests, own)
+    return _of_pod(pod, lambda resources: resources.requests)
 
 
 def pod_limits(pod: Pod) -> Amounts:
-    own = pod.spec.resources.limits if pod.spec.resources else {}
-    return _of_pod(pod, lambda container: container.resources.limits, own)
+    return _of_pod(pod, lambda resources: resources.limits)
 
 
-def _of_pod(pod: Pod, of: Callable[[Container], Quantities], own: Quantities) -> Amounts:
+def _of_pod(pod: Pod, of: Callable[[ResourceRequirements], Quantities]) -> Amounts:
     """podRequests and podLimits: containers together, or the largest init container beside the sidecars that run by
     then; pod-level requests go before both."""
     total: Amounts = {}
     sidecars: Amounts = {}
     largest: Amounts = {}
     for container in pod.spec.containers:
-        _add(total, amounts(of(container)))
+        _add(total, amounts(of(container.resources)))
     for container in pod.spec.init_containers:
-        here = amounts(of(container))
+        here = amounts(of(container.resources))
         if container.restart_policy == "Always":
             _add(total, here)
             _add(sidecars, here)
@@ -104,7 +102,8 @@ def _of_pod(pod: Pod, of: Callable[[Container], Quantities], own: Quantities) ->
             _add(here, sidecars)
             _raise(largest, here)
     _raise(total, largest)
-    return {**total, **{name: each for name, each in amounts(own).items() if is_pod_level_resource(name)}}
+    own = amounts(of(pod.spec.resources)) if pod.spec.resources else {}
+    return {**total, **{name: each for name, each in own.items() if is_pod_level_resource(name)}}
 
 
 def _add(total: Amounts, more: Mapping[str, Amount]) -> None:
