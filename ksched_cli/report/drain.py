@@ -301,7 +301,6 @@ def _trials_line(outcomes: Counter[DrainOutcome], what: str) -> Text:
     return summary_line(f"{counted(outcomes.total(), what)}, each drained by itself", safe, style, others)
 
 
-@shows_visible
 def _trials_table(trials: Sequence[DrainTrial], each: str, options: RenderOptions) -> Grid:
     """The table of all trials, without columns that are 0 in every trial."""
     counts = [_numbers(trial.drain) for trial in trials]
@@ -317,7 +316,7 @@ def _trials_table(trials: Sequence[DrainTrial], each: str, options: RenderOption
     for trial, found in zip(trials, counts, strict=True):
         result = Text(trial.drain.outcome, style=_colour(trial.drain.outcome))
         zone = options.nodes.zone(trial.name)
-        table.add(trial.name, zone, result, *map(str, found.values()), _reason(trial.drain))
+        table.add(visible(trial.name), zone, result, *map(str, found.values()), visible(_reason(trial.drain)))
     return table
 
 
