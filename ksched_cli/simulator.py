@@ -120,8 +120,7 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
     def live(
         cls, *, context: str | None = None, kubeconfig: str | None = None, **options: Unpack[SchedulerKeywords]
     ) -> Simulator:
-        """The cluster of a kube context, the current one unless another is named. It is read once, and never written
-        to."""
+        """The cluster of a kube context, by default the current one. It is read once and never written to."""
         return cls.of(replace(options_of(options), live=LiveOptions(context=context, kubeconfig=kubeconfig)))
 
     @classmethod
@@ -183,8 +182,8 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
     # Use cases
 
     def simulate(self, *, detail: bool = True, top: int = 10) -> Simulation:
-        """Every pending pod through one scheduling cycle. With `detail` an outcome has every node's first failure and
-        every plugin's score; without, counts and the `top` nodes only. A second call returns the same."""
+        """One scheduling cycle for each pending pod. With `detail` an outcome has every node's first failure and every
+        plugin's score, else counts and the `top` nodes. A second call returns the same."""
         return self.prepared().simulate(detail=detail, top=top)
 
     run = simulate
@@ -218,8 +217,7 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
         return DrawOdds(orders, ties, {each.pod: each for each in found.pods if each.pod in wanted})
 
     def settle(self, limits: Limits | None = None, *, detail: bool = False, top: int = 0) -> SettledSimulation:
-        """All changes made at once, and then everything that follows from them until nothing moves: `final` has the
-        place of every pod in the end."""
+        """Make all changes and run until nothing moves. `final` has the place of every pod in the end."""
         from ksched_cli.plan.settle import settle_input
         from ksched_cli.world.results import DEFAULT_LIMITS
 
@@ -246,10 +244,9 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
         ties: int = 0,
         catalog: str | Mapping[str, Any] | None = None,
     ) -> ExplainResult:
-        """Why a pod is Pending, or why it went where it is. `node`: why not there. `fixes`: the smallest changes that
-        make it fit. Without `pod` it is a pod of the manifests, or the first pending pod that finds no place. `orders`
-        and `ties`: with what becomes of it in so many random orders and tie-breaks. `catalog`: with the cheapest node
-        of it that helps."""
+        """Why a pod is Pending or on its node; by default a pod of the manifests, or the first pending pod without a
+        place. `node`: why not there. `fixes`: the smallest changes that help. `orders` and `ties`: how often it goes
+        where in random orders and tie-breaks. `catalog`: the cheapest node that helps."""
         from ksched_cli.plan.explain.explain import explain_pod
 
         self._check_manifests(need_pods=pod is None)
@@ -323,9 +320,8 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
         ignore_pending: bool = False,
         every_pod: bool = False,
     ) -> DrainTrials:
-        """What `kubectl drain` would do with these nodes, those that the selector matches, or all nodes; with `each`
-        every node or zone in a trial of its own. `grace_period` and `timeout` in seconds. `every_pod`: the end has also
-        the pods to which nothing happened."""
+        """What `kubectl drain` would do with these or the selected nodes, or with every node or zone by itself
+        (`each`). `grace_period` and `timeout` are in seconds. `every_pod`: the end has also the pods that stay."""
         from ksched_cli.api.label_query import read_query
         from ksched_cli.plan.drain.drain import drain_nodes
         from ksched_cli.plan.drain.filters import Flags
@@ -364,8 +360,8 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
 
     @staticmethod
     def compare(before: RunOptions, after: RunOptions) -> DiffResult:
-        """The same pods under two clusters, configurations, versions or manifests: what moves, and which rule moved
-        it."""
+        """The pods that move between two clusters, configurations, versions or manifests, and the rules that move
+        them."""
         from ksched_cli.wiring.comparison import compare
 
         return compare(before, after)
@@ -380,8 +376,8 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
 
     @staticmethod
     def watch(options: RunOptions, seconds: float | None = None) -> Following:
-        """The news of a live cluster, for so many seconds or for ever. The manifests of the options are placed in every
-        picture of it."""
+        """The news of a live cluster, for ever or for these seconds. Its manifests are placed in each state of the
+        cluster."""
         from ksched_cli.plan.prepared import PreparedRun
         from ksched_cli.plan.watch import Following
         from ksched_cli.sources.live.cluster import LiveCluster
@@ -399,8 +395,8 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
         return Following(connect(options.live), options.progress, simulate, seconds)
 
     def snapshot(self, time: str, *, redacted: bool = False) -> SnapshotResult:
-        """What scheduling reads of the cluster, in one file; redacted with the configuration of the options, if it is
-        a file."""
+        """One file with all that scheduling reads of the cluster, redacted together with the configuration file if
+        requested."""
         from ksched_cli.plan.snapshot import take_redacted_snapshot, take_snapshot
 
         loaded, config = self._begun.loaded, self._options.config

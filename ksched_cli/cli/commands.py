@@ -18,8 +18,8 @@ _END = re.compile(r"(?<=[.;]) |(?<=.{18}): ")
 
 @dataclass(frozen=True)
 class Option:
-    """`values` to choose from, or the `kind` of object that is named: node, namespace, pod, workload or minor. `files`:
-    the value is a file."""
+    """An option with the `values` to choose from, or the `kind` of object that it names. `files`: the value is a
+    file."""
 
     names: tuple[str, ...]
     values: tuple[str, ...] = ()
@@ -103,8 +103,8 @@ def _is_file(param: Any) -> bool:
 
 
 def choices_of(param: Any) -> tuple[str, ...]:
-    """The values of an option that takes one of an enumeration, or several. Newer versions of typer keep the
-    annotation, older ones leave the type to click."""
+    """The values of an option that takes one or several of an enumeration. Older versions of typer leave the type to
+    click."""
     annotation = getattr(getattr(param, "type_descriptor", None), "annotation", None)
     for kind in (annotation, *get_args(annotation)):
         if isinstance(kind, type) and issubclass(kind, StrEnum):

@@ -47,8 +47,8 @@ def add_file_commands(
     validate: Callable[[str], object],
     schema: Callable[[], Mapping[str, Any]],
 ) -> None:
-    """Add both commands to the command `kind`. `validate` raises InputError if a file cannot be run; `names` are the
-    names in it that only a run can check."""
+    """Add both commands to the command `kind`. `validate` raises InputError. Only a run can check the `names` of a
+    file."""
     help_text = _VALIDATE_HELP.format(kind=kind, names=names, example=example)
     files = typer.Argument(metavar="FILE...", help=f"{kind.capitalize()} files.")
 

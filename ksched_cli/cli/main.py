@@ -227,8 +227,7 @@ def _called(arguments: list[str]) -> object:
 
 @cache
 def program_with(command: str) -> Any:
-    """The program in which this command can run, or every command. A process may run many command lines: it makes each
-    program once."""
+    """The program in which this command, or every command, can run. A process makes each program once."""
     return typer.main.get_command(make_app(COMMANDS if command == EVERY else [command]))
 
 

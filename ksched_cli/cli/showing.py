@@ -26,8 +26,8 @@ def show(
     node_answers: bool = False,
     zones: Mapping[str, str] = NO_ZONES,
 ) -> None:
-    """Write the warnings to stderr and the result to stdout. `zones` of all nodes: a table on a terminal has short
-    names of nodes."""
+    """Write the warnings to stderr and the result to stdout. With the `zones`, a table on a terminal has short node
+    names."""
     warn(warnings)
     from ksched_cli.report.registry import RenderOptions, render
     from ksched_cli.report.shown_nodes import ShownNodes

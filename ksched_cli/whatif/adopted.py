@@ -15,8 +15,7 @@ from ksched_cli.sources.custom.labels import resource_of
 
 
 def adopt(plane: ControlPlane, item: Any) -> None:
-    """Make the workload the controller of the ReplicaSets and pods that the custom resource controls in the input and
-    that its selector matches."""
+    """Make the workload the controller of the pods and ReplicaSets of its custom resource that its selector matches."""
     resource, store = resource_of(item), plane.store
     if resource is None or resource == identity_of(item) or getattr(item.spec, "selector", None) is None:
         return

@@ -35,8 +35,7 @@ _Steps = tuple[str | int, ...]
 
 
 def load_scenario(path: str) -> tuple[model.Scenario, list[Problem]]:
-    """As much of the scenario as can be understood, and everything that is wrong with the file. InputError where
-    there is nothing to understand."""
+    """The readable part of the scenario, and all mistakes of the file. Raises InputError if nothing can be read."""
     reader = ScenarioReader(_with_on(read_one_document(path, expected_kind(KIND))), path)
     return reader.read(), sorted(reader.problems, key=lambda problem: problem.line or 0)
 

@@ -17,8 +17,8 @@ from ksched_cli.whatif.edits.lib.editor import Editor
 def apply_edits(
     plane: ControlPlane, edits: Iterable[Edit], problems: Iterable[Problem] = (), namespace: str = ""
 ) -> None:
-    """One edit after the other. All mistakes are raised together, with the `problems` that are known already.
-    `namespace` is where a name is looked for first that comes without one."""
+    """Make the edits in order. Mistakes are raised together with the `problems`. `namespace` is that of names without
+    one."""
     found = list(problems)
     refuted = {problem.source for problem in found}
     mistakes = attempt_edits(plane, [edit for edit in edits if str(edit) not in refuted], namespace)

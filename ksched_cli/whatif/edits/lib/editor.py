@@ -16,8 +16,7 @@ from ksched_cli.whatif.edits.lib.arguments import EditMistake
 
 
 class Editor:
-    """Edits write to the API server; controllers react when the control plane runs. `namespace` is where a name is
-    looked for first that comes without one."""
+    """Writes the changes of edits to the API server. `namespace` is the first one to search for names without one."""
 
     def __init__(self, plane: ControlPlane, namespace: str = "") -> None:
         self.plane = plane

@@ -39,8 +39,7 @@ for _version, _name in KINDS:
 
 
 def kind_named(name: str) -> type[Struct]:
-    """The kind, given in singular, plural, short or with its group. A custom kind with one group of pods is the
-    workload that stands for it."""
+    """The kind, given in singular, plural, short or with its group. A custom kind with pods is its workload."""
     found = _BY_NAME.get(name.lower()) or stand_in_kind(name)
     if found is None:
         raise EditMistake(f"there is no kind {name}", did_you_mean(name.lower(), _BY_NAME))

@@ -47,8 +47,8 @@ def find(loaded: HasObjects, target: Reference, namespace: str) -> Any:
 
 
 def pods_meant(loaded: Loaded, target: Reference, namespace: str) -> list[Pod]:
-    """All pods of a workload or a namespace, or those with that name, in which * stands for anything. Finished pods
-    are left out, and pods are enough: a workload that is not in the input is known by them."""
+    """The unfinished pods of a workload or a namespace, or those with the name, in which * matches any text. The
+    workload itself may be missing in the input."""
     pods = [pod for pod in loaded.of(Pod) if not is_terminal(pod)]
     if target.kind is Namespace:
         inside = [pod for pod in pods if pod.metadata.namespace == target.name]
