@@ -1,4 +1,4 @@
-"""Who is on a node, as far as that explains why another pod is not."""
+"""Pods on a node that keep another pod away."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def largest_blocking_pods(cluster: Cluster, row: int, resource: int) -> dict[str
 
 
 def pods_that(cluster: Cluster, rows: Iterable[int], holds: Callable[[PodInfo], bool]) -> list[str]:
-    """The first few pods on these nodes that something holds for."""
+    """The first few pods on these nodes for which `holds` is true."""
     found: list[str] = []
     for row in rows:
         for pod in cluster.pods_on(row):

@@ -37,7 +37,7 @@ def most_requested(
 
 
 def _capacity(allocation: Allocation) -> Int64Column:
-    """What to divide by."""
+    """The allocatable amounts, with 1 for 0, to divide by."""
     return allocation.allocatable if allocation.complete else np.maximum(allocation.allocatable, 1)
 
 

@@ -74,13 +74,13 @@ def _selector(constraint: TopologySpreadConstraint, labels: Mapping[str, str], m
 
 
 def merged(one: Selector, other: Selector) -> Selector:
-    """Both must hold."""
+    """A selector that matches what both match."""
     both = dict.fromkeys((*one.requirements, *other.requirements))
     return Selector(tuple(sorted(both, key=lambda each: each.key)))
 
 
 class DefaultSelectors:
-    """Default selectors by what they depend on: pods of one template share one until the catalog changes."""
+    """Default selectors, computed once per template of pods until the catalog changes."""
 
     def __init__(self, catalog: Catalog, release: Release = NEWEST) -> None:
         self._catalog = catalog
@@ -102,7 +102,7 @@ class DefaultSelectors:
 def default_constraints_of(
     defaults: Sequence[TopologySpreadConstraint], pod: Pod, selectors: DefaultSelectors, action: str
 ) -> tuple[SpreadConstraint, ...]:
-    """buildDefaultConstraints: the defaults, over the pods that belong together with this one."""
+    """buildDefaultConstraints: the defaults with the selector of the pod's services and controllers."""
     if not any(each.when_unsatisfiable == action for each in defaults):
         return ()
     selector = selectors.of(pod)

@@ -51,7 +51,7 @@ class Network(CelType):
 
 
 def _parsed(text: str) -> IPv4Address | IPv6Address | str:
-    """The address, or what netip.ParseAddr has against it."""
+    """The address, or the error of netip.ParseAddr."""
     try:
         return ip_address(text)
     except ValueError:
@@ -114,7 +114,7 @@ def _is_link_local_multicast(address: IPv4Address | IPv6Address) -> bool:
 
 
 def _is_global(address: IPv4Address | IPv6Address) -> bool:
-    """As Go has it: private addresses are among them."""
+    """netip.Addr.IsGlobalUnicast, which includes private addresses."""
     special = address.is_unspecified or address.is_loopback or address.is_multicast or address == _BROADCAST
     return not special and not _is_link_local(address)
 

@@ -27,7 +27,7 @@ Program = Callable[[Variables], Any]
 
 
 def charged(cost: int, program: Program) -> Program:
-    """The program, charged beforehand."""
+    """The program, which charges the cost before it runs."""
 
     def run(variables: Variables) -> Any:
         variables[METER].charge(cost)
@@ -69,7 +69,7 @@ def _look_up(container: Any, key: Any) -> Any:
 
 
 def _look_up_maybe(container: Any, key: Any) -> Maybe:
-    """What is missing makes an empty optional, and so does looking into one."""
+    """An optional with the item; empty where the item is missing or the container is an empty optional."""
     if isinstance(container, Maybe):
         return _look_up_maybe(container.value, key) if container.present else container
     if isinstance(container, list) and is_number(key) and not 0 <= key < len(container):
@@ -80,7 +80,7 @@ def _look_up_maybe(container: Any, key: Any) -> Maybe:
 
 
 def _find_key(container: dict[Any, Any], key: Any) -> tuple[Any] | None:
-    """Python takes True for 1; CEL does not."""
+    """The key of the map that equals `key` in CEL, where true is not 1; None without one."""
     if isinstance(key, (list, dict)):
         raise no_overload()
     if isinstance(key, str):
@@ -188,7 +188,7 @@ def _subtract(left: Any, right: Any) -> Any:
 
 
 def _arithmetic(left: Any, right: Any, work: Callable[[], Any]) -> Any:
-    """Only within one number type."""
+    """The result of `work`; CelError unless both operands are numbers of one type."""
     if type(left) is not type(right) or not is_number(left):
         raise no_overload()
     return work() if isinstance(left, float) else whole_number(work(), left)
@@ -259,7 +259,7 @@ def _any_or_all(decides: bool) -> Callable[..., bool]:
 
 
 def pairs(source: Any) -> list[tuple[Any, Any]]:
-    """What the macros with two variables go over: keys and values, or places and items."""
+    """Keys and values of a map, or positions and items of a list, for macros with two variables."""
     items = elements(source)
     return list(source.items() if isinstance(source, dict) else enumerate(items))
 

@@ -135,7 +135,7 @@ def parse_cel(source: str) -> Node:
 
 @contextmanager
 def room_to_recurse() -> Iterator[None]:
-    """An expression at the depth limit takes more of Python's frames than the interpreter allows by default."""
+    """Raises Python's recursion limit for expressions near the depth limit."""
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(max(before, _FRAMES))
     try:
@@ -292,7 +292,7 @@ class _Parser:
         return Name(name)
 
     def _until(self, end: str, read: Callable[[], T]) -> tuple[T, ...]:
-        """What `read` returns, time after time, with commas between, up to the token `end`."""
+        """The items that `read` returns, separated by commas, up to the token `end`."""
         items: list[T] = []
         while self._accept(end) is None:
             items.append(read())

@@ -92,7 +92,7 @@ def _timestamp(nanos: int) -> Timestamp:
 
 
 def added(left: Any, right: Any) -> Duration | Timestamp | None:
-    """None where neither is a matter of time."""
+    """The sum; None where the operands are no durations or timestamps."""
     if isinstance(left, Duration) and isinstance(right, Duration):
         return _duration(left.nanos + right.nanos)
     if {type(left), type(right)} == {Duration, Timestamp}:

@@ -64,7 +64,7 @@ def static_type(node: Node, *, device: bool) -> str | None:
 
 
 def result_type(operator: str, left: str | None, right: str | None) -> str | None:
-    """What the operator gives of these types; CelCompileError where it takes none such."""
+    """The type of the result of an operator; CelCompileError where it does not take these types."""
     if left is None or right is None:
         return None
     if operator in _SAME:
@@ -84,7 +84,7 @@ def result_type(operator: str, left: str | None, right: str | None) -> str | Non
 
 
 def _of_device(node: Select | Index) -> str | None:
-    """Of a field of the device, or of one of its capacities, which stand in a map of maps."""
+    """The type of a field of the device, or of one of its capacities."""
     if node.optional:
         return None
     if isinstance(node, Select) and node.operand == Name("device"):

@@ -18,7 +18,7 @@ class CelCompileError(ValueError):
 
 
 class CelError(ValueError):
-    """Evaluating failed on this device; logical operators may still make a result of the other side."""
+    """An evaluation failed on a device. Logical operators may still have a result from the other operand."""
 
 
 class UInt(int):
@@ -167,7 +167,7 @@ def equal(left: Any, right: Any) -> bool:
 
 
 def compare(left: Any, right: Any) -> int:
-    """-1, 0 or 1 of what CEL's <, <=, > and >= take; CelError for the rest."""
+    """The order of two values that CEL's < takes, as -1, 0 or 1; CelError for other values."""
     alike = type(left) is type(right)
     comparable = (is_number(left) and is_number(right)) or (alike and isinstance(left, (bool, str)))
     if not comparable and not (alike and isinstance(left, CelType) and hasattr(left, "nanos")):
@@ -201,12 +201,12 @@ def succeeds(convert: Callable[..., object]) -> Callable[..., bool]:
 
 
 def order_of(left: Any, right: Any) -> int:
-    """-1, 0 or 1."""
+    """-1, 0 or 1, as the left value is less than, equal to or greater than the right one."""
     return int(left > right) - int(left < right)
 
 
 def not_iterable(value: Any) -> CelError:
-    """With the name that the type has in Go."""
+    """The error of a macro over a value that is no list or map, with the Go name of its type."""
     name = cel_type_name(value)
     package = "types" if name.startswith("google.protobuf.") or "." not in name else "cel"
     word = {"null_type": "Null", "optional_type": "Optional"}.get(name, name.rpartition(".")[2])
@@ -215,7 +215,7 @@ def not_iterable(value: Any) -> CelError:
 
 
 def whole_number(result: int, like: Any) -> int:
-    """The result within the range of its type."""
+    """The result as a number of the type of `like`; CelError where it is out of range."""
     if isinstance(like, UInt):
         if not 0 <= result <= MAX_UINT:
             raise CelError("unsigned integer overflow")

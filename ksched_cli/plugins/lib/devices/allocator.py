@@ -33,7 +33,7 @@ _START: Location = (0, 0, 0)
 
 
 class _TooManyResults(Exception):
-    """errAllocationResultMaxSizeExceeded: this way no claim can stay within its limit."""
+    """errAllocationResultMaxSizeExceeded: a claim would get more devices than its limit."""
 
 
 @dataclass(eq=False, slots=True)
@@ -53,7 +53,7 @@ class _RequestData:
 
 
 class Allocator:
-    """One pod's search, on the nodes of one call. `allocated` is what other claims hold."""
+    """Allocates devices for one pod. `allocated` are the devices of other claims."""
 
     def __init__(self, inventory: Inventory, allocated: AllocatedState) -> None:
         self.inventory = inventory
@@ -98,10 +98,10 @@ class _Search:
             raise NodeAllocationFailed("invalid resource pools were encountered")
         return None
 
-    # Before the search: can the requests be searched for at all?
+    # Validation
 
     def _prepare(self, claim_at: int, claim: ResourceClaim) -> int:
-        """How many devices the claim needs at the least."""
+        """Validates the claim and returns the least number of devices that it needs."""
         least = 0
         for request_at, request in enumerate(claim.spec.devices.requests):
             views = views_of(request)
@@ -165,7 +165,7 @@ class _Search:
         return data
 
     def _everything(self, claim_at: int, data: _RequestData, whose: str) -> list[_Candidate]:
-        """All devices that a request for all of them means, in use or not."""
+        """The devices that a request for all devices selects, in use or not."""
         found: list[_Candidate] = []
         for pool in self.pools:
             if not pool.usable:
@@ -182,7 +182,7 @@ class _Search:
     # The search
 
     def _next_request(self, claim_at: int, request_at: int) -> bool:
-        """allocateOne between requests: the next one, the next claim's first, or the end."""
+        """allocateOne between requests: continues with the next request or claim, or ends the search."""
         self._step()
         if claim_at >= len(self.claims):
             return True
@@ -197,7 +197,7 @@ class _Search:
         return self._first_alternative(claim_at, request_at, data)
 
     def _first_alternative(self, claim_at: int, request_at: int, alternatives: Sequence[_RequestData]) -> bool:
-        """The first alternative that leads to a solution. Where all are too large, no device before them can help."""
+        """Tries the alternatives of a request in order. _TooManyResults if all of them are too large."""
         all_too_large = True
         for data in alternatives:
             try:
@@ -225,7 +225,7 @@ class _Search:
         return self._try_each(claim_at, request_at, data, count, start)
 
     def _try_each(self, claim_at: int, request_at: int, data: _RequestData, count: int, start: Location) -> bool:
-        """Devices from `start` on, so that one set of devices is not tried in every order."""
+        """Tries devices from `start` on, so that no set of devices is tried in several orders."""
         for pool_at in range(start[0], len(self.pools)):
             pool = self.pools[pool_at]
             if not pool.usable:
@@ -261,7 +261,7 @@ class _Search:
         candidate: _Candidate,
         following: Location,
     ) -> bool:
-        """Take the device and go on; give it back if that leads nowhere."""
+        """Takes the device and continues; gives it back where no solution follows."""
         if not self._take(claim_at, data, candidate):
             return False
         try:
@@ -341,7 +341,7 @@ class _Search:
         return True
 
     def _take_counters(self, candidate: _Candidate, shared: bool) -> bool:
-        """A device that others share has paid for its counters already."""
+        """Takes the counters of the device, unless another share of the device took them."""
         if not candidate.device.consumes_counters:
             return True
         if not self.features.partitionable:
@@ -376,7 +376,7 @@ class _Search:
             self.counters.give_back(candidate.pool, candidate.device)
 
     def _give_back_capacity(self, device: DeviceID, pick: Pick) -> None:
-        """A device without any capacity in use is not in use."""
+        """Gives capacity back. A device without capacity in use is no longer in use."""
         taken = self.allocating_capacity[device]
         add_capacity(taken, {name: -amount for name, amount in (pick.consumed or {}).items()})
         if pick.consumed and not any(taken.values()):
@@ -384,6 +384,6 @@ class _Search:
 
 
 def _allow_frames(frames: int) -> None:
-    """The search nests once or more per device; Python's own limit is for runaways."""
+    """Raises Python's recursion limit, since the search nests once or more per device."""
     if sys.getrecursionlimit() < frames + 1000:
         sys.setrecursionlimit(frames + 1000)

@@ -39,7 +39,7 @@ def consumed_capacity(device: Device, requested: Mapping[str, Fraction]) -> Capa
 
 
 def _consumed(requested: Fraction | None, capacity: DeviceCapacity) -> Fraction:
-    """Without a request the default, without that all of it; a request is rounded up to what the policy allows."""
+    """The request rounded up to what the policy allows; without a request the default, or else all capacity."""
     policy = capacity.request_policy or {}
     if requested is None:
         default = policy.get("default")

@@ -70,7 +70,7 @@ def key_of(claim: ResourceClaim) -> str:
 
 @dataclass
 class AllocatedState:
-    """structured.AllocatedState: devices with one owner, and how much is taken of those with many."""
+    """structured.AllocatedState: exclusive devices, and the shares and capacity taken of shared devices."""
 
     devices: set[DeviceID] = field(default_factory=set)
     shares: dict[DeviceID, int] = field(default_factory=dict)
@@ -114,7 +114,7 @@ class ClaimTracker:
         self.epoch = 0
 
     def allocated(self) -> AllocatedState:
-        """Not to be written to."""
+        """The state of all claims now. Callers do not change it."""
         if self._version != self._catalog.version:
             claims = {id(claim): claim for claim in self._catalog.all(ResourceClaim) if claim.status.allocation}
             if self._version < 0 or claims.keys() != self._counted.keys():
@@ -139,16 +139,16 @@ class ClaimTracker:
         return self._changes.get((driver, pool), 0)
 
     def allocate(self, claim: ResourceClaim) -> None:
-        """Put a claim that has just been allocated."""
+        """Stores a claim that has just been allocated."""
         if self._put(claim):
             self._add(claim)
 
     def replace(self, claim: ResourceClaim) -> None:
-        """Put a claim whose allocation stays as it was."""
+        """Stores a claim whose allocation does not change."""
         self._put(claim)
 
     def _put(self, claim: ResourceClaim) -> bool:
-        """Whether the count was up to date, and now needs no more than this claim to be so again."""
+        """Stores the claim; returns whether the state was up to date, so that adding the claim is enough."""
         current = self._version == self._catalog.version
         before = self._catalog.get(ResourceClaim, claim.metadata.name, claim.metadata.namespace)
         self._catalog.put(claim)

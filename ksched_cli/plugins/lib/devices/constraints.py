@@ -12,7 +12,7 @@ _Values = frozenset[tuple[str, object]]
 
 
 def constraint_of(constraint: DeviceConstraint, *, lists: bool = False) -> ClaimConstraint | None:
-    """None for a kind that is not known. With `lists` (DRAListTypeAttributes) an attribute is a set of values."""
+    """The constraint; None for an unknown kind. With `lists` (DRAListTypeAttributes) attributes are sets of values."""
     if constraint.match_attribute is not None:
         kind = MatchAnyOf if lists else MatchAttribute
         return kind(constraint.requests, constraint.match_attribute)
@@ -130,13 +130,13 @@ def _typed(attribute: DeviceAttribute) -> tuple[str, object] | None:
 
 
 def same_value(left: DeviceAttribute, right: DeviceAttribute) -> bool:
-    """Versions count as the same only when they are written the same."""
+    """Whether the values are equal. Versions are compared as texts."""
     value = _typed(left)
     return value is not None and value == _typed(right)
 
 
 def _clash(found: DeviceAttribute, other: DeviceAttribute) -> bool:
-    """A value of an unknown type cannot be compared."""
+    """Whether the values are equal, or one has an unknown type."""
     return _typed(found) is None or same_value(found, other)
 
 

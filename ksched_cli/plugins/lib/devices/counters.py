@@ -44,7 +44,7 @@ class AvailableCounters:
 
 
 class ConsumedCounters:
-    """What the devices of the solution under trial use up."""
+    """Counters that the devices of the tried solution consume."""
 
     def __init__(self, available: AvailableCounters) -> None:
         self._available = available

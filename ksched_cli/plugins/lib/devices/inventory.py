@@ -42,7 +42,7 @@ class Features:
 
 
 class Inventory:
-    """Follows the cluster: sorted out anew when a slice or a node changes, and only then."""
+    """Pools, classes and matches of selectors, computed again when a slice or a node changes."""
 
     def __init__(self, cluster: Cluster, features: Features) -> None:
         self._cluster = cluster
@@ -84,7 +84,7 @@ class Inventory:
         return True
 
     def _match(self, expression: str, driver: str, device: Device) -> bool:
-        """Neither an expression nor a device changes, so neither does the answer."""
+        """Whether the device matches, computed once per expression and device."""
         key = (expression, id(device))
         found = self._matches.get(key)
         if found is None:

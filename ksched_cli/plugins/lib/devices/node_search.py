@@ -57,7 +57,7 @@ class ExtendedWish:
 
 
 class ClaimMemory:
-    """What claims of the same wording got on earlier attempts, for as long as nothing that it rests on has changed."""
+    """Results of earlier attempts for claims with equal specs, until claims, classes or pools change."""
 
     def __init__(self, inventory: Inventory, tracker: ClaimTracker) -> None:
         self.inventory = inventory
@@ -69,7 +69,7 @@ class ClaimMemory:
         self._answers: dict[tuple[Any, ...], dict[int, tuple[int, NodeAllocation | Status]]] = {}
 
     def of(self, claims: Sequence[ResourceClaim]) -> dict[int, tuple[int, NodeAllocation | Status]]:
-        """Answers by the key of the question, each with `taken_from` at the time."""
+        """Known results for the claims, each with the value of `taken_from` at that time."""
         self.tracker.allocated()
         if self._epoch != self.tracker.epoch or self._pools is not self.inventory.pools:
             self._answers.clear()
@@ -81,7 +81,7 @@ class ClaimMemory:
         return self._answers.setdefault((wording, *map(id, classes)), {})
 
     def taken_from(self, pools: tuple[Pool, ...]) -> int:
-        """Goes up with every device taken from the pools."""
+        """A number that grows with every device that is taken from the pools."""
         return sum(self.tracker.changes_in(pool.driver, pool.name) for pool in pools)
 
 
@@ -112,7 +112,7 @@ class NodeSearch:
         self._questions: dict[frozenset[str], _Question] = {}
 
     def of(self, row: int) -> NodeAllocation | Status | None:
-        """What the node would give, why it cannot, or None where nothing has to be allocated."""
+        """The devices on the node, the status that rejects it, or None where nothing has to be allocated."""
         missing = self.missing(row)
         if not isinstance(missing, frozenset):
             return missing
@@ -145,7 +145,7 @@ class NodeSearch:
         return _Question(claims, requests, self._memory.of(claims))
 
     def _answer(self, row: int, question: _Question) -> NodeAllocation | Status:
-        """Nodes with the same pools get the same answer, unless devices choose their nodes one by one."""
+        """The result for the node. Nodes with the same pools share it, unless devices select their nodes."""
         index = self._allocator.inventory.pools
         try:
             pools = index.pools_of(row)

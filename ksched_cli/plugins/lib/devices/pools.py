@@ -65,7 +65,7 @@ class PoolIndex:
                 self._shared.append(at)
 
     def pools_of(self, row: int) -> tuple[Pool, ...]:
-        """In the order in which devices are tried: by driver and name, those with binding conditions last."""
+        """The pools of the node by driver and name, those with binding conditions last."""
         found = self._rows.get(row)
         if found is None:
             relevant = [*self._local.get(self._cluster.nodes.names[row], ())]
@@ -80,7 +80,7 @@ class PoolIndex:
         return found
 
     def is_personal(self, pools: tuple[Pool, ...]) -> bool:
-        """Whether devices choose their nodes one by one, so that pools alone do not decide what a node can have."""
+        """Whether devices of the pools select their nodes one by one (perDeviceNodeSelection)."""
         return id(pools) in self._personal
 
     def device_reaches(self, device: Device, row: int) -> bool:

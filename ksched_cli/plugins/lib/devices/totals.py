@@ -18,7 +18,7 @@ from ksched_cli.plugins.lib.devices.requests import device_id
 
 
 class DeviceTotals:
-    """Counts every slice there is: pools and generations do not matter for scores."""
+    """Counts the devices of all slices. Scores ignore pools and generations."""
 
     def __init__(self, handle: Handle) -> None:
         gates = handle.gates

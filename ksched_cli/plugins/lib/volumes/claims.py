@@ -69,7 +69,7 @@ def waits_for_consumer(claim: PersistentVolumeClaim, catalog: Catalog) -> bool:
 
 
 def is_bound_to(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
-    """The volume is meant for the claim, by name and, where it gives one, by uid."""
+    """Whether the volume's claimRef names the claim, and has its uid if it has one."""
     ref = volume.spec.claim_ref
     if ref is None or (ref.namespace, ref.name) != (claim.metadata.namespace, claim.metadata.name):
         return False

@@ -111,13 +111,13 @@ def _is_allowed(plugin: str, gates: FeatureGates) -> bool:
 
 
 def migrated_plugins(csi_node: CSINode) -> str:
-    """As the node lists them."""
+    """The value of the annotation that lists migrated plugins."""
     return csi_node.metadata.annotations.get(_MIGRATED, "")
 
 
 def in_tree_plugin(source: Volume | PersistentVolumeSpec) -> str | None:
     """The plugin of a volume that could be migrated."""
-    return next((plugin for plugin in _IN_TREE if disk_of(source, plugin) is not None), None)
+    return next((plugin for plugin, (_, field) in _IN_TREE.items() if getattr(source, field) is not None), None)
 
 
 def disk_of(source: Volume | PersistentVolumeSpec, plugin: str) -> Any:
@@ -126,7 +126,7 @@ def disk_of(source: Volume | PersistentVolumeSpec, plugin: str) -> Any:
 
 
 def volume_handle(source: Volume | PersistentVolumeSpec, zones: str = "") -> str:
-    """What the driver calls the disk; `zones` as the labels of a PersistentVolume give them."""
+    """The driver's name of the disk. `zones` is the zone label of a PersistentVolume."""
     if source.aws_elastic_block_store is not None:
         # The id may come as aws://zone/vol-1: the driver uses the last part only.
         return source.aws_elastic_block_store.volume_id.rpartition("/")[2]
