@@ -49,9 +49,11 @@ def dotted_name(node: ast.AST) -> str:
 
 def importers(modules: set[str], but: str = "") -> set[str]:
     """The files that import one of the modules; `but` is a pattern of names that may be imported."""
+    # The module stands in the line of its statement, or that line goes on after a backslash.
+    statement = rf"\b(?:from|import)\b.*(?:\b(?:{'|'.join(modules)})\b|\\$)"
     return {
         path
-        for path, tree in trees(rf"\b({'|'.join(modules)})\b")
+        for path, tree in trees(rf"(?m){statement}")
         for top, name in imports(tree)
         if top in modules and not (but and re.fullmatch(but, name))
     }

@@ -27,6 +27,7 @@ from tests.cli.inputs import (
     first_line,
     lay_out,
 )
+from tests.lanes import sampled
 
 Files = Mapping[str, str]
 CASES: list[Any] = []
@@ -464,7 +465,7 @@ case(
 )
 
 
-@pytest.mark.parametrize(("files", "arguments", "code", "line"), CASES)
+@pytest.mark.parametrize(("files", "arguments", "code", "line"), sampled(CASES, 2))
 def test_exit_code_and_first_line(
     files: Files, arguments: str, code: int, line: str, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

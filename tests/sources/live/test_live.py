@@ -105,16 +105,19 @@ def test_a_cache_that_sends_all_at_once_is_asked_again_for_pages(
 
 @pytest.mark.parametrize(
     "faults",
-    [
-        pytest.param([refuses(429, "slow down", "0")], id="429"),
-        pytest.param([refuses(500, "etcd has no leader"), refuses(503), refuses(504)], id="5xx three times"),
-        pytest.param([resets_in_the_body], id="reset in mid-body"),
-        pytest.param([ends_before_its_length], id="body shorter than its length"),
-        pytest.param([ends_within_a_chunk], id="chunk cut off"),
-        pytest.param([hangs_up_at_once, resets_in_the_body], id="hung up, then reset"),
-        pytest.param([sends(b'{"kind": "PodList", "items": [{"metadata')], id="truncated JSON"),
-        pytest.param([GONE], id="410 on the first page"),
-    ],
+    sampled(
+        [
+            pytest.param([refuses(429, "slow down", "0")], id="429"),
+            pytest.param([refuses(500, "etcd has no leader"), refuses(503), refuses(504)], id="5xx three times"),
+            pytest.param([resets_in_the_body], id="reset in mid-body"),
+            pytest.param([ends_before_its_length], id="body shorter than its length"),
+            pytest.param([ends_within_a_chunk], id="chunk cut off"),
+            pytest.param([hangs_up_at_once, resets_in_the_body], id="hung up, then reset"),
+            pytest.param([sends(b'{"kind": "PodList", "items": [{"metadata')], id="truncated JSON"),
+            pytest.param([GONE], id="410 on the first page"),
+        ],
+        2,
+    ),
 )
 def test_trouble_that_passes_is_not_noticed(faults: list[Fault], kube: KubeServer, tmp_path: Path) -> None:
     kube.faults[PODS] += faults
@@ -133,22 +136,25 @@ def test_a_list_that_expires_between_pages_starts_again_and_nothing_is_there_twi
 
 @pytest.mark.parametrize(
     ("path", "faults", "expected"),
-    [
-        pytest.param(PODS, [refuses(401, "Unauthorized")], "it does not know you: Unauthorized (401)", id="401"),
-        pytest.param(PODS, [refuses(403, "pods is forbidden")], "pods: pods is forbidden (403)", id="403 on pods"),
-        pytest.param("/api/v1/nodes", [refuses(403, "no")], "nodes: no (403)", id="403 on nodes"),
-        pytest.param(PODS, [refuses(404)], "there is no list of pods", id="no pods"),
-        pytest.param(PODS, [GONE] * 4, "the list expired 4 times", id="410 without end"),
-        pytest.param(PODS, [refuses(503, "overloaded")] * 8, "overloaded (503) (8 tries)", id="503 without end"),
-        pytest.param(PODS, [resets_in_the_body] * 8, "the connection broke", id="resets without end"),
-        pytest.param(
-            PODS, [sends(b'{"kind": "PodList", "it')] * 2, "ends in the middle, after 23 bytes", id="truncated"
-        ),
-        pytest.param(PODS, [sends(b"<html>log in</html>")] * 2, "no list of Kubernetes objects", id="a web page"),
-        pytest.param(PODS, [sends(b'{"kind": "Pod"}')] * 2, "no list of Kubernetes objects: Pod", id="not a list"),
-        pytest.param(PODS, [sends(b"", 302, [("Location", "https://x")])], "sends elsewhere (302)", id="redirect"),
-        pytest.param("/version", [sends(b"hello")], "this is no Kubernetes API server", id="not Kubernetes"),
-    ],
+    sampled(
+        [
+            pytest.param(PODS, [refuses(401, "Unauthorized")], "it does not know you: Unauthorized (401)", id="401"),
+            pytest.param(PODS, [refuses(403, "pods is forbidden")], "pods: pods is forbidden (403)", id="403 on pods"),
+            pytest.param("/api/v1/nodes", [refuses(403, "no")], "nodes: no (403)", id="403 on nodes"),
+            pytest.param(PODS, [refuses(404)], "there is no list of pods", id="no pods"),
+            pytest.param(PODS, [GONE] * 4, "the list expired 4 times", id="410 without end"),
+            pytest.param(PODS, [refuses(503, "overloaded")] * 8, "overloaded (503) (8 tries)", id="503 without end"),
+            pytest.param(PODS, [resets_in_the_body] * 8, "the connection broke", id="resets without end"),
+            pytest.param(
+                PODS, [sends(b'{"kind": "PodList", "it')] * 2, "ends in the middle, after 23 bytes", id="truncated"
+            ),
+            pytest.param(PODS, [sends(b"<html>log in</html>")] * 2, "no list of Kubernetes objects", id="a web page"),
+            pytest.param(PODS, [sends(b'{"kind": "Pod"}')] * 2, "no list of Kubernetes objects: Pod", id="not a list"),
+            pytest.param(PODS, [sends(b"", 302, [("Location", "https://x")])], "sends elsewhere (302)", id="redirect"),
+            pytest.param("/version", [sends(b"hello")], "this is no Kubernetes API server", id="not Kubernetes"),
+        ],
+        2,
+    ),
 )
 def test_half_a_cluster_is_none(
     path: str, faults: list[Fault], expected: str, kube: KubeServer, tmp_path: Path
