@@ -34,7 +34,7 @@ def _rendered(parts: Sequence[Part], document: Any) -> Iterator[str]:
                 yield from _rendered(part.body, value)
         else:
             # A text of the template is written without escapes.
-            write = plain_text if isinstance(part[0], JsonPathLiteral) else as_text
+            write = plain_text if part and isinstance(part[0], JsonPathLiteral) else as_text
             yield " ".join(map(write, walk([document], part)))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -86,6 +87,11 @@ DOC = {
 )  # fmt: skip
 def test_templates(template: str, expected: str) -> None:
     assert JSONPath(template).render(DOC) == expected
+
+
+@pytest.mark.parametrize("template", ["{}", "{ }", "{@}", "{$}"])
+def test_a_template_without_steps_is_the_whole_document(template: str) -> None:
+    assert json.loads(JSONPath(template).render(DOC)) == DOC
 
 
 @pytest.mark.parametrize(
