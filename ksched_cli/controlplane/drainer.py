@@ -41,8 +41,8 @@ class Drainer(Worker):
     def _turn(self, pod: Pod) -> tuple[bool, bool, str]:
         """The API server updates a budget before it deletes the pod: such an eviction comes after those that need no
         budget. Unready pods may need none."""
-        asks_budget = not needs_no_budget(pod) and bool(self._api.budgets.covering(pod))
-        return asks_budget, is_ready(pod), pod_key(pod)
+        needs_budget = not needs_no_budget(pod) and bool(self._api.budgets.covering(pod))
+        return needs_budget, is_ready(pod), pod_key(pod)
 
     def give_up(self) -> None:
         """Request no more evictions."""

@@ -32,7 +32,7 @@ class NodeNameReasons(ReasonTable, plugins="NodeName"):
             "1.21",
             before="node(s) didn't match the requested hostname",
             now="node(s) didn't match the requested node name",
-            told_by="NodeName",
+            described_by="NodeName",
         ),
         _OTHER_NODE,
         field=fixed_field("spec", "nodeName"),

@@ -61,7 +61,7 @@ class VolumeZoneReasons(ReasonTable, plugins="VolumeZone"):
             "1.20",
             before='StorageClass "{name}" claimed by PersistentVolumeClaim "{claim}" not found',
             now='storageclass.storage.k8s.io "{name}" not found',
-            told_by="VolumeZone",
+            described_by="VolumeZone",
         ),
         _STORAGE_CLASS,
     )

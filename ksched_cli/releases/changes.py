@@ -25,7 +25,7 @@ T = TypeVar("T")
 # count; "message": only a text.
 Aspect = Literal["filter", "score", "weight", "preemption", "queue", "search", "fields", "message", "configuration"]
 
-# As the name of a plugin: kube-scheduler itself. `told_by` names it "kube-scheduler".
+# As the name of a plugin: kube-scheduler itself. `described_by` names it "kube-scheduler".
 SCHEDULER = ""
 
 
@@ -63,14 +63,14 @@ class RuleChange:
 
 @dataclass(frozen=True, slots=True)
 class ChangeStep(Generic[T]):
-    """A value that a rule has since a minor. Its sentence, or one of the plugin `told_by`, describes the change."""
+    """A value that a rule has since a minor. The sentence is its own, or that of the plugin `described_by`."""
 
     since: str
     now: T
     about: str = ""
     sentence: str = ""
     plugins: str = ""
-    told_by: str = ""
+    described_by: str = ""
     fix: UpstreamFix | None = None
 
     def holds_in(self, release: Release) -> bool:
@@ -83,7 +83,7 @@ class _Wording(TypedDict, total=False):
     about: str
     sentence: str
     plugins: str
-    told_by: str
+    described_by: str
 
 
 class Change(Generic[T]):

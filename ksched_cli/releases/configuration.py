@@ -30,11 +30,11 @@ class ConfigurationRules(ReleaseRules):
         about=_CONFIGURATION,
         sentence=f"A Policy enables {names.DEFAULT_PREEMPTION} and the default spreading; before, it enabled neither.",
     )
-    policy_merges_plugins = Change("1.20", before=False, now=True, told_by="kube-scheduler")
+    policy_merges_plugins = Change("1.20", before=False, now=True, described_by="kube-scheduler")
     selector_spread_plugin = Change(
-        "1.19", before=names.DEFAULT_POD_TOPOLOGY_SPREAD, now=names.SELECTOR_SPREAD, told_by=names.SELECTOR_SPREAD
+        "1.19", before=names.DEFAULT_POD_TOPOLOGY_SPREAD, now=names.SELECTOR_SPREAD, described_by=names.SELECTOR_SPREAD
     )
-    spread_priority_weight = Change("1.19", before=1, now=2, told_by=names.POD_TOPOLOGY_SPREAD)
+    spread_priority_weight = Change("1.19", before=1, now=2, described_by=names.POD_TOPOLOGY_SPREAD)
     has_profiles = NewRule(
         "1.18", _CONFIGURATION, "A configuration may have several profiles; before, it was about one scheduler."
     )

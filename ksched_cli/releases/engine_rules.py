@@ -14,7 +14,7 @@ from ksched_cli.releases.plugin_names import DEFAULT_PREEMPTION, NODE_RESOURCES_
 
 
 class EngineRules(ReleaseRules):
-    failed_pods_lose_nomination = Change("1.23", before=False, now=True, told_by=DEFAULT_PREEMPTION)
+    failed_pods_lose_nomination = Change("1.23", before=False, now=True, described_by=DEFAULT_PREEMPTION)
     narrowing_plugins_are_blamed = NewRule(
         "1.31",
         "queue",
@@ -115,7 +115,7 @@ class EngineRules(ReleaseRules):
         "An error on one node ends the cycle, and a node has one reason; before, errors and reasons of all "
         "nodes were reported together. Nodes are listed zone by zone by their labels without beta, too.",
     )
-    claims_are_checked_first = Change("1.20", before=True, now=False, told_by=VOLUME_BINDING)
+    claims_are_checked_first = Change("1.20", before=True, now=False, described_by=VOLUME_BINDING)
     failed_binding_wakes_pods = NewRule(
         "1.23", "queue", "The room that a pod leaves whose binding failed wakes others; before, it woke none."
     )
@@ -146,7 +146,7 @@ class EngineRules(ReleaseRules):
         "With queueing hints, news of a node wake pods that have no room there as well, if a hint returns Queue; "
         "before, such pods were passed over first.",
     )
-    overcommitted_node_has_no_room = Change("1.28", before=True, now=False, told_by=NODE_RESOURCES_FIT)
+    overcommitted_node_has_no_room = Change("1.28", before=True, now=False, described_by=NODE_RESOURCES_FIT)
     ended_nomination_wakes_pods = NewRule(
         "1.33", "queue", "A nomination that ends wakes weaker pods; before, it did not."
     )
@@ -161,24 +161,24 @@ class EngineRules(ReleaseRules):
         "An extender that left out nodes is noted as one that rejected the pod, so that the pod is tried "
         "again as with plugins; before, it was not.",
     )
-    preemption_needs_victims = Change("1.19", before=False, now=True, told_by=DEFAULT_PREEMPTION)
-    extender_failures_are_lower_case = Change("1.20", before=False, now=True, told_by="kube-scheduler")
-    extenders_may_add_nodes = Change("1.18", before=True, now=False, told_by="kube-scheduler")
-    extenders_name_unresolvable_nodes = Change("1.21", before=False, now=True, told_by="kube-scheduler")
+    preemption_needs_victims = Change("1.19", before=False, now=True, described_by=DEFAULT_PREEMPTION)
+    extender_failures_are_lower_case = Change("1.20", before=False, now=True, described_by="kube-scheduler")
+    extenders_may_add_nodes = Change("1.18", before=True, now=False, described_by="kube-scheduler")
+    extenders_name_unresolvable_nodes = Change("1.21", before=False, now=True, described_by="kube-scheduler")
     error_texts = (
-        Change("1.17", before=0, now=1, told_by="kube-scheduler")
-        .then("1.18", now=2, told_by="kube-scheduler")
-        .then("1.19", now=3, told_by="kube-scheduler")
-        .then("1.20", now=4, told_by="kube-scheduler")
-        .then("1.21", now=5, told_by="kube-scheduler")
+        Change("1.17", before=0, now=1, described_by="kube-scheduler")
+        .then("1.18", now=2, described_by="kube-scheduler")
+        .then("1.19", now=3, described_by="kube-scheduler")
+        .then("1.20", now=4, described_by="kube-scheduler")
+        .then("1.21", now=5, described_by="kube-scheduler")
     )
-    nodes_have_one_reason = Change("1.17", before=False, now=True, told_by="kube-scheduler").then(
+    nodes_have_one_reason = Change("1.17", before=False, now=True, described_by="kube-scheduler").then(
         "1.18",
         now=False,
         about="message",
         sentence="A node has all reasons of the filter that rejects it; before, the first of them.",
     )
-    rejection_by_pre_filter_is_an_error = Change("1.17", before=False, now=True, told_by="kube-scheduler").then(
+    rejection_by_pre_filter_is_an_error = Change("1.17", before=False, now=True, described_by="kube-scheduler").then(
         "1.19",
         now=False,
         about="message preemption",
@@ -194,7 +194,7 @@ class EngineRules(ReleaseRules):
         about="queue",
         sentence="A pod that no event wakes is tried again after five minutes; before, after one.",
     )
-    updates_end_backoff = Change("1.21", before=True, now=False, told_by="kube-scheduler")
+    updates_end_backoff = Change("1.21", before=True, now=False, described_by="kube-scheduler")
     backoff_counts_attempts = OldRule(
         "1.34",
         "queue",
@@ -247,7 +247,7 @@ class Wording(ReleaseRules):
         "1.26", "message", "PreFilter's text stands by itself; before, it was counted as the reason of every node."
     )
     post_filter = NewRule("1.24", "message", "The message ends with the result of preemption; before, it did not.")
-    post_filter_end = Change("1.26", before="", now=".", told_by="kube-scheduler").then(
+    post_filter_end = Change("1.26", before="", now=".", described_by="kube-scheduler").then(
         "1.29",
         now="",
         about="message",

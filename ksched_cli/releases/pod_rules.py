@@ -38,7 +38,7 @@ class FieldRules(ReleaseRules, plugins=f"{NODE_RESOURCES_FIT} {NODE_RESOURCES_BA
             "it always counted."
         ),
     )
-    knows_namespace_selectors = NewRule(
+    reads_namespace_selectors = NewRule(
         "1.21",
         "fields",
         "A term with a namespaceSelector, while the gate PodAffinityNamespaceSelector is off, is about the "
@@ -67,4 +67,4 @@ class PodInfoRules(ReleaseRules, plugins=f"{NODE_RESOURCES_FIT} {NODE_RESOURCES_
 
 
 class ZoneRules(ReleaseRules, plugins=SELECTOR_SPREAD):
-    labels_without_beta = Change("1.17", before=False, now=True, told_by=SELECTOR_SPREAD)
+    labels_without_beta = Change("1.17", before=False, now=True, described_by=SELECTOR_SPREAD)

@@ -93,10 +93,10 @@ def _spread(constraint: TopologySpreadConstraint, gates: FeatureGates) -> Topolo
 def _without_namespace_selectors(affinity: Affinity, release: Release) -> Affinity:
     """The affinity without namespaceSelector. If the minor has the field and its gate is off, a term with a selector
     is about the namespaces that it names and not about the namespace of the pod."""
-    knows_selectors = FieldRules.of(release).knows_namespace_selectors
+    reads_selectors = FieldRules.of(release).reads_namespace_selectors
 
     def plain(term: PodAffinityTerm) -> PodAffinityTerm:
-        none = knows_selectors and term.namespace_selector is not None and not term.namespaces
+        none = reads_selectors and term.namespace_selector is not None and not term.namespaces
         return replace(term, namespace_selector=None, namespaces=("",) if none else term.namespaces)
 
     return with_pod_terms(affinity, plain)

@@ -46,7 +46,7 @@ def silent_steps() -> Iterator[tuple[str, str, str]]:
         for name, change in rules.changes():
             for step in change.steps:
                 if not step.sentence:
-                    yield f"{rules.__module__}.{name}", step.since, step.told_by
+                    yield f"{rules.__module__}.{name}", step.since, step.described_by
 
 
 @pytest.mark.parametrize(("rule", "minor", "plugin"), [pytest.param(*each, id=each[0]) for each in silent_steps()])

@@ -15,7 +15,7 @@ from ksched_cli.releases.plugin_names import POD_TOPOLOGY_SPREAD
 _COMES_OR_CHANGES = Action.ADD | Action.UPDATE
 
 # The actions that informers of old minors report, by kind.
-_TOLD_BY_INFORMERS = {
+_REPORTED_BY_INFORMERS = {
     ASSIGNED_POD: Action.ALL,
     "Node": _COMES_OR_CHANGES,
     "PersistentVolume": _COMES_OR_CHANGES,
@@ -26,9 +26,9 @@ _TOLD_BY_INFORMERS = {
 }
 
 
-def is_told(event: ClusterEvent) -> bool:
+def is_reported(event: ClusterEvent) -> bool:
     """Whether old minors made anything of the event."""
-    return bool(_TOLD_BY_INFORMERS.get(event.resource, Action(0)) & event.action)
+    return bool(_REPORTED_BY_INFORMERS.get(event.resource, Action(0)) & event.action)
 
 
 class NearbyPods:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ksched_cli.api.pod_facts import is_same_pod
 from ksched_cli.cluster.undo import LoggedList, UndoLog
-from ksched_cli.engine.queueing.before_hints import NearbyPods, is_told
+from ksched_cli.engine.queueing.before_hints import NearbyPods, is_reported
 from ksched_cli.engine.queueing.queued_pod import QueuedPod
 from ksched_cli.framework.diagnosis import EXTENDER
 from ksched_cli.framework.events import Action, ClusterEvent, matches_any
@@ -67,9 +67,9 @@ class Hints:
         self.asks = handle is None or handle.gates.enabled("SchedulerQueueingHints")
         rules = EngineRules.of(NEWEST if handle is None else handle.release)
         # Plugins register for nothing: every event is news.
-        self._hears_all = not rules.events_reach_some_plugins
+        self._every_event_counts = not rules.events_reach_some_plugins
         # One plugin alone registers.
-        self._fit_alone_asks = not rules.every_plugin_names_events
+        self._only_fit_registers = not rules.every_plugin_names_events
         sees_all_pods = self.asks and rules.all_assigned_pods_are_news
         self._nearby = None if handle is None or sees_all_pods else NearbyPods(handle)
         # Else a pod that met an error waits for an event.
@@ -86,7 +86,7 @@ class Hints:
         known = self._interest.get(event)
         if known is None:
             every = (each.event for found in self._by_profile.values() for each in found)
-            wanted = is_told(event) if self._fit_alone_asks else matches_any(event, every)
+            wanted = is_reported(event) if self._only_fit_registers else matches_any(event, every)
             known = self._interest[event] = event.wildcard or wanted
         return known
 
@@ -108,7 +108,7 @@ class Hints:
         if event.wildcard:
             for_another = new is not None and not is_same_pod(new, pod.info.pod)
             return Strategy.SKIP if for_another else Strategy.AFTER_BACKOFF
-        if self._hears_all or (self._fit_alone_asks and rejectors != {NODE_RESOURCES_FIT}):
+        if self._every_event_counts or (self._only_fit_registers and rejectors != {NODE_RESOURCES_FIT}):
             return Strategy.AFTER_BACKOFF
         best = Strategy.SKIP
         for name, registered in self._matching(pod.info.pod.spec.scheduler_name, event):

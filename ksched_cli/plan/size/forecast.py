@@ -81,7 +81,7 @@ class _NodeScores:
         self.marks = [draw.getrandbits(62) for _ in problem.classes]
         pods = [(*each.used, *each.nonzero) for each in problem.classes]
         self._pods = np.array(pods, dtype=np.int64).reshape(len(pods), 4)
-        self._asks = (self._pods[:, :2].sum(axis=1) > 0).astype(np.int64)
+        self._with_requests = (self._pods[:, :2].sum(axis=1) > 0).astype(np.int64)
         self._known: dict[tuple[int, int], Matrix] = {}
         self._most_kept = _KEPT // (8 * max(len(pods), 1) + 200)
 
@@ -112,7 +112,7 @@ class _NodeScores:
         if problem.scores_the_difference:
             change = _HALF + balance - _evenness((used / total)[None, :])
             balance = _HALF + ((change + (change < 0)) >> 1)
-        result: Matrix = np.where(fits, least + balance * self._asks, -1)
+        result: Matrix = np.where(fits, least + balance * self._with_requests, -1)
         return result
 
 

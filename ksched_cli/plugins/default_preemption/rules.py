@@ -29,7 +29,7 @@ class DefaultPreemptionRules(ReleaseRules, plugins="DefaultPreemption"):
         "preemption",
         "A pod whose cycle fails is no longer nominated; before, it lost its node only where no eviction could help.",
     )
-    explains_failure = Change("1.19", before=False, now=True, told_by="DefaultPreemption")
+    explains_failure = Change("1.19", before=False, now=True, described_by="DefaultPreemption")
     hopeless_node_ends_waiting = NewRule(
         "1.19",
         "preemption",
@@ -42,7 +42,7 @@ class DefaultPreemptionRules(ReleaseRules, plugins="DefaultPreemption"):
         "The search ends at as many candidates as the arguments say, and there is preemption under a Policy; before, "
         "all nodes were tried, and there was none.",
     )
-    needs_victims = Change("1.19", before=False, now=True, told_by="DefaultPreemption")
+    needs_victims = Change("1.19", before=False, now=True, described_by="DefaultPreemption")
     sorts_mixed_victims = NewRule(
         MIXED_VICTIMS_ARE_SORTED,
         "preemption",

@@ -273,7 +273,7 @@ class InterPodAffinity(
         group[state.anti_affinity.crowded(nodes)] = _ANTI_AFFINITY
         if state.terms.affinity:
             group[self._lacks_affinity(state, pod, nodes)] = _AFFINITY
-        if not rules.own_rules_are_told_first:
+        if not rules.own_rules_come_first:
             # The others' anti-affinity comes first.
             group[crowded] = _EXISTING
         return Verdict.by_group(group, self._answers)

@@ -87,7 +87,7 @@ class InterPodAffinityReasons(ReasonTable, plugins="InterPodAffinity"):
             "1.21",
             before="node(s) didn't match pod affinity/anti-affinity",
             now="node(s) didn't match pod affinity/anti-affinity rules",
-            told_by="InterPodAffinity",
+            described_by="InterPodAffinity",
         ),
         _EITHER,
     )

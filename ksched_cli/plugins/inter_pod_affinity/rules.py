@@ -12,16 +12,16 @@ class InterPodAffinityRules(ReleaseRules, plugins="InterPodAffinity"):
         "The first pod of a group needs nodes with the topology's label, and pods that are nominated count; before, "
         "it could go anywhere, and they did not.",
     )
-    first_pod_needs_labels = Change("1.17", before=False, now=True, told_by="InterPodAffinity")
-    own_rules_are_told_first = NewRule(
+    first_pod_needs_labels = Change("1.17", before=False, now=True, described_by="InterPodAffinity")
+    own_rules_come_first = NewRule(
         "1.19",
         "message",
         "Where a node breaks several rules, those of the pod itself come first in the reason; before, the "
         "anti-affinity of other pods did.",
     )
     shown_reasons = (
-        Change("1.17", before="both", now="the gravest", told_by="kube-scheduler")
-        .then("1.18", now="both", told_by="kube-scheduler")
+        Change("1.17", before="both", now="the gravest", described_by="kube-scheduler")
+        .then("1.18", now="both", described_by="kube-scheduler")
         .then(
             "1.22",
             now="the rule",
@@ -31,7 +31,7 @@ class InterPodAffinityRules(ReleaseRules, plugins="InterPodAffinity"):
             ),
         )
     )
-    skips_without_preferences = Change("1.28", before=False, now=True, told_by="InterPodAffinity")
+    skips_without_preferences = Change("1.28", before=False, now=True, described_by="InterPodAffinity")
     scores_from_the_lowest = NewRule(
         "1.21",
         "score",

@@ -28,7 +28,7 @@ from ksched_cli.releases.plugin_names import NODE_RESOURCES_FIT
 
 
 class RequestedResourcesRules(ReleaseRules, plugins=NODE_RESOURCES_FIT):
-    measures_as_strategies = Change("1.22", before=False, now=True, told_by=NODE_RESOURCES_FIT)
+    measures_as_strategies = Change("1.22", before=False, now=True, described_by=NODE_RESOURCES_FIT)
 
 
 class MostAllocatedRules(ReleaseRules, plugins="NodeResourcesMostAllocated"):

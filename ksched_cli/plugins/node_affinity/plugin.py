@@ -46,7 +46,7 @@ class NodeAffinityRules(ReleaseRules, plugins="NodeAffinity"):
     skips_without_preferences = NewRule(
         "1.30", "score", "Does not score where nothing is preferred; before, all nodes got 0."
     )
-    errors_name_the_path = Change("1.21", before=False, now=True, told_by="NodeAffinity")
+    errors_name_the_path = Change("1.21", before=False, now=True, described_by="NodeAffinity")
     preferences_may_be_about_fields = NewRule(
         "1.20", "score", "Preferences can be about fields; before, labels alone counted."
     )

@@ -56,7 +56,7 @@ class VolumeBindingReasons(ReasonTable, plugins="VolumeBinding"):
             "1.23",
             before="pvc(s) bound to non-existent pv(s)",
             now="node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
-            told_by="VolumeBinding",
+            described_by="VolumeBinding",
         ),
         VOLUME_NOT_FOUND,
         problem="are unavailable due to one or more pvc(s) bound to non-existent pv(s)",
@@ -67,7 +67,7 @@ class VolumeBindingReasons(ReasonTable, plugins="VolumeBinding"):
             "1.23",
             before='persistentvolumeclaim "{claim}" not found',
             now='waiting for ephemeral volume controller to create the persistentvolumeclaim "{claim}"',
-            told_by="VolumeBinding",
+            described_by="VolumeBinding",
         ),
         CLAIM_NOT_FOUND,
     )

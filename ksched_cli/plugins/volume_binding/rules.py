@@ -8,7 +8,7 @@ from ksched_cli.releases.plugin_names import NODE_VOLUME_LIMITS, VOLUME_ZONE
 
 
 class VolumeBindingRules(ReleaseRules, plugins="VolumeBinding"):
-    reads_largest_volume = Change("1.21", before=False, now=True, told_by="VolumeBinding")
+    reads_largest_volume = Change("1.21", before=False, now=True, described_by="VolumeBinding")
     narrows_to_local_volumes = Change(
         "1.27",
         before=False,

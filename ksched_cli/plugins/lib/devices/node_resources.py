@@ -132,14 +132,20 @@ class NodeResources:
         names += sorted(name for name in demand if name.startswith(_HUGEPAGES))
         short: dict[str, dict[str, Any]] = {}
         for name in names:
-            resource, asked = self._cluster.resources.find(name), demand[name]
+            resource, requested = self._cluster.resources.find(name), demand[name]
             there = used = 0
             if resource is not None and resource < len(self._cluster.usage.requested):
                 there = int(self._cluster.nodes.allocatable[resource, row])
                 used = int(self._cluster.usage.requested[resource, row])
-            if asked > there - used:
+            if requested > there - used:
                 free = there - used
-                short[name] = {"asked": asked, "used": used, "allocatable": there, "free": free, "short": asked - free}
+                short[name] = {
+                    "asked": requested,
+                    "used": used,
+                    "allocatable": there,
+                    "free": free,
+                    "short": requested - free,
+                }
         return short
 
     def _is_mapped(self, taken: TakenDevice) -> bool:
