@@ -16,7 +16,7 @@ from ksched_cli.engine.cycle_state import CycleState
 from ksched_cli.engine.profile import Profile
 from ksched_cli.engine.score_groups import GroupingPlugin, OneGroup, ScoreGroups
 from ksched_cli.engine.score_table import FeasibleColumns, ScoreTable
-from ksched_cli.engine.scores import Scores, handed_to
+from ksched_cli.engine.scores import FixedScores, Scores, handed_to
 from ksched_cli.framework.diagnosis import NodeStatuses
 from ksched_cli.framework.interfaces import LASTING, ScorePlugin
 from ksched_cli.framework.rows import NodeRows
@@ -93,15 +93,22 @@ class TemplateScores:
         self._scored = [each for each in profile.score if each.name not in self._state.skip_score]
         self._names = [each.name for each in self._scored]
         self._weights = {each.name: profile.weights[each.name] for each in self._scored}
+        signed: list[tuple[ScorePlugin[Any], Any, Hashable]] = []
         for plugin in self._scored:
-            sign = plugin.sign_score(handed_to(plugin, self._state), pod)
+            handed = handed_to(plugin, self._state)
+            sign = plugin.sign_score(handed, pod)
             if sign is None or plugin.name in self._versions:
                 self._loose.append(plugin)
             else:
-                self._kept[plugin.name] = self._fresh(plugin, sign, pod)
+                signed.append((plugin, handed, sign))
+        shared = scores.fixed_scores(signed, pod, self._nodes)
+        for plugin, _, sign in signed:
+            self._kept[plugin.name] = self._fresh(plugin, sign, pod, shared)
         self._fixed = [each for each in self._kept.values() if _is_fixed(each)]
         self._following = [each for each in self._kept.values() if not _is_fixed(each)]
-        self._fixed_totals = self._weighted(self._fixed)
+        are_shared = shared is not None and all(each.plugin.name in shared.raw for each in self._fixed)
+        # Not written to where other templates may have it.
+        self._fixed_totals = shared.total if shared is not None and are_shared else self._weighted(self._fixed)
         self._base = self._fixed_totals + self._weighted(self._following)
         if self._feasible is not None:
             self._base[result.statuses.failed] = FLOOR
@@ -110,8 +117,11 @@ class TemplateScores:
 
     # Columns over all nodes
 
-    def _fresh(self, plugin: ScorePlugin[Any], sign: Hashable, pod: PodInfo) -> KeptColumn:
+    def _fresh(self, plugin: ScorePlugin[Any], sign: Hashable, pod: PodInfo, shared: FixedScores | None) -> KeptColumn:
         handed, nodes = handed_to(plugin, self._state), self._nodes
+        if shared is not None and plugin.name in shared.raw:
+            raw, normalized = shared.raw[plugin.name], shared.normalized[plugin.name]
+            return KeptColumn(plugin, sign, raw, normalized, _extremes(plugin, nodes.take(raw), nodes.rows))
         raw = self._scores.signed_raw(plugin, handed, sign, pod)
         column = nodes.take(raw)
         normalized = self._scores.normalize(plugin, handed, pod, nodes, column)
@@ -226,6 +236,7 @@ class TemplateScores:
             for column in normalizing:
                 column.normalized = column.normalized.copy()
                 column.normalized[new] = self._between_extremes(column, pod, new)
+            self._fixed_totals = self._fixed_totals.copy()
             self._fixed_totals[new] = sum(
                 column.normalized[new] * self._weights[column.plugin.name] for column in self._fixed
             )

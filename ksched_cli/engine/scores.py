@@ -84,7 +84,7 @@ class Scores:
             if plugin.name not in state.skip_score:
                 handed = handed_to(plugin, state)
                 scored.append((plugin, handed, plugin.sign_score(handed, pod) if reuse else None))
-        fixed = self._fixed_scores(scored, pod, nodes)
+        fixed = self.fixed_scores(scored, pod, nodes)
         raw: dict[str, Int64Column] = {}
         normalized: dict[str, Int64Column] = {}
         totals = np.zeros(len(nodes), dtype=np.int64) if fixed is None else nodes.take(fixed.total)
@@ -109,7 +109,7 @@ class Scores:
             totals,
         )
 
-    def _fixed_scores(self, scored: Sequence[_Scored], pod: PodInfo, nodes: NodeRows) -> FixedScores | None:
+    def fixed_scores(self, scored: Sequence[_Scored], pod: PodInfo, nodes: NodeRows) -> FixedScores | None:
         """The scores that placements do not change; None where these nodes have others than in a run over all nodes."""
         fixed = [each for each in scored if each[2] is not None and _is_fixed_by(each[0], each[2])]
         if not fixed:

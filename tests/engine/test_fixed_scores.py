@@ -72,3 +72,21 @@ def test_scores_are_normalized_again_only_for_nodes_with_other_extremes(
     monkeypatch.setattr(TaintToleration, "normalize", counted)
     table_of(scheduler_of(reuse=True), rows)
     assert len(sizes) == calls
+
+
+def test_templates_that_sign_alike_share_columns_and_their_sum() -> None:
+    nodes = [make_node(f"n{row}").allocatable(cpu="4", memory="8Gi", pods=10) for row in range(3)]
+    nodes[1].taint("a", effect="PreferNoSchedule")
+    pods = [make_pod(f"p{index}").label("app", "ab"[index % 2]).requests(cpu="1").obj() for index in range(4)]
+    scheduler = make_scheduler([node.obj() for node in nodes], pods)
+    lane = scheduler.runtimes["default-scheduler"].lane
+    for row in range(2):
+        scheduler.schedule(row)
+    totals = []
+    for row in (2, 3):
+        result = lane.find(scheduler.cluster.pods.infos[row])
+        assert result is not None
+        assert result.scores is not None
+        totals.append(result.scores.fixed_totals())
+    assert totals[0] is totals[1]
+    assert not totals[0].flags.writeable
