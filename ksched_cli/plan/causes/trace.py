@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import count
 
-from ksched_cli.engine.queueing.pending import pending
 from ksched_cli.plan.causes.comparison import deciders
 from ksched_cli.plan.causes.decisions import PodDecisions
 from ksched_cli.plan.causes.results import Decider
@@ -60,6 +59,4 @@ def trace(way: Way, loaded: Loaded, pods: Collection[str], places: Mapping[str, 
     world = World(way.rule_sets[0].make(loaded), loaded, trying=trying)
     log = ChangeLog(world)
     world.run()
-    for row in pending(world.cluster):
-        compare(row)
     return traces
