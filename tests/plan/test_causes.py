@@ -124,6 +124,14 @@ SOFT = "PreferNoSchedule"
             ["low: preemption after p NodeResourcesFit filter 1.34 PodLevelResources a:fits>Insufficient cpu",
              "p: NodeResourcesFit filter 1.34 PodLevelResources a:fits>Insufficient cpu"], id="a victim of preemption",
         ),
+        pytest.param(
+            [make_node("a"), make_pod("p").gate("x/y")], "1.27", "1.25",
+            ["p: SchedulingGates queue 1.27 PodSchedulingReadiness"], id="a gate holds the pod back in the version before",
+        ),
+        pytest.param(
+            [make_node("a"), make_pod("p").gate("x/y")], "1.25", "1.27",
+            ["p: SchedulingGates queue 1.27 PodSchedulingReadiness"], id="a gate holds the pod back in the version after",
+        ),
     ],
 )  # fmt: skip
 def test_causes(tmp_path: Path, items: list[Any], before: str, after: str, expected: list[str]) -> None:
