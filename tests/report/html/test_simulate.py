@@ -61,6 +61,8 @@ def test_the_pod_that_fails_first_is_shown_with_its_failures_by_reason(demo: Ope
     groups = dict(zip(demo.texts(".detail .row .name"), demo.texts(".detail .row .value"), strict=True))
     assert groups["Insufficient cpu"] == "4 nodes"
     detail.locator("summary", has_text="NodeUnschedulable").click()
+    # The names are added when the browser reports that the part is open.
+    detail.locator(".names li").first.wait_for()
     assert demo.texts(".detail .names li") == ["old-1"]
 
 
