@@ -18,7 +18,6 @@ import pytest
 from ksched_cli.engine.decision import Decision
 from ksched_cli.progress import count, listen, steps
 from ksched_cli.report.progress import RunProgress
-from tests.cli.transcripts import CASE
 
 
 class Terminal(io.StringIO):
@@ -166,39 +165,61 @@ def test_only_a_loop_keeps_its_bar_while_a_pipe_is_written(in_loop: bool, monkey
         assert (progress._bar is not None) is in_loop
 
 
-def long_run(tmp_path: Path) -> list[str]:
+# `ksched` whose bar shows at once. In the cycle of one pod it writes a line and waits, so that it cannot end by itself.
+_WAITING = """
+import os, sys
+from ksched_cli.cli.main import main
+from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.report import progress
+
+waits_at, schedule, tried = int(sys.argv.pop(1)), Scheduler.schedule, []
+
+def waiting(self, pod_row):
+    tried.append(pod_row)
+    if len(tried) == waits_at:
+        os.write(1, b"waiting\\n")
+        sys.stdin.read()
+    return schedule(self, pod_row)
+
+Scheduler.schedule = waiting
+progress._SOON = 0
+main()
+"""
+
+
+def waiting_run(tmp_path: Path, waits_at: int) -> list[str]:
     from tests.benchmarks.workloads import write
 
     path = tmp_path / "cluster.json"
     with path.open("w") as file:
-        write("varied", 300, 300, 20_000, file)
-    return [sys.executable, "-m", "ksched_cli", "simulate", "--from", str(path)]
+        write("basic", 5, 5, 10, file)
+    return [sys.executable, "-c", _WAITING, str(waits_at), "simulate", "--from", str(path)]
 
 
-@pytest.mark.slow
 def test_a_terminal_gets_a_bar_and_an_interrupted_command_says_what_was_done(tmp_path: Path) -> None:
     leader, follower = pty.openpty()
-    process = subprocess.Popen(long_run(tmp_path), stdout=subprocess.DEVNULL, stderr=follower)
+    command = waiting_run(tmp_path, waits_at=3)
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=follower)
     os.close(follower)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"waiting\n"
+    process.send_signal(signal.SIGINT)
     shown = b""
     # Linux ends a closed terminal with an error where others end it with nothing.
     with suppress(OSError):
         while chunk := os.read(leader, 4096):
-            began = b"pods had their cycle" in shown
             shown += chunk
-            if not began and b"pods had their cycle" in shown:
-                process.send_signal(signal.SIGINT)
     os.close(leader)
-    assert process.wait() == 130
-    assert b"/20000" in shown.replace(b" ", b"")
-    assert b"ksched: interrupted: " in shown
+    process.communicate()
+    assert process.returncode == 130
+    bar, summary = shown.split(b"ksched: ")
+    assert b"/10" in bar
+    assert b"pods had their cycle" in bar
+    assert summary.startswith(b"interrupted: 2 of 10 pods had their cycle")
 
 
-@pytest.mark.slow
 def test_a_pipe_gets_no_bar(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [*long_run(tmp_path)[:4], "--from", str(CASE), "--exit-zero"], capture_output=True, check=True
-    )
+    done = subprocess.run(waiting_run(tmp_path, waits_at=0), capture_output=True, check=True)
     assert done.stderr == b""
 
 
