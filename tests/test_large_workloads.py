@@ -10,12 +10,23 @@ from typing import Any
 
 import pytest
 
-from tests.benchmarks.__main__ import calibrate
 from tests.builders import make_node
 from tests.test_copies import deployment, entry
 
-# The floors are those of a machine with this calibration.
-CALIBRATION = 0.105
+# Plain Python that makes as many small objects, sorts them by name and indexes them. Its time grows with the time of
+# memory as a command's does, which the calibration of the benchmarks does not.
+_PLAIN_WORK = """
+pods = [
+    {"metadata": {"name": f"web-{n * 7919 % 1000003}", "labels": {"app": "web"}}, "spec": {"cpu": n % 97}}
+    for n in range(200_000)
+]
+pods.sort(key=lambda pod: (pod["spec"]["cpu"], pod["metadata"]["name"]))
+rows = {pod["metadata"]["name"]: row for row, pod in enumerate(pods)}
+for pod in pods:
+    pod["row"] = rows[pod["metadata"]["name"]]
+"""
+# Other work on the machine disturbs some runs: the best of so many counts.
+_MOST_RUNS = 3
 
 
 # Linux counts the memory of the process that starts a command as memory of the command. So a small process starts it.
@@ -28,12 +39,28 @@ print(json.dumps([shown, os.waitstatus_to_exitcode(status), used.ru_utime + used
 """
 
 
-def run(*arguments: str) -> tuple[str, float, float]:
-    """What the command prints, the seconds of CPU that it takes on a machine of the floors, and its peak in MB."""
-    command = [sys.executable, "-S", "-c", _LAUNCHER, sys.executable, "-m", "ksched_cli", *arguments]
-    shown, code, seconds, megabytes = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
-    assert code in (0, 1)
-    return shown, seconds / max(calibrate() / CALIBRATION, 1), megabytes
+def measured(*command: str) -> tuple[str, int, float, float]:
+    """What the process prints, its exit code, the seconds of CPU that it takes, and its peak in MB."""
+    launcher = [sys.executable, "-S", "-c", _LAUNCHER, sys.executable, *command]
+    shown, code, seconds, megabytes = json.loads(subprocess.run(launcher, stdout=subprocess.PIPE, check=True).stdout)
+    return shown, code, seconds, megabytes
+
+
+def run(*arguments: str, at_most: float) -> tuple[str, float, float]:
+    """What the command prints, its CPU time in units of the plain work before and after it, and its peak in MB. Runs
+    again while it takes more than `at_most` units, and returns the fastest run."""
+    runs = []
+    before = measured("-S", "-c", _PLAIN_WORK)[2]
+    for _ in range(_MOST_RUNS):
+        shown, code, seconds, megabytes = measured("-m", "ksched_cli", *arguments)
+        assert code in (0, 1)
+        after = measured("-S", "-c", _PLAIN_WORK)[2]
+        runs.append((seconds / ((before + after) / 2), shown, megabytes))
+        if runs[-1][0] <= at_most:
+            break
+        before = after
+    units, shown, megabytes = min(runs)
+    return shown, units, megabytes
 
 
 def write(path: Path, *items: Any) -> str:
@@ -50,12 +77,12 @@ def test_a_deployment_of_200000_replicas_on_ten_nodes(tmp_path: Path) -> None:
     nodes = [entry("Node", make_node(f"n{index}").allocatable(cpu=64, pods=110).obj()) for index in range(10)]
     cluster = write(tmp_path / "cluster.json", *nodes)
     manifest = write(tmp_path / "web.json", deployment("web", 200_000, containers=containers("100m")))
-    shown, seconds, megabytes = run("simulate", "--from", cluster, "-f", manifest)
+    shown, units, megabytes = run("simulate", "--from", cluster, "-f", manifest, at_most=4.5)
     first, *lines = shown.splitlines()
     assert first == "200,000 pending pods: 198900 unschedulable, 1100 scheduled (10 nodes)"
     assert len([line for line in lines if line.startswith("default/web-")]) == 1101
     assert " ".join(shown.split()).endswith("0/10 10 Too many pods; 198,899 more copies fail alike")
-    assert seconds <= 6
+    assert units <= 4.5
     assert megabytes <= 330
 
 
@@ -82,7 +109,7 @@ def test_a_drain_of_a_node_with_5000_copies(tmp_path: Path) -> None:
     replica_set = {**web, "kind": "ReplicaSet", "metadata": {**web["metadata"], "uid": "web"}}
     nodes = [entry("Node", make_node(f"n{index}").allocatable(cpu=640, pods=6000).obj()) for index in range(10)]
     cluster = write(tmp_path / "cluster.json", *nodes, replica_set, *pods)
-    shown, seconds, megabytes = run("drain", "n0", "--from", cluster)
+    shown, units, megabytes = run("drain", "n0", "--from", cluster, at_most=4)
     assert shown.splitlines()[0] == "n0: safe, drained in 1 round, 5,000 pods move"
-    assert seconds <= 6
+    assert units <= 4
     assert megabytes <= 250
