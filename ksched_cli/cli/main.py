@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 import typer
 
+from ksched_cli.cli.leaving import leave
 from ksched_cli.cli.printing import command_line, complain, print_text
 from ksched_cli.cli.streams import abandon_stdout, prepare_streams
 from ksched_cli.errors import KschedError, UsageError
@@ -96,12 +97,12 @@ def _named_only() -> None:
 
 def main() -> NoReturn:
     """Run the command and leave with its exit code."""
-    sys.exit(run(sys.argv[1:]))
+    leave(run(sys.argv[1:]))
 
 
 def complete_for_kubectl() -> NoReturn:
     """`kubectl_complete-ksched`, which kubectl runs for `kubectl ksched <TAB>`."""
-    sys.exit(run([COMPLETE, *sys.argv[1:]]))
+    leave(run([COMPLETE, *sys.argv[1:]]))
 
 
 def run(arguments: list[str]) -> int:
