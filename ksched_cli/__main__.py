@@ -1,7 +1,11 @@
 """The program. An interrupt ends it at once until `run` can handle it: importing the rest takes a while."""
 
+import os
 import signal
 from typing import NoReturn
+
+# OpenBLAS, which numpy brings, starts a thread for each core when it is loaded. ksched multiplies only short vectors.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 _interrupt_handler = signal.signal(signal.SIGINT, signal.SIG_DFL)
 

@@ -83,3 +83,17 @@ def test_an_interrupt_while_the_program_is_loaded(tmp_path: Path) -> None:
         [*KSCHED, "demo"], capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": str(tmp_path)}
     )
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="counts the threads in /proc")
+def test_openblas_has_no_threads() -> None:
+    code = (
+        "import atexit, os, sys\n"
+        "atexit.register(lambda: print(len(os.listdir('/proc/self/task')), 'thread'))\n"
+        f"sys.argv = ['ksched', 'simulate', '--from', {str(DEMO)!r}, '--exit-zero']\n"
+        "from ksched_cli.__main__ import main\n"
+        "main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("\n1 thread\n")
