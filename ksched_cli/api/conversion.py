@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -20,6 +21,9 @@ Mistake: TypeAlias = tuple[tuple[Step, ...], str]
 def problems_in(value: Any, struct: type[Any]) -> tuple[Any, list[Mistake]]:
     """The typed value, of a Struct or a dataclass, and all its mistakes. A mistaken field is removed and the rest is
     converted again. The value is None if the rest cannot be converted."""
+    if not _has_null(value):
+        with suppress(msgspec.ValidationError):
+            return msgspec.convert(value, struct), []
     plain = without_nulls(value, _type_of(struct))  # type: ignore[arg-type]  # classes are hashable
     mistakes: list[Mistake] = []
     while len(mistakes) < MAX_PROBLEMS:
@@ -31,6 +35,12 @@ def problems_in(value: Any, struct: type[Any]) -> tuple[Any, list[Mistake]]:
             if not steps or not _remove(plain, steps):
                 break
     return None, mistakes
+
+
+def _has_null(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(map(_has_null, value.values()))
+    return any(map(_has_null, value)) if isinstance(value, list) else value is None
 
 
 def without_nulls(value: Any, expected: inspect.Type) -> Any:
