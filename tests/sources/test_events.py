@@ -13,7 +13,8 @@ import yaml
 from ksched_cli.errors import InputError
 from ksched_cli.sources.dump import load_dump
 from ksched_cli.sources.events import FailedScheduling, PreemptionEvent, ScheduledPod
-from tests.builders import make_node
+from ksched_cli.sources.manifests import load_manifests
+from tests.builders import make_node, make_pod
 from tests.failed_scheduling import in_its_own_group, of_old, written_now
 from tests.scheduler_events import bound_event, bound_event_of_its_group, bound_event_of_old, preempted_event
 
@@ -125,8 +126,42 @@ def test_events_that_are_asked_for_do_not_count_as_not_read(tmp_path: Path) -> N
     assert (others_do_not.failures, dict(others_do_not.unknown)) == ([], {"example.com/v1/Event": 1, "v1/Event": 1})
 
 
-def test_a_broken_event_is_told_as_any_object_is(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("field", "wrong"),
+    [
+        ("series", 5),
+        ("eventTime", 5),
+        ("lastTimestamp", 5),
+        ("deprecatedLastTimestamp", 5),
+        ("reason", 5),
+        ("message", 5),
+        ("involvedObject", {"uid": 5}),
+        ("source", {"component": 5}),
+    ],
+)
+def test_a_wrong_type_in_a_field_that_is_read(field: str, wrong: Any, tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
-        read(tmp_path, written_now("p", TEXT, SAID, series=5))
+        read(tmp_path, written_now("p", TEXT, SAID, **{field: wrong}))
     (problem,) = caught.value.problems
-    assert "series" in str(problem)
+    assert f"Event default/p.{SAID}: items[1].{field}" in str(problem)
+
+
+# The type of a field that nothing reads is checked in manifests only.
+UNREAD_OF_EVENTS: dict[str, Any] = {
+    "count": "many",
+    "deprecatedCount": "many",
+    "firstTimestamp": 5,
+    "series": {"count": "many", "lastObservedTime": 5},
+}
+UNREAD_OF_PODS: dict[str, Any] = {"dnsConfig": 5, "enableServiceLinks": "many", "shareProcessNamespace": 5}
+
+
+def test_a_wrong_type_in_a_field_that_nothing_reads(tmp_path: Path) -> None:
+    pod = make_pod("p").doc()
+    pod["spec"].update(UNREAD_OF_PODS)
+    assert read(tmp_path, pod, written_now("p", TEXT, SAID, **UNREAD_OF_EVENTS)) == [failure(again=True)]
+    path = tmp_path / "pod.json"
+    path.write_text(json.dumps(pod))
+    with pytest.raises(InputError) as caught:
+        load_manifests([str(path)])
+    assert len(caught.value.problems) == len(UNREAD_OF_PODS)
