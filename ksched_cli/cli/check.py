@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ksched_cli.cli import options
+from ksched_cli.cli.exit_rules import contradictions
 from ksched_cli.cli.groups import ClusterRun, takes_groups
 from ksched_cli.cli.printing import complain, warn
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, collector_off, show
@@ -108,11 +109,9 @@ def check(
 ) -> None:
     given = replace(given, cluster=replace(given.cluster, filenames=[*given.cluster.filenames, *files]))
     try:
-        run = given.read()
+        run = given.read(*contradictions(fail_on, exit_zero=exit_zero))
         if not run.has_manifests:
             raise UsageError("say which manifests: -f FILE, -f DIRECTORY, -f -, -k DIRECTORY or --helm CHART")
-        if exit_zero and fail_on:
-            raise UsageError("--exit-zero and --fail-on contradict each other: give one of them")
         # Workloads of the manifests can be scaled, so that scaling comes after them.
         scales = [each for each in run.edits if each[0] == "scale"]
         others = [each for each in run.edits if each[0] != "scale"]

@@ -1,8 +1,8 @@
-"""The exit code of `simulate`."""
+"""The exit code of `simulate`, and the options of `simulate` and `check` that change the exit code."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,11 @@ from ksched_cli.cli.showing import SOME_DO_NOT_FIT
 
 if TYPE_CHECKING:
     from ksched_cli.simulator import SettledSimulation, Simulation
+
+
+def contradictions(fail_on: Sequence[FailOn], *, exit_zero: bool) -> Iterator[str]:
+    if exit_zero and fail_on:
+        yield "--exit-zero and --fail-on contradict each other: give one of them"
 
 
 @dataclass(frozen=True)

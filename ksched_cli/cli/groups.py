@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
 from typing import Annotated, Any, ClassVar, get_type_hints
@@ -18,7 +18,7 @@ import typer
 from ksched_cli.cli import options
 from ksched_cli.cli.edit_options import EditOptions
 from ksched_cli.cli.help_layout import INPUT, RULES, Panel
-from ksched_cli.errors import UsageError
+from ksched_cli.errors import Problem, UsageError
 from ksched_cli.report.progress import ListProgress
 from ksched_cli.simulator import LiveOptions, ManifestReading, RunOptions, parse_timeout
 
@@ -43,9 +43,11 @@ class LiveClusterOptions:
         ),
     ] = "60s"
 
-    def read(self) -> LiveOptions:
+    def contradictions(self) -> Iterator[str]:
         if self.as_group and not self.as_user:
-            raise UsageError("--as-group goes with --as: the API server does not take groups without a user")
+            yield "--as-group goes with --as: the API server does not take groups without a user"
+
+    def read(self) -> LiveOptions:
         timeout = parse_timeout(self.request_timeout)
         return LiveOptions(self.context, self.kubeconfig, self.as_user, tuple(self.as_group), timeout)
 
@@ -56,8 +58,12 @@ class SourceOptions:
 
     sources: options.From = field(default_factory=list)
 
+    def contradictions(self) -> Iterator[str]:
+        """One sentence for each contradiction between these options."""
+        yield from ()
+
     def read(self) -> RunOptions:
-        """A run with these options. Contradictions are refused."""
+        """A run with these options."""
         return RunOptions(sources=self.sources)
 
 
@@ -89,11 +95,13 @@ class ManifestOptions(SourceOptions):
     values: options.Values = field(default_factory=list)
     strict: options.Strict = None
 
-    def read(self) -> RunOptions:
+    def contradictions(self) -> Iterator[str]:
         if self.values and not self.helm:
-            raise UsageError("--values are for a chart: give it with --helm CHART")
+            yield "--values are for a chart: give it with --helm CHART"
         if "-" in self.sources and "-" in self.filenames:
-            raise UsageError("--from - and -f - cannot both read stdin: give one of them as a file")
+            yield "--from - and -f - cannot both read stdin: give one of them as a file"
+
+    def read(self) -> RunOptions:
         reading = ManifestReading(
             "",
             self.recursive,
@@ -122,10 +130,12 @@ class ClusterOptions(ManifestOptions):
     all_namespaces: options.AllNamespaces = False
     selector: options.Selector = ""
 
+    def contradictions(self) -> Iterator[str]:
+        yield from super().contradictions()
+        yield from _one_namespace_or_all(self.namespace, self.all_namespaces)
+
     def read(self) -> RunOptions:
-        run = super().read()
-        _check_one_namespace_or_all(self.namespace, self.all_namespaces)
-        return replace(run, selector=self.selector)
+        return replace(super().read(), selector=self.selector)
 
 
 @dataclass(frozen=True)
@@ -137,14 +147,16 @@ class PodOptions(SourceOptions):
     all_namespaces: options.AllNamespaces = False
     selector: options.Selector = ""
 
+    def contradictions(self) -> Iterator[str]:
+        yield from _one_namespace_or_all(self.namespace, self.all_namespaces)
+
     def read(self) -> RunOptions:
-        _check_one_namespace_or_all(self.namespace, self.all_namespaces)
         return replace(super().read(), namespace=self.namespace, selector=self.selector)
 
 
-def _check_one_namespace_or_all(namespace: str, all_namespaces: bool) -> None:
+def _one_namespace_or_all(namespace: str, all_namespaces: bool) -> Iterator[str]:
     if namespace and all_namespaces:
-        raise UsageError("-n and -A contradict each other: give one of them")
+        yield "-n and -A contradict each other: give one of them"
 
 
 @dataclass(frozen=True)
@@ -186,8 +198,9 @@ class SchedulerRun:
     live: LiveClusterOptions
     scheduler: SchedulerOptions
 
-    def read(self) -> RunOptions:
-        """The options of the run. Contradictions are refused."""
+    def read(self, *contradictions: str) -> RunOptions:
+        """The options of the run. UsageError with these contradictions of the command, and with those of the groups."""
+        refuse([*self.cluster.contradictions(), *self.live.contradictions(), *contradictions])
         scheduler = self.scheduler
         return replace(
             self.cluster.read(),
@@ -216,13 +229,19 @@ class ManifestRun(SchedulerRun):
     cluster: ManifestOptions
     edits: EditOptions
 
-    def read(self) -> RunOptions:
-        return replace(super().read(), edits=tuple(self.edits.given()), scenario=self.edits.scenario)
+    def read(self, *contradictions: str) -> RunOptions:
+        return replace(super().read(*contradictions), edits=tuple(self.edits.given()), scenario=self.edits.scenario)
 
 
 @dataclass(frozen=True)
 class ClusterRun(ManifestRun):
     cluster: ClusterOptions
+
+
+def refuse(contradictions: Sequence[str]) -> None:
+    """UsageError with all contradictions, if there are any."""
+    if contradictions:
+        raise UsageError(map(Problem, contradictions))
 
 
 def shown_progress() -> ListProgress | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
@@ -11,7 +12,6 @@ from ksched_cli.cli.exit_rules import ExitRules
 from ksched_cli.cli.help_layout import OWN, Panel
 from ksched_cli.cli.options import Detail
 from ksched_cli.cli.showing import show, top_nodes
-from ksched_cli.errors import UsageError
 from ksched_cli.simulator import RunOptions, Simulator, settle_limits
 
 if TYPE_CHECKING:
@@ -45,9 +45,9 @@ class SettleOptions:
     def limits(self) -> Limits:
         return settle_limits(self.max_time, self.max_cycles)
 
-    def check(self) -> None:
+    def contradictions(self) -> Iterator[str]:
         if not self.settle and (self.max_time is not None or self.max_cycles is not None):
-            raise UsageError("--max-time and --max-cycles are limits of --settle: give that too")
+            yield "--max-time and --max-cycles are limits of --settle: give that too"
 
 
 def settle_and_show(

@@ -10,14 +10,13 @@ import typer
 
 from ksched_cli.cli import options
 from ksched_cli.cli.draw_options import DrawOptions
-from ksched_cli.cli.exit_rules import ExitRules
+from ksched_cli.cli.exit_rules import ExitRules, contradictions
 from ksched_cli.cli.groups import ClusterRun, takes_groups
 from ksched_cli.cli.help_layout import OUTPUT, RARE
 from ksched_cli.cli.printing import complain, warn
 from ksched_cli.cli.scenario import run_scenario_and_show
 from ksched_cli.cli.settle import SettleOptions, settle_and_show
 from ksched_cli.cli.showing import collector_off, show, top_nodes
-from ksched_cli.errors import UsageError
 from ksched_cli.progress import listen
 from ksched_cli.simulator import RunOptions, Simulator
 
@@ -62,10 +61,10 @@ def simulate(
     fail_on: options.FailOnOption = [],  # noqa: B006  # typer takes the default from here and never changes it
     no_headers: options.NoHeaders = False,
 ) -> None:
-    run = replace(given.read(), timings=timings)
-    settling.check()
-    if draws and (settling.settle or run.scenario is not None):
-        raise UsageError("--orders and --ties go with one cycle for each pod, not with --settle or --scenario")
+    own = [*settling.contradictions(), *contradictions(fail_on, exit_zero=exit_zero)]
+    if draws and (settling.settle or given.edits.scenario is not None):
+        own.append("--orders and --ties go with one cycle for each pod, not with --settle or --scenario")
+    run = replace(given.read(*own), timings=timings)
     exit_rules, headers = ExitRules(fail_on, exit_zero), not no_headers
     if run.scenario is not None:
         code = run_scenario_and_show(run, settling, exit_rules, output, headers=headers)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ksched_cli.cli import options
-from ksched_cli.cli.groups import LiveClusterOptions, shown_progress, takes_groups
+from ksched_cli.cli.groups import LiveClusterOptions, refuse, shown_progress, takes_groups
 from ksched_cli.cli.output_files import OutputFile, check_outputs, write_files
 from ksched_cli.cli.printing import print_row, warn
 from ksched_cli.errors import UsageError
@@ -74,7 +74,7 @@ def snapshot(
         str | None, typer.Option(metavar="FILE", help="Where to write the redacted configuration.")
     ] = None,
 ) -> None:
-    _check(redact, redact_names, config, redact_config)
+    refuse([*live.contradictions(), *_contradictions(redact, redact_names, config, redact_config)])
     path = None if output == "-" else output
     if path is None and sys.stdout is not None and sys.stdout.isatty():
         raise UsageError("a snapshot is not for the terminal to show: give a file with -o, or redirect stdout")
@@ -91,13 +91,15 @@ def snapshot(
         _print_summary(taken, path)
 
 
-def _check(redact: bool, redact_names: str | None, config: str | None, redact_config: str | None) -> None:
+def _contradictions(
+    redact: bool, redact_names: str | None, config: str | None, redact_config: str | None
+) -> Iterator[str]:
     if redact_names is not None and not redact:
-        raise UsageError("--redact-names goes with --redact: without it the names are in the snapshot")
+        yield "--redact-names goes with --redact: without it the names are in the snapshot"
     if (config is None) != (redact_config is None):
-        raise UsageError("--config and --redact-config go together: one is read, the other is written")
+        yield "--config and --redact-config go together: one is read, the other is written"
     if config is not None and not redact:
-        raise UsageError("--redact-config goes with --redact: both use the same pseudonyms")
+        yield "--redact-config goes with --redact: both use the same pseudonyms"
 
 
 def _files(

@@ -10,7 +10,6 @@ from ksched_cli.cli import options
 from ksched_cli.cli.groups import ClusterOptions, LiveClusterOptions, SchedulerOptions, SchedulerRun, takes_groups
 from ksched_cli.cli.printing import warn
 from ksched_cli.cli.showing import show
-from ksched_cli.errors import UsageError
 from ksched_cli.simulator import Simulator, parse_seconds
 
 HELP = """Follows a live cluster, and prints each pending pod's verdict: at first, and whenever it changes.
@@ -38,10 +37,9 @@ def watch(
     for_time: Annotated[str, typer.Option("--for", metavar="TIME", help="Stop after this long, as 90s or 10m.")] = "",
     count: Annotated[int, typer.Option(metavar="N", min=0, help="Stop after so many lines; 0 is never.")] = 0,
 ) -> None:
-    if cluster.sources:
-        raise UsageError("watch follows the cluster of a kube context: leave --from out")
+    own = ["watch follows the cluster of a kube context: leave --from out"] if cluster.sources else []
     seconds = parse_seconds(for_time, "--for") if for_time else None
-    following = Simulator.watch(SchedulerRun(cluster, live, scheduler).read(), seconds)
+    following = Simulator.watch(SchedulerRun(cluster, live, scheduler).read(*own), seconds)
     warned: tuple[str, ...] = ()
     news = following.news()
     try:

@@ -221,6 +221,27 @@ def test_mistakes_on_the_command_line(arguments: list[str], expected: str, capsy
     assert "Traceback" not in captured.err
 
 
+SIMULATE = "simulate -n a -A --as-group x --values v --exit-zero --fail-on warning --max-cycles 3"
+
+
+@pytest.mark.parametrize(
+    ("line", "options"),
+    [
+        (SIMULATE, ["--values", "-n and -A", "--as-group", "--max-time and --max-cycles", "--exit-zero and --fail-on"]),
+        ("simulate --settle --orders 2 --exit-zero --fail-on preemption", ["--exit-zero and --fail-on", "--orders"]),
+        ("check --from - -f - --exit-zero --fail-on warning", ["--from - and -f -", "--exit-zero and --fail-on"]),
+        ("snapshot --redact-names n --config c", ["--redact-names", "--config and", "--redact-config goes"]),
+        ("watch --from x -n a -A", ["-n and -A", "watch follows"]),
+    ],
+)
+def test_all_contradictions_are_shown_at_once(
+    line: str, options: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(line.split()) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert [each for each, option in zip(lines, options, strict=True) if not each.startswith(f"ksched: {option}")] == []
+
+
 def test_a_bug_is_told_without_a_traceback(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: Any, **__: Any) -> None:
         raise ZeroDivisionError("oops")
