@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import Any, TypeAlias
 
 import msgspec
@@ -66,21 +67,14 @@ _ENVELOPE: msgspec.json.Decoder[_Envelope] = msgspec.json.Decoder(_Envelope)
 
 
 def decode_json(
-    raw: bytes | Raw, source: str = "", line: int | None = None, *, documents: bool = False
+    raw: bytes | Raw,
+    source: str = "",
+    line: int | None = None,
+    path: str = "",
+    inherited: tuple[str, str] = ("", ""),
+    depth: int = 0,
 ) -> Iterator[DecodedObject]:
-    """The objects of one JSON document and of its lists, with their documents if `documents`. Raises
-    msgspec.DecodeError for a text that is not JSON."""
-    alike = decode_alike(raw) if isinstance(raw, bytes) and not documents else None
-    if alike is None:
-        yield from _decode_json(raw, source, line, "", ("", ""), 0)
-    else:
-        for index, item in enumerate(alike):
-            yield DecodedObject(item, (), line, f"items[{index}].")
-
-
-def _decode_json(
-    raw: bytes | Raw, source: str, line: int | None, path: str, inherited: tuple[str, str], depth: int
-) -> Iterator[DecodedObject]:
+    """The objects of one JSON document and of its lists. Raises msgspec.DecodeError for a text that is not JSON."""
     stated = stated_first(raw)
     if stated is not None and stated in KINDS:
         yield _decode_one(raw, *stated, source, line, path)
@@ -96,11 +90,22 @@ def _decode_json(
         stray = not depth and is_stray(msgspec.json.decode(raw))
         yield DecodedObject(None, (problem,), stray=stray)
     elif envelope.items is not UNSET and kind.endswith("List"):
-        element = element_of(api_version, kind)
-        for index, item in enumerate(envelope.items or ()):
-            yield from _decode_json(item, source, line, f"{path}items[{index}].", element, depth + 1)
+        yield from _decode_listed(envelope.items or (), element_of(api_version, kind), source, line, path, depth)
     else:
         yield _decode_one(raw, api_version, kind, source, line, path)
+
+
+def _decode_listed(
+    items: Sequence[Raw], element: tuple[str, str], source: str, line: int | None, path: str, depth: int
+) -> Iterator[DecodedObject]:
+    """The objects of a list's items. The items of an inner list are decoded one by one."""
+    alike = repeat(None, len(items)) if depth else decode_alike(items)
+    for index, (item, value) in enumerate(zip(items, alike, strict=True)):
+        where = f"{path}items[{index}]."
+        if value is None:
+            yield from decode_json(item, source, line, where, element, depth + 1)
+        else:
+            yield DecodedObject(value, (), line, where, document=item)
 
 
 def _decode_one(

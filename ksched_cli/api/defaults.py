@@ -18,7 +18,7 @@ from ksched_cli.api.core import (
     Quantities,
 )
 from ksched_cli.api.pod_resources import container_requests, is_pod_level_resource
-from ksched_cli.api.quantity import NANO, nano_value
+from ksched_cli.api.quantity import NANO, are_plain, nano_value
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 from ksched_cli.api.volumes import Volume
 
@@ -41,7 +41,7 @@ def default_pod(pod: Pod) -> None:
         # A limit without a request is a request too.
         for name, quantity in container.resources.limits.items():
             container.resources.requests.setdefault(name, quantity)
-        if any(not port.protocol for port in container.ports):
+        if container.ports and any(not port.protocol for port in container.ports):
             container.ports = tuple(replace(port, protocol=port.protocol or "TCP") for port in container.ports)
     if spec.resources is not None:
         _default_pod_level(pod)
@@ -57,7 +57,7 @@ def default_pod(pod: Pod) -> None:
     if spec.volumes:
         spec.volumes = tuple(_name_rbd_pool(volume) for volume in spec.volumes)
     # Last, as in SetObjectDefaults_Pod: what was filled in above is rounded too.
-    for quantities in _quantities_of(pod):
+    for quantities in filter(None, _quantities_of(pod)):
         _round_up_to_milli(quantities)
 
 
@@ -84,7 +84,7 @@ def _quantities_of(pod: Pod) -> Iterator[Quantities]:
 
 def _round_up_to_milli(quantities: Quantities) -> None:
     """SetDefaults_ResourceList: the API server stores no parts smaller than a thousandth."""
-    for name, quantity in quantities.items():
+    for name, quantity in () if are_plain(quantities.values()) else quantities.items():
         nano = nano_value(quantity)
         if nano % _NANO_PER_MILLI:
             quantities[name] = f"{-(-nano // _NANO_PER_MILLI)}m"

@@ -54,6 +54,26 @@ def parse_time(stamp: str) -> float:
     return datetime.fromisoformat(stamp).timestamp()
 
 
+def is_time(stamp: str) -> bool:
+    """Whether `parse_time` reads it."""
+    if _UTC.fullmatch(stamp) is not None:
+        return _is_day(stamp[:10])
+    try:
+        parse_time(stamp)
+    except ValueError:
+        return False
+    return True
+
+
+@lru_cache(maxsize=4096)
+def _is_day(day: str) -> bool:
+    try:
+        _start_of(day)
+    except ValueError:
+        return False
+    return True
+
+
 @lru_cache(maxsize=4096)
 def _start_of(day: str) -> float:
     return datetime.fromisoformat(f"{day}T00:00:00Z").timestamp()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Collection
 from fractions import Fraction
 from functools import lru_cache
 
@@ -17,6 +18,9 @@ _FORM = re.compile(
 )
 _POWERS_OF_TEN = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _POWERS_OF_TWO = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+# Texts that `are_plain` has found plain, and the most that it keeps.
+_PLAIN: set[Quantity] = set()
+_MOST_PLAIN = 4096
 # Go keeps exponents in an int32 and no quantity of a real object comes near; beyond this only memory is lost.
 _MAX_EXPONENT = 400
 
@@ -43,6 +47,27 @@ def parse_quantity(text: Quantity) -> Fraction:
             raise QuantityError(f"{text!r} is not a quantity: the exponent is out of range")
         number *= Fraction(10) ** exponent
     return -number if found["sign"] == "-" else number
+
+
+def are_plain(quantities: Collection[Quantity]) -> bool:
+    """Whether each is a quantity, not negative, and without parts smaller than a thousandth: nothing is wrong with it,
+    and the API server stores it as it is. Most quantities of a cluster are equal."""
+    return _PLAIN.issuperset(quantities) or all(map(_is_plain, quantities))
+
+
+def _is_plain(quantity: Quantity) -> bool:
+    try:
+        number = parse_quantity(quantity)
+    except QuantityError:
+        return False
+    if number < 0 or 1000 % number.denominator:
+        return False
+    # A number may equal one of another type.
+    if isinstance(quantity, str):
+        if len(_PLAIN) >= _MOST_PLAIN:
+            _PLAIN.clear()
+        _PLAIN.add(quantity)
+    return True
 
 
 def _from_number(number: int | float) -> str:

@@ -11,29 +11,30 @@ from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources.exports import decode_export, is_export, may_be_export, without_logs
 
 
-def decode(content: bytes, source: str, *, documents: bool = False) -> Iterator[DecodedObject]:
-    """The objects in the content. InputError if it is empty, or neither JSON nor YAML. With `documents` each object has
-    its document."""
+def decode(content: bytes, source: str) -> Iterator[DecodedObject]:
+    """The objects in the content. InputError if it is empty, or neither JSON nor YAML."""
     content = without_logs(content)
     if not content.strip():
         raise InputError(Problem("empty: no Kubernetes objects in it", source))
     if content.lstrip()[:1] in (b"{", b"["):
-        yield from _decode_json(content, source, documents)
+        yield from _decode_json(content, source)
     else:
         yield from _decode_yaml(content, source)
 
 
-def _decode_json(content: bytes, source: str, documents: bool) -> Iterator[DecodedObject]:
+def _decode_json(content: bytes, source: str) -> Iterator[DecodedObject]:
     try:
         if may_be_export(content) and is_export(export := msgspec.json.decode(content)):
             yield from decode_export(export, source, None)
         else:
-            yield from decode_json(content, source, documents=documents)
+            yield from decode_json(content, source)
     except (msgspec.DecodeError, RecursionError) as mistake:
         # Several documents one after the other, or flow style that only YAML allows, begin with a brace too.
         if "trailing characters" not in str(mistake):
             raise InputError(Problem(_json_mistake(mistake, content), source, _line_of(mistake, content))) from None
         yield from _decode_json_documents(content, source)
+    except UnicodeDecodeError:
+        raise InputError(Problem(_wrong_byte(content), source, hint="expected JSON or YAML in UTF-8")) from None
 
 
 def _decode_json_documents(content: bytes, source: str) -> Iterator[DecodedObject]:
@@ -75,6 +76,15 @@ def _json_mistake(mistake: Exception, content: bytes) -> str:
     if "truncated" in text:
         return f"broken JSON: it ends in the middle, after {len(content)} bytes"
     return f"broken JSON: {text[:1].lower()}{text[1:]}"
+
+
+def _wrong_byte(content: bytes) -> str:
+    """Names the first byte that is no text. msgspec counts from the beginning of a string."""
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError as mistake:
+        return f"not text in UTF-8 (byte {mistake.start})"
+    raise AssertionError
 
 
 def _line_of(mistake: Exception, content: bytes) -> int | None:

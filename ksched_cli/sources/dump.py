@@ -254,7 +254,7 @@ class _Reader:
             self._problems.append(problem)
             return
         try:
-            self._take(decode(content.data, content.name, documents=True), content.name)
+            self._take(decode(content.data, content.name), content.name)
         except InputError as mistake:
             raise broken_template(mistake, content.name, content.data) from None
 
@@ -299,7 +299,8 @@ class _Reader:
             if each.stray and self._in_directory:
                 self._strays += [source] if source not in self._strays[-1:] else []
                 continue
-            self._add(each.problems, INVALID)
+            if each.problems:
+                self._add(each.problems, INVALID)
             if isinstance(each.value, UnknownKind):
                 self._pass_over(each, each.value, source)
             elif isinstance(each.value, Event):
@@ -309,7 +310,9 @@ class _Reader:
 
     def _is_accepted(self, found: DecodedObject, source: str) -> bool:
         """Whether the API server accepts the object as it is written."""
-        problems = list(self._manifests.problems(found, source)) if self._manifests is not None else []
+        if self._manifests is None:
+            return True
+        problems = list(self._manifests.problems(found, source))
         self._problems += problems
         return all(problem.level != "error" for problem in problems)
 
@@ -354,39 +357,52 @@ class _Reader:
             self._loaded.preemptions.append(found)
 
     def _take_object(self, item: Struct, origin: Origin, *, is_written: bool = False) -> None:
-        kind, source = type(item), origin.source
+        kind = type(item)
         if self._manifests is not None:
             self._manifests.complete(item)
         metadata = metadata_of(item)
-        if kind not in CLUSTER_SCOPED:
-            metadata.namespace = metadata.namespace or DEFAULT_NAMESPACE
-        name = f"{metadata.namespace}/{metadata.name}" if metadata.namespace else metadata.name
-        mistakes = [] if self._manifests is None else list(self._manifests.complaints(item, is_written=is_written))
-        reported = {path for path, _ in mistakes}
-        mistakes += [each for each in object_complaints(item) if each[0] not in reported]
-        for path, text in mistakes:
-            label = workload_label(item) if metadata.namespace else f"{kind.__name__} {name}"
-            where = path_in_resource(self._loaded, item, path)
-            inner = f"{origin.path}{where}" if self._manifests is not None else where
-            self._add([Problem(text, source, origin.line, f"{label}: {inner}")], INVALID)
+        if not metadata.namespace and kind not in CLUSTER_SCOPED:
+            metadata.namespace = DEFAULT_NAMESPACE
+        mistakes = self._mistakes_in(item, is_written)
         if mistakes:
+            self._report(item, mistakes, origin)
             return
         identity = kind, metadata.namespace, metadata.name
         place = self._seen.get(identity)
-        if place is None:
-            fill_in(item)
-            share_texts(item)
-            if isinstance(item, Node):
-                # Nodes share equal images. That saves a seventh of the memory of a large cluster.
-                item.status.images = tuple(map(self._images.setdefault, item.status.images, item.status.images))
-            self._loaded.add(item)
-            self._seen[identity] = _Place(source, len(self._loaded.of(kind)) - 1)
-            if self._manifests is not None:
-                self._loaded.origins[id(item)] = replace(origin, file=self._declared.file_of(item, origin.line))
-        else:
-            self._take_again(item, name, place, origin)
+        if place is not None:
+            self._take_again(item, place, origin)
+            return
+        fill_in(item)
+        share_texts(item)
+        if kind is Node:
+            self._share_images(item)
+        items = self._loaded.objects.setdefault(kind, [])
+        self._seen[identity] = _Place(origin.source, len(items))
+        items.append(item)
+        if self._manifests is not None:
+            self._loaded.origins[id(item)] = replace(origin, file=self._declared.file_of(item, origin.line))
 
-    def _take_again(self, item: Struct, name: str, place: _Place, origin: Origin) -> None:
+    def _mistakes_in(self, item: Struct, is_written: bool) -> Sequence[Complaint]:
+        if self._manifests is None:
+            return object_complaints(item)
+        mistakes = list(self._manifests.complaints(item, is_written=is_written))
+        reported = {path for path, _ in mistakes}
+        return [*mistakes, *(each for each in object_complaints(item) if each[0] not in reported)]
+
+    def _report(self, item: Struct, mistakes: Iterable[Complaint], origin: Origin) -> None:
+        namespaced = bool(metadata_of(item).namespace)
+        label = workload_label(item) if namespaced else f"{type(item).__name__} {_name(item)}"
+        for path, text in mistakes:
+            where = path_in_resource(self._loaded, item, path)
+            inner = f"{origin.path}{where}" if self._manifests is not None else where
+            self._add([Problem(text, origin.source, origin.line, f"{label}: {inner}")], INVALID)
+
+    def _share_images(self, node: Any) -> None:
+        """Let nodes share equal images. That saves a seventh of the memory of a large cluster."""
+        images = node.status.images
+        node.status.images = tuple(map(self._images.setdefault, images, images))
+
+    def _take_again(self, item: Struct, place: _Place, origin: Origin) -> None:
         """Keep the newer of two versions of an object, as in the output of several commands. Different objects with the
         same name are a problem."""
         kind, source, line = type(item), origin.source, origin.line if self._manifests is not None else None
@@ -394,7 +410,7 @@ class _Reader:
         new_metadata, known_metadata = metadata_of(item), metadata_of(known)
         if not new_metadata.uid or new_metadata.uid != known_metadata.uid:
             also = "" if place.source == source else f", and in {place.source}"
-            text = f"{kind.__name__} {name} is there more than once{also}"
+            text = f"{kind.__name__} {_name(item)} is there more than once{also}"
             hint = "leave one of them out"
             if also and self._manifests is not None:
                 hint = f"check variants one at a time, or leave one out: --exclude {shlex.quote(_glob_of(source))}"
@@ -423,6 +439,11 @@ def _shared_uids(pods: Sequence[Pod]) -> Iterator[Problem]:
         if pod.metadata.uid and names.setdefault(pod.metadata.uid, name) != name:
             text = f"Pod {name} has the uid of Pod {names[pod.metadata.uid]}: {pod.metadata.uid}"
             yield Problem(text, hint="leave metadata.uid out of one of them")
+
+
+def _name(item: Struct) -> str:
+    metadata = metadata_of(item)
+    return f"{metadata.namespace}/{metadata.name}" if metadata.namespace else metadata.name
 
 
 def _counted(number: int, noun: str) -> str:

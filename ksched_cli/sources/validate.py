@@ -2,121 +2,187 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 from msgspec import Struct
 
-from ksched_cli.api.core import Node, NodeCondition, Pod, PodCondition, Quantities, ResourceRequirements
+from ksched_cli.api.core import (
+    Container,
+    ContainerImage,
+    ContainerStatus,
+    Node,
+    NodeCondition,
+    Pod,
+    PodCondition,
+    PodSpec,
+    PodStatus,
+    Quantities,
+    ResourceRequirements,
+)
 from ksched_cli.api.dynamic_resources import ResourceSlice
 from ksched_cli.api.meta import ObjectMeta
-from ksched_cli.api.pod_facts import parse_time
+from ksched_cli.api.pod_facts import is_time
 from ksched_cli.api.policy import LimitRange, PodDisruptionBudget, PriorityClass, ResourceQuota, RuntimeClass
-from ksched_cli.api.quantity import QuantityError, parse_quantity
+from ksched_cli.api.quantity import QuantityError, are_plain, parse_quantity
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim
 from ksched_cli.api.workloads import ReplicaSet
 
 # (path, what is wrong)
 Complaint = tuple[str, str]
+Complaints = Sequence[Complaint]
+
+_SIZE = attrgetter("size_bytes")
 
 
-def object_complaints(item: Struct) -> Iterator[Complaint]:
-    """The mistakes in the object that decoding does not find."""
+def object_complaints(item: Struct) -> Complaints:
+    """The mistakes in the object that decoding does not find. Few objects have any, so that paths are made only for a
+    value that is wrong."""
     check = _CHECKS.get(type(item))
-    if check is not None:
-        yield from check(item)
+    return check(item) if check is not None else ()
 
 
-def _quantities(quantities: Quantities, path: str) -> Iterator[Complaint]:
-    for name, quantity in quantities.items():
-        mistake = _mistake_in(quantity)
-        if mistake:
-            yield f"{path}[{name}]" if "." in name or "/" in name else f"{path}.{name}", mistake
+def _quantities(quantities: Quantities, path: str) -> Complaints:
+    if are_plain(quantities.values()):
+        return ()
+    mistakes = {name: _mistake_in(quantity) for name, quantity in quantities.items()}
+    return [
+        (f"{path}[{name}]" if "." in name or "/" in name else f"{path}.{name}", mistake)
+        for name, mistake in mistakes.items()
+        if mistake
+    ]
 
 
-def _requirements(resources: ResourceRequirements, path: str) -> Iterator[Complaint]:
-    yield from _quantities(resources.requests, f"{path}.requests")
-    yield from _quantities(resources.limits, f"{path}.limits")
+def _requirements(resources: ResourceRequirements, path: str) -> Complaints:
+    return [*_quantities(resources.requests, f"{path}.requests"), *_quantities(resources.limits, f"{path}.limits")]
 
 
-@lru_cache(maxsize=4096, typed=True)
 def _mistake_in(quantity: str | int | float) -> str:
-    """The mistake in the quantity, or an empty string. It is cached: most quantities of a cluster are equal."""
+    """The mistake in the quantity, or an empty string."""
     try:
         return f"{quantity} is negative" if parse_quantity(quantity) < 0 else ""
     except QuantityError as mistake:
         return str(mistake)
 
 
-def _integer(value: int | None, path: str, bits: int) -> Iterator[Complaint]:
+def _integer(value: int | None, path: str, bits: int) -> Complaints:
     """A complaint if the value does not fit into Go's integer of so many bits."""
-    if value is not None and not -(2 ** (bits - 1)) <= value < 2 ** (bits - 1):
-        yield path, f"{value} is out of range: it takes more than {bits} bits"
+    if value is None or -(2 ** (bits - 1)) <= value < 2 ** (bits - 1):
+        return ()
+    return [(path, f"{value} is out of range: it takes more than {bits} bits")]
 
 
-def _pod(pod: Pod) -> Iterator[Complaint]:
-    spec = pod.spec
-    if not pod.metadata.name:
-        yield "metadata.name", "a pod needs a name"
-    yield from _integer(spec.priority, "spec.priority", 32)
-    yield from _integer(spec.termination_grace_period_seconds, "spec.terminationGracePeriodSeconds", 64)
-    for field, containers in (("containers", spec.containers), ("initContainers", spec.init_containers)):
-        for index, container in enumerate(containers):
-            yield from _requirements(container.resources, f"spec.{field}[{index}].resources")
-    yield from _quantities(spec.overhead, "spec.overhead")
+def _name(metadata: ObjectMeta, kind: str) -> Complaints:
+    return () if metadata.name else [("metadata.name", f"a {kind} needs a name")]
+
+
+def _pod(pod: Pod) -> Complaints:
+    return [
+        *_name(pod.metadata, "pod"),
+        *_pod_spec(pod.spec),
+        *_pod_status(pod.status),
+        *_stamps(pod.metadata),
+        *_time(pod.status.start_time, "status.startTime"),
+        *_transitions(pod.status.conditions),
+    ]
+
+
+def _pod_spec(spec: PodSpec) -> Complaints:
+    """Most fields of most pods are empty, and the condition before a call is cheaper than the call."""
+    found: list[Complaint] = []
+    if spec.priority:
+        found += _integer(spec.priority, "spec.priority", 32)
+    if spec.termination_grace_period_seconds:
+        found += _integer(spec.termination_grace_period_seconds, "spec.terminationGracePeriodSeconds", 64)
+    found += _containers(spec.containers, "spec.containers")
+    if spec.init_containers:
+        found += _containers(spec.init_containers, "spec.initContainers")
+    if spec.overhead:
+        found += _quantities(spec.overhead, "spec.overhead")
     if spec.resources is not None:
-        yield from _requirements(spec.resources, "spec.resources")
-    for field, statuses in (
-        ("containerStatuses", pod.status.container_statuses),
-        ("initContainerStatuses", pod.status.init_container_statuses),
-    ):
-        for index, status in enumerate(statuses):
-            path = f"status.{field}[{index}]"
-            yield from _quantities(status.allocated_resources, f"{path}.allocatedResources")
-            if status.resources is not None:
-                yield from _quantities(status.resources.requests, f"{path}.resources.requests")
-    yield from _quantities(pod.status.allocated_resources, "status.allocatedResources")
-    if pod.status.resources is not None:
-        yield from _quantities(pod.status.resources.requests, "status.resources.requests")
-    for index, claim in enumerate(pod.status.node_allocatable_resource_claim_statuses):
-        yield from _quantities(claim.resources, f"status.nodeAllocatableResourceClaimStatuses[{index}].resources")
-    yield from _stamps(pod.metadata)
-    yield from _time(pod.status.start_time, "status.startTime")
-    yield from _transitions(pod.status.conditions)
+        found += _requirements(spec.resources, "spec.resources")
+    return found
 
 
-def _stamps(metadata: ObjectMeta) -> Iterator[Complaint]:
-    yield from _time(metadata.creation_timestamp, "metadata.creationTimestamp")
-    yield from _time(metadata.deletion_timestamp, "metadata.deletionTimestamp")
+def _containers(containers: Sequence[Container], path: str) -> Complaints:
+    found: list[Complaint] = []
+    for index, container in enumerate(containers):
+        requests, limits = container.resources.requests, container.resources.limits
+        if not are_plain(requests.values()) or (limits and not are_plain(limits.values())):
+            found += _requirements(container.resources, f"{path}[{index}].resources")
+    return found
 
 
-def _transitions(conditions: Iterable[PodCondition | NodeCondition]) -> Iterator[Complaint]:
+def _pod_status(status: PodStatus) -> Complaints:
+    found: list[Complaint] = []
+    if status.container_statuses:
+        found += _container_statuses(status.container_statuses, "status.containerStatuses")
+    if status.init_container_statuses:
+        found += _container_statuses(status.init_container_statuses, "status.initContainerStatuses")
+    if status.allocated_resources:
+        found += _quantities(status.allocated_resources, "status.allocatedResources")
+    if status.resources is not None:
+        found += _quantities(status.resources.requests, "status.resources.requests")
+    for index, claim in enumerate(status.node_allocatable_resource_claim_statuses):
+        found += _quantities(claim.resources, f"status.nodeAllocatableResourceClaimStatuses[{index}].resources")
+    return found
+
+
+def _container_statuses(statuses: Sequence[ContainerStatus], path: str) -> Complaints:
+    found: list[Complaint] = []
+    for index, status in enumerate(statuses):
+        if status.allocated_resources:
+            found += _quantities(status.allocated_resources, f"{path}[{index}].allocatedResources")
+        if status.resources is not None:
+            found += _quantities(status.resources.requests, f"{path}[{index}].resources.requests")
+    return found
+
+
+def _stamps(metadata: ObjectMeta) -> Complaints:
+    found = _time(metadata.creation_timestamp, "metadata.creationTimestamp")
+    if metadata.deletion_timestamp:
+        found = [*found, *_time(metadata.deletion_timestamp, "metadata.deletionTimestamp")]
+    return found
+
+
+def _transitions(conditions: Sequence[PodCondition | NodeCondition]) -> Complaints:
+    found: list[Complaint] = []
     for index, condition in enumerate(conditions):
-        yield from _time(condition.last_transition_time, f"status.conditions[{index}].lastTransitionTime")
+        stamp = condition.last_transition_time
+        if stamp and not is_time(stamp):
+            found += _time(stamp, f"status.conditions[{index}].lastTransitionTime")
+    return found
 
 
-def _time(stamp: str | None, path: str) -> Iterator[Complaint]:
-    if stamp:
-        try:
-            parse_time(stamp)
-        except ValueError:
-            yield path, f"{stamp!r} is not a time: write it as 2026-01-31T12:00:00Z"
+def _time(stamp: str | None, path: str) -> Complaints:
+    if not stamp or is_time(stamp):
+        return ()
+    return [(path, f"{stamp!r} is not a time: write it as 2026-01-31T12:00:00Z")]
 
 
-def _node(node: Node) -> Iterator[Complaint]:
-    if not node.metadata.name:
-        yield "metadata.name", "a node needs a name"
-    sizes = [image.size_bytes for image in node.status.images]
-    for index, size in enumerate(sizes) if sizes and max(max(sizes), -min(sizes)) >= 2**63 else ():
-        yield from _integer(size, f"status.images[{index}].sizeBytes", 64)
-    yield from _quantities(node.status.allocatable, "status.allocatable")
-    yield from _quantities(node.status.capacity, "status.capacity")
-    yield from _stamps(node.metadata)
-    yield from _transitions(node.status.conditions)
+def _node(node: Node) -> Complaints:
+    metadata, status = node.metadata, node.status
+    return [
+        *_name(metadata, "node"),
+        *_images(status.images),
+        *_quantities(status.allocatable, "status.allocatable"),
+        *_quantities(status.capacity, "status.capacity"),
+        *_stamps(metadata),
+        *_transitions(status.conditions),
+    ]
 
 
-def _limit_range(limits: LimitRange) -> Iterator[Complaint]:
+def _images(images: Sequence[ContainerImage]) -> Complaints:
+    sizes = list(map(_SIZE, images))
+    if not sizes or -(2**63) <= min(sizes) <= max(sizes) < 2**63:
+        return ()
+    checked = (_integer(size, f"status.images[{index}].sizeBytes", 64) for index, size in enumerate(sizes))
+    return [complaint for complaints in checked for complaint in complaints]
+
+
+def _limit_range(limits: LimitRange) -> Complaints:
+    found: list[Complaint] = []
     for index, item in enumerate(limits.spec.limits):
         for field, quantities in (
             ("max", item.max),
@@ -125,29 +191,31 @@ def _limit_range(limits: LimitRange) -> Iterator[Complaint]:
             ("defaultRequest", item.default_request),
             ("maxLimitRequestRatio", item.max_limit_request_ratio),
         ):
-            yield from _quantities(quantities, f"spec.limits[{index}].{field}")
+            found += _quantities(quantities, f"spec.limits[{index}].{field}")
+    return found
 
 
-def _quota(quota: ResourceQuota) -> Iterator[Complaint]:
-    yield from _quantities(quota.spec.hard, "spec.hard")
-    yield from _quantities(quota.status.used, "status.used")
+def _quota(quota: ResourceQuota) -> Complaints:
+    return [*_quantities(quota.spec.hard, "spec.hard"), *_quantities(quota.status.used, "status.used")]
 
 
-def _slice(item: ResourceSlice) -> Iterator[Complaint]:
+def _slice(item: ResourceSlice) -> Complaints:
+    found: list[Complaint] = []
     for index, device in enumerate(item.spec.devices):
         for name, mapping in device.node_allocatable_resource_mappings.items():
             mistake = _mistake_in(mapping.allocation_multiplier)
             if mistake:
                 path = f"spec.devices[{index}].nodeAllocatableResourceMappings.{name}.allocationMultiplier"
-                yield path, mistake
+                found.append((path, mistake))
+    return found
 
 
-def _budget(budget: PodDisruptionBudget) -> Iterator[Complaint]:
-    if budget.status.disruptions_allowed < 0:
-        yield "status.disruptionsAllowed", f"{budget.status.disruptions_allowed} is negative"
+def _budget(budget: PodDisruptionBudget) -> Complaints:
+    allowed = budget.status.disruptions_allowed
+    return [("status.disruptionsAllowed", f"{allowed} is negative")] if allowed < 0 else ()
 
 
-_CHECKS: Mapping[type[Struct], Callable[[Any], Iterator[Complaint]]] = {
+_CHECKS: Mapping[type[Struct], Callable[[Any], Complaints]] = {
     Pod: _pod,
     Node: _node,
     PriorityClass: lambda item: _integer(item.value, "value", 32),

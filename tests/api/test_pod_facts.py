@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ksched_cli.api.pod_facts import is_terminal, parse_time, pod_key, pod_priority
+from ksched_cli.api.pod_facts import is_terminal, is_time, parse_time, pod_key, pod_priority
 from tests.builders import make_pod
 
 
@@ -33,6 +33,7 @@ def test_is_terminal(phase: str, terminal: bool) -> None:
 )
 def test_parse_time(stamp: str, seconds: float) -> None:
     assert parse_time(stamp) == seconds
+    assert is_time(stamp)
 
 
 @pytest.mark.parametrize(
@@ -46,9 +47,13 @@ def test_parse_time(stamp: str, seconds: float) -> None:
         pytest.param("20260131T120000Z", id="ISO 8601 without separators"),
         pytest.param("2026-01-31T12:00Z", id="no seconds"),
         pytest.param("2026-13-01T12:00:00Z", id="no such month"),
+        pytest.param("2026-02-31T12:00:00Z", id="no such day"),
+        pytest.param("2026-02-28T24:00:00Z", id="no such hour"),
+        pytest.param("2026-02-31T12:00:00.5Z", id="a fraction of a second of no day"),
         pytest.param("2026-01-31T12:00:00Z ", id="something after it"),
     ],
 )
 def test_what_is_no_time(stamp: str) -> None:
-    with pytest.raises(ValueError, match=r"time|month|isoformat"):
+    assert not is_time(stamp)
+    with pytest.raises(ValueError, match=r"time|month|day|hour|isoformat"):
         parse_time(stamp)

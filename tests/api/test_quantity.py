@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from ksched_cli.api.quantity import (
     MAX_INT64,
     QuantityError,
+    are_plain,
     format_bytes,
     format_milli,
     milli_value,
@@ -51,6 +52,38 @@ from ksched_cli.api.quantity import (
 )
 def test_parse(text: str, exact: Fraction) -> None:
     assert parse_quantity(text) == exact
+
+
+def _is_plain(quantity: str | int | float) -> bool:
+    try:
+        number = parse_quantity(quantity)
+    except QuantityError:
+        return False
+    return number >= 0 and (number * 1000).denominator == 1
+
+
+@pytest.mark.parametrize(
+    "quantities",
+    [
+        pytest.param([], id="none"),
+        pytest.param(["100m", "1.5Gi", "0", "007", " 2 "], id="all of them"),
+        pytest.param(["100m", "1u"], id="one too small"),
+        pytest.param(["100m", "-1"], id="one negative"),
+        pytest.param(["100m", "1gi"], id="one malformed"),
+        pytest.param([2, 2.0, 0.001], id="numbers"),
+        pytest.param([2, -2], id="a negative number"),
+        pytest.param([0.0001], id="a number too small"),
+        pytest.param(["2", 2, float("nan")], id="no number"),
+    ],
+)
+def test_plain_quantities(quantities: list[str | int | float]) -> None:
+    for _ in range(2):
+        assert are_plain(quantities) is all(map(_is_plain, quantities))
+
+
+def test_more_quantities_than_are_kept() -> None:
+    assert are_plain([f"{number}m" for number in range(10_000)])
+    assert not are_plain([f"{number}u" for number in range(10_000)])
 
 
 @pytest.mark.parametrize(

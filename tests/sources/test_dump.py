@@ -129,6 +129,11 @@ def test_odd_objects_are_warned_of(tmp_path: Path) -> None:
         pytest.param(b"\x00\x01\x02" * 50, r"{f}: not text: there are NUL bytes", id="binary"),
         pytest.param(b"\xff\xfea\x00", r"{f}: text in UTF-16", id="UTF-16"),
         pytest.param(b"caf\xe9 " * 20, r"{f}: not text in UTF-8 \(byte 3\)", id="Latin-1"),
+        pytest.param(
+            b'{"apiVersion": "v1", "kind": "Pod",' + b" " * 100_000 + b'"metadata": {"name": "caf\xe9"}}',
+            r"{f}: not text in UTF-8 \(byte 100060\)",
+            id="Latin-1 far from the beginning",
+        ),
         pytest.param(b"\x1f\x8b\x08\x00", r"{f}: it ends in the middle", id="gzip"),
         pytest.param("<!DOCTYPE html><html>", r"{f}: a web page", id="HTML"),
         pytest.param("[" * 100_000, r"{f}.*(broken JSON|nested)", id="deep JSON"),
