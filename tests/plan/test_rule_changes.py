@@ -221,3 +221,33 @@ def test_gates_that_are_set_are_rules_too() -> None:
     )
     rules = rules_that_differ(*ends)
     assert [(rule.gate, rule.since) for rule in rules] == [("VolumeLimitScaling", ""), ("DRADeviceTaints", "1.36")]
+
+
+@pytest.mark.parametrize(
+    ("name", "family"),
+    [
+        # The legacy registry of 1.17 and 1.18 gives this priority's work to the plugin.
+        ("ResourceLimitsPriority", "NodeResourceLimits"),
+        ("NodeResourceLimits", "NodeResourceLimits"),
+        ("LeastRequestedPriority", FIT),
+        ("ServiceSpreadingPriority", "PodTopologySpread"),
+        ("PodFitsHostPorts", "NodePorts"),
+        ("CheckNodeCondition", "NodeUnschedulable"),
+        # It became four plugins.
+        ("GeneralPredicates", "GeneralPredicates"),
+    ],
+)
+def test_a_plugin_and_the_priority_that_it_replaced_are_one_family(name: str, family: str) -> None:
+    assert family_of(name) == family
+
+
+@pytest.mark.parametrize(
+    ("minor", "plugin"),
+    [("1.16", "ResourceLimitsPriority"), ("1.17", "NodeResourceLimits"), ("1.18", "NodeResourceLimits")],
+)
+def test_the_gate_of_a_priority_is_a_rule_of_the_plugin_that_replaced_it(minor: str, plugin: str) -> None:
+    release = RELEASES[minor]
+    gate = "ResourceLimitsPriorityFunction"
+    off, on = (Rules(release, release.gates(overrides), release) for overrides in ("", f"{gate}=true"))
+    (rule,) = rule_changes_about(rules_that_differ(off, on), plugin, {"score"})
+    assert (rule.gate, rule.plugins) == (gate, ("ResourceLimitsPriority",))
