@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
 from ksched_cli.api.core import Pod, PodCondition
 from ksched_cli.plan.results import GatedPod, PodOutcome
+from ksched_cli.plan.simulate import PlacementRun
 from ksched_cli.plan.verify.evidence import Evidence
-from ksched_cli.plan.verify.pending import BOTH, CONDITION, EVENT, newest_events, pending_pods, statement_of
+from ksched_cli.plan.verify.pending import (
+    BOTH,
+    CONDITION,
+    EVENT,
+    PresentCluster,
+    newest_events,
+    pending_pods,
+    statement_of,
+)
 from ksched_cli.plan.verify.results import Agreement, Checked
 from ksched_cli.sources.events import FailedScheduling
 from tests.builders import make_pod
@@ -86,9 +96,13 @@ def test_the_newest_event_of_each_pod_that_is_there() -> None:
     assert gone == 2
 
 
+def present(*outcomes: PodOutcome, gated: GatedPod | None = None) -> PresentCluster:
+    return PresentCluster(PlacementRun(iter(outcomes), (gated,) if gated else (), (), tuple))
+
+
 def compared(of: Pod, outcome: PodOutcome | None = None, gated: GatedPod | None = None) -> Checked:
-    outcomes, held = {"default/p": outcome} if outcome else {}, {"default/p": gated} if gated else {}
-    (found,), left_out = pending_pods([of], {}, DEFAULT, outcomes, held, Evidence())
+    outcomes = (outcome,) if outcome else ()
+    (found,), left_out = pending_pods([of], {}, DEFAULT, present(*outcomes, gated=gated), Evidence())
     assert not left_out
     return found
 
@@ -152,7 +166,7 @@ def test_gates(of: Pod, gated: str, agreement: Agreement, answer: str) -> None:
     ],
 )  # fmt: skip
 def test_what_is_not_compared(of: Pod, why: str) -> None:
-    found, left_out = pending_pods([of], {}, DEFAULT, {}, {}, Evidence())
+    found, left_out = pending_pods([of], {}, DEFAULT, present(), Evidence())
     assert (found, left_out) == ([], {why: 1})
 
 
@@ -164,4 +178,22 @@ def test_what_is_not_compared(of: Pod, why: str) -> None:
     ],
 )
 def test_pods_that_do_not_wait(of: Pod) -> None:
-    assert pending_pods([of], {"default/p": event()}, DEFAULT, {}, {}, Evidence()) == ([], {})
+    assert pending_pods([of], {"default/p": event()}, DEFAULT, present(), Evidence()) == ([], {})
+
+
+def test_only_cycles_up_to_the_last_compared_pod_run() -> None:
+    run: list[str] = []
+
+    def outcomes() -> Iterator[PodOutcome]:
+        for name in ("default/first", "default/p", "default/last"):
+            run.append(name)
+            yield PodOutcome(name, "unschedulable", message=CPU)
+
+    cluster = PresentCluster(PlacementRun(outcomes(), (), (), tuple))
+    silent = make_pod("last").obj()
+    (found,), left_out = pending_pods([silent, pod(CPU)], {}, DEFAULT, cluster, Evidence())
+    assert found.agreement is Agreement.SAME
+    assert sum(left_out.values()) == 1
+    assert run == ["default/first", "default/p"]
+    cluster.run_to_the_end()
+    assert run[-1] == "default/last"

@@ -15,6 +15,7 @@ from ksched_cli.api.core import Pod
 from ksched_cli.api.meta import ObjectMeta
 from ksched_cli.api.pod_facts import is_terminal, parse_time, pod_key
 from ksched_cli.plan.results import GatedPod, PodOutcome
+from ksched_cli.plan.simulate import PlacementRun
 from ksched_cli.plan.verify.binding_times import condition_of
 from ksched_cli.plan.verify.evidence import Evidence
 from ksched_cli.plan.verify.results import Agreement, Checked
@@ -84,12 +85,34 @@ def newest_events(
     return newest, len(gone)
 
 
+class PresentCluster:
+    """What becomes of the pending pods. Their cycles run when they are needed first: those of a pod and of the pods
+    before it in the queue."""
+
+    def __init__(self, run: PlacementRun) -> None:
+        self._outcomes = run.outcomes
+        self._seen: dict[str, PodOutcome] = {}
+        self.gated = {each.pod: each for each in run.gated}
+
+    def outcome_of(self, pod: str) -> PodOutcome | None:
+        """The outcome of a pod's cycle; None for a pod without one."""
+        while pod not in self._seen:
+            outcome = next(self._outcomes, None)
+            if outcome is None:
+                return None
+            self._seen[outcome.pod] = outcome
+        return self._seen[pod]
+
+    def run_to_the_end(self) -> None:
+        for _ in self._outcomes:
+            pass
+
+
 def pending_pods(
     pods: Iterable[Pod],
     events: Mapping[str, FailedScheduling],
     schedulers: Collection[str],
-    outcomes: Mapping[str, PodOutcome],
-    gated: Mapping[str, GatedPod],
+    present: PresentCluster,
     evidence: Evidence,
 ) -> tuple[list[Checked], Counter[str]]:
     """The pods with a verdict of their scheduler, compared; and the number of other pending pods by reason."""
@@ -104,12 +127,12 @@ def pending_pods(
         if why:
             left_out[why] += 1
         elif statement is not None and statement.reason == GATED:
-            found.append(_compare_gated(key, statement, gated, evidence))
-        elif statement is not None and key in gated:
-            answer = f"{gated[key].plugin} holds it back"
+            found.append(_compare_gated(key, statement, present.gated, evidence))
+        elif statement is not None and key in present.gated:
+            answer = f"{present.gated[key].plugin} holds it back"
             found.append(_checked(key, Agreement.OTHER_REASONS, statement, answer, evidence.since(statement.when)))
-        elif statement is not None and key in outcomes:
-            found.append(_compare_messages(outcomes[key], statement, evidence))
+        elif statement is not None and (outcome := present.outcome_of(key)) is not None:
+            found.append(_compare_messages(outcome, statement, evidence))
     return found, left_out
 
 

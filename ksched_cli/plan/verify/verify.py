@@ -17,7 +17,7 @@ from ksched_cli.plan.loaded_input import LoadedInput
 from ksched_cli.plan.prepared import PreparedRun
 from ksched_cli.plan.verify.evidence import gather_evidence
 from ksched_cli.plan.verify.history import History, first_nodes, read_history
-from ksched_cli.plan.verify.pending import newest_events, pending_pods
+from ksched_cli.plan.verify.pending import PresentCluster, newest_events, pending_pods
 from ksched_cli.plan.verify.replay import replay
 from ksched_cli.plan.verify.results import Verification
 from ksched_cli.sources.loaded import Loaded
@@ -41,11 +41,12 @@ def verify_input(source: LoadedInput) -> VerifyResult:
     evidence = gather_evidence(loaded.of(Node), loaded.of(Pod), loaded.of(ReplicaSet), loaded.bindings, history)
     checked = tuple(replay(_past(source, history), history, loaded.of(Node), evidence))
 
-    simulation = prepared.simulate()
-    outcomes = {outcome.pod: outcome for outcome in simulation.outcomes}
-    gated = {each.pod: each for each in simulation.gated}
+    present = PresentCluster(prepared.place(detail=False, top=1))
     events, gone = newest_events(loaded.failures, loaded.of(Pod), source.wanted)
-    pending, waiting = pending_pods(pods, events, runtimes, outcomes, gated, evidence)
+    pending, waiting = pending_pods(pods, events, runtimes, present, evidence)
+    if prepared.scheduler.extenders is not None:
+        # The coverage has how often each extender was called.
+        present.run_to_the_end()
     left_out = history.left_out + waiting + Counter({GONE: gone})
     return VerifyResult(Verification(checked, tuple(pending), left_out), _coverage(prepared.coverage), source.warnings)
 
