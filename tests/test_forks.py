@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from ksched_cli import forks
 from ksched_cli.forks import Fork, compute_in_forks, forks_at_once, is_copy
 from ksched_cli.plan.drain import in_turn
 from ksched_cli.plan.fixes import trial
+from ksched_cli.plan.verify import replay
 from ksched_cli.simulator import Simulator
 from tests.builders import make_node, make_pod
 
@@ -160,3 +162,52 @@ def test_fixes_beside_a_copy_are_the_same(monkeypatch: pytest.MonkeyPatch, allow
     monkeypatch.setattr(trial, "Fork", fork)
     assert fixes() == here
     assert begun == ["_run_unchanged"]
+
+
+def _history(seed: int) -> list[dict[str, Any]]:
+    """Pods that were bound to random nodes, two or three in a second; some seconds follow each other at once."""
+    random = Random(seed)
+    nodes = [make_node(name).allocatable(cpu=cpu, pods="40").doc() for name, cpu in (("a", "30"), ("b", "20"))]
+    second, pods = 0, []
+    for index in range(24):
+        second += random.choice((0, 0, 1, 2))
+        stamp = f"2026-01-01T00:00:{second:02}Z"
+        pod = make_pod(f"run-{index}").requests(cpu=random.choice("12")).on(random.choice("ab")).phase("Running")
+        pods.append(pod.status(conditions=[{"type": "PodScheduled", "status": "True", "lastTransitionTime": stamp}]))
+    return [*nodes, *(pod.doc() for pod in pods)]
+
+
+_TOO_FEW = (30, 60)
+
+
+@pytest.mark.parametrize("cycles", [0, *_TOO_FEW, 2000])
+def test_a_history_in_two_halves_is_the_same(cycles: int, monkeypatch: pytest.MonkeyPatch, allowed: None) -> None:
+    """With few cycles the first half leaves too few for the second half, which is then replayed once more."""
+    monkeypatch.setattr(replay, "_CYCLES", cycles)
+    monkeypatch.setattr(replay, "_NODE_CYCLES", 0)
+    histories = [_history(seed) for seed in range(6)]
+
+    def verifications() -> list[Any]:
+        return [Simulator.load(history).verify().verification for history in histories]
+
+    here = verifications()
+    monkeypatch.setattr(replay, "WORTH_ANSWERS", 0)
+    replayed: list[int] = []
+    checked = replay._Replay.checked
+
+    def noting(run: replay._Replay, steps: Sequence[Any]) -> list[Any]:
+        replayed.append(len(steps))
+        return checked(run, steps)
+
+    monkeypatch.setattr(replay._Replay, "checked", noting)
+    assert verifications() == here
+    # Of each history this process replays the first half alone, or both halves one after the other.
+    assert len(histories) <= len(replayed) <= 2 * len(histories)
+    assert (len(replayed) > len(histories)) is (cycles in _TOO_FEW)
+
+
+def test_a_history_whose_copy_fails_is_replayed_here(monkeypatch: pytest.MonkeyPatch, allowed: None) -> None:
+    here = Simulator.load(_history(1)).verify().verification
+    monkeypatch.setattr(replay, "WORTH_ANSWERS", 0)
+    monkeypatch.setattr(replay._Replay, "rest", lambda *_: 1 / 0)
+    assert Simulator.load(_history(1)).verify().verification == here

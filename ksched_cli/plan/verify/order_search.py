@@ -15,6 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ksched_cli.api.volumes import Volume
+from ksched_cli.plan.verify.cycle_budget import CycleBudget
 from ksched_cli.plan.verify.history import Placed
 from ksched_cli.plan.verify.past_cluster import PastCluster, ReplayAnswer
 from ksched_cli.plan.verify.results import Agreement
@@ -33,13 +34,6 @@ class TriedPod:
     answer: ReplayAnswer
 
 
-@dataclass
-class CycleBudget:
-    """How many cycles all searches of a run may still spend, beyond one for each pod."""
-
-    left: int
-
-
 def find_order(cluster: PastCluster, members: Sequence[Placed], budget: CycleBudget) -> list[TriedPod]:
     """The members in an order that explains all placements, or else as many as were found to be explained by one. They
     are on their nodes afterwards."""
@@ -47,12 +41,12 @@ def find_order(cluster: PastCluster, members: Sequence[Placed], budget: CycleBud
     if not 1 < len(members) <= _MOST_PODS or not cluster.repeatable:
         return best
     for by_need in (False, True):
-        if is_explained(best) or budget.left < len(members):
+        if is_explained(best) or not budget.allows(len(members)):
             break
         take_back(cluster, best)
-        search = _Search(cluster, members, min(budget.left, _MOST_CYCLES), by_need=by_need)
+        search = _Search(cluster, members, budget.limit(_MOST_CYCLES), by_need=by_need)
         best = max(best, search.run(), key=_explained)
-        budget.left -= search.spent
+        budget.spend_on_search(search.spent, _MOST_CYCLES)
     return best
 
 

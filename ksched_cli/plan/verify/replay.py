@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from ksched_cli.api.core import Node
 from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.forks import WORTH_ANSWERS, Fork, forks_at_once, is_copy
+from ksched_cli.plan.verify.cycle_budget import CycleBudget
 from ksched_cli.plan.verify.evidence import Evidence
 from ksched_cli.plan.verify.history import BindingSecond, History, binding_seconds
 from ksched_cli.plan.verify.late_nodes import LateNodes, assumption
-from ksched_cli.plan.verify.order_search import CycleBudget, TriedPod, find_order, is_explained, take_back
+from ksched_cli.plan.verify.order_search import TriedPod, find_order, is_explained, take_back
 from ksched_cli.plan.verify.past_cluster import PastCluster
 from ksched_cli.plan.verify.results import Agreement, Checked, Order
 
@@ -34,20 +37,74 @@ class _Solved:
         return is_explained(self.turns)
 
 
-def replay(scheduler: Scheduler, history: History, nodes: Sequence[Node], evidence: Evidence) -> Iterator[Checked]:
+@dataclass(frozen=True)
+class _Rest:
+    """The steps from the middle on as a copy of this process has replayed them, with all cycles of the budget. `spare`:
+    how many of these may be spent before the middle without a difference."""
+
+    checked: list[Checked]
+    spare: int
+
+
+def replay(scheduler: Scheduler, history: History, nodes: Sequence[Node], evidence: Evidence) -> list[Checked]:
     """One cycle for each pod, with the earlier pods on their real nodes. The scheduler's cluster has the pods as
-    pending and the first nodes of the history; all `nodes` come in their time."""
-    for solved in _Replay(scheduler, history, nodes).solve(list(binding_seconds(history, nodes))):
-        order, assumed = _order_of(solved), assumption(solved.late)
-        for turn in filter(_is_reported, solved.turns):
-            yield _checked(turn, order, assumed, evidence)
+    pending and the first nodes of the history; all `nodes` come in their time. The second half of a long history is
+    replayed on another core: the pods before it are on their real nodes, wherever they would go."""
+    run, steps = _Replay(scheduler, history, nodes, evidence), list(binding_seconds(history, nodes))
+    is_long = len(history.tried) * len(nodes) >= WORTH_ANSWERS
+    middle = run.middle_of(steps) if is_long and forks_at_once() else None
+    if middle is None:
+        return run.checked(steps)
+
+    def compute() -> _Rest | None:
+        return run.rest(steps, middle) if is_copy() else None
+
+    copy = Fork(compute)
+    try:
+        checked = run.checked(steps[:middle])
+        rest = copy.result()
+    finally:
+        copy.stop()
+    if rest is None or rest.spare < run.spent:
+        return checked + run.checked(steps[middle:])
+    return checked + rest.checked
 
 
 class _Replay:
-    def __init__(self, scheduler: Scheduler, history: History, nodes: Sequence[Node]) -> None:
+    def __init__(self, scheduler: Scheduler, history: History, nodes: Sequence[Node], evidence: Evidence) -> None:
         self._cluster = PastCluster(scheduler)
         self._budget = CycleBudget(max(_CYCLES, _NODE_CYCLES // max(1, len(nodes))))
         self._late = LateNodes(nodes, history)
+        self._evidence = evidence
+
+    @property
+    def spent(self) -> int:
+        """The cycles that all searches so far have spent."""
+        return self._budget.spent
+
+    def middle_of(self, steps: Sequence[BindingSecond]) -> int | None:
+        """The first step of the second half of the pods. None where no step is independent of the step before it."""
+        if not self._cluster.repeatable:
+            return None
+        pods = list(accumulate(len(step.tried) for step in steps))
+        apart = [index for index in range(1, len(steps)) if not _are_mixable(steps[index - 1], steps[index])]
+        return min(apart, key=lambda index: abs(2 * pods[index - 1] - pods[-1]), default=None)
+
+    def rest(self, steps: Sequence[BindingSecond], middle: int) -> _Rest:
+        """The steps from the middle on, with the pods before it on their nodes."""
+        for step in steps[:middle]:
+            self._cluster.advance(step)
+            for placed in step.tried:
+                self._cluster.put(placed)
+        return _Rest(self.checked(steps[middle:]), self._budget.spare)
+
+    def checked(self, steps: Sequence[BindingSecond]) -> list[Checked]:
+        """The pods of these steps, compared."""
+        found = []
+        for solved in self.solve(steps):
+            order, assumed = _order_of(solved), assumption(solved.late)
+            found += [_checked(turn, order, assumed, self._evidence) for turn in filter(_is_reported, solved.turns)]
+        return found
 
     def solve(self, steps: Sequence[BindingSecond]) -> list[_Solved]:
         """Each step by itself, or two in one where that explains them: pods are bound in parallel, so that one that was
@@ -71,11 +128,10 @@ class _Replay:
         return solved
 
     def _may_mix(self, first: BindingSecond, second: BindingSecond) -> bool:
-        """Whether pods may have been scheduled in one of the steps and bound in the other."""
-        in_time = second.second == first.second + 1 and second.quiet and first.hidden == second.hidden
-        pods = [*first.tried, *second.tried]
-        known = in_time and all(each.bound.known for each in pods)
-        return known and self._budget.left >= len(pods) and self._cluster.repeatable
+        """Whether pods may have been scheduled in one of the steps and bound in the other, and can be tried so."""
+        if not _are_mixable(first, second) or not self._cluster.repeatable:
+            return False
+        return self._budget.allows(len(first.tried) + len(second.tried))
 
     def _solve_as_one(self, done: Sequence[_Solved], upcoming: BindingSecond | None = None) -> _Solved | None:
         """One step of all pods of the steps. Pods of `done` are on their nodes. None if that does not explain all
@@ -85,7 +141,7 @@ class _Replay:
         turns = [turn for each in done for turn in each.turns]
         take_back(self._cluster, turns)
         found = find_order(self._cluster, members, self._budget)
-        self._budget.left -= len(members)
+        self._budget.spend(len(members))
         if is_explained(found):
             return _Solved(replace(steps[-1], tried=members), found)
         take_back(self._cluster, found)
@@ -104,18 +160,24 @@ class _Replay:
         placements."""
         step, turns = before.step, before.turns
         late: list[str] = []
-        while not is_explained(turns) and self._budget.left >= len(turns):
+        while not is_explained(turns) and self._budget.allows(len(turns)):
             better = {turn.answer.text for turn in turns if turn.answer.agreement is Agreement.OTHER_NODE}
             more = self._late.among(sorted(better), step)
             if not more or len(late) + len(more) > _MOST_LATE:
                 break
             late += more
             self._cluster.hide(step.hidden.union(late))
-            self._budget.left -= len(turns)
+            self._budget.spend(len(turns))
             take_back(self._cluster, turns)
             turns = find_order(self._cluster, step.tried, self._budget)
         self._cluster.hide(step.hidden)
         return _Solved(step, turns, late) if is_explained(turns) else before
+
+
+def _are_mixable(first: BindingSecond, second: BindingSecond) -> bool:
+    """Whether the second step follows at once and nothing but bindings happened in between, at times that are known."""
+    in_time = second.second == first.second + 1 and second.quiet and first.hidden == second.hidden
+    return in_time and all(each.bound.known for each in (*first.tried, *second.tried))
 
 
 def _is_reported(turn: TriedPod) -> bool:
