@@ -14,12 +14,13 @@ import msgspec
 import pytest
 
 from ksched_cli.forks import Fork
-from ksched_cli.plan.diff import Diff, PodChange
+from ksched_cli.plan.diff import Diff, PodChange, Side, diff
 from ksched_cli.plan.prepared import PreparedRun
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.wiring import comparison
 from ksched_cli.wiring.comparison import compare
 from ksched_cli.wiring.options import RunOptions
+from ksched_cli.world.results import FinalPod
 from tests.builders import PodBuilder, make_node, make_pod, owned
 from tests.lanes import sampled
 from tests.running import load
@@ -89,6 +90,45 @@ def test_changes(tmp_path: Path, before: list[Any], after: list[Any], changes: l
 def _without_suffix(text: str) -> str:
     head, dash, tail = text.partition(" -> web-1-")
     return f"{head}{dash}?{tail[5:]}" if dash else text
+
+
+def final(name: str, node: str, replaces: str = "") -> FinalPod:
+    return FinalPod(
+        f"default/{name}", "ReplicaSet/default/web", "scheduled", node, replaces=replaces and f"default/{replaces}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "changes", "unchanged"),
+    [
+        pytest.param([final("a", "n")], [final("b", "m", "a"), final("c", "n", "a")], ["moved a@n -> b@m", "added  -> c@n"], 0, id="two successors"),
+        pytest.param([final("b", "n", "a"), final("c", "m", "a")], [final("d", "m", "a"), final("e", "m", "a"), final("f", "m", "a")], ["moved b@n -> d@m", "added  -> f@m"], 1, id="of a forerunner that is on neither side"),
+        pytest.param([final("a", "n")], [final("a", "n"), final("b", "m", "a"), final("c", "m", "a")], ["added  -> b@m", "added  -> c@m"], 1, id="of a pod that is still there"),
+        pytest.param([final("a", "n")], [final("b", "m", "c"), final("c", "n", "b")], ["added  -> b@m"], 1, id="in a circle"),
+    ],
+)  # fmt: skip
+def test_pods_with_one_forerunner(
+    before: list[FinalPod], after: list[FinalPod], changes: list[str], unchanged: int, tmp_path: Path
+) -> None:
+    """Each pod is in one pair at most: the first by name is the successor."""
+    side = side_of(tmp_path, *TWO)
+    sides = [with_final(side, before), with_final(side, after)]
+    found, back = diff(*sides), diff(*reversed(sides))
+    assert [told(change) for change in found.changes] == changes
+    assert sorted(SWAPPED[change.kind] for change in back.changes) == sorted(change.kind for change in found.changes)
+    assert found.unchanged == back.unchanged == unchanged
+    shuffled = diff(*(with_final(side, pods[::-1]) for pods in (before, after)))
+    assert shuffled.changes == found.changes
+
+
+def side_of(tmp_path: Path, *objects: Any) -> Side:
+    start = comparison._begin(RunOptions(sources=[save(tmp_path / "c.json", *objects)]), None)
+    return comparison._settled(RunOptions(), start, lambda pod: True).side
+
+
+def with_final(side: Side, pods: list[FinalPod]) -> Side:
+    world = replace(side.settlement.world, final=tuple(pods))
+    return replace(side, settlement=replace(side.settlement, world=world), wanted=frozenset(pod.pod for pod in pods))
 
 
 def test_use_and_spread(tmp_path: Path) -> None:
