@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ksched_cli.api.avoided_pods import AVOID_PODS_ANNOTATION
 from ksched_cli.api.core import Pod, Service
 from ksched_cli.config.plugin_args import (
     NodeLabelArgs,
@@ -21,7 +22,7 @@ from ksched_cli.config.plugin_args import (
     UtilizationShapePoint,
 )
 from ksched_cli.plugins.legacy.node_label import NodeLabel
-from ksched_cli.plugins.legacy.node_prefer_avoid_pods import ANNOTATION, NodePreferAvoidPods
+from ksched_cli.plugins.legacy.node_prefer_avoid_pods import NodePreferAvoidPods
 from ksched_cli.plugins.legacy.requested_resources import (
     NodeResourcesLeastAllocated,
     NodeResourcesMostAllocated,
@@ -93,7 +94,7 @@ def test_node_prefer_avoid_pods_agrees_with_the_plain_reading(
     nodes = []
     for index, controllers in enumerate(asked):
         node = make_node(f"n{index}").obj()
-        node.metadata.annotations[ANNOTATION] = avoiding(*controllers)
+        node.metadata.annotations[AVOID_PODS_ANNOTATION] = avoiding(*controllers)
         nodes.append(node)
     pod = owned(owner, controls)
     made = make_bench(NodePreferAvoidPods, nodes, pod, current=OLD)
@@ -109,7 +110,7 @@ def owned(owner: tuple[str, str], controls: bool) -> Pod:
 @pytest.mark.parametrize("annotation", ["", "{", "[]", '{"preferAvoidPods": 1}', '{"preferAvoidPods": [{}]}'])
 def test_an_annotation_that_cannot_be_read_is_none(annotation: str) -> None:
     node = make_node("n").obj()
-    node.metadata.annotations[ANNOTATION] = annotation
+    node.metadata.annotations[AVOID_PODS_ANNOTATION] = annotation
     assert make_bench(NodePreferAvoidPods, [node], owned(("ReplicaSet", "1"), True), current=OLD).scores() == {"n": 100}
 
 

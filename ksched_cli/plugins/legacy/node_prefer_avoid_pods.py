@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import msgspec
 import numpy as np
-from msgspec import Struct
 
-from ksched_cli.api.meta import OwnerReference
+from ksched_cli.api.avoided_pods import AVOID_PODS_ANNOTATION, avoided_controllers
 from ksched_cli.cluster.columns import Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.interfaces import ScorePlugin
@@ -20,7 +18,6 @@ from ksched_cli.releases.plugin_names import (
     SERVICE_AFFINITY,
 )
 
-ANNOTATION = "scheduler.alpha.kubernetes.io/preferAvoidPods"
 _KINDS = ("ReplicationController", "ReplicaSet")
 
 
@@ -44,18 +41,6 @@ class NodePreferAvoidPodsRules(ReleaseRules, plugins="NodePreferAvoidPods"):
     )
 
 
-class _PodSignature(Struct, rename="camel", frozen=True):
-    pod_controller: OwnerReference | None = None
-
-
-class _PreferAvoidPod(Struct, rename="camel", frozen=True):
-    pod_signature: _PodSignature = _PodSignature()
-
-
-class _AvoidPods(Struct, rename="camel", frozen=True):
-    prefer_avoid_pods: tuple[_PreferAvoidPod, ...] = ()
-
-
 class NodePreferAvoidPods(ScorePlugin[None]):
     name = "NodePreferAvoidPods"
     column = "Avoid"
@@ -71,17 +56,8 @@ class NodePreferAvoidPods(ScorePlugin[None]):
         if owner is None or owner.kind not in _KINDS:
             return scores
         for index, row in enumerate(nodes.rows.tolist()):
-            annotation = nodes.cluster.nodes.objects[row].metadata.annotations.get(ANNOTATION)
-            if annotation and _is_named(annotation, owner):
+            annotation = nodes.cluster.nodes.objects[row].metadata.annotations.get(AVOID_PODS_ANNOTATION)
+            avoided = avoided_controllers(annotation) if annotation else ()
+            if any((each.kind, each.uid) == (owner.kind, owner.uid) for each in avoided):
                 scores[index] = 0
         return scores
-
-
-def _is_named(annotation: str, owner: OwnerReference) -> bool:
-    try:
-        avoided = msgspec.json.decode(annotation, type=_AvoidPods).prefer_avoid_pods
-    except msgspec.MsgspecError:
-        # kube-scheduler takes the node for one without the annotation.
-        return False
-    controllers = (each.pod_signature.pod_controller for each in avoided)
-    return any(each is not None and (each.kind, each.uid) == (owner.kind, owner.uid) for each in controllers)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 
+from ksched_cli.api.avoided_pods import AVOID_PODS_ANNOTATION
+
 
 class Role(StrEnum):
     """The role of a name. Within a role a name has one pseudonym, and pseudonyms sort as the names do: names decide
@@ -166,7 +168,6 @@ REASONS = frozenset({"Unschedulable", "SchedulingGated", "SchedulerError", "Pree
 POLICY_KEYS = frozenset({"default", "validValues", "validRange"})
 
 NODE_SELECTOR_ANNOTATION = "scheduler.alpha.kubernetes.io/node-selector"
-AVOID_PODS_ANNOTATION = "scheduler.alpha.kubernetes.io/preferAvoidPods"
 # A digest of what was left out of a pod template, so that a rollout still sees that the template has changed.
 LEFT_OUT_ANNOTATION = "ksched.dev/left-out"
 

@@ -14,12 +14,13 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import NODEFAULT, Struct
 
+from ksched_cli.api.avoided_pods import AVOID_PODS_ANNOTATION, avoided_controllers, avoiding
 from ksched_cli.api.core import PodCondition
 from ksched_cli.api.dynamic_resources import DeviceCapacity
 from ksched_cli.api.meta import ObjectMeta
 from ksched_cli.api.workloads import PodTemplateSpec
 from ksched_cli.sources.redaction import fields
-from ksched_cli.sources.redaction.walk import SPECIAL, avoided_controllers
+from ksched_cli.sources.redaction.walk import SPECIAL
 
 S = TypeVar("S", bound=Struct)
 _Change = Callable[[Any], Any]
@@ -117,11 +118,12 @@ def _policy(policy: dict[str, Any]) -> dict[str, Any]:
 
 def _with_read_annotations(read: Mapping[str, object], metadata: ObjectMeta) -> ObjectMeta:
     annotations = metadata.annotations
-    if not annotations or (annotations.keys() <= read.keys() and fields.AVOID_PODS_ANNOTATION not in annotations):
+    if not annotations or (annotations.keys() <= read.keys() and AVOID_PODS_ANNOTATION not in annotations):
         return metadata
     kept = {key: text for key, text in annotations.items() if key in read}
-    if fields.AVOID_PODS_ANNOTATION in kept:
-        kept[fields.AVOID_PODS_ANNOTATION] = avoided_controllers(kept[fields.AVOID_PODS_ANNOTATION])
+    if AVOID_PODS_ANNOTATION in kept:
+        controllers = avoided_controllers(kept[AVOID_PODS_ANNOTATION])
+        kept[AVOID_PODS_ANNOTATION] = avoiding((each.kind, each.uid) for each in controllers)
     return msgspec.structs.replace(metadata, annotations=kept)
 
 

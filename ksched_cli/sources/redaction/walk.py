@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
+from ksched_cli.api.avoided_pods import AVOID_PODS_ANNOTATION, avoided_controllers, avoiding
 from ksched_cli.sources.redaction import cel_strings as expressions
 from ksched_cli.sources.redaction import fields
 from ksched_cli.sources.redaction.fields import Role
@@ -96,8 +97,8 @@ class Walk:
     def _annotation(self, key: str, role: Role | None, text: str) -> str:
         if key == fields.NODE_SELECTOR_ANNOTATION:
             return ",".join(self._assignment(each) for each in text.split(","))
-        if key == fields.AVOID_PODS_ANNOTATION:
-            return avoided_controllers(text, lambda uid: self._rename(Role.UID, uid))
+        if key == AVOID_PODS_ANNOTATION:
+            return avoiding((each.kind, self._rename(Role.UID, each.uid)) for each in avoided_controllers(text))
         if role is None:
             return "" if key == fields.LEFT_OUT_ANNOTATION else text
         return self._rename(role, text) if text else text
@@ -177,34 +178,6 @@ SPECIAL: Mapping[tuple[str, str], Callable[[Walk, Any, str, Any], Any]] = {
     # Its keys are on the allow-list, and its values are quantities.
     ("DeviceCapacity", "request_policy"): lambda _walk, _item, _kind, value: value,
 }
-
-
-class _Controller(Struct, frozen=True, omit_defaults=True):
-    kind: str = ""
-    uid: str = ""
-
-
-class _Signature(Struct, rename="camel", frozen=True):
-    pod_controller: _Controller | None = None
-
-
-class _AvoidPod(Struct, rename="camel", frozen=True):
-    pod_signature: _Signature = _Signature()
-
-
-class _AvoidPods(Struct, rename="camel", frozen=True):
-    prefer_avoid_pods: tuple[_AvoidPod, ...] = ()
-
-
-def avoided_controllers(annotation: str, rename: Callable[[str], str] = str) -> str:
-    """A node's preferAvoidPods annotation with nothing but the controllers' kinds and uids, which `rename` replaces."""
-    try:
-        avoided = msgspec.json.decode(annotation, type=_AvoidPods).prefer_avoid_pods
-    except msgspec.MsgspecError:
-        return ""
-    found = [each.pod_signature.pod_controller for each in avoided]
-    named = [_Controller(each.kind, rename(each.uid)) for each in found if each is not None]
-    return msgspec.json.encode(_AvoidPods(tuple(_AvoidPod(_Signature(each)) for each in named))).decode()
 
 
 def is_custom(api_version: str) -> bool:
