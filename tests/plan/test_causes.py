@@ -20,11 +20,15 @@ from tests.pod_groups import GANG, member
 GIB = 1 << 30
 
 
-def differ(tmp_path: Path, items: list[Any], before: str, after: str, **setup: Any) -> Diff:
-    cluster = tmp_path / "c.json"
+def cluster(tmp_path: Path, items: list[Any], name: str = "c") -> str:
+    path = tmp_path / f"{name}.json"
     listed = [each if isinstance(each, dict) else each.doc() for each in items]
-    cluster.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": listed}))
-    first = RunOptions(sources=[str(cluster)], kube_version=before, **setup)
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": listed}))
+    return str(path)
+
+
+def differ(tmp_path: Path, items: list[Any], before: str, after: str, **setup: Any) -> Diff:
+    first = RunOptions(sources=[cluster(tmp_path, items)], kube_version=before, **setup)
     return compare(first, replace(first, kube_version=after)).diff
 
 
@@ -159,9 +163,7 @@ def fuller(tmp_path: Path) -> str:
 
 
 def compared(tmp_path: Path, items: list[Any], after: dict[str, Any], **setup: Any) -> list[str]:
-    cluster = tmp_path / "c.json"
-    cluster.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [each.doc() for each in items]}))
-    first = RunOptions(sources=[str(cluster)], **setup)
+    first = RunOptions(sources=[cluster(tmp_path, items)], **setup)
     return sorted(map(told, compare(first, replace(first, **after)).diff.changes))
 
 
@@ -224,10 +226,7 @@ GROUP = {"apiVersion": "scheduling.k8s.io/v1alpha2", "kind": "PodGroup", "metada
 def test_pods_of_a_group(tmp_path: Path, before: dict[str, Any], after: dict[str, Any], changed: str) -> None:
     """What becomes of one cannot be told from the others: that they share a cycle is what is told."""
     room = make_node("a").allocatable(cpu="2", memory="16Gi", pods="110")
-    cluster = tmp_path / "c.json"
-    items = [room.doc(), GROUP, *(member(name).doc() for name in "xyz")]
-    cluster.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
-    first = RunOptions(sources=[str(cluster)], **before)
+    first = RunOptions(sources=[cluster(tmp_path, [room, GROUP, *map(member, "xyz")])], **before)
     changes = compare(first, replace(first, **after)).diff.changes
     assert sorted(map(told, changes)) == [f"{name}: - search  GenericWorkload" for name in changed]
 
@@ -250,11 +249,7 @@ def test_followers_are_told_of_pods_of_other_namespaces(tmp_path: Path) -> None:
 
 
 def test_nothing_is_told_of_rules_where_more_than_rules_differs(tmp_path: Path) -> None:
-    paths = []
-    for name, node in (("one", "a"), ("other", "b")):
-        path = tmp_path / f"{name}.json"
-        path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [make_node(node).doc(), POD.doc()]}))
-        paths.append(str(path))
+    paths = [cluster(tmp_path, [make_node(node), POD], name=node) for node in "ab"]
     found = compare(
         RunOptions(sources=paths[:1], kube_version="1.33"), RunOptions(sources=paths[1:], kube_version="1.36")
     ).diff
