@@ -33,8 +33,8 @@ class DefaultPreemptionRules(ReleaseRules, plugins="DefaultPreemption"):
     hopeless_node_ends_waiting = NewRule(
         "1.19",
         "preemption",
-        "A pod whose nominated node became hopeless may preempt elsewhere, and nodes where nobody would have to leave "
-        "are no candidates; before, it waited for that node, and a node without victims was the best.",
+        "A pod may preempt on another node once evictions on its nominated node cannot help, and a node where no pod "
+        "would be evicted is no candidate; before, the pod waited for that node, and such a node was the best.",
     )
     search_ends_early = NewRule(
         "1.20",
