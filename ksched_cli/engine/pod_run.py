@@ -23,10 +23,12 @@ from ksched_cli.engine.cycle_state import CycleState
 from ksched_cli.engine.decision import TIES_NAMED, FoundPlacement
 from ksched_cli.engine.faults import CycleError
 from ksched_cli.engine.filters import Filters
-from ksched_cli.engine.lane_scores import FLOOR, TemplateScores
+from ksched_cli.engine.lane_scores import TemplateScores
 from ksched_cli.engine.score_groups import ScoreGroups
 from ksched_cli.framework.rows import NodeRows
 
+# The total of a node that is not feasible: below every sum of scores.
+FLOOR = np.iinfo(np.int64).min // 2
 # How many totals one run keeps at most.
 _MOST_TOTALS = 8_000_000
 # With more groups of nodes, cycles are faster.

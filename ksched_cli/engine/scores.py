@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ksched_cli.cluster.cache import Cluster
-from ksched_cli.cluster.columns import Int64Column
+from ksched_cli.cluster.columns import Int64Column, RowColumn
 from ksched_cli.cluster.node_memory import NodeMemory
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.engine.cycle_state import CycleState
 from ksched_cli.engine.faults import Calling, CycleError, PluginFault
+from ksched_cli.engine.following_scores import FollowingScores
 from ksched_cli.engine.profile import Profile
 from ksched_cli.engine.reuse import ScoreMemory, shared
 from ksched_cli.engine.score_table import FeasibleColumns, ScoreTable
@@ -24,7 +25,15 @@ from ksched_cli.framework.scoring import MAX_NODE_SCORE, MIN_NODE_SCORE
 from ksched_cli.framework.status import Status
 
 # A plugin with the state that it scores by, and the signature of its raw scores; None if it does not sign them.
-_Scored = tuple[ScorePlugin[Any], Any, Hashable | None]
+Scored = tuple[ScorePlugin[Any], Any, Hashable | None]
+
+
+class FixedColumn(NamedTuple):
+    """The scores of one plugin. `extremes` is None where it does not normalize, or all nodes score alike."""
+
+    raw: Int64Column
+    normalized: Int64Column
+    extremes: tuple[int, int] | None
 
 
 class FixedScores(NamedTuple):
@@ -55,7 +64,9 @@ class Scores:
         self._cluster = cluster
         self._calling = calling
         self._known = ScoreMemory(cluster)
+        self._known_columns: NodeMemory[FixedColumn] = NodeMemory(cluster)
         self._known_fixed: NodeMemory[FixedScores] = NodeMemory(cluster)
+        self._known_following: NodeMemory[FollowingScores] = NodeMemory(cluster)
 
     def prepare(self, state: CycleState, pod: PodInfo, nodes: NodeRows) -> None:
         """RunPreScorePlugins."""
@@ -79,28 +90,34 @@ class Scores:
     def run(self, state: CycleState, pod: PodInfo, nodes: NodeRows) -> ScoreTable:
         """RunScorePlugins: raw, normalised, weighted, and the sum."""
         reuse = self._cluster.reuse and not nodes.bare
-        scored: list[_Scored] = []
+        scored: list[Scored] = []
         for plugin in self._profile.score:
             if plugin.name not in state.skip_score:
                 handed = handed_to(plugin, state)
                 scored.append((plugin, handed, plugin.sign_score(handed, pod) if reuse else None))
         fixed = self.fixed_scores(scored, pod, nodes)
+        following = self.following_scores([each for each in scored if is_following(each)], pod)
+        # Columns over all nodes, and columns over these nodes.
+        raw_everywhere, normalized_everywhere = (fixed.raw, fixed.normalized) if fixed else ({}, {})
+        totals = fixed.total if fixed else np.zeros(len(self._cluster.nodes), dtype=np.int64)
+        if following is not None:
+            raw_everywhere, normalized_everywhere = map(following.lend, (raw_everywhere, normalized_everywhere))
+            totals = totals + following.total
+        totals = nodes.take(totals)
         raw: dict[str, Int64Column] = {}
         normalized: dict[str, Int64Column] = {}
-        totals = np.zeros(len(nodes), dtype=np.int64) if fixed is None else nodes.take(fixed.total)
-        for plugin, handed, sign in scored:
+        for each in scored:
+            plugin, handed, sign = each
             name = plugin.name
-            if fixed is not None and name in fixed.raw:
+            if name in raw_everywhere:
                 continue
-            if sign is None:
+            if sign is None or is_following(each):
                 raw[name] = self.raw(plugin, handed, pod, nodes)
             else:
                 raw[name] = nodes.take(self.signed_raw(plugin, handed, sign, pod))
             normalized[name] = self.normalize(plugin, handed, pod, nodes, raw[name])
             totals = totals + self._times_weight(name, normalized[name])
-        # Columns over all nodes, and columns over these nodes.
         names, rows = [plugin.name for plugin, _, _ in scored], None if nodes.whole else nodes.rows
-        raw_everywhere, normalized_everywhere = ({}, {}) if fixed is None else (fixed.raw, fixed.normalized)
         return ScoreTable(
             nodes.rows,
             FeasibleColumns(names, raw_everywhere, rows, raw),
@@ -109,7 +126,7 @@ class Scores:
             totals,
         )
 
-    def fixed_scores(self, scored: Sequence[_Scored], pod: PodInfo, nodes: NodeRows) -> FixedScores | None:
+    def fixed_scores(self, scored: Sequence[Scored], pod: PodInfo, nodes: NodeRows) -> FixedScores | None:
         """The scores that placements do not change; None where these nodes have others than in a run over all nodes."""
         fixed = [each for each in scored if each[2] is not None and _is_fixed_by(each[0], each[2])]
         if not fixed:
@@ -122,19 +139,61 @@ class Scores:
             return None
         return known if known.hold_for(nodes) else None
 
-    def _make_fixed(self, fixed: Sequence[_Scored], pod: PodInfo) -> FixedScores:
+    def _make_fixed(self, fixed: Sequence[Scored], pod: PodInfo) -> FixedScores:
         everywhere = NodeRows(self._cluster)
         made = FixedScores({}, {}, np.zeros(len(everywhere), dtype=np.int64), {})
         for plugin, handed, sign in fixed:
             name = plugin.name
-            raw = made.raw[name] = self.signed_raw(plugin, handed, sign, pod)
-            made.normalized[name] = shared(self.normalize(plugin, handed, pod, everywhere, raw))
-            np.add(made.total, self._times_weight(name, made.normalized[name]), out=made.total)
-            low, high = int(raw.min()), int(raw.max())
-            if plugin.normalizes and low != high:
-                made.extremes[name] = low, high
+            column = self._known_columns.recall(
+                (name, sign), partial(self._fixed_column, plugin, handed, sign, pod, everywhere)
+            )
+            made.raw[name], made.normalized[name] = column.raw, column.normalized
+            np.add(made.total, self._times_weight(name, column.normalized), out=made.total)
+            if column.extremes is not None:
+                made.extremes[name] = column.extremes
         shared(made.total)
         return made
+
+    def _fixed_column(
+        self, plugin: ScorePlugin[Any], handed: Any, sign: Hashable, pod: PodInfo, everywhere: NodeRows
+    ) -> FixedColumn:
+        raw = self.signed_raw(plugin, handed, sign, pod)
+        normalized = shared(self.normalize(plugin, handed, pod, everywhere, raw))
+        low, high = int(raw.min()), int(raw.max())
+        return FixedColumn(raw, normalized, (low, high) if plugin.normalizes and low != high else None)
+
+    def following_scores(self, following: Sequence[Scored], pod: PodInfo) -> FollowingScores | None:
+        """The scores of plugins that `is_following` accepts; None if there are no such plugins, or if one fails."""
+        if not following:
+            return None
+        key = tuple([(plugin.name, sign) for plugin, _, sign in following])
+
+        def afresh() -> FollowingScores:
+            return FollowingScores(*self._score_following(following, pod, NodeRows(self._cluster)))
+
+        def renew(known: FollowingScores, rows: RowColumn) -> FollowingScores:
+            known.write(rows, *self._score_following(following, pod, NodeRows(self._cluster, rows)))
+            return known
+
+        try:
+            return self._known_following.recall(key, afresh, renew)
+        except CycleError:
+            # A node that is not feasible may be to blame.
+            return None
+
+    def _score_following(
+        self, following: Sequence[Scored], pod: PodInfo, nodes: NodeRows
+    ) -> tuple[dict[str, Int64Column], Int64Column]:
+        """The scores of these nodes by plugin, and their weighted sum."""
+        raw: dict[str, Int64Column] = {}
+        total = np.zeros(len(nodes), dtype=np.int64)
+        for plugin, handed, _ in following:
+            scores = self.raw(plugin, handed, pod, nodes)
+            self._check_range(plugin.name, pod, scores, nodes)
+            total += self._times_weight(plugin.name, scores)
+            # A plugin may keep what it has returned.
+            raw[plugin.name] = scores if scores.flags.writeable and scores.base is None else scores.copy()
+        return raw, total
 
     def _times_weight(self, plugin: str, scores: Int64Column) -> Int64Column:
         weight = self._profile.weights[plugin]
@@ -192,6 +251,12 @@ def handed_to(plugin: ScorePlugin[Any], state: CycleState) -> Any:
 @cache
 def _has_pre_score(plugin: type[ScorePlugin[Any]]) -> bool:
     return issubclass(plugin, PreScorePlugin)
+
+
+def is_following(scored: Scored) -> bool:
+    """Whether the scores of a node stay the same until pods come to it or leave it, for all pods that sign alike."""
+    plugin, _, sign = scored
+    return sign is not None and plugin.follows_pods and sign != LASTING and not plugin.normalizes
 
 
 def _is_fixed_by(plugin: ScorePlugin[Any], sign: Hashable) -> bool:

@@ -157,6 +157,8 @@ def _outcomes(
         else:
             outcome = outcome_of(decision, scheduler.cluster, output, brief=brief)
             first = decision.repeats or decision
+            # The next cycle changes these columns, and copies them if they are held.
+            decision.scores = None
         run.seconds += time.perf_counter() - started
         yield outcome
         started = time.perf_counter()
