@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from ksched_cli.cluster.columns import Int64Column, RowColumn
 
 
-@dataclass(frozen=True)
-class ScoreTable:
+class ScoreTable(NamedTuple):
     """Scores of the feasible rows, in their order; one entry per plugin that did not skip."""
 
     rows: RowColumn

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, overload
 
 import numpy as np
+from msgspec import Struct
 
 from ksched_cli.cluster.columns import RowColumn
 from ksched_cli.engine.decision import TIES_NAMED
@@ -137,8 +138,7 @@ class TiedNames(_Names):
         return self._names[(self._first if 0 <= index < _AT_HAND else self._rows())[index]]
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(Struct, frozen=True, gc=False):
     """One plugin's rejection: of a node, or of the pod as a whole."""
 
     plugin: str
@@ -150,8 +150,7 @@ class Failure:
         return cls(status.plugin, status.code.go_name, status.texts)
 
 
-@dataclass(frozen=True, slots=True)
-class FailureGroup:
+class FailureGroup(Struct, frozen=True, gc=False):
     """A failure and how many nodes have it, with a few of their names."""
 
     failure: Failure
@@ -166,14 +165,18 @@ class Score:
     weighted: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class NodeScores(Mapping[str, Score]):
     """Every plugin's score of one node, kept as numbers: of most nodes the total alone is read."""
 
-    names: tuple[str, ...]
-    raw: tuple[int, ...]
-    normalized: tuple[int, ...]
-    weighted: tuple[int, ...]
+    __slots__ = ("names", "normalized", "raw", "weighted")
+
+    def __init__(
+        self, names: tuple[str, ...], raw: tuple[int, ...], normalized: tuple[int, ...], weighted: tuple[int, ...]
+    ) -> None:
+        self.names = names
+        self.raw = raw
+        self.normalized = normalized
+        self.weighted = weighted
 
     def __getitem__(self, name: str) -> Score:
         if name not in self.names:
@@ -190,8 +193,7 @@ class NodeScores(Mapping[str, Score]):
     __hash__ = None  # type: ignore[assignment]
 
 
-@dataclass(frozen=True, slots=True)
-class ScoredNode:
+class ScoredNode(Struct, frozen=True, gc=False):
     """A feasible node with every plugin's score, in the plugins' order."""
 
     node: str
