@@ -9,6 +9,7 @@ from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.engine.cycle_state import CycleState
 from ksched_cli.engine.faults import CycleError
 from ksched_cli.engine.runtime import Runtime
+from ksched_cli.framework.interfaces import LASTING
 from ksched_cli.framework.reasons import free_text
 from ksched_cli.framework.status import SUCCESS, Code, Status, error
 
@@ -20,6 +21,8 @@ SOME_WAIT = "one or more plugins asked to wait and no plugin rejected pod"
 
 def reserve(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Status | None:
     """RunReservePluginsReserve; a refusal takes back, in reverse order, what every plugin has reserved."""
+    if _binds_as_before(state):
+        return None
     try:
         refusal = _run_reserve(runtime, state, pod, row)
     except CycleError:
@@ -49,6 +52,8 @@ def unreserve(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> No
 def bind(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Status | None:
     """PreBind, Bind and PostBind, for a pod that Permit has let through. The first refusal, after everything was
     unreserved; None when bound."""
+    if _binds_as_before(state):
+        return None
     try:
         refusal = _run_pre_bind(runtime, state, pod, row) or _run_bind(runtime, state, pod, row)
     except CycleError:
@@ -60,7 +65,20 @@ def bind(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Status 
     for plugin in runtime.profile.post_bind:
         with runtime.calling(plugin.name, "postBind"):
             plugin.post_bind(state.filter_states.get(plugin.name), pod, row)
+    _note_bound(runtime, state, pod)
     return None
+
+
+def _binds_as_before(state: CycleState) -> bool:
+    """Whether a pod of the template was bound, and the plugins of these points do nothing for its copies."""
+    return state.template is not None and bool(state.template.binds_alike)
+
+
+def _note_bound(runtime: Runtime, state: CycleState, pod: PodInfo) -> None:
+    """Remember for copies of the pod whether plugins from Reserve on do anything for them."""
+    template = state.template
+    if template is not None and template.binds_alike is None:
+        template.binds_alike = all(each.placements_version(pod) == LASTING for each in runtime.profile.after_scoring)
 
 
 @dataclass(frozen=True)
@@ -75,9 +93,14 @@ class Permission:
         return not self.status.ok and self.status.code is not Code.WAIT
 
 
+_PERMITTED = Permission(SUCCESS)
+
+
 def permit(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Permission:
     """RunPermitPlugins: the first refusal, after everything was unreserved; else the wait that a plugin wants
     last, else success."""
+    if _binds_as_before(state):
+        return _PERMITTED
     try:
         answer = _run_permit(runtime, state, pod, row)
     except CycleError:
@@ -99,7 +122,7 @@ def _run_permit(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> 
         elif not status.ok:
             return Permission(status.by(plugin.name))
     if answer.ok:
-        return Permission(SUCCESS)
+        return _PERMITTED
     return Permission(Status(Code.WAIT, (*answer.reasons, free_text(SOME_WAIT)), answer.plugin), timeouts)
 
 

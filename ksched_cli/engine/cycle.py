@@ -36,8 +36,6 @@ from ksched_cli.releases.plugin_names import DEFAULT_PREEMPTION
 if TYPE_CHECKING:
     from ksched_cli.engine.extenders.chain import Extenders
 
-# What stands in a pod's unschedulablePlugins when an extender left out nodes (framework.ExtenderName).
-
 
 @dataclass
 class CycleContext:
@@ -233,6 +231,7 @@ class Cycle(Logged):
     def _feasible_of(self, result: TemplateResult, state: CycleState) -> FeasibleNodes:
         state.filter_states.update(result.state.filter_states)
         state.skip_filter.update(result.state.skip_filter)
+        state.template = result
         diagnosis = Diagnosis(result.statuses.copy(), wording=self._wording)
         if result.feasible is None:
             return FeasibleNodes(self.cluster.nodes.all_rows, diagnosis, kept=result)
@@ -263,7 +262,7 @@ class Cycle(Logged):
         diagnosis.unschedulable_plugins |= diagnosis.nodes.unschedulable_plugins()
         kept = None
         if nodes.whole and self._looks_everywhere(runtime) and not self.nominator.node_of(decision.pod_row):
-            kept = runtime.lane.keep(decision.pod, state, diagnosis.nodes, feasible)
+            state.template = kept = runtime.lane.keep(decision.pod, state, diagnosis.nodes, feasible)
         if self.extenders is None:
             return FeasibleNodes(feasible, diagnosis, kept=kept)
         left = self.extenders.filter(decision.pod, NodeRows(self.cluster, feasible), diagnosis.nodes)

@@ -52,7 +52,7 @@ def most_templates(nodes: int) -> int:
 class TemplateResult:
     """`feasible` is None for all nodes. `closed` are nodes that a filter rejects which only the node object decides;
     None for no node; `open_state` leaves these filters out. `repaired` are the rows that were filtered again since
-    nodes were scored."""
+    nodes were scored. `binds_alike`: whether plugins from Reserve on do nothing for copies, once one was bound."""
 
     state: CycleState
     position: int
@@ -63,6 +63,7 @@ class TemplateResult:
     open_state: CycleState
     scores: TemplateScores | None = None
     repaired: list[RowColumn] = field(default_factory=list)
+    binds_alike: bool | None = None
 
     def note(self, rows: RowColumn) -> None:
         """Remember which rows were filtered again."""
@@ -103,14 +104,7 @@ class TemplateLane:
         plugins = (*profile.pre_filter, *profile.filter, *profile.pre_score, *profile.score)
         self._plugins: dict[str, Plugin] = {plugin.name: plugin for plugin in plugins}
         # What else a copy of a pod could fare differently with.
-        self._around: tuple[Plugin, ...] = (
-            *profile.pre_enqueue,
-            *profile.reserve,
-            *profile.permit,
-            *profile.pre_bind,
-            *profile.bind,
-            *profile.post_bind,
-        )
+        self._around: tuple[Plugin, ...] = (*profile.pre_enqueue, *profile.after_scoring)
         self._unused = 0
         self._copies = PodCopies(cluster)
         # Plugins that never return a version are not called for each pod.

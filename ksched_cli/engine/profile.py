@@ -55,6 +55,14 @@ class Profile:
         self.placement_generate = cast("tuple[PlacementGeneratePlugin, ...]", self._at("placementGenerate"))
         self.placement_score = cast("tuple[PlacementScorePlugin, ...]", self._at("placementScore"))
         self.post_bind = cast("tuple[PostBindPlugin[Any], ...]", self._at("postBind"))
+        # The plugins that a pod meets once it has a node, in their order.
+        self.after_scoring: tuple[Plugin, ...] = (
+            *self.reserve,
+            *self.permit,
+            *self.pre_bind,
+            *self.bind,
+            *self.post_bind,
+        )
         # The plugins of the search for a node whose results placed pods may change.
         plugins = (*self.pre_filter, *self.filter, *self.post_filter)
         self.search_follows: tuple[Plugin, ...] = tuple(plugin for plugin in plugins if not plugin.lasting)

@@ -69,9 +69,9 @@ class Plugin:
         pod's template, as far as placed pods decide that: node objects and API objects are compared by the engine.
 
         `LASTING` where placed pods never decide it. The verdict and the raw score of a node then change only when that
-        node changes, PreScore ignores which nodes are feasible, and Reserve, Permit and Bind of these pods change
-        nothing that other pods depend on. None, the default, where the plugin cannot return such a value: the engine
-        then runs the plugin in full for every pod."""
+        node changes, PreScore ignores which nodes are feasible, and Reserve, Permit and Bind succeed for these pods on
+        every node and change nothing that other pods depend on. None, the default, where the plugin cannot return such
+        a value: the engine then runs the plugin in full for every pod."""
         return LASTING if self.lasting else None
 
     def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:

@@ -1,0 +1,45 @@
+"""Plugins from Reserve to PostBind, which copies of a bound pod may do without."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.framework.interfaces import ReservePlugin
+from ksched_cli.framework.status import SUCCESS, Status
+from tests.builders import make_node, make_pod
+from tests.engine.test_cycle import with_plugins
+from tests.harness import make_scheduler
+
+
+class Noted(ReservePlugin[Any]):
+    """Remembers the pods that it was called for."""
+
+    name = "Noted"
+    called: list[str] = []  # noqa: RUF012  # one list for all that the tests make
+
+    def reserve(self, state: Any, pod: PodInfo, row: int) -> Status:
+        self.called.append(pod.name)
+        return SUCCESS
+
+    def unreserve(self, state: Any, pod: PodInfo, row: int) -> None:
+        return
+
+
+class NotedOnce(Noted):
+    """Promises that copies of a pod fare as the pod did."""
+
+    name = "NotedOnce"
+    lasting = True
+    called: list[str] = []  # noqa: RUF012  # as above
+
+
+def test_plugins_after_scoring_run_once_for_a_template_if_all_of_them_promise_to_do_nothing() -> None:
+    nodes = [make_node(name).allocatable(cpu="9", memory="8Gi", pods=9).obj() for name in "ab"]
+    pods = [make_pod(f"{app}{index}").label("app", app).requests(cpu="1").obj() for index in range(3) for app in "xy"]
+    for plugin, wanted in ((Noted, ["x0", "y0", "x1", "y1", "x2", "y2"]), (NotedOnce, ["x0", "y0"])):
+        plugin.called.clear()
+        scheduler = make_scheduler(nodes, pods, plugins=[plugin], configuration=with_plugins(plugin.name))
+        for row in range(len(pods)):
+            assert scheduler.schedule(row).result == "scheduled"
+        assert plugin.called == wanted
