@@ -18,6 +18,10 @@ _FORM = re.compile(
 )
 _POWERS_OF_TEN = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _POWERS_OF_TWO = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+# For each suffix the factor, as a numerator and a denominator.
+_FACTORS = {suffix: (10 ** max(power, 0), 10 ** max(-power, 0)) for suffix, power in _POWERS_OF_TEN.items()} | {
+    suffix: (2**power, 1) for suffix, power in _POWERS_OF_TWO.items()
+}
 # Texts that `are_plain` has found plain, and the most that it keeps.
 _PLAIN: set[Quantity] = set()
 _MOST_PLAIN = 4096
@@ -35,17 +39,17 @@ def parse_quantity(text: Quantity) -> Fraction:
     found = _FORM.fullmatch(text.strip() if isinstance(text, str) else _from_number(text))
     if found is None:
         raise QuantityError(f"{text!r} is not a quantity: write a number with a suffix such as 100m, 2, 1.5Gi or 500M")
-    number = Fraction(found["digits"])
-    suffix = found["suffix"]
-    if suffix in _POWERS_OF_TWO:
-        number *= 2 ** _POWERS_OF_TWO[suffix]
-    elif suffix in _POWERS_OF_TEN:
-        number *= Fraction(10) ** _POWERS_OF_TEN[suffix]
+    digits, suffix = found["digits"], found["suffix"]
+    factor = _FACTORS.get(suffix)
+    if factor is not None and "." not in digits:
+        number = Fraction(int(digits) * factor[0], factor[1])
+    elif factor is not None:
+        number = Fraction(digits) * Fraction(*factor)
     else:
         exponent = int(suffix[1:])
         if abs(exponent) > _MAX_EXPONENT:
             raise QuantityError(f"{text!r} is not a quantity: the exponent is out of range")
-        number *= Fraction(10) ** exponent
+        number = Fraction(digits) * Fraction(10) ** exponent
     return -number if found["sign"] == "-" else number
 
 
@@ -85,13 +89,13 @@ def value(quantity: Quantity) -> int:
 @lru_cache(maxsize=65536)
 def milli_value(quantity: Quantity) -> int:
     """Thousandths, rounded away from zero (Quantity.MilliValue)."""
-    return whole(parse_quantity(quantity) * 1000)
+    return whole(parse_quantity(quantity), 1000)
 
 
 @lru_cache(maxsize=65536)
 def nano_value(quantity: Quantity) -> int:
     """Billionths, the finest that Kubernetes keeps: what sums of quantities are made of."""
-    return whole_unbounded(parse_quantity(quantity) * NANO)
+    return whole_unbounded(parse_quantity(quantity), NANO)
 
 
 def approximate(number: Fraction) -> float:
@@ -102,15 +106,15 @@ def approximate(number: Fraction) -> float:
         return math.inf if number > 0 else -math.inf
 
 
-def whole_unbounded(number: Fraction) -> int:
-    """Rounded away from zero."""
-    size = -(-abs(number.numerator) // number.denominator)
+def whole_unbounded(number: Fraction, parts: int = 1) -> int:
+    """So many parts of one unit, rounded away from zero."""
+    size = -(-abs(number.numerator) * parts // number.denominator)
     return size if number >= 0 else -size
 
 
-def whole(number: Fraction) -> int:
-    """Rounded away from zero, and no larger than an int64 holds."""
-    return max(-MAX_INT64, min(whole_unbounded(number), MAX_INT64))
+def whole(number: Fraction, parts: int = 1) -> int:
+    """The same, and no larger than an int64 holds."""
+    return max(-MAX_INT64, min(whole_unbounded(number, parts), MAX_INT64))
 
 
 def quantity_of(number: Fraction) -> str:
@@ -118,7 +122,7 @@ def quantity_of(number: Fraction) -> str:
     for suffix, parts in (("", 1), ("m", 1000)):
         if (number * parts).denominator == 1:
             return f"{number * parts}{suffix}"
-    return f"{whole_unbounded(number * NANO)}n"
+    return f"{whole_unbounded(number, NANO)}n"
 
 
 def format_milli(milli: int) -> str:
