@@ -100,23 +100,23 @@ class Cluster:
     def _begin_with(self, pods: Sequence[Pod]) -> None:
         """`add_pod` for each of the pods, column by column. Followers of the moves begin with these pods."""
         infos: list[PodInfo] = []
+        node_rows: list[int] = []
         last: PodInfo | None = None
+        row_of = self.nodes.row_of
         for pod in pods:
             last = self._info(pod, last)
             infos.append(last)
+            node_rows.append(row_of.get(pod.spec.node_name, NOWHERE))
+            # Now, while the pod is in the processor's cache.
+            _ = last.requests
         if len({info.uid for info in infos}) < len(infos):
             # The first pod of a uid counts.
             for pod in pods:
                 self.add_pod(pod)
             self.moves.clear()
             return
-        runs = runs_of_copies(infos)
-        for info, _ in runs:
-            _ = info.requests
         self.widen()
-        row_of = self.nodes.row_of
-        node_rows = (row_of.get(pod.spec.node_name, NOWHERE) for pod in pods)
-        self.pods.begin_with(infos, np.fromiter(node_rows, dtype=np.int64, count=len(pods)), runs)
+        self.pods.begin_with(infos, np.array(node_rows, dtype=np.int64), runs_of_copies(infos))
         self.usage.begin_with(self.pods)
 
     def _info(self, pod: Pod, like: PodInfo | None = None) -> PodInfo:

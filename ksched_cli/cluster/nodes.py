@@ -18,6 +18,8 @@ from ksched_cli.cluster.node_tree import listing_order, zone_key
 from ksched_cli.cluster.resources import CPU, ResourceIndex, is_scalar
 from ksched_cli.releases.minors import NEWEST, Release
 
+Amounts = tuple[tuple[str, str | int | float], ...]
+
 
 class NodeTable:
     """The node objects as columns. What pods take from them is in `Usage`.
@@ -174,23 +176,22 @@ class NodeTable:
 
     def _read_nodes(self, resources: ResourceIndex, before: NodeTable | None, source: RowColumn) -> None:
         """Fill the columns: from the table before, and from the objects of nodes that it does not have."""
-        cells: list[tuple[int, int, int]] = []
-        for row in np.nonzero(source == NOWHERE)[0].tolist():
-            node = self.objects[row]
-            self.unschedulable[row] = node.spec.unschedulable
-            self.taint_set[row] = self.taint_sets.id(tuple(node.spec.taints))
-            for name, quantity in node.status.allocatable.items():
-                if name == "pods":
-                    self.allowed_pods[row] = value(quantity)
-                elif name == "cpu":
-                    cells.append((CPU, row, milli_value(quantity)))
-                elif name == "ephemeral-storage" and not self._storage_counts:
-                    continue
-                elif name in ("memory", "ephemeral-storage") or is_scalar(name):
-                    cells.append((resources.row(name), row, value(quantity)))
+        new = np.nonzero(source == NOWHERE)[0]
+        nodes = [self.objects[row] for row in new.tolist()]
+        self.unschedulable[new] = [node.spec.unschedulable for node in nodes]
+        self.taint_set[new] = [self.taint_sets.id(tuple(node.spec.taints)) for node in nodes]
+        # Nodes of one instance type have the same amounts.
+        kinds: Vocabulary[Amounts] = Vocabulary()
+        kind = np.array([kinds.id(tuple(node.status.allocatable.items())) for node in nodes], dtype=np.int64)
+        cells = [self._cells(each, resources) for each in kinds.values]
         self.widen(len(resources))
-        for resource, row, amount in cells:
-            self.allocatable[resource, row] = amount
+        allowed = np.array([pods for pods, _ in cells], dtype=np.int64)
+        amounts = np.zeros((len(self.allocatable), len(kinds)), dtype=np.int64)
+        for number, (_, found) in enumerate(cells):
+            for resource, amount in found:
+                amounts[resource, number] = amount
+        self.allowed_pods[new] = allowed[kind]
+        self.allocatable[:, new] = amounts[:, kind]
         if before is not None:
             here = np.nonzero(source != NOWHERE)[0]
             there = source[here]
@@ -198,6 +199,20 @@ class NodeTable:
             self.taint_set[here] = before.taint_set[there]
             self.allowed_pods[here] = before.allowed_pods[there]
             self.allocatable[: len(before.allocatable), here] = before.allocatable[:, there]
+
+    def _cells(self, allocatable: Amounts, resources: ResourceIndex) -> tuple[int, list[tuple[int, int]]]:
+        """How many pods a node takes, and its other amounts, each with the row of the resource."""
+        pods, found = 0, []
+        for name, quantity in allocatable:
+            if name == "pods":
+                pods = value(quantity)
+            elif name == "cpu":
+                found.append((CPU, milli_value(quantity)))
+            elif name == "ephemeral-storage" and not self._storage_counts:
+                continue
+            elif name in ("memory", "ephemeral-storage") or is_scalar(name):
+                found.append((resources.row(name), value(quantity)))
+        return pods, found
 
     def widen(self, resources: int) -> None:
         """Room for resources that some pod requests and no node has."""

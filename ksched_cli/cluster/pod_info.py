@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import groupby
+from operator import attrgetter
 from typing import NamedTuple
 
 import msgspec
@@ -16,6 +16,8 @@ from ksched_cli.cluster.ports import ANY_ADDRESS, HostPort
 from ksched_cli.cluster.resources import ResourceIndex
 from ksched_cli.releases.minors import NEWEST, Release
 from ksched_cli.releases.pod_rules import PodInfoRules
+
+_PORTS = attrgetter("ports")
 
 
 def host_ports_of(pod: Pod, *, sidecars: bool = True) -> tuple[HostPort, ...]:
@@ -98,8 +100,8 @@ class PodParts:
         """The sums, computed once for all pods whose containers have the same requests."""
         if not self.containers_are_all:
             return self._added_up()
-        requests = tuple(tuple(container.resources.requests.items()) for container in self._pod.spec.containers)
-        key = self._release, requests
+        requests = [tuple(container.resources.requests.items()) for container in self._pod.spec.containers]
+        key = self._release.version, *requests
         known: PodSums | None = self._resources.known_sums.get(key)
         if known is None:
             known = self._resources.known_sums[key] = self._added_up()
@@ -118,8 +120,14 @@ class PodParts:
     @property
     def host_ports(self) -> tuple[HostPort, ...]:
         if self._host_ports is None:
-            self._host_ports = host_ports_of(self._pod, sidecars=PodInfoRules.of(self._release).sidecar_ports_count)
+            self._host_ports = self._found_ports()
         return self._host_ports
+
+    def _found_ports(self) -> tuple[HostPort, ...]:
+        spec = self._pod.spec
+        if not (spec.init_containers or any(map(_PORTS, spec.containers))):
+            return ()
+        return host_ports_of(self._pod, sidecars=PodInfoRules.of(self._release).sidecar_ports_count)
 
     def later(self, pod: Pod) -> PodParts:
         """The parts of a later version of the pod. Sums are kept where nothing that they are made of has changed."""
@@ -131,8 +139,16 @@ class PodParts:
 
 def runs_of_copies(infos: Iterable[PodInfo]) -> list[tuple[PodInfo, int]]:
     """The first of each run of pods that share their parts, and how many they are."""
-    runs = (list(run) for _, run in groupby(infos, key=lambda info: id(info.parts)))
-    return [(run[0], len(run)) for run in runs]
+    runs: list[tuple[PodInfo, int]] = []
+    first, size = None, 0
+    for info in infos:
+        if first is not None and info.parts is first.parts:
+            size += 1
+            continue
+        if first is not None:
+            runs.append((first, size))
+        first, size = info, 1
+    return [*runs, (first, size)] if first is not None else runs
 
 
 class PodInfo:

@@ -8,9 +8,14 @@ from typing import cast
 import numpy as np
 
 from ksched_cli.cluster.columns import IdColumn, Int64Column, RowColumn, Vocabulary, grown
-from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.cluster.pod_info import PodInfo, PodSums
 
 Shape = tuple[tuple[tuple[int, int], ...], int, int]
+
+
+def _shape(sums: PodSums) -> Shape:
+    cpu, memory = sums.nonzero
+    return sums.requests, cpu, memory
 
 
 class ShapeAmounts:
@@ -35,13 +40,16 @@ class PodShapes:
 
     def begin_with(self, runs: Sequence[tuple[PodInfo, int]]) -> None:
         """The shapes of the first pods, which are so many copies of each of these."""
-        shapes = [self._shapes.id((info.requests, info.nonzero_cpu, info.nonzero_memory)) for info, _ in runs]
+        # Most pods share their sums, and a shape of nested tuples takes long to look up.
+        sums = [info.parts.sums for info, _ in runs]
+        ids = {id(each): self._shapes.id(_shape(each)) for each in {id(each): each for each in sums}.values()}
+        shapes = [ids[id(each)] for each in sums]
         self._ids = np.array(shapes, dtype=np.int32).repeat(np.array([size for _, size in runs], dtype=np.int64))
 
     def note(self, pod_row: int, info: PodInfo) -> None:
         if pod_row >= len(self._ids):
             self._ids = cast(IdColumn, grown(self._ids, pod_row + 1))
-        self._ids[pod_row] = self._shapes.id((info.requests, info.nonzero_cpu, info.nonzero_memory))
+        self._ids[pod_row] = self._shapes.id(_shape(info.parts.sums))
 
     def of(self, pod_rows: RowColumn) -> ShapeAmounts:
         if self._nonzero.shape[1] != len(self._shapes):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -29,6 +29,8 @@ class PodTable:
         self.gone: set[int] = LoggedSet(self._undo)
         self.namespaces: Vocabulary[str] = Vocabulary()
         self.label_sets: Vocabulary[LabelSet] = Vocabulary()
+        # The ids of label sets by the labels in the order of a pod.
+        self._known_labels: dict[tuple[tuple[str, str], ...], int] = {}
         self.shapes = PodShapes()
         self._node_row: RowColumn = np.empty(0, dtype=np.int64)
         self._namespace: IdColumn = np.empty(0, dtype=np.int32)
@@ -82,17 +84,33 @@ class PodTable:
         """Fill an empty table with pods of different uids, which are on these nodes or nowhere. `runs` are the runs of
         copies among them."""
         self.infos.extend(infos)
-        self.row_of.update(zip((info.uid for info in infos), range(len(infos)), strict=True))
-        namespaces, label_sets = self.namespaces.id, self.label_sets.id
-        firsts, sizes = [info for info, _ in runs], np.array([size for _, size in runs], dtype=np.int64)
+        self.row_of = LoggedTable(self._undo, zip((info.uid for info in infos), range(len(infos)), strict=True))
+        sizes = np.array([size for _, size in runs], dtype=np.int64)
+        facts = np.array([self._facts(info) for info, _ in runs], dtype=np.int64).reshape(len(runs), 5)
+        namespaces, label_sets, priorities, has_ports, has_affinity = facts.repeat(sizes, axis=0).T
         self._node_row = node_rows
-        self._namespace = _spread([namespaces(info.namespace) for info in firsts], np.int32, sizes)
-        self._label_set = _spread([label_sets(frozenset(info.labels.items())) for info in firsts], np.int32, sizes)
-        self._priority = _spread([info.priority for info in firsts], np.int64, sizes)
+        self._namespace, self._label_set = namespaces.astype(np.int32), label_sets.astype(np.int32)
+        self._priority = priorities.copy()
         self._terminating = np.array([_is_leaving(info) for info in infos], dtype=np.bool_)
-        self._has_ports = _spread([bool(info.host_ports) for info in firsts], np.bool_, sizes)
-        self._has_affinity = _spread([_is_about_pods(info) for info in firsts], np.bool_, sizes)
+        self._has_ports, self._has_affinity = has_ports.astype(np.bool_), has_affinity.astype(np.bool_)
         self.shapes.begin_with(runs)
+
+    def _facts(self, info: PodInfo) -> tuple[int, int, int, bool, bool]:
+        """The pod's namespace, label set, priority, and whether it has host ports and affinity to pods."""
+        return (
+            self.namespaces.id(info.namespace),
+            self._label_set_of(tuple(info.labels.items())),
+            info.priority,
+            bool(info.host_ports),
+            _is_about_pods(info),
+        )
+
+    def _label_set_of(self, labels: tuple[tuple[str, str], ...]) -> int:
+        """Most pods share their labels, and a tuple is made faster than a set."""
+        found = self._known_labels.get(labels)
+        if found is None:
+            found = self._known_labels[labels] = self.label_sets.id(frozenset(labels))
+        return found
 
     def register(self, info: PodInfo) -> int:
         """The row of a pod; a new one at first sight, nowhere yet."""
@@ -164,12 +182,10 @@ class PodTable:
         self._terminating[row] = terminating
 
     def _describe(self, row: int, info: PodInfo) -> None:
-        self._namespace[row] = self.namespaces.id(info.namespace)
-        self._label_set[row] = self.label_sets.id(frozenset(info.labels.items()))
-        self._priority[row] = info.priority
+        facts = self._facts(info)
+        self._namespace[row], self._label_set[row], self._priority[row] = facts[:3]
+        self._has_ports[row], self._has_affinity[row] = facts[3:]
         self._terminating[row] = _is_leaving(info)
-        self._has_ports[row] = bool(info.host_ports)
-        self._has_affinity[row] = _is_about_pods(info)
         self.shapes.note(row, info)
 
     def _grow(self, size: int) -> None:
@@ -180,11 +196,6 @@ class PodTable:
         self._terminating = cast(BoolColumn, grown(self._terminating, size))
         self._has_ports = cast(BoolColumn, grown(self._has_ports, size))
         self._has_affinity = cast(BoolColumn, grown(self._has_affinity, size))
-
-
-def _spread(values: list[Any], kind: type[np.generic], sizes: Int64Column) -> Any:
-    """A column with each value as often as its run has pods."""
-    return np.array(values, dtype=kind).repeat(sizes)
 
 
 def _is_leaving(info: PodInfo) -> bool:

@@ -35,9 +35,10 @@ class Usage:
         placed = np.nonzero(table.node_row >= 0)[0]
         rows = table.node_row[placed]
         self.shift(table.shapes.of(placed), rows, 1)
-        pods = self.pods
+        # Without a note for a roll back: the usage is new.
+        pods, put = self.pods, dict.__setitem__
         for pod_row, row in zip(placed.tolist(), rows.tolist(), strict=True):
-            pods[row][pod_row] = None
+            put(pods[row], pod_row, None)
         for pod_row in placed[table.has_ports[placed]].tolist():
             self.ports.take(int(table.node_row[pod_row]), table.infos[pod_row].host_ports)
 
