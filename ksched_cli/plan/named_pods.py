@@ -42,6 +42,8 @@ def find_named_pods(loaded: Loaded, text: str, namespace: str = "") -> NamedPods
     elif rest and not _is_namespace(loaded, first, rest[-1]) and (found := _of_kind(loaded, text, namespace)):
         return found
     name = "/".join(rest) if rest else first
+    if not name:
+        raise UsageError(f'"{text}" names no pod: write POD, NAMESPACE/POD or KIND/NAME')
     within = first if rest else ""
     if within and namespace and namespace != within:
         raise UsageError(f"-n {namespace} and {text} name two namespaces: leave one of them out")

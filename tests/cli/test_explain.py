@@ -79,6 +79,9 @@ def crowded() -> list[Any]:
         pytest.param(["abc", "-n", "shp"], "no pod is in namespace shp (did you mean shop?)", id="namespace misspelt"),
         pytest.param(["shop/web-1", "-n", "dev"], "-n dev and shop/web-1 name two namespaces", id="contradiction"),
         pytest.param(["deploy/web"], 'there is no Deployment "web"', id="no such workload"),
+        pytest.param([""], '"" names no pod: write POD, NAMESPACE/POD or KIND/NAME', id="an empty name"),
+        pytest.param(["shop/"], '"shop/" names no pod: write POD', id="a namespace alone"),
+        pytest.param(["pod/"], '"pod/" names no pod: write POD', id="a kind alone"),
     ],
 )
 def test_a_pod_that_cannot_be_meant(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

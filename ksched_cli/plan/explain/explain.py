@@ -34,12 +34,12 @@ def explain_pod(
     that manifest. With a catalog: which node would help."""
     prepared = PreparedRun.of(source)
     scheduler = prepared.scheduler
-    found, note = find_refused(source.refused, pod, namespace) if pod else None, ""
+    found, note = find_refused(source.refused, pod, namespace) if pod is not None else None, ""
     if found is None:
         with scheduler.cluster.undo.trial():
             picked = (
                 pick_named(scheduler, find_named_pods(source.loaded, pod, namespace))
-                if pod
+                if pod is not None
                 else pick_pod(scheduler, source.made, source.refused, source.wanted)
             )
         note = picked.note
