@@ -56,9 +56,9 @@ def find_template(arguments: Sequence[str]) -> Template | None:
         if found is None:
             continue
         text, used = found
-        kind, equals, body = text.partition("=")
+        kind, _, body = text.partition("=")
         if kind in _FORMATS:
-            if not equals:
+            if not body:
                 raise UsageError(f"-o {kind} needs a template: -o {kind}=…")
             rest = [*arguments[:at], _LONG, "json", *arguments[at + used :]]
             return Template(text, _renderer(kind, body, text, "--no-headers" in arguments), rest)
