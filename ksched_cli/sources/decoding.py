@@ -75,7 +75,7 @@ def _json_mistake(mistake: Exception, content: bytes) -> str:
     text = str(mistake)
     if "truncated" in text:
         return f"broken JSON: it ends in the middle, after {len(content)} bytes"
-    return f"broken JSON: {text[:1].lower()}{text[1:]}"
+    return f"broken JSON: {text.removeprefix('JSON is malformed: ')}"
 
 
 def _wrong_byte(content: bytes) -> str:

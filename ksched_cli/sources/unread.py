@@ -14,6 +14,11 @@ from ksched_cli.sources.input_codes import INVALID, REMOVED_VERSION, UNKNOWN_KIN
 from ksched_cli.sources.loaded import Origin
 from ksched_cli.sources.unknown_objects import document_of, label_of
 
+
+def _group_of(version: str) -> str:
+    return version.rpartition("/")[0]
+
+
 # The other kinds of API groups in which all kinds are known.
 _OTHER_KINDS: Mapping[str, frozenset[str]] = {
     "v1": frozenset(
@@ -46,6 +51,8 @@ _REMOVED: Mapping[tuple[str, str], str] = {
     ("batch/v2alpha1", "CronJob"): "batch/v1",
 }
 _VERSIONS: Mapping[str, str] = {kind: version for version, kind in reversed(KINDS)}
+_GROUPS = frozenset((_group_of(version), kind) for version, kind in KINDS)
+_STABLE = re.compile(r".*/v\d+")
 # Kinds with these endings describe pods that other objects create.
 _DEFINITIONS = ("Class", "Config", "Definition", "Policy", "Profile", "Runtime", "StorageContainer", "Task", "Template")
 _IMAGE = re.compile(r"[\w.-]+(:\d+)?(/[\w.-]+)+(:[\w.-]+|@sha256:\w+)")
@@ -73,7 +80,7 @@ def judge(unknown: UnknownKind, origin: Origin) -> Iterator[Problem]:
     if newer:
         text = f"{version} {kind} is no longer served: Kubernetes has removed it"
         yield Problem(text, *where, f"write apiVersion: {newer}", REMOVED_VERSION)
-    elif version in _OTHER_KINDS and kind not in _OTHER_KINDS[version]:
+    elif _is_unknown(version, kind):
         yield Problem(f"there is no kind {kind} in {version}", *where, _nearest(version, kind), UNKNOWN_KIND)
     elif _is_custom(version) and not kind.endswith(_DEFINITIONS):
         path = pod_template_path(document_of(unknown))
@@ -82,6 +89,17 @@ def judge(unknown: UnknownKind, origin: Origin) -> Iterator[Problem]:
             text = f"{kind} of {group} looks like a workload: ksched does not place its pods"
             hint = f"--pod-template {kind}.{group}={path or 'PATH'}"
             yield Problem(text, *where, hint, UNKNOWN_WORKLOAD, "warning")
+
+
+def _is_unknown(version: str, kind: str) -> bool:
+    """Whether Kubernetes has no such kind, as far as ksched has the kinds of the version or the versions of the kind.
+    Groups with a dot have alpha and beta versions that ksched does not read."""
+    if version in _OTHER_KINDS:
+        return kind not in _OTHER_KINDS[version]
+    if kind not in _VERSIONS or _is_custom(version):
+        return False
+    group = _group_of(version)
+    return "." not in group or (group, kind) not in _GROUPS or _STABLE.fullmatch(version) is not None
 
 
 def _nearest(version: str, kind: str) -> str:

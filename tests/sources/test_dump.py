@@ -110,6 +110,7 @@ def test_odd_objects_are_warned_of(tmp_path: Path) -> None:
     ("content", "expected"),
     [
         pytest.param("a: [1,\n", r"{f}:2: broken YAML", id="broken YAML"),
+        pytest.param('{"apiVersion": "v1",}', r"{f}:1: broken JSON: trailing comma in object", id="a comma too many"),
         pytest.param('{"apiVersion": "v1",\n "kind": Pod}', r"{f}:2: broken JSON", id="broken JSON"),
         pytest.param(
             '{"apiVersion": "v1", "kind": "Po',

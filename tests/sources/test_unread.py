@@ -1,0 +1,51 @@
+"""Objects of manifests whose kind is not read: which of them Kubernetes does not have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from ksched_cli.api.decode import UnknownKind
+from ksched_cli.cli.main import run
+from ksched_cli.sources.loaded import Origin
+from ksched_cli.sources.unread import judge
+from tests.builders import make_node, make_pod
+
+
+@pytest.mark.parametrize(
+    ("version", "kind", "expected"),
+    [
+        ("apps/v9", "Deployment", "there is no kind Deployment in apps/v9 (write apiVersion: apps/v1)"),
+        ("app/v1", "Deployment", "there is no kind Deployment in app/v1 (write apiVersion: apps/v1)"),
+        ("v2", "Pod", "there is no kind Pod in v2 (write apiVersion: v1)"),
+        ("policy/v1alpha7", "PodDisruptionBudget", "there is no kind PodDisruptionBudget in policy/v1alpha7"),
+        ("networking.k8s.io/v1beta1", "Job", "there is no kind Job in networking.k8s.io/v1beta1"),
+        ("storage.k8s.io/v2", "StorageClass", "there is no kind StorageClass in storage.k8s.io/v2"),
+        ("apps/v1", "deployment", "there is no kind deployment in apps/v1 (did you mean Deployment?)"),
+        ("extensions/v1beta1", "Deployment", "extensions/v1beta1 Deployment is no longer served"),
+        # ksched does not have all versions and kinds of these groups.
+        ("node.k8s.io/v1alpha1", "RuntimeClass", ""),
+        ("networking.k8s.io/v1", "Ingress", ""),
+        ("skaffold/v4beta11", "Config", ""),
+        # Another kind of the same name.
+        ("serving.example.com/v1", "Service", ""),
+        ("kueue.x-k8s.io/v1", "Workload", ""),
+    ],
+)
+def test_kinds_that_kubernetes_does_not_have(version: str, kind: str, expected: str) -> None:
+    document = {"apiVersion": version, "kind": kind, "metadata": {"name": "n"}}
+    found = [str(each) for each in judge(UnknownKind(version, kind, document), Origin("m.yaml", 1))]
+    assert [text.startswith(f"m.yaml:1: {kind} n: {expected}") for text in found] == ([True] if expected else [])
+
+
+def test_a_wrong_version_beside_a_workload_that_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cluster, manifests = tmp_path / "c.yaml", tmp_path / "m.yaml"
+    cluster.write_text(yaml.safe_dump(make_node("n1").doc()))
+    budget = {"apiVersion": "policy/v2", "kind": "PodDisruptionBudget", "metadata": {"name": "b"}, "spec": {}}
+    manifests.write_text(yaml.safe_dump_all([make_pod("p").doc(), budget]))
+    assert run(["check", "--from", str(cluster), "-f", str(manifests)]) == 2
+    shown = capsys.readouterr().out
+    assert "error KS004: the API server knows no such kind" in shown
+    assert "Pod default/p  fits" in shown
