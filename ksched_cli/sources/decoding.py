@@ -10,13 +10,17 @@ from ksched_cli.api.decode import DecodedObject, decode_json, decode_plain
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources.exports import decode_export, is_export, may_be_export, without_logs
 
+_HEAD = 1024
+
 
 def decode(content: bytes, source: str) -> Iterator[DecodedObject]:
     """The objects in the content. InputError if it is empty, or neither JSON nor YAML."""
     content = without_logs(content)
-    if not content.strip():
+    # A part, because a copy of a whole dump takes long.
+    first = content[:_HEAD].lstrip()[:1] or content.lstrip()[:1]
+    if not first:
         raise InputError(Problem("empty: no Kubernetes objects in it", source))
-    if content.lstrip()[:1] in (b"{", b"["):
+    if first in (b"{", b"["):
         yield from _decode_json(content, source)
     else:
         yield from _decode_yaml(content, source)

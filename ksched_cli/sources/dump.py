@@ -303,7 +303,7 @@ class _Reader:
                 self._add(each.problems, INVALID)
             if isinstance(each.value, UnknownKind):
                 self._pass_over(each, each.value, source)
-            elif isinstance(each.value, Event):
+            elif type(each.value) is Event:
                 self._take_event(each.value)
             elif self._is_accepted(each, source) and each.value is not None:
                 self._take_object(each.value, Origin(source, each.line, each.path), is_written=True)
@@ -433,8 +433,9 @@ class _Reader:
 
 def _shared_uids(pods: Sequence[Pod]) -> Iterator[Problem]:
     """Problems of pods that share a uid. uids are unique, and kube-scheduler's cache uses them as keys."""
+    uids = [pod.metadata.uid for pod in pods if pod.metadata.uid]
     names: dict[str, str] = {}
-    for pod in pods:
+    for pod in pods if len(set(uids)) < len(uids) else ():
         name = pod_key(pod)
         if pod.metadata.uid and names.setdefault(pod.metadata.uid, name) != name:
             text = f"Pod {name} has the uid of Pod {names[pod.metadata.uid]}: {pod.metadata.uid}"

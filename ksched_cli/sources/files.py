@@ -146,21 +146,27 @@ def _contents(file: BinaryIO, source: str, size: int, options: ReadOptions) -> I
     if is_packed(head):
         file.seek(0)
         for content in unpack(file, head, source, size, options.layouts):
-            checked = _checked(content.data[:_SNIFF], io.BytesIO(content.data[_SNIFF:]), content.name)
-            yield replace(checked, gathered=content.gathered, left_out=content.left_out)
+            _check(content.data[:_SNIFF], content.name)
+            yield replace(content, data=_without_mark(content.data))
     else:
-        yield _checked(head, file, source)
+        _check(head, source)
+        # At once: with the rest apart, a large file is in memory twice.
+        file.seek(0)
+        yield Content(source, _without_mark(file.read(size)))
 
 
-def _checked(head: bytes, rest: BinaryIO, source: str) -> Content:
-    """The content. InputError if its beginning is not text, before the rest is read."""
+def _check(head: bytes, source: str) -> None:
+    """Raise InputError for content that does not begin as text, before the rest is read."""
     if is_etcd_snapshot(head):
         hint = "kwokctl writes objects with `kwokctl snapshot save --format k8s`"
         raise InputError(Problem("a snapshot of etcd's database, whose form is not read", source, hint=hint))
     problem = _not_text(head)
     if problem:
         raise InputError(Problem(problem, source, hint="expected JSON or YAML in UTF-8"))
-    return Content(source, (head + rest.read()).removeprefix(b"\xef\xbb\xbf"))
+
+
+def _without_mark(data: bytes) -> bytes:
+    return data.removeprefix(b"\xef\xbb\xbf")
 
 
 def _not_text(head: bytes) -> str:

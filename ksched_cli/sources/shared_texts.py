@@ -11,9 +11,11 @@ from ksched_cli.api.core import Node, Pod
 def share_texts(item: Any) -> None:
     """Replace texts of a pod or a node that other objects have, too, by one shared text. Names, uids and times differ
     between objects and stay."""
-    if isinstance(item, Pod):
+    # isinstance takes long with these classes if it is false.
+    kind = type(item)
+    if kind is Pod:
         _share_pod_texts(item)
-    elif isinstance(item, Node):
+    elif kind is Node:
         _share_values(item.metadata.labels)
         _share_values(item.status.capacity)
         _share_values(item.status.allocatable)
@@ -22,16 +24,16 @@ def share_texts(item: Any) -> None:
 
 
 def _share_pod_texts(pod: Pod) -> None:
-    metadata, spec = pod.metadata, pod.spec
+    metadata, spec, status = pod.metadata, pod.spec, pod.status
     metadata.namespace = intern(metadata.namespace)
     _share_values(metadata.labels)
     spec.node_name, spec.scheduler_name = intern(spec.node_name), intern(spec.scheduler_name)
-    spec.restart_policy = intern(spec.restart_policy)
-    pod.status.phase = intern(pod.status.phase)
+    spec.restart_policy, status.phase = intern(spec.restart_policy), intern(status.phase)
     for container in spec.containers:
         container.name, container.image = intern(container.name), intern(container.image)
         _share_values(container.resources.requests)
-        _share_values(container.resources.limits)
+        if container.resources.limits:
+            _share_values(container.resources.limits)
 
 
 def _share_values(texts: dict[str, Any]) -> None:
