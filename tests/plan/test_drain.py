@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
 
@@ -21,6 +23,7 @@ from ksched_cli.controlplane.pods import is_ready
 from ksched_cli.plan.drain.filters import Flags
 from ksched_cli.plan.drain.in_turn import drain_in_turn
 from ksched_cli.plan.drain.results import DrainResult, PodFate
+from ksched_cli.plan.drain.single import SingleDrain
 from ksched_cli.plan.drain.targets import find_nodes, in_turn
 from ksched_cli.sources.loaded import Loaded
 from tests.builders import PodBuilder, make_node, make_pod
@@ -158,13 +161,50 @@ def shops(draw: st.DrawFn) -> tuple[Loaded, list[str]]:
 
 
 class Watcher:
-    """Looks at each eviction that the eviction API grants: what the budgets had before, and what is left of them."""
+    """Checks each eviction that the eviction API grants against the budgets, and each drain against its evictions. Where
+    chance decides, the same nodes are drained again in other orders, always from the same beginning."""
 
-    def __init__(self) -> None:
+    def __init__(self, loaded: Loaded, nodes: list[str]) -> None:
+        self.pods = {pod_key(pod): pod for pod in loaded.of(Pod)}
+        self.nodes = nodes
         self.api: Any = None
+        # The evictions that were granted in the drain that runs, and the drains that have ended.
         self.granted: list[str] = []
+        self.drains: list[DrainResult] = []
 
-    def watching(self) -> Any:
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        with self._watching_evictions(), self._watching_drains():
+            yield
+
+    def _watching_drains(self) -> Any:
+        original = SingleDrain.run
+
+        def run_drain(single: SingleDrain, *arguments: Any) -> DrainResult:
+            self.granted.clear()
+            drain = original(single, *arguments)
+            self.check(drain)
+            self.drains.append(drain)
+            return drain
+
+        return patch.object(SingleDrain, "run", run_drain)
+
+    def check(self, drain: DrainResult) -> None:
+        """The drain has just ended: the objects of the API server are as the drain left them."""
+        left = [pod.pod for node in drain.nodes for pod in node.of("moves", "unplaced")]
+        assert sorted(self.granted) == sorted(left)
+        on_nodes = {key for key, pod in self.pods.items() if pod.spec.node_name in self.nodes}
+        stuck = {pod.pod for node in drain.nodes for pod in node.of("stuck")}
+        preempted = {each.pod for each in drain.preempted}
+        assert {*left, *stuck} == on_nodes - preempted
+        # Nothing that could still go is left behind.
+        assert all(self.holds(self.pods[key]) for key in stuck)
+        assert drain.drained == (not stuck)
+        assert drain.world.settled
+        for change in drain.budgets:
+            assert preempted or change.lowest >= min(change.desired, change.healthy_before)
+
+    def _watching_evictions(self) -> Any:
         original = ApiServer.evict
 
         def evict(api: ApiServer, pod: Pod, **options: Any) -> str:
@@ -215,22 +255,27 @@ class Watcher:
 @settings(max_examples=examples(200), deadline=None)
 def test_no_budget_is_ever_broken(drawn: Any) -> None:
     loaded, nodes = drawn
-    watcher = Watcher()
+    watcher = Watcher(loaded, nodes)
     with watcher.watching():
         drain = run(loaded, *nodes)
-    left = [pod.pod for node in drain.nodes for pod in node.of("moves", "unplaced")]
-    assert sorted(watcher.granted) == sorted(left)
-    pods = {f"default/{pod.metadata.name}": pod for pod in loaded.of(Pod)}
-    on_nodes = {key for key, pod in pods.items() if pod.spec.node_name in nodes}
-    stuck = {pod.pod for node in drain.nodes for pod in node.of("stuck")}
-    preempted = {each.pod for each in drain.preempted}
-    assert {*left, *stuck} == on_nodes - preempted
-    # Nothing that could still go is left behind.
-    assert all(watcher.holds(pods[key]) for key in stuck)
-    assert drain.drained == (not stuck)
-    assert drain.world.settled
-    for change in drain.budgets:
-        assert preempted or change.lowest >= min(change.desired, change.healthy_before)
+    assert watcher.drains[0].nodes == watcher.drains[-1].nodes == drain.nodes
+
+
+def test_in_every_order_a_drain_lists_the_pods_that_it_evicts() -> None:
+    """chooser-0 may go to b or c, follower-0 only to b. Both choices are tried, and then the first once more."""
+    nodes = [
+        make_node(name).allocatable(cpu=cpu, memory="9Gi", pods=9).obj() for name, cpu in zip("abc", "211", strict=True)
+    ]
+    chooser, follower = (ready(owned(f"{name}-0", name)).on("a") for name in ("chooser", "follower"))
+    follower.selector(**{"kubernetes.io/hostname": "b"})
+    watcher = Watcher(loaded := load(*nodes, chooser.obj(), follower.obj()), ["a"])
+    with watcher.watching():
+        drain = run(loaded, "a")
+    assert drain.orders == {"no place": 1, "safe": 1}
+    first = {"chooser-0": ("moves", 1, "b"), "follower-0": ("unplaced", 1, "")}
+    other = {"chooser-0": ("moves", 1, "c"), "follower-0": ("moves", 1, "b")}
+    assert [fates(each) for each in watcher.drains] == [first, other, first]
+    assert fates(drain) == first
 
 
 @pytest.mark.slow
