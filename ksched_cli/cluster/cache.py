@@ -182,8 +182,13 @@ class Cluster:
 
     def bind(self, pod_row: int, pod: Pod) -> None:
         """The pod as the API server has it from now on, with the node that it was assumed on. Nothing else about it
-        has changed, so that all that is known of the node still holds."""
-        self.pods.confirm(pod_row, self.pods.infos[pod_row].later(pod))
+        has changed, so that all that is known of the node still holds, unless the kubelet has started the pod:
+        preemption compares start times."""
+        before = self.pods.infos[pod_row]
+        self.pods.confirm(pod_row, before.later(pod))
+        node_row = int(self.pods.node_row[pod_row])
+        if before.pod.status.start_time != pod.status.start_time and node_row != NOWHERE:
+            self.journal.append(node_row)
 
     def unbind(self, pod_row: int, pod: Pod) -> None:
         """The pod without a node, in this version."""

@@ -76,7 +76,7 @@ def distinct(numbers: Int64Column) -> tuple[Int64Column, RowColumn]:
     return np.nonzero(there)[0], position[numbers]
 
 
-def grown(column: NDArray[np.generic], size: int, fill: int = 0) -> NDArray[np.generic]:
+def grown(column: NDArray[np.generic], size: int, fill: float = 0) -> NDArray[np.generic]:
     """The column with room for `size` entries in its last axis, at least doubled so that appends stay cheap."""
     old = column.shape[-1]
     bigger = np.full((*column.shape[:-1], max(size, 2 * old, 16)), fill, dtype=column.dtype)

@@ -7,12 +7,27 @@ from typing import cast
 
 import numpy as np
 
-from ksched_cli.cluster.columns import NOWHERE, BoolColumn, IdColumn, Int64Column, RowColumn, Vocabulary, grown
+from ksched_cli.api.pod_facts import parse_time
+from ksched_cli.cluster.columns import (
+    NOWHERE,
+    BoolColumn,
+    FloatColumn,
+    IdColumn,
+    Int64Column,
+    RowColumn,
+    Vocabulary,
+    grown,
+)
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.pod_shapes import PodShapes
 from ksched_cli.cluster.undo import LoggedSet, LoggedTable, UndoLog
 
 LabelSet = frozenset[tuple[str, str]]
+
+# The start time of pods that have not started: they are the youngest, because Go takes the current time for them.
+NOT_STARTED = float("inf")
+# The start time of a pod has not been parsed.
+_UNREAD = float("nan")
 
 
 class PodTable:
@@ -37,6 +52,8 @@ class PodTable:
         self._label_set: IdColumn = np.empty(0, dtype=np.int32)
         self._priority: Int64Column = np.empty(0, dtype=np.int64)
         self._terminating: BoolColumn = np.empty(0, dtype=np.bool_)
+        # Only preemption reads it: most stamps are never parsed.
+        self._started: FloatColumn = np.empty(0)
         self._has_ports: BoolColumn = np.empty(0, dtype=np.bool_)
         self._has_affinity: BoolColumn = np.empty(0, dtype=np.bool_)
 
@@ -76,6 +93,16 @@ class PodTable:
         """Which pods have affinity or anti-affinity to other pods."""
         return self._has_affinity[: len(self)]
 
+    def started(self, rows: RowColumn) -> FloatColumn:
+        """GetPodStartTime of these pods, in seconds since the epoch."""
+        found: FloatColumn = self._started[rows]
+        unread = np.isnan(found)
+        if unread.any():
+            stamps = [self.infos[row].pod.status.start_time for row in rows[unread].tolist()]
+            times = {stamp: parse_time(stamp) if stamp else NOT_STARTED for stamp in set(stamps)}
+            self._started[rows[unread]] = found[unread] = [times[stamp] for stamp in stamps]
+        return found
+
     def names_of(self, rows: Iterable[int]) -> tuple[str, ...]:
         """The pods as `namespace/name`."""
         return tuple(self.infos[row].key for row in rows)
@@ -92,6 +119,7 @@ class PodTable:
         self._namespace, self._label_set = namespaces.astype(np.int32), label_sets.astype(np.int32)
         self._priority = priorities.copy()
         self._terminating = np.array([_is_leaving(info) for info in infos], dtype=np.bool_)
+        self._started = np.full(len(infos), _UNREAD)
         self._has_ports, self._has_affinity = has_ports.astype(np.bool_), has_affinity.astype(np.bool_)
         self.shapes.begin_with(runs)
 
@@ -124,6 +152,7 @@ class PodTable:
         self.infos.append(info)
         self.row_of[info.uid] = row
         self._node_row[row] = NOWHERE
+        self._started[row] = _UNREAD
         self._describe(row, info)
         return row
 
@@ -131,7 +160,7 @@ class PodTable:
         """Another version of the pod; it is where it was."""
         before = self.infos[row]
         self._undo.note(self._restore, row, before, bool(self._terminating[row]))
-        self.infos[row] = info
+        self._set_info(row, info)
         same_spec = info.pod.spec is before.pod.spec and info.labels is before.labels
         if same_spec and info.takes_as_much_as(before):
             self._terminating[row] = _is_leaving(info)
@@ -139,9 +168,9 @@ class PodTable:
             self._describe(row, info)
 
     def confirm(self, row: int, info: PodInfo) -> None:
-        """A version of the pod that differs in nothing that is in the columns."""
-        self._undo.note(self.infos.__setitem__, row, self.infos[row])
-        self.infos[row] = info
+        """A version of the pod that differs in nothing that is in the columns, but for the time of its start."""
+        self._undo.note(self._set_info, row, self.infos[row])
+        self._set_info(row, info)
 
     def move(self, row: int, node_row: int) -> None:
         self._undo.note(self._set_node_row, row, int(self._node_row[row]))
@@ -167,8 +196,12 @@ class PodTable:
     def _take_back(self, row: int) -> None:
         del self.infos[row:]
 
-    def _restore(self, row: int, info: PodInfo, terminating: bool) -> None:
+    def _set_info(self, row: int, info: PodInfo) -> None:
         self.infos[row] = info
+        self._started[row] = _UNREAD
+
+    def _restore(self, row: int, info: PodInfo, terminating: bool) -> None:
+        self._set_info(row, info)
         self._describe(row, info)
         self._terminating[row] = terminating
 
@@ -194,6 +227,7 @@ class PodTable:
         self._label_set = cast(IdColumn, grown(self._label_set, size))
         self._priority = cast(Int64Column, grown(self._priority, size))
         self._terminating = cast(BoolColumn, grown(self._terminating, size))
+        self._started = cast(FloatColumn, grown(self._started, size, _UNREAD))
         self._has_ports = cast(BoolColumn, grown(self._has_ports, size))
         self._has_affinity = cast(BoolColumn, grown(self._has_affinity, size))
 

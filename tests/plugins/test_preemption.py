@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ksched_cli.api.policy import PodDisruptionBudget
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.catalog import Catalog
+from ksched_cli.cluster.pods import NOT_STARTED
 from ksched_cli.plugins.default_preemption.budgets import PreemptionBudgets
 from ksched_cli.plugins.default_preemption.importance import Importance
 from ksched_cli.plugins.default_preemption.outcomes import Outcomes
@@ -282,6 +283,27 @@ def test_pods_that_came_later_are_known_too() -> None:
     assert importance.order(np.array([0, 1]), np.array([0, 0])).tolist() == [1, 0]
 
 
+def test_the_start_of_a_pod_counts_from_then_on() -> None:
+    names = ("a", "b")
+    cluster = Cluster([make_node("n").obj()], [pod(name, "n", "1", started=None) for name in names])
+    rows, owner = np.array([0, 1]), np.array([0, 0])
+    order = Importance(cluster).order
+    assert order(rows, owner).tolist() == [1, 0], "of pods that have not started the last is the most important"
+    mark = cluster.undo.mark()
+    cluster.bind(0, pod("a", "n", "1", started=LATER))
+    assert order(rows, owner).tolist() == [0, 1], "only a has started"
+    cluster.update_pod(1, pod("b", "n", "1", started=NEW_YEAR))
+    assert order(rows, owner).tolist() == [1, 0], "b has started earlier"
+    cluster.undo.roll_back(mark)
+    assert cluster.pods.started(rows).tolist() == [NOT_STARTED, NOT_STARTED]
+    # The row of a pod that a roll back takes away is given to the next pod.
+    with cluster.undo.trial():
+        cluster.add_pod(pod("c", "n", "1", started=NEW_YEAR))
+        assert order(np.array([1, 2]), owner).tolist() == [1, 0]
+    cluster.add_pod(pod("d", "n", "1", started=None))
+    assert cluster.pods.started(np.array([2])).tolist() == [NOT_STARTED]
+
+
 # What was found out is kept
 
 
@@ -303,4 +325,17 @@ def test_a_change_to_a_node_is_noticed() -> None:
     assert scheduler.schedule(first).nominated_node == "m"
     scheduler.nominator.delete(first)
     scheduler.cluster.add_pod(pod("guard", "m", "2", 9))
+    assert scheduler.schedule(second).nominated_node == "n"
+
+
+def test_the_start_of_a_pod_on_a_node_is_noticed() -> None:
+    """Of equal victims the one that runs for the shortest time leaves."""
+    running = [pod(name, name, "4", started=None) for name in ("m", "n")]
+    pending = [make_pod(f"new-{index}").requests(cpu="3").priority(5).gate("held").obj() for index in range(2)]
+    scheduler = make_scheduler([make_node(name).obj() for name in ("m", "n")], [*running, *pending])
+    cluster = scheduler.cluster
+    started, first, second = (cluster.pods.row_of[f"default/{name}"] for name in ("m", "new-0", "new-1"))
+    assert scheduler.schedule(first).nominated_node == "m"
+    scheduler.nominator.delete(first)
+    cluster.bind(started, pod("m", "m", "4", started=NEW_YEAR))
     assert scheduler.schedule(second).nominated_node == "n"

@@ -22,6 +22,7 @@ from ksched_cli.wiring.options import RunOptions
 from ksched_cli.wiring.schedulers import scheduler_spec
 from ksched_cli.world.results import Limits
 from ksched_cli.world.world import World
+from tests.lanes import examples
 from tests.running import make_scheduler
 from tests.test_one_world import CLASSES, KINDS, Change, amounts, budget, node, priorities, saved, workload
 from tests.world.object_graph import graph_of
@@ -49,13 +50,14 @@ def clusters(draw: st.DrawFn) -> list[dict[str, Any]]:
 
 
 names = st.sampled_from(["n0", "n1", "n2", "n0-1"])
+workloads = st.builds(workload, st.sampled_from(KINDS), st.sampled_from([*APPS, "d"]), amounts, amounts, priorities)
 changes: st.SearchStrategy[Change] = st.one_of(
     st.tuples(st.sampled_from(["cordon", "uncordon", "drain", "remove-node", "clone-node"]), names),
     st.tuples(st.just("taint"), st.builds("{}=t=v:{}".format, names, st.sampled_from(["NoSchedule", "NoExecute"]))),
     st.tuples(st.just("label"), st.builds("{}=zone={}".format, names, st.sampled_from("xy"))),
     st.tuples(st.just("scale"), st.builds("deployment/shop/{}={}".format, st.sampled_from(APPS), st.integers(0, 5))),
     st.tuples(st.just("delete"), st.builds("{}/shop/{}".format, st.sampled_from(KINDS), st.sampled_from(APPS))),
-    st.builds(workload, st.sampled_from(KINDS), st.sampled_from([*APPS, "d"]), amounts, amounts, priorities),
+    workloads,
 )
 histories = st.lists(st.one_of(changes, st.sampled_from([RUN, RUN, FORK, BACK, BACK])), min_size=4, max_size=14)
 
@@ -97,6 +99,47 @@ def check_unchanged(before: dict[str, Any], after: dict[str, Any]) -> None:
     different = [path for path in before.keys() | after.keys() if before.get(path) != after.get(path)]
     told = {path: (before.get(path), after.get(path)) for path in sorted(different)[:8]}
     assert not told
+
+
+@pytest.mark.slow
+@given(items=clusters(), steps=st.lists(st.one_of(workloads, workloads, changes), min_size=2, max_size=6))
+@settings(max_examples=examples(60), deadline=None)
+def test_a_world_that_runs_after_each_change_is_as_one_without_reuse(
+    items: list[dict[str, Any]], steps: list[Change]
+) -> None:
+    documents = []
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        for reuse in (True, False):
+            world = begun(items, folder, reuse=reuse)
+            for step in steps:
+                take(world, step, folder)
+                take(world, RUN, folder)
+            documents.append(document(world))
+    assert documents[0] == documents[1]
+
+
+@pytest.mark.parametrize("reuse", [True, False])
+@pytest.mark.parametrize("tried", [True, False])
+def test_of_two_pods_that_started_together_the_later_one_is_preempted(tried: bool, reuse: bool, tmp_path: Path) -> None:
+    """The pods of c preempt those of a and b, and start. Then a is updated and is the strongest. The start times are
+    the same whether or not preemption has looked at the pods before they started."""
+    apps = [("Deployment", "a", 1, 1, 0), ("StatefulSet", "b", 1, 1, 0), ("Deployment", "c", 2, 1, 10)]
+    items = [*CLASSES, node("n0", 2), node("n1", 2), *(workload(*each) for each in apps)]
+    world = begun(items, tmp_path, reuse=reuse)
+    for step in (("cordon", "n0"), RUN, workload("Deployment", "a", 1, 1, 100)):
+        take(world, step, tmp_path)
+    if tried:
+        with world.trial():
+            pass
+    take(world, ("cordon", "n0"), tmp_path)
+    events = [event for event in document(world)["timeline"] if event["event"] in ("Cycle", "Preempted")]
+    scheduled = [event["pod"] for event in events if event.get("decision") == "scheduled"]
+    preempted = [event["pod"] for event in events if event["event"] == "Preempted"]
+    _, later = (pod for pod in scheduled if pod.startswith("shop/c-"))
+    assert preempted[0] == "shop/b-0"
+    assert preempted[1].startswith("shop/a-")
+    assert preempted[2:] == [later]
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from itertools import chain
 import numpy as np
 
 from ksched_cli.cluster.cache import Cluster
-from ksched_cli.cluster.columns import BoolColumn, FloatColumn, RowColumn
+from ksched_cli.cluster.columns import BoolColumn, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.diagnosis import NodeStatuses
 from ksched_cli.framework.handle import Trial
@@ -65,10 +65,6 @@ class DryRun:
         self._budgets = PreemptionBudgets(cluster, heeded=heeds_budgets)
         # Else a node that takes the pod as it is, maybe one that an extender left out, is the best there can be.
         self._needs_victims = DefaultPreemptionRules.of(cluster.release).needs_victims
-
-    def started(self, pod_rows: RowColumn) -> FloatColumn:
-        """When the pods started, in seconds since the epoch."""
-        return self._importance.started(pod_rows)
 
     def can_share(self, trial: Trial, pod: PodInfo, rows: RowColumn) -> BoolColumn:
         """Nodes that can be cleared in one trial, because their pods affect no other node."""
@@ -150,7 +146,7 @@ class DryRun:
         if not len(victims):
             return
         where, sizes = rows[found], np.diff(np.append(starts, len(victims)))
-        priority, started = self._cluster.pods.priority[victims], self._importance.started(victims)
+        priority, started = self._cluster.pods.priority[victims], self._cluster.pods.started(victims)
         highest = np.maximum.reduceat(priority, starts)
         outcomes.tried[where] = outcomes.helps[where] = True
         outcomes.pdb_violations[where] = np.add.reduceat(removed.violating[removed.victim].astype(np.int64), starts)

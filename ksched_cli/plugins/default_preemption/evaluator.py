@@ -132,7 +132,7 @@ class Evaluator:
         outcomes = Outcomes(len(cluster.nodes))
         for candidate in candidates.values():
             victims = np.array(candidate.victims, dtype=np.int64)
-            outcomes.put(candidate, cluster.pods.priority[victims], self._dry_run.started(victims))
+            outcomes.put(candidate, cluster.pods.priority[victims], cluster.pods.started(victims))
         return outcomes.best(np.array(sorted(candidates), dtype=np.int64), cluster.nodes.name_rank)
 
     def _known(self, pod: PodInfo, signature: Hashable | None) -> Outcomes:

@@ -11,10 +11,10 @@ import numpy as np
 from ksched_cli.api.scheduling import PodGroup
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.pod_groups import group_of
+from ksched_cli.cluster.pods import NOT_STARTED
 from ksched_cli.framework.handle import GroupTrial
 from ksched_cli.framework.status import Status, unresolvable
 from ksched_cli.plugins.default_preemption.budgets import PreemptionBudgets
-from ksched_cli.plugins.default_preemption.importance import NOT_STARTED, Importance
 from ksched_cli.plugins.default_preemption.unstable_sort import sort_slice
 
 NO_VICTIMS = unresolvable("No preemption victims found for incoming preemptor")
@@ -46,7 +46,6 @@ class GroupEvaluator:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._budgets = PreemptionBudgets(cluster)
-        self._importance = Importance(cluster)
 
     def victims(self, priority: int, trial: GroupTrial) -> tuple[int, ...] | Status:
         """selectVictimsOnDomain: the pods that leave, the most important of them first."""
@@ -76,7 +75,7 @@ class GroupEvaluator:
             if key in found:
                 found[key].pods.append(pod)
                 continue
-            started = float(self._importance.started(np.array([pod], dtype=np.int64))[0])
+            started = float(self._cluster.pods.started(np.array([pod], dtype=np.int64))[0])
             priority = info.priority if group is None else group.spec.priority or 0
             found[key] = Victim([pod], info.key, priority, started, turn, info.pod.spec.scheduling_group is not None)
         return sorted(found.values(), key=lambda victim: victim.name)

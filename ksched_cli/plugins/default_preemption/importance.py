@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import cast
 
 import numpy as np
 
-from ksched_cli.api.pod_facts import parse_time
 from ksched_cli.cluster.cache import Cluster
-from ksched_cli.cluster.columns import FloatColumn, RowColumn, grown
+from ksched_cli.cluster.columns import FloatColumn, RowColumn
+from ksched_cli.cluster.pods import NOT_STARTED
 from ksched_cli.plugins.default_preemption.unstable_sort import MAX_INSERTION, sort_slice
-
-# Pods that have not started are the youngest; Go takes the current time for them.
-NOT_STARTED = float("inf")
 
 
 def first_of_each(owner: RowColumn) -> RowColumn:
@@ -28,30 +24,12 @@ class Importance:
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._started: FloatColumn = np.empty(0)
-        self._known = 0
-        self._epoch = cluster.pods.epoch
-
-    def started(self, pod_rows: RowColumn) -> FloatColumn:
-        """GetPodStartTime, in seconds since the epoch."""
-        infos = self._cluster.pods.infos
-        if self._epoch != self._cluster.pods.epoch:
-            self._known, self._epoch = 0, self._cluster.pods.epoch
-        if self._known < len(infos):
-            if len(self._started) < len(infos):
-                self._started = cast(FloatColumn, grown(self._started, len(infos)))
-            stamps = [info.pod.status.start_time for info in infos[self._known :]]
-            times = {stamp: parse_time(stamp) if stamp else NOT_STARTED for stamp in set(stamps)}
-            self._started[self._known : len(infos)] = [times[stamp] for stamp in stamps]
-            self._known = len(infos)
-        started: FloatColumn = self._started[pod_rows]
-        return started
 
     def order(self, pod_rows: RowColumn, owner: RowColumn) -> RowColumn:
         """Indexes that sort the pods of each owner by importance. Owners come in ascending order."""
         if 0 < len(pod_rows) <= MAX_INSERTION and owner[0] == owner[-1]:
             return np.array(self.sort(pod_rows.tolist()), dtype=np.int64)
-        priority, started = self._cluster.pods.priority[pod_rows], self.started(pod_rows)
+        priority, started = self._cluster.pods.priority[pod_rows], self._cluster.pods.started(pod_rows)
         order = np.lexsort((started, -priority, owner))
         for members in _unsettled(order, priority, started, owner):
             order[members] = members[self.sort(pod_rows[members].tolist())]
@@ -62,7 +40,7 @@ class Importance:
         important than the other: Go reads the clock for one after the other."""
         rows = np.array(pod_rows, dtype=np.int64)
         priorities: list[int] = (-self._cluster.pods.priority[rows]).tolist()
-        started: list[float] = self.started(rows).tolist()
+        started: list[float] = self._cluster.pods.started(rows).tolist()
         keys = list(zip(priorities, started, strict=True))
 
         def more_important(left: int, right: int) -> bool:

@@ -12,6 +12,7 @@ from ksched_cli.api.scheduling import PodGroup
 from ksched_cli.cluster.columns import BoolColumn, RowColumn
 from ksched_cli.cluster.pod_groups import GroupKey, group_of, not_found
 from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.cluster.pods import NOT_STARTED
 from ksched_cli.config.plugin_args import DefaultPreemptionArgs
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.handle import CycleHandle, GroupTrial, Handle
@@ -25,7 +26,6 @@ from ksched_cli.framework.interfaces import (
 from ksched_cli.framework.status import SUCCESS, Code, Status, as_reasons, error, unschedulable
 from ksched_cli.plugins.default_preemption.evaluator import Evaluator, PreemptionSearch
 from ksched_cli.plugins.default_preemption.group_victims import GroupEvaluator
-from ksched_cli.plugins.default_preemption.importance import NOT_STARTED
 from ksched_cli.plugins.default_preemption.outcomes import PRIORITY_OFFSET, Outcomes
 from ksched_cli.plugins.default_preemption.rules import DefaultPreemptionRules
 from ksched_cli.plugins.lib.spec import Spec
