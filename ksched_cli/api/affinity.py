@@ -101,6 +101,9 @@ class Toleration(Struct, rename="camel", frozen=True, gc=False):
     toleration_seconds: int | None = None
 
 
+WHEN_UNSATISFIABLE = ("DoNotSchedule", "ScheduleAnyway")
+
+
 class TopologySpreadConstraint(Struct, rename="camel", frozen=True, gc=False):
     max_skew: int = 0
     topology_key: str = ""

@@ -151,6 +151,9 @@ class Pod(KubernetesObject):
     status: PodStatus = field(default_factory=PodStatus)
 
 
+TAINT_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+
+
 class Taint(Struct, rename="camel", frozen=True, gc=False):
     key: str = ""
     value: str = ""

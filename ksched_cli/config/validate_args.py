@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ksched_cli.api.affinity import NodeSelectorRequirement, NodeSelectorTerm, TopologySpreadConstraint
+from ksched_cli.api.affinity import (
+    WHEN_UNSATISFIABLE,
+    NodeSelectorRequirement,
+    NodeSelectorTerm,
+    TopologySpreadConstraint,
+)
 from ksched_cli.api.label_names import is_label_key
 from ksched_cli.api.selectors import FIELD_OPERATORS, NODE_OPERATORS, SelectorError, checked_requirement
 from ksched_cli.config import plugin_args
@@ -19,7 +24,6 @@ from ksched_cli.releases.removals import VOLUME_CAPACITY_GATE
 # (path below args, what is wrong)
 Complaint = tuple[str, str]
 STRATEGIES = tuple(plugin_args.STRATEGY_OF.values())
-_UNSATISFIABLE = ("DoNotSchedule", "ScheduleAnyway")
 
 
 def args_complaints(args: Any, gates: FeatureGates, release: Release) -> Iterator[Complaint]:
@@ -189,8 +193,8 @@ def _constraint(constraint: TopologySpreadConstraint, path: str) -> Iterator[Com
         yield f"{path}.topologyKey", f"{constraint.topology_key!r} cannot be a label's key"
     if not constraint.when_unsatisfiable:
         yield f"{path}.whenUnsatisfiable", "cannot be empty"
-    elif constraint.when_unsatisfiable not in _UNSATISFIABLE:
-        text = f"{constraint.when_unsatisfiable!r} is not supported, use one of {', '.join(_UNSATISFIABLE)}"
+    elif constraint.when_unsatisfiable not in WHEN_UNSATISFIABLE:
+        text = f"{constraint.when_unsatisfiable!r} is not supported, use one of {', '.join(WHEN_UNSATISFIABLE)}"
         yield f"{path}.whenUnsatisfiable", text
     if constraint.label_selector is not None:
         yield f"{path}.labelSelector", "must not be given: the selector is deduced for each pod"

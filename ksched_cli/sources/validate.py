@@ -1,4 +1,4 @@
-"""Finds values that the API server refuses: wrong quantities and times, and negative quantities."""
+"""Finds values that the API server refuses: wrong quantities and times, negative quantities, and unknown words."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Any
 
 from msgspec import Struct
 
+from ksched_cli.api.affinity import WHEN_UNSATISFIABLE
 from ksched_cli.api.core import (
+    TAINT_EFFECTS,
     Container,
     ContainerImage,
     ContainerStatus,
@@ -20,6 +22,7 @@ from ksched_cli.api.core import (
     PodStatus,
     Quantities,
     ResourceRequirements,
+    Taint,
 )
 from ksched_cli.api.dynamic_resources import ResourceSlice
 from ksched_cli.api.meta import ObjectMeta
@@ -102,6 +105,9 @@ def _pod_spec(spec: PodSpec) -> Complaints:
         found += _quantities(spec.overhead, "spec.overhead")
     if spec.resources is not None:
         found += _requirements(spec.resources, "spec.resources")
+    if spec.topology_spread_constraints:
+        actions = [each.when_unsatisfiable for each in spec.topology_spread_constraints]
+        found += _known(actions, WHEN_UNSATISFIABLE, "spec.topologySpreadConstraints[{}].whenUnsatisfiable")
     return found
 
 
@@ -170,6 +176,22 @@ def _node(node: Node) -> Complaints:
         *_quantities(status.capacity, "status.capacity"),
         *_stamps(metadata),
         *_transitions(status.conditions),
+        *(_taints(node.spec.taints) if node.spec.taints else ()),
+    ]
+
+
+def _taints(taints: Sequence[Taint]) -> Complaints:
+    return _known([taint.effect for taint in taints], TAINT_EFFECTS, "spec.taints[{}].effect")
+
+
+def _known(values: Sequence[str], known: Sequence[str], path: str) -> Complaints:
+    """A complaint for each value that has no meaning to a scheduler, which would pass over it. `path` has a place for
+    its index."""
+    supported = ", ".join(known)
+    return [
+        (path.format(index), f"{value!r} is not supported, use one of {supported}")
+        for index, value in enumerate(values)
+        if value not in known
     ]
 
 

@@ -180,6 +180,18 @@ def test_broken_files(tmp_path: Path, content: Any, expected: str) -> None:
             make_node("n").allocatable(cpu="-4").doc(), "Node n: status.allocatable.cpu: -4 is negative", id="node"
         ),
         pytest.param(
+            make_node("n").taint("a").taint("b", effect="NoShedule").doc(),
+            "Node n: spec.taints[1].effect: 'NoShedule' is not supported, use one of NoSchedule, PreferNoSchedule, NoExe",
+            id="effect of a taint",
+        ),
+        pytest.param(
+            make_pod("p")
+            .spec(topologySpreadConstraints=[{"maxSkew": 1, "topologyKey": "k", "whenUnsatisfiable": "Do"}])
+            .doc(),
+            "Pod default/p: spec.topologySpreadConstraints[0].whenUnsatisfiable: 'Do' is not supported, use one of DoNot",
+            id="spread constraint",
+        ),
+        pytest.param(
             make_pod("p").created("yesterday").doc(),
             "Pod default/p: metadata.creationTimestamp: 'yesterday' is not a time",
             id="time",

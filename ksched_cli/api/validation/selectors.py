@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ksched_cli.api.affinity import WHEN_UNSATISFIABLE
+from ksched_cli.api.core import TAINT_EFFECTS
 from ksched_cli.api.label_names import key_problems, value_problems
 from ksched_cli.api.validation.fields import (
     FieldErrors,
@@ -26,7 +28,6 @@ from ksched_cli.api.validation.names import dns_label, label_name, labels
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
-_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _POLICIES = ("Honor", "Ignore")
 
 
@@ -150,7 +151,7 @@ def tolerations(spec: Mapping[str, Any], path: Path) -> FieldErrors:
             yield invalid((*here, "operator"), value, "value must be empty when `operator` is 'Exists'")
         elif operator not in ("Exists", "Lt", "Gt"):
             yield unsupported((*here, "operator"), operator, ("Equal", "Exists"))
-        yield from one_of(each, "effect", here, _EFFECTS)
+        yield from one_of(each, "effect", here, TAINT_EFFECTS)
 
 
 def spread_constraints(spec: Mapping[str, Any], path: Path) -> FieldErrors:
@@ -167,8 +168,8 @@ def spread_constraints(spec: Mapping[str, Any], path: Path) -> FieldErrors:
             yield invalid((*here, "maxSkew"), skew, "must be greater than zero")
         if not key:
             yield required((*here, "topologyKey"), "can not be empty")
-        if action not in ("DoNotSchedule", "ScheduleAnyway"):
-            yield unsupported((*here, "whenUnsatisfiable"), action, ("DoNotSchedule", "ScheduleAnyway"))
+        if action not in WHEN_UNSATISFIABLE:
+            yield unsupported((*here, "whenUnsatisfiable"), action, WHEN_UNSATISFIABLE)
         if (key, action) in seen:
             yield duplicate((*here, "{topologyKey, whenUnsatisfiable}"), f"{{{key}, {action}}}")
         seen.add((key, action))
@@ -193,7 +194,7 @@ def taints(spec: Mapping[str, Any], path: Path) -> FieldErrors:
         yield from invalid_all((*here, "value"), text_at(each, "value"), value_problems(text_at(each, "value")))
         if not effect:
             yield required((*here, "effect"))
-        yield from one_of(each, "effect", here, _EFFECTS)
+        yield from one_of(each, "effect", here, TAINT_EFFECTS)
         if (key, effect) in seen:
             yield duplicate(here, {"key": key, "effect": effect})
         seen.add((key, effect))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ksched_cli.api.affinity import TopologySpreadConstraint
+from ksched_cli.api.affinity import WHEN_UNSATISFIABLE, TopologySpreadConstraint
 from ksched_cli.api.core import Pod, Service
 from ksched_cli.api.meta import OwnerReference, controller_of
 from ksched_cli.api.selectors import EVERYTHING, Selector, SelectorError, compile_selector, selector_from_map
@@ -17,7 +17,7 @@ from ksched_cli.releases.changes import NewRule, ReleaseRules
 from ksched_cli.releases.minors import NEWEST, Release
 from ksched_cli.releases.plugin_names import POD_TOPOLOGY_SPREAD, SELECTOR_SPREAD
 
-HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
+HARD, SOFT = WHEN_UNSATISFIABLE
 HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
 _HONOR, _IGNORE = "Honor", "Ignore"
 

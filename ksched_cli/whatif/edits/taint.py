@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from ksched_cli.api.core import Taint
     from ksched_cli.whatif.edits.lib.editor import Editor
 
-_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _FORM = "NODE=KEY[=VALUE]:EFFECT"
 
 
@@ -66,8 +65,10 @@ def _parse(text: str) -> TaintNode:
 
 
 def _check_effect(effect: str) -> None:
-    if effect not in _EFFECTS:
-        raise EditMistake(f"there is no effect {effect}", f"use one of {', '.join(_EFFECTS)}")
+    from ksched_cli.api.core import TAINT_EFFECTS
+
+    if effect not in TAINT_EFFECTS:
+        raise EditMistake(f"there is no effect {effect}", f"use one of {', '.join(TAINT_EFFECTS)}")
 
 
 def _arguments(node: str, taint: str) -> Iterable[str]:
