@@ -40,3 +40,21 @@ def _owner_of(store: Store, owner: Identity) -> Identity | None:
 def workload_name(store: Store, pod: Pod) -> str:
     """`Deployment/shop/web`."""
     return "/".join(top_owner(store, pod))
+
+
+class WorkloadNames:
+    """`workload_name` of many pods of a store that does not change. The owners of each controller are found once."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._names: dict[tuple[Identity, str | None], str] = {}
+
+    def __call__(self, pod: Pod) -> str:
+        owner = owner_identity(pod)
+        if owner is None:
+            return workload_name(self._store, pod)
+        key = owner, pod.metadata.labels.get(HASH_LABEL)
+        found = self._names.get(key)
+        if found is None:
+            found = self._names[key] = workload_name(self._store, pod)
+        return found

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from ksched_cli.plan.causes.results import Cause, Tally
-from ksched_cli.plan.node_columns import NodeChanges, NodeColumns, NodeUse, total_use, use_of_nodes
+from ksched_cli.plan.node_columns import NodeChanges, NodeColumns, NodeUse, differing_nodes, total_use
 from ksched_cli.plan.results import RefusedPod
 from ksched_cli.plan.settle_world import SettleResult
 from ksched_cli.world.results import FinalPod, WorldResult
@@ -112,10 +112,11 @@ class Side:
 def diff(before: Side, after: Side, *, of_all_pods: bool = False) -> Diff:
     """The difference of the reported pods, or of all pods; the use of nodes is that by all pods."""
     sides = _Sightings(before, of_all_pods), _Sightings(after, of_all_pods)
+    same = _leave_out_unmoved(*sides)
     changes = sorted(_changes(*sides), key=_order)
     changed = {change.workload for change in changes}
     paired = sum(change.before is not None and change.after is not None for change in changes)
-    unchanged = (len(sides[0].pods) + len(sides[1].pods) - len(changes) - paired) // 2
+    unchanged = same + (len(sides[0].pods) + len(sides[1].pods) - len(changes) - paired) // 2
     nodes, total = _nodes(before, after)
     spread = tuple(_spread(*sides, changed))
     columns = NodeChanges(before.nodes, after.nodes)
@@ -131,23 +132,47 @@ def _order(change: PodChange) -> tuple[object, ...]:
 
 
 class _Sightings:
-    """The pods of one side with their nodes, their workloads and the pods that they replace."""
+    """The pods of one side with their nodes, their workloads and the pods that they replace. `unmoved` has the nodes of
+    the pods to which nothing happened: few of them have to be compared with the other side."""
 
     def __init__(self, side: Side, of_all_pods: bool) -> None:
         self.nodes = side.nodes.table.objects
         self.pods: dict[str, Whereabouts] = {}
         self.workloads: dict[str, str] = {}
         self._replaces: dict[str, str] = {}
-        for each in side.settlement.world.final:
+        final = side.settlement.world.final
+        for each in final.others:
             if each.replaces not in ("", each.pod):
                 self._replaces.setdefault(each.pod, each.replaces)
             if each.state != "gone" and (of_all_pods or each.pod in side.wanted):
                 self.pods[each.pod] = _whereabouts(each)
-                kind, _, rest = each.workload.partition("/")
-                self.workloads[each.pod] = f"{kind.lower()}/{rest}"
+                self.workloads[each.pod] = _in_lower_case(each.workload)
         for refused in side.refused:
             self.pods[refused.pod] = Whereabouts(refused.pod, "refused", message=f"{refused.plugin}: {refused.message}")
             self.workloads[refused.pod] = refused.pod
+        # Of pods to which nothing happened and that are not in `pods`.
+        self.unmoved: dict[str, str] = {}
+        self._unmoved_workloads: dict[str, str] = {}
+        for name, workload, node in zip(final.unmoved.pods, final.unmoved.workloads, final.unmoved.nodes, strict=True):
+            if name not in self.pods and (of_all_pods or name in side.wanted):
+                self.unmoved[name], self._unmoved_workloads[name] = node, workload
+
+    def take_in(self, names: Collection[str]) -> None:
+        """Add these unmoved pods to `pods`."""
+        for name in names:
+            self.pods[name] = Whereabouts(name, "placed", self.unmoved.pop(name))
+            self.workloads[name] = _in_lower_case(self._unmoved_workloads[name])
+
+    def placed_pods_of(self, workloads: Collection[str]) -> Iterator[tuple[str, str]]:
+        """Workload and node of each pod of these workloads."""
+        for name, where in self.pods.items():
+            if self.workloads[name] in workloads:
+                yield self.workloads[name], where.node
+        names = {each.partition("/")[2] for each in workloads}
+        for name, node in self.unmoved.items():
+            workload = self._unmoved_workloads[name]
+            if workload.partition("/")[2] in names and (found := _in_lower_case(workload)) in workloads:
+                yield found, node
 
     def first(self, pod: Whereabouts) -> str:
         """The first pod of the chain of pods that replaced each other, up to this pod."""
@@ -163,6 +188,21 @@ class _Sightings:
         for name in sorted(self.pods.keys() - other.pods.keys()):
             found[self.workloads[name]].append(self.pods[name])
         return found
+
+
+def _in_lower_case(workload: str) -> str:
+    """`deployment/shop/web`."""
+    kind, _, rest = workload.partition("/")
+    return f"{kind.lower()}/{rest}"
+
+
+def _leave_out_unmoved(before: _Sightings, after: _Sightings) -> int:
+    """The number of pods that nothing happened to on both sides, and that are on the same node. All other unmoved pods
+    are added to the pods of their side."""
+    same = {name for name, _ in before.unmoved.items() & after.unmoved.items()}
+    for side in (before, after):
+        side.take_in(side.unmoved.keys() - same)
+    return len(same)
 
 
 def _whereabouts(pod: FinalPod) -> Whereabouts:
@@ -229,33 +269,29 @@ def _paired(
 
 
 def _nodes(before: Side, after: Side) -> tuple[tuple[NodeChange, ...], NodeChange]:
-    was, now = (use_of_nodes(side.nodes) for side in (before, after))
-    changed = [
-        NodeChange(name, was.get(name), now.get(name))
-        for name in sorted(was.keys() | now.keys())
-        if was.get(name) != now.get(name)
-    ]
-    return tuple(changed), NodeChange("", total_use(was.values()), total_use(now.values()))
+    was, now = before.nodes, after.nodes
+    changed = [NodeChange(name, was.use_of(name), now.use_of(name)) for name in differing_nodes(was, now)]
+    return tuple(changed), NodeChange("", total_use(was), total_use(now))
 
 
-def _spread(before: _Sightings, after: _Sightings, workloads: Iterable[str]) -> Iterator[SpreadChange]:
+def _spread(before: _Sightings, after: _Sightings, workloads: Collection[str]) -> Iterator[SpreadChange]:
     """The changed spread of workloads over zones, or over nodes if no node has a zone."""
     nodes = [*before.nodes, *after.nodes]
     key = ZONE if any(ZONE in node.metadata.labels for node in nodes) else HOSTNAME
-    (first, none_before), (second, none_after) = (_counts(side, key) for side in (before, after))
+    (first, none_before), (second, none_after) = (_counts(side, key, workloads) for side in (before, after))
     for workload in sorted(workloads):
         was, now = first.get(workload, none_before), second.get(workload, none_after)
         if was != now and max(sum(was.values()), sum(now.values())) > 1:
             yield SpreadChange(workload, key, was, now)
 
 
-def _counts(side: _Sightings, key: str) -> tuple[dict[str, dict[str, int]], dict[str, int]]:
+def _counts(side: _Sightings, key: str, workloads: Collection[str]) -> tuple[dict[str, dict[str, int]], dict[str, int]]:
     """The number of pods in each domain, by workload, and the same for a workload without pods."""
     domain_of = {node.metadata.name: node.metadata.labels.get(key, "") for node in side.nodes}
     none = dict.fromkeys(sorted(filter(None, domain_of.values())), 0)
     counts: dict[str, dict[str, int]] = {}
-    for name, where in side.pods.items():
-        domain = domain_of.get(where.node, "")
+    for workload, node in side.placed_pods_of(workloads):
+        domain = domain_of.get(node, "")
         if domain:
-            counts.setdefault(side.workloads[name], dict(none))[domain] += 1
+            counts.setdefault(workload, dict(none))[domain] += 1
     return counts, none

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TextIO
 
 from rich.padding import Padding
@@ -27,9 +28,14 @@ _LEVELS = {"error": "red", "warning": "yellow", "note": "cyan"}
 
 @renders("Check", "table")
 @renders("Check", "wide", help="with the steps of each rollout")
+def print_check(check: Check, out: TextIO, options: RenderOptions) -> None:
+    """Print the workloads. The pods of the world are left out, so their texts need no escapes."""
+    _print_check(replace(check, world=None), out, options)
+
+
 @shows_nodes
 @shows_visible
-def print_check(check: Check, out: TextIO, options: RenderOptions) -> None:
+def _print_check(check: Check, out: TextIO, options: RenderOptions) -> None:
     """Print the summary line, then the workloads in the order of the manifests."""
     console = make_console(options.width, out)
     print_hanging(console, check_summary_line(check))

@@ -28,6 +28,7 @@ from ksched_cli.report.summary_line import BAD, FAIR, GOOD, counted, summary_lin
 from ksched_cli.report.visible import shows_visible, visible, with_texts
 from ksched_cli.sources.own_documents import API_VERSION
 from ksched_cli.wiring.comparison import DiffResult
+from ksched_cli.world.results import FinalPods
 
 KIND = "Diff"
 _SHOWN = 40
@@ -38,7 +39,7 @@ _LABELS = {"topology.kubernetes.io/zone": "zones", "kubernetes.io/hostname": "no
 @renders("DiffResult", "table", "wide")
 def print_diff(found: DiffResult, out: TextIO, options: RenderOptions) -> None:
     """Print the pods that changed. Other pods are left out, so their texts need no escapes."""
-    after = replace(found.diff.after, final=(), timeline=())
+    after = replace(found.diff.after, final=FinalPods(), timeline=())
     _print_diff(replace(found, diff=replace(found.diff, after=after)), out, options)
 
 

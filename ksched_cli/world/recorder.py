@@ -16,14 +16,14 @@ from ksched_cli.controlplane.budgets import needs_no_budget
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.controlplane.store import Identity, identity_of
 from ksched_cli.controlplane.successors import replaced_key
-from ksched_cli.controlplane.workloads import workload_name
+from ksched_cli.controlplane.workloads import WorkloadNames, workload_name
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.loop import SchedulingLoop
 from ksched_cli.engine.queueing.clock import VirtualClock
 from ksched_cli.engine.queueing.queued_pod import QueuedPod
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.framework.events import ASSIGNED_POD_DELETE, UNSCHEDULED_POD_DELETE
-from ksched_cli.world.results import FinalPod, TimelineEvent
+from ksched_cli.world.results import FinalPod, FinalPods, TimelineEvent, UnmovedPods
 
 
 class RecordedWorld(Protocol):
@@ -256,12 +256,24 @@ class Recorder(Logged):
 
     # The end
 
-    def final(self, *, moved_only: bool = False) -> tuple[FinalPod, ...]:
+    def final(self, *, moved_only: bool = False) -> FinalPods:
         """Every pod of the cluster, finished ones excepted, or those only to which something happened; and the pods
         that have gone."""
         there = self._still_there() if moved_only else (pod for pod in self._store.of(Pod) if not is_terminal(pod))
-        found = [self.final_of(pod) for pod in there if self._world.wanted(pod)]
-        return tuple(sorted([*found, *self._gone], key=lambda pod: (pod.pod, pod.state != "gone")))
+        workload_of = WorkloadNames(self._store)
+        unmoved: list[tuple[str, str, str]] = []
+        others = list(self._gone)
+        for pod in filter(self._world.wanted, there):
+            if self._is_unmoved(pod):
+                unmoved.append((pod_key(pod), workload_of(pod), pod.spec.node_name))
+            else:
+                others.append(self.final_of(pod))
+        return FinalPods.of(others, UnmovedPods.of(unmoved))
+
+    def _is_unmoved(self, pod: Pod) -> bool:
+        """Whether the pod had its node before the run, and nothing has happened to it."""
+        uid = uid_of_pod(pod)
+        return bool(pod.spec.node_name) and uid not in self._moved and uid in self._had_node
 
     def moved_uids(self) -> list[str]:
         """The pods to which something happened."""
@@ -275,9 +287,10 @@ class Recorder(Logged):
 
     def final_of(self, pod: Pod) -> FinalPod:
         """Where one pod is now."""
-        uid, node = uid_of_pod(pod), pod.spec.node_name
-        if node and uid not in self._moved and uid in self._had_node:
-            return FinalPod(pod_key(pod), workload_name(self._store, pod), "running", node, moved=False)
+        if self._is_unmoved(pod):
+            name = workload_name(self._store, pod)
+            return FinalPod(pod_key(pod), name, "running", pod.spec.node_name, moved=False)
+        uid = uid_of_pod(pod)
         row = self._world.cluster.pods.row_of.get(uid)
         found = self._world.loop.queue.find(row) if row is not None else None
         verdict = self._verdicts.get(uid)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from heapq import merge
+from typing import Literal, overload
 
 from ksched_cli.controlplane.draws import Draw
 
@@ -67,6 +68,61 @@ class FinalPod:
 
 
 @dataclass(frozen=True, slots=True)
+class UnmovedPods:
+    """Pods that had their node before the run and to which nothing happened, as columns in the order of `pods`."""
+
+    pods: tuple[str, ...] = ()
+    workloads: tuple[str, ...] = ()
+    nodes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, found: Iterable[tuple[str, str, str]]) -> UnmovedPods:
+        """The pods with these names, workloads and nodes."""
+        columns = zip(*sorted(found), strict=True)
+        return cls(*columns)
+
+    def __iter__(self) -> Iterator[FinalPod]:
+        for pod, workload, node in zip(self.pods, self.workloads, self.nodes, strict=True):
+            yield FinalPod(pod, workload, "running", node, moved=False)
+
+
+@dataclass(frozen=True, slots=True)
+class FinalPods(Sequence[FinalPod]):
+    """All pods at the end of a run, by name. Most of a large cluster did not move: each of those becomes an object of
+    its own only when it is read."""
+
+    others: tuple[FinalPod, ...] = ()
+    unmoved: UnmovedPods = UnmovedPods()
+
+    @classmethod
+    def of(cls, others: Iterable[FinalPod], unmoved: UnmovedPods) -> FinalPods:
+        return cls(tuple(sorted(others, key=_order)), unmoved)
+
+    def __len__(self) -> int:
+        return len(self.others) + len(self.unmoved.pods)
+
+    def __iter__(self) -> Iterator[FinalPod]:
+        return merge(self.others, self.unmoved, key=_order) if self.unmoved.pods else iter(self.others)
+
+    @overload
+    def __getitem__(self, index: int) -> FinalPod: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[FinalPod, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> FinalPod | tuple[FinalPod, ...]:
+        return tuple(self)[index]
+
+    def only(self, keeps: Callable[[FinalPod], bool]) -> FinalPods:
+        """The unmoved pods, and those of the others that `keeps` keeps."""
+        return FinalPods(tuple(filter(keeps, self.others)), self.unmoved)
+
+
+def _order(pod: FinalPod) -> tuple[str, bool]:
+    return pod.pod, pod.state != "gone"
+
+
+@dataclass(frozen=True, slots=True)
 class Orders:
     """How often a workload came to its end when decisions that Kubernetes leaves to chance were tried in several
     orders."""
@@ -91,7 +147,7 @@ class WorldResult:
     """
 
     timeline: tuple[TimelineEvent, ...]
-    final: tuple[FinalPod, ...]
+    final: FinalPods
     ending: Ending
     seconds: float
     cycles: int
@@ -110,11 +166,11 @@ class WorldResult:
     @property
     def moved(self) -> tuple[FinalPod, ...]:
         """The pods to which something happened."""
-        return tuple(pod for pod in self.final if pod.moved)
+        return tuple(pod for pod in self.final.others if pod.moved)
 
     @property
     def unplaced(self) -> tuple[FinalPod, ...]:
-        return tuple(pod for pod in self.final if pod.unplaced)
+        return tuple(pod for pod in self.final.others if pod.unplaced)
 
     @property
     def preempting(self) -> bool:

@@ -15,17 +15,70 @@ import pytest
 
 from ksched_cli.forks import Fork
 from ksched_cli.plan.diff import Diff, PodChange, Side, diff
+from ksched_cli.plan.node_columns import NodeColumns, NodeUse
 from ksched_cli.plan.prepared import PreparedRun
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.wiring import comparison
 from ksched_cli.wiring.comparison import compare
 from ksched_cli.wiring.options import RunOptions
-from ksched_cli.world.results import FinalPod
+from ksched_cli.world.results import FinalPod, FinalPods
 from tests.builders import PodBuilder, make_node, make_pod, owned
 from tests.lanes import sampled
 from tests.running import load
 
 SWAPPED = {"moved": "moved", "newlyFailing": "newlyFitting", "newlyFitting": "newlyFailing", "added": "removed", "removed": "added"}  # fmt: skip
+
+
+def one_by_one(side: Side) -> Side:
+    """The side with an object for each unmoved pod."""
+    world = side.settlement.world
+    world = replace(world, final=FinalPods(tuple(world.final)))
+    return replace(side, settlement=replace(side.settlement, world=world))
+
+
+def uses(nodes: NodeColumns) -> dict[str, NodeUse]:
+    """The use of each node, read from the columns node by node."""
+    columns = zip(nodes.requested.T.tolist(), nodes.allocatable.T.tolist(), nodes.pods.tolist(), strict=True)
+    return {
+        name: NodeUse(pods, *({n: a for n, a in zip(nodes.resources, each, strict=False) if a} for each in amounts))
+        for name, (*amounts, pods) in zip(nodes.table.names, columns, strict=True)
+    }
+
+
+def total(nodes: NodeColumns) -> tuple[int, dict[str, int], dict[str, int]]:
+    pods, requested, allocatable = 0, dict[str, int](), dict[str, int]()
+    for use in uses(nodes).values():
+        pods += use.pods
+        for into, amounts in ((requested, use.requested), (allocatable, use.allocatable)):
+            for name, amount in amounts.items():
+                into[name] = into.get(name, 0) + amount
+    return pods, requested, allocatable
+
+
+def in_order(use: NodeUse | None) -> tuple[int, list[Any], list[Any]]:
+    assert use is not None
+    return use.pods, list(use.requested.items()), list(use.allocatable.items())
+
+
+@pytest.fixture(autouse=True)
+def as_read_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every difference of these tests is that of pods and nodes that are looked at one by one."""
+
+    def both(before: Side, after: Side, **options: bool) -> Diff:
+        found = diff(before, after, **options)
+        plain = diff(one_by_one(before), one_by_one(after), **options)
+        assert replace(plain, after=found.after) == found
+        was, now = uses(before.nodes), uses(after.nodes)
+        names = [name for name in sorted(was.keys() | now.keys()) if was.get(name) != now.get(name)]
+        assert [(each.node, each.before, each.after) for each in found.nodes] == [
+            (name, was.get(name), now.get(name)) for name in names
+        ]
+        for use, nodes in ((found.total.before, before.nodes), (found.total.after, after.nodes)):
+            pods, requested, allocatable = total(nodes)
+            assert in_order(use) == (pods, list(requested.items()), list(allocatable.items()))
+        return found
+
+    monkeypatch.setattr(comparison, "diff", both)
 
 
 def of_set(name: str, replica_set: str = "web-1", **labels: str) -> PodBuilder:
@@ -127,7 +180,7 @@ def side_of(tmp_path: Path, *objects: Any) -> Side:
 
 
 def with_final(side: Side, pods: list[FinalPod]) -> Side:
-    world = replace(side.settlement.world, final=tuple(pods))
+    world = replace(side.settlement.world, final=FinalPods(tuple(pods)))
     return replace(side, settlement=replace(side.settlement, world=world), wanted=frozenset(pod.pod for pod in pods))
 
 

@@ -15,7 +15,7 @@ from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.framework.interfaces import PermitPlugin, ReservePlugin
 from ksched_cli.framework.status import SUCCESS, Code, Status
 from ksched_cli.releases.minors import release
-from ksched_cli.world.results import Limits, WorldResult
+from ksched_cli.world.results import FinalPods, Limits, WorldResult
 from tests.builders import make_node, make_pod
 from tests.engine.test_cycle import with_plugins
 from tests.harness import TimedEvent, make_scheduler, settle
@@ -208,7 +208,7 @@ def test_a_gated_pod_says_why() -> None:
 
 
 def test_a_run_without_pods_is_settled() -> None:
-    assert settle(make_scheduler([node()], [])) == WorldResult((), (), "settled", 0.0, 0, {})
+    assert settle(make_scheduler([node()], [])) == WorldResult((), FinalPods(), "settled", 0.0, 0, {})
 
 
 # Events on the way

@@ -75,7 +75,7 @@ class FixTrials:
                 ending = self._world.run(Limits(max_cycles=self._world.cycles + cycles))
                 if ending == "max-cycles" and self._certain.all_find_nodes(cycles):
                     found = self._result("settled", rolls_out=False)
-                    final = tuple(pod for pod in found.world.final if pod.state != "pending")
+                    final = found.world.final.only(lambda pod: pod.state != "pending")
                     return replace(found, world=replace(found.world, final=final))
         self._accepted = []
         return self._result(self._world.run(), rolls_out=rolls_out)
