@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 
 import numpy as np
 
@@ -46,10 +46,15 @@ class LabelColumn:
 
     def rows_with(self, wanted: BoolColumn) -> RowColumn:
         """The rows whose value is wanted, in ascending order; one entry of `wanted` for each value."""
-        values = wanted.nonzero()[0].tolist()
+        return self.rows_of(wanted.nonzero()[0].tolist())
+
+    def rows_of(self, values: Collection[int]) -> RowColumn:
+        """The rows with one of these values, in ascending order. No value occurs twice."""
         if not values:
             return np.empty(0, dtype=np.int64)
         if len(values) * _ROWS_PER_VALUE > len(self.ids):
+            wanted = np.zeros(len(self.values), dtype=np.bool_)
+            wanted[list(values)] = True
             return wanted.take(self.ids, mode="clip").nonzero()[0]
         if self._rows_by_value is None:
             counts = np.bincount(self.ids, minlength=len(self.values))

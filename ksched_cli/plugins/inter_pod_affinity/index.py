@@ -136,6 +136,8 @@ class AffinityIndex:
         """Bring everything up to date with the cluster."""
         self._sync_namespaces()
         moves = self._cluster.moves
+        if self._position == len(moves):
+            return
         for pod, node_row, amount in moves[self._position :]:
             carries = self._place_terms(pod, node_row, amount)
             if self.tallies.place(pod, node_row, amount) or carries:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import count
 from typing import Any
 
@@ -69,20 +70,25 @@ class IncomingTerms:
     anti_affinity: tuple[tuple[PodMatcher, str, TopologyCounts], ...]
     preferred: tuple[tuple[TopologyCounts, int], ...]
 
+    @cached_property
+    def anti_affinity_tallies(self) -> tuple[TopologyCounts, ...]:
+        return tuple(tally for _, _, tally in self.anti_affinity)
+
     def affinity_matches(self, pod: PodInfo) -> bool:
         """podMatchesAllAffinityTerms."""
         return bool(self.affinity) and all(each.matches(pod.namespace, pod.labels) for each in self.affinity)
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class AffinityState:
-    """preFilterState."""
+    """preFilterState. `sources` are the counts that it was made from, each with how many turns it had by then."""
 
     terms: IncomingTerms
     namespace_labels: Labels
     affinity: TrialCounts
     anti_affinity: TrialCounts
     existing: TrialCounts
+    sources: tuple[tuple[TopologyCounts, int], ...] = ()
     # For explain: pods by kind of rule, topology key and value.
     named: dict[tuple[str, str, int], list[str]] = field(default_factory=dict)
 
@@ -152,20 +158,17 @@ class InterPodAffinity(
     def changed_rows(self, pod: PodInfo, before: AffinityState, now: AffinityState) -> RowColumn | None:
         """The nodes of the topology values where a count has become positive or zero."""
         first = [state.affinity.empty and state.terms.affinity_matches(pod) for state in (before, now)]
-        if before.terms is not now.terms or first[0] != first[1]:
+        if before.terms is not now.terms or first[0] != first[1] or len(before.sources) != len(now.sources):
             return None
+        turned: dict[str, set[int]] = {}
+        for (counts, start), (same, end) in zip(before.sources, now.sources, strict=True):
+            if counts is not same:
+                # Other terms of placed pods match the pod.
+                return None
+            if start < end:
+                turned.setdefault(counts.key, set()).update(counts.turns[start:end])
         nodes = self.handle.cluster.nodes
-        differs: dict[str, BoolColumn] = {}
-        for old, new in (
-            (before.existing, now.existing),
-            (before.anti_affinity, now.anti_affinity),
-            (before.affinity, now.affinity),
-        ):
-            for key in {*old.keys, *new.keys}:
-                column = nodes.labels.column(key)
-                values = (old.of(key, column) > 0) != (new.of(key, column) > 0)
-                differs[key] = differs[key] | values if key in differs else values
-        changed = [nodes.labels.column(key).rows_with(values) for key, values in differs.items()]
+        changed = [nodes.labels.column(key).rows_of(values) for key, values in turned.items()]
         return changed[0] if len(changed) == 1 else rows_in_any(len(nodes), changed)
 
     # PreFilter
@@ -180,10 +183,17 @@ class InterPodAffinity(
         if not avoiding and not terms.required_affinity and not terms.required_anti_affinity:
             return SKIP
         incoming = self._resolve(index, terms)
-        affinity = TrialCounts.sum_of(incoming.affinity_tallies)
-        anti_affinity = TrialCounts.sum_of(tally for _, _, tally in incoming.anti_affinity)
-        existing = TrialCounts.sum_of(carried.counts for carried in avoiding)
-        return PreFilterResult(AffinityState(incoming, namespace_labels, affinity, anti_affinity, existing))
+        carried = [each.counts for each in avoiding]
+        sources = (*incoming.affinity_tallies, *incoming.anti_affinity_tallies, *carried)
+        state = AffinityState(
+            incoming,
+            namespace_labels,
+            TrialCounts.sum_of(incoming.affinity_tallies),
+            TrialCounts.sum_of(incoming.anti_affinity_tallies),
+            TrialCounts.sum_of(carried),
+            tuple([(each, len(each.turns)) for each in sources]),
+        )
+        return PreFilterResult(state)
 
     def _new_index(self) -> AffinityIndex:
         weight = self.args.hard_pod_affinity_weight
@@ -352,10 +362,9 @@ class InterPodAffinity(
             return SKIP
         worth: dict[str, tuple[IdColumn, Int64Column]] = {}
         for tally, weight in weighted:
-            counted = tally.counts * np.int64(weight)
-            if tally.key in worth:
-                np.add(counted, worth[tally.key][1], out=counted)
-            worth[tally.key] = tally.ids, counted
+            counted = tally.weighted(weight)
+            _, before = worth.get(tally.key, (tally.ids, None))
+            worth[tally.key] = tally.ids, counted.copy() if before is None else before + counted
         return Preferences(tuple(worth.values()))
 
     def score(self, state: Preferences | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:

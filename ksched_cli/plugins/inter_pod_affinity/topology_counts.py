@@ -6,29 +6,46 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from ksched_cli.cluster.columns import BoolColumn, IdColumn, RowColumn
+from ksched_cli.cluster.columns import BoolColumn, IdColumn, Int64Column, RowColumn
 from ksched_cli.cluster.labels import ABSENT, LabelColumn
 from ksched_cli.framework.rows import NodeRows
 
 
 class TopologyCounts:
-    """Counts by value of a topology key. Nodes without the key do not count."""
+    """Counts by value of a topology key. Nodes without the key do not count. `turns` lists the values whose count has
+    become positive or zero, in order."""
 
-    __slots__ = ("counts", "ids", "key", "total")
+    __slots__ = ("_weighted", "counts", "ids", "key", "total", "turns")
 
     def __init__(self, key: str, column: LabelColumn) -> None:
         self.key = key
         self.ids = column.ids
         self.counts: IdColumn = np.zeros(len(column.values), dtype=np.int32)
         self.total = 0
+        self.turns: list[int] = []
+        # By weight: the counts times the weight.
+        self._weighted: dict[int, Int64Column] = {}
+
+    def weighted(self, weight: int) -> Int64Column:
+        """The counts times the weight, as they are now. Not to be kept or written to."""
+        found = self._weighted.get(weight)
+        if found is None:
+            found = self._weighted[weight] = self.counts * np.int64(weight)
+        return found
 
     def add(self, node_row: int, amount: int) -> None:
-        value = self.ids[node_row]
+        value = self.ids.item(node_row)
         if value != ABSENT:
-            self.counts[value] += amount
+            before = self.counts.item(value)
+            self.counts[value] = before + amount
             self.total += amount
+            if (before > 0) != (before + amount > 0):
+                self.turns.append(value)
+            for weight, column in self._weighted.items():
+                column[value] += amount * weight
 
     def add_rows(self, node_rows: RowColumn) -> None:
+        self._weighted.clear()
         self.counts += np.bincount(self.ids[node_rows], minlength=len(self.counts)).astype(np.int32)
         self.counts[ABSENT] = 0
         self.total = int(self.counts.sum())
@@ -70,14 +87,15 @@ class TrialCounts:
 
     @property
     def empty(self) -> bool:
-        return not any(counts.any() for counts in self._by_key.values())
+        return not any(np.count_nonzero(counts) for counts in self._by_key.values())
 
     def copy(self) -> TrialCounts:
         return TrialCounts({key: counts.copy() for key, counts in self._by_key.items()})
 
     def crowded(self, nodes: NodeRows) -> BoolColumn:
         """Nodes with a counted pod in one of their topologies."""
-        crowded = np.zeros(len(nodes), dtype=np.bool_)
+        crowded: BoolColumn | None = None
         for key, counts in self._by_key.items():
-            crowded |= counts[nodes.take(nodes.cluster.nodes.labels.column(key).ids)] > 0
-        return crowded
+            here = counts.take(nodes.take(nodes.cluster.nodes.labels.column(key).ids)) > 0
+            crowded = here if crowded is None else crowded | here
+        return np.zeros(len(nodes), dtype=np.bool_) if crowded is None else crowded
