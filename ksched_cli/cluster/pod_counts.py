@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -39,10 +39,14 @@ class LabelSetMatches:
 
 
 @dataclass
-class _Count:
+class PodCount:
+    """How many pods of each node match. `changes` lists the rows whose number has changed, each with the difference, in
+    order."""
+
     per_node: Int64Column
     position: int
     version: int
+    changes: list[tuple[int, int]] = field(default_factory=list)
 
 
 class CountedCluster(Protocol):
@@ -73,22 +77,23 @@ class PodCounts:
 
     def per_node(self, namespace: str, selector: Selector) -> Int64Column:
         """countPodsMatchSelector for every node. Not to be written to."""
-        return self._current(namespace, selector).per_node
+        return self.current(namespace, selector).per_node
 
     def version(self, namespace: str, selector: Selector) -> int:
         """A number that is another one after any count has changed."""
-        return self._current(namespace, selector).version
+        return self.current(namespace, selector).version
 
-    def _current(self, namespace: str, selector: Selector) -> _Count:
+    def current(self, namespace: str, selector: Selector) -> PodCount:
+        """The numbers as they are now. Not to be written to; another object after pods were counted afresh."""
         cluster = self._cluster
-        counts: dict[tuple[str, Selector], _Count] = cluster.derived(self, dict)
+        counts: dict[tuple[str, Selector], PodCount] = cluster.derived(self, dict)
         key = namespace, selector
         count = counts.get(key)
         touched = cluster.journal[count.position :] if count else []
         if count is None or len(touched) * _RECOUNT_SHARE > len(cluster.nodes):
             per_node = self._recount(namespace, selector)
             self._version += 1
-            count = counts[key] = _Count(per_node, len(cluster.journal), self._version)
+            count = counts[key] = PodCount(per_node, len(cluster.journal), self._version)
         elif touched:
             self._update(count, set(touched), namespace, selector)
         return count
@@ -112,7 +117,7 @@ class PodCounts:
                 counts += copies
         return counts
 
-    def _update(self, count: _Count, touched: set[int], namespace: str, selector: Selector) -> None:
+    def _update(self, count: PodCount, touched: set[int], namespace: str, selector: Selector) -> None:
         pods = self._cluster.pods
         known, matching = pods.namespaces.find(namespace), self.matches.of(selector)
         namespaces, label_sets, terminating = pods.namespace, pods.label_set, pods.terminating
@@ -126,8 +131,10 @@ class PodCounts:
             for pod in self._cluster.usage.pods[row]:
                 if namespaces[pod] == known and matching[label_sets[pod]] and not terminating[pod]:
                     now += 1
-            if count.per_node[row] != now:
+            before = count.per_node.item(row)
+            if before != now:
                 count.per_node[row] = now
+                count.changes.append((row, now - before))
                 self._version += 1
                 count.version = self._version
         count.position = len(self._cluster.journal)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ksched_cli.api.selectors import SelectorError
 from ksched_cli.cluster.columns import BoolColumn, Int64Column
+from ksched_cli.cluster.labels import LabelColumn
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SUCCESS, Status, error, unschedulable
@@ -97,8 +98,10 @@ class SpreadOfEveryPod(SummedSpread):
         # Pods that start to leave still count, which the version of the counts does not show.
         return None
 
-    def _counts(self, constraint: SpreadConstraint, pod: PodInfo) -> Int64Column:
-        return self._every_pod(constraint, pod.namespace)
+    def _by_value(
+        self, constraint: SpreadConstraint, pod: PodInfo, nodes: CountedNodes, column: LabelColumn
+    ) -> Int64Column:
+        return nodes.summed_up(self._every_pod(constraint, pod.namespace), column)
 
     def _scored_counts(self, constraint: SpreadConstraint, pod: PodInfo) -> Int64Column:
         return self._every_pod(constraint, None)

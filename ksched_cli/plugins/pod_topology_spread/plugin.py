@@ -13,6 +13,7 @@ from ksched_cli.api.selectors import SelectorError
 from ksched_cli.api.tolerations import find_untolerated
 from ksched_cli.cluster.columns import BoolColumn, IdColumn, Int64Column, RowColumn, rows_in_any
 from ksched_cli.cluster.labels import ABSENT, LabelColumn
+from ksched_cli.cluster.pod_counts import PodCount
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.template_values import TemplateValues
 from ksched_cli.config.plugin_args import PodTopologySpreadArgs
@@ -76,7 +77,7 @@ class Domains:
     @property
     def minimum(self) -> int:
         """minMatchNum: 0 while there are fewer domains than the constraint requires."""
-        if int(self.present.sum()) < self.constraint.min_domains:
+        if np.count_nonzero(self.present) < self.constraint.min_domains:
             return 0
         return int(self.counts[self.present].min(initial=_NO_MINIMUM))
 
@@ -97,14 +98,38 @@ class Domains:
         return replace(self, counts=self.counts.copy(), known=None)
 
 
-@dataclass(frozen=True)
+@dataclass
 class CountedNodes:
-    """Which nodes count for a hard constraint, and the label value ids of these."""
+    """Which nodes count for a hard constraint, and the label value ids of these. `known` are the last counts by value,
+    and how many of the changes of `count` they include."""
 
     present: BoolColumn
     eligible: BoolColumn
     counted: BoolColumn
     ids: IdColumn
+    count: PodCount | None = None
+    known: tuple[Int64Column, int] | None = None
+
+    def matching(self, count: PodCount, column: LabelColumn) -> Int64Column:
+        """The matching pods of the nodes that count, by label value id. Not to be written to."""
+        known = self.known if self.count is count else None
+        if known is None:
+            by_value = self.summed_up(count.per_node, column)
+        else:
+            by_value, done = known
+            new = [change for change in count.changes[done:] if self.counted[change[0]]]
+            if new:
+                # States of earlier pods hold the old counts.
+                by_value = by_value.copy()
+            for row, difference in new:
+                by_value[column.ids.item(row)] += difference
+        self.count, self.known = count, (by_value, len(count.changes))
+        return by_value
+
+    def summed_up(self, per_node: Int64Column, column: LabelColumn) -> Int64Column:
+        """The numbers of the nodes that count, by label value id."""
+        counting = per_node if self.ids is column.ids else per_node[self.counted]
+        return np.bincount(self.ids, weights=counting, minlength=len(column.values)).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -245,12 +270,17 @@ class PodTopologySpread(
     def _domains(self, constraint: SpreadConstraint, pod: PodInfo, constraints: Sequence[SpreadConstraint]) -> Domains:
         column = self.handle.cluster.nodes.labels.column(constraint.topology_key)
         nodes = self._known_nodes.of(pod, constraint, lambda: self._counted_nodes(constraint, pod, constraints))
-        counts = self._counts(constraint, pod)
-        if nodes.ids is not column.ids:
-            counts = counts[nodes.counted]
-        matching = np.bincount(nodes.ids, weights=counts, minlength=len(column.values)).astype(np.int64)
+        matching = self._by_value(constraint, pod, nodes, column)
         matches_itself = constraint.selector.matches(pod.labels)
         return Domains(constraint, column.ids, matching, nodes.present, nodes.eligible, matches_itself)
+
+    def _by_value(
+        self, constraint: SpreadConstraint, pod: PodInfo, nodes: CountedNodes, column: LabelColumn
+    ) -> Int64Column:
+        """The matching pods of each label value."""
+        if not self._counts_some(constraint):
+            return np.zeros(len(column.values), dtype=np.int64)
+        return nodes.matching(self.handle.cluster.counts.current(pod.namespace, constraint.selector), column)
 
     def _counted_nodes(
         self, constraint: SpreadConstraint, pod: PodInfo, constraints: Sequence[SpreadConstraint]
