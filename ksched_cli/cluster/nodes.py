@@ -167,6 +167,11 @@ class NodeTable:
         return sorted(self.names)
 
     @cached_property
+    def rows_follow_names(self) -> bool:
+        """Whether the rows are in the order of the names, as they often are."""
+        return bool(np.array_equal(self.name_rank, self.all_rows))
+
+    @cached_property
     def zones(self) -> IdColumn:
         """For each row the number of its zone, -1 where it has none (utilnode.GetZoneKey)."""
         known: dict[int, int] = {}

@@ -146,7 +146,7 @@ class Cycle(Logged):
             return self._post_filter(runtime, state, decision, found.diagnosis)
         if found.kept is not None and len(found.feasible) > 1:
             decision.scores = runtime.lane.score(found.kept, decision.pod)
-            decision.ties = best_rows(decision.scores, self.cluster.nodes.name_rank)
+            decision.ties = best_rows(decision.scores, self.cluster.nodes)
         else:
             self._prioritize(runtime, state, decision, bare=found.bare)
         decision.row = tie_break(decision.ties) if len(decision.ties) else int(found.feasible[0])
@@ -366,7 +366,7 @@ class Cycle(Logged):
             np.add(decision.scores.totals, 1, out=decision.scores.totals)
         if self.extenders is not None:
             decision.scores = self.extenders.prioritize(decision.pod, nodes, decision.scores)
-        decision.ties = best_rows(decision.scores, self.cluster.nodes.name_rank)
+        decision.ties = best_rows(decision.scores, self.cluster.nodes)
 
     def _assume(self, runtime: Runtime, state: CycleState, decision: Decision, row: int) -> None:
         """prepareForBindingCycle and the binding cycle, with everything undone if a plugin refuses."""

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ksched_cli.cluster.cache import Cluster
-from ksched_cli.cluster.columns import BoolColumn, RowColumn, rows_in_any
+from ksched_cli.cluster.columns import BoolColumn, RowColumn, equal, rows_in_any
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.engine.copies import PodCopies
 from ksched_cli.engine.cycle_state import CycleState
@@ -288,6 +288,6 @@ class TemplateLane:
         if found is not statuses:
             statuses.follow(found, rows)
         result.note(rows)
-        if ((before == 0) != (statuses.codes.take(rows) == 0)).any():
-            feasible = np.nonzero(statuses.codes == 0)[0]
+        if not equal(before == 0, statuses.codes.take(rows) == 0):
+            feasible = (statuses.codes == 0).nonzero()[0]
             result.feasible = None if len(feasible) == len(statuses) else feasible

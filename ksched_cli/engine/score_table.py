@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ksched_cli.cluster.columns import Int64Column, RowColumn
+from ksched_cli.cluster.columns import Int64Column, RowColumn, equal
 
 
 class ScoreTable(NamedTuple):
@@ -22,7 +22,7 @@ class ScoreTable(NamedTuple):
     def indexes_of(self, rows: RowColumn) -> RowColumn:
         """Where these node rows stand among the rows, which ascend unless the search has begun in the middle."""
         found = self.rows.searchsorted(rows)
-        if np.array_equal(self.rows.take(found, mode="clip"), rows):
+        if equal(self.rows.take(found, mode="clip"), rows):
             return found
         return np.array([(self.rows == row).argmax() for row in rows], dtype=np.int64)
 

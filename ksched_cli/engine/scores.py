@@ -229,6 +229,8 @@ class Scores:
         return scores
 
     def _check_range(self, plugin: str, pod: PodInfo, scores: Int64Column, nodes: NodeRows) -> None:
+        if len(scores) == 1 and MIN_NODE_SCORE <= scores.item() <= MAX_NODE_SCORE:
+            return
         # As unsigned numbers, negative ones are the largest: one look for both ends.
         farthest = scores.view(np.uint64).argmax() if len(scores) else 0
         if len(scores) and not MIN_NODE_SCORE <= scores.item(farthest) <= MAX_NODE_SCORE:

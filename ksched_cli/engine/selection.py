@@ -5,7 +5,10 @@ from __future__ import annotations
 import random
 from typing import Protocol
 
+import numpy as np
+
 from ksched_cli.cluster.columns import RowColumn
+from ksched_cli.cluster.nodes import NodeTable
 from ksched_cli.cluster.undo import UndoLog
 from ksched_cli.engine.score_table import ScoreTable
 
@@ -34,13 +37,16 @@ def random_choice(seed: int, undo: UndoLog | None = None) -> TieBreak:
     return choose
 
 
-def best_rows(table: ScoreTable, name_rank: RowColumn) -> RowColumn:
+def best_rows(table: ScoreTable, nodes: NodeTable) -> RowColumn:
     """All rows with the highest total, by name."""
     totals = table.totals
     best = (totals == totals[totals.argmax()]).nonzero()[0]
-    rows: RowColumn = table.rows.take(best)
-    # Nodes often come in the order of their names, which a stable sort finds out in one pass.
-    return rows if len(rows) == 1 else rows.take(name_rank.take(rows).argsort(kind="stable"))
+    rows: RowColumn = best if table.rows is nodes.all_rows else table.rows.take(best)
+    if len(rows) == 1:
+        return rows
+    if nodes.rows_follow_names:
+        return rows if table.rows is nodes.all_rows else np.sort(rows)
+    return rows.take(nodes.name_rank.take(rows).argsort(kind="stable"))
 
 
 def num_feasible_nodes_to_find(percentage: int, num_all_nodes: int) -> int:

@@ -11,7 +11,7 @@ from weakref import WeakSet
 
 import numpy as np
 
-from ksched_cli.cluster.columns import BoolColumn, CodeColumn, IdColumn, RowColumn, Vocabulary, distinct
+from ksched_cli.cluster.columns import BoolColumn, CodeColumn, IdColumn, RowColumn, Vocabulary, distinct, equal
 from ksched_cli.framework.status import SUCCESS, Code, Status
 from ksched_cli.framework.verdict import ReasonTuple, Verdict
 from ksched_cli.releases.engine_rules import Wording
@@ -95,7 +95,7 @@ class NodeStatuses:
 
     def record(self, plugin: str, rows: RowColumn, verdict: Verdict) -> None:
         """Charge the rows that the verdict rejects to the plugin."""
-        rejected = np.nonzero(verdict.codes)[0]
+        rejected = verdict.codes.nonzero()[0]
         if not len(rejected):
             return
         self._change()
@@ -151,7 +151,7 @@ class NodeStatuses:
         plugins = self.plugins.find_all(other.plugins.values)[other.plugin_ids.take(failing)]
         reasons = self.reasons.find_all(other.reasons.values)[other.reason_ids.take(failing)]
         mine = self.codes.take(rows), self.plugin_ids.take(failing), self.reason_ids.take(failing)
-        if not all(map(np.array_equal, (codes, plugins, reasons), mine)):
+        if not all(map(equal, (codes, plugins, reasons), mine)):
             self.forget(rows)
             self.take_over(other, failing)
 
@@ -213,14 +213,16 @@ class NodeStatuses:
         return self.once("own groups", lambda: tuple(self._grouped()))
 
     def _grouped(self) -> Iterator[tuple[Status, RowColumn]]:
-        rows = self.codes.nonzero()[0]
+        # Numpy searches truth values in half the time that it takes for codes.
+        rows = (self.codes != _SUCCESS).nonzero()[0]
         rows = rows[~self.absent.take(rows)] if np.count_nonzero(self.absent) else rows
-        if len(rows):
-            keys = self.plugin_ids.take(rows) * np.int64(len(Code)) + self.codes.take(rows)
-            keys = keys * len(self.reasons) + self.reason_ids.take(rows)
-            kinds, kind_of = distinct(keys) if np.count_nonzero(keys != keys[0]) else (keys[:1], None)
+        ids = plugins, codes, reasons = [each.take(rows) for each in (self.plugin_ids, self.codes, self.reason_ids)]
+        if len(rows) and not any(np.count_nonzero(each != each[0]) for each in ids):
+            yield self.status(int(rows[0])), rows
+        elif len(rows):
+            kinds, kind_of = distinct((plugins * np.int64(len(Code)) + codes) * len(self.reasons) + reasons)
             for kind in range(len(kinds)):
-                members = rows if kind_of is None else rows[kind_of == kind]
+                members = rows[kind_of == kind]
                 yield self.status(int(members[0])), members
 
 

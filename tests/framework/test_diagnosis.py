@@ -116,3 +116,12 @@ def test_sums_stay_where_statuses_come_out_as_they_were() -> None:
     assert statuses.groups() is groups
     statuses.follow(cleared, where)
     assert statuses.groups() == ()
+
+
+@given(st.lists(CHANGES, max_size=4))
+def test_groups_have_each_node_with_its_status(changes: list[Callable[[NodeStatuses], None]]) -> None:
+    each = NodeStatuses(SIZE)
+    for change in changes:
+        change(each)
+    plain = {row: each.status(row) for row in range(SIZE) if not each.status(row).ok}
+    assert {row: status for status, members in each.groups() if not status.ok for row in members.tolist()} == plain
