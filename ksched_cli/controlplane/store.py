@@ -11,6 +11,7 @@ from ksched_cli.api.selectors import Selector
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.cluster.undo import Logged, LoggedIndex, LoggedTable
 from ksched_cli.controlplane.pod_tallies import PodTallies
+from ksched_cli.controlplane.pods import is_active
 from ksched_cli.sources.loaded import Loaded
 
 K = TypeVar("K")
@@ -106,6 +107,13 @@ class Store(Logged):
     def orphans(self, namespace: str) -> list[Pod]:
         """Pods without a controller."""
         return self.pods_of_identity(_orphans_of(namespace))
+
+    def active_orphans(self, namespace: str, selector: Selector) -> list[Pod]:
+        """Active pods without a controller that the selector matches. Most selectors match none of them."""
+        if not self._tallies.count(_orphans_of(namespace), selector)[0]:
+            return []
+        found = self.orphans(namespace)
+        return [pod for pod in found if is_active(pod) and selector.matches(pod.metadata.labels)]
 
     def count_active(self, owner: Any, selector: Selector) -> tuple[int, int]:
         """How many pods the owner controls or would adopt that are active and that the selector matches, and how many
@@ -267,12 +275,17 @@ class Store(Logged):
 
     def as_loaded(self) -> Loaded:
         """The objects as an input of their own; what was loaded stays as it was."""
+        now = self.others_as_loaded()
+        now.set_all(Node, _in_input_order(self._loaded.of(Node), dict(self._nodes.items())))
+        now.set_all(Pod, _in_input_order(self._loaded.of(Pod), dict(self._pods.items())))
+        return now
+
+    def others_as_loaded(self) -> Loaded:
+        """The same with the pods and nodes that were loaded."""
         now = self._loaded.copied()
         for kind in {*now.objects, *self.catalog.kinds()} - {Node, Pod}:
             items = {identity_of(item): item for item in self.catalog.all(kind)}
             now.set_all(kind, _in_input_order(self._loaded.of(kind), items))
-        now.set_all(Node, _in_input_order(self._loaded.of(Node), dict(self._nodes.items())))
-        now.set_all(Pod, _in_input_order(self._loaded.of(Pod), dict(self._pods.items())))
         return now
 
 

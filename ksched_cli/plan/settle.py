@@ -35,8 +35,8 @@ def settle_input(
     found = settling.settlement(settling.run(partial(_apply_all, changes), limits))
     stats = prepared.stats(len(found.outcomes), time.perf_counter() - started)
     coverage = with_job_gaps(prepared.coverage, *(change.manifests for change in changes))
-    loaded = world.plane.store.as_loaded()
-    gaps = [gap for change in changes if change for gap in change.gaps(loaded)]
+    others = world.plane.store.others_as_loaded()
+    gaps = [gap for change in changes if change for gap in change.gaps(others)]
     if gaps:
         coverage["admissionNotModelled"] = list(dict.fromkeys([*coverage.get("admissionNotModelled", []), *gaps]))
     gated = (each for each in found.world.final if each.state == "gated")

@@ -87,8 +87,7 @@ class ReplicaSetController(Controller):
         """PodControllerRefManager.ClaimPods: the set's own pods, and those without a controller that it adopts."""
         selector = selector_of(item)
         own = [pod for pod in self.store.pods_of(item) if selector.matches(pod.metadata.labels)]
-        orphans = self.store.orphans(item.metadata.namespace)
-        return [*own, *(pod for pod in orphans if is_active(pod) and selector.matches(pod.metadata.labels))]
+        return [*own, *self.store.active_orphans(item.metadata.namespace, selector)]
 
     def _manage_replicas(self, item: Replicated) -> None:
         """Create or delete pods."""

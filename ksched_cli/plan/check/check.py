@@ -126,7 +126,8 @@ class ManifestCheck:
 
 def _leave_out_refused(cluster: Loaded, manifests: Loaded) -> None:
     """An object that the API server does not take in the place of the live one is a finding; the rest is checked."""
-    refused = list(refused_changes(Store(cluster), manifests))
+    live = Loaded({kind: cluster.of(kind) for kind in manifests.objects})
+    refused = list(refused_changes(Store(live), manifests))
     manifests.findings += [problem for _, problem in refused]
     out = {id(item) for item, _ in refused}
     for kind in {type(item) for item, _ in refused}:

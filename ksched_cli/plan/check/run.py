@@ -75,7 +75,7 @@ class CheckRun:
         return self.state(item).satisfied
 
     def gaps(self) -> list[str]:
-        return self._changes.gaps(self.plane.store.as_loaded())
+        return self._changes.gaps(self.plane.store.others_as_loaded())
 
     def warnings(self) -> list[str]:
         unsettled = [f"the cluster does not come to rest: {self.ending}"] if self.ending != "settled" else []
