@@ -263,6 +263,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
         f"spec.affinity.podAntiAffinity.{TERMS}[0].topologyKey",
         "Required value: can not be empty",
     ),
+    (pod(schedulingGates=[{"name": ""}]), "spec.schedulingGates[0]", 'Invalid value: "": name part must be non-empty'),
     (
         {**pod(schedulingGates=[{"name": "a/b"}], nodeName="n")},
         "spec.nodeName",

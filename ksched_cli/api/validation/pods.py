@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from ksched_cli.api.label_names import domain_problems
+from ksched_cli.api.label_names import domain_problems, key_problems
 from ksched_cli.api.validation.containers import containers, resources
 from ksched_cli.api.validation.fields import (
     FieldErrors,
@@ -85,6 +85,7 @@ def _gates(spec: Mapping[str, Any], path: Path) -> FieldErrors:
     seen = set()
     for index, each in items_at(spec, "schedulingGates"):
         name = text_at(each, "name")
+        yield from invalid_all((*path, "schedulingGates", index), name, key_problems(name))
         if name in seen:
             yield duplicate((*path, "schedulingGates", index), name)
         seen.add(name)
