@@ -21,7 +21,7 @@ from ksched_cli.api.pod_facts import pod_key
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources import files
 from ksched_cli.sources.archives import SUFFIXES, Content
-from ksched_cli.sources.autoscalers import autoscaler_of
+from ksched_cli.sources.autoscalers import autoscaler_of, wrong_bounds
 from ksched_cli.sources.custom.labels import workload_label
 from ksched_cli.sources.declared_files import DeclaredFiles
 from ksched_cli.sources.decoding import decode
@@ -324,7 +324,10 @@ class _Reader:
         namespace = self._manifests.namespace if self._manifests is not None else ""
         autoscaler = autoscaler_of(unknown, namespace or DEFAULT_NAMESPACE)
         if autoscaler is not None:
-            self._loaded.autoscalers.append(autoscaler)
+            wrong = list(wrong_bounds(unknown, autoscaler))
+            where = f"{autoscaler.label}: {found.path}"
+            self._add([Problem(text, source, found.line, f"{where}{path}") for path, text in wrong], INVALID)
+            self._loaded.autoscalers += [autoscaler] if not wrong else []
             return
         node_group = node_group_of(unknown)
         if node_group is not None:

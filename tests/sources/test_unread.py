@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -38,6 +39,32 @@ def test_kinds_that_kubernetes_does_not_have(version: str, kind: str, expected: 
     document = {"apiVersion": version, "kind": kind, "metadata": {"name": "n"}}
     found = [str(each) for each in judge(UnknownKind(version, kind, document), Origin("m.yaml", 1))]
     assert [text.startswith(f"m.yaml:1: {kind} n: {expected}") for text in found] == ([True] if expected else [])
+
+
+@pytest.mark.parametrize(
+    ("bounds", "mistake"),
+    [
+        ({"maxReplicas": -3}, "spec.maxReplicas: Invalid value: -3: must be greater than 0"),
+        ({}, "spec.maxReplicas: Invalid value: 0: must be greater than 0"),
+        ({"maxReplicas": "many"}, "spec.maxReplicas: expected a whole number, got a string"),
+        ({"minReplicas": 5, "maxReplicas": 3}, "spec.maxReplicas: Invalid value: 3: must be greater than or equal to `min"),
+        ({"minReplicas": -1, "maxReplicas": 3}, "spec.minReplicas: Invalid value: -1: must be greater than or equal to 0"),
+        ({"minReplicas": 0, "maxReplicas": 3}, ""),
+    ],
+)  # fmt: skip
+def test_wrong_bounds_of_an_autoscaler(
+    bounds: dict[str, Any], mistake: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster, manifests = tmp_path / "c.yaml", tmp_path / "m.yaml"
+    cluster.write_text(yaml.safe_dump(make_node("n1").doc()))
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+    autoscaler = {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "h"}}
+    manifests.write_text(
+        yaml.safe_dump_all([make_pod("p").doc(), {**autoscaler, "spec": {"scaleTargetRef": target, **bounds}}])
+    )
+    assert run(["simulate", "--from", str(cluster), "-f", str(manifests)]) == (2 if mistake else 0)
+    error = capsys.readouterr().err
+    assert (f"HorizontalPodAutoscaler default/h: {mistake}" in error) is bool(mistake)
 
 
 def test_a_wrong_version_beside_a_workload_that_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
