@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from ksched_cli.api.conversion import json_document, type_name
 from ksched_cli.api.core import ContainerImage, Node, Pod
-from ksched_cli.api.decode import DecodedObject, UnknownKind, decode_json, decode_plain, decode_unknown
+from ksched_cli.api.decode import DecodedObject, UnknownKind, decode_plain, decode_unknown
 from ksched_cli.api.defaults import DEFAULT_NAMESPACE, fill_in
 from ksched_cli.api.events import Event
 from ksched_cli.api.kinds import CLUSTER_SCOPED, KINDS
@@ -33,7 +33,7 @@ from ksched_cli.sources.places import path_in_resource, with_field_line
 from ksched_cli.sources.read_options import DUMPS, ReadOptions
 from ksched_cli.sources.rendering import Rendering
 from ksched_cli.sources.shared_texts import share_texts
-from ksched_cli.sources.snapshot import is_snapshot, read_snapshot
+from ksched_cli.sources.snapshot import decode_snapshot, is_snapshot, read_snapshot
 from ksched_cli.sources.unread import no_manifest
 from ksched_cli.sources.unrendered import broken_template, unrendered
 from ksched_cli.sources.validate import Complaint, object_complaints
@@ -291,8 +291,7 @@ class _Reader:
         self._loaded.unknown.update(snapshot.not_read)
         self._loaded.missing.update(snapshot.missing)
         self._loaded.server_version = self._loaded.server_version or snapshot.server_version
-        for number, item in enumerate(snapshot.items):
-            self._take(decode_json(item, f"{content.name}: items[{number}]"), content.name)
+        self._take(decode_snapshot(snapshot, content.name), content.name)
 
     def _take(self, found: Iterable[DecodedObject], source: str) -> None:
         for each in found:

@@ -15,6 +15,8 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
+from ksched_cli.api.alike import decode_alike
+from ksched_cli.api.decode import DecodedObject, decode_json
 from ksched_cli.api.kinds import KINDS
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources.loaded import Loaded
@@ -51,6 +53,15 @@ def read_snapshot(content: bytes, source: str) -> Snapshot:
     except msgspec.DecodeError as mistake:
         hint = "take the snapshot again"
         raise InputError(Problem(f"damaged snapshot: {mistake}", source, hint=hint)) from None
+
+
+def decode_snapshot(snapshot: Snapshot, source: str) -> Iterator[DecodedObject]:
+    """The objects of the snapshot."""
+    for number, (item, value) in enumerate(zip(snapshot.items, decode_alike(snapshot.items), strict=True)):
+        if value is None:
+            yield from decode_json(item, f"{source}: items[{number}]")
+        else:
+            yield DecodedObject(value, document=item)
 
 
 class _Format(Struct, rename="camel"):

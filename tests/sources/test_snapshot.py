@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from ksched_cli.api.core import Pod
 from ksched_cli.cli.main import run
 from ksched_cli.errors import InputError
 from ksched_cli.report.simulate_document import simulation_document
@@ -56,6 +57,21 @@ def test_the_order_of_the_input_does_not_change_the_bytes(tmp_path: Path) -> Non
     again = tmp_path / "again"
     again.write_bytes(one)
     assert write_snapshot(load_dump([str(again)]), TIME) == one
+
+
+def test_the_mistake_of_one_of_many_objects(tmp_path: Path) -> None:
+    pods = [make_pod(f"p-{number:03d}").requests(cpu="1").doc() for number in range(100)]
+    content = gzip.decompress(write_snapshot(load_dump([dumped(tmp_path / "1", pods)]), TIME))
+    source = tmp_path / "2"
+    source.write_bytes(content.replace(b'"name":"p-077"', b'"name":77'))
+    with pytest.raises(InputError) as raised:
+        load_dump([str(source)])
+    text = f"{source}: items[77]: metadata.name: expected a string, got a whole number"
+    assert [str(each) for each in raised.value.problems] == [text]
+    source.write_bytes(content)
+    assert [pod.metadata.name for pod in load_dump([str(source)]).of(Pod)] == [
+        f"p-{number:03d}" for number in range(100)
+    ]
 
 
 def test_what_is_in_it_and_what_is_not(tmp_path: Path) -> None:
