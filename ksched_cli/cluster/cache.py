@@ -16,7 +16,7 @@ from ksched_cli.cluster.known_pods import KnownPods
 from ksched_cli.cluster.node_selection import NodeSelection
 from ksched_cli.cluster.nodes import NodeTable
 from ksched_cli.cluster.pod_counts import PodCounts
-from ksched_cli.cluster.pod_info import PodInfo, runs_of_copies
+from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.pods import PodTable
 from ksched_cli.cluster.resources import ResourceIndex
 from ksched_cli.cluster.undo import LoggedSet
@@ -99,25 +99,20 @@ class Cluster:
 
     def _begin_with(self, pods: Sequence[Pod]) -> None:
         """`add_pod` for each of the pods, column by column. Followers of the moves begin with these pods."""
-        infos: list[PodInfo] = []
-        node_rows: list[int] = []
-        last: PodInfo | None = None
-        row_of = self.nodes.row_of
-        for pod in pods:
-            last = self._info(pod, last)
-            infos.append(last)
-            node_rows.append(row_of.get(pod.spec.node_name, NOWHERE))
-            # Now, while the pod is in the processor's cache.
-            _ = last.requests
-        if len({info.uid for info in infos}) < len(infos):
+        if not self.pods.begin_with(self._infos(pods), self.nodes.row_of):
             # The first pod of a uid counts.
             for pod in pods:
                 self.add_pod(pod)
             self.moves.clear()
             return
         self.widen()
-        self.pods.begin_with(infos, np.array(node_rows, dtype=np.int64), runs_of_copies(infos))
         self.usage.begin_with(self.pods)
+
+    def _infos(self, pods: Iterable[Pod]) -> Iterator[PodInfo]:
+        last: PodInfo | None = None
+        for pod in pods:
+            last = self._info(pod, last)
+            yield last
 
     def _info(self, pod: Pod, like: PodInfo | None = None) -> PodInfo:
         return self.known.info(pod, like) if self.known else PodInfo(pod, self.resources, self.release, like)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -135,20 +134,6 @@ class PodParts:
         if takes_the_same(self._pod, pod):
             new._all_containers, new._sums, new._host_ports = self._all_containers, self._sums, self._host_ports
         return new
-
-
-def runs_of_copies(infos: Iterable[PodInfo]) -> list[tuple[PodInfo, int]]:
-    """The first of each run of pods that share their parts, and how many they are."""
-    runs: list[tuple[PodInfo, int]] = []
-    first, size = None, 0
-    for info in infos:
-        if first is not None and info.parts is first.parts:
-            size += 1
-            continue
-        if first is not None:
-            runs.append((first, size))
-        first, size = info, 1
-    return [*runs, (first, size)] if first is not None else runs
 
 
 class PodInfo:

@@ -38,13 +38,10 @@ class PodShapes:
         self._requests: dict[int, Int64Column] = {}
         self._nonzero: Int64Column = np.empty((2, 0), dtype=np.int64)
 
-    def begin_with(self, runs: Sequence[tuple[PodInfo, int]]) -> None:
-        """The shapes of the first pods, which are so many copies of each of these."""
-        # Most pods share their sums, and a shape of nested tuples takes long to look up.
-        sums = [info.parts.sums for info, _ in runs]
-        ids = {id(each): self._shapes.id(_shape(each)) for each in {id(each): each for each in sums}.values()}
-        shapes = [ids[id(each)] for each in sums]
-        self._ids = np.array(shapes, dtype=np.int32).repeat(np.array([size for _, size in runs], dtype=np.int64))
+    def begin_with(self, sums: Sequence[PodSums], of_pods: RowColumn) -> None:
+        """The shapes of the first pods: `of_pods` has for each of them the place of its sums."""
+        shapes = np.array([self._shapes.id(_shape(each)) for each in sums], dtype=np.int32)
+        self._ids = shapes[of_pods]
 
     def note(self, pod_row: int, info: PodInfo) -> None:
         if pod_row >= len(self._ids):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from typing import cast
 
 import numpy as np
@@ -18,7 +18,7 @@ from ksched_cli.cluster.columns import (
     Vocabulary,
     grown,
 )
-from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.cluster.pod_info import PodInfo, PodSums
 from ksched_cli.cluster.pod_shapes import PodShapes
 from ksched_cli.cluster.undo import LoggedSet, LoggedTable, UndoLog
 
@@ -107,21 +107,42 @@ class PodTable:
         """The pods as `namespace/name`."""
         return tuple(self.infos[row].key for row in rows)
 
-    def begin_with(self, infos: Sequence[PodInfo], node_rows: RowColumn, runs: Sequence[tuple[PodInfo, int]]) -> None:
-        """Fill an empty table with pods of different uids, which are on these nodes or nowhere. `runs` are the runs of
-        copies among them."""
-        self.infos.extend(infos)
-        self.row_of = LoggedTable(self._undo, zip((info.uid for info in infos), range(len(infos)), strict=True))
-        sizes = np.array([size for _, size in runs], dtype=np.int64)
-        facts = np.array([self._facts(info) for info, _ in runs], dtype=np.int64).reshape(len(runs), 5)
-        namespaces, label_sets, priorities, has_ports, has_affinity = facts.repeat(sizes, axis=0).T
-        self._node_row = node_rows
+    def begin_with(self, infos: Iterable[PodInfo], node_row_of: Mapping[str, int]) -> bool:
+        """Fill an empty table with pods, each on its node if that is known. If pods share a uid, the table stays empty
+        and this returns False. All facts of a pod are read at once, while it is in the processor's cache."""
+        kept: list[PodInfo] = []
+        node_rows: list[int] = []
+        leaving: list[bool] = []
+        # Many pods have the same facts. The ids of sums hold, because the infos keep their sums.
+        kinds: dict[tuple[int, ...], int] = {}
+        kind_of: list[int] = []
+        sums: list[PodSums] = []
+        for info in infos:
+            if not kept or info.parts is not kept[-1].parts:
+                facts = (*self._facts(info), id(info.parts.sums))
+                kind = kinds.setdefault(facts, len(kinds))
+                if kind == len(sums):
+                    sums.append(info.parts.sums)
+            kept.append(info)
+            kind_of.append(kind)
+            node_rows.append(node_row_of.get(info.pod.spec.node_name, NOWHERE))
+            leaving.append(_is_leaving(info))
+        row_of = dict(zip((info.uid for info in kept), range(len(kept)), strict=True))
+        if len(row_of) < len(kept):
+            return False
+        self.infos.extend(kept)
+        self.row_of = LoggedTable(self._undo, row_of)
+        kinds_of_pods = np.array(kind_of, dtype=np.int64)
+        facts_of_kinds = np.array([facts[:-1] for facts in kinds], dtype=np.int64).reshape(len(kinds), 5)
+        namespaces, label_sets, priorities, has_ports, has_affinity = facts_of_kinds[kinds_of_pods].T
+        self._node_row = np.array(node_rows, dtype=np.int64)
         self._namespace, self._label_set = namespaces.astype(np.int32), label_sets.astype(np.int32)
         self._priority = priorities.copy()
-        self._terminating = np.array([_is_leaving(info) for info in infos], dtype=np.bool_)
-        self._started = np.full(len(infos), _UNREAD)
+        self._terminating = np.array(leaving, dtype=np.bool_)
+        self._started = np.full(len(kept), _UNREAD)
         self._has_ports, self._has_affinity = has_ports.astype(np.bool_), has_affinity.astype(np.bool_)
-        self.shapes.begin_with(runs)
+        self.shapes.begin_with(sums, kinds_of_pods)
+        return True
 
     def _facts(self, info: PodInfo) -> tuple[int, int, int, bool, bool]:
         """The pod's namespace, label set, priority, and whether it has host ports and affinity to pods."""
