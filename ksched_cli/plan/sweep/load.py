@@ -111,9 +111,8 @@ class _SweepReader:
         if self._file is None:
             return ()
         reader = ScenarioReader(self._file, self._source)
-        found = tuple(reader.expectations(document.expect, ("expect",)))
-        self.problems += reader.problems
-        return found
+        reader.problems = self.problems
+        return reader.expectations(document.expect, ("expect",))
 
     def _grid(self, grid: str | Mapping[str, Any] | GridDocument) -> tuple[GridPoint, ...]:
         """A grid of a file beside the sweep file, or one that is written out."""

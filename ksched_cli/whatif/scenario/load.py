@@ -103,7 +103,7 @@ class ScenarioReader:
         for edit, text, hint in edit_clashes([each.edit for each in edits]):
             place = next(each.place for each in edits if each.edit == edit)
             self.problems.append(Problem(text, self._source, place.line, place.path, hint))
-        expectations = tuple(self.expectations(step.expect, (*at, "expect")))
+        expectations = self.expectations(step.expect, (*at, "expect"))
         manifests = tuple(self._manifests(step.apply, (*at, "apply")))
         return model.ScenarioStep(step.name or f"step {index + 1}", self._place(at), manifests, edits, expectations)
 
@@ -126,8 +126,23 @@ class ScenarioReader:
                     for problem in mistake.problems:
                         self._complain(str(problem), steps)
 
-    def expectations(self, expect: ExpectDocument, at: _Steps) -> Iterator[model.Expectation]:
-        """The expectations that stand at this path."""
+    def expectations(self, expect: ExpectDocument, at: _Steps) -> tuple[model.Expectation, ...]:
+        """The expectations that stand at this path. It is a mistake to state none: they would always hold."""
+        found, path = tuple(self._expectations(expect, at)), self._place(at).path
+        is_read = not any(problem.path.startswith(path) for problem in self.problems)
+        if not found and is_read and self._value_at(at) is not None:
+            self._complain("nothing is expected", at, "leave expect out, or write what has to hold: schedulable: true")
+        return found
+
+    def _value_at(self, at: _Steps) -> Any:
+        """The value at this path as it is written. None if the last field is not there."""
+        *above, field = at
+        value = self._document.value
+        for step in above:
+            value = value[step]
+        return value.get(field)
+
+    def _expectations(self, expect: ExpectDocument, at: _Steps) -> Iterator[model.Expectation]:
         if isinstance(expect.schedulable, bool):
             yield model.Schedulable(self._place((*at, "schedulable")), None, expect.schedulable)
         for target, where in self._targets(expect.schedulable or (), (*at, "schedulable")):
