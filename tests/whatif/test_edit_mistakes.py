@@ -81,6 +81,13 @@ def test_a_template_is_one_node(tmp_path: Path) -> None:
     assert [problem.message for problem in problems] == [f"2 nodes in {file}"]
 
 
+def test_a_template_has_room(tmp_path: Path) -> None:
+    file = tmp_path / "node.json"
+    file.write_bytes(msgspec.json.encode({**make_node("a").doc(), "status": {"alocatable": {"cpu": 4}}}))
+    _, problems = parse_edits([("add-node", str(file))])
+    assert [problem.message for problem in problems] == [f"the Node in {file} has neither allocatable nor capacity"]
+
+
 @pytest.mark.parametrize(
     ("flags", "expected"),
     [

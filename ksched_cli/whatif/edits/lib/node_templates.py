@@ -44,6 +44,8 @@ def _of_file(path: str) -> Node:
     nodes = load_dump([path]).of(Node)
     if len(nodes) != 1:
         raise EditMistake(f"{len(nodes)} nodes in {path}" if nodes else f"no Node in {path}", _HINT)
+    if not nodes[0].status.allocatable:
+        raise EditMistake(f"the Node in {path} has neither allocatable nor capacity", "nothing would fit on it")
     return nodes[0]
 
 
