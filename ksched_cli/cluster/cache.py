@@ -64,6 +64,10 @@ class Cluster:
         self.structure = self._structures = 0
         # Nodes that leave together, while they are collected.
         self._leaving: list[str] | None = None
+        # The table that changes of specs may be written into, and the epoch in which it was made.
+        self._specs_change_together = False
+        self._own_table: NodeTable | None = None
+        self._own_since = 0
         self.journal: list[int] = []
         self.moves: list[Move] = []
         self._derived: dict[object, Any] = {}
@@ -277,12 +281,26 @@ class Cluster:
             self._begin_rows(self.nodes.without(names, self.resources))
 
     def update_node(self, node: Node) -> None:
-        table = self.nodes.with_spec_of(node)
-        if table is None:
+        if not self.nodes.only_spec_differs(node):
             name = node.metadata.name
             self._restructure([node if old.metadata.name == name else old for old in self.nodes.arrival])
-        else:
-            self._begin_structure(table, self.usage)
+            return
+        is_own = self._own_table is self.nodes and self._own_since == self.undo.epoch
+        table = self.nodes if is_own else self.nodes.with_own_specs()
+        table.set_spec_of(node)
+        if self._specs_change_together:
+            self._own_table, self._own_since = table, self.undo.epoch
+        self._begin_structure(table, self.usage)
+
+    @contextmanager
+    def specs_change_together(self) -> Iterator[None]:
+        """Inside the block all changes of the specs of nodes are made in one new table: nothing keeps the table of the
+        nodes as they are in between. A mark inside the block begins another table."""
+        self._specs_change_together = True
+        try:
+            yield
+        finally:
+            self._specs_change_together, self._own_table = False, None
 
     def _restructure(self, arrival: Sequence[Node]) -> None:
         self._begin_rows(NodeTable(arrival, self.resources, self.release, self.nodes))

@@ -139,27 +139,28 @@ class NodeTable:
             new[row] = self.row_of.get(before.names[row], NOWHERE)
         return new
 
-    def with_spec_of(self, node: Node) -> NodeTable | None:
-        """A table with this version of a node. None if more than its spec has changed that is in the columns."""
-        row = self.row_of[node.metadata.name]
-        old = self.objects[row]
+    def only_spec_differs(self, node: Node) -> bool:
+        """Whether this version of a node differs in nothing but its spec, of all that is in the columns."""
+        old = self.objects[self.row_of[node.metadata.name]]
         if (old.metadata.labels, old.status.allocatable) != (node.metadata.labels, node.status.allocatable):
-            return None
-        if old.status.images != node.status.images:
-            return None
+            return False
+        return old.status.images == node.status.images
+
+    def with_own_specs(self) -> NodeTable:
+        """A copy whose specs can be set without a change of this table."""
         table = copy(self)
-        table._arrival = None
-        table.__dict__.pop("_object_column", None)
         table.objects = self.objects.copy()
-        table.objects[row] = node
-        if self.unschedulable[row] != node.spec.unschedulable:
-            table.unschedulable = self.unschedulable.copy()
-            table.unschedulable[row] = node.spec.unschedulable
-        taints = self.taint_sets.id(tuple(node.spec.taints))
-        if self.taint_set[row] != taints:
-            table.taint_set = self.taint_set.copy()
-            table.taint_set[row] = taints
+        table.unschedulable, table.taint_set = self.unschedulable.copy(), self.taint_set.copy()
         return table
+
+    def set_spec_of(self, node: Node) -> None:
+        """Take in this version of a node, of which only the spec differs. Only for a table that nothing else has."""
+        row = self.row_of[node.metadata.name]
+        self._arrival = None
+        self.__dict__.pop("_object_column", None)
+        self.objects[row] = node
+        self.unschedulable[row] = node.spec.unschedulable
+        self.taint_set[row] = self.taint_sets.id(tuple(node.spec.taints))
 
     @cached_property
     def names_in_order(self) -> list[str]:

@@ -169,6 +169,32 @@ def test_ephemeral_storage_that_does_not_count(counts: bool) -> None:
     assert cluster.nodes.allocatable[EPHEMERAL_STORAGE].tolist() == ([8, 8] if counts else [0, 0])
 
 
+def test_specs_that_change_together() -> None:
+    """One new table has all changes. It is another one than before the block, after it, and after each mark."""
+    made = [make_node(name).obj() for name in "abc"]
+    first, second, third = (replace(node, spec=replace(node.spec, unschedulable=True)) for node in made)
+    cluster = Cluster(made)
+    before = cluster.nodes
+    with cluster.undo.trial():
+        with cluster.specs_change_together():
+            cluster.update_node(first)
+            together, structure = cluster.nodes, cluster.structure
+            cluster.update_node(second)
+            assert cluster.nodes is together
+            assert cluster.structure != structure
+            with cluster.undo.trial():
+                cluster.update_node(third)
+                assert cluster.nodes is not together
+                assert cluster.nodes.unschedulable.tolist() == [True, True, True]
+            assert cluster.nodes is together
+            assert together.unschedulable.tolist() == [True, True, False]
+        cluster.update_node(third)
+        assert together.unschedulable.tolist() == [True, True, False]
+        assert list(cluster.nodes.arrival) == [first, second, third]
+    assert cluster.nodes is before
+    assert (before.objects, before.unschedulable.tolist()) == (made, [False, False, False])
+
+
 def test_a_version_that_takes_as_much_makes_the_pod_the_latest_of_its_node() -> None:
     bound = [make_pod(name).requests(cpu="1").on("n").obj() for name in ("a", "b")]
     cluster = Cluster([make_node("n").obj()], bound)

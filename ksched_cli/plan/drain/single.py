@@ -32,8 +32,9 @@ class SingleDrain:
         """Cordon the nodes, place the pending pods, and drain one node after the other (RunDrain). Nodes with refused
         evictions are tried again after the others, whose new pods may have helped."""
         world = self._world
-        for node in nodes:
-            world.apply(partial(_cordon, node))
+        with world.cluster.specs_change_together():
+            for node in nodes:
+                world.apply(partial(_cordon, node))
         draining = NodeEvictions(world, self._flags)
         self._pending.leave(nodes)
         self._pending.place()
