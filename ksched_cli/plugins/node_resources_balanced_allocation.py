@@ -112,15 +112,16 @@ class NodeResourcesBalancedAllocation(PreScorePlugin[None, MeasuredResources], S
             if self._rules.scores_the_difference:
                 return _SCORES_OF_GAINS[[_evenness_of_one(one, _REQUESTED) - _evenness_of_one(one, _ALLOCATED)]]
             return np.array([_evenness_of_one(one, _REQUESTED)], dtype=np.int64)
-        allocation = measure(state, nodes, self._totals, use_requested=True)
+        allocation = measure(state, nodes, self._totals, use_requested=True, by_load=True)
         if not self._rules.scores_the_difference:
-            return balance(allocation.requested, allocation)
+            return allocation.for_nodes(balance(allocation.requested, allocation))
         # A loss is a negative index, which counts from the end.
-        return _SCORES_OF_GAINS[self._gain(state, allocation, nodes)]
+        return allocation.for_nodes(_SCORES_OF_GAINS[self._gain(state, allocation, nodes)])
 
     def _gain(self, resources: MeasuredResources, allocation: Allocation, nodes: NodeRows) -> Int64Column:
         """The balance with the pod minus the balance without it."""
-        if not (nodes.whole and not nodes.bare and nodes.cluster.reuse and resources.are_cpu_and_memory):
+        is_kept = nodes.whole and not nodes.bare and nodes.cluster.reuse and resources.are_cpu_and_memory
+        if not is_kept or allocation.place is not None:
             used = np.empty((2, *allocation.allocated.shape))
             used[0], used[1] = allocation.requested, allocation.allocated
             with_pod, without_pod = balance(used, allocation)

@@ -11,13 +11,14 @@ import numpy as np
 from ksched_cli.api.core import Container
 from ksched_cli.api.pod_resources import DEFAULT_MEMORY, DEFAULT_MILLI_CPU, requests_of, scoring_requests_of
 from ksched_cli.api.quantity import milli_value, value
-from ksched_cli.cluster.columns import FloatColumn, Int64Column
+from ksched_cli.cluster.columns import FloatColumn, Int64Column, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.resources import CPU, MEMORY, is_scalar
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.scoring import MAX_NODE_SCORE
 from ksched_cli.plugins.lib.arithmetic import EXACT
 from ksched_cli.plugins.lib.devices.totals import DeviceTotals
+from ksched_cli.plugins.lib.node_loads import NodeLoads
 from ksched_cli.releases.changes import NewRule, ReleaseRules
 from ksched_cli.releases.minors import Release
 from ksched_cli.releases.plugin_names import NODE_RESOURCES_BALANCED_ALLOCATION, NODE_RESOURCES_FIT
@@ -63,13 +64,19 @@ class MeasuredResources:
 @dataclass(slots=True)
 class Allocation:
     """`[resource, node]` each, not to be written to. A resource that does not count on a node has 0 allocatable there;
-    `complete` where there is none such. `divisor` is `allocatable` in float64, for divisions."""
+    `complete` where there is none such. `divisor` is `allocatable` in float64, for divisions. With `place` the columns
+    are `[resource, load]`, and it has the load of each node."""
 
     requested: Int64Column
     allocated: Int64Column
     allocatable: Int64Column
     complete: bool = False
     divisor: FloatColumn | None = None
+    place: RowColumn | None = None
+
+    def for_nodes(self, scores: Int64Column) -> Int64Column:
+        """The scores of the nodes."""
+        return scores if self.place is None else scores.take(self.place)
 
 
 def measured(
@@ -146,9 +153,17 @@ def measure_one(wanted: MeasuredResources, nodes: NodeRows, *, use_requested: bo
     return found if found[0][2] and found[1][2] else None
 
 
-def measure(wanted: MeasuredResources, nodes: NodeRows, totals: DeviceTotals, *, use_requested: bool) -> Allocation:
-    """calculateNodeAllocatableRequest for all rows at once. Devices count where a node does not announce a resource."""
+def measure(
+    wanted: MeasuredResources, nodes: NodeRows, totals: DeviceTotals, *, use_requested: bool, by_load: bool = False
+) -> Allocation:
+    """calculateNodeAllocatableRequest for all rows at once. Devices count where a node does not announce a resource.
+    `by_load`: for each load instead, if that is less work."""
     if wanted.are_cpu_and_memory and not nodes.bare:
+        loads = NodeLoads.of(nodes) if by_load else None
+        if loads is not None:
+            allocated = loads.requested if use_requested else loads.nonzero
+            requested = allocated + wanted.requests
+            return Allocation(requested, allocated, loads.allocatable, True, loads.divisor, loads.place)
         # Both matrices begin with these two: nothing is copied where all nodes are evaluated.
         table, usage = nodes.cluster.nodes, nodes.cluster.usage
         allocatable = nodes.take(table.allocatable[:2])

@@ -34,6 +34,7 @@ from ksched_cli.framework.verdict import ReasonTuple, Verdict
 from ksched_cli.plugins.lib.blocking_pods import largest_blocking_pods
 from ksched_cli.plugins.lib.devices.extended import ExtendedResourceIndex
 from ksched_cli.plugins.lib.devices.totals import DeviceTotals
+from ksched_cli.plugins.lib.node_loads import NodeLoads
 from ksched_cli.plugins.lib.resource_scoring import (
     Allocation,
     MeasuredResources,
@@ -63,7 +64,7 @@ _SIDECARS_OFF = unresolvable(NodeResourcesFitReasons.sidecars_off())
 Scorer = Callable[[Allocation], Int64Column]
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class FitState:
     """(resource row, amount) that has to fit, cpu, memory and storage first as kube-scheduler lists them. `column` has
     the amounts if they are of cpu and memory, as for most pods."""
@@ -129,13 +130,14 @@ class NodeResourcesFit(
                 return holds_place(old) if new is None else scale_down_may_help(pod.pod, old, new)
 
     def pre_filter(self, pod: PodInfo) -> PreFilterResult[FitState] | Status:
+        if self._requested_only and [resource for resource, _ in pod.incoming_requests] == [CPU, MEMORY]:
+            return PreFilterResult(_of_cpu_and_memory(pod.incoming_requests))
         wanted = [pair for pair in pod.incoming_requests if not self._ignored(pair[0])]
         if wanted and not self._requested_only:
             wanted += [(resource, 0) for resource in (CPU, MEMORY, EPHEMERAL_STORAGE) if resource not in dict(wanted)]
         wanted.sort(key=lambda pair: (pair[0] not in (CPU, MEMORY, EPHEMERAL_STORAGE), pair[0]))
         both = [resource for resource, _ in wanted] == [CPU, MEMORY]
-        column = np.array([[amount] for _, amount in wanted], dtype=np.int64) if both else None
-        return PreFilterResult(FitState(tuple(wanted), column))
+        return PreFilterResult(_of_cpu_and_memory(wanted) if both else FitState(tuple(wanted)))
 
     def _ignored(self, resource: int) -> bool:
         name = self.handle.cluster.resources.names[resource]
@@ -154,6 +156,10 @@ class NodeResourcesFit(
         if len(nodes) == 1:
             return self._judge_one(state, nodes)
         table, usage = nodes.cluster.nodes, nodes.cluster.usage
+        if state.column is not None:
+            loads = NodeLoads.of(nodes)
+            if loads is not None and not np.count_nonzero(_lack(state.column, loads)):
+                return Verdict.passing(len(nodes))
         crowded = nodes.take(usage.pod_count) >= nodes.take(table.allowed_pods)
         if state.column is not None:
             short = state.column > nodes.take(table.allocatable[:2]) - nodes.take(usage.requested[:2])
@@ -254,7 +260,8 @@ class NodeResourcesFit(
         if one is not None:
             free = [max(capacity - requested, 0) * MAX_NODE_SCORE // capacity for _, requested, capacity in one]
             return np.array([sum(free) // 2], dtype=np.int64)
-        return self._scorer(measure(resources, nodes, self._totals, use_requested=False))
+        allocation = measure(resources, nodes, self._totals, use_requested=False, by_load=True)
+        return allocation.for_nodes(self._scorer(allocation))
 
     def score_placement(self, key: GroupKey, placement: Placement, proposed: Sequence[PodInfo]) -> int:
         """How full the placement would be with these pods, whatever the profile's strategy: fuller is better."""
@@ -263,6 +270,18 @@ class NodeResourcesFit(
         allocation = measure_together(proposed, [resource.name for resource in resources], nodes)
         weights = [resource.weight for resource in resources]
         return int(weighted_mean(most_requested(allocation), allocation, weights)[0])
+
+
+def _of_cpu_and_memory(requests: Sequence[tuple[int, int]]) -> FitState:
+    return FitState(tuple(requests), np.array([[amount] for _, amount in requests], dtype=np.int64))
+
+
+def _lack(requests: Int64Column, loads: NodeLoads) -> BoolColumn:
+    """Which loads have no room for a pod with these requests of cpu and memory."""
+    allowed, there = loads.pods
+    short = requests > loads.allocatable - loads.requested
+    lack: BoolColumn = short[0] | short[1] | (there >= allowed)
+    return lack
 
 
 def _spread(judged: Verdict, rows: RowColumn, size: int) -> Verdict:
