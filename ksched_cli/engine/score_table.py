@@ -9,6 +9,9 @@ import numpy as np
 
 from ksched_cli.cluster.columns import Int64Column, RowColumn, equal
 
+# So many scores are read one by one.
+_FEW = 4
+
 
 class ScoreTable(NamedTuple):
     """Scores of the feasible rows, in their order; one entry per plugin that did not skip."""
@@ -81,8 +84,15 @@ class FeasibleColumns(Mapping[str, Int64Column]):
         """For each name the scores of these rows, without weights."""
         rows = indexes if self._rows is None else self._rows.take(indexes)
         taken, columns = self._taken, self._columns
+        if len(indexes) > _FEW:
+            return [
+                (taken[name].take(indexes) if name in taken else columns[name].take(rows)).tolist()
+                for name in self._names
+            ]
+        places, here = indexes.tolist(), rows.tolist()
         return [
-            (taken[name].take(indexes) if name in taken else columns[name].take(rows)).tolist() for name in self._names
+            [*map(taken[name].item, places)] if name in taken else [*map(columns[name].item, here)]
+            for name in self._names
         ]
 
     def times_weight(self, scores: Sequence[list[int]]) -> list[list[int]]:

@@ -61,9 +61,12 @@ class Verdict:
         code = Code(int(self.codes[index]))
         return SUCCESS if code is Code.SUCCESS else Status(code, self.reasons[self.reason_ids[index]])
 
-    @classmethod
-    def passing(cls, size: int) -> Verdict:
-        return cls(np.zeros(size, dtype=np.int8), np.zeros(size, dtype=np.int32), ((),))
+    @staticmethod
+    @lru_cache(maxsize=64)
+    def passing(size: int) -> Verdict:
+        made = Verdict(np.zeros(size, dtype=np.int8), np.zeros(size, dtype=np.int32), ((),))
+        made.codes.flags.writeable = made.reason_ids.flags.writeable = False
+        return made
 
     @classmethod
     def of_all(cls, size: int, status: Status) -> Verdict:
