@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import datetime
 from functools import lru_cache
 
@@ -12,6 +13,7 @@ POD_SCHEDULED = "PodScheduled"
 
 # datetime reads all of ISO 8601, the API server only this.
 _UTC = re.compile(r"\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ", re.ASCII)
+_UTC_LENGTH = len("2026-01-01T00:00:00Z")
 _RFC3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII)
 
 
@@ -52,6 +54,18 @@ def parse_time(stamp: str) -> float:
     if _RFC3339.fullmatch(stamp) is None:
         raise ValueError(f"{stamp!r} is not a time as RFC 3339 writes it")
     return datetime.fromisoformat(stamp).timestamp()
+
+
+def latest_time(stamps: Iterable[str]) -> float:
+    """`parse_time` of the latest of these times, 0 for none. Times without fractions and offsets are in the order of
+    their texts."""
+    usual, others = "", list[str]()
+    for stamp in stamps:
+        if len(stamp) == _UTC_LENGTH and stamp[-1] == "Z":
+            usual = max(usual, stamp)
+        else:
+            others.append(stamp)
+    return max(map(parse_time, [usual, *others] if usual else others), default=0.0)
 
 
 def is_time(stamp: str) -> bool:

@@ -299,6 +299,11 @@ class LoggedIndex(LoggedDict[K, LoggedDict[E, V]]):
 
     __slots__ = ()
 
+    def fill(self, entries: Mapping[K, Mapping[E, V]]) -> None:
+        """Put all entries into an index that has none."""
+        undo = self._undo
+        dict.update(self, {key: LoggedDict(undo, each) for key, each in entries.items()})
+
     def put(self, key: K, entry: E, value: V) -> None:
         entries = self.get(key)
         if entries is None:

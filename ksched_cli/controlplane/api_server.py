@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from ksched_cli.api.core import Namespace, Pod
 from ksched_cli.api.defaults import default_claim
-from ksched_cli.api.pod_facts import is_terminal, parse_time, uid_of_pod
+from ksched_cli.api.pod_facts import is_terminal, latest_time, uid_of_pod
 from ksched_cli.api.policy import LimitRange, PriorityClass, ResourceQuota, RuntimeClass
 from ksched_cli.api.storage import PersistentVolumeClaim, StorageClass
 from ksched_cli.cluster.undo import Logged, LoggedDict, LoggedIndex, LoggedList, LoggedSet
@@ -97,10 +97,8 @@ class ApiServer(Logged):
         self._chain: Chain | None = None
         # Namespaces that the run has deleted: nothing is created in them.
         self._ending_namespaces: set[str] = LoggedSet(self.undo)
-        self._newest = max(
-            (parse_time(pod.metadata.creation_timestamp) for pod in store.of(Pod) if pod.metadata.creation_timestamp),
-            default=0.0,
-        )
+        stamps = (pod.metadata.creation_timestamp for pod in store.of(Pod))
+        self._newest = latest_time(filter(None, stamps))
         self._start = self._newest
         # Of all pods that are or were there: a pod that takes the name of an earlier one is another pod.
         self._uids = LoggedSet(self.undo, (pod.metadata.uid for pod in store.of(Pod)))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from ksched_cli.api.core import Node, Pod
@@ -49,7 +50,8 @@ class Store(Logged):
         self._loaded = loaded
         self.catalog = catalog if catalog is not None else Catalog(loaded.others())
         self.undo = self.catalog.undo
-        self._pods: dict[Identity, Pod] = LoggedTable(self.undo)
+        pods = {identity_of(pod): pod for pod in loaded.of(Pod)}
+        self._pods: dict[Identity, Pod] = LoggedTable(self.undo, pods)
         self._nodes: dict[Identity, Node] = LoggedTable(
             self.undo, ((identity_of(node), node) for node in loaded.of(Node))
         )
@@ -58,8 +60,7 @@ class Store(Logged):
         self._pods_on: LoggedIndex[str, Identity, None] = LoggedIndex(self.undo)
         self._owned: LoggedIndex[Identity, Identity, Any] | None = None
         self._referring: LoggedIndex[tuple[str, str], Identity, Any] | None = None
-        for pod in loaded.of(Pod):
-            self._index_pod(pod)
+        self._index_pods(pods)
         self._tallies = PodTallies(self.undo, self.pods_of_identity)
 
     # Reading
@@ -245,6 +246,17 @@ class Store(Logged):
             self._index_pod(pod)
         else:
             self._pods[identity_of(pod)] = pod
+
+    def _index_pods(self, pods: Mapping[Identity, Pod]) -> None:
+        """What `_index_pod` does for each pod, where none is indexed yet."""
+        of: defaultdict[Identity, dict[Identity, None]] = defaultdict(dict)
+        on: defaultdict[str, dict[Identity, None]] = defaultdict(dict)
+        for identity, pod in pods.items():
+            of[_index_key(pod)][identity] = None
+            if pod.spec.node_name:
+                on[pod.spec.node_name][identity] = None
+        self._pods_of.fill(of)
+        self._pods_on.fill(on)
 
     def _index_pod(self, pod: Pod) -> None:
         identity = identity_of(pod)

@@ -52,7 +52,7 @@ class WorkloadNames:
     def __call__(self, pod: Pod) -> str:
         owner = owner_identity(pod)
         if owner is None:
-            return workload_name(self._store, pod)
+            return "/".join(identity_of(pod))
         key = owner, pod.metadata.labels.get(HASH_LABEL)
         found = self._names.get(key)
         if found is None:

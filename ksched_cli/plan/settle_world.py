@@ -34,19 +34,26 @@ class SettleResult:
 class SettleWorld:
     """A world whose decisions are kept by name."""
 
-    def __init__(self, kept: KeptOutcomes, scheduler: Scheduler, loaded: Loaded) -> None:
+    def __init__(
+        self, kept: KeptOutcomes, scheduler: Scheduler, loaded: Loaded, *, keeps_timeline: bool = True
+    ) -> None:
         self.kept = kept
         self._chance = Chance()
         self.world = World(
-            scheduler, loaded, wanted=kept.output.wanted, trying=self._chance.trying, decided=self._decided
+            scheduler,
+            loaded,
+            keeps_timeline=keeps_timeline,
+            wanted=kept.output.wanted,
+            trying=self._chance.trying,
+            decided=self._decided,
         )
 
     @classmethod
     def of(cls, source: LoadedInput, *, only_preempting: bool = False) -> SettleWorld:
-        """A world of the input. With `only_preempting` it keeps only the cycles that preempt."""
+        """A world of the input. With `only_preempting` it keeps only the cycles that preempt, and no timeline."""
         scheduler = source.scheduler()
         kept = KeptOutcomes(scheduler.cluster, OutputOptions(), only_preempting=only_preempting)
-        return cls(kept, scheduler, source.loaded)
+        return cls(kept, scheduler, source.loaded, keeps_timeline=not only_preempting)
 
     def run(
         self, change: WorldChange, limits: Limits = DEFAULT_LIMITS, at_end: Callable[[], object] = lambda: None

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ksched_cli.api.pod_facts import is_terminal, is_time, parse_time, pod_key, pod_priority
+from ksched_cli.api.pod_facts import is_terminal, is_time, latest_time, parse_time, pod_key, pod_priority
 from tests.builders import make_pod
 
 
@@ -57,3 +57,19 @@ def test_what_is_no_time(stamp: str) -> None:
     assert not is_time(stamp)
     with pytest.raises(ValueError, match=r"time|month|day|hour|isoformat"):
         parse_time(stamp)
+
+
+@pytest.mark.parametrize(
+    "stamps",
+    [
+        [],
+        ["2026-01-01T00:00:00Z"],
+        ["2026-01-01T00:00:59Z", "2026-01-01T00:01:00Z", "2025-12-31T23:59:59Z"],
+        ["2026-01-01T00:00:00Z", "2026-01-01T00:00:00.5Z"],
+        ["2026-01-01T00:00:01Z", "2026-01-01T01:00:00+02:00"],
+        ["2026-01-01T00:00:01Z", "2026-01-01T01:00:00-02:00"],
+        ["1969-01-01T00:00:00Z"],
+    ],
+)
+def test_the_latest_time_is_that_of_all_times_parsed(stamps: list[str]) -> None:
+    assert latest_time(stamps) == max(map(parse_time, stamps), default=0.0)
