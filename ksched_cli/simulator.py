@@ -13,9 +13,10 @@ All problems of an input are raised together, as a `KschedError`. A use case is 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Unpack
+
+from msgspec.structs import replace
 
 from ksched_cli.errors import UsageError
 from ksched_cli.plan.displayed import display_with

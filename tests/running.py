@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from ksched_cli.simulator import RunOptions, Simulator
 from ksched_cli.wiring import schedulers

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.workloads import PodTemplateSpec
@@ -15,8 +15,7 @@ from ksched_cli.api.workloads import PodTemplateSpec
 Operation = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class PodPatch:
+class PodPatch(Struct, frozen=True):
     """One change of the pod. Changes of one `kind` differ only by the node that they are for."""
 
     text: str

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ksched_cli.api.affinity import NodeSelectorTerm
 from ksched_cli.api.core import Node, PodSpec
 from ksched_cli.api.selectors import SelectorError, compile_node_selector_term
 
 
-@dataclass(frozen=True)
-class RequiredNodeAffinity:
+class RequiredNodeAffinity(Struct, frozen=True):
     """The labels and names of nodes that a pod requires (nodeaffinity.GetRequiredNodeAffinity)."""
 
     node_selector: tuple[tuple[str, str], ...]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from ksched_cli.api.conversion import Step, path_text, type_name
 from ksched_cli.api.listing import did_you_mean
@@ -20,8 +21,7 @@ _TEXT = ""
 _LEVELS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Misfit:
+class Misfit(Struct, frozen=True):
     """A field that the API server has not, or whose value it cannot decode. `hint` names a field that may be meant."""
 
     path: Path

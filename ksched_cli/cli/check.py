@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ksched_cli.cli import options
 from ksched_cli.cli.exit_rules import contradictions
@@ -72,8 +73,7 @@ Restart = Annotated[
 ]
 
 
-@dataclass(frozen=True)
-class AcceptedOptions:
+class AcceptedOptions(Struct, frozen=True):
     """Which findings are accepted."""
 
     ignore: Annotated[

@@ -10,8 +10,9 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from ksched_cli.cli.commands import Command, Option, commands_of
 from ksched_cli.simulator import Simulator
@@ -28,8 +29,7 @@ _DEFAULT_NAMESPACE = "default"
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
-@dataclass(frozen=True)
-class Completion:
+class Completion(Struct, frozen=True):
     candidates: tuple[str, ...]
     directive: int
 
@@ -37,8 +37,7 @@ class Completion:
         return "\n".join([*self.candidates, f":{self.directive}", ""])
 
 
-@dataclass(frozen=True)
-class _Typed:
+class _Typed(Struct, frozen=True):
     """Where the words have led: the command, what its options were given, and the option that waits for its value."""
 
     command: Command

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import Annotated
 
 import typer
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ksched_cli.cli import options
 from ksched_cli.cli.edit_options import EditOptions
@@ -40,8 +41,7 @@ Exit codes: 0 no pod is worse off, 1 some pod has no node that had one or is new
 wrong, 3 the cluster could not be read, 4 something changes and --expect-no-change was given."""
 
 
-@dataclass(frozen=True)
-class AfterOptions:
+class AfterOptions(Struct, frozen=True):
     """Options of the side after the change; without one, that side has what the side before has."""
 
     to: Annotated[

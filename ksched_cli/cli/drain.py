@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, ClassVar
 
 import typer
+from msgspec import Struct
 
 from ksched_cli.cli import options
 from ksched_cli.cli.groups import ManifestRun, takes_groups
@@ -101,8 +101,7 @@ class DryRunStrategy(StrEnum):
     SERVER = "server"
 
 
-@dataclass(frozen=True)
-class KubectlOptions:
+class KubectlOptions(Struct, frozen=True):
     """Options of kubectl drain that change nothing here, so that its line can be pasted."""
 
     panel: ClassVar[Panel] = Panel(OWN, set())

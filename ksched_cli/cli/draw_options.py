@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 import typer
+from msgspec import Struct
 
 
-@dataclass(frozen=True)
-class DrawOptions:
+class DrawOptions(Struct, frozen=True):
     """A sentence for each pod: how often it goes where in random orders and tie-breaks."""
 
     orders: Annotated[

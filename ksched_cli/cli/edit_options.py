@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field, make_dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 
 import typer
+from msgspec import Struct, defstruct, field
 
 from ksched_cli.cli.help_layout import EDITS, Panel
 from ksched_cli.simulator import EditSpec, edit_specs
@@ -38,9 +38,9 @@ def _field(spec: EditSpec) -> tuple[str, Any, Any]:
 if TYPE_CHECKING:
     EditOptions: TypeAlias = EditFields
 else:
-    EditOptions = make_dataclass(
+    EditOptions = defstruct(
         "EditOptions",
         [*map(_field, edit_specs()), ("scenario", Annotated[str | None, _SCENARIO], None)],
-        bases=(EditFields,),
+        bases=(EditFields, Struct),
         frozen=True,
     )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from ksched_cli.cli.options import FailOn
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT
@@ -18,8 +19,7 @@ def contradictions(fail_on: Sequence[FailOn], *, exit_zero: bool) -> Iterator[st
         yield "--exit-zero and --fail-on contradict each other: give one of them"
 
 
-@dataclass(frozen=True)
-class ExitRules:
+class ExitRules(Struct, frozen=True):
     """What makes the exit code stricter, or 0."""
 
     fail_on: Sequence[FailOn] = ()

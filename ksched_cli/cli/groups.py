@@ -10,10 +10,11 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
-from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
 from typing import Annotated, Any, ClassVar, get_type_hints
 
 import typer
+from msgspec import NODEFAULT, Struct, field, structs
+from msgspec.structs import replace
 
 from ksched_cli.cli import options
 from ksched_cli.cli.edit_options import EditOptions
@@ -23,8 +24,7 @@ from ksched_cli.report.progress import ListProgress
 from ksched_cli.simulator import LiveOptions, ManifestReading, RunOptions, parse_timeout
 
 
-@dataclass(frozen=True)
-class LiveClusterOptions:
+class LiveClusterOptions(Struct, frozen=True):
     """The cluster of a kubeconfig, in kubectl's own words."""
 
     panel: ClassVar[Panel] = Panel(INPUT, {"context"})
@@ -52,8 +52,7 @@ class LiveClusterOptions:
         return LiveOptions(self.context, self.kubeconfig, self.as_user, tuple(self.as_group), timeout)
 
 
-@dataclass(frozen=True)
-class SourceOptions:
+class SourceOptions(Struct, frozen=True):
     """Where the cluster is read."""
 
     sources: options.From = field(default_factory=list)
@@ -67,8 +66,7 @@ class SourceOptions:
         return RunOptions(sources=self.sources)
 
 
-@dataclass(frozen=True)
-class ManifestOptions(SourceOptions):
+class ManifestOptions(SourceOptions, frozen=True):
     """The cluster, and manifests for it."""
 
     panel: ClassVar[Panel] = Panel(INPUT, {"sources", "filenames", "namespace"})
@@ -119,8 +117,7 @@ class ManifestOptions(SourceOptions):
         return replace(run, reading=reading, allow_empty=self.allow_empty)
 
 
-@dataclass(frozen=True)
-class ClusterOptions(ManifestOptions):
+class ClusterOptions(ManifestOptions, frozen=True):
     """The cluster, the manifests to place in it, and which pods to show."""
 
     panel: ClassVar[Panel] = Panel(INPUT, {"sources", "filenames", "namespace", "selector"})
@@ -138,8 +135,7 @@ class ClusterOptions(ManifestOptions):
         return replace(super().read(), selector=self.selector)
 
 
-@dataclass(frozen=True)
-class PodOptions(SourceOptions):
+class PodOptions(SourceOptions, frozen=True):
     """The cluster as it is, and which of its pods to look at."""
 
     panel: ClassVar[Panel] = Panel(INPUT, {"sources", "namespace", "selector"})
@@ -159,8 +155,7 @@ def _one_namespace_or_all(namespace: str, all_namespaces: bool) -> Iterator[str]
         yield "-n and -A contradict each other: give one of them"
 
 
-@dataclass(frozen=True)
-class SchedulerOptions:
+class SchedulerOptions(Struct, frozen=True):
     """Options of the scheduler that decides."""
 
     panel: ClassVar[Panel] = Panel(RULES, {"config", "kube_version", "tie_break"})
@@ -190,8 +185,7 @@ class SchedulerOptions:
     ] = False
 
 
-@dataclass(frozen=True)
-class SchedulerRun:
+class SchedulerRun(Struct, frozen=True):
     """The groups of a command that runs the scheduler."""
 
     cluster: SourceOptions
@@ -219,13 +213,11 @@ class SchedulerRun:
         )
 
 
-@dataclass(frozen=True)
-class PodSelectionRun(SchedulerRun):
+class PodSelectionRun(SchedulerRun, frozen=True):
     cluster: PodOptions
 
 
-@dataclass(frozen=True)
-class ManifestRun(SchedulerRun):
+class ManifestRun(SchedulerRun, frozen=True):
     cluster: ManifestOptions
     edits: EditOptions
 
@@ -233,8 +225,7 @@ class ManifestRun(SchedulerRun):
         return replace(super().read(*contradictions), edits=tuple(self.edits.given()), scenario=self.edits.scenario)
 
 
-@dataclass(frozen=True)
-class ClusterRun(ManifestRun):
+class ClusterRun(ManifestRun, frozen=True):
     cluster: ClusterOptions
 
 
@@ -266,17 +257,17 @@ def takes_groups(command: Callable[..., None]) -> Callable[..., None]:
 
 def _value(name: str, kind: Any, given: dict[str, Any]) -> Any:
     """The value of a parameter or of a field: that of the option, or a group."""
-    make: Any = kind
-    if not is_dataclass(kind):
+    if not _is_group(kind):
         return given[name]
-    return make(**{name: _value(name, inner, given) for name, inner, _ in _fields_of(kind)})
+    make: Any = kind
+    return make(**{each.name: _value(each.name, each.type, given) for each in structs.fields(kind)})
 
 
 def _parameters(name: str, kind: Any, default: Any, panel: Panel | None = None) -> Iterator[inspect.Parameter]:
     """The parameters of an option, or of all options of a group."""
-    if is_dataclass(kind):
-        for inner, annotation, each in _fields_of(kind):
-            yield from _parameters(inner, annotation, _default(each), getattr(kind, "panel", None))
+    if _is_group(kind):
+        for each in structs.fields(kind):
+            yield from _parameters(each.name, each.type, _default(each), getattr(kind, "panel", None))
         return
     for each in getattr(kind, "__metadata__", ()):
         if isinstance(each, options.FormatOption):
@@ -285,9 +276,8 @@ def _parameters(name: str, kind: Any, default: Any, panel: Panel | None = None) 
     yield inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 
 
-def _fields_of(group: Any) -> list[tuple[str, Any, Field[Any]]]:
-    hints = get_type_hints(group, include_extras=True)
-    return [(each.name, hints[each.name], each) for each in fields(group)]
+def _is_group(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Struct)
 
 
 def _in_panel(annotation: Any, panel: str) -> Any:
@@ -297,5 +287,5 @@ def _in_panel(annotation: Any, panel: str) -> Any:
     return Annotated[annotation.__origin__, option]
 
 
-def _default(option: Field[Any]) -> Any:
-    return option.default if option.default_factory is MISSING else option.default_factory()
+def _default(option: structs.FieldInfo) -> Any:
+    return option.default if option.default_factory is NODEFAULT else option.default_factory()

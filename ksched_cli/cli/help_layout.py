@@ -8,9 +8,9 @@ from __future__ import annotations
 import shutil
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from typer.core import TyperCommand
 
 from ksched_cli.cli.commands import choices_of, short_text
@@ -26,8 +26,7 @@ _ABOUT = {EDITS: " (ksched help edits)"}
 _ELSEWHERE = "ksched help options describes every option."
 
 
-@dataclass(frozen=True)
-class Panel:
+class Panel(Struct, frozen=True):
     """The group of the help that options are shown in. `described` have a line each; the others are named only."""
 
     name: str

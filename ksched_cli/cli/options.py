@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
+from msgspec import Struct
 
 from ksched_cli.cli.help_layout import OUTPUT, RARE
 from ksched_cli.releases import NEWEST_VERSION
 
 
-@dataclass(frozen=True)
-class FormatOption:
+class FormatOption(Struct, frozen=True):
     """-o with the formats of a class of results: those that renderers are registered for."""
 
     result: str

@@ -8,8 +8,9 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from ksched_cli.errors import UsageError
 
@@ -18,8 +19,7 @@ _PRIVATE = 0o600
 _READ_SUFFIXES = (".json", ".yaml", ".yml")
 
 
-@dataclass(frozen=True)
-class OutputFile:
+class OutputFile(Struct, frozen=True):
     """A file to write. `private`: only its owner may read it."""
 
     path: str

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
+from msgspec import Struct
 
 from ksched_cli.cli.exit_rules import ExitRules
 from ksched_cli.cli.help_layout import OWN, Panel
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from ksched_cli.simulator import Limits
 
 
-@dataclass(frozen=True)
-class SettleOptions:
+class SettleOptions(Struct, frozen=True):
     """Whether to settle, and when to give up."""
 
     panel: ClassVar[Panel] = Panel(OWN, {"settle"})

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from typing import Annotated
 
 import typer
+from msgspec.structs import replace
 
 from ksched_cli.cli import options
 from ksched_cli.cli.draw_options import DrawOptions

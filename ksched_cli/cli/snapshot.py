@@ -6,10 +6,10 @@ import datetime
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec.structs import replace
 
 from ksched_cli.cli import options
 from ksched_cli.cli.groups import LiveClusterOptions, refuse, shown_progress, takes_groups

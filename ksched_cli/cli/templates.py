@@ -7,8 +7,9 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from ksched_cli.errors import UsageError
 
@@ -17,8 +18,7 @@ _LONG, _SHORT = "--output", "-o"
 Renderer: TypeAlias = Callable[[Any], str]
 
 
-@dataclass(frozen=True)
-class Template:
+class Template(Struct, frozen=True):
     """The template behind -o, and the command line that makes the document for it."""
 
     text: str

@@ -7,10 +7,10 @@ by the time that the scheduler sees a pod.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import TypeVar
 
 import msgspec
+from msgspec import Struct
 
 from ksched_cli.api.affinity import Affinity, PodAffinity, PodAffinityTerm, PodAntiAffinity, WeightedPodAffinityTerm
 from ksched_cli.api.core import Namespace, Pod
@@ -23,8 +23,7 @@ Labels = Mapping[str, str]
 _NO_LABELS: Labels = {}
 
 
-@dataclass(frozen=True, slots=True)
-class PodMatcher:
+class PodMatcher(Struct, frozen=True):
     """Which pods a term is about: those of some namespaces, or of every one, that the selector matches."""
 
     namespaces: frozenset[str]
@@ -35,8 +34,7 @@ class PodMatcher:
         return (self.everywhere or namespace in self.namespaces) and self.selector.matches(labels)
 
 
-@dataclass(frozen=True, slots=True)
-class AffinityTerm:
+class AffinityTerm(Struct, frozen=True):
     """fwk.AffinityTerm."""
 
     topology_key: str
@@ -71,16 +69,14 @@ class AffinityTerm:
         return PodMatcher(names, selector.matches(_NO_LABELS), self.selector)
 
 
-@dataclass(frozen=True, slots=True)
-class WeightedAffinityTerm:
+class WeightedAffinityTerm(Struct, frozen=True):
     """fwk.WeightedAffinityTerm."""
 
     term: AffinityTerm
     weight: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PodTerms:
+class PodTerms(Struct, frozen=True, eq=False):
     """All terms of a pod. A list that does not compile is empty and has an error (PodInfo.Update)."""
 
     required_affinity: tuple[AffinityTerm, ...] = ()

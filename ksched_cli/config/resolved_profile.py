@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
-from msgspec import structs
+from msgspec import Struct, field, structs
+from msgspec.structs import replace
 
 from ksched_cli.config.enabled_plugins import default_plugins
 from ksched_cli.config.extenders import ignored_resources
@@ -22,8 +22,7 @@ MAX_TOTAL_SCORE = 2**63 - 1
 ALL = "*"
 
 
-@dataclass(frozen=True)
-class ResolvedProfile:
+class ResolvedProfile(Struct, frozen=True):
     """A profile as the engine needs it: ordered plugin names per point, weights and arguments."""
 
     scheduler_name: str

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any, TypeVar
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Namespace, Pod
@@ -46,8 +46,7 @@ class Refusal(Exception):
         self.message = message
 
 
-@dataclass(frozen=True, slots=True)
-class PodRefusal:
+class PodRefusal(Struct, frozen=True):
     """A pod that admission has refused."""
 
     pod: Pod

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar
+
+from msgspec import Struct
 
 from ksched_cli.cluster.undo import LoggedDict, LoggedList, LoggedSet, UndoLog
 
@@ -17,8 +18,7 @@ DrawKey = tuple[str, str, int]
 Choices = Mapping[DrawKey, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Draw:
+class Draw(Struct, frozen=True):
     """One decision among equals: `taken` of `options`, by name. `what` names the rule that leaves it open; `number`
     draws of the same rule and subject came before."""
 
@@ -68,8 +68,7 @@ class Draws:
         self.made.append(Draw(what, subject, tuple(options), tuple(taken), number))
 
 
-@dataclass(frozen=True, slots=True)
-class Alternative:
+class Alternative(Struct, frozen=True):
     """Another outcome of one draw."""
 
     draw: Draw

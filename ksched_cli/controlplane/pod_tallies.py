@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.selectors import Selector
@@ -26,8 +27,7 @@ def _count_alike(old: Pod, new: Pod) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class PodTally:
+class PodTally(Struct, frozen=True):
     """Active pods with these labels, and how many of them are ready."""
 
     labels: Mapping[str, str]

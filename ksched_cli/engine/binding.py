@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.engine.cycle_state import CycleState
@@ -81,8 +82,7 @@ def _note_bound(runtime: Runtime, state: CycleState, pod: PodInfo) -> None:
         template.binds_alike = all(each.placements_version(pod) == LASTING for each in runtime.profile.after_scoring)
 
 
-@dataclass(frozen=True)
-class Permission:
+class Permission(Struct, frozen=True):
     """The result of Permit, and how long the plugins that want to wait will wait at most, in seconds."""
 
     status: Status

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
 
 from ksched_cli.cluster.columns import RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
@@ -26,8 +27,7 @@ def no_rows() -> RowColumn:
     return _NO_ROWS
 
 
-@dataclass(frozen=True, slots=True)
-class FoundPlacement:
+class FoundPlacement(Struct, frozen=True):
     """The node of a pod and its total, the first of the nodes with this total by name, how many have it, and on how
     many nodes the pod fits."""
 

@@ -7,11 +7,11 @@ The checks are in a subclass that is made of the plugin's class. In-tree plugins
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import cache, wraps
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from ksched_cli.engine.faults import CycleError, PluginFault, error_text
 from ksched_cli.framework.interfaces import (

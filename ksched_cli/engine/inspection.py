@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from ksched_cli.cluster.columns import BoolColumn
 from ksched_cli.cluster.pod_info import PodInfo
@@ -24,8 +25,7 @@ from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SKIP, SUCCESS, Code, Status, error
 
 
-@dataclass(frozen=True)
-class InspectedStatus:
+class InspectedStatus(Struct, frozen=True):
     """The result of a plugin for the pod as a whole. `node_names`: the only nodes it leaves, None for all."""
 
     plugin: str
@@ -33,8 +33,7 @@ class InspectedStatus:
     node_names: frozenset[str] | None = None
 
 
-@dataclass(frozen=True)
-class Judgement:
+class Judgement(Struct, frozen=True):
     """The result of one filter for every node. `beside` are the nodes that it would pass without the pods
     nominated to them; `problem` is set when the filter failed."""
 

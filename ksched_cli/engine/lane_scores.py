@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from msgspec import Struct
 
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import Int64Column, RowColumn
@@ -45,8 +46,7 @@ class FilteredTemplate(Protocol):
     def take(self) -> RowColumn: ...
 
 
-@dataclass(frozen=True)
-class Extremes:
+class Extremes(Struct, frozen=True):
     """Feasible rows with the least and the highest raw score, and these scores."""
 
     low_row: int

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from ksched_cli.cluster.columns import RowColumn
 from ksched_cli.engine.cycle_state import CycleState
@@ -15,8 +14,7 @@ from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import Status
 
 
-@dataclass(frozen=True)
-class LocalVerdict:
+class LocalVerdict(Struct, frozen=True):
     """The rows that no such filter rejects, and why the others are rejected. `pre_filter`: the pod is rejected before
     any node is looked at."""
 

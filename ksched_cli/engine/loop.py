@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
@@ -23,8 +23,7 @@ from ksched_cli.framework.events import ASSIGNED_POD_DELETE
 from ksched_cli.releases.engine_rules import EngineRules
 
 
-@dataclass(frozen=True)
-class LoopStep:
+class LoopStep(Struct, frozen=True):
     """What one turn came to: a pod's cycle, or that of its group. `concludes`: the pods had been held by Permit."""
 
     decisions: Sequence[Decision]

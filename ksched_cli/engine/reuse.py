@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import Int64Column, RowColumn
@@ -21,8 +21,7 @@ from ksched_cli.framework.rows import NodeRows
 Run = Callable[[NodeRows, NodeStatuses], NodeRows]
 
 
-@dataclass(frozen=True)
-class FilteredNodes:
+class FilteredNodes(Struct, frozen=True):
     """Every node's status, and the rows that passed; None for all."""
 
     statuses: NodeStatuses

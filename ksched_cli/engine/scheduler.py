@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ksched_cli.api.defaults import DEFAULT_SCHEDULER
 from ksched_cli.cluster.cache import Cluster
@@ -40,8 +42,7 @@ if TYPE_CHECKING:
     from ksched_cli.engine.extenders.chain import Extenders
 
 
-@dataclass(frozen=True)
-class SchedulerHandle:
+class SchedulerHandle(Struct, frozen=True):
     """framework.Handle for every plugin of every profile."""
 
     cluster: Cluster
@@ -54,8 +55,7 @@ class SchedulerHandle:
     waiting: WaitingPods = field(default_factory=WaitingPods)
 
 
-@dataclass(frozen=True)
-class Turn:
+class Turn(Struct, frozen=True):
     """Pods that have one cycle together: one pod, or all of a group's."""
 
     group: GroupKey | None

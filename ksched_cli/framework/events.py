@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Flag, auto
 from functools import cache
+
+from msgspec import Struct
 
 
 class Action(Flag):
@@ -58,8 +59,7 @@ POD, ASSIGNED_POD, UNSCHEDULED_POD = "Pod", "AssignedPod", "UnschedulablePod"
 WILDCARD = "*"
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterEvent:
+class ClusterEvent(Struct, frozen=True):
     """Something that happens to objects of a kind ("Pod", "AssignedPod", "Node", "PersistentVolumeClaim", ...)."""
 
     resource: str

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol
+
+from msgspec import Struct
 
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import BoolColumn, RowColumn
@@ -17,8 +18,7 @@ from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
 
 
-@dataclass(frozen=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """A node that the pod would fit on without the victims, the most important of them first."""
 
     row: int

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Literal, TypeVar
+
+from msgspec import Struct
 
 from ksched_cli.cluster.columns import Int64Column, RowColumn
 from ksched_cli.cluster.pod_groups import GroupKey
@@ -93,8 +94,7 @@ class QueueSortPlugin(Plugin, ABC):
         """Pods are tried in ascending order of this key."""
 
 
-@dataclass(frozen=True, slots=True)
-class PreFilterResult(Generic[S]):
+class PreFilterResult(Struct, Generic[S], frozen=True):
     """The state for the later points, and the only nodes worth looking at where the plugin can name them. With `skip`
     the state is kept and the plugin's filter is left out all the same."""
 
@@ -151,8 +151,7 @@ class FilterPlugin(Plugin, ABC, Generic[State]):
         return {}
 
 
-@dataclass(frozen=True, slots=True)
-class PostFilterResult:
+class PostFilterResult(Struct, frozen=True):
     """The node that the pod is nominated to ("" clears a nomination), and who has to leave it."""
 
     nominated_node: str
@@ -241,8 +240,7 @@ class PostBindPlugin(Plugin, ABC, Generic[State]):
     def post_bind(self, state: State | None, pod: PodInfo, row: int) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Placement:
+class Placement(Struct, frozen=True):
     """Nodes that a pod group is tried on as a whole (fwk.Placement)."""
 
     name: str

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
 from string import Formatter
 from typing import Any, ClassVar
 
@@ -27,8 +26,7 @@ from ksched_cli.releases.minors import Release
 FieldPath = tuple[str | int, ...]
 
 
-@dataclass(frozen=True)
-class ReasonCode:
+class ReasonCode(Struct, frozen=True):
     """A stable code for what is in a pod's way: what it means, and what a person can do (`ksched explain KS104`)."""
 
     code: str

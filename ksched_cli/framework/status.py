@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from enum import IntEnum
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ksched_cli.framework.reasons import Reason, free_text
 
@@ -29,8 +31,7 @@ class Code(IntEnum):
 _REJECTED = frozenset({Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, Code.PENDING})
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
+class Status(Struct, frozen=True):
     """A code, its reasons and, once the engine has seen it, the plugin that returned it."""
 
     code: Code = Code.SUCCESS

@@ -6,10 +6,12 @@ import time
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ksched_cli.cluster.columns import Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
@@ -37,8 +39,7 @@ End = Literal["full", "rejected", "refused", "gated", "ignored", "error", "max"]
 Amounts = Mapping[str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Portion:
+class Portion(Struct, frozen=True):
     """A shape, and how many of it make up one set."""
 
     name: str
@@ -46,8 +47,7 @@ class Portion:
     count: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Why:
+class Why(Struct, frozen=True):
     """What ended the count: `full` if no node takes one more replica of the shape, `rejected` if PreFilter rejects it,
     `refused` by admission, `max` at the limit."""
 
@@ -57,8 +57,7 @@ class Why:
     message: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class NodeRoom:
+class NodeRoom(Struct, frozen=True):
     """How many replicas of each shape a node took, what keeps the next one out, and what is free then."""
 
     node: str
@@ -78,8 +77,7 @@ class NodeRoom:
         return sum(self.fits.values())
 
 
-@dataclass(frozen=True, slots=True)
-class PendingCounts:
+class PendingCounts(Struct, frozen=True):
     """The numbers of the cluster's own pending pods, which are placed first."""
 
     placed: int = 0
@@ -87,8 +85,7 @@ class PendingCounts:
     held_back: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Stranded:
+class Stranded(Struct, frozen=True):
     """What stays free, and no replica can use, on nodes that took some or that are short of a resource; nodes that are
     closed to the replicas for what they are do not count."""
 
@@ -97,8 +94,7 @@ class Stranded:
     allocatable: Amounts
 
 
-@dataclass(frozen=True, slots=True)
-class Capacity:
+class Capacity(Struct, frozen=True):
     """`sets` complete ones fit; `fits` counts every replica that was placed, those of a last incomplete set included.
     `requests`: the requests of one replica of each shape. `stranded` is there when no node takes another replica."""
 

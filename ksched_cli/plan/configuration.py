@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from ksched_cli.config.view import configuration_document
 from ksched_cli.errors import ConfigError, Problem
 from ksched_cli.plan.scheduler_spec import SchedulerSpec
 
 
-@dataclass(frozen=True)
-class EffectiveConfiguration:
+class EffectiveConfiguration(Struct, frozen=True):
     """A configuration with every default written out, as a document."""
 
     document: Mapping[str, Any]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
 
 from ksched_cli.cluster.columns import BoolColumn, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
@@ -26,8 +26,7 @@ from ksched_cli.plan.codes import CYCLE_ERROR, OTHER_PLUGIN, all_codes
 from ksched_cli.plan.rules import code_of, guide_of, is_unresolvable, own_figures, parts_of
 
 
-@dataclass(frozen=True)
-class RejectionCause:
+class RejectionCause(Struct, frozen=True):
     """Why a pod has no node: the code, the plugin with its text, and the numbers of the rejection on one node."""
 
     code: ReasonCode

@@ -7,6 +7,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from msgspec import Struct
+
 from ksched_cli.plan.causes.results import Cause, Tally
 from ksched_cli.plan.node_columns import NodeChanges, NodeColumns, NodeUse, differing_nodes, total_use
 from ksched_cli.plan.results import RefusedPod
@@ -19,8 +21,7 @@ State = Literal["placed", "waiting", "unschedulable", "error", "skipped", "gated
 Kind = Literal["moved", "newlyFailing", "newlyFitting", "added", "removed"]
 
 
-@dataclass(frozen=True, slots=True)
-class Whereabouts:
+class Whereabouts(Struct, frozen=True):
     """The node of a pod, or the reason why it has none."""
 
     pod: str
@@ -32,8 +33,7 @@ class Whereabouts:
 _Key = Callable[[Whereabouts], str]
 
 
-@dataclass(frozen=True, slots=True)
-class PodChange:
+class PodChange(Struct, frozen=True):
     """A pod, or its successor of the same workload, on another node than before. `cause` is set if only rules
     differ."""
 
@@ -59,8 +59,7 @@ class PodChange:
         return self.after is not None and not self.after.node and (self.before is None or bool(self.before.node))
 
 
-@dataclass(frozen=True, slots=True)
-class NodeChange:
+class NodeChange(Struct, frozen=True):
     """The requests on a node; None on a side without the node."""
 
     node: str
@@ -68,8 +67,7 @@ class NodeChange:
     after: NodeUse | None
 
 
-@dataclass(frozen=True, slots=True)
-class SpreadChange:
+class SpreadChange(Struct, frozen=True):
     """How many pods of a workload are in each domain of a label."""
 
     workload: str
@@ -98,8 +96,7 @@ class Diff:
         return tuple(change for change in self.changes if change.fails)
 
 
-@dataclass(frozen=True)
-class Side:
+class Side(Struct, frozen=True):
     """One side, with its world at rest. `wanted` has the keys of the reported pods."""
 
     settlement: SettleResult

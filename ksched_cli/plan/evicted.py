@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Set
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_facts import pod_key, uid_of_pod
@@ -15,8 +16,7 @@ from ksched_cli.world.recorder import PreemptedPod
 from ksched_cli.world.world import World
 
 
-@dataclass(frozen=True, slots=True)
-class WorkloadLoss:
+class WorkloadLoss(Struct, frozen=True):
     """A workload that lost running pods. `pending`: how many of the pods that replace them have no node in the end.
     `recreated` is False for pods without a controller: they are deleted for good. `budgets`: the PodDisruptionBudgets
     that did not allow it."""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from dataclasses import replace as replace_fields
 from fnmatch import fnmatchcase
 from functools import partial
 from itertools import combinations
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Node, Pod
@@ -35,8 +34,7 @@ from ksched_cli.world.results import Orders
 from ksched_cli.world.world import World
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedExpectation:
+class CheckedExpectation(Struct, frozen=True):
     """An expectation and the facts that contradict it, one line each. `orders`: in how many orders it held; None if
     there was only one order."""
 
@@ -50,8 +48,7 @@ class CheckedExpectation:
         return not self.against
 
 
-@dataclass(frozen=True)
-class StepFacts:
+class StepFacts(Struct, frozen=True):
     """The world after a step. `outcomes` are those of pods that were pending, by pod. `without` returns the end of the
     world without some nodes."""
 
@@ -88,7 +85,7 @@ def in_all_orders(ends: Sequence[CheckedExpectation]) -> CheckedExpectation:
     against = failing[-1].against if failing else ()
     if 0 < len(failing) < len(ends):
         against = (f"holds in {orders.finished} of {orders.tried} orders only; in the others:", *against)
-    return replace_fields(ends[-1], against=against, orders=orders)
+    return replace(ends[-1], against=against, orders=orders)
 
 
 def _schedulable(wanted: Schedulable, facts: StepFacts) -> Iterator[str]:

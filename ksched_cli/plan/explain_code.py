@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ksched_cli.errors import Problem, UsageError
 from ksched_cli.framework.reasons import ReasonCode
 from ksched_cli.plan.codes import all_codes, find_code
 
 
-@dataclass(frozen=True)
-class ReasonCodes:
+class ReasonCodes(Struct, frozen=True):
     """Codes, in one line each or in full."""
 
     codes: tuple[ReasonCode, ...]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_facts import pod_key
@@ -28,8 +30,7 @@ class MakeScheduler(Protocol):
     def __call__(self, loaded: Loaded, spec: SchedulerSpec, known: KnownPods | None = None) -> Scheduler: ...
 
 
-@dataclass(frozen=True)
-class LoadedInput:
+class LoadedInput(Struct, frozen=True):
     """The cluster with its manifests and edits applied, before any scheduler is made. `made_pods` came with
     the manifests, `gone` those that the edits have deleted, and `wanted` selects the pods that are shown."""
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ksched_cli.plan.results import PodOutcome
 from ksched_cli.whatif.changes import Changes
@@ -12,8 +13,7 @@ from ksched_cli.world.results import DEFAULT_LIMITS, Limits, WorldResult
 from ksched_cli.world.world import World
 
 
-@dataclass(frozen=True, slots=True)
-class EndWithoutNodes:
+class EndWithoutNodes(Struct, frozen=True):
     """What a world comes to without some nodes, and the cycles after their loss that preempt."""
 
     world: WorldResult

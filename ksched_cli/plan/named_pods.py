@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
+
+from msgspec import Struct
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.listing import named
@@ -20,8 +21,7 @@ _NEAREST = 5
 _POD_WORDS = ("pod", "pods", "po")
 
 
-@dataclass(frozen=True)
-class NamedPods:
+class NamedPods(Struct, frozen=True):
     """The pods that are meant. `workload`: what they belong to, as `Deployment shop/web`; empty for a pod that is named
     itself."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import Int64Column
@@ -15,8 +15,7 @@ _ZONES = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone
 _PODS = "pods"
 
 
-@dataclass(frozen=True, slots=True)
-class NodeUse:
+class NodeUse(Struct, frozen=True):
     """The amounts of a node by resource: cpu in thousandths, all others in their own unit."""
 
     pods: int
@@ -24,8 +23,7 @@ class NodeUse:
     allocatable: Mapping[str, int]
 
 
-@dataclass(frozen=True, eq=False)
-class NodeColumns:
+class NodeColumns(Struct, frozen=True, eq=False):
     """The nodes at one moment. `requested` has a row per resource, `pods` the number of pods of each node."""
 
     table: NodeTable
@@ -84,8 +82,7 @@ class NodeColumns:
         return [name for name, off in zip(self.table.names, self.table.unschedulable.tolist(), strict=True) if off]
 
 
-@dataclass(frozen=True, eq=False)
-class NodeChanges:
+class NodeChanges(Struct, frozen=True, eq=False):
     """The nodes before and after a run, in which nodes may come and go."""
 
     before: NodeColumns

@@ -158,8 +158,7 @@ class FailureGroup(Struct, frozen=True, gc=False):
     examples: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Score:
+class Score(Struct, frozen=True):
     raw: int
     normalized: int
     weighted: int

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from ksched_cli.engine.queueing.pending import pending
 from ksched_cli.plan.loaded_input import LoadedInput
@@ -12,8 +13,7 @@ from ksched_cli.plan.node_columns import NodeChanges
 from ksched_cli.plan.prepared import PreparedRun
 
 
-@dataclass(frozen=True)
-class ClusterOverview:
+class ClusterOverview(Struct, frozen=True):
     """`pending` by name; `running` counts the pods that have a node."""
 
     nodes: NodeChanges

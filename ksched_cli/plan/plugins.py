@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from ksched_cli.api.listing import did_you_mean
 from ksched_cli.config.enabled_plugins import default_weights
@@ -19,8 +19,7 @@ from ksched_cli.framework.interfaces import Plugin, extension_points
 from ksched_cli.plan.scheduler_spec import SchedulerSpec
 
 
-@dataclass(frozen=True)
-class PluginList:
+class PluginList(Struct, frozen=True):
     """Plugins as documents; one of them is described in full."""
 
     plugins: tuple[Mapping[str, Any], ...]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ksched_cli.api.storage import CSIStorageCapacity
 from ksched_cli.engine.registry import IN_TREE_ORIGIN
@@ -23,8 +25,7 @@ if TYPE_CHECKING:
     from ksched_cli.world.results import FinalPod
 
 
-@dataclass(frozen=True)
-class PreparedRun:
+class PreparedRun(Struct, frozen=True):
     """The scheduler has a cluster of its own. `load_seconds`: until it was ready."""
 
     scheduler: Scheduler

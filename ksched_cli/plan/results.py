@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from ksched_cli.world.results import FinalPod
 
 
-@dataclass(frozen=True, slots=True)
-class Preemption:
+class Preemption(Struct, frozen=True):
     node: str
     victims: tuple[str, ...]
     pdb_violations: int
@@ -57,21 +56,18 @@ class PodOutcome(Struct, frozen=True, gc=False):
         return self.result in ("unschedulable", "error") and not self.nominated_node and not self.group_victims
 
 
-@dataclass(frozen=True, slots=True)
-class GatedPod:
+class GatedPod(Struct, frozen=True):
     pod: str
     plugin: str
     reasons: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class IgnoredPod:
+class IgnoredPod(Struct, frozen=True):
     pod: str
     scheduler: str
 
 
-@dataclass(frozen=True, slots=True)
-class RefusedPod:
+class RefusedPod(Struct, frozen=True):
     """A pod of a manifest that admission would not have let in, so that the scheduler never sees it."""
 
     pod: str
@@ -84,8 +80,7 @@ def refused_pods(refused: Iterable[Refused]) -> tuple[RefusedPod, ...]:
     return tuple(RefusedPod(pod_key(each.pod), each.plugin, each.message) for each in refused)
 
 
-@dataclass(frozen=True, slots=True)
-class PodGroupOutcome:
+class PodGroupOutcome(Struct, frozen=True):
     """A group with pods that had no node: how many it has now, how many of them have one, and how many a gang must
     have (0 without a quorum). `victims` leave for the group as a whole. `result` is scheduled, unschedulable, waiting
     (for victims to leave), error or gated."""
@@ -100,8 +95,7 @@ class PodGroupOutcome:
     victims: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class PluginTiming:
+class PluginTiming(Struct, frozen=True):
     """What a plugin took at one extension point; `origin` is where an out-of-tree plugin comes from."""
 
     point: str
@@ -111,8 +105,7 @@ class PluginTiming:
     origin: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Stats:
+class Stats(Struct, frozen=True):
     """Times in seconds, memory in MiB. `timings` with --timings."""
 
     nodes: int

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Container, Pod
@@ -32,8 +32,7 @@ _RESOURCES = ("cpu", "memory")
 _STEPS = {"cpu": 1, "memory": 2**20}
 
 
-@dataclass(frozen=True, slots=True)
-class RequestLimit:
+class RequestLimit(Struct, frozen=True):
     """What each pod may request of a resource at most, while its other requests stay; None if the pods fit with no
     request of it."""
 
@@ -42,8 +41,7 @@ class RequestLimit:
     most: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class ShapeFit:
+class ShapeFit(Struct, frozen=True):
     """Pods of the workload on an empty node of a shape. `most`: how much each may request and as many still fit;
     `one_more`: how much each may request at most for one more to fit; `stranded`: what is free beside them, in amounts
     and in per cent of what DaemonSets leave. `price`: of the share of one pod. `why_not`: why none fits."""
@@ -58,8 +56,7 @@ class ShapeFit:
     why_not: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class WorkloadRequests:
+class WorkloadRequests(Struct, frozen=True):
     """One workload of the manifests. `placed` of its pods have a node with the requests as they are; `limits` are those
     of the cluster now, all other pending pods placed too."""
 
@@ -75,8 +72,7 @@ class WorkloadRequests:
         return self.placed == self.pods
 
 
-@dataclass(frozen=True, slots=True)
-class Rightsizing:
+class Rightsizing(Struct, frozen=True):
     workloads: tuple[WorkloadRequests, ...]
     unit: str
     coverage: Mapping[str, Any]

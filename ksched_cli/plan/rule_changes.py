@@ -7,8 +7,9 @@ A pod that goes elsewhere under another version is shown with the rule that chan
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from importlib import import_module
+
+from msgspec import Struct
 
 from ksched_cli.config.policy.families import family_of
 from ksched_cli.releases.changes import Aspect, ReleaseRules, RuleChange, on_since
@@ -52,8 +53,7 @@ def changes_of(release: Release) -> Iterator[RuleChange]:
     return (rule for rule in _ALL if rule.minor == minor or (rule.fix is not None and minor in rule.fix.patch_of))
 
 
-@dataclass(frozen=True)
-class Rules:
+class Rules(Struct, frozen=True):
     """The rules of a scheduler. The fields of pods may be those of another minor."""
 
     release: Release

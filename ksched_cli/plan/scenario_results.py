@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ksched_cli.plan.displayed import Displayed
 from ksched_cli.plan.expectations import CheckedExpectation
@@ -14,8 +16,7 @@ from ksched_cli.sources.loaded import Loaded
 from ksched_cli.world.results import WorldResult
 
 
-@dataclass(frozen=True, slots=True)
-class StepResult:
+class StepResult(Struct, frozen=True):
     """What a step did and what came of it. `pods` has the last cycle of every pod that was pending, `preempting` every
     cycle that preempted. `end` is what the world came to, and in how many orders."""
 
@@ -35,8 +36,7 @@ class StepResult:
         return all(each.ok for each in self.checks)
 
 
-@dataclass(frozen=True, slots=True)
-class ScenarioResult:
+class ScenarioResult(Struct, frozen=True):
     name: str
     source: str
     steps: tuple[StepResult, ...]
@@ -50,8 +50,7 @@ class ScenarioResult:
         return tuple(each for each in self.checks if not each.ok)
 
 
-@dataclass(frozen=True, repr=False)
-class ScenarioRun(Displayed):
+class ScenarioRun(Displayed, Struct, frozen=True):
     """The result, what the world came to, the cluster after the last step, and the nodes before the first step and
     after the last."""
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ksched_cli.config.model import SchedulerConfiguration
 from ksched_cli.engine.registry import Registry
@@ -17,8 +18,7 @@ def plugin_points(registry: Registry, current: Release) -> dict[str, tuple[str, 
     return {**dict.fromkeys(plugin_names(current), ()), **registry.points(current)}
 
 
-@dataclass(frozen=True)
-class SchedulerSpec:
+class SchedulerSpec(Struct, frozen=True):
     """`requested` is the version that the user or the server named, `points` the extension points of each plugin."""
 
     requested: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from msgspec import structs
 
 from ksched_cli.engine.queueing.pending import pending
 from ksched_cli.plan.displayed import Displayed
@@ -11,16 +11,14 @@ from ksched_cli.plan.results import IgnoredPod, Simulation
 from ksched_cli.world.results import WorldResult
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class SettledSimulation(Displayed, WorldResult):
+class SettledSimulation(Displayed, WorldResult, frozen=True, kw_only=True):
     """The end of the world, with the last cycle of every pod."""
 
-    simulation: Simulation = field(kw_only=True)
+    simulation: Simulation
 
     @classmethod
     def of(cls, world: WorldResult, simulation: Simulation) -> SettledSimulation:
-        values = {each.name: getattr(world, each.name) for each in fields(world)}
-        return cls(**values, simulation=simulation)
+        return cls(**structs.asdict(world), simulation=simulation)
 
 
 def ignored_pods(prepared: PreparedRun) -> list[IgnoredPod]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ksched_cli.controlplane.draws import Choices
 from ksched_cli.engine.decision import Decision
@@ -21,8 +23,7 @@ from ksched_cli.world.results import DEFAULT_LIMITS, Limits, WorldResult
 from ksched_cli.world.world import World, WorldChange
 
 
-@dataclass(frozen=True, slots=True)
-class SettleResult:
+class SettleResult(Struct, frozen=True):
     """The end of the world, the last cycle of every tried pod, and every cycle that preempted."""
 
     world: WorldResult

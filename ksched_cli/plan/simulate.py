@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
@@ -88,8 +89,7 @@ class SimulationStream:
         return self._finish(tuple(self._kept))
 
 
-@dataclass(frozen=True)
-class OutputOptions:
+class OutputOptions(Struct, frozen=True):
     """What is reported of the decisions: every node or a summary, how many of the best, of which pods, and what was not
     read that could change them. `brief_above`: of more pods than so many only what a line of a table shows."""
 

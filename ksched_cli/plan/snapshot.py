@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from ksched_cli.config.plugin_args import ARGS_OF
 from ksched_cli.config.policy.model import is_policy
@@ -17,8 +18,7 @@ from ksched_cli.sources.redaction.redact import redact
 from ksched_cli.sources.snapshot import write_snapshot
 
 
-@dataclass(frozen=True)
-class SnapshotResult:
+class SnapshotResult(Struct, frozen=True):
     """A snapshot's bytes, how many objects of each kind are in it, and how many of each kind are not. For a redacted
     one also the pseudonym of each name by role, and the configuration under these pseudonyms."""
 

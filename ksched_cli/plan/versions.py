@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from msgspec import Struct
 
 from ksched_cli.plan.rule_changes import changes_of
@@ -35,15 +33,13 @@ class VersionChange(Struct, rename="camel", frozen=True):
     patch: str = ""
 
 
-@dataclass(frozen=True)
-class VersionList:
+class VersionList(Struct, frozen=True):
     """All modelled minors."""
 
     versions: tuple[Version, ...]
 
 
-@dataclass(frozen=True)
-class VersionChanges:
+class VersionChanges(Struct, frozen=True):
     """The changes of one minor: kube-scheduler itself first, then each plugin."""
 
     changes: tuple[VersionChange, ...]

@@ -9,6 +9,8 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from msgspec import Struct
+
 from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_facts import pod_key
 from ksched_cli.plan.results import PodOutcome, Simulation
@@ -38,8 +40,7 @@ class Kind(StrEnum):
     BACK = "back"
 
 
-@dataclass(frozen=True, slots=True)
-class News:
+class News(Struct, frozen=True):
     """One line of news. `why` is a sentence."""
 
     kind: Kind
@@ -48,8 +49,7 @@ class News:
     why: str = ""
 
 
-@dataclass(frozen=True)
-class Picture:
+class Picture(Struct, frozen=True):
     """The verdicts on pending pods and the nodes of the other pods at one moment."""
 
     verdicts: Mapping[str, News]

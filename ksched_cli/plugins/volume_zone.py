@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
@@ -102,8 +102,7 @@ class VolumeZoneRules(ReleaseRules, plugins="VolumeZone"):
     )
 
 
-@dataclass(frozen=True)
-class VolumeTopology:
+class VolumeTopology(Struct, frozen=True):
     """A volume is only in these zones (or regions)."""
 
     volume: str

@@ -12,8 +12,10 @@ and reads `FeatureRules.of(release).names_node`. `ksched diff` and `ksched versi
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, Literal, Self, TypedDict, TypeVar, Unpack, overload
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ksched_cli.releases.fixes import UpstreamFix
 from ksched_cli.releases.gate_history import GATE_HISTORY, minor_of
@@ -29,8 +31,7 @@ Aspect = Literal["filter", "score", "weight", "preemption", "queue", "search", "
 SCHEDULER = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RuleChange:
+class RuleChange(Struct, frozen=True):
     """A rule of these plugins that holds since a modelled minor; `text` describes it and the rule before. With a `gate`
     it holds if the gate is on, and `since` is the minor that switched the gate on by default, if any."""
 
@@ -61,8 +62,7 @@ class RuleChange:
         return self.aspects == {"fields"}
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeStep(Generic[T]):
+class ChangeStep(Struct, Generic[T], frozen=True):
     """A value that a rule has since a minor. The sentence is its own, or that of the plugin `described_by`."""
 
     since: str
@@ -143,8 +143,7 @@ class OldRule(Change[bool]):
         super().__init__(since, before=True, now=False, about=about, sentence=sentence, plugins=plugins)
 
 
-@dataclass(frozen=True)
-class Note:
+class Note(Struct, frozen=True):
     """A change that other data makes (a default plugin, an extension point, a fixed gate), described here."""
 
     since: str
@@ -156,8 +155,7 @@ class Note:
         yield _rule_change(self.since, self.plugins, self.about, self.sentence)
 
 
-@dataclass(frozen=True)
-class GateNote:
+class GateNote(Struct, frozen=True):
     """What a feature gate switches."""
 
     gate: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
+
+from msgspec import Struct
 
 from ksched_cli.releases import plugin_names as names
 from ksched_cli.releases.gate_history import minor_of
@@ -47,8 +48,7 @@ _REMOVED_PLUGINS = {
 }
 
 
-@dataclass(frozen=True)
-class ConfigVersions:
+class ConfigVersions(Struct, frozen=True, dict=True):
     """The versions that one minor reads."""
 
     minor: int

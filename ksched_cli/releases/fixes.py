@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
+from msgspec import Struct
 
-@dataclass(frozen=True)
-class UpstreamFix:
+
+class UpstreamFix(Struct, frozen=True, dict=True):
     """One pull request of kubernetes/kubernetes: the first minor that has it from its first release on, and the first
     patch of each earlier minor that has it."""
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from functools import cached_property
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ksched_cli.errors import UsageError
 from ksched_cli.releases import NEWEST_VERSION
@@ -15,8 +17,7 @@ from ksched_cli.releases.gate_history import Gate, minor_of
 from ksched_cli.releases.gates import FeatureGates, gates_of, parse_gates
 
 
-@dataclass(frozen=True)
-class Release:
+class Release(Struct, frozen=True, dict=True):
     """One minor, in its latest patch unless `patch` names one. `recorded`: recordings of its kube-scheduler verify
     ksched; else its rules come from its source."""
 

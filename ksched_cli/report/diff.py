@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import replace as replace_fields
 from typing import Any, TextIO
 
+from msgspec.structs import replace
 from rich.cells import cell_len
 from rich.console import Console
 from rich.padding import Padding
@@ -40,7 +41,7 @@ _LABELS = {"topology.kubernetes.io/zone": "zones", "kubernetes.io/hostname": "no
 def print_diff(found: DiffResult, out: TextIO, options: RenderOptions) -> None:
     """Print the pods that changed. Other pods are left out, so their texts need no escapes."""
     after = replace(found.diff.after, final=FinalPods(), timeline=())
-    _print_diff(replace(found, diff=replace(found.diff, after=after)), out, options)
+    _print_diff(replace(found, diff=replace_fields(found.diff, after=after)), out, options)
 
 
 @shows_nodes

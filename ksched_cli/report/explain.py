@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import replace as replace_fields
 from typing import TextIO
 
+from msgspec.structs import replace
 from rich.text import Text
 
 from ksched_cli.api.listing import named
@@ -48,7 +49,7 @@ def print_explanation(result: ExplainResult, out: TextIO, options: RenderOptions
     else:
         groups = group_nodes(found.nodes)
     # The nodes are shown in groups, and have more texts than all else.
-    _print_explanation((replace(result, explanation=replace(found, nodes=())), groups), out, options)
+    _print_explanation((replace(result, explanation=replace_fields(found, nodes=())), groups), out, options)
 
 
 @shows_visible

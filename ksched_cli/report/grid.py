@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
+from msgspec import Struct
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.control import strip_control_codes
@@ -26,8 +27,7 @@ _INDENT = 4
 _NARROW, _NARROWEST = 28, 16
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(Struct, frozen=True):
     """`flows`: its cells are wrapped. `right`: they are aligned to the right. `hides_zeros`: the column is left out if
     each cell is 0 or empty. `optional`: it is left out if the table has fewer lines without it."""
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from operator import eq, ge, gt, le, lt, ne
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 Step: TypeAlias = Callable[[list[Any]], list[Any]]
 Path: TypeAlias = tuple[Step, ...]
@@ -17,8 +18,7 @@ class TemplateError(ValueError):
     """A template that cannot be parsed, or that cannot be applied to the document."""
 
 
-@dataclass(frozen=True)
-class JsonPathLiteral:
+class JsonPathLiteral(Struct, frozen=True):
     """A text, number or truth value of the template."""
 
     value: str | int | float | bool

@@ -18,11 +18,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TextIO, TypeAlias, TypeVar
+
+from msgspec import Struct
 
 from ksched_cli.report.shown_nodes import NO_NODES, ShownNodes
 
@@ -45,8 +46,7 @@ _renderers: dict[tuple[str, str], Renderer] = {}
 _documents: dict[str, Callable[[Any, RenderOptions], dict[str, Any]]] = {}
 
 
-@dataclass(frozen=True)
-class RenderOptions:
+class RenderOptions(Struct, frozen=True):
     """How a result is written. `width` of the terminal in columns: None for that of the stream. `timeline`: with every
     event of the run. `node_answers`: what each node answers to each pod in short form, in place of the detail.
     `command`: the command line, for documents. `nodes`: how the nodes are named."""

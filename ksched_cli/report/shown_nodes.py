@@ -6,9 +6,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
+
+from msgspec import Struct, field
 
 from ksched_cli.report.visible import with_texts
 
@@ -18,8 +19,7 @@ T = TypeVar("T")
 COPIED = ("flags", "commands", "patch", "cordon", "uncordon")
 
 
-@dataclass(frozen=True)
-class ShownNodes:
+class ShownNodes(Struct, frozen=True, dict=True):
     """The nodes of a cluster with their zones. Names are shown without `suffix`, which is empty for full names."""
 
     zones: Mapping[str, str] = field(default_factory=dict)

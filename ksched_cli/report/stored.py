@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
+
+from msgspec import Struct
 
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.report.registry import RenderOptions, renders
 
 
-@dataclass(frozen=True)
-class StoredDocument:
+class StoredDocument(Struct, frozen=True):
     """A document. `source` is the name of its file, for messages."""
 
     document: Mapping[str, Any]

@@ -6,9 +6,9 @@ Without colours nothing is shown: a log or a pipe has the numbers. A terminal wi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
 from typing import TypeAlias
 
+from msgspec import Struct
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
@@ -25,8 +25,7 @@ _BLOCKS, _ASCII = "\u2588\u2593\u2591", "#+."
 _LINE, _ASCII_LINE = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588", "_.-=+*#@"
 
 
-@dataclass(frozen=True)
-class _Use:
+class _Use(Struct, frozen=True):
     """The amount that is requested on a node or in a zone before and after the run, and the whole amount."""
 
     before: int
@@ -104,7 +103,7 @@ def _zones(uses: Mapping[str, Sequence[_Use]], changes: NodeChanges) -> Iterator
 
 def _sum(uses: Iterable[_Use]) -> _Use:
     found = list(uses)
-    return _Use(*(sum(getattr(use, each.name) for use in found) for each in fields(_Use)))
+    return _Use(*(sum(getattr(use, name) for use in found) for name in _Use.__struct_fields__))
 
 
 def _uses(changes: NodeChanges) -> dict[str, list[_Use]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import re
-from collections import Counter
+from collections import ChainMap, Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from functools import cache, wraps
 from itertools import compress
@@ -177,7 +177,10 @@ def _fields_of(kind: Hashable) -> tuple[str, ...] | None:
         return tuple(each.name for each in dataclasses.fields(kind) if each.type not in _NUMBERS)
     # A value may be a type, as in an edit of a kind: the type of a struct has a descriptor of this name.
     fields = getattr(kind, "__struct_fields__", None)
-    return fields if isinstance(fields, tuple) else None
+    if not isinstance(fields, tuple) or not isinstance(kind, type):
+        return None
+    types = ChainMap(*(vars(each).get("__annotations__", {}) for each in kind.__mro__))
+    return tuple(name for name in fields if types[name] not in _NUMBERS)
 
 
 @cache

@@ -9,8 +9,9 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import IO, BinaryIO, TypeVar
+
+from msgspec import Struct
 
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources.layouts import Layout, layout_of
@@ -30,8 +31,7 @@ MAX_UNPACKED = 4 * 1024**3
 MAX_RATIO, RATIO_FROM = 200, 64 * 1024**2
 
 
-@dataclass(frozen=True)
-class Content:
+class Content(Struct, frozen=True):
     """The bytes of a file, or of a file in an archive, and its name for messages. `gathered`: the file is of a
     collection in which not every file holds Kubernetes objects. `left_out` are files of the archive outside of it."""
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from ksched_cli.api.conversion import type_name
 from ksched_cli.api.decode import UnknownKind
@@ -12,8 +13,7 @@ from ksched_cli.api.validation.fields import object_at
 from ksched_cli.sources.unknown_objects import document_of
 
 
-@dataclass(frozen=True)
-class Autoscaler:
+class Autoscaler(Struct, frozen=True):
     """The bounds of the workload that it scales. KEDA scales idle workloads to zero."""
 
     name: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ksched_cli.api.decode import UnknownKind
 from ksched_cli.api.events import Event
@@ -18,8 +19,7 @@ _ASSIGNED = re.compile(r"Successfully assigned \S+ to (\S+)")
 _MADE_ROOM = re.compile(r"Preempted by .* on node (\S+)")
 
 
-@dataclass(frozen=True, slots=True)
-class FailedScheduling:
+class FailedScheduling(Struct, frozen=True):
     """`stamp`: the time at which the scheduler wrote `text`. `again`: the pod failed later, too; such an event is a
     series, which keeps its first text."""
 
@@ -32,8 +32,7 @@ class FailedScheduling:
     again: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ScheduledPod:
+class ScheduledPod(Struct, frozen=True):
     """A pod that a scheduler bound to the node. `at` is the time in seconds since the epoch. It is `exact` if the event
     has an eventTime, which has microseconds."""
 
@@ -50,8 +49,7 @@ class ScheduledPod:
         return f"{self.namespace}/{self.pod}"
 
 
-@dataclass(frozen=True, slots=True)
-class PreemptionEvent:
+class PreemptionEvent(Struct, frozen=True):
     """A preemptor, by uid and name as far as the event has them, for which a pod was evicted from the node."""
 
     preemptor_uid: str

@@ -7,10 +7,12 @@ import io
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import BinaryIO
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources.archives import SUFFIXES, Content, is_manifest, is_packed, unpack
@@ -26,8 +28,7 @@ _SNIFF = 64 * 1024
 _MOST_NAMES_BELOW = 10_000
 
 
-@dataclass(frozen=True)
-class Files:
+class Files(Struct, frozen=True):
     """The files of a path. `gathered`: a collection in which not every file holds Kubernetes objects. `outside`: links
     to files outside of the directory, which are not read. `below`: how many manifests only a recursive read takes;
     `more_below`: there may be more. `left_out`: files that are not part of the layout."""

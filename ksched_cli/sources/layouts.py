@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 # The folders with objects that `oc adm must-gather` and `oc adm inspect` write, also below the folder of an image. The
 # other files are logs, metrics and files of hosts.
@@ -13,8 +14,7 @@ _GATHERED = re.compile(r"([^/]+/)?(cluster-scoped-resources|namespaces)/")
 _MARK = re.compile(r"([^/]+/)?cluster-scoped-resources/")
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(Struct, frozen=True):
     """The names to read, and the names that are left out. `gathered`: the collection has other documents, too."""
 
     names: tuple[str, ...]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from ksched_cli.api.core import Taint
 from ksched_cli.api.decode import UnknownKind
@@ -20,8 +21,7 @@ _TYPE = "node.kubernetes.io/instance-type"
 _CAPACITY_TYPE = "karpenter.sh/capacity-type"
 
 
-@dataclass(frozen=True)
-class NodeGroup:
+class NodeGroup(Struct, frozen=True):
     """A group of nodes that an autoscaler enlarges. `types` are the instance types that a NodePool allows; without
     `resources` a catalog must have their sizes. `most` is the number of nodes that it may add."""
 

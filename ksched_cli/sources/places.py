@@ -24,8 +24,7 @@ Path = tuple[str | int, ...]
 _Lines = Callable[[Path], int]
 
 
-@dataclass(frozen=True, slots=True)
-class SourcePlace:
+class SourcePlace(Struct, frozen=True):
     """`line` counts from 1 and is None if the source has no lines."""
 
     source: str

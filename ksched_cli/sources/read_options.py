@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
-@dataclass(frozen=True)
-class ReadOptions:
+class ReadOptions(Struct, frozen=True):
     """Options for directories and archives. With `layouts` only the objects of a must-gather are read."""
 
     recursive: bool = True
@@ -18,8 +18,7 @@ class ReadOptions:
 DUMPS = ReadOptions()
 
 
-@dataclass(frozen=True)
-class ManifestReading:
+class ManifestReading(Struct, frozen=True):
     """Options for manifests. `namespace` is for objects that name none. With `collects` problems are findings and no
     error. `pod_templates` are the texts of --pod-template. `assumed_namespaces` count as existing, and with
     `creates_namespaces` all namespaces of the manifests. Files of `optional` need not be manifests. Installed tools

@@ -6,7 +6,8 @@ import os
 import shutil
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources.input_codes import NOT_RENDERED
@@ -16,8 +17,7 @@ TIME_LIMIT = 120.0
 _LONGEST_ERROR = 500
 
 
-@dataclass(frozen=True)
-class Rendering:
+class Rendering(Struct, frozen=True):
     """A command line for each tool that can render `source`; the first installed one runs. `folder` has the files that
     the manifests name; `file` is the file of manifests that name none."""
 

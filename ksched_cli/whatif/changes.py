@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_facts import is_terminal, pod_key, uid_of_pod
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
     from ksched_cli.whatif.edits.lib.edit import Edit
 
 
-@dataclass(frozen=True)
-class Changes:
+class Changes(Struct, frozen=True):
     """Called with a control plane, they are made there. `namespace` is for names without one."""
 
     manifests: Loaded = field(default_factory=Loaded)
@@ -47,8 +47,7 @@ class Changes:
         return list(admission_gaps(now, {item.metadata.namespace for item in items}))
 
 
-@dataclass(frozen=True, slots=True)
-class GonePod:
+class GonePod(Struct, frozen=True):
     """A pod that the changes have deleted, its workload as `Deployment/shop/web`, and why."""
 
     pod: str
@@ -56,8 +55,7 @@ class GonePod:
     why: str
 
 
-@dataclass(frozen=True)
-class ChangedCluster:
+class ChangedCluster(Struct, frozen=True):
     """The cluster after the changes, before anything is scheduled. `made_pods` came with the manifests, `rollouts` is
     what is in the way of showing their rollouts without a scheduler."""
 

@@ -6,8 +6,10 @@ import io
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, fields, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.node_facts import zone_of
@@ -28,8 +30,7 @@ from ksched_cli.wiring.loading import check_not_empty, check_scenario_held, chec
 from ksched_cli.wiring.options import RunOptions, wanted_pods
 
 
-@dataclass(frozen=True, repr=False)
-class DiffResult(Displayed):
+class DiffResult(Displayed, Struct, frozen=True):
     """The difference, and the notes about each side's input. `zones` of the nodes of both sides."""
 
     diff: Diff
@@ -69,8 +70,7 @@ def only_rules_differ(before: RunOptions, after: RunOptions) -> bool:
     return alike == before and before.scenario is None and not before.allow_extenders
 
 
-@dataclass(frozen=True)
-class _Start:
+class _Start(Struct, frozen=True):
     """A side before its changes are made."""
 
     source: LoadedInput
@@ -82,8 +82,7 @@ class _Start:
         return self.source.loaded, self.changes.manifests
 
 
-@dataclass(frozen=True)
-class _Settled:
+class _Settled(Struct, frozen=True):
     """A side, what it was made of, and the notes about it."""
 
     side: Side
@@ -92,8 +91,7 @@ class _Settled:
     coverage: dict[str, Any]
 
 
-@dataclass(frozen=True)
-class _Copied:
+class _Copied(Struct, frozen=True):
     """What a copy of this process returns of a side that changes no node: everything but the nodes themselves."""
 
     side: tuple[SettleResult, frozenset[str], tuple[RefusedPod, ...], tuple[str, ...]]
@@ -191,8 +189,9 @@ def _same_cluster(before: RunOptions, after: RunOptions) -> bool:
 def _same_scheduler(before: RunOptions, after: RunOptions) -> bool:
     """Whether the sides differ in nothing but what is changed in the cluster, and how that is shown."""
     changes = {"filenames", "reading", "edits", "scenario", "allow_empty", "namespace", "selector"}
-    others = (each.name for each in fields(RunOptions) if each.name not in changes)
-    alike = all(getattr(before, name) == getattr(after, name) for name in others)
+    alike = all(
+        getattr(before, name) == getattr(after, name) for name in RunOptions.__struct_fields__ if name not in changes
+    )
     return alike and (before.scenario is None) == (after.scenario is None)
 
 

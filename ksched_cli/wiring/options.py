@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, TypedDict
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ksched_cli.errors import UsageError
 from ksched_cli.sources.live.options import LiveOptions
@@ -72,8 +74,7 @@ class SweepKeywords(TypedDict, total=False):
     keep_worst: int
 
 
-@dataclass(frozen=True)
-class RunOptions:
+class RunOptions(Struct, frozen=True):
     """The options of one run, as parsed from the command line."""
 
     sources: Sequence[str] = ()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from itertools import starmap
+
+from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
 from ksched_cli.engine.scheduler import Scheduler

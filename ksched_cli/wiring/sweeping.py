@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace as replace_fields
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ksched_cli.api.yaml_reader import read_documents
 from ksched_cli.errors import ConfigError, Problem, UsageError
@@ -32,8 +34,7 @@ from ksched_cli.wiring.options import Configuration, RunOptions, SweepKeywords
 from ksched_cli.wiring.schedulers import make_scheduler, scheduler_spec
 
 
-@dataclass(frozen=True)
-class SweptCluster:
+class SweptCluster(Struct, frozen=True):
     """The cluster with its changes made, and the options of the scheduler."""
 
     options: RunOptions
@@ -46,7 +47,7 @@ class SweptCluster:
         kept = replace(
             options, sources=(), objects=(), filenames=(), edits=(), scenario=None, progress=None, stdin=None
         )
-        loaded = replace(source.loaded, origins={}, texts={}, paths_in_resources={}, _places={})
+        loaded = replace_fields(source.loaded, origins={}, texts={}, paths_in_resources={}, _places={})
         # The version may come from the cluster.
         version = source.spec.requested
         if minor_in(version) is None:
@@ -120,7 +121,7 @@ def _check_grid(cluster: SweptCluster) -> None:
         try:
             scheduler_spec(replace(cluster.options, config=point.configuration))
         except ConfigError as mistake:
-            problems |= {str(each): replace(each, source="--grid", line=None) for each in mistake.problems}
+            problems |= {str(each): replace_fields(each, source="--grid", line=None) for each in mistake.problems}
     if problems:
         raise ConfigError(problems.values())
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from msgspec import Struct
+
 from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_facts import is_terminal, pod_key, uid_of_pod
 from ksched_cli.api.policy import PodDisruptionBudgetStatus
@@ -51,8 +53,7 @@ class RecordedWorld(Protocol):
     def wanted(self) -> Callable[[Pod], bool]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class PodLife:
+class PodLife(Struct, frozen=True):
     """When a pod was created, got its node and was removed, in virtual seconds; None for what the run did not see."""
 
     pod: Pod
@@ -70,8 +71,7 @@ class _Verdict:
     unschedulable_plugins: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PreemptedPod:
+class PreemptedPod(Struct, frozen=True):
     """A pod as it was when the scheduler preempted it, the key of the pod that it makes room for, and the
     PodDisruptionBudgets that did not allow it, as `namespace/name`."""
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from heapq import merge
 from typing import Literal, overload
+
+from msgspec import Struct, field
 
 from ksched_cli.controlplane.draws import Draw
 
 Ending = Literal["settled", "max-time", "max-cycles", "oscillation"]
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """The limits of a run, in virtual seconds and in cycles."""
 
     max_time: float = 3600.0
@@ -23,8 +24,7 @@ class Limits:
 DEFAULT_LIMITS = Limits()
 
 
-@dataclass(frozen=True, slots=True)
-class TimelineEvent:
+class TimelineEvent(Struct, frozen=True):
     """At this time (seconds since the start) this event moved the pod to this queue, or its cycle came to this
     decision."""
 
@@ -37,8 +37,7 @@ class TimelineEvent:
     message: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class FinalPod:
+class FinalPod(Struct, frozen=True):
     """A pod at the end of the run.
 
     `state` is running (it had a node before the run), scheduled, unschedulable, error, gated, waiting (a Permit plugin
@@ -67,8 +66,7 @@ class FinalPod:
         return self.state in ("unschedulable", "error", "pending", "nominated", "waiting")
 
 
-@dataclass(frozen=True, slots=True)
-class UnmovedPods:
+class UnmovedPods(Struct, frozen=True):
     """Pods that had their node before the run and to which nothing happened, as columns in the order of `pods`."""
 
     pods: tuple[str, ...] = ()
@@ -86,13 +84,16 @@ class UnmovedPods:
             yield FinalPod(pod, workload, "running", node, moved=False)
 
 
+_NONE_UNMOVED = UnmovedPods()
+
+
 @dataclass(frozen=True, slots=True)
 class FinalPods(Sequence[FinalPod]):
     """All pods at the end of a run, by name. Most of a large cluster did not move: each of those becomes an object of
     its own only when it is read."""
 
     others: tuple[FinalPod, ...] = ()
-    unmoved: UnmovedPods = UnmovedPods()
+    unmoved: UnmovedPods = _NONE_UNMOVED
 
     @classmethod
     def of(cls, others: Iterable[FinalPod], unmoved: UnmovedPods) -> FinalPods:
@@ -122,8 +123,7 @@ def _order(pod: FinalPod) -> tuple[str, bool]:
     return pod.pod, pod.state != "gone"
 
 
-@dataclass(frozen=True, slots=True)
-class Orders:
+class Orders(Struct, frozen=True):
     """How often a workload came to its end when decisions that Kubernetes leaves to chance were tried in several
     orders."""
 
@@ -138,8 +138,7 @@ class Orders:
         return f"finishes in {self.finished} of {self.tried} orders"
 
 
-@dataclass(frozen=True, slots=True)
-class WorldResult:
+class WorldResult(Struct, frozen=True):
     """`seconds` is virtual time. `period` and `oscillating` are set if the same happens again and again. `finished`
     has, for workloads whose template or scale the run has changed, whether `kubectl rollout status` would call them
     complete. `orders`: in how many of the orders that were tried every pod has a node in the end; None if chance

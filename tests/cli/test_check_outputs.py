@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections import Counter
-from dataclasses import replace
+from dataclasses import replace as replace_fields
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -15,6 +15,7 @@ import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from ksched_cli.build_info import BuildInfo
 from ksched_cli.cli.main import run
@@ -178,7 +179,7 @@ def test_ten_annotations_of_a_kind_and_the_rest_in_the_summary(
 
 
 def test_what_there_is_to_say_of_the_input_is_a_warning_without_a_file() -> None:
-    warned = replace(
+    warned = replace_fields(
         check_of(*(finding(at, "warning") for at in range(8))), warnings=tuple("100% a\nb" for _ in range(5))
     )
     lines = [line for line in github_lines(warned) if line.startswith("::warning")]

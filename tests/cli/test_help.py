@@ -110,8 +110,8 @@ def test_the_help_of_all_imports_no_command() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == (
-        "['ksched_cli.cli', 'ksched_cli.cli.printing', 'ksched_cli.errors', 'ksched_cli.cli.streams', "
-        "'ksched_cli.memory', 'ksched_cli.progress', 'ksched_cli.forks', 'ksched_cli.report', "
+        "['ksched_cli.cli', 'ksched_cli.cli.leaving', 'ksched_cli.cli.printing', 'ksched_cli.errors', "
+        "'ksched_cli.cli.streams', 'ksched_cli.memory', 'ksched_cli.progress', 'ksched_cli.forks', 'ksched_cli.report', "
         "'ksched_cli.report.progress', 'ksched_cli.cli.main']"
     )
 

@@ -4,7 +4,6 @@ is in one queue, and no pod that could be scheduled is left behind."""
 from __future__ import annotations
 
 import copy
-from dataclasses import replace as replace_settings
 from typing import Any
 
 import pytest
@@ -104,7 +103,7 @@ class World:
         made = [data.draw(nodes(name)) for name in NAMES[:2]]
         scheduler = make_scheduler(made, [])
         # Nobody is brought back because he has waited for long: the hints have to do.
-        scheduler.queue_settings = replace_settings(scheduler.queue_settings, most_in_unschedulable=1e12)
+        scheduler.queue_settings = replace(scheduler.queue_settings, most_in_unschedulable=1e12)
         self.loop = SchedulingLoop(scheduler)
         self.cluster = self.loop.cluster
         for _ in range(4):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from msgspec.structs import replace
 
 from ksched_cli.plan.causes.results import Cause
 from ksched_cli.plan.diff import Diff, PodChange

@@ -6,12 +6,13 @@ import json
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import replace as replace_fields
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from ksched_cli.forks import Fork
 from ksched_cli.plan.diff import Diff, PodChange, Side, diff
@@ -67,7 +68,7 @@ def as_read_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     def both(before: Side, after: Side, **options: bool) -> Diff:
         found = diff(before, after, **options)
         plain = diff(one_by_one(before), one_by_one(after), **options)
-        assert replace(plain, after=found.after) == found
+        assert replace_fields(plain, after=found.after) == found
         was, now = uses(before.nodes), uses(after.nodes)
         names = [name for name in sorted(was.keys() | now.keys()) if was.get(name) != now.get(name)]
         assert [(each.node, each.before, each.after) for each in found.nodes] == [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -39,7 +38,7 @@ def drained_in_turn(loaded: Loaded) -> list[DrainResult]:
 
 
 def without_world(drain: DrainResult) -> dict[str, Any]:
-    return {each.name: getattr(drain, each.name) for each in fields(drain) if each.name not in ("world", "left_out")}
+    return {name: getattr(drain, name) for name in drain.__struct_fields__ if name not in ("world", "left_out")}
 
 
 def big_node(cpu: str) -> Node:

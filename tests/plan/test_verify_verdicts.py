@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod, PodCondition
 from ksched_cli.plan.results import GatedPod, PodOutcome

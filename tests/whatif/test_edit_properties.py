@@ -31,6 +31,12 @@ from tests.whatif.test_edits import load, owned, workload
 NODES = ("a", "b", "c")
 KINDS = ("ReplicaSet", "StatefulSet", "DaemonSet", "Job", "")
 node_names = st.sampled_from(NODES)
+
+
+def tainted(node: str, effect: str) -> TaintNode:
+    return TaintNode(node, Taint("k", "v", effect))
+
+
 one_edit: st.SearchStrategy[Edit] = st.one_of(
     st.builds(Cordon, node_names),
     st.builds(Uncordon, node_names),
@@ -38,7 +44,7 @@ one_edit: st.SearchStrategy[Edit] = st.one_of(
     st.builds(RemoveNode, node_names),
     st.builds(CloneNode, node_names, st.integers(1, 3)),
     st.builds(LabelNode, node_names, st.just("disk"), st.sampled_from(["ssd", "hdd"])),
-    st.builds(TaintNode, node_names, st.builds(Taint, st.just("k"), st.just("v"), st.sampled_from(["NoSchedule", "NoExecute"]))),
+    st.builds(tainted, node_names, st.sampled_from(["NoSchedule", "NoExecute"])),
     st.builds(Scale, st.just(Reference(ReplicaSet, "web")), st.integers(0, 6)),
     st.builds(Delete, st.builds(Reference, st.just(Pod), st.integers(0, 9).map(lambda number: f"p-{number}"))),
 )  # fmt: skip

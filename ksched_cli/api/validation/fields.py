@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from ksched_cli.api.conversion import Step
 from ksched_cli.api.quantity import QuantityError, parse_quantity
@@ -17,8 +18,7 @@ from ksched_cli.api.quantity import QuantityError, parse_quantity
 Path: TypeAlias = tuple[Step, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class FieldError:
+class FieldError(Struct, frozen=True):
     """field.Error: the path of the field and the text without it. `is_missing`: the field is not written."""
 
     path: Path

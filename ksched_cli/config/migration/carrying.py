@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ksched_cli.api.listing import joined
 from ksched_cli.config.migration.gone import GONE, losses
@@ -19,8 +21,7 @@ from ksched_cli.releases.plugin_names import NODE_LABEL, NODE_RESOURCES_FIT, NOD
 UNORDERED = frozenset({"preScore", "score", "placementScore"})
 
 
-@dataclass(frozen=True)
-class Minor:
+class Minor(Struct, frozen=True):
     """A minor with its gates and the extension points of its plugins. `by_name`: plugins known only from the file."""
 
     release: Release
@@ -32,8 +33,7 @@ class Minor:
         return expand_profile(profile, self.release, self.gates, self.points)
 
 
-@dataclass(frozen=True)
-class OldProfile:
+class OldProfile(Struct, frozen=True):
     """A profile of the old file. Its minor runs `runs`, and `default` if the file sets nothing."""
 
     profile: KubeSchedulerProfile
@@ -43,8 +43,7 @@ class OldProfile:
     default: ResolvedProfile
 
 
-@dataclass(frozen=True)
-class Carried:
+class Carried(Struct, frozen=True):
     """The plugins to run. `ordered`: points at which the old profile sets an order; `idle`: plugins without a score,
     whose PreScore may be on or off; `scorer`: the plugin that scored resources."""
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ksched_cli.config.plugin_args import NodeLabelArgs, PodTopologySpreadArgs
 from ksched_cli.config.resolved_profile import ResolvedProfile
@@ -11,8 +12,7 @@ from ksched_cli.releases import plugin_names as names
 from ksched_cli.releases.removals import FIRST_PLUGINS, IN_TREE_LIMITS, OLD_PLUGINS
 
 
-@dataclass(frozen=True)
-class Gone:
+class Gone(Struct, frozen=True):
     """The version that removed a plugin, and what to use instead."""
 
     since: str
@@ -37,8 +37,7 @@ GONE: Mapping[str, Gone] = {
 }
 
 
-@dataclass(frozen=True)
-class LostPlugin:
+class LostPlugin(Struct, frozen=True):
     """A plugin that runs in the old profile; `felt` where the profile enables it and no plugin does its work now."""
 
     plugin: str

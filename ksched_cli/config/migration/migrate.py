@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
-from msgspec import structs
+from msgspec import Struct, structs
+from msgspec.structs import replace
 
 from ksched_cli.config.load import load_config
 from ksched_cli.config.migration.algorithm import in_plugins
@@ -25,8 +25,7 @@ from ksched_cli.config.view import plugin_set
 from ksched_cli.releases.plugin_names import VOLUME_BINDING
 
 
-@dataclass(frozen=True)
-class Migration:
+class Migration(Struct, frozen=True):
     """The document, and the notes about it."""
 
     document: dict[str, Any]

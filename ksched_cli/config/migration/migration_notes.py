@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from ksched_cli.api.conversion import path_text
 from ksched_cli.api.yaml_reader import Document
@@ -15,8 +16,7 @@ from ksched_cli.errors import Problem
 Steps = tuple[str | int, ...]
 
 
-@dataclass(frozen=True)
-class MigrationNote:
+class MigrationNote(Struct, frozen=True):
     """`lost`: a setting of the old file is not in the new one."""
 
     problem: Problem

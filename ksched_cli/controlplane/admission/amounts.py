@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
+
+from msgspec import Struct
 
 from ksched_cli.api.core import Pod, Quantities, ResourceRequirements
 from ksched_cli.api.pod_resources import is_pod_level_resource
@@ -18,8 +19,7 @@ _POWERS_OF_1024 = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _LEAST, _MOST = -9, 18
 
 
-@dataclass(frozen=True, slots=True)
-class Amount:
+class Amount(Struct, frozen=True):
     """resource.Quantity: a value and the form it is shown in."""
 
     value: Fraction

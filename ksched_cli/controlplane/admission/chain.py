@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from msgspec import Struct
@@ -23,8 +22,7 @@ from ksched_cli.sources.loaded import Loaded
 K = TypeVar("K", bound=Struct)
 
 
-@dataclass(frozen=True, slots=True)
-class AdmissionRefusal:
+class AdmissionRefusal(Struct, frozen=True):
     """A pod that the API server would not have created, and who refused it."""
 
     pod: Pod

@@ -6,7 +6,6 @@ A live object may come from a dump that was cut by hand: a field that the live o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -38,8 +37,7 @@ _CLAIM = "spec is immutable after creation except resources.requests and volumeA
 _JOB_LABELS = ("controller-uid", "job-name", "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name")
 
 
-@dataclass(frozen=True, slots=True)
-class RefusedUpdate:
+class RefusedUpdate(Struct, frozen=True):
     """An error, and how to get the change into the cluster nevertheless."""
 
     error: FieldError

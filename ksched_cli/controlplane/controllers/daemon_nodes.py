@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from msgspec import Struct
+
 from ksched_cli.api.core import Node, Pod, PodSpec
 from ksched_cli.api.pod_facts import is_terminal
 from ksched_cli.api.selectors import selector_of_controller
@@ -32,8 +34,7 @@ class DaemonAction(Enum):
     ELSEWHERE = "an available old pod on a node where the set should not run"
 
 
-@dataclass(frozen=True, slots=True)
-class DaemonStatus:
+class DaemonStatus(Struct, frozen=True):
     """DaemonSetStatus."""
 
     desired: int

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import Struct
+
 from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_facts import parse_time, uid_of_pod
 from ksched_cli.api.workloads import Job
@@ -46,8 +48,7 @@ _BURST = 500
 _PHASES = {"Pending": 0, "Unknown": 1, "Running": 2}
 
 
-@dataclass(frozen=True, slots=True)
-class JobState:
+class JobState(Struct, frozen=True):
     """JobStatus; `finished` is the type of the condition that ends the Job, or empty."""
 
     active: int

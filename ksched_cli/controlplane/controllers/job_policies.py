@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.workloads import Job
@@ -36,8 +37,7 @@ def has_limit_per_index(item: Job) -> bool:
     return item.spec.completion_mode == INDEXED and item.spec.backoff_limit_per_index is not None
 
 
-@dataclass(frozen=True, slots=True)
-class ReplacedPod:
+class ReplacedPod(Struct, frozen=True):
     """The last failed pod of an index: how often the index had failed by then, and when."""
 
     failures: int

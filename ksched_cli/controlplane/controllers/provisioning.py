@@ -9,8 +9,8 @@ driver names in the CSINode.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.api.affinity import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
@@ -52,8 +52,7 @@ _ZONE = "topology.kubernetes.io/zone"
 _ZONAL = frozenset({"ebs.csi.aws.com", "pd.csi.storage.gke.io", "disk.csi.azure.com", "cinder.csi.openstack.org"})
 
 
-@dataclass(frozen=True, slots=True)
-class Provisioned:
+class Provisioned(Struct, frozen=True):
     """A claim that got a volume, and the storage pool that has shrunk, if the driver publishes one."""
 
     claim: PersistentVolumeClaim

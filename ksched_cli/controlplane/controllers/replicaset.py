@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.meta import controller_of
@@ -23,8 +24,7 @@ _KINDS: dict[str, type[Replicated]] = {"ReplicaSet": ReplicaSet, "ReplicationCon
 _BURST = 500
 
 
-@dataclass(frozen=True, slots=True)
-class ReplicaStatus:
+class ReplicaStatus(Struct, frozen=True):
     """ReplicaSetStatus, as far as other controllers read it."""
 
     replicas: int

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
@@ -24,8 +24,7 @@ Versioned: TypeAlias = StatefulSet | DaemonSet
 NameRevision = Callable[[Versioned, str], str]
 
 
-@dataclass(frozen=True, slots=True)
-class Revision:
+class Revision(Struct, frozen=True):
     """ControllerRevision: `name` is the value of the label of its pods."""
 
     name: str

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
@@ -28,8 +29,7 @@ PARALLEL, ON_DELETE = "Parallel", "OnDelete"
 _DELETE = "Delete"
 
 
-@dataclass(frozen=True, slots=True)
-class StatefulStatus:
+class StatefulStatus(Struct, frozen=True):
     """StatefulSetStatus, as far as the controller itself reads it."""
 
     current_revision: str
@@ -51,8 +51,7 @@ def first_ordinal(item: StatefulSet) -> int:
     return item.spec.ordinals.start if item.spec.ordinals else 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Prefix:
+class _Prefix(Struct, frozen=True):
     """The first pods of a set that creates them in order: each is ready and of the update revision."""
 
     item: StatefulSet

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from ksched_cli.api.core import Node, Pod, Taint
 from ksched_cli.api.tolerations import tolerates
@@ -20,8 +21,7 @@ _NOT_TOLERATED = -1.0
 WHY = "evicted by a NoExecute taint"
 
 
-@dataclass(frozen=True, slots=True)
-class _Eviction:
+class _Eviction(Struct, frozen=True):
     """A pod that is to be evicted. `started`: the toleration counts from there."""
 
     uid: str

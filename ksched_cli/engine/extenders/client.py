@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import BoolColumn, Int64Column, RowColumn
@@ -33,8 +33,7 @@ from ksched_cli.releases.engine_rules import EngineRules
 MAX_EXTENDER_PRIORITY = 10
 
 
-@dataclass(frozen=True)
-class ExtenderAnswer:
+class ExtenderAnswer(Struct, frozen=True):
     """The nodes that pass a filter, and the reasons of the others by name. `bare` when the extender sent node objects
     back: kube-scheduler goes on with these, without the pods and images of its cache."""
 

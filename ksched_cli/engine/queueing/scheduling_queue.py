@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import count
 from random import Random
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from ksched_cli.api.core import Pod
 from ksched_cli.cluster.pod_info import PodInfo
@@ -46,8 +47,7 @@ QueueName = Literal["active", "backoff", "unschedulable"]
 LEFTOVER_INTERVAL = 30.0
 
 
-@dataclass(frozen=True)
-class QueueSettings:
+class QueueSettings(Struct, frozen=True):
     """In seconds. `most_in_unschedulable` is podMaxInUnschedulablePodsDuration; `pod_groups` is for the gate that gives
     a group one cycle; with `updates_at_once` a pod whose object changes need not wait any longer; with
     `counts_attempts` the backoff grows with every attempt, whatever came of it."""
@@ -60,6 +60,8 @@ class QueueSettings:
     updates_at_once: bool = False
     counts_attempts: bool = False
 
+
+DEFAULT_SETTINGS = QueueSettings()
 
 Moved = Callable[[QueuedPod, QueueName, str], None]
 PreCheck = Callable[[PodInfo], bool]
@@ -75,7 +77,7 @@ class SchedulingQueue:
         nominator: NominatedPods,
         hints: Hints,
         clock: VirtualClock,
-        settings: QueueSettings = QueueSettings(),
+        settings: QueueSettings = DEFAULT_SETTINGS,
         moved: Moved = lambda pod, queue, event: None,
     ) -> None:
         self.clock = clock

@@ -5,7 +5,9 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import replace as replace_fields
+
+from msgspec.structs import replace
 
 from ksched_cli.plan.causes.results import Cause, Tally
 from ksched_cli.plan.causes.trace import PodTrace, Traces, trace
@@ -30,7 +32,7 @@ def with_causes(found: Diff, everything: Diff, way: Way, loaded: Loaded, before:
         back = trace(way.back, loaded, left, left) if left else Traces(PodTrace)
         assigned = _Assignment(everything, forth, back, evictors)
         changes = tuple(replace(each, cause=assigned.cause(each)) for each in changes)
-    return replace(found, changes=changes, rules=_tallies(changes, way))
+    return replace_fields(found, changes=changes, rules=_tallies(changes, way))
 
 
 def _tallies(changes: Sequence[PodChange], way: Way) -> tuple[Tally, ...]:

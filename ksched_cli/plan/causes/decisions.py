@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from ksched_cli.cluster.pod_groups import group_of
 from ksched_cli.config.policy.families import family_of
@@ -25,8 +26,7 @@ ABOUT: Mapping[Aspect, frozenset[Aspect]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class NodeVerdict:
+class NodeVerdict(Struct, frozen=True):
     """What a rule set decides about a node; `beyond_help` if no eviction could change it. Without a plugin the search
     did not reach the node. `family` is today's name of the plugin whose reason it is."""
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ksched_cli.releases.changes import Aspect, RuleChange
 
@@ -14,8 +16,7 @@ FITS = "fits"
 Figure: TypeAlias = "int | str | None"
 
 
-@dataclass(frozen=True, slots=True)
-class OnNode:
+class OnNode(Struct, frozen=True):
     """The plugin's result for a node before and after."""
 
     node: str
@@ -23,8 +24,7 @@ class OnNode:
     after: Figure
 
 
-@dataclass(frozen=True, slots=True)
-class Decider:
+class Decider(Struct, frozen=True):
     """A plugin whose decision differs between before and after in one state of the cluster. The name of kube-scheduler
     itself is empty. `rules` are the rules that may have changed the decision: all of them together for a score, any of
     them otherwise. `configuration`: the configuration differs, too, and may have changed it. Without both the reason
@@ -42,8 +42,7 @@ class Decider:
         return replace(self, nodes=tuple(OnNode(each.node, each.after, each.before) for each in self.nodes))
 
 
-@dataclass(frozen=True, slots=True)
-class Cause:
+class Cause(Struct, frozen=True):
     """`rule`: the deciders moved the pod, the decider of most weight first. `preemption`: another pod, the preemptor,
     evicts the pod on one side only; `deciders` are what moved the preemptor. `others`: the pod moved only because other
     pods moved; `pods` moved before it, from or to one of its nodes. A rule with `pods`: the pod would have stayed
@@ -58,8 +57,7 @@ class Cause:
     alone: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
+class Tally(Struct, frozen=True):
     """A rule that differs between the sides, and how many of the reported pods it moved."""
 
     rule: RuleChange

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
 
 import numpy as np
+from msgspec import Struct
 
 from ksched_cli.cluster.columns import Int64Column, RowColumn
 from ksched_cli.config.policy.families import family_of
@@ -21,8 +21,7 @@ from ksched_cli.releases.changes import Aspect
 _SCORING = ABOUT["score"]
 
 
-@dataclass(frozen=True, eq=False)
-class _Change:
+class _Change(Struct, frozen=True, eq=False):
     """What a plugin adds to the total of each node on a part of the way; `aspects` of the rules that can do so."""
 
     family: str

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import pairwise
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
 from ksched_cli.engine.scheduler import Scheduler
@@ -15,8 +17,7 @@ from ksched_cli.releases.changes import Aspect, RuleChange
 from ksched_cli.sources.loaded import Loaded
 
 
-@dataclass(frozen=True)
-class RuleSet(Rules):
+class RuleSet(Rules, Struct, frozen=True):
     """All rules of one scheduler: a minor with gates and a configuration. `make` returns a scheduler with these rules,
     `stored` a new pod with the fields that they read; `configuration` numbers the configurations."""
 
@@ -25,8 +26,7 @@ class RuleSet(Rules):
     stored: Callable[[Pod], Pod]
 
 
-@dataclass(frozen=True)
-class WayStep:
+class WayStep(Struct, frozen=True):
     """The difference between the rule set number `first` and the next one."""
 
     first: int

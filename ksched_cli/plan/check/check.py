@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace as replace_fields
 from functools import cached_property
 from typing import Any, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ksched_cli.api.core import Namespace, Pod
 from ksched_cli.controlplane.store import Store
@@ -30,8 +33,7 @@ from ksched_cli.whatif.namespaces import unknown_namespaces
 from ksched_cli.whatif.other_schedulers import left_to_other_schedulers
 
 
-@dataclass(frozen=True)
-class ManifestCheck:
+class ManifestCheck(Struct, frozen=True, dict=True):
     """Manifests of these files, which are not applied yet. `replicas`: the number of replicas of workloads with an
     autoscaler. `namespace` selects the workloads that are shown. `allow_empty`: it is no finding that nothing was
     checked."""
@@ -144,4 +146,4 @@ def with_errors(found: Check, *, preemptions: bool, warnings: bool) -> Check:
         return tuple(replace(each, level="error") if counts(each) else each for each in findings)
 
     workloads = tuple(replace(each, findings=stricter(each.findings)) for each in found.workloads)
-    return replace(found, workloads=workloads)
+    return replace_fields(found, workloads=workloads)

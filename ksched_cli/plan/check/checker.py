@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ksched_cli.api.pod_facts import pod_key
 from ksched_cli.controlplane.draws import Choices
@@ -28,8 +30,7 @@ from ksched_cli.world.results import WorldResult
 from ksched_cli.world.world import World
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """`warnings` are those of the API server and of a world that does not come to rest, `gaps` the admission that is
     not modelled. `evicted_anyway`: pods that pending pods of the cluster evict without the manifests too; they are in
     no loss."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from ksched_cli.plan.check.results import Finding, WorkloadCheck
 from ksched_cli.world.results import Orders

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from msgspec import Struct
+
 from ksched_cli.errors import Level
 from ksched_cli.plan.displayed import Displayed
 from ksched_cli.plan.evicted import WorkloadLoss
@@ -15,8 +17,7 @@ from ksched_cli.sources.places import SourcePlace
 from ksched_cli.world.results import Orders, WorldResult
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """One finding about a workload, or about the input if `workload` is empty. `place` is the field that decides;
     `step` the one that a rollout stops at."""
 
@@ -33,8 +34,7 @@ class Finding:
     step: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class IgnoredFinding:
+class IgnoredFinding(Struct, frozen=True):
     """An accepted finding and the reason for it."""
 
     finding: Finding
@@ -42,8 +42,7 @@ class IgnoredFinding:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RolloutStep:
+class RolloutStep(Struct, frozen=True):
     """The changes at one moment of virtual time: the pods that were created, got a node or were removed, by name."""
 
     made: tuple[str, ...]
@@ -52,8 +51,7 @@ class RolloutStep:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class WorkloadCheck:
+class WorkloadCheck(Struct, frozen=True):
     """A workload of the manifests. `pods`: how many there are to be; `running`: how many of them have a node and are
     of the manifest's template; `old`: how many are left that should have gone; `missing`: kinds that could not be read
     and could make it otherwise; `is_excused`: all errors of the workload are ignored."""

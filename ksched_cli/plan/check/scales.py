@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ksched_cli.api.workloads import Deployment, ReplicaSet, StatefulSet
 from ksched_cli.plan.check.results import Finding, WorkloadCheck
@@ -22,8 +24,7 @@ _FIELDS: Mapping[Bound, tuple[str, str]] = {
 }
 
 
-@dataclass(frozen=True)
-class Scaled:
+class Scaled(Struct, frozen=True):
     """A workload of the manifests with its autoscaler, and the number of replicas before any metric."""
 
     item: Any

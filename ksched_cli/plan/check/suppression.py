@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace as replace_fields
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ksched_cli.api.kinds import CLUSTER_SCOPED
 from ksched_cli.api.listing import named
@@ -24,8 +27,7 @@ ANNOTATION = "ksched.dev/ignore"
 _KIND = {"apiVersion": "ksched/v1", "kind": "Baseline"}
 
 
-@dataclass(frozen=True)
-class Suppressions:
+class Suppressions(Struct, frozen=True):
     """`codes` of --ignore; `annotated`: object label to code to reason; `baseline`: fingerprint to object and code,
     from the file `baseline_source`."""
 
@@ -105,7 +107,7 @@ def suppress(check: Check, accepted: Suppressions, *, partial: bool = False) -> 
         workloads.append(replace(workload, findings=findings, is_excused=excused))
     inputs = left(check.inputs)
     inputs += _stale_entries(check, accepted, set(names.values()), partial=partial)
-    return replace(check, workloads=tuple(workloads), inputs=inputs, ignored=tuple(ignored))
+    return replace_fields(check, workloads=tuple(workloads), inputs=inputs, ignored=tuple(ignored))
 
 
 def _stale_entries(

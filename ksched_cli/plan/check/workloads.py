@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from msgspec import Struct
@@ -34,8 +33,7 @@ from ksched_cli.sources.custom.labels import workload_label
 from ksched_cli.whatif.manifests import cron_job_run
 
 
-@dataclass(frozen=True, slots=True)
-class WorkloadState:
+class WorkloadState(Struct, frozen=True):
     """`pods` are active; `old` are those of them that have yet to be replaced or removed. `succeeded` pods of a Job
     have done their work. `owners` controls the pods; a pod without a controller is its own owner."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
+from msgspec import Struct
 
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.pod_facts import is_terminal, pod_key
@@ -25,8 +25,7 @@ _DISABLED = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
 _DISTURB = "karpenter.sh/do-not-disrupt"
 
 
-@dataclass(frozen=True)
-class Candidates:
+class Candidates(Struct, frozen=True):
     """`order`: the nodes that may go, those that free most money for the least load first. `blocked`: why the others
     stay. `price_of` has every node with a known price."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
 import numpy as np
+from msgspec import Struct, field
 
 from ksched_cli.api.label_query import read_query
 from ksched_cli.api.selectors import Selector
@@ -16,8 +16,7 @@ from ksched_cli.errors import Problem, UsageError
 from ksched_cli.plan.consolidate.failures import NodeFailures, read_failures
 
 
-@dataclass(frozen=True)
-class Conditions:
+class Conditions(Struct, frozen=True):
     """`headroom`: the share of each resource that stays free on schedulable nodes; `failing`: after each of
     these failures every pod still has a place; `only`: the labels of the nodes that may go, as `only_text` has them."""
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from decimal import Decimal
+
+from msgspec.structs import replace
 
 from ksched_cli.api.core import Node
 from ksched_cli.errors import InputError, Problem, UsageError

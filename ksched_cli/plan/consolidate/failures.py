@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import combinations
 from math import comb
+
+from msgspec import Struct
 
 from ksched_cli.api.core import Node
 from ksched_cli.errors import Problem, UsageError
@@ -16,16 +17,14 @@ from ksched_cli.whatif.scenario.model import TOPOLOGY
 MOST_FAILURES = 20_000
 
 
-@dataclass(frozen=True)
-class NodeFailure:
+class NodeFailure(Struct, frozen=True):
     """Nodes that fail at once. `title` names them, or their zones."""
 
     title: str
     nodes: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class NodeFailures:
+class NodeFailures(Struct, frozen=True):
     """Every choice of `count` nodes, zones or regions fails together."""
 
     what: str

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
+
+from msgspec import Struct
 
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.engine.scheduler import Scheduler
@@ -26,8 +27,7 @@ from ksched_cli.whatif.edits.remove_node import RemoveNode
 from ksched_cli.whatif.edits.uncordon import Uncordon
 
 
-@dataclass(frozen=True)
-class Removal:
+class Removal(Struct, frozen=True):
     """A node to remove, the node to add before it, if any, and what that saves."""
 
     node: str

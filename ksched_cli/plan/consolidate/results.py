@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from ksched_cli.plan.displayed import Displayed
 from ksched_cli.plan.node_columns import NodeChanges
@@ -15,8 +16,7 @@ from ksched_cli.plan.results import Stats
 ConsolidationEnd = Literal["optimal", "local", "time"]
 
 
-@dataclass(frozen=True, slots=True)
-class PodMove:
+class PodMove(Struct, frozen=True):
     """An evicted pod, the pod that its controller creates in its place, and the node of that."""
 
     pod: str
@@ -24,8 +24,7 @@ class PodMove:
     to: str
 
 
-@dataclass(frozen=True, slots=True)
-class ConsolidationStep:
+class ConsolidationStep(Struct, frozen=True):
     """One node that is drained and deleted. `shape` is what is bought before it, empty if nothing is. `uncordon`: nodes
     that are opened again before this step. `commands` do it with kubectl; the new node is for the cloud provider."""
 
@@ -39,16 +38,14 @@ class ConsolidationStep:
     uncordon: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class KeptNode:
+class KeptNode(Struct, frozen=True):
     """A node that stays, and why."""
 
     node: str
     why: str
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Consolidation(Displayed):
+class Consolidation(Displayed, Struct, frozen=True):
     """`cordon` are the nodes to cordon before the first step, so that no pod moves twice, and `uncordon` those to open
     again after the last. `lower_bound`: no cluster of these nodes and shapes that holds the pods costs less."""
 

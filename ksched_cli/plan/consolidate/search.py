@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from decimal import Decimal
 from itertools import chain
+
+from msgspec.structs import replace
 
 from ksched_cli.api.core import Node
 from ksched_cli.plan.consolidate.candidates import Candidates

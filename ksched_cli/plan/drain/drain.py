@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ksched_cli.api.label_query import read_query
 from ksched_cli.errors import UsageError
@@ -40,8 +42,7 @@ class TrialSequence:
         next(self._run, None)
 
 
-@dataclass(frozen=True, repr=False)
-class DrainTrials(Displayed):
+class DrainTrials(Displayed, Struct, frozen=True):
     """All nodes drained together in a single trial, or each node or zone (`each`) in a trial of its own."""
 
     trials: TrialSequence

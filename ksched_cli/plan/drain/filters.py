@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.meta import OwnerReference, controller_of
@@ -28,8 +29,7 @@ Verdict = Literal["evict", "stay", "refuse"]
 EVERYTHING = Selector()
 
 
-@dataclass(frozen=True)
-class Flags:
+class Flags(Struct, frozen=True):
     """kubectl drain's flags of these names. `grace_period` and `timeout` in seconds; None: the pods' own grace periods,
     and no time limit."""
 
@@ -42,8 +42,7 @@ class Flags:
     timeout: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class DrainFilterResult:
+class DrainFilterResult(Struct, frozen=True):
     """`message` is kubectl's text; of several warnings it is the last one. `warns`: kubectl prints it although
     it goes on."""
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from ksched_cli.controlplane.draws import Alternative, Choices
 from ksched_cli.plan.drain.results import DrainResult

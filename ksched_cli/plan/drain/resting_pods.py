@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_facts import uid_of_pod
@@ -12,8 +13,7 @@ from ksched_cli.world.world import World
 _NO_UIDS: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class RestingPods:
+class RestingPods(Struct, frozen=True):
     """Uids of the pods to which something happens without a drain and without a failure, such as pending pods. A pod
     that controllers recreate counts under its first forerunner. `placed` have a node in the end, `unplaced` have none.
     `preempted` are preempted without the drain too."""

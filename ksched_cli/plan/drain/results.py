@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, get_args
+
+from msgspec import Struct, field
 
 from ksched_cli.world.results import WorldResult
 
@@ -23,8 +24,7 @@ Fate = Literal["moves", "unplaced", "gone", "stuck", "stays", "refused", "waits"
 DrainOutcome = Literal["safe", "evicts others", "loses pods", "no place", "blocked"]
 
 
-@dataclass(frozen=True, slots=True)
-class Evicted:
+class Evicted(Struct, frozen=True):
     """A pod that the scheduler preempts to make room for another. `successor` is the pod that a controller makes in its
     place, `to` the node of that."""
 
@@ -35,8 +35,7 @@ class Evicted:
     successor: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PodFate:
+class PodFate(Struct, frozen=True):
     """What becomes of one pod of a drained node. `why` has kubectl's or the API server's words, or the scheduler's.
     `lost`: the pod was running and no controller recreates it."""
 
@@ -49,8 +48,7 @@ class PodFate:
     lost: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Remark:
+class Remark(Struct, frozen=True):
     """One of kubectl drain's messages, and the pods it is about."""
 
     message: str
@@ -60,8 +58,7 @@ class Remark:
         return f"{self.message}: {', '.join(self.pods)}"
 
 
-@dataclass(frozen=True, slots=True)
-class NodeDrain:
+class NodeDrain(Struct, frozen=True):
     """`refusals` stop kubectl before it evicts anything; `warnings` do not. `timed_out`: the time of --timeout was over
     before all pods had left."""
 
@@ -80,8 +77,7 @@ class NodeDrain:
         return not self.refusals and not self.timed_out and not self.of("stuck")
 
 
-@dataclass(frozen=True, slots=True)
-class BudgetChange:
+class BudgetChange(Struct, frozen=True):
     """A budget that covers a pod of a drained node: what it allowed before and what it allows in the end."""
 
     budget: str
@@ -93,8 +89,7 @@ class BudgetChange:
     lowest: int
 
 
-@dataclass(frozen=True, slots=True)
-class DrainResult:
+class DrainResult(Struct, frozen=True):
     """Nodes in the order in which they are drained. `pending`: how many pods waited for a node before, and how many
     of these found one. `displaced`: pods of no drained node, pending ones most of all, that have a node without the
     drain and none with it. `world`: where every pod is in the end. `orders`: in how many of the orders that were tried
@@ -156,8 +151,7 @@ class DrainResult:
         return self.outcome == "safe"
 
 
-@dataclass(frozen=True, slots=True)
-class DrainTrial:
+class DrainTrial(Struct, frozen=True):
     """Some nodes that were drained by themselves, as one of many such trials. `changes` of all nodes are there if it is
     the only trial."""
 

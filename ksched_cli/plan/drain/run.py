@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from ksched_cli.controlplane.draws import Alternative, Choices
 from ksched_cli.engine.decision import Decision

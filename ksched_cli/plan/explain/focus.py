@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import replace as replace_fields
+
+from msgspec.structs import replace
 
 from ksched_cli.api.node_facts import full_node_name
 from ksched_cli.errors import UsageError
@@ -30,7 +32,7 @@ def focus_on(found: Explanation, name: str, weights: Mapping[str, int], placed: 
     focus = NodeFocus(name, node.rejections, chosen=outcome.node == name)
     if not focus.rejections and not focus.chosen and outcome.top:
         focus = _lagging(focus, outcome, weights, placed)
-    return replace(found, focus=replace(focus, text=tuple(_text(focus, outcome))))
+    return replace_fields(found, focus=replace(focus, text=tuple(_text(focus, outcome))))
 
 
 def _lagging(focus: NodeFocus, outcome: PodOutcome, weights: Mapping[str, int], placed: Placed) -> NodeFocus:

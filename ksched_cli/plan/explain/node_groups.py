@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ksched_cli.plan.explain.results import ExplainedNode, Rejection
 from ksched_cli.plan.explain.summary import by_distance
@@ -12,8 +13,7 @@ from ksched_cli.plan.explain.summary import by_distance
 _FEW = 3
 
 
-@dataclass(frozen=True, slots=True)
-class RejectingNodes:
+class RejectingNodes(Struct, frozen=True):
     """Nodes by their distance from taking the pod. `rejections`: plugin and what it finds on these nodes."""
 
     nodes: tuple[str, ...]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ksched_cli.api.core import Pod
 from ksched_cli.cluster.pod_info import PodInfo
@@ -13,8 +14,7 @@ from ksched_cli.plan.named_pods import NamedPods
 from ksched_cli.plan.results import RefusedPod
 
 
-@dataclass(frozen=True)
-class PickedPod:
+class PickedPod(Struct, frozen=True):
     """The pod to explain, and why it is this one."""
 
     key: str

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+import msgspec
+from msgspec import Struct
+
 from ksched_cli.framework.reasons import Reason
 from ksched_cli.framework.rejections import RejectionGuide
 from ksched_cli.plan.displayed import Displayed
@@ -22,8 +25,7 @@ if TYPE_CHECKING:
 Standing = Literal["pending", "running", "gated", "ignored", "refused"]
 
 
-@dataclass(frozen=True, slots=True)
-class Rejection:
+class Rejection(Struct, frozen=True):
     """One plugin's rejection of one node, and the numbers behind it. `part`: the plugin whose rule it is, for a
     predicate that has the rules of several. `beside`: only for pods nominated to the node."""
 
@@ -55,16 +57,14 @@ class Rejection:
         return "; ".join(reason.plain for reason in self.reasons)
 
 
-@dataclass(frozen=True, slots=True)
-class ExplainedNode:
+class ExplainedNode(Struct, frozen=True):
     """Every plugin that rejects the node, in the order of the profile."""
 
     name: str
     rejections: tuple[Rejection, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PluginAnswer:
+class PluginAnswer(Struct, frozen=True):
     """The result of a plugin for the pod as a whole; `nodes` are the only ones it leaves where it narrows them."""
 
     plugin: str
@@ -77,8 +77,7 @@ class PluginAnswer:
         return self.code not in ("Success", "Skip")
 
 
-@dataclass(frozen=True, slots=True)
-class QueuePlace:
+class QueuePlace(Struct, frozen=True):
     """The pod's turn, counted from 1. `placed` of those before it found a place."""
 
     position: int
@@ -86,8 +85,7 @@ class QueuePlace:
     placed: int
 
 
-@dataclass(frozen=True, slots=True)
-class Margin:
+class Margin(Struct, frozen=True):
     """What puts the chosen node ahead of another one, or behind it: the difference of the weighted scores."""
 
     node: str
@@ -95,16 +93,14 @@ class Margin:
     by_plugin: Mapping[str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Retry:
+class Retry(Struct, frozen=True):
     """Cluster events that a plugin waits for."""
 
     plugin: str
     events: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PreemptionCandidate:
+class PreemptionCandidate(Struct, frozen=True):
     """A node that the pod would fit on if the victims left it; `why` it was chosen or was not."""
 
     node: str
@@ -114,19 +110,17 @@ class PreemptionCandidate:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class PreemptionStudy:
+class PreemptionStudy(Struct, frozen=True):
     """What preemption looked at: why the pod may not preempt, or the candidates from the best to the worst, the nodes
     that were tried in vain, and how many have a problem that no eviction solves."""
 
     ineligible: str = ""
     candidates: tuple[PreemptionCandidate, ...] = ()
-    others: Mapping[str, str] = field(default_factory=dict)
+    others: Mapping[str, str] = msgspec.field(default_factory=dict)
     beyond_help: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class WeightChange:
+class WeightChange(Struct, frozen=True):
     """Another weight of one score plugin with which the pod goes to the node: tried, pods before it included."""
 
     plugin: str
@@ -134,8 +128,7 @@ class WeightChange:
     new_weight: int
 
 
-@dataclass(frozen=True, slots=True)
-class NodeFocus:
+class NodeFocus(Struct, frozen=True):
     """Why not this node. `behind` the chosen one where it fits, with its rank and the difference by plugin."""
 
     node: str
@@ -183,8 +176,7 @@ class Explanation:
         return self.standing == "pending" and (self.outcome is None or self.outcome.unplaced)
 
 
-@dataclass(frozen=True, repr=False)
-class ExplainResult(Displayed):
+class ExplainResult(Displayed, Struct, frozen=True):
     """`helping_node`: the cheapest node of the catalog that helps, if a catalog is given and the pod waits."""
 
     explanation: Explanation

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_facts import pod_key
@@ -28,8 +28,7 @@ def find_refused(refused: Sequence[RefusedPod], name: str, namespace: str) -> Ex
     return None
 
 
-@dataclass(frozen=True)
-class Subject:
+class Subject(Struct, frozen=True):
     """The pod to explain, in a cluster where it is pending. `runs_on`: the node that it has in truth."""
 
     loaded: Loaded

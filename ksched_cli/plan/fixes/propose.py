@@ -4,8 +4,9 @@ one that is there, another priority."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice, product
+
+from msgspec import Struct
 
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.json_patch import add
@@ -29,8 +30,7 @@ _PRIORITIES = 3
 _SYSTEM_PRIORITY = 10**9
 
 
-@dataclass(frozen=True)
-class FixSituation:
+class FixSituation(Struct, frozen=True):
     """The pod as it was explained, and who was on which node at that moment with how much of what. `node`: the only
     one that it is to fit on. `manifests` were applied to the cluster."""
 

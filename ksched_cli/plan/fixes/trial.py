@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cached_property
 
 import msgspec
+from msgspec.structs import replace
 
 from ksched_cli.controlplane.store import owner_identity
 from ksched_cli.engine.decision import Decision

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 from ksched_cli.api.json_patch import Operation
 from ksched_cli.sources.places import SourcePlace
@@ -13,8 +14,7 @@ from ksched_cli.whatif.edits.lib.edit import Edit
 from ksched_cli.world.results import FinalPod, WorldResult
 
 
-@dataclass(frozen=True)
-class FixChange:
+class FixChange(Struct, frozen=True):
     """One thing that is done: to the pod, by a JSON patch, or to the cluster, by an edit. `kind` is the sort of
     thing it is, `cost` how large it is among its like and others, `command` how kubectl does it."""
 
@@ -45,8 +45,7 @@ def edited(text: str, kind: str, cost: float, edit: Edit, command: str = "") -> 
     return FixChange(text, kind, cost, (), edit, command)
 
 
-@dataclass(frozen=True)
-class Proposal:
+class Proposal(Struct, frozen=True):
     """Changes that together may make the pod fit."""
 
     changes: tuple[FixChange, ...]
@@ -76,8 +75,7 @@ class Proposal:
         return tuple(each.edit for each in self.changes if each.edit is not None)
 
 
-@dataclass(frozen=True, slots=True)
-class ManifestChange:
+class ManifestChange(Struct, frozen=True):
     """One change of a manifest. `place` has the file, the line and the path of the field; a field that the manifest
     does not have yet has the line of the nearest field around it."""
 
@@ -86,8 +84,7 @@ class ManifestChange:
     value: Any = None
 
 
-@dataclass(frozen=True, slots=True)
-class Fix:
+class Fix(Struct, frozen=True):
     """A proposal that was tried and works: every pod of the workload has a node in the end, this one `node`. `victims`
     are pods that the workload preempts, `lost` those that no controller recreates, and `left_out` those that have no
     node then and had one before; `workloads` has their top owners by pod. `manifest` has the patch as changes of the
@@ -106,8 +103,7 @@ class Fix:
     workloads: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Fixes:
+class Fixes(Struct, frozen=True):
     """The smallest first. `tried` proposals were run; `why_none` where nothing could be thought of; `note`: where the
     patches go; `on`: the node that the pod was to fit on, if it was one."""
 
@@ -118,8 +114,7 @@ class Fixes:
     on: str = ""
 
 
-@dataclass(frozen=True)
-class TrialResult:
+class TrialResult(Struct, frozen=True):
     """What the world came to. `own` are the pods of the workload that are there in the end, `survives`: the pod or one
     in its place is among them; `preempted` are the pods that left for one of them, and `accepts_node`: one of them was
     on the wanted node, or could have been."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import BoolColumn, RowColumn
@@ -18,8 +19,7 @@ _MOST_NODES, _MOST_TIES = 16, 256
 _FEW_NODES, _MOST_NARROW = 16, 256
 
 
-@dataclass(frozen=True, slots=True)
-class Tie:
+class Tie(Struct, frozen=True):
     """`pod` is the pod before it is bound, `pod_row` its row, `rows` are the nodes of the tie, and `turn` is the place
     of the taken one. `cycle` is the number of the cycle in the run."""
 
@@ -31,8 +31,7 @@ class Tie:
     cycle: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Narrow:
+class _Narrow(Struct, frozen=True):
     """A pod that only a few nodes would take, with the node that it got."""
 
     pod: PodInfo

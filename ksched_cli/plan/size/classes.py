@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
 import numpy as np
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.cluster.affinity_terms import PodTerms, TermParser
@@ -32,8 +32,7 @@ from ksched_cli.plan.size.trials import SizingTrials
 from ksched_cli.plugins.node_resources_balanced_allocation import BalancedAllocationRules
 
 
-@dataclass(frozen=True)
-class MisfitPod:
+class MisfitPod(Struct, frozen=True):
     """A pod that fits on no shape and on no node of the cluster: why not, by shape and for the cluster."""
 
     row: int
@@ -212,9 +211,7 @@ class Surveyor:
         grain = self._catalog.grain
         amounts = (self._free(probes), self._free(others), self._total(probes), self._total(others))
         requests, (free, room, total, whole) = reduced(requests, *amounts)
-        classes = [
-            dataclasses.replace(each, requests=tuple(row)) for each, row in zip(classes, requests.tolist(), strict=True)
-        ]
+        classes = [replace(each, requests=tuple(row)) for each, row in zip(classes, requests.tolist(), strict=True)]
         most = np.array([group[0].on_shapes for group in groups], dtype=np.int64).reshape(len(groups), len(shapes))
         choices: dict[Hashable, list[int]] = defaultdict(list)
         for at, shape in enumerate(shapes):

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ksched_cli.plan.size.problem import PackingProblem, PodClass, Room, ShapeChoice
 from ksched_cli.plan.size.program import PurchaseProgram
@@ -24,8 +25,7 @@ _LISTED = 3000
 _SECONDS = 4.0
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(Struct, frozen=True):
     """A problem of its own, and which choices of the whole its choices are."""
 
     problem: PackingProblem

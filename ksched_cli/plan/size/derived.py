@@ -9,6 +9,8 @@ from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any
 
+from msgspec import Struct
+
 from ksched_cli.api.core import Node, Taint
 from ksched_cli.api.quantity import format_bytes, milli_value, parse_quantity, value
 from ksched_cli.errors import InputError, Problem, UsageError
@@ -32,8 +34,7 @@ _SPOT = (
 )
 
 
-@dataclass(frozen=True)
-class DerivedCatalog:
+class DerivedCatalog(Struct, frozen=True):
     """A catalog as a document. `warnings`: what the input does not show, and prices that are missing."""
 
     document: Mapping[str, Any]

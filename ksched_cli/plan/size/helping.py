@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from decimal import Decimal
+
+from msgspec import Struct, field
 
 from ksched_cli.plan.loaded_input import LoadedInput
 from ksched_cli.plan.size.classes import Surveyor
@@ -12,8 +13,7 @@ from ksched_cli.plan.size.shapes import ShapeCatalog
 from ksched_cli.plan.size.trials import SizingTrials
 
 
-@dataclass(frozen=True, slots=True)
-class HelpingNode:
+class HelpingNode(Struct, frozen=True):
     """`shape` is empty if no single node helps; `reasons` has the rejections by shape, for those that cost less or for
     all."""
 

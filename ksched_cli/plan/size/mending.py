@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from ksched_cli.plan.size.exchange import is_allowed
 from ksched_cli.plan.size.forecast import Forecast
@@ -25,8 +26,7 @@ _HELPERS = 4
 _ZONE_SPREADS = 4
 
 
-@dataclass(frozen=True)
-class RejectedSet:
+class RejectedSet(Struct, frozen=True):
     """A cheaper set of nodes, and the first pod that the scheduler finds no node for."""
 
     counts: Mapping[NodeShape, int]

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from math import gcd
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from ksched_cli.plan.size.shapes import NodeShape
@@ -22,8 +23,7 @@ from ksched_cli.plan.size.shapes import NodeShape
 Matrix = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class PodClass:
+class PodClass(Struct, frozen=True):
     """Pending pods that fit on the same nodes in the same numbers. `pods` are rows in the order of their cycles."""
 
     pods: tuple[int, ...]
@@ -37,8 +37,7 @@ class PodClass:
         return len(self.pods)
 
 
-@dataclass(frozen=True)
-class ShapeChoice:
+class ShapeChoice(Struct, frozen=True):
     """Shapes that differ in their zone alone: one variable of the program. `price` is in grains of the catalog; `total`
     is what a node can allocate, `free` what DaemonSets leave of it."""
 
@@ -58,8 +57,7 @@ class ShapeChoice:
         return found
 
 
-@dataclass(frozen=True)
-class Room:
+class Room(Struct, frozen=True):
     """What is free on `count` nodes of the cluster that are alike, and how many pods of each class fit on one."""
 
     total: tuple[int, ...]
@@ -68,8 +66,7 @@ class Room:
     count: int
 
 
-@dataclass(frozen=True, eq=False)
-class ForecastNodes:
+class ForecastNodes(Struct, frozen=True, eq=False):
     """Nodes one by one, for forecasts. `free` and `most` as in a room; `total`, `used` and `nonzero` are the cpu and
     memory that scores read, in units of the cluster."""
 
@@ -99,8 +96,7 @@ class ForecastNodes:
         return self.free, self.most, self.total, self.used, self.nonzero
 
 
-@dataclass(frozen=True)
-class PackingProblem:
+class PackingProblem(Struct, frozen=True, dict=True):
     """`rivals` are pairs of classes that cannot be together on a node; a class with itself is in `most`."""
 
     classes: tuple[PodClass, ...]

@@ -11,10 +11,10 @@ import math
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from ksched_cli.plan.size.greedy import GreedyBuyer, Pattern, fill
 from ksched_cli.plan.size.patterns import maximal_patterns
@@ -32,8 +32,7 @@ LISTED = 400
 _WHOLE_ROOMS = 400
 
 
-@dataclass(frozen=True)
-class ProgramSet:
+class ProgramSet(Struct, frozen=True):
     """The nodes that the program proposes, by choice, and what they cost in grains."""
 
     counts: Mapping[int, int]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 from ksched_cli.plan.displayed import Displayed
 from ksched_cli.plan.node_columns import NodeChanges
@@ -16,8 +17,7 @@ from ksched_cli.plan.results import Stats
 SearchEnd = Literal["optimal", "local", "stalled", "time", "greedy"]
 
 
-@dataclass(frozen=True, slots=True)
-class BoughtNodes:
+class BoughtNodes(Struct, frozen=True):
     """So many nodes of one shape. `cost` is that of all of them; `template` is the Node that `--add-node` takes."""
 
     shape: str
@@ -30,8 +30,7 @@ class BoughtNodes:
     spot: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SizedPod:
+class SizedPod(Struct, frozen=True):
     """A pending pod and its node. `shape` is empty if the node is one that the cluster has."""
 
     pod: str
@@ -40,8 +39,7 @@ class SizedPod:
     shape: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class UnsizedPod:
+class UnsizedPod(Struct, frozen=True):
     """A pod that no node of the catalog helps. `reasons`: why, by shape; `message`: why with all nodes bought."""
 
     pod: str
@@ -50,8 +48,7 @@ class UnsizedPod:
     reasons: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class CheaperSet:
+class CheaperSet(Struct, frozen=True):
     """The dearest set below the cost that was tried: which pod has no node in it, and why."""
 
     nodes: Mapping[str, int]
@@ -60,8 +57,7 @@ class CheaperSet:
     message: str
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Sizing(Displayed):
+class Sizing(Displayed, Struct, frozen=True):
     """The nodes to add. `gap`: how far the cost may be above the optimum, in per cent of the cost; None without a
     bound. `held_back`: pods that are gated or that another scheduler places, with the reason. `ties`: pods for which
     several nodes scored alike, so that kube-scheduler draws."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
-from msgspec import to_builtins
+from msgspec import Struct, field, to_builtins
 
 from ksched_cli.api.core import Node, NodeCondition, NodeSpec, NodeStatus, Taint
 from ksched_cli.api.defaults import default_node
@@ -20,8 +19,7 @@ OS = "kubernetes.io/os"
 HOSTNAME = "kubernetes.io/hostname"
 
 
-@dataclass(frozen=True)
-class NodeShape:
+class NodeShape(Struct, frozen=True, dict=True):
     """A kind of node that can be bought in one zone (empty: the catalog names no zone). `most`: how many nodes of this
     name can be bought, over all zones; None for as many as are needed."""
 
@@ -82,8 +80,7 @@ def node_base(name: str, zone: str) -> str:
     return (f"{name}-{zone}" if zone else name).lower().replace("_", "-")
 
 
-@dataclass(frozen=True)
-class ShapeCatalog:
+class ShapeCatalog(Struct, frozen=True, dict=True):
     """Shapes in the order of the catalog, each zone of a shape by itself. `unit` is what prices are in."""
 
     shapes: tuple[NodeShape, ...]

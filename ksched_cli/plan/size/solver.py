@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, Literal
 
 import numpy as np
+from msgspec import Struct
 
 _LEAST_SECONDS = 0.05
 
@@ -17,8 +17,7 @@ def solver_is_installed() -> bool:
     return find_spec("highspy") is not None
 
 
-@dataclass(frozen=True)
-class Solved:
+class Solved(Struct, frozen=True):
     """`values` of the columns are empty without a feasible solution; `duals` of the rows are those of a linear program;
     `bound`: no solution is better."""
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.engine.decision import Decision
@@ -18,8 +19,7 @@ from ksched_cli.plan.size.shapes import NodeShape
 Counts = Mapping[NodeShape, int]
 
 
-@dataclass(frozen=True)
-class UnplacedPod:
+class UnplacedPod(Struct, frozen=True):
     """A pod that has no node at the end of its cycle, and the scheduler's message about it."""
 
     row: int
@@ -27,8 +27,7 @@ class UnplacedPod:
     message: str
 
 
-@dataclass(frozen=True)
-class Attempt:
+class Attempt(Struct, frozen=True):
     """What the scheduler made of a set of new nodes. `on`: the node of each pod that was placed, by row; `daemons`:
     pods of DaemonSets that have no place on their new node, with the scheduler's message. With `cut_short` the first
     pod without a node ended the run."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import isqrt
 
 import numpy as np
+from msgspec import Struct
 
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import BoolColumn, Int64Column
@@ -16,8 +16,7 @@ from ksched_cli.whatif.edits.lib.evictions import stays_in_a_drain
 _WHOLE = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterFigures:
+class ClusterFigures(Struct, frozen=True):
     """See `Figures`."""
 
     nodes: int

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from ksched_cli.whatif.edits.lib.edit import Edit
 from ksched_cli.whatif.edits.lib.registry import specs_by_flag
@@ -13,8 +14,7 @@ from ksched_cli.whatif.scenario.model import Expectation
 DEFAULT_WORST = 10
 
 
-@dataclass(frozen=True)
-class Failing:
+class Failing(Struct, frozen=True):
     """Every choice of `count` nodes, zones, regions or values of a label fails, or the one with this name."""
 
     what: str
@@ -26,8 +26,7 @@ class Failing:
         return f"{self.what}:{more}" if more else self.what
 
 
-@dataclass(frozen=True)
-class EditRange:
+class EditRange(Struct, frozen=True):
     """One edit of the command line with each number of a range. `edits` has the edit of each number, None for a number
     that changes nothing."""
 
@@ -44,16 +43,14 @@ class EditRange:
         return f"{self.subject}={self.first}..{self.last}"
 
 
-@dataclass(frozen=True)
-class GridPoint:
+class GridPoint(Struct, frozen=True):
     """One KubeSchedulerConfiguration, and the parameters that it differs in from the others."""
 
     parameters: Mapping[str, Any]
     configuration: Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class Sweep:
+class Sweep(Struct, frozen=True):
     """`orders` and `ties` are numbers of random orders and random tie-breaks. `sample` draws so many variants with
     `seed`. `worst` is how many of the worst variants the result lists; with `keeps_worst` it keeps their documents."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ksched_cli.plan.sweep.statistics import PodOdds
 
 
-@dataclass(frozen=True)
-class DrawOdds:
+class DrawOdds(Struct, frozen=True):
     """So many random arrival orders, each with so many random tie-breaks; 0 where the order or the tie-break is as in a
     single run. `pods` has the pods to which something happens."""
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from ksched_cli.api.label_names import is_label_key
 from ksched_cli.plan.sweep.model import EditRange, Failing
@@ -89,4 +90,4 @@ def _with_number(flag: str, edit: Edit, number: int) -> Edit | None:
     change: dict[str, Any] = {COUNTED_EDITS[flag]: number}
     if flag == "add-node":
         change["text"] = ""
-    return replace(edit, **change)  # type: ignore[type-var]  # every edit is a dataclass
+    return replace(edit, **change)  # type: ignore[type-var]  # every edit is a Struct

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from ksched_cli.plan.node_columns import NodeColumns
 from ksched_cli.plan.sweep.model import Sweep, dimensions_of
@@ -13,8 +14,7 @@ from ksched_cli.plan.sweep.statistics import FigureRange, PodOdds, SettingSummar
 from ksched_cli.plan.sweep.swept_pods import VariantEnd
 
 
-@dataclass(frozen=True, slots=True)
-class SweepStats:
+class SweepStats(Struct, frozen=True):
     """`resumed` variants were read and not run. `peak_mib` is that of the largest worker."""
 
     nodes: int
@@ -32,8 +32,7 @@ class SweepStats:
         return (self.variants - self.resumed) / self.seconds if self.seconds else 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class SweepResult:
+class SweepResult(Struct, frozen=True):
     """`base` is the cluster without any variant, with the nodes of `columns`. `failures` has the worst outcome by the
     node, zone or other domain that failed. `worst` has the variants that are not safe, the worst first, and
     `kept` the same in full, where the sweep keeps them."""

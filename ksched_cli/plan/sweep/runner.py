@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from ksched_cli.errors import KschedError, Problem, UsageError
 from ksched_cli.plan.coverage import coverage_of
@@ -17,8 +18,7 @@ from ksched_cli.plan.sweep.trials import VariantTrials
 from ksched_cli.whatif.edits.lib.arguments import EditMistake
 
 
-@dataclass(frozen=True)
-class BaseRun:
+class BaseRun(Struct, frozen=True):
     """The cluster without any variant: its row, its nodes, and its coverage."""
 
     row: VariantRow

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import comb, prod
 from typing import Any
+
+from msgspec import Struct
 
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.pod_facts import is_terminal
@@ -22,8 +23,7 @@ from ksched_cli.whatif.edits.lib.registry import specs_by_flag
 MOST_VARIANTS = 100_000_000
 
 
-@dataclass(frozen=True)
-class Setting:
+class Setting(Struct, frozen=True):
     """What a variant is before nodes fail: indexes into the grid and the minors (-1: as the options have it), the
     numbers of an order and a tie-break (0: as without the dimension), and the edits."""
 
@@ -34,8 +34,7 @@ class Setting:
     edits: tuple[Edit, ...] = ()
 
 
-@dataclass(frozen=True)
-class Variant:
+class Variant(Struct, frozen=True):
     """`coordinates` has the place in each dimension of the sweep, by the name of the dimension."""
 
     number: int
@@ -44,8 +43,7 @@ class Variant:
     coordinates: dict[str, Any]
 
 
-@dataclass(frozen=True)
-class VariantSpace:
+class VariantSpace(Struct, frozen=True):
     """The product of the dimensions of a sweep, or a sample of it. `domains` has the nodes of each domain that can
     fail. Failures vary fastest, then tie-breaks and orders, so that neighbours share their setting."""
 

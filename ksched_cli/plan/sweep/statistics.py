@@ -5,13 +5,13 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
 from operator import attrgetter
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from ksched_cli.plan.sweep.rows import FIGURE_FIELDS, FIGURES, OUTCOMES, Figures, VariantOutcome, VariantRow
 
@@ -22,8 +22,7 @@ _values = attrgetter(*FIGURE_FIELDS)
 OBJECTIVES = ("unschedulable", "lost", "preempted", "nodes", "nodesUsed", "spread")
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(Struct, frozen=True):
     """`count` of `total`, with the Wilson interval of 95 %."""
 
     count: int
@@ -47,8 +46,7 @@ class Share:
         return max(low, 0.0), min(high, 1.0)
 
 
-@dataclass(frozen=True, slots=True)
-class FigureRange:
+class FigureRange(Struct, frozen=True):
     """A figure over all variants that were run."""
 
     least: int
@@ -56,8 +54,7 @@ class FigureRange:
     most: int
 
 
-@dataclass(frozen=True, slots=True)
-class PodOdds:
+class PodOdds(Struct, frozen=True):
     """In how many of the variants that moved the pod it came to which result and to which node, the most frequent
     first."""
 
@@ -70,8 +67,7 @@ class PodOdds:
         return self.results[0][1].total
 
 
-@dataclass(frozen=True, slots=True)
-class SettingSummary:
+class SettingSummary(Struct, frozen=True):
     """All variants of one setting: one configuration, minor and set of counts. `best`: no other setting is as good or
     better in all of OBJECTIVES."""
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_facts import is_terminal, pod_key, uid_of_pod
@@ -26,8 +27,7 @@ _ENDINGS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class PodStory:
+class PodStory(Struct, frozen=True):
     """What became of one pod. `had_place`: it had a node before. `why` is for pods without a node in the end."""
 
     result: PodResultWord
@@ -38,8 +38,7 @@ class PodStory:
     preempted: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class FoundPods:
+class FoundPods(Struct, frozen=True):
     """`waiting` is how many pods of the whole cluster want a node and have none."""
 
     stories: tuple[PodStory, ...]
@@ -100,8 +99,7 @@ def _by_name(story: PodStory) -> str:
     return story.pod
 
 
-@dataclass(frozen=True, slots=True)
-class VariantEnd:
+class VariantEnd(Struct, frozen=True):
     """The row of a variant, and the whole end of its world where that is wanted."""
 
     row: VariantRow

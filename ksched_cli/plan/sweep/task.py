@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from ksched_cli.plan.loaded_input import LoadedInput
 from ksched_cli.plan.sweep.space import VariantSpace
@@ -20,8 +21,7 @@ class SweptInput(Protocol):
         """The input with the configuration and the minor of these indexes, -1 for those of the options."""
 
 
-@dataclass(frozen=True)
-class SweepTask:
+class SweepTask(Struct, frozen=True):
     """The variants and the cluster. `namespace` is where a name is looked for first that comes without one."""
 
     space: VariantSpace

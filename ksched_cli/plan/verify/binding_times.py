@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from ksched_cli.api.core import Pod, PodCondition
 from ksched_cli.api.pod_facts import POD_SCHEDULED, parse_time
@@ -24,8 +25,7 @@ class TimeSource(StrEnum):
     NONE = "nothing"
 
 
-@dataclass(frozen=True, slots=True)
-class BindingTime:
+class BindingTime(Struct, frozen=True):
     """`seconds` since the epoch. `exact` times have microseconds, all others are cut to the second."""
 
     seconds: float

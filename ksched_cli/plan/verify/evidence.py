@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
+
+from msgspec import Struct, field
 
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.meta import ObjectMeta
@@ -17,8 +18,7 @@ from ksched_cli.plan.verify.results import NOT_KNOWN, Agreement
 from ksched_cli.sources.events import ScheduledPod
 
 
-@dataclass(frozen=True, slots=True)
-class ReplacedSet:
+class ReplacedSet(Struct, frozen=True):
     """A ReplicaSet without pods, its creation (`since`) and that of the Deployment's next ReplicaSet (`until`)."""
 
     name: str
@@ -26,8 +26,7 @@ class ReplacedSet:
     until: float
 
 
-@dataclass(frozen=True)
-class Evidence:
+class Evidence(Struct, frozen=True):
     """`gone` are bindings of pods that are there no more, by events. `created` and `ready` have for each node since
     when, as the API server writes it; `bound` are the times of the bindings of pods that run."""
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Generic, TypeVar
 
+from msgspec import Struct
+
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.meta import ObjectMeta
 from ksched_cli.api.pod_facts import is_terminal, parse_time, pod_key, pod_priority
@@ -22,8 +24,7 @@ MOST_ARRIVALS = 100
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(Struct, frozen=True):
     """A pod on its node, and when it was bound there. `nominated`: the node had been cleared for it by preemption.
     `reported`: whether the result lists it; others are only tried to find the order of a second."""
 

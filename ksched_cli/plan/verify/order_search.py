@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.api.volumes import Volume
@@ -26,8 +26,7 @@ _MOST_PODS = 1000
 _MOST_CYCLES = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class TriedPod:
+class TriedPod(Struct, frozen=True):
     """A pod that was tried when its turn came."""
 
     placed: Placed

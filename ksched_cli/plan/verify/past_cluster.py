@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from ksched_cli.cluster.columns import RowColumn
 from ksched_cli.engine.decision import Decision
@@ -14,8 +14,7 @@ from ksched_cli.plan.verify.history import BindingSecond, Placed
 from ksched_cli.plan.verify.results import Agreement
 
 
-@dataclass(frozen=True, slots=True)
-class ReplayAnswer:
+class ReplayAnswer(Struct, frozen=True):
     """The node that was chosen, or the reason why the pod's node was rejected. `unseen`: there were more feasible nodes
     than kube-scheduler looks for."""
 

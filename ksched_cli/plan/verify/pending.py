@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.meta import ObjectMeta
@@ -28,8 +30,7 @@ _MAX_NOTE, _CUT = 1024, " ..."
 _COUNT = re.compile(r"\d+")
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(Struct, frozen=True):
     """`reason` is the condition's, and Unschedulable for an event, which has none; `where` it was found."""
 
     text: str

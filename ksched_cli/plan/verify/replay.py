@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
+
+from msgspec import Struct
 
 from ksched_cli.api.core import Node
 from ksched_cli.engine.scheduler import Scheduler
@@ -24,8 +26,7 @@ _CYCLES, _NODE_CYCLES = 2_000, 2_000_000
 _MOST_LATE = 8
 
 
-@dataclass(frozen=True)
-class _Solved:
+class _Solved(Struct, frozen=True):
     """A step with its pods in the order that was found, and the nodes that were assumed to be late."""
 
     step: BindingSecond
@@ -37,8 +38,7 @@ class _Solved:
         return is_explained(self.turns)
 
 
-@dataclass(frozen=True)
-class _Rest:
+class _Rest(Struct, frozen=True):
     """The steps from the middle on as a copy of this process has replayed them, with all cycles of the budget. `spare`:
     how many of these may be spent before the middle without a difference."""
 

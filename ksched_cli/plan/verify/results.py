@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 # The cause of a difference that nothing in the cluster explains.
 NOT_KNOWN = "not known"
@@ -36,8 +37,7 @@ class Order(StrEnum):
     NOT_FOUND = "not found"
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(Struct, frozen=True):
     """One pod: where it is or what was written down (`actual`), the answer, and the cause of a difference as far as
     the cluster shows it. What was written down was `said_in` the pod's condition, an event or both, `said_at` that
     time. A placement was made at `bound_at`, a time that `bound_in` states, in an `order` of this kind;
@@ -56,8 +56,7 @@ class Checked:
     assumed: str = ""
 
 
-@dataclass(frozen=True)
-class Verification:
+class Verification(Struct, frozen=True):
     """`placements` in the order in which the pods were scheduled; `pending` those with a verdict of the scheduler on
     them; `left_out` pods that were not compared, counted by why."""
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
 from msgspec.structs import replace as changed
 
 from ksched_cli.api.core import Node, Pod
@@ -25,8 +26,7 @@ from ksched_cli.sources.loaded import Loaded
 GONE = "pods that are gone, of which there are FailedScheduling events"
 
 
-@dataclass(frozen=True)
-class VerifyResult:
+class VerifyResult(Struct, frozen=True):
     verification: Verification
     coverage: Mapping[str, Any]
     warnings: tuple[str, ...]

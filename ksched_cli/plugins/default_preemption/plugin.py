@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from ksched_cli.api.scheduling import PodGroup
 from ksched_cli.cluster.columns import BoolColumn, RowColumn

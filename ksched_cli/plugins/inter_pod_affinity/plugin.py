@@ -9,6 +9,7 @@ from itertools import count
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from ksched_cli.api.core import Namespace
 from ksched_cli.api.pod_facts import holds_place, is_same_pod
@@ -60,8 +61,7 @@ def _answers(release: Release) -> tuple[Status, ...]:
     return (SUCCESS, *(Status(each.code, (any_rule, *each.reasons)) for each in statuses))
 
 
-@dataclass(frozen=True)
-class IncomingTerms:
+class IncomingTerms(Struct, frozen=True, dict=True):
     """The pod's terms with their namespaces looked up, and who matches them. Good for one generation of the index."""
 
     affinity: tuple[PodMatcher, ...]
@@ -103,8 +103,7 @@ def _avoided(state: AffinityState, pod: PodInfo, other: PodInfo, key: str) -> bo
     )
 
 
-@dataclass(frozen=True)
-class Preferences:
+class Preferences(Struct, frozen=True):
     """preScoreState: what a topology value is worth, as (label ids of the nodes, worth by id)."""
 
     worth: tuple[tuple[IdColumn, Int64Column], ...]

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from ksched_cli.framework.interfaces import Plugin
 from ksched_cli.framework.reasons import ReasonKind, ReasonTable
 from ksched_cli.framework.rejections import RejectionGuide
 
 
-@dataclass(frozen=True, kw_only=True)
-class Spec:
+class Spec(Struct, frozen=True, kw_only=True):
     """A room. `plugins` have one class each; names, arguments, columns and minors stand there. `reasons` are the
     tables that the plugins take their reasons from. `narrowing` is the kind of reason by which a pod is rejected where
     the plugin alone leaves it no node in PreFilter."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
+from msgspec import Struct
 
 from ksched_cli.api.node_affinity import RequiredNodeAffinity
 from ksched_cli.api.selectors import SelectorError
@@ -132,8 +133,7 @@ class CountedNodes:
         return np.bincount(self.ids, weights=counting, minlength=len(column.values)).astype(np.int64)
 
 
-@dataclass(frozen=True)
-class SpreadState:
+class SpreadState(Struct, frozen=True):
     """preFilterState."""
 
     domains: tuple[Domains, ...]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+from msgspec import Struct
 
 from ksched_cli.cluster.columns import BoolColumn, FloatColumn, IdColumn, Int64Column
 from ksched_cli.framework.rows import NodeRows
@@ -13,8 +13,7 @@ from ksched_cli.plugins.lib.arithmetic import go_log, go_round
 from ksched_cli.plugins.lib.topology_spread import SpreadConstraint
 
 
-@dataclass(frozen=True)
-class SoftDomains:
+class SoftDomains(Struct, frozen=True):
     """A soft constraint's counts as the nodes see them, and the weight of its topology. `labelled` is None where all
     nodes have the label. `ids` are the domains of the nodes, and `counted` the nodes whose pods count; None where each
     node is a domain of its own."""
@@ -36,8 +35,7 @@ class SoftDomains:
         return counts.astype(np.float64) * self.weight + float(self.constraint.max_skew - 1)
 
 
-@dataclass(frozen=True)
-class SoftState:
+class SoftState(Struct, frozen=True):
     """preScoreState. `ignored` is None where all nodes have all labels."""
 
     domains: tuple[SoftDomains, ...]

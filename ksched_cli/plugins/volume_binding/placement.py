@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from ksched_cli.api.selectors import Requirement
 from ksched_cli.api.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass, TopologySelectorTerm
@@ -29,8 +30,7 @@ _KINDS = 4
 _NONE = -1
 
 
-@dataclass(frozen=True)
-class PodClaims:
+class PodClaims(Struct, frozen=True):
     """The claims of a pod that reached the nodes: bound ones, and those that wait for a node to be chosen."""
 
     bound: tuple[PersistentVolumeClaim, ...]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
+
+from msgspec import Struct, field
 
 from ksched_cli.report.html.words import noun
 
@@ -13,8 +14,7 @@ HeadingKind = Literal["text", "number", "badge", "share", "list", "amount"]
 SectionKind = Literal["map", "pods", "pod", "table", "bars", "timeline", "steps", "facts"]
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(Struct, frozen=True):
     """A number with its label."""
 
     label: str
@@ -27,8 +27,7 @@ def counting(number: int, what: str, rest: str = "", tone: Tone = "plain") -> Fi
     return Figure(f"{noun(number, what)} {rest}".rstrip(), f"{number:,}", tone)
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Struct, frozen=True):
     """A part of the page. `kind` names the code of assets/ that draws `data`; `steps` and `facts` are drawn by the
     template. Sections of a page have different `name`s."""
 
@@ -39,8 +38,7 @@ class Section:
     intro: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(Struct, frozen=True):
     """A column of a table. `kind`: badge has the tone of its value, share is a number from 0 to 1, list has several
     values. `filters`: the reader may choose one of its values. `hides_zeros`: without a value but 0 the column is left
     out."""
@@ -63,8 +61,7 @@ def _heading(name: str, words: str) -> Heading:
     return Heading(name.strip(), *kinds, **attributes)
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """One of several consecutive steps."""
 
     title: str
@@ -72,8 +69,7 @@ class Step:
     about: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Struct, frozen=True):
     """A page. `verdict` is one sentence. `nodes` are those of the node map."""
 
     command: str
@@ -117,8 +113,7 @@ def _counts(column: Heading, value: Any) -> bool:
     return bool(value) if column.hides_zeros else value not in ("", None, [], ())
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(Struct, frozen=True):
     """A bar of segments: the name of the series and its amount. `text` is written behind it."""
 
     label: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 # The keys of `coverage` in words.
 _WORDS = {
@@ -24,8 +25,7 @@ _WORDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Provenance:
+class Provenance(Struct, frozen=True):
     """The data of the end of a page. `command` is empty for a document that Python code made."""
 
     command: str

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 Manner = Literal["Deployment", "StatefulSet", "ReplicaSet", "DaemonSet", "Job"]
 Draft = dict[str, Any]
 Steps = tuple[str | int, ...]
 
 
-@dataclass(frozen=True)
-class CustomResource:
+class CustomResource(Struct, frozen=True):
     """A custom resource as plain values, or one element of a list or mapping in it."""
 
     document: Mapping[str, Any]
@@ -55,8 +55,7 @@ def elements_of(resource: CustomResource, path: str) -> Iterator[CustomResource]
             yield CustomResource(resource.document, each, str(key), (*steps, index))
 
 
-@dataclass(frozen=True)
-class CustomPodGroup:
+class CustomPodGroup(Struct, frozen=True):
     """One group of equal pods of a custom resource.
 
     `manner` is the workload of Kubernetes whose controller replaces pods in the same way. `fields` maps fields of that

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -30,8 +29,7 @@ _UNIQUE = "ksched.dev/pods-of"
 _MOST_COPIES = 10_000
 
 
-@dataclass(frozen=True)
-class CustomWorkload:
+class CustomWorkload(Struct, frozen=True):
     """A workload that stands for a group of pods of a custom resource. `paths` are pairs of a path in the workload and
     the path in the resource, the longest first."""
 

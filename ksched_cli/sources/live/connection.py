@@ -10,9 +10,11 @@ import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ksched_cli.api.listing import did_you_mean
 from ksched_cli.errors import ClusterUnreadable, Problem
@@ -76,8 +78,7 @@ def _keepalive() -> list[tuple[int, int, int]]:
     return [*options, *((socket.IPPROTO_TCP, getattr(socket, name), value) for name, value in known.items())]
 
 
-@dataclass(frozen=True)
-class _Entry:
+class _Entry(Struct, frozen=True):
     """The fields of a kubeconfig's context that the Kubernetes client does not use."""
 
     context: str

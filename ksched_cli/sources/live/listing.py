@@ -6,10 +6,10 @@ import queue
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
 
 import msgspec
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from ksched_cli.api.events import Event
 from ksched_cli.sources.live.api_server import LiveApiServer, RequestRefused, TooLarge
@@ -38,8 +38,7 @@ class _List(Struct, rename="camel"):
 _DECODER = msgspec.json.Decoder(_List)
 
 
-@dataclass(frozen=True)
-class ListPage:
+class ListPage(Struct, frozen=True):
     """Items of a resource, not decoded yet. `restart`: this page replaces all earlier pages; `remaining`: the server's
     estimate of how many items follow."""
 
@@ -50,8 +49,7 @@ class ListPage:
     version: str = ""
 
 
-@dataclass(frozen=True)
-class Missing:
+class Missing(Struct, frozen=True):
     """A kind that was not read, with the reason. `absent`: the server does not have the kind."""
 
     kind: type[Struct]

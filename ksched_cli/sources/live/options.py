@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from ksched_cli.config.durations import parse_duration
 from ksched_cli.errors import UsageError
@@ -10,8 +10,7 @@ from ksched_cli.errors import UsageError
 DEFAULT_TIMEOUT = 60.0
 
 
-@dataclass(frozen=True)
-class LiveOptions:
+class LiveOptions(Struct, frozen=True):
     """`timeout` is for one request with its repetitions; None means no timeout."""
 
     context: str | None = None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from msgspec import Struct
 
 from ksched_cli.api import core, dynamic_resources, scheduling, storage, workloads
@@ -26,8 +24,7 @@ READ = tuple(dict.fromkeys((*_LARGEST, *(kind for kind in KINDS.values() if kind
 NEEDED = frozenset({core.Pod, core.Node})
 
 
-@dataclass(frozen=True)
-class Resource:
+class Resource(Struct, frozen=True):
     """A kind under one version of its group."""
 
     kind: type[Struct]

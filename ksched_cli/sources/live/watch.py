@@ -55,16 +55,14 @@ class _Expired(Exception):
     """The server no longer has the changes since the requested version."""
 
 
-@dataclass(frozen=True)
-class Listed:
+class Listed(Struct, frozen=True):
     """All objects of a kind. They replace the known objects of the kind."""
 
     kind: type[Struct]
     found: Sequence[DecodedObject]
 
 
-@dataclass(frozen=True)
-class ObjectChange:
+class ObjectChange(Struct, frozen=True):
     """One object as it is now; None if it was deleted."""
 
     kind: type[Struct]
@@ -72,8 +70,7 @@ class ObjectChange:
     found: DecodedObject | None
 
 
-@dataclass(frozen=True)
-class Lost:
+class Lost(Struct, frozen=True):
     """The server does not send this kind's changes; ksched tries again. `age`: seconds since it last sent anything."""
 
     kind: type[Struct]
@@ -81,8 +78,7 @@ class Lost:
     age: float = 0.0
 
 
-@dataclass(frozen=True)
-class Reached:
+class Reached(Struct, frozen=True):
     """The server accepts the watch of this kind again."""
 
     kind: type[Struct]

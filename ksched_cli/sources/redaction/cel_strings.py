@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 _STRING = r"""[rR]?(?:'''(?:[^\\]|\\.)*?'''|\"\"\"(?:[^\\]|\\.)*?\"\"\"|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")"""
 _TOKEN = re.compile(rf"(?P<string>{_STRING})|(?P<name>[A-Za-z_]\w*)|(?P<sign>==|!=|<=|>=|&&|\|\||\S)", re.DOTALL)
@@ -37,8 +38,7 @@ _MAPS = ([_MEMBER, "device", ".", "attributes"], [_MEMBER, "device", ".", "capac
 _JOINING = "+"
 
 
-@dataclass(frozen=True)
-class _Token:
+class _Token(Struct, frozen=True):
     text: str
     group: str
     start: int

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from ksched_cli.api.affinity import NodeAffinityTerms
 
@@ -36,8 +36,7 @@ _KEPT_OF_EXTENDER = (
 _AFFINITY = "addedAffinity"
 
 
-@dataclass(frozen=True)
-class RedactableConfig:
+class RedactableConfig(Struct, frozen=True):
     """A configuration without private text, except for the label values in `affinities`, its node affinities.
     `left_out` are the plugins whose arguments may hold private text and are left out."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from msgspec import Struct
@@ -27,8 +26,7 @@ _EXTENDED_REQUEST = re.compile(r"container-\d+-request-\d+")
 Names = Mapping[Role, Mapping[str, str]]
 
 
-@dataclass(frozen=True)
-class Redacted:
+class Redacted(Struct, frozen=True):
     """`names`: the pseudonym of each name, by role. They can undo the redaction. `parts`: the given structs with the
     same pseudonyms."""
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from os import PathLike
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from ksched_cli.errors import Problem, UsageError
 from ksched_cli.whatif.edits.lib.arguments import EditMistake, number_of_nodes, some_name, with_count
@@ -16,13 +17,19 @@ if TYPE_CHECKING:
     from ksched_cli.whatif.edits.lib.editor import Editor
 
 
-@dataclass(frozen=True)
-class AddNode(Edit):
+class AddNode(Edit, Struct, frozen=True):
     """So many nodes like the template, which is a Node as `kubectl get` shows it; `text` is how it was given."""
 
     template: Node
     count: int = 1
-    text: str = field(default="", compare=False)
+    text: str = ""
+
+    def __eq__(self, other: object) -> bool:
+        """Edits are equal however they were given."""
+        return isinstance(other, AddNode) and (self.template, self.count) == (other.template, other.count)
+
+    def __hash__(self) -> int:
+        return hash((self.template, self.count))
 
     def __str__(self) -> str:
         return f"--add-node {self.text or with_count(self.template.metadata.name, self.count)}"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from ksched_cli.errors import UsageError
 from ksched_cli.whatif.edits.lib.arguments import number_of_nodes, some_name, with_count
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
 _STATE_PREFIX = "node.kubernetes.io/"
 
 
-@dataclass(frozen=True)
-class CloneNode(Edit):
+class CloneNode(Edit, Struct, frozen=True):
     """So many new and empty nodes of the same make as `node`."""
 
     node: str

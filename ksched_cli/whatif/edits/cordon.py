@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from ksched_cli.whatif.edits.lib.edit import NodeEdit
@@ -14,8 +13,7 @@ if TYPE_CHECKING:
 UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
 
 
-@dataclass(frozen=True)
-class Cordon(NodeEdit):
+class Cordon(NodeEdit, frozen=True):
     flag: ClassVar[str] = "cordon"
 
     def apply(self, editor: Editor) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ksched_cli.whatif.edits.lib.arguments import EditMistake
@@ -13,8 +12,7 @@ if TYPE_CHECKING:
     from ksched_cli.whatif.edits.lib.editor import Editor
 
 
-@dataclass(frozen=True)
-class Delete(ObjectEdit):
+class Delete(ObjectEdit, frozen=True):
     def __str__(self) -> str:
         return f"--delete {self.target}"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from ksched_cli.whatif.edits.cordon import Cordon
@@ -11,8 +10,7 @@ if TYPE_CHECKING:
     from ksched_cli.whatif.edits.lib.editor import Editor
 
 
-@dataclass(frozen=True)
-class Drain(Cordon):
+class Drain(Cordon, frozen=True):
     flag: ClassVar[str] = "drain"
     hint_when_removed: ClassVar[str] = "removing it evicts its pods: leave the drain out"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from ksched_cli.whatif.edits.lib.arguments import EditMistake, check_key, check_value, node_and_rest
@@ -13,8 +12,7 @@ if TYPE_CHECKING:
     from ksched_cli.whatif.edits.lib.editor import Editor
 
 
-@dataclass(frozen=True)
-class LabelNode(NodeEdit):
+class LabelNode(NodeEdit, frozen=True):
     """Set a label; without a value, remove it."""
 
     key: str

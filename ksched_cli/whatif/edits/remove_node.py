@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from ksched_cli.whatif.edits.lib.edit import Clash, Edit, NodeEdit
@@ -11,8 +10,7 @@ if TYPE_CHECKING:
     from ksched_cli.whatif.edits.lib.editor import Editor
 
 
-@dataclass(frozen=True)
-class RemoveNode(NodeEdit):
+class RemoveNode(NodeEdit, frozen=True):
     flag: ClassVar[str] = "remove-node"
 
     def rules_out(self, other: Edit) -> Clash | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ksched_cli.whatif.edits.lib.arguments import EditMistake, whole_number
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
 _MAX_REPLICAS = 1_000_000
 
 
-@dataclass(frozen=True)
-class Scale(ObjectEdit):
+class Scale(ObjectEdit, frozen=True):
     replicas: int
 
     def __str__(self) -> str:

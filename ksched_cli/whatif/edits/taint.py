@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from ksched_cli.whatif.edits.lib.arguments import EditMistake, check_key, check_value, node_and_rest
@@ -16,8 +15,7 @@ if TYPE_CHECKING:
 _FORM = "NODE=KEY[=VALUE]:EFFECT"
 
 
-@dataclass(frozen=True)
-class TaintNode(NodeEdit):
+class TaintNode(NodeEdit, frozen=True):
     """Set a taint, which replaces a taint of the same key and effect. `removes`: remove the taint of this key and
     effect; without an effect, all taints of the key."""
 

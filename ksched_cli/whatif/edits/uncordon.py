@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from ksched_cli.whatif.edits.cordon import UNSCHEDULABLE, Cordon
@@ -12,8 +11,7 @@ if TYPE_CHECKING:
     from ksched_cli.whatif.edits.lib.editor import Editor
 
 
-@dataclass(frozen=True)
-class Uncordon(NodeEdit):
+class Uncordon(NodeEdit, frozen=True):
     flag: ClassVar[str] = "uncordon"
 
     def rules_out(self, other: Edit) -> Clash | None:

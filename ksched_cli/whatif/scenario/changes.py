@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.errors import InputError, Problem, UsageError
 from ksched_cli.sources.loaded import Loaded
@@ -15,8 +13,7 @@ from ksched_cli.whatif.manifests import apply_manifests
 from ksched_cli.whatif.scenario.model import PlacedEdit, ScenarioStep
 
 
-@dataclass(frozen=True)
-class StepChanges(Changes):
+class StepChanges(Changes, frozen=True):
     """Called with a control plane, they are made there. Mistakes have the line of the scenario file `source`."""
 
     source: str = ""

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from ksched_cli.whatif.edits.lib.edit import Edit, Reference
 
 
-@dataclass(frozen=True, slots=True)
-class ScenarioPlace:
+class ScenarioPlace(Struct, frozen=True):
     """Where something stands in the file."""
 
     line: int
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class Schedulable:
+class Schedulable(Struct, frozen=True):
     """Every pod that was pending has a node, or every pod of the target; or none of them has."""
 
     place: ScenarioPlace
@@ -29,8 +28,7 @@ class Schedulable:
         return f"{word}: {self.target or 'every pod'}"
 
 
-@dataclass(frozen=True, slots=True)
-class On:
+class On(Struct, frozen=True):
     """All pods of the target are on these nodes, or none of them is."""
 
     place: ScenarioPlace
@@ -42,8 +40,7 @@ class On:
         return f"{'on' if self.wanted else 'not on'} {', '.join(self.nodes)}: {self.target}"
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
+class Spread(Struct, frozen=True):
     """The numbers of the target's pods in the domains of a label differ by so much at most."""
 
     place: ScenarioPlace
@@ -55,16 +52,14 @@ class Spread:
         return f"spread over {self.topology_key} within {self.max_skew}: {self.target}"
 
 
-@dataclass(frozen=True, slots=True)
-class NoPreemption:
+class NoPreemption(Struct, frozen=True):
     place: ScenarioPlace
 
     def __str__(self) -> str:
         return "no preemption"
 
 
-@dataclass(frozen=True, slots=True)
-class Survives:
+class Survives(Struct, frozen=True):
     """Whichever so many nodes, or domains of a label, are lost: all pods that controllers make anew find a node."""
 
     place: ScenarioPlace
@@ -78,14 +73,12 @@ class Survives:
 Expectation: TypeAlias = Schedulable | On | Spread | NoPreemption | Survives
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedEdit:
+class PlacedEdit(Struct, frozen=True):
     place: ScenarioPlace
     edit: Edit
 
 
-@dataclass(frozen=True, slots=True)
-class ScenarioStep:
+class ScenarioStep(Struct, frozen=True):
     name: str
     place: ScenarioPlace
     manifests: tuple[str, ...]
@@ -93,8 +86,7 @@ class ScenarioStep:
     expectations: tuple[Expectation, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Scenario:
+class Scenario(Struct, frozen=True):
     name: str
     source: str
     steps: tuple[ScenarioStep, ...]

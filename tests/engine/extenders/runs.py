@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from ksched_cli.config.model import Extender, SchedulerConfiguration
 from ksched_cli.engine.decision import Decision

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from ksched_cli.memory import peak_mib
 from ksched_cli.plan.sweep.rows import encode_rows
@@ -14,8 +15,7 @@ from ksched_cli.plan.sweep.spans import Spans
 from ksched_cli.plan.sweep.task import SweepTask
 
 
-@dataclass(frozen=True, slots=True)
-class RanSpan:
+class RanSpan(Struct, frozen=True):
     """The rows of a span as lines of JSON, how long they took, and the most memory that the worker has held."""
 
     span: range

@@ -6,9 +6,10 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import count, groupby
 from typing import Any, TypeVar
+
+from msgspec import Struct
 
 from ksched_cli.plugins.lib.cel.values import CelCompileError, UInt
 
@@ -21,18 +22,15 @@ _NOWHERE = "ERROR: <input>:-1:0: "
 _FRAMES = 5000
 
 
-@dataclass(frozen=True, slots=True)
-class CelLiteral:
+class CelLiteral(Struct, frozen=True):
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
+class Name(Struct, frozen=True):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Select:
+class Select(Struct, frozen=True):
     """With `optional` (written .?field) the value may be missing."""
 
     operand: Node
@@ -40,15 +38,13 @@ class Select:
     optional: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Index:
+class Index(Struct, frozen=True):
     operand: Node
     index: Node
     optional: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """A function, or with a target a method; macros look like this too."""
 
     function: str
@@ -56,41 +52,35 @@ class Call:
     arguments: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Unary:
+class Unary(Struct, frozen=True):
     operator: str
     operand: Node
 
 
-@dataclass(frozen=True, slots=True)
-class Binary:
+class Binary(Struct, frozen=True):
     operator: str
     left: Node
     right: Node
 
 
-@dataclass(frozen=True, slots=True)
-class Logical:
+class Logical(Struct, frozen=True):
     """A chain of one of && and ||, flat however long it is."""
 
     operator: str
     operands: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Conditional:
+class Conditional(Struct, frozen=True):
     condition: Node
     then: Node
     otherwise: Node
 
 
-@dataclass(frozen=True, slots=True)
-class ListOf:
+class ListOf(Struct, frozen=True):
     items: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class MapOf:
+class MapOf(Struct, frozen=True):
     entries: tuple[tuple[Node, Node], ...]
 
 

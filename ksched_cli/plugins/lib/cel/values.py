@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
+
+from msgspec import Struct
 
 from ksched_cli.api.quantity import QuantityError, parse_quantity
 
@@ -32,15 +33,13 @@ class CelType:
     type_name: ClassVar[str]
 
 
-@dataclass(frozen=True, slots=True)
-class CelQuantity:
+class CelQuantity(Struct, frozen=True):
     """kubernetes.Quantity."""
 
     amount: Fraction
 
 
-@dataclass(frozen=True, slots=True)
-class Semver:
+class Semver(Struct, frozen=True):
     """kubernetes.Semver: semantic version 2.0.0. Build metadata takes no part in comparisons."""
 
     major: int
@@ -54,8 +53,7 @@ class Semver:
         return (self.major, self.minor, self.patch, not self.pre, parts)
 
 
-@dataclass(frozen=True, slots=True)
-class Maybe:
+class Maybe(Struct, frozen=True):
     """An optional value."""
 
     present: bool

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ksched_cli.api.dynamic_resources import Device, DeviceClass, DeviceSelector, DeviceTaintRule, ResourceSlice
 from ksched_cli.cluster.cache import Cluster
@@ -14,8 +15,7 @@ from ksched_cli.plugins.lib.devices.taints import with_taint_rules
 from ksched_cli.releases.gates import FeatureGates
 
 
-@dataclass(frozen=True, slots=True)
-class Features:
+class Features(Struct, frozen=True):
     """structured.Features (AllocatorFeatures)."""
 
     admin_access: bool = True

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
@@ -29,16 +29,14 @@ from ksched_cli.plugins.lib.devices.results import node_selector
 CANNOT_ALLOCATE = unresolvable(DeviceReasons.cannot_allocate())
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class NodeAllocation:
+class NodeAllocation(Struct, frozen=True, eq=False):
     """nodeAllocation: one entry of `picks` per claim that has no allocation yet."""
 
     picks: Picks
     extended_requests: tuple[DeviceRequest, ...] = ()
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class _Question:
+class _Question(Struct, frozen=True, eq=False):
     """The claims to allocate on nodes that lack the same extended resources."""
 
     claims: Sequence[ResourceClaim]
@@ -46,8 +44,7 @@ class _Question:
     known: dict[int, tuple[int, NodeAllocation | Status]]
 
 
-@dataclass(frozen=True, eq=False)
-class ExtendedWish:
+class ExtendedWish(Struct, frozen=True, eq=False):
     """The pod's device-backed resources, and the claim that stands for them."""
 
     index: ExtendedResourceIndex

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from ksched_cli.api.dynamic_resources import CounterSet, Device, ResourceSlice, ResourceSliceSpec
 from ksched_cli.api.selectors import SelectorError
@@ -15,8 +15,7 @@ from ksched_cli.plugins.lib.devices.claims import DeviceID, PoolID
 from ksched_cli.plugins.lib.devices.errors import AllocationError
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Pool:
+class Pool(Struct, frozen=True, eq=False):
     """One driver's pool. `slices` are those for the node; `others` matter only for the counters they use up."""
 
     driver: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from ksched_cli.api.dynamic_resources import (
     Device,
@@ -21,8 +22,7 @@ from ksched_cli.plugins.lib.devices.claims import DeviceID
 EXACT_COUNT, ALL = "ExactCount", "All"
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class RequestView:
+class RequestView(Struct, frozen=True, eq=False):
     """`parent` is the request's name where this is one of its alternatives, else empty."""
 
     name: str
@@ -73,8 +73,7 @@ def _view(
     )
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Pick:
+class Pick(Struct, frozen=True, eq=False):
     """A device chosen for a request."""
 
     request: RequestView

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from ksched_cli.api.core import Node
 from ksched_cli.api.node_facts import full_node_name

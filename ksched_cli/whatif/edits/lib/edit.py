@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
+
+from msgspec import Struct
 
 from ksched_cli.whatif.edits.lib.arguments import some_name
 
@@ -43,8 +44,7 @@ class Edit:
         raise NotImplementedError
 
 
-@dataclass(frozen=True)
-class NodeEdit(Edit):
+class NodeEdit(Edit, Struct, frozen=True):
     """An edit of one node of the cluster."""
 
     node: str
@@ -66,8 +66,7 @@ class NodeEdit(Edit):
         return EditSpec(cls.flag, order, "NODE", about, lambda text: cls(some_name(text)))
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(Struct, frozen=True):
     """KIND/NAME or KIND/NAMESPACE/NAME of the command line. Without a namespace, objects of all namespaces match."""
 
     kind: type[Struct]
@@ -79,8 +78,7 @@ class Reference:
         return "/".join(filter(None, parts))
 
 
-@dataclass(frozen=True)
-class ObjectEdit(Edit):
+class ObjectEdit(Edit, Struct, frozen=True):
     """An edit that decides about an object as a whole."""
 
     target: Reference
@@ -99,8 +97,7 @@ def _node_names(*nodes: str) -> Iterable[str]:
     return nodes
 
 
-@dataclass(frozen=True)
-class EditSpec:
+class EditSpec(Struct, frozen=True):
     """The declaration of an edit: `SPEC` of its file.
 
     Derived from it: the flag of the command line with its help and completion, the field of a step in scenario files
