@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Any, TextIO, cast
 
 from rich.cells import cell_len
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from ksched_cli.report.grid import Grid
+from ksched_cli.report.grid import Grid, width_of
 from ksched_cli.report.plain_table import plain_lines
 from ksched_cli.report.plain_text import PlainText
 
@@ -47,27 +49,31 @@ class _Console(Console):
     """Indents the wrapped lines of a text with escapes: no line begins in the middle of a hostile name."""
 
     def print(self, *objects: Any, **options: Any) -> None:
-        if (
-            len(objects) == 1
-            and not options
-            and isinstance(objects[0], Table | Grid)
-            and self._prints_plain(objects[0])
-        ):
-            return
-        super().print(*map(self._indented, objects), **options)
-
-    def _prints_plain(self, table: Table | Grid) -> bool:
-        """Write a long table without rich if the lines are the same; returns whether it was written."""
-        size = len(table) if isinstance(table, Grid) else table.row_count
-        if size < _LONG or self.color_system is not None or self.is_terminal:
-            return False
-        lines: Iterable[str] | None
-        lines = table.plain_lines(self, self.width) if isinstance(table, Grid) else plain_lines(table, self.width)
+        lines = self._plain_lines(objects) if not options and not self._is_styled else None
         if lines is None:
-            return False
+            super().print(*map(self._indented, objects), **options)
+            return
         for line in lines:
             self.file.write(f"{line.rstrip(' ')}\n")
-        return True
+
+    @cached_property
+    def _is_styled(self) -> bool:
+        return self.color_system is not None or self.is_terminal
+
+    def _plain_lines(self, objects: Sequence[Any]) -> Iterable[str] | None:
+        """The lines that rich would write without styles, for the usual lines and tables: rich takes 0.3 ms a line."""
+        if len(objects) != 1:
+            return None if objects else [""]
+        shown, indent = objects[0], 0
+        if isinstance(shown, Padding) and (shown.top, shown.right, shown.bottom) == (0, 0, 0):
+            shown, indent = shown.renderable, shown.left
+        if isinstance(shown, Table):
+            return plain_lines(shown, self.width) if shown.row_count >= _LONG and not indent else None
+        if isinstance(shown, Grid):
+            return (f"{' ' * indent}{line}" for line in shown.plain_lines(self, self.width - indent))
+        plain = shown.plain if isinstance(shown, Text) else shown
+        is_line = isinstance(plain, str) and plain.isprintable() and width_of(plain) <= self.width - indent
+        return [f"{' ' * indent}{plain}"] if is_line else None
 
     def _indented(self, shown: Any) -> Any:
         text = Text(shown) if isinstance(shown, str) else shown

@@ -1,4 +1,4 @@
-"""Long tables without rich are the tables of rich, line by line."""
+"""Lines and tables without rich are those of rich, line by line."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -46,22 +47,31 @@ def grids(draw: st.DrawFn) -> Grid:
     return grid
 
 
-def printed(table: Table | Grid, width: int) -> str:
+def indented(shown: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    spaces = st.sampled_from([(0, 0, 0, 2), (0, 0, 0, 4), (0, 1, 0, 2), (1, 0, 0, 0)])
+    return st.one_of(shown, st.builds(Padding, shown, spaces))
+
+
+texts = st.text("ab é漢 \\\t\x1b\n-[/]:", max_size=60)
+lines = st.one_of(texts, st.builds(Text, texts, style=st.sampled_from(["", "red"])))
+
+
+def printed(shown: Any, width: int) -> str:
     out = io.StringIO()
-    make_console(width, out).print(table)
+    make_console(width, out).print(shown)
     return out.getvalue()
 
 
-@given(st.one_of(tables(), grids()), st.integers(20, 90))
+@given(st.one_of(tables(), indented(grids()), indented(lines)), st.integers(20, 90))
 @settings(deadline=None)
-def test_lines_are_those_of_rich(table: Table | Grid, width: int) -> None:
+def test_lines_are_those_of_rich(shown: Any, width: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_Layout, "_plain_line", lambda *arguments: None)
-        patch.setattr(module, "_LONG", 10**6)
-        by_rich = printed(table, width)
+        patch.setattr(module._Console, "_plain_lines", lambda *arguments: None)
+        by_rich = printed(shown, width)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_LONG", 0)
-        assert printed(table, width) == by_rich
+        assert printed(shown, width) == by_rich
 
 
 def test_a_long_table_is_written_without_rich(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,3 +81,9 @@ def test_a_long_table_is_written_without_rich(monkeypatch: pytest.MonkeyPatch) -
         table.add_row(f"pod-{number}")
     monkeypatch.setattr(Table, "__rich_console__", lambda *arguments: pytest.fail("rich lays the table out"))
     assert printed(table, 80).splitlines() == ["POD", *(f"pod-{number}" for number in range(100))]
+
+
+def test_an_empty_line_is_an_empty_line() -> None:
+    out = io.StringIO()
+    make_console(80, out).print()
+    assert out.getvalue() == "\n"
