@@ -37,11 +37,16 @@ class PodTally(Struct, frozen=True):
 
 class PodTallies:
     """The pods of an owner are counted when its tally is needed first, or before its first pod changes. So a first
-    count is that of the loaded pods, and stays valid after each roll back."""
+    count is that of the loaded pods, and stays valid after each roll back. While `are_needed` is false no change of a
+    pod counts an owner: a later first count is that of the pods then, and a roll back drops it."""
 
-    def __init__(self, undo: UndoLog, pods_of: Callable[[Owner], Iterable[Pod]]) -> None:
-        self._undo, self._pods_of = undo, pods_of
+    def __init__(
+        self, undo: UndoLog, pods_of: Callable[[Owner], Iterable[Pod]], are_needed: Callable[[], bool]
+    ) -> None:
+        self._undo, self._pods_of, self._are_needed = undo, pods_of, are_needed
         self._tallies: dict[Owner, dict[_LabelSet, PodTally]] = {}
+        # Owners of which a pod has changed before the first count.
+        self._changed: set[Owner] = set()
 
     def count(self, owner: Owner, selector: Selector) -> tuple[int, int]:
         """How many pods of the owner that the selector matches are active, and how many of these are ready."""
@@ -52,13 +57,16 @@ class PodTallies:
         """Called before the store replaces a pod of the owner; None for absent."""
         if owner[0] not in TALLIED_KINDS or (old is not None and new is not None and _count_alike(old, new)):
             return
+        if owner not in self._tallies and not self._are_needed():
+            self._changed.add(owner)
+            return
         for pod, change in ((old, -1), (new, 1)):
             if pod is not None and is_active(pod):
                 self._add(owner, pod, change)
 
     def add_copies(self, owner: Owner, pod: Pod, count: int) -> None:
         """Count so many copies of a pod of the owner, which is counted already."""
-        if owner[0] in TALLIED_KINDS and is_active(pod):
+        if owner in self._tallies and is_active(pod):
             self._add(owner, pod, count)
 
     def _add(self, owner: Owner, pod: Pod, count: int) -> None:
@@ -71,6 +79,8 @@ class PodTallies:
     def _of(self, owner: Owner) -> dict[_LabelSet, PodTally]:
         found = self._tallies.get(owner)
         if found is None:
+            if owner in self._changed:
+                self._undo.note(self._tallies.pop, owner, None)
             groups: dict[_LabelSet, list[Pod]] = {}
             for pod in self._pods_of(owner):
                 if is_active(pod):

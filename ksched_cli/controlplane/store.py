@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.meta import ObjectMeta, controller_of
 from ksched_cli.api.selectors import Selector
+from ksched_cli.api.workloads import ReplicaSet, ReplicationController
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.cluster.undo import Logged, LoggedIndex, LoggedTable
 from ksched_cli.controlplane.pod_tallies import PodTallies
@@ -61,7 +62,10 @@ class Store(Logged):
         self._owned: LoggedIndex[Identity, Identity, Any] | None = None
         self._referring: LoggedIndex[tuple[str, str], Identity, Any] | None = None
         self._index_pods(pods)
-        self._tallies = PodTallies(self.undo, self.pods_of_identity)
+        self._tallies = PodTallies(self.undo, self.pods_of_identity, self._has_tallied_sets)
+
+    def _has_tallied_sets(self) -> bool:
+        return self.catalog.has(ReplicaSet) or self.catalog.has(ReplicationController)
 
     # Reading
 

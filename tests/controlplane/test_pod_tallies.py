@@ -1,53 +1,74 @@
-"""The tallies of a ReplicaSet's pods are what counting its pods comes to."""
+"""The kept counts of an owner's pods are those of its pods, whenever they are counted first."""
 
 from __future__ import annotations
 
-from typing import Any
+from random import Random
 
 import pytest
+from msgspec.structs import replace
 
-from ksched_cli.controlplane.controllers.replicaset import ReplicaSetController, selector_of
+from ksched_cli.api.core import Pod
+from ksched_cli.api.meta import LabelSelector, ObjectMeta
+from ksched_cli.api.selectors import selector_of_controller
+from ksched_cli.api.workloads import PodTemplateSpec, ReplicaSet, ReplicaSetSpec
 from ksched_cli.controlplane.pods import is_active, is_ready
-from ksched_cli.controlplane.store import Identity
-from ksched_cli.simulator import Simulator
+from ksched_cli.controlplane.store import Store
+from ksched_cli.sources.loaded import Loaded
 from tests.builders import make_pod
-from tests.lanes import sampled
-from tests.plan.sweep.clusters import cluster, with_priorities
+
+WANTED = LabelSelector({"app": "web"})
+SELECTOR = selector_of_controller(WANTED)
+SET = ReplicaSet(ObjectMeta("web", "default"), ReplicaSetSpec(1, WANTED, PodTemplateSpec()))
 
 
-@pytest.fixture
-def reconciled(monkeypatch: pytest.MonkeyPatch) -> list[Identity]:
-    """The keys that were reconciled. Each reconcile compares the tallies before it and after it."""
-    keys: list[Identity] = []
-    reconcile = ReplicaSetController.reconcile
-
-    def compare(controller: ReplicaSetController, key: Identity) -> None:
-        item: Any = controller.store.find(key)
-        if item is None:
-            return
-        active = [pod for pod in controller.claimed(item) if is_active(pod)]
-        assert controller.store.count_active(item, selector_of(item)) == (len(active), sum(map(is_ready, active)))
-
-    def checked(controller: ReplicaSetController, key: Identity) -> None:
-        keys.append(key)
-        compare(controller, key)
-        reconcile(controller, key)
-        compare(controller, key)
-
-    monkeypatch.setattr(ReplicaSetController, "reconcile", checked)
-    return keys
+def pod(random: Random) -> Pod:
+    made = make_pod(f"p-{random.randrange(6)}").label(app=random.choice(("web", "db")))
+    made = made.on("n").phase(random.choice(("Running", "Failed"))) if random.random() < 0.6 else made
+    found = made.obj()
+    assert isinstance(found, Pod)
+    return found
 
 
-@pytest.mark.parametrize("seed", sampled(range(6), 6))
-def test_trials_of_failures_and_drains(seed: int, reconciled: list[Identity]) -> None:
-    simulator = Simulator.load(with_priorities(cluster(seed, pending=6), seed))
-    assert list(simulator.sweep(fail="node", scale="replicaset/app-0=0..3"))
-    assert list(simulator.drain_nodes(each="node", force=True).trials)
-    assert reconciled
+def read(store: Store) -> tuple[int, int]:
+    """The active pods that the set would adopt and the ready ones of them, pod by pod."""
+    found = [each for each in store.of(Pod) if is_active(each) and SELECTOR.matches(each.metadata.labels)]
+    return len(found), sum(map(is_ready, found))
 
 
-def test_a_pod_without_a_controller_is_adopted(reconciled: list[Identity]) -> None:
-    items = cluster(1)
-    orphan = make_pod("orphan").uid("uid-orphan").label(app="app-0").on("node-0").phase("Running").doc()
-    assert list(Simulator.load([*items, orphan]).sweep(fail="node"))
-    assert ("ReplicaSet", "default", "app-0") in reconciled
+def change(store: Store, random: Random) -> None:
+    here = store.of(Pod)
+    kind = random.randrange(5)
+    if kind == 0:
+        store.put(SET)
+    elif kind == 1 and store.current(SET) is not None:
+        store.remove(SET)
+    elif kind == 2 and here:
+        store.remove(random.choice(here))
+    elif kind == 3 and here:
+        old = random.choice(here)
+        store.put(replace(old, metadata=replace(old.metadata, deletion_timestamp="2026-01-01T00:00:00Z")))
+    else:
+        store.put(pod(random))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_counts_are_those_of_the_pods(seed: int) -> None:
+    """The set, without which nothing is counted, comes and goes, in trials and outside of them."""
+    random = Random(seed)
+    store = Store(Loaded({Pod: list({each.metadata.name: each for each in map(pod, [random] * 4)}.values())}))
+
+    def check() -> None:
+        if store.current(SET) is not None or random.random() < 0.2:
+            assert store.count_active(SET, SELECTOR) == read(store)
+
+    def some(depth: int) -> None:
+        for _ in range(random.randrange(1, 6)):
+            if depth < 3 and random.random() < 0.3:
+                with store.undo.trial():
+                    some(depth + 1)
+            else:
+                change(store, random)
+            check()
+
+    for _ in range(4):
+        some(0)
