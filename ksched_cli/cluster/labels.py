@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, S
 import numpy as np
 
 from ksched_cli.api.core import Node
-from ksched_cli.cluster.columns import NOWHERE, BoolColumn, IdColumn, RowColumn, Vocabulary
+from ksched_cli.cluster.columns import NOWHERE, BoolColumn, IdColumn, RowColumn
 
 ABSENT = 0
 
@@ -19,20 +19,28 @@ class LabelColumn:
     """One label key over all nodes: ids[row] indexes `values`, and id 0 means the node has no such label. Values are
     numbered in the order in which the rows have them."""
 
-    __slots__ = ("_rows_by_value", "ids", "values")
+    __slots__ = ("_is_complete", "_rows_by_value", "ids", "values")
 
     def __init__(self, ids: IdColumn, values: list[str | None]) -> None:
         self.ids = ids
         self.values = values
         self._rows_by_value: tuple[RowColumn, RowColumn] | None = None
+        self._is_complete: bool | None = None
 
     @classmethod
     def of(cls, labels: Iterable[str | None], size: int) -> LabelColumn:
         """The column of the value in each row, None where the label is absent."""
-        vocabulary: Vocabulary[str | None] = Vocabulary()
-        vocabulary.id(None)
-        ids = np.fromiter((vocabulary.id(value) for value in labels), dtype=np.int32, count=size)
-        return cls(ids, vocabulary.values)
+        given = list(labels)
+        values = list(dict.fromkeys([None, *given]))
+        number = {value: index for index, value in enumerate(values)}
+        return cls(np.fromiter(map(number.__getitem__, given), dtype=np.int32, count=size), values)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all rows have the label."""
+        if self._is_complete is None:
+            self._is_complete = np.count_nonzero(self.ids) == len(self.ids)
+        return self._is_complete
 
     @property
     def present(self) -> BoolColumn:
@@ -93,7 +101,7 @@ class LabelColumns:
     def column(self, key: str) -> LabelColumn:
         found = self._columns.get(key)
         if found is None:
-            values = (node.metadata.labels.get(key) for node in self._nodes)
+            values = [node.metadata.labels.get(key) for node in self._nodes]
             found = self._columns[key] = LabelColumn.of(values, len(self._nodes))
         return found
 

@@ -117,19 +117,20 @@ class PodCounts:
                 counts += copies
         return counts
 
-    def _update(self, count: PodCount, touched: set[int], namespace: str, selector: Selector) -> None:
+    def _update(self, count: PodCount, touched: set[int], counted: str, selector: Selector) -> None:
         pods = self._cluster.pods
-        known, matching = pods.namespaces.find(namespace), self.matches.of(selector)
-        namespaces, label_sets, terminating = pods.namespace, pods.label_set, pods.terminating
+        known, matching = pods.namespaces.find(counted), self.matches.of(selector)
+        # A loop over few pods reads single entries.
+        namespace, label_set, terminating = pods.namespace.item, pods.label_set.item, pods.terminating.item
         copies = [
             each
             for pod, each in self._cluster.usage.copies.items()
-            if namespaces[pod] == known and matching[label_sets[pod]] and not terminating[pod]
+            if namespace(pod) == known and matching[label_set(pod)] and not terminating(pod)
         ]
         for row in touched:
             now = sum(int(each[row]) for each in copies) if copies else 0
             for pod in self._cluster.usage.pods[row]:
-                if namespaces[pod] == known and matching[label_sets[pod]] and not terminating[pod]:
+                if namespace(pod) == known and matching[label_set(pod)] and not terminating(pod):
                     now += 1
             before = count.per_node.item(row)
             if before != now:

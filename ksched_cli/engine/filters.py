@@ -153,7 +153,7 @@ class Filters:
         return nodes.select(together.passed)
 
     def _check_verdict(self, plugin: str, pod: PodInfo, verdict: Verdict, nodes: NodeRows) -> None:
-        failed = np.nonzero(verdict.codes == _ERROR)[0]
+        failed = (verdict.codes == _ERROR).nonzero()[0]
         if len(failed):
             text = error_of("filter", plugin, pod.name, verdict.status(int(failed[0])).message, self._cluster.release)
             raise CycleError(text)

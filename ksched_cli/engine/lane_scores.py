@@ -108,6 +108,7 @@ class TemplateScores:
             self._following = []
         shared = scores.fixed_scores(fixed, pod, self._nodes)
         self._fixed = [self._fresh(plugin, handed, sign, pod, shared) for plugin, handed, sign in fixed]
+        self._fixed_columns = self._columns_by_name()
         are_shared = shared is not None and all(each.plugin.name in shared.raw for each in self._fixed)
         # Not written to where other templates may have it.
         self._fixed_totals = shared.total if shared is not None and are_shared else self._weighted(self._fixed)
@@ -131,6 +132,11 @@ class TemplateScores:
             everywhere[self._feasible] = normalized
             normalized = everywhere
         return KeptColumn(plugin, raw, normalized, _extremes(plugin, column, nodes.rows))
+
+    def _columns_by_name(self) -> tuple[dict[str, Int64Column], dict[str, Int64Column]]:
+        """The raw and the normalized scores of plugins whose scores pods do not change. Not to be written to."""
+        raw = {each.plugin.name: each.raw for each in self._fixed}
+        return raw, {each.plugin.name: each.normalized for each in self._fixed}
 
     def _weighted(self, columns: Iterable[KeptColumn]) -> Int64Column:
         total = np.zeros(len(self._cluster.nodes), dtype=np.int64)
@@ -188,6 +194,7 @@ class TemplateScores:
             for column in normalizing:
                 column.normalized = column.normalized.copy()
                 column.normalized[new] = self._between_extremes(column, pod, new)
+            self._fixed_columns = self._columns_by_name()
             self._fixed_totals = self._fixed_totals.copy()
             self._fixed_totals[new] = sum(
                 column.normalized[new] * self._weights[column.plugin.name] for column in self._fixed
@@ -268,8 +275,7 @@ class TemplateScores:
             raw[name], normalized[name] = self._loose_column(plugin, pod)
             weight = self._weights[name]
             totals = totals + (normalized[name] if weight == 1 else normalized[name] * weight)
-        kept_raw = {each.plugin.name: each.raw for each in self._fixed}
-        kept_normalized = {each.plugin.name: each.normalized for each in self._fixed}
+        kept_raw, kept_normalized = self._fixed_columns
         if following is not None:
             kept_raw, kept_normalized = following.lend(kept_raw), following.lend(kept_normalized)
         return ScoreTable(

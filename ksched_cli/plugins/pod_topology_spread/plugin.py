@@ -80,13 +80,14 @@ class Domains:
         """minMatchNum: 0 while there are fewer domains than the constraint requires."""
         if np.count_nonzero(self.present) < self.constraint.min_domains:
             return 0
-        return int(self.counts[self.present].min(initial=_NO_MINIMUM))
+        counts = self.counts[self.present]
+        return min(counts.item(counts.argmin()), _NO_MINIMUM) if len(counts) else _NO_MINIMUM
 
     def outcomes(self) -> IdColumn:
         """The index of a node's status by the id of its label value: 0 where the pod may go."""
         if self.known is None:
             skewed = self.counts + int(self.matches_itself) - self.minimum > self.constraint.max_skew
-            self.known = np.where(skewed, np.int32(_SKEWED), np.int32(0))
+            self.known = skewed * np.int32(_SKEWED)
             self.known[ABSENT] = _MISSING
         return self.known
 
@@ -363,24 +364,20 @@ class PodTopologySpread(
         require_all |= not PodTopologySpreadRules.of(self.handle.release).spreads_over_nodes_without_zone
         labelled = self._fully_labelled(pod, constraints if require_all else ())
         everywhere = _all(labelled)
-        scored = nodes.mask()
-        if not everywhere:
-            scored &= labelled
-        domains = tuple(self._soft(each, pod, scored, labelled, bare=nodes.bare) for each in constraints)
+        scored = nodes if everywhere else nodes.select(nodes.take(labelled))
+        domains = tuple(self._soft(each, pod, scored, labelled) for each in constraints)
         return SoftState(domains, None if everywhere else ~labelled)
 
-    def _soft(
-        self, constraint: SpreadConstraint, pod: PodInfo, scored: BoolColumn, labelled: BoolColumn, *, bare: bool
-    ) -> SoftDomains:
+    def _soft(self, constraint: SpreadConstraint, pod: PodInfo, scored: NodeRows, labelled: BoolColumn) -> SoftDomains:
         column = self.handle.cluster.nodes.labels.column(constraint.topology_key)
         counts = self._counts(constraint, pod)
-        labels = None if _all(column.ids) else column.present
+        labels = None if column.is_complete else column.present
         if constraint.topology_key == HOSTNAME:
             # A host is its own domain, and is counted whether or not the policies would include it.
-            seen = np.zeros_like(counts) if bare else counts
-            return SoftDomains(constraint, seen, labels, topology_weight(int(np.count_nonzero(scored))))
+            seen = np.zeros_like(counts) if scored.bare else counts
+            return SoftDomains(constraint, seen, labels, topology_weight(len(scored)))
         ids = _by_text(column) if (labelled & ~column.present).any() else column.ids
-        wanted = np.bincount(ids[scored], minlength=len(column.values)) > 0
+        wanted = np.bincount(scored.take(ids), minlength=len(column.values)) > 0
         counted = labelled & self._included(constraint, pod)
         by_value = np.bincount(ids[counted], weights=counts[counted], minlength=len(column.values)).astype(np.int64)
         weight = topology_weight(int(np.count_nonzero(wanted)))
@@ -428,7 +425,7 @@ class PodTopologySpread(
         return self._counts_some(soft.constraint) and soft.constraint.selector.matches(pod.labels)
 
 
-def _all(column: BoolColumn | IdColumn) -> bool:
+def _all(column: BoolColumn) -> bool:
     """Whether no entry is zero."""
     return bool(np.count_nonzero(column) == len(column))
 
