@@ -109,6 +109,10 @@ class Store(Logged):
         """How many pods `pods_of` returns."""
         return len(self._pods_of.get(owner, ()))
 
+    def has_owner(self, kind: str, namespace: str, prefix: str) -> bool:
+        """Whether pods of this namespace have, or have had, a controller of this kind whose name begins so."""
+        return any(each[:2] == (kind, namespace) and each[2].startswith(prefix) for each in self._pods_of)
+
     def orphans(self, namespace: str) -> list[Pod]:
         """Pods without a controller."""
         return self.pods_of_identity(_orphans_of(namespace))

@@ -45,6 +45,8 @@ def unknown_workload(item: Any, kinds: str) -> str:
 
 def _pods_by_set(plane: ControlPlane, item: Deployment) -> dict[str, list[Pod]]:
     """Pods of ReplicaSets that are called after the Deployment and the hash in the pod's label."""
+    if not plane.store.has_owner("ReplicaSet", item.metadata.namespace, f"{item.metadata.name}-"):
+        return {}
     selector = selector_of_controller(item.spec.selector)
     found: defaultdict[str, list[Pod]] = defaultdict(list)
     for pod in plane.store.of(Pod):
