@@ -186,14 +186,15 @@ class Scores:
     ) -> tuple[dict[str, Int64Column], Int64Column]:
         """The scores of these nodes by plugin, and their weighted sum."""
         raw: dict[str, Int64Column] = {}
-        total = np.zeros(len(nodes), dtype=np.int64)
+        weighted: list[Int64Column] = []
         for plugin, handed, _ in following:
             scores = self.raw(plugin, handed, pod, nodes)
             self._check_range(plugin.name, pod, scores, nodes)
-            total += self._times_weight(plugin.name, scores)
+            weighted.append(self._times_weight(plugin.name, scores))
             # A plugin may keep what it has returned.
             raw[plugin.name] = scores if scores.flags.writeable and scores.base is None else scores.copy()
-        return raw, total
+        first, *others = weighted
+        return raw, sum(others, first) if others else first.copy()
 
     def _times_weight(self, plugin: str, scores: Int64Column) -> Int64Column:
         weight = self._profile.weights[plugin]

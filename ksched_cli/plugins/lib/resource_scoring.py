@@ -52,9 +52,18 @@ class MeasuredResources:
     __slots__ = ("are_cpu_and_memory", "requests", "resources")
 
     def __init__(self, resources: Sequence[MeasuredResource]) -> None:
-        self.resources = tuple(resources)
+        self.resources: tuple[MeasuredResource, ...] = tuple(resources)
         self.requests: Int64Column = np.array([[resource.request] for resource in resources], dtype=np.int64)
         self.are_cpu_and_memory = [resource.row for resource in resources] == [CPU, MEMORY]
+
+    @classmethod
+    def of_cpu_and_memory(cls, cpu: int, memory: int) -> MeasuredResources:
+        """The two resources that most profiles score by, for pods with these requests."""
+        made = cls.__new__(cls)
+        made.resources = MeasuredResource(CPU, cpu, "cpu"), MeasuredResource(MEMORY, memory, "memory")
+        made.requests = np.array(((cpu,), (memory,)), dtype=np.int64)
+        made.are_cpu_and_memory = True
+        return made
 
     def are_backed(self, totals: DeviceTotals) -> bool:
         """Whether devices may stand behind one of the resources."""
@@ -86,8 +95,10 @@ def measured(
     they are specified, with stand-ins for missing requests of cpu and memory."""
     if pod.containers_are_all and names == _CPU_AND_MEMORY:
         # Without overhead, init containers and so on, the sums of the cache are those that count here.
-        taken = dict(pod.requests) if use_requested else {CPU: pod.nonzero_cpu, MEMORY: pod.nonzero_memory}
-        return MeasuredResources([MeasuredResource(row, taken.get(row, 0), names[row]) for row in (CPU, MEMORY)])
+        if not use_requested:
+            return MeasuredResources.of_cpu_and_memory(*pod.parts.sums.nonzero)
+        taken = dict(pod.requests)
+        return MeasuredResources.of_cpu_and_memory(taken.get(CPU, 0), taken.get(MEMORY, 0))
     found = []
     requests = _requests_for_scores(
         pod, nodes.cluster.release, use_requested=use_requested, with_overhead=with_overhead
