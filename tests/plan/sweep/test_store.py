@@ -129,7 +129,8 @@ def test_resume_goes_with_out() -> None:
 
 @pytest.mark.slow
 def test_a_full_disk_ends_the_sweep_and_leaves_whole_lines(tmp_path: Path) -> None:
-    """The size of files is limited to less than all rows take."""
+    """The size of files is limited to less than all rows take. The child writes no byte code (-B): the limit would
+    cut it off, too, and leave broken .pyc files in the checkout."""
     code = (
         "import resource, signal, sys\n"
         "from ksched_cli.cli.main import run\n"
@@ -139,7 +140,7 @@ def test_a_full_disk_ends_the_sweep_and_leaves_whole_lines(tmp_path: Path) -> No
     )
     fleet = str(Path(__file__).parents[3] / "fixtures" / "clusters" / "drain.yaml")
     done = subprocess.run(
-        [sys.executable, "-c", code, fleet, str(tmp_path)], capture_output=True, text=True, check=False
+        [sys.executable, "-B", "-c", code, fleet, str(tmp_path)], capture_output=True, text=True, check=False
     )
     assert done.returncode == 2
     assert (
