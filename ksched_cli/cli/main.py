@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import gc
 import os
 import re
 import shlex
@@ -107,8 +106,6 @@ def complete_for_kubectl() -> NoReturn:
 
 def run(arguments: list[str]) -> int:
     """The exit code of the command. Every failure is a sentence on stderr."""
-    # A command lives for seconds, and most of what it makes stays: the collector finds next to nothing in it.
-    gc.set_threshold(100_000, 50, 1000)
     allow_forks()
     shown = RunProgress(bar=sys.stderr is not None and sys.stderr.isatty())
     listen(shown)
