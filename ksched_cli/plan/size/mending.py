@@ -17,7 +17,7 @@ from ksched_cli.plan.size.greedy import GreedyBuyer
 from ksched_cli.plan.size.problem import Matrix, PackingProblem
 from ksched_cli.plan.size.results import SearchEnd
 from ksched_cli.plan.size.shapes import NodeShape
-from ksched_cli.plan.size.trials import Attempt, SizingTrials, UnplacedPod
+from ksched_cli.plan.size.trials import Attempt, SizingTrials, UnplacedDaemon, UnplacedPod
 
 # How often a forecast is mended before the scheduler tries the set.
 _FORECASTS = 20
@@ -97,7 +97,7 @@ class SetMender:
 
     def _compare(self, attempt: Attempt) -> None:
         forecast = self._forecast.left_over(self._numbers(attempt.counts))
-        actual = sum(each.row in self._class_of for each in self._waiting(attempt))
+        actual = sum(each.row in self._class_of for each in self._trials.waiting(attempt))
         if not attempt.cut_short or forecast < actual:
             self._forecast_error = max(self._forecast_error, abs(forecast - actual))
 
@@ -124,24 +124,29 @@ class SetMender:
 
     def _note(self, attempt: Attempt) -> None:
         """Remember why the scheduler rejects the set."""
-        waiting, cost = self._waiting(attempt), self._problem.cost(attempt.counts)
-        if waiting or attempt.daemons:
-            pod, message = (waiting[0].pod, waiting[0].message) if waiting else attempt.daemons[0]
-            self.state.rejected.append(RejectedSet(attempt.counts, cost, pod, message))
+        cost = self._problem.cost(attempt.counts)
+        waiting: list[UnplacedPod | UnplacedDaemon] = [*self._trials.waiting(attempt)]
+        waiting += self._trials.waiting_daemons(attempt)
+        if waiting:
+            self.state.rejected.append(RejectedSet(attempt.counts, cost, waiting[0].pod, waiting[0].message))
 
-    def _lacks(self, attempt: Attempt) -> int:
-        """How many pods have no node, those of DaemonSets on new nodes among them."""
-        return len(self._waiting(attempt)) + len(attempt.daemons)
-
-    def _waiting(self, attempt: Attempt) -> list[UnplacedPod]:
-        return [each for each in attempt.unplaced if each.row not in self._trials.excused]
+    def _lacks(self, attempt: Attempt) -> tuple[int, int]:
+        """How many pods have no node, those of DaemonSets on new nodes among them; and how many DaemonSets lack a pod
+        on a node of the cluster, which counts less: a run without new nodes does not create these pods."""
+        daemons = self._trials.waiting_daemons(attempt)
+        new = sum(each.is_new for each in daemons)
+        return len(self._trials.waiting(attempt)) + new, len(daemons) - new
 
     def _missing(self, attempt: Attempt) -> Matrix:
-        """How many pods of each class have no node."""
+        """How many pods of each class have no node, or are on a node of the cluster where the pod of a DaemonSet finds
+        no place beside them."""
         found = np.zeros(len(self._problem.classes), dtype=np.int64)
-        for each in self._waiting(attempt):
-            if each.row in self._class_of:
-                found[self._class_of[each.row]] += 1
+        crowded = {each.node for each in self._trials.waiting_daemons(attempt) if not each.is_new}
+        rows = [each.row for each in self._trials.waiting(attempt)]
+        rows += [row for row, node in attempt.on.items() if node in crowded]
+        for row in rows:
+            if row in self._class_of:
+                found[self._class_of[row]] += 1
         return found
 
     # A first answer
@@ -155,9 +160,11 @@ class SetMender:
         while not self._trials.accepts(attempt):
             mended = self._mended(attempt, until_all=True)
             if mended is attempt:
-                for each in self._waiting(attempt):
+                for each in self._trials.waiting(attempt):
                     self.state.stuck[each.row] = each
                     self._trials.excused.add(each.row)
+                lost = self._trials.waiting_daemons(attempt)
+                self._trials.excused_daemons.update(each.pod for each in lost if not each.is_new)
                 break
             attempt = mended
         self.state.best, self.state.cost = attempt, self._problem.cost(attempt.counts)
@@ -200,7 +207,7 @@ class SetMender:
     def _one_more(self, attempt: Attempt) -> Attempt | None:
         """The best single node: most pods for its price. The scheduler tries the nodes that the forecast likes best."""
         lacks, missing = self._lacks(attempt), self._missing(attempt) > 0
-        best: tuple[float, Attempt] | None = None
+        best: tuple[tuple[float, float], Attempt] | None = None
         for at in self._likely_helpers(attempt, missing):
             choice = self._problem.choices[at]
             for variant in choice.variants:
@@ -208,8 +215,9 @@ class SetMender:
                 if not self._problem.within_limits(counts):
                     continue
                 tried = self._attempt(counts)
-                rate = (lacks - self._lacks(tried)) / (choice.price or 1e-9)
-                if rate > 0 and (best is None or rate > best[0]):
+                left, price = self._lacks(tried), choice.price or 1e-9
+                rate = (lacks[0] - left[0]) / price, (lacks[1] - left[1]) / price
+                if rate > (0, 0) and (best is None or rate > best[0]):
                     best = rate, tried
             if best is not None and not self._has_time():
                 break

@@ -32,6 +32,7 @@ class NewNodes:
         self._templates: dict[NodeShape, Node] = {}
         self._has_daemons: dict[NodeShape, bool] = {}
         self._plane: ControlPlane | None = None
+        self._created: list[Pod] = []
         # Pods that DaemonSets lack on nodes of the cluster, and that their controllers create as soon as they run.
         self.on_old_nodes: list[Pod] = []
 
@@ -76,17 +77,15 @@ class NewNodes:
         for node in nodes:
             self._plane.api.update(node)
         self._plane.run()
-        for node in nodes:
-            pods = self._daemons.get(node.metadata.name, [])
-            admit_priority(pods, self._loaded.of(PriorityClass))
-            if not self._spec.stores_all_fields:
-                self._daemons[node.metadata.name] = as_stored(pods, self._spec.release, self._spec.gates)
+        created, self._created = self._created, []
+        admit_priority(created, self._loaded.of(PriorityClass))
+        if not self._spec.stores_all_fields:
+            created = as_stored(created, self._spec.release, self._spec.gates)
+        for pod in created:
+            name = node_of(pod)
+            own = self._daemons.setdefault(name, []) if name in self._nodes else self.on_old_nodes
+            own.append(pod)
 
     def _observe(self, old: Any, new: Any) -> None:
-        if old is not None or not isinstance(new, Pod) or not (name := node_of(new)):
-            return
-        pod = replace(new, metadata=replace(new.metadata, uid=uid_of_pod(new)))
-        if name in self._nodes:
-            self._daemons.setdefault(name, []).append(pod)
-        else:
-            self.on_old_nodes.append(pod)
+        if old is None and isinstance(new, Pod) and node_of(new):
+            self._created.append(replace(new, metadata=replace(new.metadata, uid=uid_of_pod(new))))

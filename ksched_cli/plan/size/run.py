@@ -116,7 +116,7 @@ class _Report:
     def _unplaced(self) -> list[UnsizedPod]:
         found = [UnsizedPod(*self._names(each.row), each.message, each.reasons) for each in self._survey.misfits]
         found += [UnsizedPod(*self._names(each.row), each.message) for each in self._state.stuck.values()]
-        found += [UnsizedPod(pod, "", message) for pod, message in self._best.daemons]
+        found += [UnsizedPod(each.pod, "", each.message) for each in self._best.daemons]
         return sorted(found, key=lambda each: each.pod)
 
     def _cheaper(self) -> CheaperSet | None:

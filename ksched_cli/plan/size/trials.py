@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from msgspec import Struct
 
 from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.controlplane.controllers.daemon_pods import node_of
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.loaded_input import LoadedInput
@@ -27,15 +28,24 @@ class UnplacedPod(Struct, frozen=True):
     message: str
 
 
+class UnplacedDaemon(Struct, frozen=True):
+    """A pod that the controller of a DaemonSet creates and that has no place on its node. `is_new`: the node is one of
+    those to buy."""
+
+    pod: str
+    node: str
+    is_new: bool
+    message: str
+
+
 class Attempt(Struct, frozen=True):
-    """What the scheduler made of a set of new nodes. `on`: the node of each pod that was placed, by row; `daemons`:
-    pods of DaemonSets that have no place on their new node, with the scheduler's message. With `cut_short` the first
-    pod without a node ended the run."""
+    """What the scheduler made of a set of new nodes. `on`: the node of each pod that was placed, by row. With
+    `cut_short` the first pod without a node ended the run."""
 
     counts: Counts
     on: Mapping[int, str]
     unplaced: tuple[UnplacedPod, ...]
-    daemons: tuple[tuple[str, str], ...]
+    daemons: tuple[UnplacedDaemon, ...]
     shape_of: Mapping[str, NodeShape]
     cut_short: bool = False
     ties: int = 0
@@ -64,6 +74,8 @@ class SizingTrials:
         self._known = len(infos)
         # Pods that no set of new nodes can place: they are tried like the others and not waited for.
         self.excused: set[int] = set()
+        # The same of pods that DaemonSets lack on nodes of the cluster, by key.
+        self.excused_daemons: set[str] = set()
         self.runs = 0
         self.seconds = 0.0
 
@@ -87,14 +99,12 @@ class SizingTrials:
         """Every pending pod and every new pod of a DaemonSet through one cycle."""
         started = time.perf_counter()
         self.runs += 1
-        with self.with_nodes(counts) as (shape_of, daemons):
-            attempt = self._run(counts, shape_of, frozenset(daemons), until_failure)
+        with self.with_nodes(counts) as (shape_of, _):
+            attempt = self._run(counts, shape_of, until_failure)
         self.seconds += time.perf_counter() - started
         return attempt
 
-    def _run(
-        self, counts: Counts, shape_of: Mapping[str, NodeShape], daemons: frozenset[int], until_failure: bool
-    ) -> Attempt:
+    def _run(self, counts: Counts, shape_of: Mapping[str, NodeShape], until_failure: bool) -> Attempt:
         names = self.cluster.nodes.names
         on: dict[int, str] = {}
         failed: list[Decision] = []
@@ -111,14 +121,26 @@ class SizingTrials:
         unplaced = tuple(
             UnplacedPod(each.pod_row, each.pod.key, _message(each)) for each in failed if each.pod_row < self._known
         )
-        lost = tuple((each.pod.key, _message(each)) for each in failed if each.pod_row in daemons)
+        lost = tuple(self._daemon(each, shape_of) for each in failed if each.pod_row >= self._known)
         placed = {row: node for row, node in on.items() if row < self._known}
         columns = None if cut else NodeColumns.of(self.cluster)
         return Attempt(dict(counts), placed, unplaced, lost, shape_of, cut, ties, columns)
 
+    def _daemon(self, decision: Decision, shape_of: Mapping[str, NodeShape]) -> UnplacedDaemon:
+        node = node_of(self.info(decision.pod_row).pod)
+        return UnplacedDaemon(decision.pod.key, node, node in shape_of, _message(decision))
+
+    def waiting(self, attempt: Attempt) -> list[UnplacedPod]:
+        """Pods of the input without a node, but those for which no node can be bought."""
+        return [each for each in attempt.unplaced if each.row not in self.excused]
+
+    def waiting_daemons(self, attempt: Attempt) -> list[UnplacedDaemon]:
+        """Pods of DaemonSets without a place, but those for which no purchase frees one."""
+        return [each for each in attempt.daemons if each.pod not in self.excused_daemons]
+
     def accepts(self, attempt: Attempt) -> bool:
-        """Whether every pod has a node but those for which no node can be bought."""
-        return not attempt.daemons and all(each.row in self.excused for each in attempt.unplaced)
+        """Whether every pod has a node but those that no purchase helps."""
+        return not self.waiting(attempt) and not self.waiting_daemons(attempt)
 
 
 def _message(decision: Decision) -> str:

@@ -71,6 +71,48 @@ def test_a_shape_on_which_a_daemon_set_does_not_fit_is_not_bought() -> None:
 
 
 @methods
+def test_daemon_sets_get_their_place_on_nodes_of_the_cluster(greedy: bool) -> None:
+    """With one node bought, the third pod takes the place of the agent on node n. With two it goes to a new node."""
+    without_agent = [node("n", cpu="2", memory="16Gi", pods=9)]
+    without_agent += [pending(f"p{at}", cpu="1900m", memory="1Gi") for at in range(3)]
+    objects = [*without_agent, daemon_set("agent", "200m")]
+    one_node = size(without_agent, SMALL, greedy=greedy)
+    assert bought(one_node) == {"small": 1}
+    (left,) = left_pending(load(objects), one_node.nodes)
+    assert left.startswith("default/agent-")
+    found = size(objects, SMALL, greedy=greedy)
+    assert bought(found) == {"small": 2}
+    assert found.fits
+    assert left_pending(load(objects), found.nodes) == []
+
+
+@methods
+def test_a_pod_of_a_daemon_set_that_no_purchase_gives_a_place_is_reported(greedy: bool) -> None:
+    """Only node n matches the node selector of the pod, which leaves no cpu to the agent."""
+    objects = [node("n", cpu="2", memory="8Gi", pods=9), daemon_set("agent", "200m"), pending("p", cpu="3")]
+    objects[0]["metadata"]["labels"] = {"disk": "ssd"}
+    objects.append(pod_doc(make_pod("bound-to-n").requests(cpu="2").selector(disk="ssd")))
+    found = size(objects, SMALL, greedy=greedy)
+    assert bought(found) == {"small": 1}
+    assert not found.fits
+    (left,) = found.unplaced
+    assert [left.pod] == left_pending(load(objects), found.nodes)
+    assert left.pod.startswith("default/agent-")
+    assert "1 Insufficient cpu" in left.message
+
+
+def test_pods_of_daemon_sets_on_nodes_of_the_cluster_have_the_priority_of_their_class() -> None:
+    """The agent comes first on node n, so that no pod finds a place there."""
+    agent = daemon_set("agent", "200m")
+    agent["spec"]["template"]["spec"]["priorityClassName"] = "system-node-critical"
+    objects = [node("n", cpu="2", memory="16Gi", pods=9), agent]
+    objects += [pending(f"p{at}", cpu="1900m", memory="1Gi") for at in range(2)]
+    found = size(objects, SMALL)
+    assert {each.pod: each.node for each in found.pods} == {"default/p0": "small", "default/p1": "small"}
+    assert left_pending(load(objects), found.nodes) == []
+
+
+@methods
 def test_a_pod_that_fits_on_no_shape_is_named_with_the_reason_of_each(greedy: bool) -> None:
     objects = [pending("p", cpu="1"), pending("giant", cpu="9"), pod_doc(make_pod("ssd").selector(disk="ssd"))]
     tainted = shape("tainted", 1, cpu="64", taints=[{"key": "gpu", "effect": "NoSchedule"}])
