@@ -66,7 +66,7 @@ class _Console(Console):
             return None if objects else [""]
         shown, indent = objects[0], 0
         if isinstance(shown, Padding) and (shown.top, shown.right, shown.bottom) == (0, 0, 0):
-            shown, indent = shown.renderable, shown.left
+            indent, shown = shown.left, shown.renderable
         if isinstance(shown, Table):
             return plain_lines(shown, self.width) if shown.row_count >= _LONG and not indent else None
         if isinstance(shown, Grid):
