@@ -15,11 +15,12 @@ import pytest
 
 from ksched_cli import forks
 from ksched_cli.forks import Fork, compute_in_forks, forks_at_once, is_copy
-from ksched_cli.plan.drain import in_turn
+from ksched_cli.plan.drain import in_copies, in_turn, spare_copies
 from ksched_cli.plan.fixes import trial
 from ksched_cli.plan.verify import replay
 from ksched_cli.simulator import Simulator
 from tests.builders import make_node, make_pod
+from tests.plan.test_orders import drained
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="processes are copied on Linux only"),
@@ -125,17 +126,49 @@ def _cluster() -> list[dict[str, Any]]:
     return [*nodes, *running, *waiting]
 
 
-def test_drains_in_copies_come_to_the_same(monkeypatch: pytest.MonkeyPatch, allowed: None) -> None:
-    def drains() -> list[Any]:
-        trials = Simulator.load(_cluster()).drain_nodes(each="zone", force=True).trials
-        return [(each.name, each.drain) for each in trials]
+def _tied() -> list[dict[str, Any]]:
+    """Whether the pods of node n2 find a node depends on a tie."""
+    return drained({"kubernetes.io/hostname": "n0"})
 
+
+def _guarded() -> list[dict[str, Any]]:
+    """Pod guard of node a keeps copies of a pod away from both nodes."""
+    nodes = [make_node(name).allocatable(cpu="64", pods="110").zone("z").doc() for name in "ab"]
+    guard = make_pod("guard").label(app="guard").on("a").doc()
+    term = {
+        "topologyKey": "topology.kubernetes.io/zone",
+        "labelSelector": {"matchLabels": {"app": "guard"}},
+    }
+    apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    waiting = [make_pod(f"new-{number}").label(app="new").spec(affinity=apart).doc() for number in range(6)]
+    return [*nodes, guard, *waiting]
+
+
+@pytest.mark.parametrize(
+    ("cluster", "each", "computations"),
+    [
+        pytest.param(_cluster, "zone", [3, 0], id="one order"),
+        pytest.param(_tied, "node", [3, 1], id="another order of one drain"),
+        pytest.param(_guarded, "node", [2, 1], id="one drain needs all copies of a pod"),
+    ],
+)
+def test_drains_in_copies_come_to_the_same(
+    cluster: Any, each: Any, computations: list[int], monkeypatch: pytest.MonkeyPatch, allowed: None
+) -> None:
+    def drains() -> list[Any]:
+        trials = Simulator.load(cluster()).drain_nodes(each=each, force=True).trials
+        return [(trial.name, trial.drain) for trial in trials]
+
+    monkeypatch.setattr(spare_copies, "KEPT_COPIES", 2)
     here = drains()
     monkeypatch.setattr(in_turn, "_WORTH_NODES", 0)
     started: list[int] = []
-    monkeypatch.setattr(in_turn, "compute_in_forks", _noting(started))
+    monkeypatch.setattr(in_copies, "compute_in_forks", _noting(started))
     assert drains() == here
-    assert started == [3]
+    assert started == computations
+    # Where no process can be copied, the drains run here.
+    monkeypatch.setattr(in_copies, "compute_in_forks", lambda computations, at_once: (each() for each in computations))
+    assert drains() == here
 
 
 def _noting(started: list[int]) -> Any:

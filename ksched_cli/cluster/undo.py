@@ -65,6 +65,11 @@ class UndoLog:
             self._records.clear()
         self._begin_epoch()
 
+    def forget(self) -> None:
+        """Let all changes stand, and note none until the next mark."""
+        if self._marks:
+            self.commit(1)
+
     @contextmanager
     def trial(self) -> Iterator[None]:
         """Everything that happens inside the block is undone at its end."""
@@ -174,11 +179,13 @@ class LoggedDict(dict[K, V]):
         dict.__setitem__(self, key, value)
 
     def __delitem__(self, key: K) -> None:
-        self._note_removal(key)
+        if self._undo.recording:
+            self._note_removal(key)
         dict.__delitem__(self, key)
 
     def pop(self, key: K, default: Any = _ABSENT) -> Any:
-        self._note_removal(key)
+        if self._undo.recording:
+            self._note_removal(key)
         return dict.pop(self, key) if default is _ABSENT else dict.pop(self, key, default)
 
     def popitem(self) -> tuple[K, V]:
@@ -230,6 +237,14 @@ class LoggedTable(LoggedDict[K, V]):
                 self._turns[key] = self._next_turn
                 self._next_turn += 1
         dict.__setitem__(self, key, value)
+
+    def __delitem__(self, key: K) -> None:
+        self._note_removal(key)
+        dict.__delitem__(self, key)
+
+    def pop(self, key: K, default: Any = _ABSENT) -> Any:
+        self._note_removal(key)
+        return dict.pop(self, key) if default is _ABSENT else dict.pop(self, key, default)
 
     def _note_removal(self, key: K) -> None:
         if key not in self:

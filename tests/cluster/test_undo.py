@@ -18,6 +18,22 @@ def test_a_committed_change_stands() -> None:
     assert found == {"a": 1}
 
 
+def test_after_all_marks_are_forgotten_every_change_stands() -> None:
+    undo = UndoLog()
+    undo.forget()
+    found: LoggedDict[str, int] = LoggedDict(undo)
+    undo.mark()
+    found["a"] = 1
+    undo.mark()
+    found["b"] = 2
+    undo.forget()
+    assert not undo.recording
+    later = undo.mark()
+    del found["a"]
+    undo.roll_back(later)
+    assert found == {"a": 1, "b": 2}
+
+
 def test_an_earlier_mark_takes_back_what_a_later_one_committed() -> None:
     undo = UndoLog()
     found: LoggedDict[str, int] = LoggedDict(undo)

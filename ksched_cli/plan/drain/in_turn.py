@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 
 from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.forks import compute_in_forks, forks_at_once, is_copy
+from ksched_cli.forks import forks_at_once
 from ksched_cli.plan.drain.filters import Flags
-from ksched_cli.plan.drain.in_orders import drain_in_orders
+from ksched_cli.plan.drain.in_copies import drain_in_copies
+from ksched_cli.plan.drain.in_trial import MOST_ORDERS_OF_EACH, drain_alone
 from ksched_cli.plan.drain.results import DrainResult, DrainTrial
 from ksched_cli.plan.drain.run import DrainWorld
 from ksched_cli.progress import steps
 from ksched_cli.sources.loaded import Loaded
 
-# Of many drains each is tried in so many other orders, and all of them together in so many.
-_MOST_ORDERS_OF_EACH, _MOST_ORDERS_OF_ALL = 2, 200
-_FEW_RISKS = 4
+# All drains together are tried in so many other orders.
+_MOST_ORDERS_OF_ALL = 200
 # With fewer nodes all drains together take less than a second.
 _WORTH_NODES = 500
 
@@ -44,12 +43,11 @@ def _drain_each(drains: DrainWorld, groups: Sequence[Sequence[str]]) -> Iterator
     drains.place_pending()
     drains.spares.set_aside()
     if at_once := _drains_at_once(groups):
-        alone = [partial(_drain_alone, drains, nodes, _MOST_ORDERS_OF_EACH) for nodes in groups]
-        yield from (result for result, _ in compute_in_forks(alone, at_once))
+        yield from drain_in_copies(drains, groups, at_once)
         return
     left = _MOST_ORDERS_OF_ALL
     for nodes in groups:
-        result, tried = _drain_alone(drains, nodes, left)
+        result, tried = drain_alone(drains, nodes, left)
         left -= tried
         yield result
 
@@ -57,29 +55,5 @@ def _drain_each(drains: DrainWorld, groups: Sequence[Sequence[str]]) -> Iterator
 def _drains_at_once(groups: Sequence[Sequence[str]]) -> int:
     """How many groups are drained at once, in copies of this process; 0 where it is not worth the copies, or where one
     drain may leave no orders for the next."""
-    few = 1 < len(groups) <= _MOST_ORDERS_OF_ALL // _MOST_ORDERS_OF_EACH
+    few = 1 < len(groups) <= _MOST_ORDERS_OF_ALL // MOST_ORDERS_OF_EACH
     return forks_at_once() if few and sum(map(len, groups)) >= _WORTH_NODES else 0
-
-
-def _drain_alone(drains: DrainWorld, nodes: Sequence[str], left: int) -> tuple[DrainResult, int]:
-    """One of many drains, with all copies of the pods if the drain needs them. Spare copies are set aside before and
-    after it."""
-    found = _drain_in_trial(drains, nodes, left)
-    if drains.spares.were_needed:
-        drains.spares.use()
-        found = _drain_in_trial(drains, nodes, left)
-        drains.spares.set_aside()
-    return found
-
-
-def _drain_in_trial(drains: DrainWorld, nodes: Sequence[str], left: int) -> tuple[DrainResult, int]:
-    """The result, and in how many other orders the drain was tried."""
-    mark, is_last = drains.world.mark(), False
-    try:
-        result = drains.drain(nodes)
-        others = drains.others(_FEW_RISKS)[: min(_MOST_ORDERS_OF_EACH, left)] if left else []
-        is_last = is_copy() and not others and not drains.spares.were_needed
-    finally:
-        if not is_last:
-            drains.world.undo.roll_back(mark)
-    return drain_in_orders(result, others, partial(drains.again, nodes)), len(others)

@@ -59,9 +59,9 @@ class DrainWorld:
         """The pods that have no node and are not held back."""
         return sorted(pod.info.key for pod in self.world.loop.queue if not pod.gated)
 
-    def drain(self, nodes: Sequence[str]) -> DrainResult:
-        """Drain the nodes in the first order."""
-        return run_in_order(self.world, self._chance, self._run_of(nodes), FIRST_ORDER)
+    def drain(self, nodes: Sequence[str], choices: Choices = FIRST_ORDER) -> DrainResult:
+        """Drain the nodes while chance decides so."""
+        return run_in_order(self.world, self._chance, self._run_of(nodes), choices)
 
     def drain_in_orders(self, nodes: Sequence[str]) -> DrainResult:
         """Drain the nodes in all orders that chance may take. The world is at the end of the first order then."""
