@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, final
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
@@ -38,6 +38,7 @@ class _Named(Struct, frozen=True):
     metadata: _Name = _Name()
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class UnknownKind:
     """An object of a kind without a type, and its document."""
@@ -50,8 +51,7 @@ class UnknownKind:
 Decoded: TypeAlias = Struct | UnknownKind
 
 
-@dataclass(slots=True)
-class DecodedObject:
+class DecodedObject(Struct):
     """An object or its problems, and its place in the source. `stray`: the document has no field of a Kubernetes
     object. `document` is the object as written, as JSON text or as plain values."""
 
@@ -60,7 +60,7 @@ class DecodedObject:
     line: int | None = None
     path: str = ""
     stray: bool = False
-    document: Any = field(default=None, compare=False, repr=False)
+    document: Any = None
 
 
 _ENVELOPE: msgspec.json.Decoder[_Envelope] = msgspec.json.Decoder(_Envelope)

@@ -14,6 +14,10 @@ POD_SCHEDULED = "PodScheduled"
 # datetime reads all of ISO 8601, the API server only this.
 _UTC = re.compile(r"\d{4}-\d\d-\d\dT(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ", re.ASCII)
 _UTC_LENGTH = len("2026-01-01T00:00:00Z")
+# The ends of these times, the minutes that `is_time` has found to exist, and the most of them that it keeps.
+_SECONDS = frozenset(f":{second:02}Z" for second in range(60))
+_MINUTES: set[str] = set()
+_MOST_MINUTES = 65536
 _RFC3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII)
 
 
@@ -70,13 +74,24 @@ def latest_time(stamps: Iterable[str]) -> float:
 
 def is_time(stamp: str) -> bool:
     """Whether `parse_time` reads it."""
+    if stamp[:16] in _MINUTES and stamp[16:] in _SECONDS:
+        return True
     if _UTC.fullmatch(stamp) is not None:
-        return _is_day(stamp[:10])
+        found = _is_day(stamp[:10])
+        if found:
+            _keep_minute(stamp[:16])
+        return found
     try:
         parse_time(stamp)
     except ValueError:
         return False
     return True
+
+
+def _keep_minute(minute: str) -> None:
+    if len(_MINUTES) >= _MOST_MINUTES:
+        _MINUTES.clear()
+    _MINUTES.add(minute)
 
 
 @lru_cache(maxsize=4096)

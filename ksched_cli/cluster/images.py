@@ -77,14 +77,15 @@ class ImageIndex:
 
 
 def _rows_by_name(objects: Sequence[Node], rows: RowColumn) -> dict[str, list[int]]:
-    """The rows of the nodes that hold an image, by its name, in ascending order."""
-    holders: dict[str, list[int]] = {}
+    """The rows of the nodes that hold an image, by its name, in ascending order. Nodes that were read share equal lists
+    of images."""
+    alike: dict[int, list[int]] = {}
     for row in rows.tolist():
-        for image in objects[row].status.images:
-            for name in image.names:
-                held = holders.get(name)
-                if held is None:
-                    holders[name] = [row]
-                elif held[-1] != row:
-                    held.append(row)
+        alike.setdefault(id(objects[row].status.images), []).append(row)
+    holders: dict[str, list[int]] = {}
+    for held in alike.values():
+        for name in dict.fromkeys(name for image in objects[held[0]].status.images for name in image.names):
+            holders.setdefault(name, []).extend(held)
+    for found in holders.values():
+        found.sort()
     return holders

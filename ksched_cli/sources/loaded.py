@@ -20,8 +20,7 @@ FieldPath = tuple[str | int, ...]
 K = TypeVar("K", bound=Struct)
 
 
-@dataclass(slots=True)
-class Origin:
+class Origin(Struct):
     """The place of an object: its source, the first line of its document, the path in a list. `file` is the file that
     a rendered document names as its source."""
 

@@ -81,18 +81,21 @@ def _name(metadata: ObjectMeta, kind: str) -> Complaints:
 
 
 def _pod(pod: Pod) -> Complaints:
-    return [
-        *_name(pod.metadata, "pod"),
-        *_pod_spec(pod.spec),
-        *_pod_status(pod.status),
-        *_stamps(pod.metadata),
-        *_time(pod.status.start_time, "status.startTime"),
-        *_transitions(pod.status.conditions),
-    ]
-
-
-def _pod_spec(spec: PodSpec) -> Complaints:
     """Most fields of most pods are empty, and the condition before a call is cheaper than the call."""
+    metadata, status = pod.metadata, pod.status
+    found = _pod_spec(pod.spec)
+    if not metadata.name:
+        found = [*_name(metadata, "pod"), *found]
+    found += _pod_status(status)
+    found += _stamps(metadata)
+    if status.start_time:
+        found += _time(status.start_time, "status.startTime")
+    if status.conditions:
+        found += _transitions(status.conditions)
+    return found
+
+
+def _pod_spec(spec: PodSpec) -> list[Complaint]:
     found: list[Complaint] = []
     if spec.priority:
         found += _integer(spec.priority, "spec.priority", 32)
@@ -114,9 +117,10 @@ def _pod_spec(spec: PodSpec) -> Complaints:
 def _containers(containers: Sequence[Container], path: str) -> Complaints:
     found: list[Complaint] = []
     for index, container in enumerate(containers):
-        requests, limits = container.resources.requests, container.resources.limits
+        resources = container.resources
+        requests, limits = resources.requests, resources.limits
         if not are_plain(requests.values()) or (limits and not are_plain(limits.values())):
-            found += _requirements(container.resources, f"{path}[{index}].resources")
+            found += _requirements(resources, f"{path}[{index}].resources")
     return found
 
 
@@ -130,8 +134,9 @@ def _pod_status(status: PodStatus) -> Complaints:
         found += _quantities(status.allocated_resources, "status.allocatedResources")
     if status.resources is not None:
         found += _quantities(status.resources.requests, "status.resources.requests")
-    for index, claim in enumerate(status.node_allocatable_resource_claim_statuses):
-        found += _quantities(claim.resources, f"status.nodeAllocatableResourceClaimStatuses[{index}].resources")
+    if status.node_allocatable_resource_claim_statuses:
+        for index, claim in enumerate(status.node_allocatable_resource_claim_statuses):
+            found += _quantities(claim.resources, f"status.nodeAllocatableResourceClaimStatuses[{index}].resources")
     return found
 
 

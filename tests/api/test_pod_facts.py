@@ -59,6 +59,12 @@ def test_what_is_no_time(stamp: str) -> None:
         parse_time(stamp)
 
 
+@pytest.mark.parametrize("end", [":60Z", ":1Z", ":01", ":01Zz", ":01.5", "", "\uff11Z"])
+def test_a_known_minute_does_not_make_a_time(end: str) -> None:
+    assert is_time("2026-01-31T12:00:59Z")
+    assert not is_time(f"2026-01-31T12:00{end}")
+
+
 @pytest.mark.parametrize(
     "stamps",
     [

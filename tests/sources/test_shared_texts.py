@@ -16,11 +16,13 @@ from tests.builders import make_node, make_pod
 
 @pytest.fixture
 def loaded(tmp_path: Path) -> tuple[list[Node], list[Pod]]:
-    """Two nodes with two pods, read from a file in which every text is written out."""
-    nodes = [
-        make_node(name).label(pool="general-purpose").allocatable(cpu="3920m").image(7, "shop/web:1").obj()
-        for name in ("n-1", "n-2")
+    """Three nodes, two of which have equal images, with two pods, read from a file in which every text is written out."""
+    makers = [
+        make_node(name).label(pool="general-purpose").allocatable(cpu="3920m").image(7, "shop/web:1")
+        for name in ("n-1", "n-2", "n-3")
     ]
+    makers[2].image(8, "shop/db:1")
+    nodes = [each.obj() for each in makers]
     pods = [
         make_pod(f"p-{name}", "shop").label(app="web-frontend").requests(cpu="250m").on("n-1").obj() for name in "ab"
     ]
@@ -51,7 +53,7 @@ def test_pods_share_the_name_with_their_node(loaded: tuple[list[Node], list[Pod]
 
 
 def test_nodes_share_label_values_and_quantities(loaded: tuple[list[Node], list[Pod]]) -> None:
-    (first, second), _ = loaded
+    (first, second, _), _ = loaded
     assert first.metadata.labels["pool"] is second.metadata.labels["pool"]
     assert first.status.allocatable["cpu"] is second.status.allocatable["cpu"]
 
@@ -63,6 +65,8 @@ def test_pods_do_not_share_dicts_that_one_of_them_may_change(loaded: tuple[list[
 
 
 def test_nodes_share_the_images_that_several_of_them_hold(loaded: tuple[list[Node], list[Pod]]) -> None:
-    (first, second), _ = loaded
+    (first, second, third), _ = loaded
     assert first.status.images[0].names == ("shop/web:1",)
-    assert first.status.images[0] is second.status.images[0]
+    assert first.status.images is second.status.images
+    assert [each.names for each in third.status.images] == [("shop/web:1",), ("shop/db:1",)]
+    assert first.status.images[0] is third.status.images[0]
