@@ -7,8 +7,12 @@ from typing import Any
 
 import pytest
 
+from ksched_cli.controlplane.store import Identity
+from ksched_cli.plan.check.steps import LivesByOwner
+from ksched_cli.plan.evicted import is_of
 from ksched_cli.report.check_table import check_summary, payers
-from tests.builders import make_pod
+from ksched_cli.world.recorder import PodLife
+from tests.builders import make_pod, owned
 from tests.plan.rollouts import OLD, checked, nodes, rolling, running_deployment, running_set, template, workload
 
 
@@ -83,3 +87,19 @@ def test_a_workload_that_is_held_back_does_not_fit(paused: tuple[str, ...], expe
     deployment = workload("Deployment", template(), replicas=1, **({"paused": True} if paused else {}))
     found = checked(tmp_path, nodes("4"), make_pod("p").requests(cpu="1").doc(), deployment)
     assert check_summary(found) == expected
+
+
+def test_lives_by_owner_are_those_that_the_owners_control_or_are() -> None:
+    pods = [make_pod("a"), owned(make_pod("b"), "ReplicaSet", "web-1"), owned(make_pod("c"), "ReplicaSet", "web-2")]
+    pods += [owned(make_pod("d", "shop"), "ReplicaSet", "web-1"), owned(make_pod("e"), "ReplicaSet", "web-1")]
+    lives = [PodLife(each.obj(), created=0.0) for each in pods]
+    sets = [("ReplicaSet", "default", f"web-{number}") for number in (1, 2)]
+    every: list[set[Identity]] = [
+        set(),
+        {sets[0]},
+        {*sets},
+        {("Pod", "default", "a")},
+        {("Pod", "default", "b"), sets[0]},
+    ]
+    for owners in every:
+        assert LivesByOwner(lives).of(owners) == [each for each in lives if is_of(each.pod, owners)]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -16,7 +15,7 @@ from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.check.orders import in_all_orders
 from ksched_cli.plan.check.results import WorkloadCheck
 from ksched_cli.plan.check.run import CheckRun
-from ksched_cli.plan.check.trial import evicted_anyway
+from ksched_cli.plan.check.trial import OpenTrial, evicted_anyway
 from ksched_cli.plan.check.workload_checks import check_workloads
 from ksched_cli.plan.evicted import Losses, WorkloadLoss
 from ksched_cli.plan.node_columns import NodeColumns
@@ -52,6 +51,7 @@ class Checker:
         self._run: CheckRun | None = None
         self._chance = Chance()
         self._world = World(scheduler, loaded, keeps_timeline=False, trying=self._trying, decided=self._decided)
+        self._trial = OpenTrial(self._world)
 
     def _trying(self, rows: Sequence[int]) -> None:
         if self._run is not None:
@@ -66,24 +66,23 @@ class Checker:
         if is_own:
             run.decided(decision)
 
-    @contextmanager
-    def _trial(self, changes: Changes, choices: Choices) -> Iterator[CheckRun]:
-        """The run to its end. It is rolled back after the block."""
-        with self._world.trial():
-            run = self._run = CheckRun(self._world, changes)
-            try:
-                run_in_order(self._world, self._chance, lambda _: run.begin(), choices)
-            finally:
-                self._run = None
-            yield run
+    def _run_to_end(self, changes: Changes, choices: Choices) -> CheckRun:
+        """The run at its end. It is rolled back when the world is needed again."""
+        self._trial.begin()
+        run = self._run = CheckRun(self._world, changes)
+        try:
+            run_in_order(self._world, self._chance, lambda _: run.begin(), choices)
+        finally:
+            self._run = None
+        return run
 
     def check(self, changes: Changes, wanted: Callable[[Any], bool] = lambda item: True) -> Outcome:
         """Run the manifests to their end. Where chance has decided something that matters, try other orders too."""
-        with self._trial(changes, FIRST_ORDER) as run:
-            items, result, nodes = run.items, run.result, run.nodes
-            losses, own, warnings, gaps = Losses(run.world), run.preemptors(), tuple(run.warnings()), tuple(run.gaps())
-            workloads: Sequence[WorkloadCheck] = check_workloads(run, self._places, self._missing)
-            others = self._chance.others(self._world, failed=any(each.result == "fails" for each in workloads))
+        run = self._run_to_end(changes, FIRST_ORDER)
+        items, result, nodes = run.items, run.result, run.nodes
+        losses, own, warnings, gaps = Losses(run.world), run.preemptors(), tuple(run.warnings()), tuple(run.gaps())
+        workloads: Sequence[WorkloadCheck] = check_workloads(run, self._places, self._missing)
+        others = self._chance.others(self._world, failed=any(each.result == "fails" for each in workloads))
         if others:
             found = [self._again(changes, each.choices) for each in others]
             results = [[each.result for each in every] for every in (workloads, *found)]
@@ -91,10 +90,9 @@ class Checker:
             result = replace(result, draws=(*result.draws, *ties))
             workloads = in_all_orders([workloads, *found])
         shown = tuple(each for item, each in zip(items, workloads, strict=True) if wanted(item))
-        anyway = evicted_anyway(self._world, losses, own)
+        anyway = evicted_anyway(self._trial.roll_back, losses, own)
         caused, names = tuple(losses.caused_by(without=anyway)), tuple(pod_key(each.pod) for each in anyway)
         return Outcome(shown, caused, result, warnings, gaps, nodes, names)
 
     def _again(self, changes: Changes, choices: Choices) -> Sequence[WorkloadCheck]:
-        with self._trial(changes, choices) as run:
-            return check_workloads(run, self._places, self._missing)
+        return check_workloads(self._run_to_end(changes, choices), self._places, self._missing)

@@ -199,11 +199,10 @@ class Findings:
         yield from map(self._finding, self._cases.cases)
         yield from self._preemptions()
         yield from self._jobs()
-        codes = all_codes()
         for text in self._cases.problems:
-            yield self._say(codes[NO_PODS], text, ("spec",))
+            yield self._say(all_codes()[NO_PODS], text, ("spec",))
         for text in rollout_notes(self._run.plane, self._item, self._run.before[id(self._item)]):
-            yield self._say(codes[NOT_ROLLED_OUT], text)
+            yield self._say(all_codes()[NOT_ROLLED_OUT], text)
 
     def _finding(self, case: Case) -> Finding:
         of = self._places.of_pod_field if case.of_pod else self._places.of

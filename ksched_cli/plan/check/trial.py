@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from msgspec.structs import replace
@@ -12,6 +13,26 @@ from ksched_cli.plan.check.run import LIMITS, CheckRun
 from ksched_cli.plan.evicted import Losses
 from ksched_cli.world.recorder import PreemptedPod
 from ksched_cli.world.world import World
+
+
+class OpenTrial:
+    """A trial that is rolled back only when the world before it is needed again: often nothing needs it."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._mark: int | None = None
+
+    def begin(self) -> None:
+        """Roll the trial back, and begin another."""
+        self.roll_back()
+        self._mark = self._world.mark()
+
+    def roll_back(self) -> World:
+        """The world as it was before the trial."""
+        if self._mark is not None:
+            self._world.undo.roll_back(self._mark)
+            self._mark = None
+        return self._world
 
 
 def finishes_without_old(run: CheckRun, item: Any) -> bool:
@@ -28,10 +49,12 @@ def finishes_without_old(run: CheckRun, item: Any) -> bool:
         return run.satisfied(item)
 
 
-def evicted_anyway(world: World, losses: Losses, own: set[str]) -> list[PreemptedPod]:
-    """The evictions that happen in the world as it is, without the manifests whose pods are the preemptors `own`."""
+def evicted_anyway(begun: Callable[[], World], losses: Losses, own: set[str]) -> list[PreemptedPod]:
+    """The evictions that happen without the manifests, whose pods are the preemptors `own`. `begun` returns the world
+    as it is without the manifests."""
     if all(each.by in own for each in losses.evictions):
         return []
+    world = begun()
     with world.trial():
         world.plane.api.draws.choices = {}
         world.run(LIMITS)

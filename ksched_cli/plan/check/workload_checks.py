@@ -9,7 +9,7 @@ from ksched_cli.api.pod_facts import uid_of_pod
 from ksched_cli.plan.check.findings import Findings, WorkloadCases
 from ksched_cli.plan.check.results import WorkloadCheck
 from ksched_cli.plan.check.run import CheckRun
-from ksched_cli.plan.check.steps import rollout_steps
+from ksched_cli.plan.check.steps import LivesByOwner, rollout_steps
 from ksched_cli.plan.check.trial import finishes_without_old
 from ksched_cli.plan.evicted import Losses, is_of
 from ksched_cli.plan.missing_kinds import MissingKinds
@@ -18,16 +18,21 @@ from ksched_cli.sources.places import Places
 
 def check_workloads(run: CheckRun, places: Places, missing: Sequence[str]) -> list[WorkloadCheck]:
     """One result for each workload, in the order of the manifests. `missing` are kinds that could not be read."""
-    losses = Losses(run.world)
-    return [_check(run, losses, WorkloadCases(run, losses, item), places, missing) for item in run.items]
+    losses, lives = Losses(run.world), LivesByOwner(run.world.recorder.lives.values())
+    return [_check(run, losses, lives, WorkloadCases(run, losses, item), places, missing) for item in run.items]
 
 
 def _check(
-    run: CheckRun, losses: Losses, cases: WorkloadCases, places: Places, missing: Sequence[str]
+    run: CheckRun,
+    losses: Losses,
+    lives: LivesByOwner,
+    cases: WorkloadCases,
+    places: Places,
+    missing: Sequence[str],
 ) -> WorkloadCheck:
     if cases.is_suspect:
         cases.convict(guilty=finishes_without_old(run, cases.item))
-    state, steps = cases.state, rollout_steps(run.world.recorder.lives.values(), cases.state.owners)
+    state, steps = cases.state, rollout_steps(lives.of(cases.state.owners))
     return WorkloadCheck(
         cases.label,
         places.of(cases.item, ()),

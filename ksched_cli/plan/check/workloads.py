@@ -238,9 +238,10 @@ def _revision_notes(plane: ControlPlane, live: StatefulSet | DaemonSet) -> list[
 def pod_problems(plane: ControlPlane, item: Any) -> list[str]:
     """Why the workload cannot make pods, although nothing refuses them."""
     live = plane.store.current(item)
-    state = state_of(plane, item)
-    if isinstance(live, DaemonSet) and not state.wanted and not state.pods:
-        return [f"{workload_label(item)} runs on none of the nodes: it makes no pods"]
+    if isinstance(live, DaemonSet):
+        state = state_of(plane, item)
+        if not state.wanted and not state.pods:
+            return [f"{workload_label(item)} runs on none of the nodes: it makes no pods"]
     taken = sorted(taken_names(plane, live)) if isinstance(live, StatefulSet) else []
     return [f"{workload_label(item)} cannot make {', '.join(taken)}: other pods are called so"] if taken else []
 
