@@ -12,19 +12,15 @@ from typing import Any, TextIO, cast
 from rich.cells import cell_len
 from rich.console import Console
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from ksched_cli.report.grid import Grid, width_of
-from ksched_cli.report.plain_table import plain_lines
 from ksched_cli.report.plain_text import PlainText
 
 # The width of tables in pipes, files and CI logs, which have none.
 PLAIN_WIDTH = 120
 _NARROWEST = 40
 _INDENT = "    "
-# Tables with at least this many rows are written without rich.
-_LONG = 50
 # `visible` writes escapes that begin with it. No valid name contains it.
 _ESCAPE = "\\"
 
@@ -67,12 +63,15 @@ class _Console(Console):
         shown, indent = objects[0], 0
         if isinstance(shown, Padding) and (shown.top, shown.right, shown.bottom) == (0, 0, 0):
             indent, shown = shown.left, shown.renderable
-        if isinstance(shown, Table):
-            return plain_lines(shown, self.width) if shown.row_count >= _LONG and not indent else None
         if isinstance(shown, Grid):
             return (f"{' ' * indent}{line}" for line in shown.plain_lines(self, self.width - indent))
+        if not isinstance(shown, str | Text):
+            # Imported here: most outputs have no table of rich.
+            from ksched_cli.report.plain_table import long_table_lines
+
+            return None if indent else long_table_lines(shown, self.width)
         plain = shown.plain if isinstance(shown, Text) else shown
-        is_line = isinstance(plain, str) and plain.isprintable() and width_of(plain) <= self.width - indent
+        is_line = plain.isprintable() and width_of(plain) <= self.width - indent
         return [f"{' ' * indent}{plain}"] if is_line else None
 
     def _indented(self, shown: Any) -> Any:

@@ -9,6 +9,14 @@ from rich.text import Text
 
 from ksched_cli.report.grid import width_of
 
+# Tables with at least this many rows are written without rich.
+_LONG = 50
+
+
+def long_table_lines(shown: object, width: int) -> Iterator[str] | None:
+    """`plain_lines` of a long table, None for everything else."""
+    return plain_lines(shown, width) if isinstance(shown, Table) and shown.row_count >= _LONG else None
+
 
 def plain_lines(table: Table, width: int) -> Iterator[str] | None:
     """The lines that rich would write without colours. None unless all rows have one line and fit into the width."""

@@ -22,7 +22,6 @@ from ksched_cli.plan.displayed import Displayed
 from ksched_cli.plan.loaded_input import LoadedInput
 from ksched_cli.plan.node_columns import NodeColumns
 from ksched_cli.plan.results import RefusedPod, refused_pods
-from ksched_cli.plan.scenario import play_scenario
 from ksched_cli.plan.settle_world import SettleResult, SettleWorld
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.changes import Changes, loaded_after, refused_by
@@ -160,6 +159,9 @@ def _settled(
     inputs = start.inputs
     refused: tuple[RefusedPod, ...] = ()
     if setup.scenario is not None:
+        # Imported here: most comparisons have no scenario, and it imports what reads YAML.
+        from ksched_cli.plan.scenario import play_scenario
+
         run = play_scenario(setup.scenario, source, changes, settling=start.settling)
         check_scenario_held(run.result)
         settlement, loaded = run.settlement, run.loaded

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ksched_cli.report import console as module
+from ksched_cli.report import plain_table
 from ksched_cli.report.console import make_console
 from ksched_cli.report.grid import Column, Grid, _Layout
 
@@ -70,7 +71,7 @@ def test_lines_are_those_of_rich(shown: Any, width: int) -> None:
         patch.setattr(module._Console, "_plain_lines", lambda *arguments: None)
         by_rich = printed(shown, width)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_LONG", 0)
+        patch.setattr(plain_table, "_LONG", 0)
         assert printed(shown, width) == by_rich
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-
 # The alphabet of rand.String, which cannot spell words.
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 # The character of the alphabet for each byte.
@@ -12,9 +10,16 @@ _SUFFIX = 5
 _LONGEST_BASE = 63 - _SUFFIX
 
 
+def _sha256(content: bytes) -> bytes:
+    # Imported here: hashlib loads OpenSSL, and many runs make no name.
+    from hashlib import sha256
+
+    return sha256(content).digest()
+
+
 def suffix(*seed: object) -> str:
     """Five characters such as the API server appends to generateName."""
-    digest = hashlib.sha256("\0".join(map(str, seed)).encode()).digest()
+    digest = _sha256("\0".join(map(str, seed)).encode())
     return digest[:_SUFFIX].translate(_CHARACTERS).decode()
 
 
@@ -25,11 +30,11 @@ def generated(base: str, *seed: object) -> str:
 
 def template_hash(content: bytes) -> str:
     """A hash in the form of controller.ComputeHash, whose value depends on Go's memory layout."""
-    number = int.from_bytes(hashlib.sha256(content).digest()[:4], "big")
+    number = int.from_bytes(_sha256(content)[:4], "big")
     return "".join(_ALPHABET[ord(digit) % len(_ALPHABET)] for digit in str(number))
 
 
 def uid_of(kind: str, namespace: str, name: str) -> str:
     """A uid for an object that no API server has stored. Claims and owners are found by their uids."""
-    digest = hashlib.sha256(f"{kind}/{namespace}/{name}".encode()).hexdigest()
+    digest = _sha256(f"{kind}/{namespace}/{name}".encode()).hex()
     return f"{digest[:8]}-{digest[8:12]}-5{digest[13:16]}-a{digest[17:20]}-{digest[20:32]}"

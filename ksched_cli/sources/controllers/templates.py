@@ -12,7 +12,6 @@ from ksched_cli.api.defaults import default_pod
 from ksched_cli.api.meta import ObjectMeta, OwnerReference
 from ksched_cli.api.workloads import PodTemplateSpec
 from ksched_cli.sources.controllers.naming import template_hash, uid_of
-from ksched_cli.sources.redaction.unread import without_unread
 
 S = TypeVar("S", bound=Struct)
 _DECODERS: dict[type[Struct], msgspec.msgpack.Decoder[Any]] = {}
@@ -60,6 +59,9 @@ def stamp(template: PodTemplateSpec, namespace: str, name: str, owner: OwnerRefe
 
 def defaulted(template: PodTemplateSpec) -> PodTemplateSpec:
     """The template with the defaults of the API server, and without the text that snapshots leave out."""
+    # Imported here: few runs compare templates.
+    from ksched_cli.sources.redaction.unread import without_unread
+
     pod = stamp(template, "", "", None)
     metadata = ObjectMeta(labels=pod.metadata.labels, annotations=pod.metadata.annotations)
     return without_unread(PodTemplateSpec(metadata, pod.spec))
