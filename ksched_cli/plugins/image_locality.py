@@ -50,16 +50,24 @@ class ImageLocality(ScorePlugin[None]):
     summary = "Prefers nodes that hold the pod's images, the more the larger they are and the wider they are spread."
 
     def score(self, state: None, pod: PodInfo, nodes: NodeRows) -> Int64Column:
-        table = nodes.cluster.nodes
-        sums = np.zeros(len(table), dtype=np.int64)
-        for name in () if nodes.bare else self._image_names(pod):
-            image = table.images.find(name)
-            if image is not None:
-                sums[image.rows] += self._scaled(image, nodes)
-        ceiling = MAX_CONTAINER_THRESHOLD * self._containers(pod)
+        table, ceiling = nodes.cluster.nodes, MAX_CONTAINER_THRESHOLD * self._containers(pod)
+        images = [] if nodes.bare else [*filter(None, map(table.images.find, self._image_names(pod)))]
+        scaled = [self._scaled(image, nodes) for image in images]
+        scores = np.zeros(len(table), dtype=np.int64)
+        if len(images) == 1:
+            # Most pods have one image. Nodes without it have the least score.
+            scores[images[0].rows] = self._of_sums(np.asarray(scaled[0]), ceiling)
+        elif images:
+            for image, more in zip(images, scaled, strict=True):
+                scores[image.rows] += more
+            scores = self._of_sums(scores, ceiling)
+        return nodes.take(scores)
+
+    def _of_sums(self, sums: Int64Column, ceiling: int) -> Int64Column:
+        """calculatePriority."""
         # A pod whose ceiling is below the floor cannot be made through the API; Go takes the floor first all the same.
         clipped = np.where(sums < MIN_THRESHOLD, MIN_THRESHOLD, np.minimum(sums, ceiling))
-        return nodes.take(self.handle.release.max_node_score * (clipped - MIN_THRESHOLD) // (ceiling - MIN_THRESHOLD))
+        return self.handle.release.max_node_score * (clipped - MIN_THRESHOLD) // (ceiling - MIN_THRESHOLD)
 
     def sign_score(self, state: None, pod: PodInfo) -> Hashable:
         return tuple(self._image_names(pod)), self._containers(pod)
