@@ -6,12 +6,13 @@ import heapq
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
 from itertools import count
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, get_args
 
+from ksched_cli.api.pod_facts import is_terminal
 from ksched_cli.cluster.undo import LoggedDict, LoggedSet, UndoLog
 from ksched_cli.controlplane.api_server import Refusal
+from ksched_cli.controlplane.pods import is_active
 from ksched_cli.engine.queueing.clock import VirtualClock
 
 if TYPE_CHECKING:
@@ -30,13 +31,29 @@ class Worker(ABC):
         """Bring the object of this key to what is wanted. Raises Refusal to be called again after a back-off."""
 
 
+# How a pod changes. "spec" and "status": nothing else of an active pod has changed; "other" is every other update.
+PodChange = Literal["created", "spec", "status", "other", "deleted"]
+ALL_POD_CHANGES: frozenset[PodChange] = frozenset(get_args(PodChange))
+
+
+def pod_change(old: Pod | None, new: Pod | None) -> PodChange:
+    """How these two versions of a pod differ; None for absent."""
+    if old is None or new is None:
+        return "created" if old is None else "deleted"
+    if old.metadata is not new.metadata or not is_active(new) or is_terminal(old):
+        return "other"
+    return "status" if old.spec is new.spec else "spec"
+
+
 class Controller(Worker):
     """A controller of kube-controller-manager: it watches objects and reconciles the keys that changes concern.
     `informers` are the kinds that it watches; empty for all kinds. `serves` are the kinds that it reconciles: while
-    there is no object of them, no change of another object concerns the controller; empty where this does not hold."""
+    there is no object of them, no change of another object concerns the controller; empty where this does not hold. Of
+    pods it handles `pod_changes`: no other change of a pod concerns it."""
 
     informers: ClassVar[tuple[type[Any], ...]] = ()
     serves: ClassVar[tuple[type[Any], ...]] = ()
+    pod_changes: ClassVar[frozenset[PodChange]] = ALL_POD_CHANGES
 
     def __init__(self, api: ApiServer, queue: WorkQueue) -> None:
         self.api = api
@@ -54,13 +71,15 @@ class Controller(Worker):
         return [*first, *(key for pod in pods[1:] for key in self.concerned(None, pod))] if first else ()
 
 
-@dataclass(order=True)
-class Timer:
+class Timer(NamedTuple):
+    """Timers are in the order of their moments. No two have the same turn, so that nothing else is compared.
+    `failed_at` is for a retry: the version at which it failed. The same request would fail again while nothing has
+    changed."""
+
     moment: float
     turn: int
-    action: Callable[[], None] = field(compare=False)
-    # Of a retry: the version at which it failed. The same request would fail again while nothing has changed.
-    failed_at: int | None = field(compare=False, default=None)
+    action: Callable[[], None]
+    failed_at: int | None = None
 
 
 class WorkQueue:

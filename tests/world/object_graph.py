@@ -44,7 +44,7 @@ _IGNORED = {
     "Hints": {"_known", "_interest", "_nearby"},
     "PodGroups": {"_members", "_seen", "_epoch"},
     "Budgets": {"_selectors"},
-    "Controllers": {"_by_kind", "_version"},
+    "Controllers": {"_by_change", "_version"},
     "RepeatedFailures": {"_kept", "_latest", "_state"},
     "NodeTable": {"_arrival"},
     "DaemonNodes": {"_verdicts"},

@@ -66,6 +66,7 @@ class DeploymentController(Controller):
     """Keys are identities of Deployments."""
 
     informers = (Deployment, ReplicaSet, Pod)
+    pod_changes = frozenset(("deleted",))
     serves = (Deployment,)
 
     def __init__(self, api: Any, queue: Any, replica_sets: ReplicaSetController) -> None:

@@ -19,6 +19,8 @@ class GarbageCollector(Controller):
     """Keys are identities of dependents. Only owners that the run has deleted count as absent: an input may hold pods
     without their owners."""
 
+    pod_changes = frozenset(("created", "deleted"))
+
     def __init__(self, api: ApiServer, queue: WorkQueue) -> None:
         super().__init__(api, queue)
         # The uids of deleted owners. Owners of cluster scope have no namespace.

@@ -23,7 +23,7 @@ from ksched_cli.controlplane.controllers.standin import StandIn
 from ksched_cli.controlplane.controllers.statefulset import StatefulSetController
 from ksched_cli.controlplane.controllers.tainteviction import TaintEvictionController
 from ksched_cli.controlplane.controllers.volumes import VolumeController
-from ksched_cli.controlplane.work import Controller, WorkQueue
+from ksched_cli.controlplane.work import Controller, PodChange, WorkQueue, pod_change
 
 
 class Controllers:
@@ -54,34 +54,39 @@ class Controllers:
             DisruptionController(api, queue),
         )
         # Of the version of the catalog that stands beside it.
-        self._by_kind: dict[type[Any], tuple[Controller, ...]] = {}
+        self._by_change: dict[type[Any] | PodChange, tuple[Controller, ...]] = {}
         self._version = -1
         api.watch(self._changed, self._created)
 
-    def _watching(self, kind: type[Any]) -> tuple[Controller, ...]:
-        """The controllers that a change of an object of this kind may concern, as the objects are now."""
+    def _watching(self, change: type[Any] | PodChange) -> tuple[Controller, ...]:
+        """The controllers that such a change of a pod, or a change of an object of another kind, may concern, as the
+        objects are now."""
         version = self._store.catalog.version
         if version != self._version:
-            self._by_kind, self._version = {}, version
-        found = self._by_kind.get(kind)
+            self._by_change, self._version = {}, version
+        found = self._by_change.get(change)
         if found is None:
-            found = tuple(each for each in self.all if self._may_concern(each, kind))
-            self._by_kind[kind] = found
+            found = tuple(each for each in self.all if self._may_concern(each, change))
+            self._by_change[change] = found
         return found
 
-    def _may_concern(self, controller: Controller, kind: type[Any]) -> bool:
+    def _may_concern(self, controller: Controller, change: type[Any] | PodChange) -> bool:
+        kind = Pod if isinstance(change, str) else change
         if controller.informers and kind not in controller.informers:
+            return False
+        if isinstance(change, str) and change not in controller.pod_changes:
             return False
         serves = controller.serves
         return not serves or kind in serves or any(self._store.catalog.has(each) for each in serves)
 
     def _changed(self, old: Any, new: Any) -> None:
-        for controller in self._watching(type(old if new is None else new)):
+        kind = type(old if new is None else new)
+        for controller in self._watching(pod_change(old, new) if kind is Pod else kind):
             for key in controller.concerned(old, new):
                 self._queue.add(controller, key)
 
     def _created(self, copies: Sequence[Pod]) -> None:
-        for controller in self._watching(Pod):
+        for controller in self._watching("created"):
             for key in controller.concerned_by_copies(copies):
                 self._queue.add(controller, key)
 

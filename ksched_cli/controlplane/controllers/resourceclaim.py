@@ -22,6 +22,7 @@ class ResourceClaimController(Controller):
     """Keys are identities of new pods, and uids of pods that are over."""
 
     informers = (Pod,)
+    pod_changes = frozenset(("created", "other", "deleted"))
 
     def __init__(self, api: ApiServer, queue: WorkQueue) -> None:
         super().__init__(api, queue)

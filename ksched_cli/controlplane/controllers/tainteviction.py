@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ksched_cli.api.core import Node, Pod, Taint
 from ksched_cli.api.tolerations import tolerates
-from ksched_cli.cluster.undo import LoggedDict
+from ksched_cli.cluster.undo import LoggedDict, LoggedSet
 from ksched_cli.controlplane.api_server import ApiServer
 from ksched_cli.controlplane.store import Identity, identity_of
 from ksched_cli.controlplane.work import Controller, Timer, WorkQueue
@@ -30,24 +30,40 @@ class _Eviction(Struct, frozen=True):
 
 
 class TaintEvictionController(Controller):
-    """Keys are identities of nodes whose NoExecute taints have changed, and of pods that were bound."""
+    """Keys are identities of nodes whose NoExecute taints have changed, and of pods that were bound to such nodes."""
 
     informers = (Node, Pod)
+    pod_changes = frozenset(("created", "spec", "other", "deleted"))
 
     def __init__(self, api: ApiServer, queue: WorkQueue) -> None:
         super().__init__(api, queue)
         self._evictions: dict[Identity, _Eviction] = LoggedDict(api.undo)
+        # The names of the nodes that have such taints (taintedNodes).
+        tainted = (node.metadata.name for node in self.store.of(Node) if no_execute(node))
+        self._tainted: set[str] = LoggedSet(api.undo, tainted)
 
     def concerned(self, old: Any, new: Any) -> Iterable[Identity]:
-        if isinstance(new, Node):
-            if no_execute(new) != (no_execute(old) if old is not None else ()):
-                return (identity_of(new),)
-        elif isinstance(new, Pod):
-            if new.spec.node_name and (old is None or _is_elsewhere(old, new)):
-                return (identity_of(new),)
-        elif isinstance(old, Pod):
+        item = old if new is None else new
+        if isinstance(item, Node):
+            return self._node_changed(old, new)
+        if new is None:
             self._cancel(identity_of(old))
+        elif new.spec.node_name in self._tainted and (old is None or _is_elsewhere(old, new)):
+            return (identity_of(new),)
         return ()
+
+    def _node_changed(self, old: Any, new: Any) -> Iterable[Identity]:
+        if new is None:
+            self._tainted.discard(old.metadata.name)
+            return ()
+        taints = no_execute(new)
+        if taints == (no_execute(old) if old is not None else ()):
+            return ()
+        if taints:
+            self._tainted.add(new.metadata.name)
+        else:
+            self._tainted.discard(new.metadata.name)
+        return (identity_of(new),)
 
     def reconcile(self, key: Identity) -> None:
         if key[0] == "Node":

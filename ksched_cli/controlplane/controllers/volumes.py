@@ -20,6 +20,7 @@ class VolumeController(Controller):
     """Keys are identities of new claims, and of pods that got a node."""
 
     informers = (PersistentVolumeClaim, Pod)
+    pod_changes = frozenset(("created", "spec", "other"))
 
     def concerned(self, old: Any, new: Any) -> Iterable[Identity]:
         if isinstance(new, PersistentVolumeClaim) and old is None:
