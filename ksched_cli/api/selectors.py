@@ -171,10 +171,13 @@ def compile_selector(selector: LabelSelector | None) -> Selector:
     """metav1.LabelSelectorAsSelector: none matches nothing, an empty one matches everything."""
     if selector is None:
         return NOTHING
-    given: list[Requirement | LabelSelectorRequirement] = [
-        *_equalities(selector.match_labels),
-        *selector.match_expressions,
-    ]
+    return _compiled(tuple(selector.match_labels.items()), selector.match_expressions)
+
+
+@lru_cache(maxsize=1024)
+def _compiled(labels: tuple[tuple[str, str], ...], expressions: tuple[LabelSelectorRequirement, ...]) -> Selector:
+    """Controllers compile the selectors of their workloads for each change of a pod."""
+    given: list[Requirement | LabelSelectorRequirement] = [*_equalities(dict(labels)), *expressions]
     requirements = [checked_requirement(each.key, each.operator, each.values, LABEL_OPERATORS) for each in given]
     return Selector(tuple(sorted(requirements, key=lambda each: each.key)))
 

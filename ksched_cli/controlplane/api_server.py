@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -114,7 +114,7 @@ class ApiServer(Logged):
 
     def timestamp(self) -> str:
         """Now, as objects have it."""
-        return _stamp(self.now())
+        return _stamp(int(self.now()))
 
     # Requests
 
@@ -148,9 +148,13 @@ class ApiServer(Logged):
         old = self.store.current(item)
         if old is None:
             return self.create(item, admit=admit)
-        if old != item:
-            self._write(old, item)
+        self.replace(old, item)
         return item
+
+    def replace(self, old: T, new: T) -> None:
+        """Replace `old`, the stored version of an object, by another version."""
+        if old != new:
+            self._write(old, new)
 
     def restore(self, item: Any) -> None:
         """Replace the object by an earlier version of it, as no client could."""
@@ -292,7 +296,7 @@ class ApiServer(Logged):
         pod.status.phase = pod.status.phase or "Pending"
         if self.places_everything:
             self._newest += 1
-            metadata.creation_timestamp = _stamp(self._newest)
+            metadata.creation_timestamp = _stamp(int(self._newest))
         else:
             metadata.creation_timestamp = self.timestamp()
         metadata.uid = metadata.uid or uid_of("Pod", metadata.namespace, metadata.name)
@@ -316,7 +320,7 @@ class ApiServer(Logged):
         self._notify(item, None)
 
     def _write(self, old: Any, new: Any) -> None:
-        self.store.put(new)
+        self.store.replace(old, new)
         self._account(old, new)
         self._notify(old, new)
 
@@ -344,8 +348,9 @@ def _copy_of(pod: Pod, name: str) -> Pod:
     return Pod(metadata, pod.spec, pod.status)
 
 
-def _stamp(seconds: float) -> str:
-    day, second = divmod(int(seconds), _DAY)
+@lru_cache(maxsize=16)
+def _stamp(seconds: int) -> str:
+    day, second = divmod(seconds, _DAY)
     hour, second = divmod(second, 3600)
     return f"{_date(day)}T{hour:02}:{second // 60:02}:{second % 60:02}Z"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 from msgspec.structs import replace
@@ -46,7 +47,7 @@ class Kubelets:
         if current is None or current.metadata.deletion_timestamp or is_terminal(current):
             return
         if self._store.get(Node, current.spec.node_name) is not None:
-            self._api.update(running(current, self._api.timestamp()))
+            self._api.replace(current, running(current, self._api.timestamp()))
 
     def _end(self, pod: Pod) -> None:
         """The containers stop when the grace period is over at the latest, and the pod goes. A pod whose node is gone
@@ -83,13 +84,15 @@ class Kubelets:
 
 def running(pod: Pod, since: str) -> Pod:
     """The pod with the status of one that runs and is Ready since then."""
-    ready = PodCondition("Ready", "True", last_transition_time=since)
-    others = tuple(each for each in pod.status.conditions if each.type not in ("Ready", "PodScheduled"))
-    status = replace(
-        pod.status,
-        phase="Running",
-        start_time=since,
-        nominated_node_name="",
-        conditions=(*others, PodCondition("PodScheduled", "True", last_transition_time=since), ready),
-    )
-    return replace(pod, status=status)
+    conditions = _running_since(since)
+    if pod.status.conditions:
+        others = (each for each in pod.status.conditions if each.type not in ("Ready", "PodScheduled"))
+        conditions = (*others, *conditions)
+    status = replace(pod.status, phase="Running", start_time=since, nominated_node_name="", conditions=conditions)
+    return Pod(pod.metadata, pod.spec, status)
+
+
+@lru_cache(maxsize=16)
+def _running_since(since: str) -> tuple[PodCondition, ...]:
+    """The conditions of all pods that become Ready at this time."""
+    return tuple(PodCondition(each, "True", last_transition_time=since) for each in ("PodScheduled", "Ready"))

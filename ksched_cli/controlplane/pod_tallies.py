@@ -18,13 +18,11 @@ TALLIED_KINDS = frozenset({"ReplicaSet", "ReplicationController", ""})
 _LabelSet = frozenset[tuple[str, str]]
 
 
-def _count_alike(old: Pod, new: Pod) -> bool:
-    """Whether no tally changes when one replaces the other."""
-    return (
-        old.metadata.labels == new.metadata.labels
-        and is_active(old) == is_active(new)
-        and is_ready(old) == is_ready(new)
-    )
+def _counts(pod: Pod | None) -> tuple[int, int]:
+    """How many active pods and active ready pods this is: none or one."""
+    if pod is None or not is_active(pod):
+        return 0, 0
+    return 1, int(is_ready(pod))
 
 
 class PodTally(Struct, frozen=True):
@@ -55,38 +53,55 @@ class PodTallies:
 
     def replace(self, owner: Owner, old: Pod | None, new: Pod | None) -> None:
         """Called before the store replaces a pod of the owner; None for absent."""
-        if owner[0] not in TALLIED_KINDS or (old is not None and new is not None and _count_alike(old, new)):
+        if owner[0] not in TALLIED_KINDS:
             return
         if owner not in self._tallies and not self._are_needed():
             self._changed.add(owner)
             return
-        for pod, change in ((old, -1), (new, 1)):
-            if pod is not None and is_active(pod):
-                self._add(owner, pod, change)
+        (active, ready), (active_before, ready_before) = _counts(new), _counts(old)
+        if old is not None and new is not None and old.metadata.labels == new.metadata.labels:
+            self._add(owner, new, active - active_before, ready - ready_before)
+            return
+        if old is not None:
+            self._add(owner, old, -active_before, -ready_before)
+        if new is not None:
+            self._add(owner, new, active, ready)
 
     def add_copies(self, owner: Owner, pod: Pod, count: int) -> None:
         """Count so many copies of a pod of the owner, which is counted already."""
-        if owner in self._tallies and is_active(pod):
-            self._add(owner, pod, count)
+        if owner in self._tallies:
+            active, ready = _counts(pod)
+            self._add(owner, pod, count * active, count * ready)
 
-    def _add(self, owner: Owner, pod: Pod, count: int) -> None:
+    def _add(self, owner: Owner, pod: Pod, active: int, ready: int) -> None:
+        """Count so many more pods with the labels of this pod."""
+        if not active and not ready:
+            return
         tallies, labels = self._of(owner), pod.metadata.labels
         key = frozenset(labels.items())
         before = tallies.get(key) or PodTally(labels)
         self._undo.note(tallies.__setitem__, key, before)
-        tallies[key] = PodTally(before.labels, before.active + count, before.ready + count * is_ready(pod))
+        tallies[key] = PodTally(before.labels, before.active + active, before.ready + ready)
 
     def _of(self, owner: Owner) -> dict[_LabelSet, PodTally]:
         found = self._tallies.get(owner)
         if found is None:
             if owner in self._changed:
                 self._undo.note(self._tallies.pop, owner, None)
-            groups: dict[_LabelSet, list[Pod]] = {}
-            for pod in self._pods_of(owner):
-                if is_active(pod):
-                    groups.setdefault(frozenset(pod.metadata.labels.items()), []).append(pod)
-            found = self._tallies[owner] = {
-                key: PodTally(pods[0].metadata.labels, len(pods), sum(map(is_ready, pods)))
-                for key, pods in groups.items()
-            }
+            found = self._tallies[owner] = _first_count(self._pods_of(owner))
         return found
+
+
+def _first_count(pods: Iterable[Pod]) -> dict[_LabelSet, PodTally]:
+    """The tallies of these pods. Most pods have their labels in the order of another pod."""
+    counts: dict[tuple[tuple[str, str], ...], list[int]] = {}
+    for pod in pods:
+        if is_active(pod):
+            count = counts.setdefault(tuple(pod.metadata.labels.items()), [0, 0])
+            count[0] += 1
+            count[1] += is_ready(pod)
+    found: dict[_LabelSet, PodTally] = {}
+    for labels, (active, ready) in counts.items():
+        before = found.get(frozenset(labels)) or PodTally(dict(labels))
+        found[frozenset(labels)] = PodTally(before.labels, before.active + active, before.ready + ready)
+    return found

@@ -32,7 +32,8 @@ def owner_identity(item: Any) -> Identity | None:
 
 
 def _index_key(pod: Pod) -> Identity:
-    return owner_identity(pod) or _orphans_of(pod.metadata.namespace)
+    owner = owner_identity(pod) if pod.metadata.owner_references else None
+    return owner or _orphans_of(pod.metadata.namespace)
 
 
 def _orphans_of(namespace: str) -> Identity:
@@ -78,6 +79,10 @@ class Store(Logged):
         else:
             found = self.catalog.get(kind, name, namespace)
         return found  # type: ignore[no-any-return]
+
+    def pod(self, identity: Identity) -> Pod | None:
+        """The stored version of the pod of this identity."""
+        return self._pods.get(identity)
 
     def current(self, item: K) -> K | None:
         """The stored version of an object of this kind and name."""
@@ -201,10 +206,14 @@ class Store(Logged):
     # Writing: the API server only
 
     def put(self, item: Any) -> None:
-        before = self.current(item)
-        if before is not None:
-            self._forget_references(before)
-        self._refer(item)
+        self.replace(self.current(item), item)
+
+    def replace(self, before: Any | None, item: Any) -> None:
+        """`put`, where `before` is the stored version."""
+        if self._referring is not None:
+            if before is not None:
+                self._forget_references(before)
+            self._refer(item)
         if isinstance(item, Pod):
             self._put_pod(before, item)
         elif isinstance(item, Node):
@@ -242,21 +251,24 @@ class Store(Logged):
                 self._owned.drop(owner, identity_of(item))
 
     def _put_pod(self, old: Pod | None, pod: Pod) -> None:
-        key = _index_key(pod)
-        if old is not None and _index_key(old) != key:
+        key, identity = _index_key(pod), identity_of(pod)
+        if old is not None and old.metadata is not pod.metadata and _index_key(old) != key:
             self._drop_pod(old)
             old = None
         self._tallies.replace(key, old, pod)
-        before = old.spec.node_name if old is not None else ""
-        if before and before != pod.spec.node_name:
-            self._pods_on.drop(before, identity_of(pod))
-        if old is None or before != pod.spec.node_name:
-            self._index_pod(pod)
-        else:
-            self._pods[identity_of(pod)] = pod
+        self._pods[identity] = pod
+        if old is None:
+            self._pods_of.put(key, identity, None)
+        before, node = old.spec.node_name if old is not None else "", pod.spec.node_name
+        if before == node:
+            return
+        if before:
+            self._pods_on.drop(before, identity)
+        if node:
+            self._pods_on.put(node, identity, None)
 
     def _index_pods(self, pods: Mapping[Identity, Pod]) -> None:
-        """What `_index_pod` does for each pod, where none is indexed yet."""
+        """What `_put_pod` does for each pod, where none is indexed yet."""
         of: defaultdict[Identity, dict[Identity, None]] = defaultdict(dict)
         on: defaultdict[str, dict[Identity, None]] = defaultdict(dict)
         for identity, pod in pods.items():
@@ -265,13 +277,6 @@ class Store(Logged):
                 on[pod.spec.node_name][identity] = None
         self._pods_of.fill(of)
         self._pods_on.fill(on)
-
-    def _index_pod(self, pod: Pod) -> None:
-        identity = identity_of(pod)
-        self._pods[identity] = pod
-        self._pods_of.put(_index_key(pod), identity, None)
-        if pod.spec.node_name:
-            self._pods_on.put(pod.spec.node_name, identity, None)
 
     def _drop_pod(self, pod: Pod) -> None:
         identity = identity_of(pod)

@@ -34,12 +34,13 @@ class Successors:
             return
         if new is None and self._attempts:
             self._attempts.clear()
-        owner = owner_identity(pod)
+        is_lost = old is not None and _is_leaving(new) and not _is_leaving(old)
+        owner = owner_identity(pod) if old is None or is_lost else None
         if owner is None:
             return
         if old is None:
             self._pair(owner, pod)
-        elif old.metadata.deletion_timestamp is None and (new is None or new.metadata.deletion_timestamp is not None):
+        else:
             name = old.metadata.name
             self._lost.put(owner, name if name not in self._lost.get(owner, ()) else uid_of_pod(old), old)
 
@@ -80,6 +81,11 @@ class Successors:
                     self._attempts[key] = attempt
                 return name
         raise AssertionError("count() never ends")
+
+
+def _is_leaving(pod: Pod | None) -> bool:
+    """Whether the pod has been deleted, gracefully or at once."""
+    return pod is None or pod.metadata.deletion_timestamp is not None
 
 
 def _place_of(owner: Identity, new: Pod, lost: Mapping[str, Pod]) -> str:
