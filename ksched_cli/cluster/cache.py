@@ -133,7 +133,7 @@ class Cluster:
         """A pod as the API server has it: on its node if that exists, else known but nowhere."""
         pod_row = self.register(pod)
         node_row = self.nodes.row_of.get(pod.spec.node_name)
-        if node_row is not None and self.pods.node_row[pod_row] == NOWHERE:
+        if node_row is not None and self.pods.node_of(pod_row) == NOWHERE:
             self.place(pod_row, node_row)
         return pod_row
 
@@ -155,7 +155,7 @@ class Cluster:
 
     def displace(self, pod_row: int) -> int:
         """Take the pod off its node (RemovePod, ForgetPod); the row it was on."""
-        node_row = int(self.pods.node_row[pod_row])
+        node_row = self.pods.node_of(pod_row)
         if node_row != NOWHERE:
             info = self.pods.infos[pod_row]
             self.usage.remove(info, pod_row, node_row)
@@ -175,7 +175,7 @@ class Cluster:
     def terminate(self, pod_row: int) -> None:
         """The pod has been deleted and is on its way out."""
         self.pods.terminate(pod_row)
-        node_row = int(self.pods.node_row[pod_row])
+        node_row = self.pods.node_of(pod_row)
         if node_row != NOWHERE:
             self.journal.append(node_row)
 
@@ -185,9 +185,10 @@ class Cluster:
         preemption compares start times."""
         before = self.pods.infos[pod_row]
         self.pods.confirm(pod_row, before.later(pod))
-        node_row = int(self.pods.node_row[pod_row])
-        if before.pod.status.start_time != pod.status.start_time and node_row != NOWHERE:
-            self.journal.append(node_row)
+        if before.pod.status.start_time != pod.status.start_time:
+            node_row = self.pods.node_of(pod_row)
+            if node_row != NOWHERE:
+                self.journal.append(node_row)
 
     def unbind(self, pod_row: int, pod: Pod) -> None:
         """The pod without a node, in this version."""
@@ -203,7 +204,7 @@ class Cluster:
         new = old.later(pod)
         _ = new.requests, new.incoming_requests
         self.widen()
-        before = node_row = int(self.pods.node_row[pod_row])
+        before = node_row = self.pods.node_of(pod_row)
         if pod.spec.node_name:
             node_row = self.nodes.row_of.get(pod.spec.node_name, NOWHERE)
         stays = before == node_row != NOWHERE and new.takes_as_much_as(old) and not new.host_ports
@@ -255,7 +256,7 @@ class Cluster:
         new = {node.metadata.name for node in nodes}
         for pod_row, info in enumerate(self.pods.infos):
             name = info.pod.spec.node_name
-            if name in new and pod_row not in self.pods.gone and self.pods.node_row[pod_row] == NOWHERE:
+            if name in new and pod_row not in self.pods.gone and self.pods.node_of(pod_row) == NOWHERE:
                 self.place(pod_row, self.nodes.row_of[name])
 
     def remove_node(self, name: str) -> None:

@@ -130,6 +130,8 @@ class PodParts:
 
     def later(self, pod: Pod) -> PodParts:
         """The parts of a later version of the pod. Sums are kept where nothing that they are made of has changed."""
+        if pod.spec is self._pod.spec and pod.metadata is self._pod.metadata and takes_the_same(self._pod, pod):
+            return self
         new = PodParts(pod, self._resources, self._release)
         if takes_the_same(self._pod, pod):
             new._all_containers, new._sums, new._host_ports = self._all_containers, self._sums, self._host_ports

@@ -67,6 +67,10 @@ class PodTable:
     def node_row(self) -> RowColumn:
         return self._node_row[: len(self)]
 
+    def node_of(self, row: int) -> int:
+        """The node row of one pod, as `node_row` has it."""
+        return self._node_row.item(row)
+
     @property
     def namespace(self) -> IdColumn:
         return self._namespace[: len(self)]

@@ -227,15 +227,14 @@ class LoggedTable(LoggedDict[K, V]):
 
     def __setitem__(self, key: K, value: V) -> None:
         undo = self._undo
-        if key in self:
-            if undo.recording:
+        if undo.recording or self._turns is not None:
+            if key in self:
                 undo.note(dict.__setitem__, self, key, self[key])
-        else:
-            if undo.recording:
+            else:
                 undo.note(self._take_back, key)
-            if self._turns is not None:
-                self._turns[key] = self._next_turn
-                self._next_turn += 1
+                if self._turns is not None:
+                    self._turns[key] = self._next_turn
+                    self._next_turn += 1
         dict.__setitem__(self, key, value)
 
     def __delitem__(self, key: K) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Node, Pod
-from ksched_cli.api.pod_facts import is_terminal, pod_key, pod_priority, uid_of_pod
+from ksched_cli.api.pod_facts import is_terminal, pod_priority, uid_of_pod
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import NOWHERE
 from ksched_cli.cluster.pod_info import PodInfo
@@ -32,12 +32,14 @@ from ksched_cli.releases.engine_rules import EngineRules
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.plugin_names import GANG_SCHEDULING
 
-OnEvent = Callable[[ClusterEvent, str], None]
+OnEvent = Callable[[ClusterEvent, Any], None]
+# Kinds that the cluster keeps in columns. All other kinds are in the catalog.
+_IN_COLUMNS = (Pod, Node)
 
 
 class EventHandlers(Logged):
     """`add`, `update` and `delete` take objects of any kind. `changes` counts the changes so far, `on_event` is
-    called with each event and the object's name."""
+    called with each event and its object."""
 
     def __init__(
         self,
@@ -46,7 +48,7 @@ class EventHandlers(Logged):
         waiting: WaitingPods,
         gates: FeatureGates,
         scheduler_names: Collection[str],
-        on_event: OnEvent = lambda event, name: None,
+        on_event: OnEvent = lambda event, item: None,
     ) -> None:
         self.undo = cluster.undo
         self.changes = 0
@@ -74,11 +76,9 @@ class EventHandlers(Logged):
     def changed(self, old: Any, new: Any) -> None:
         """A change with both versions of the object; the catalog may have the new one already."""
         item = old if new is None else new
-        if isinstance(item, Pod | Node):
-            if new is None:
-                self.delete(old)
-            else:
-                self.add(new)
+        if isinstance(item, _IN_COLUMNS):
+            change = self.delete if new is None else self.add
+            change(item)
             return
         action = Action.DELETE if new is None else Action.ADD if old is None else Action.UPDATE
         if new is None:
@@ -90,7 +90,7 @@ class EventHandlers(Logged):
     def delete(self, item: Any) -> None:
         """An object that is gone; nothing happens if it was not there."""
         if isinstance(item, Pod):
-            row = self._row_of(item)
+            row = self._cluster.pods.row_of.get(uid_of_pod(item))
             if row is not None:
                 self._delete_pod(row, self._cluster.pods.infos[row].pod)
         elif isinstance(item, Node):
@@ -107,10 +107,9 @@ class EventHandlers(Logged):
 
     def _tell(self, event: ClusterEvent, old: Any, new: Any, check: PreCheck | None = None) -> None:
         self.changes += 1
-        metadata = (old if new is None else new).metadata
         if event.resource == "CSINode" and not self._gates.enabled("CSINodeInfo"):
             return
-        self._on_event(event, f"{metadata.namespace}/{metadata.name}".removeprefix("/"))
+        self._on_event(event, old if new is None else new)
         self._queue.move_all(event, old, new, check)
 
     # Nodes
@@ -145,20 +144,17 @@ class EventHandlers(Logged):
 
     # Pods
 
-    def _row_of(self, pod: Pod) -> int | None:
-        return self._cluster.pods.row_of.get(uid_of_pod(pod))
-
     def _ours(self, pod: Pod) -> bool:
         """responsibleForPod."""
         return pod.spec.scheduler_name in self._scheduler_names
 
     def _is_assumed(self, row: int) -> bool:
         """Whether the scheduler has chosen a node, and the API server has no binding yet."""
-        placed = self._cluster.pods.node_row[row] != NOWHERE
-        return bool(placed) and not self._cluster.pods.infos[row].pod.spec.node_name
+        pods = self._cluster.pods
+        return pods.node_of(row) != NOWHERE and not pods.infos[row].pod.spec.node_name
 
     def _add_pod(self, pod: Pod) -> None:
-        row = self._row_of(pod)
+        row = self._cluster.pods.row_of.get(uid_of_pod(pod))
         if row is not None:
             self._update_pod(row, self._cluster.pods.infos[row].pod, pod)
         elif is_terminal(pod):
@@ -173,7 +169,7 @@ class EventHandlers(Logged):
                 self._add_to_queue(row, self._cluster.pods.infos[row])
 
     def _add_to_queue(self, row: int, info: PodInfo) -> None:
-        self._on_event(UNSCHEDULED_POD_ADD, info.key)
+        self._on_event(UNSCHEDULED_POD_ADD, info.pod)
         self._queue.add(row, info)
         if self._gates.enabled(GANG_SCHEDULING):
             self.changes += 1
@@ -197,8 +193,9 @@ class EventHandlers(Logged):
 
     def _bound(self, row: int, old: Pod, new: Pod) -> None:
         """addAssignedPodToCache: confirm an assumed pod, or add a pod that another scheduler has bound."""
-        where = self._cluster.nodes.row_of.get(new.spec.node_name, NOWHERE)
-        if self._is_assumed(row) and self._cluster.pods.node_row[row] == where and _same_but_bound(old, new):
+        where = self._cluster.nodes.row_of.get(new.spec.node_name)
+        confirmed = where is not None and self._cluster.pods.node_of(row) == where and _same_but_bound(old, new)
+        if confirmed:
             self._cluster.bind(row, new)
         else:
             held = self._waiting.get(self._cluster.pods.infos[row].uid)
@@ -206,7 +203,8 @@ class EventHandlers(Logged):
                 held.reject("", "the pod has been bound by somebody else")
             self._cluster.update_pod(row, new)
         self._tell(ASSIGNED_POD_ADD, None, new)
-        if self._ours(old):
+        if not confirmed and self._ours(old):
+            # An assumed pod waits in no queue.
             self._queue.delete(row)
 
     def _update_pending(self, row: int, old: Pod, new: Pod) -> None:
@@ -224,7 +222,7 @@ class EventHandlers(Logged):
             return
         events = pod_changes(old, new, self._gates)
         for event in events:
-            self._on_event(event, pod_key(new))
+            self._on_event(event, new)
         self._queue.update(row, self._cluster.pods.infos[row], old, events)
         before = old.status.nominated_node_name
         if before and before != new.status.nominated_node_name and self._nominations_wake:
@@ -252,7 +250,7 @@ class EventHandlers(Logged):
     def _let_go(self, row: int) -> None:
         """handleAssumedPodDeletion: a pod that waits is rejected and cleans up after itself when its turn comes."""
         info = self._cluster.pods.infos[row]
-        node = self._cluster.nodes.names[self._cluster.pods.node_row[row]]
+        node = self._cluster.nodes.names[self._cluster.pods.node_of(row)]
         held = self._waiting.get(info.uid)
         if held is None or not held.reject("", "removed"):
             self._cluster.displace(row)

@@ -78,18 +78,18 @@ class SchedulingLoop:
 
     def has_work(self) -> bool:
         """Whether there is something to do before time passes."""
-        if self.waiting.decided() or len(self.queue.active):
-            return True
-        return any(map(self.is_worth_trying, self.queue.backoff.early()))
+        return bool(self.waiting.decided()) or self._has_turn()
+
+    def _has_turn(self) -> bool:
+        """Whether a pod can have its cycle before time passes."""
+        return len(self.queue.active) > 0 or any(map(self.is_worth_trying, self.queue.backoff.early()))
 
     def step(self) -> LoopStep | None:
         """The next turn; None if there is nothing to do before time passes."""
-        if not self.has_work():
-            return None
         decided = self.waiting.decided()
         if decided:
             return self._conclude([held.pod for held in decided])
-        pod = self.queue.pop()
+        pod = self.queue.pop() if self._has_turn() else None
         return None if pod is None else self._run(pod)
 
     def is_worth_trying(self, pod: QueuedPod) -> bool:
@@ -98,11 +98,12 @@ class SchedulingLoop:
 
     def _run(self, pod: QueuedPod) -> LoopStep:
         nominated = self.scheduler.nominator.known()
-        pods = self._group(pod) if self.scheduler.schedules_groups else [pod]
+        has_group = self.scheduler.schedules_groups and group_of(pod.info) is not None
+        pods = self._group(pod) if has_group else [pod]
         for each in pods:
             self._tried_at[each.row] = self.handlers.changes
         self._trying([each.row for each in pods])
-        if group_of(pod.info) is not None and self.scheduler.schedules_groups:
+        if has_group:
             decisions = self.scheduler.schedule_group([each.row for each in pods])
         else:
             decisions = [self.scheduler.schedule(pod.row)]
@@ -150,7 +151,8 @@ class SchedulingLoop:
             self.queue.done(row)
         elif decision.result == "scheduled" and decision.row is not None:
             self.queue.done(row)
-            pod.unschedulable_plugins = pod.pending_plugins = frozenset()
+            if pod.rejectors:
+                pod.unschedulable_plugins = pod.pending_plugins = frozenset()
             name = self.cluster.nodes.names[decision.row]
             self._write(assigned(self.cluster.pods.infos[row].pod, name))
         elif decision.result == "waiting" and decision.row is not None:
@@ -189,6 +191,8 @@ class SchedulingLoop:
         """status.nominatedNodeName as the API server has it after a cycle: the preemptor's, and no longer that of the
         weaker pods which were nominated to its node."""
         after = self.scheduler.nominator.known()
+        if after == before:
+            return
         for row in sorted(row for row in before.keys() | after.keys() if before.get(row) != after.get(row)):
             info = self.cluster.pods.infos[row]
             if row not in self.cluster.pods.gone and not info.pod.spec.node_name and row not in self._held:

@@ -92,7 +92,7 @@ class WaitingPods:
         self._pods.pop(pod.pod.uid, None)
 
     def decided(self) -> list[WaitingPodState]:
-        return [pod for pod in self if pod.verdict is not None]
+        return [pod for pod in self._pods.values() if pod.verdict is not None] if self._pods else []
 
     def next_deadline(self) -> float | None:
         return min((pod.deadline for pod in self if pod.verdict is None), default=None)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_facts import is_terminal, pod_key, uid_of_pod
@@ -62,10 +62,10 @@ class PodLife(Struct, frozen=True):
     removed: float | None = None
 
 
-@dataclass(slots=True)
-class _Verdict:
-    """The last cycle of a pod, without its arrays."""
+class _LastCycle(Struct, frozen=True):
+    """The last cycle of a pod, without its arrays, and how many cycles it had."""
 
+    attempts: int
     result: str
     message: str
     unschedulable_plugins: tuple[str, ...]
@@ -101,8 +101,7 @@ class Recorder(Logged):
         # Pods to which something happened in the run of the world, and those of which `places` is made, by uid.
         self._moved: dict[str, Identity] = LoggedDict(undo)
         self._stirring: dict[str, Identity] = LoggedDict(undo)
-        self._attempts: dict[str, int] = LoggedDict(undo)
-        self._verdicts: dict[str, _Verdict] = LoggedDict(undo)
+        self._last_cycles: dict[str, _LastCycle] = LoggedDict(undo)
         self._gone: list[FinalPod] = LoggedList(undo)
         # Pods that the pod garbage collector has marked as failed before it deletes them.
         self._failed: set[str] = LoggedSet(undo)
@@ -122,7 +121,8 @@ class Recorder(Logged):
         self._mark(pod)
         if self._keeps_timeline and self._world.wanted(pod):
             self.note(event, pod=pod_key(pod), **more)
-        self.last_moment = self._world.clock.now
+        elif self.last_moment != self._world.clock.now:
+            self.last_moment = self._world.clock.now
 
     def _mark(self, pod: Pod) -> None:
         uid = uid_of_pod(pod)
@@ -148,62 +148,62 @@ class Recorder(Logged):
         self.note_pod(event, pod.info.pod, queue=queue, message=pod.gating_message)
 
     def decided(self, decision: Decision) -> None:
-        uid, names = decision.pod.uid, self._world.cluster.nodes.names
-        self._attempts[uid] = self._attempts.get(uid, 0) + 1
-        if self._attempts[uid] > 1 and not self.has_repeats:
+        uid, result, message = decision.pod.uid, decision.result, decision.message
+        before = self._last_cycles.get(uid)
+        if before is not None and not self.has_repeats:
             self.has_repeats = True
         plugins = decision.diagnosis.unschedulable_plugins if decision.diagnosis else ()
-        self._verdicts[uid] = _Verdict(decision.result, decision.message, tuple(sorted(plugins)))
-        node = "" if decision.row is None else names[decision.row]
-        self.note_pod(
-            "Cycle",
-            decision.pod.pod,
-            decision=decision.result,
-            node=node or decision.nominated_node,
-            message=decision.message,
-        )
+        attempts = 1 if before is None else before.attempts + 1
+        self._last_cycles[uid] = _LastCycle(attempts, result, message, tuple(sorted(plugins)))
+        node = "" if decision.row is None else self._world.cluster.nodes.names[decision.row]
+        node = node or decision.nominated_node
+        self.note_pod("Cycle", decision.pod.pod, decision=result, node=node, message=message)
 
     def changed(self, old: Any, new: Any) -> None:
-        """A watch, called before that of the scheduler: pods that go, and pods that start terminating."""
-        self._follow(old, new)
-        if not isinstance(old, Pod) or old is new or (is_terminal(old) and uid_of_pod(old) not in self._failed):
+        """A watch, called before that of the scheduler: pods that come, get a node, start terminating, and go."""
+        if old is new or not isinstance(old if new is None else new, Pod):
             return
         if new is None:
-            self.has_repeats = True
-            event = ASSIGNED_POD_DELETE if old.spec.node_name else UNSCHEDULED_POD_DELETE
-            self.note_pod(event.label, old, node=old.spec.node_name)
-            self._stirring.pop(uid_of_pod(old))
-            self._gone.append(self._gone_pod(old))
+            self._follow(old, removed=self._world.clock.now)
+            if not is_terminal(old) or uid_of_pod(old) in self._failed:
+                self._note_removal(old)
+            return
+        if new.spec.node_name and (old is None or not old.spec.node_name):
+            self._follow(new, bound=self._world.clock.now)
+        if old is None:
+            self._follow(new, created=self._world.clock.now)
+        elif is_terminal(old) and uid_of_pod(old) not in self._failed:
+            return
         elif new.metadata.deletion_timestamp is not None and old.metadata.deletion_timestamp is None:
             self.has_repeats = True
             self._mark(new)
         elif new.status.phase == "Failed":
             self._failed.add(uid_of_pod(new))
 
-    def _follow(self, old: Any, new: Any) -> None:
-        pod = old if new is None else new
-        if not isinstance(pod, Pod):
-            return
-        bound = new is not None and new.spec.node_name and not (old is not None and old.spec.node_name)
-        if old is not None and new is not None and not bound:
-            return
-        before, now = self.lives.get(uid_of_pod(pod), PodLife(pod)), self._world.clock.now
-        self.lives[uid_of_pod(pod)] = PodLife(
-            pod,
-            now if old is None else before.created,
-            now if bound else before.bound,
-            now if new is None else before.removed,
-        )
+    def _follow(self, pod: Pod, **moment: float) -> None:
+        before = self.lives.get(uid_of_pod(pod)) or PodLife(pod)
+        self.lives[uid_of_pod(pod)] = replace(before, pod=pod, **moment)
+
+    def _note_removal(self, pod: Pod) -> None:
+        self.has_repeats = True
+        event = ASSIGNED_POD_DELETE if pod.spec.node_name else UNSCHEDULED_POD_DELETE
+        self.note_pod(event.label, pod, node=pod.spec.node_name)
+        self._stirring.pop(uid_of_pod(pod))
+        self._gone.append(self._gone_pod(pod))
 
     def _gone_pod(self, pod: Pod) -> FinalPod:
         return FinalPod(
             pod_key(pod),
             workload_name(self._store, pod),
             "gone",
-            attempts=self._attempts.get(uid_of_pod(pod), 0),
+            attempts=self._attempts_of(uid_of_pod(pod)),
             replaces=replaced_key(self._api.successors, pod),
             why=self._api.reasons.get(uid_of_pod(pod), ""),
         )
+
+    def _attempts_of(self, uid: str) -> int:
+        last = self._last_cycles.get(uid)
+        return 0 if last is None else last.attempts
 
     # States
 
@@ -218,13 +218,17 @@ class Recorder(Logged):
             return False
         if pod.metadata.deletion_timestamp is not None or self._world.loop.waiting.get(uid) is not None:
             return True
-        row = self._world.cluster.pods.row_of.get(uid)
-        found = self._world.loop.queue.find(row) if row is not None else None
+        found = self._queued(pod, uid)
         return found is not None and found[0] != "unschedulable"
+
+    def _queued(self, pod: Pod, uid: str) -> tuple[str, QueuedPod] | None:
+        """The queue in which the pod waits. A pod that has a node waits in none."""
+        row = None if pod.spec.node_name else self._world.cluster.pods.row_of.get(uid)
+        return None if row is None else self._world.loop.queue.find(row)
 
     def _current(self, uid: str, identity: Identity) -> Pod | None:
         """The stored version of this very pod, not of a later one with its name. None if it is gone or finished."""
-        pod = self._store.get(Pod, identity[2], identity[1])
+        pod = self._store.pod(identity)
         return pod if pod is not None and uid_of_pod(pod) == uid and not is_terminal(pod) else None
 
     def places(self) -> dict[str, str]:
@@ -244,8 +248,7 @@ class Recorder(Logged):
 
     def _place(self, pod: Pod, uid: str) -> str:
         world, now = self._world, self._world.clock.now
-        row = world.cluster.pods.row_of.get(uid)
-        found = world.loop.queue.find(row) if row is not None else None
+        row, found = world.cluster.pods.row_of.get(uid), self._queued(pod, uid)
         place = pod.spec.node_name or (found[0] if found else "")
         if uid in world.plane.kubelets.ends:
             place += f" until {world.plane.kubelets.ends[uid] - now}"
@@ -291,23 +294,22 @@ class Recorder(Logged):
             name = workload_name(self._store, pod)
             return FinalPod(pod_key(pod), name, "running", pod.spec.node_name, moved=False)
         uid = uid_of_pod(pod)
-        row = self._world.cluster.pods.row_of.get(uid)
-        found = self._world.loop.queue.find(row) if row is not None else None
-        verdict = self._verdicts.get(uid)
+        row, found = self._world.cluster.pods.row_of.get(uid), self._queued(pod, uid)
+        last = self._last_cycles.get(uid)
         nominated = self._world.scheduler.nominator.node_of(row) if row is not None else ""
         state, message = self._state(pod, uid, found[1] if found else None, nominated)
-        failed = verdict is not None and state in ("unschedulable", "nominated")
+        failed = last is not None and state in ("unschedulable", "nominated")
         return FinalPod(
             pod_key(pod),
             workload_name(self._store, pod),
             state,
             pod.spec.node_name or self._assumed_node(row),
             found[0] if found else "",
-            self._attempts.get(uid, 0),
+            self._attempts_of(uid),
             "" if pod.spec.node_name else nominated,
             replaced_key(self._api.successors, pod),
             message,
-            verdict.unschedulable_plugins if verdict is not None and failed else (),
+            last.unschedulable_plugins if last is not None and failed else (),
             found[1].gating_plugin if found else "",
             moved=uid in self._moved,
         )
@@ -315,14 +317,13 @@ class Recorder(Logged):
     def _assumed_node(self, row: int | None) -> str:
         """The node of a pod that a Permit plugin holds; no other object has it yet."""
         cluster = self._world.cluster
-        if row is None or cluster.pods.node_row[row] == NOWHERE:
-            return ""
-        return str(cluster.nodes.names[cluster.pods.node_row[row]])
+        node = NOWHERE if row is None else cluster.pods.node_of(row)
+        return "" if node == NOWHERE else cluster.nodes.names[node]
 
     def _state(self, pod: Pod, uid: str, queued: QueuedPod | None, nominated: str) -> tuple[str, str]:
         """In a word, and why."""
-        verdict = self._verdicts.get(uid)
-        message = verdict.message if verdict else ""
+        last = self._last_cycles.get(uid)
+        message = last.message if last else ""
         if pod.metadata.deletion_timestamp is not None:
             return "leaving", ""
         if queued is not None and queued.gated:
@@ -333,6 +334,6 @@ class Recorder(Logged):
             return ("running" if uid in self._had_node else "scheduled"), ""
         if pod.spec.scheduler_name not in self._world.scheduler.runtimes:
             return "ignored", f'no profile is named "{pod.spec.scheduler_name}"'
-        if verdict is None:
+        if last is None:
             return "pending", ""
-        return ("nominated" if nominated else verdict.result), message
+        return ("nominated" if nominated else last.result), message

@@ -89,8 +89,9 @@ class World(Logged):
         if queue == "active":
             self.queue.add(self._worker)
 
-    def _on_event(self, event: ClusterEvent, name: str) -> None:
+    def _on_event(self, event: ClusterEvent, item: Any) -> None:
         if event.resource not in (ASSIGNED_POD, UNSCHEDULED_POD):
+            name = f"{item.metadata.namespace}/{item.metadata.name}".removeprefix("/")
             self.recorder.note(event.label, message=f"{event.resource} {name}")
 
     def _decided(self, decision: Decision) -> None:

@@ -37,9 +37,13 @@ def loop_over(*objects: Any, plugins: Any = (), **options: Any) -> Any:
         plugins=plugins,
         **options,
     )
-    loop = SchedulingLoop(scheduler, on_event=lambda event, name: heard.append((event.label, name)))
+    loop = SchedulingLoop(scheduler, on_event=lambda event, item: heard.append((event.label, _name(item))))
     loop.told = heard  # type: ignore[attr-defined]
     return loop
+
+
+def _name(item: Any) -> str:
+    return f"{item.metadata.namespace}/{item.metadata.name}".removeprefix("/")
 
 
 def where(loop: Any, name: str) -> str:

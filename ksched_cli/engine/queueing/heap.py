@@ -62,5 +62,11 @@ class PodHeap:
         return None
 
     def pop(self) -> QueuedPod | None:
-        first = self.peek()
-        return None if first is None else self.remove(first.row)
+        self._undo.keep(self._heap)
+        while self._heap:
+            _, count, row = heapq.heappop(self._heap)
+            current = self._pods.get(row)
+            if current is not None and current[0] == count:
+                del self._pods[row]
+                return current[1]
+        return None

@@ -62,7 +62,7 @@ class InFlight(Logged):
         return [happening for count, happening in self._events if count > since]
 
     def done(self, row: int) -> None:
-        if self._since.pop(row, None) is None:
+        if self._since.pop(row, None) is None or not self._events:
             return
         oldest = min(self._since.values(), default=None)
         left = () if oldest is None else (each for each in self._events if each[0] > oldest)

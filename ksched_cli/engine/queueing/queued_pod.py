@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.undo import Logged
@@ -29,7 +29,7 @@ class QueuedPod(Logged):
     pending_plugins: frozenset[str] = frozenset()
     # What PreEnqueue holds it back with.
     gate: Status | None = None
-    gating_events: tuple[ClusterEvent, ...] = field(default=())
+    gating_events: tuple[ClusterEvent, ...] = ()
 
     @property
     def gated(self) -> bool:

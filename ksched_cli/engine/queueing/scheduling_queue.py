@@ -43,6 +43,9 @@ BACKOFF: Literal["backoff"] = "backoff"
 UNSCHEDULABLE: Literal["unschedulable"] = "unschedulable"
 QueueName = Literal["active", "backoff", "unschedulable"]
 
+# Why a pod comes to a queue as the API server has it.
+_FROM_INFORMER = (UNSCHEDULED_POD_ADD.label, UNSCHEDULED_POD_UPDATE.label)
+
 # How often kube-scheduler looks for pods that have been unschedulable for too long, in seconds.
 LEFTOVER_INTERVAL = 30.0
 
@@ -319,7 +322,7 @@ class SchedulingQueue:
         self.backoff.remove(pod.row)
         self.active.put(pod)
         self._moved(pod, ACTIVE, event)
-        if event in (UNSCHEDULED_POD_ADD.label, UNSCHEDULED_POD_UPDATE.label):
+        if event in _FROM_INFORMER:
             self._nominator.follow_status(pod.row, pod.info.pod.status.nominated_node_name)
         return True
 
