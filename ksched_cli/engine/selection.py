@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from typing import Protocol
 
 import numpy as np
@@ -27,7 +26,9 @@ def lowest_name(ties: RowColumn) -> int:
 
 def random_choice(seed: int, undo: UndoLog | None = None) -> TieBreak:
     """A random choice, as in kube-scheduler, with a seed that makes a run repeatable."""
-    generator = random.Random(seed)
+    from random import Random
+
+    generator = Random(seed)
 
     def choose(ties: RowColumn) -> int:
         if undo is not None and undo.recording:

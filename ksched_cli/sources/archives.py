@@ -1,20 +1,20 @@
-"""Unpacks compressed files and archives in memory. Nothing is written to disk."""
+"""Unpacks compressed files and archives in memory. Nothing is written to disk.
+
+Most inputs are not packed: what unpacks them is imported when it is needed."""
 
 from __future__ import annotations
 
-import gzip
 import io
-import lzma
-import tarfile
-import zipfile
-import zlib
 from collections.abc import Iterable, Iterator
-from typing import IO, BinaryIO, TypeVar
+from typing import IO, TYPE_CHECKING, BinaryIO, TypeVar
 
 from msgspec import Struct
 
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources.layouts import Layout, layout_of
+
+if TYPE_CHECKING:
+    from zipfile import ZipInfo
 
 SUFFIXES = (".json", ".yaml", ".yml")
 GZIP, ZIP = b"\x1f\x8b", (b"PK\x03\x04", b"PK\x05\x06")
@@ -86,6 +86,12 @@ def _is_tar(head: bytes) -> bool:
 
 def unpack(file: BinaryIO, head: bytes, source: str, size: int, layouts: bool) -> Iterator[Content]:
     """The content of a compressed file, or the manifests of an archive."""
+    from gzip import BadGzipFile
+    from lzma import LZMAError
+    from tarfile import TarError
+    from zipfile import BadZipFile
+    from zlib import error as zlib_error
+
     budget = _Budget(source, size)
     try:
         if head.startswith(ZIP):
@@ -94,7 +100,7 @@ def unpack(file: BinaryIO, head: bytes, source: str, size: int, layouts: bool) -
             yield from _gunzip(file, source, budget, layouts)
         else:
             yield from _untar(file, source, budget, layouts)
-    except (EOFError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile, gzip.BadGzipFile) as broken:
+    except (EOFError, zlib_error, LZMAError, TarError, BadZipFile, BadGzipFile) as broken:
         raise InputError(Problem(_problem_text(broken), source, hint="make or copy the file again")) from None
     except (NotImplementedError, RuntimeError) as problem:
         # A zip with a password, or with a compression that Python cannot read.
@@ -108,7 +114,9 @@ def _problem_text(broken: Exception) -> str:
 
 
 def _gunzip(file: BinaryIO, source: str, budget: _Budget, layouts: bool) -> Iterator[Content]:
-    with gzip.GzipFile(fileobj=file, mode="rb") as stream:
+    from gzip import GzipFile
+
+    with GzipFile(fileobj=file, mode="rb") as stream:
         data = budget.read(stream)  # type: ignore[arg-type]  # typeshed has no IO[bytes] for it
     if _is_tar(data):
         yield from _untar(io.BytesIO(data), source, budget, layouts)
@@ -117,6 +125,8 @@ def _gunzip(file: BinaryIO, source: str, budget: _Budget, layouts: bool) -> Iter
 
 
 def _untar(file: BinaryIO, source: str, budget: _Budget, layouts: bool) -> Iterator[Content]:
+    import tarfile
+
     with tarfile.open(fileobj=file, mode="r:") as archive:
         members = sorted(_bounded(archive, source), key=lambda member: member.name)
         for member in members:
@@ -131,7 +141,9 @@ def _untar(file: BinaryIO, source: str, budget: _Budget, layouts: bool) -> Itera
 
 
 def _unzip(file: BinaryIO, source: str, budget: _Budget, layouts: bool) -> Iterator[Content]:
-    with zipfile.ZipFile(file) as archive:
+    from zipfile import ZipFile
+
+    with ZipFile(file) as archive:
         members = sorted(_bounded(archive.infolist(), source), key=lambda member: member.filename)
         for member in members:
             _check_name(member.filename, source)
@@ -142,7 +154,7 @@ def _unzip(file: BinaryIO, source: str, budget: _Budget, layouts: bool) -> Itera
                 yield Content(f"{source}:{name}", budget.read(opened), layout.gathered, layout.left_out)
 
 
-def _is_link(member: zipfile.ZipInfo) -> bool:
+def _is_link(member: ZipInfo) -> bool:
     return (member.external_attr >> 16) & 0o170000 == 0o120000
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import count
-from random import Random
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
@@ -30,6 +29,9 @@ from ksched_cli.framework.events import (
     matches_any,
 )
 from ksched_cli.framework.status import error
+
+if TYPE_CHECKING:
+    from random import Random
 
 # Why a pod moves where no event of the cluster is the reason.
 SCHEDULE_ATTEMPT_FAILURE = "ScheduleAttemptFailure"
