@@ -172,7 +172,8 @@ class Store(Logged):
                 for item in self.catalog.all(kind):
                     self._refer(item)
             for pod in self._pods.values():
-                self._refer(pod)
+                if pod.metadata.owner_references:
+                    self._refer(pod)
         return self._referring
 
     def _refer(self, item: Any) -> None:

@@ -273,7 +273,8 @@ class Diagnosis:
         if by_pre_filter:
             text += f" {by_pre_filter}."
         else:
-            histogram = sorted(f"{count} {reason}" for reason, count in self.nodes.reason_counts().items())
+            counts = self.nodes.reason_counts
+            histogram = self.nodes.once("histogram", lambda: sorted(f"{n} {text}" for text, n in counts().items()))
             if histogram or not self.wording.pre_filter:
                 text += f" {', '.join(histogram)}."
         return text

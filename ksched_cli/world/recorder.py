@@ -303,7 +303,7 @@ class Recorder(Logged):
             pod_key(pod),
             workload_name(self._store, pod),
             state,
-            pod.spec.node_name or self._assumed_node(row),
+            self.node_of(pod),
             found[0] if found else "",
             self._attempts_of(uid),
             "" if pod.spec.node_name else nominated,
@@ -314,11 +314,12 @@ class Recorder(Logged):
             moved=uid in self._moved,
         )
 
-    def _assumed_node(self, row: int | None) -> str:
-        """The node of a pod that a Permit plugin holds; no other object has it yet."""
+    def node_of(self, pod: Pod) -> str:
+        """The node of the pod. Of a pod that a Permit plugin holds no other object has it yet."""
+        row = None if pod.spec.node_name else self._world.cluster.pods.row_of.get(uid_of_pod(pod))
         cluster = self._world.cluster
         node = NOWHERE if row is None else cluster.pods.node_of(row)
-        return "" if node == NOWHERE else cluster.nodes.names[node]
+        return pod.spec.node_name if node == NOWHERE else cluster.nodes.names[node]
 
     def _state(self, pod: Pod, uid: str, queued: QueuedPod | None, nominated: str) -> tuple[str, str]:
         """In a word, and why."""

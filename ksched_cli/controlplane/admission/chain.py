@@ -64,7 +64,7 @@ class Chain(Logged):
 
     def _release_replaced(self, cluster: HasObjects, pods: Sequence[Pod]) -> None:
         replacing = {(pod.metadata.namespace, pod.metadata.name) for pod in pods}
-        for pod in cluster.of(Pod):
+        for pod in cluster.of(Pod) if replacing else ():
             if (pod.metadata.namespace, pod.metadata.name) in replacing:
                 self._quotas.release(pod)
 

@@ -59,7 +59,7 @@ class PendingPods:
 
     def _note(self, uid: str) -> None:
         pod = self._current(self._waiting[uid])
-        node = self._world.recorder.final_of(pod).node if pod is not None else ""
+        node = self._world.recorder.node_of(pod) if pod is not None else ""
         if node:
             self._placed.add(uid)
             self._on.put(node, uid, None)

@@ -88,7 +88,7 @@ class Fates:
 
     def evicted(self, each: PreemptedPod) -> Evicted:
         new = self._successor(each.pod)
-        successor, to = (pod_key(new), self._node(new)) if new is not None else ("", "")
+        successor, to = (pod_key(new), self._world.recorder.node_of(new)) if new is not None else ("", "")
         return Evicted(pod_key(each.pod), each.by, each.pod.spec.node_name, to, successor)
 
     def waits(self, pod: Pod) -> PodFate | None:
@@ -108,16 +108,13 @@ class Fates:
                 return PodFate(pod_key(pod), "unplaced", number, why=each.message)
             finishing = is_terminal(pod) or pod.metadata.deletion_timestamp is not None
             return PodFate(pod_key(pod), "gone", number, why=_why_gone(pod), lost=not finishing)
-        node = self._node(new)
+        node = self._world.recorder.node_of(new)
         if node:
             return PodFate(pod_key(pod), "moves", number, pod_key(new), node)
         return PodFate(pod_key(pod), "unplaced", number, pod_key(new), why=self._why_unplaced(new))
 
     def _why_unplaced(self, pod: Pod) -> str:
         return self._reasons.of.get(uid_of_pod(pod)) or self._world.recorder.final_of(pod).message
-
-    def _node(self, pod: Pod) -> str:
-        return self._world.recorder.final_of(pod).node
 
     def _successor(self, pod: Pod) -> Pod | None:
         """The pod that has this one's place in the end. None if no controller has made one that remains."""

@@ -64,4 +64,4 @@ def last_version(world: World, pod: Pod) -> Pod | None:
 
 def has_node(world: World, pod: Pod) -> bool:
     current = last_version(world, pod)
-    return current is not None and bool(world.recorder.final_of(current).node)
+    return current is not None and bool(world.recorder.node_of(current))
