@@ -74,5 +74,9 @@ class Catalog:
         """The kinds of which there are objects."""
         return [kind for kind, items in self._kinds.items() if items]
 
+    def kept(self) -> dict[type[Any], dict[tuple[str, str], Any]]:
+        """All objects as they are now, by kind and by name."""
+        return {kind: dict.copy(items) for kind, items in self._kinds.items()}
+
     def in_namespace(self, kind: type[K], namespace: str) -> Iterator[K]:
         return (item for item in self.all(kind) if item.metadata.namespace == namespace)

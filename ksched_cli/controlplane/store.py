@@ -41,6 +41,29 @@ def _orphans_of(namespace: str) -> Identity:
     return "", namespace, ""
 
 
+class KeptObjects:
+    """The objects of a store as they were at some time."""
+
+    def __init__(
+        self,
+        pods: Mapping[Identity, Pod],
+        nodes: Mapping[Identity, Node],
+        others: Mapping[type[Any], Mapping[tuple[str, str], Any]],
+    ) -> None:
+        self.pods = pods
+        self._nodes, self._others = nodes, others
+
+    def get(self, kind: type[K], name: str, namespace: str = "") -> K | None:
+        found: Any
+        if kind is Pod:
+            found = self.pods.get(("Pod", namespace, name))
+        elif kind is Node:
+            found = self._nodes.get(("Node", "", name))
+        else:
+            found = self._others.get(kind, {}).get((namespace, name))
+        return found  # type: ignore[no-any-return]
+
+
 class Store(Logged):
     """Pods and nodes in tables of their own, everything else in `catalog`, which a scheduler's cache may share.
 
@@ -83,6 +106,10 @@ class Store(Logged):
     def pod(self, identity: Identity) -> Pod | None:
         """The stored version of the pod of this identity."""
         return self._pods.get(identity)
+
+    def kept(self) -> KeptObjects:
+        """The objects as they are now, whatever happens later."""
+        return KeptObjects(dict.copy(self._pods), dict.copy(self._nodes), self.catalog.kept())
 
     def current(self, item: K) -> K | None:
         """The stored version of an object of this kind and name."""

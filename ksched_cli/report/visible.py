@@ -103,6 +103,9 @@ class _Conversion:
         if isinstance(value, tuple | list):
             return self._items(value)
         fields = _fields_of(kind)
+        if fields is None and hasattr(kind, "converted"):
+            # Its texts are made when they are read first.
+            return value.converted(self._text)
         if fields is None and isinstance(value, Mapping):
             return self._mapping(value)
         if fields is None and isinstance(value, Sequence):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 from msgspec import Struct
@@ -25,7 +25,8 @@ from ksched_cli.engine.queueing.clock import VirtualClock
 from ksched_cli.engine.queueing.queued_pod import QueuedPod
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.framework.events import ASSIGNED_POD_DELETE, UNSCHEDULED_POD_DELETE
-from ksched_cli.world.results import FinalPod, FinalPods, TimelineEvent, UnmovedPods
+from ksched_cli.world.results import FinalPod, FinalPods, TimelineEvent
+from ksched_cli.world.unmoved_pods import StoredPods, UnmovedPods
 
 
 class RecordedWorld(Protocol):
@@ -105,8 +106,13 @@ class Recorder(Logged):
         self._gone: list[FinalPod] = LoggedList(undo)
         # Pods that the pod garbage collector has marked as failed before it deletes them.
         self._failed: set[str] = LoggedSet(undo)
-        self._had_node = {uid_of_pod(pod) for pod in self._store.of(Pod) if pod.spec.node_name}
+        self._had_node: set[str] = set()
+        self._lacked_node: dict[str, Identity] = {}
         for pod in self._store.of(Pod):
+            if pod.spec.node_name:
+                self._had_node.add(uid_of_pod(pod))
+            else:
+                self._lacked_node[uid_of_pod(pod)] = identity_of(pod)
             if pod.metadata.deletion_timestamp is not None and not is_terminal(pod):
                 self._mark(pod)
 
@@ -262,16 +268,29 @@ class Recorder(Logged):
     def final(self, *, moved_only: bool = False) -> FinalPods:
         """Every pod of the cluster, finished ones excepted, or those only to which something happened; and the pods
         that have gone."""
-        there = self._still_there() if moved_only else (pod for pod in self._store.of(Pod) if not is_terminal(pod))
-        workload_of = WorkloadNames(self._store)
-        unmoved: list[tuple[str, str, str]] = []
-        others = list(self._gone)
-        for pod in filter(self._world.wanted, there):
-            if self._is_unmoved(pod):
-                unmoved.append((pod_key(pod), workload_of(pod), pod.spec.node_name))
-            else:
-                others.append(self.final_of(pod))
-        return FinalPods.of(others, UnmovedPods.of(unmoved))
+        touched = self._moved if moved_only else self._touched()
+        there = [pod for pod in self._still_there(touched) if not self._is_unmoved(pod)]
+        others = [*self._gone, *map(self.final_of, filter(self._world.wanted, there))]
+        return FinalPods.of(others, UnmovedPods() if moved_only else self._unmoved(there))
+
+    def _touched(self) -> dict[str, Identity]:
+        """By uid, the pods to which something may have happened, and those that had no node: all other pods are
+        unmoved."""
+        touched = {**self._lacked_node, **self._moved}
+        touched.update((uid, identity_of(life.pod)) for uid, life in self.lives.items())
+        touched.update((each.info.uid, identity_of(each.info.pod)) for each in self._world.loop.queue)
+        return touched
+
+    def _unmoved(self, others: Iterable[Pod]) -> UnmovedPods:
+        """The wanted pods but these. They are read later, as they are now."""
+        kept, wanted = self._store.kept(), self._world.wanted
+        left_out = set(map(identity_of, others))
+
+        def find() -> dict[Identity, Pod]:
+            pods = ((identity, pod) for identity, pod in kept.pods.items() if identity not in left_out)
+            return {identity: pod for identity, pod in pods if not is_terminal(pod) and wanted(pod)}
+
+        return StoredPods(find, WorkloadNames(kept))
 
     def _is_unmoved(self, pod: Pod) -> bool:
         """Whether the pod had its node before the run, and nothing has happened to it."""
@@ -282,8 +301,8 @@ class Recorder(Logged):
         """The pods to which something happened."""
         return list(self._moved)
 
-    def _still_there(self) -> Iterator[Pod]:
-        for uid, identity in self._moved.items():
+    def _still_there(self, pods: Mapping[str, Identity]) -> Iterator[Pod]:
+        for uid, identity in pods.items():
             pod = self._current(uid, identity)
             if pod is not None:
                 yield pod

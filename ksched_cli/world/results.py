@@ -10,6 +10,7 @@ from typing import Literal, overload
 from msgspec import Struct, field
 
 from ksched_cli.controlplane.draws import Draw
+from ksched_cli.world.unmoved_pods import UnmovedPods
 
 Ending = Literal["settled", "max-time", "max-cycles", "oscillation"]
 
@@ -66,24 +67,6 @@ class FinalPod(Struct, frozen=True):
         return self.state in ("unschedulable", "error", "pending", "nominated", "waiting")
 
 
-class UnmovedPods(Struct, frozen=True):
-    """Pods that had their node before the run and to which nothing happened, as columns in the order of `pods`."""
-
-    pods: tuple[str, ...] = ()
-    workloads: tuple[str, ...] = ()
-    nodes: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, found: Iterable[tuple[str, str, str]]) -> UnmovedPods:
-        """The pods with these names, workloads and nodes."""
-        columns = zip(*sorted(found), strict=True)
-        return cls(*columns)
-
-    def __iter__(self) -> Iterator[FinalPod]:
-        for pod, workload, node in zip(self.pods, self.workloads, self.nodes, strict=True):
-            yield FinalPod(pod, workload, "running", node, moved=False)
-
-
 _NONE_UNMOVED = UnmovedPods()
 
 
@@ -103,7 +86,11 @@ class FinalPods(Sequence[FinalPod]):
         return len(self.others) + len(self.unmoved.pods)
 
     def __iter__(self) -> Iterator[FinalPod]:
-        return merge(self.others, self.unmoved, key=_order) if self.unmoved.pods else iter(self.others)
+        return merge(self.others, self._unmoved(), key=_order) if self.unmoved.pods else iter(self.others)
+
+    def _unmoved(self) -> Iterator[FinalPod]:
+        for pod, workload, node in zip(*self.unmoved.columns, strict=True):
+            yield FinalPod(pod, workload, "running", node, moved=False)
 
     @overload
     def __getitem__(self, index: int) -> FinalPod: ...

@@ -2,14 +2,39 @@
 
 from __future__ import annotations
 
-from ksched_cli.world.results import FinalPod, FinalPods, UnmovedPods
+import pickle
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ksched_cli.api.core import Pod
+from ksched_cli.api.pod_facts import is_terminal
+from ksched_cli.report.visible import with_texts
+from ksched_cli.world.results import FinalPod, FinalPods
+from ksched_cli.world.unmoved_pods import UnmovedPods
+from ksched_cli.world.world import World
+from tests.lanes import examples
+from tests.world.test_roll_back import RUN, Step, begun, changes, clusters, take
 
 GONE, NEW, OTHER = FinalPod("d/b", "Pod/d/b", "gone"), FinalPod("d/b", "Pod/d/b", "scheduled"), FinalPod("d/e", "", "")
+UNMOVED = [("d/f", "Set/d/f", "n"), ("d/a", "Pod/d/a", "m")]
+BEGIN = "begin"
+
+
+def one_by_one(world: World) -> list[FinalPod]:
+    """What the recorder's final pods must be, with a look at each pod of the store."""
+    there = (pod for pod in world.plane.store.of(Pod) if not is_terminal(pod) and world.wanted(pod))
+    gone = [each for each in world.recorder.final(moved_only=True).others if each.state == "gone"]
+    return sorted([*gone, *map(world.recorder.final_of, there)], key=lambda each: (each.pod, each.state != "gone"))
 
 
 def test_all_pods_come_in_the_order_of_their_names_gone_pods_first() -> None:
-    unmoved = UnmovedPods.of([("d/f", "Set/d/f", "n"), ("d/a", "Pod/d/a", "m")])
-    final = FinalPods.of([OTHER, NEW, GONE], unmoved)
+    final = FinalPods.of([OTHER, NEW, GONE], UnmovedPods.of(UNMOVED))
     assert [(each.pod, each.state) for each in final] == [
         ("d/a", "running"),
         ("d/b", "gone"),
@@ -25,3 +50,54 @@ def test_all_pods_come_in_the_order_of_their_names_gone_pods_first() -> None:
 
 def test_none() -> None:
     assert (list(FinalPods()), len(FinalPods.of([], UnmovedPods.of([])))) == ([], 0)
+
+
+def test_unmoved_pods_are_equal_if_their_columns_are() -> None:
+    unmoved = UnmovedPods.of(UNMOVED)
+    assert (unmoved, hash(unmoved)) == (UnmovedPods.of(UNMOVED[::-1]), hash(UnmovedPods.of(UNMOVED[::-1])))
+    assert unmoved != UnmovedPods.of(UNMOVED[1:])
+    assert pickle.loads(pickle.dumps(unmoved)) == unmoved
+
+
+def test_texts_of_unmoved_pods_are_converted_when_they_are_read() -> None:
+    texts: list[str] = []
+
+    def convert(text: str) -> str:
+        texts.append(text)
+        return text.upper()
+
+    shown = with_texts(FinalPods.of([], UnmovedPods.of(UNMOVED)), convert)
+    assert not texts
+    assert list(shown) == [
+        FinalPod("D/A", "POD/D/A", "running", "M", moved=False),
+        FinalPod("D/F", "SET/D/F", "running", "N", moved=False),
+    ]
+
+
+@pytest.mark.slow
+@given(
+    items=clusters(),
+    steps=st.lists(st.one_of(changes, st.sampled_from([RUN, RUN, BEGIN])), min_size=4, max_size=12),
+    tries=st.booleans(),
+)
+@settings(max_examples=examples(60), deadline=None)
+def test_final_pods_are_as_they_were_when_the_run_ended(
+    items: list[dict[str, Any]], steps: list[Step], tries: bool
+) -> None:
+    found: list[tuple[FinalPods, list[FinalPod]]] = []
+    with TemporaryDirectory() as name, ExitStack() as stack:
+        folder = Path(name)
+        world = begun(items, folder)
+        take(world, RUN, folder)
+        world.begin_record()
+        if tries:
+            world.plane.prepare()
+            stack.enter_context(world.trial())
+        for step in steps:
+            if step == BEGIN:
+                world.begin_record()
+            else:
+                take(world, step, folder)
+            found.append((world.recorder.final(), one_by_one(world)))
+    for final, expected in found:
+        assert list(final) == expected
