@@ -34,7 +34,14 @@ class LinearModel:
     def __init__(self, *, maximise: bool = False) -> None:
         import highspy
 
-        self._highs: Any = highspy.Highs()  # type: ignore[no-untyped-call,unused-ignore]  # has no types
+        class Quiet(highspy.Highs):  # type: ignore[misc,unused-ignore]  # has no types
+            """Newer versions print a line on stdout in this step, which is part of making one."""
+
+            def enableCallbacks(self) -> None:  # noqa: N802  # overrides
+                self.setOptionValue("output_flag", False)
+                super().enableCallbacks()  # type: ignore[no-untyped-call,unused-ignore]
+
+        self._highs: Any = Quiet()  # type: ignore[no-untyped-call,unused-ignore]
         self._api: Any = highspy
         self._is_whole = False
         for option, setting in (("output_flag", False), ("threads", 1), ("random_seed", 1), ("mip_rel_gap", 0.0)):
