@@ -316,24 +316,24 @@ class ApiServer(Logged):
     def _remove(self, item: Any) -> None:
         self.store.remove(item)
         self.statuses.forget(item)
-        self._account(item, None)
+        if self._chain is not None:
+            self._account(self._chain, item, None)
         self._notify(item, None)
 
     def _write(self, old: Any, new: Any) -> None:
         self.store.replace(old, new)
-        self._account(old, new)
+        if self._chain is not None:
+            self._account(self._chain, old, new)
         self._notify(old, new)
 
-    def _account(self, old: Any, new: Any) -> None:
+    def _account(self, chain: Chain, old: Any, new: Any) -> None:
         """What quotas count, and the objects that admission reads."""
-        if self._chain is None:
-            return
         if isinstance(old, Pod) and (new is None or is_terminal(new) != is_terminal(old)):
-            self._chain.release(old)
+            chain.release(old)
             if new is not None:
-                self._chain.count(new)
+                chain.count(new)
         elif isinstance(new if new is not None else old, _ADMISSION_KINDS):
-            self._chain.reload(self.store)
+            chain.reload(self.store)
 
     def _notify(self, old: Any, new: Any) -> None:
         self.version += 1

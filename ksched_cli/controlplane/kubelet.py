@@ -33,12 +33,12 @@ class Kubelets:
         api.watch(self._changed)
 
     def _changed(self, old: Any, new: Any) -> None:
-        if not isinstance(new, Pod) or is_terminal(new):
+        if not isinstance(new, Pod):
             return
         if new.metadata.deletion_timestamp is not None:
-            if old is None or old.metadata.deletion_timestamp is None:
+            if (old is None or old.metadata.deletion_timestamp is None) and not is_terminal(new):
                 self._end(new)
-        elif new.spec.node_name and (old is None or not old.spec.node_name):
+        elif new.spec.node_name and (old is None or not old.spec.node_name) and not is_terminal(new):
             self._queue.at(self._queue.clock.now + START_SECONDS, lambda: self._start(new))
 
     def _start(self, pod: Pod) -> None:

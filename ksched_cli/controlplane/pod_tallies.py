@@ -55,7 +55,7 @@ class PodTallies:
         """Called before the store replaces a pod of the owner; None for absent."""
         if owner[0] not in TALLIED_KINDS:
             return
-        if owner not in self._tallies and not self._are_needed():
+        if owner not in self._tallies and (owner in self._changed or not self._are_needed()):
             self._changed.add(owner)
             return
         (active, ready), (active_before, ready_before) = _counts(new), _counts(old)

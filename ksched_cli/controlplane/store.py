@@ -27,13 +27,12 @@ def identity_of(item: Any) -> Identity:
 
 def owner_identity(item: Any) -> Identity | None:
     """The identity of the item's controller."""
-    owner = controller_of(item.metadata)
+    owner = controller_of(item.metadata) if item.metadata.owner_references else None
     return (owner.kind, item.metadata.namespace, owner.name) if owner is not None else None
 
 
 def _index_key(pod: Pod) -> Identity:
-    owner = owner_identity(pod) if pod.metadata.owner_references else None
-    return owner or _orphans_of(pod.metadata.namespace)
+    return owner_identity(pod) or _orphans_of(pod.metadata.namespace)
 
 
 def _orphans_of(namespace: str) -> Identity:
@@ -75,7 +74,9 @@ class Store(Logged):
         self._loaded = loaded
         self.catalog = catalog if catalog is not None else Catalog(loaded.others())
         self.undo = self.catalog.undo
-        pods = {identity_of(pod): pod for pod in loaded.of(Pod)}
+        pods: dict[Identity, Pod] = {
+            ("Pod", metadata.namespace, metadata.name): pod for pod in loaded.of(Pod) for metadata in (pod.metadata,)
+        }
         self._pods: dict[Identity, Pod] = LoggedTable(self.undo, pods)
         self._nodes: dict[Identity, Node] = LoggedTable(
             self.undo, ((identity_of(node), node) for node in loaded.of(Node))
@@ -113,6 +114,9 @@ class Store(Logged):
 
     def current(self, item: K) -> K | None:
         """The stored version of an object of this kind and name."""
+        if isinstance(item, Pod):
+            found: Any = self._pods.get(identity_of(item))
+            return found  # type: ignore[no-any-return]
         metadata: ObjectMeta = item.metadata  # type: ignore[attr-defined]
         return self.get(type(item), metadata.name, metadata.namespace)
 

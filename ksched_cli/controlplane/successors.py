@@ -30,7 +30,7 @@ class Successors:
     def observe(self, old: Any, new: Any) -> None:
         """A watch: remember the pods that a controller has lost, and pair the pods that it makes with them."""
         pod = old if new is None else new
-        if not isinstance(pod, Pod):
+        if not isinstance(pod, Pod) or (old is not None and new is not None and old.metadata is new.metadata):
             return
         if new is None and self._attempts:
             self._attempts.clear()

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, get_args
 from ksched_cli.api.pod_facts import is_terminal
 from ksched_cli.cluster.undo import LoggedDict, LoggedSet, UndoLog
 from ksched_cli.controlplane.api_server import Refusal
-from ksched_cli.controlplane.pods import is_active
 from ksched_cli.engine.queueing.clock import VirtualClock
 
 if TYPE_CHECKING:
@@ -40,7 +39,9 @@ def pod_change(old: Pod | None, new: Pod | None) -> PodChange:
     """How these two versions of a pod differ; None for absent."""
     if old is None or new is None:
         return "created" if old is None else "deleted"
-    if old.metadata is not new.metadata or not is_active(new) or is_terminal(old):
+    if old.metadata is not new.metadata or new.metadata.deletion_timestamp is not None:
+        return "other"
+    if is_terminal(old) or is_terminal(new):
         return "other"
     return "status" if old.spec is new.spec else "spec"
 

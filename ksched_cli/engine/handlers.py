@@ -76,6 +76,9 @@ class EventHandlers(Logged):
     def changed(self, old: Any, new: Any) -> None:
         """A change with both versions of the object; the catalog may have the new one already."""
         item = old if new is None else new
+        if isinstance(new, Pod):
+            self._add_pod(new)
+            return
         if isinstance(item, _IN_COLUMNS):
             change = self.delete if new is None else self.add
             change(item)
@@ -271,7 +274,7 @@ def _with_claims_of(assumed: Pod, new: Pod) -> Pod:
 
 
 def _same_but_bound(old: Pod, new: Pod) -> bool:
-    return new.metadata == old.metadata and new.spec == assigned(old, new.spec.node_name).spec
+    return new.metadata == old.metadata and new.spec == replace(old.spec, node_name=new.spec.node_name)
 
 
 def _only_became_ready(old: Pod, new: Pod) -> bool:

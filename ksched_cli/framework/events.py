@@ -59,7 +59,7 @@ POD, ASSIGNED_POD, UNSCHEDULED_POD = "Pod", "AssignedPod", "UnschedulablePod"
 WILDCARD = "*"
 
 
-class ClusterEvent(Struct, frozen=True):
+class ClusterEvent(Struct, frozen=True, cache_hash=True):
     """Something that happens to objects of a kind ("Pod", "AssignedPod", "Node", "PersistentVolumeClaim", ...)."""
 
     resource: str

@@ -171,24 +171,27 @@ class Recorder(Logged):
             return
         if new is None:
             self._follow(old, removed=self._world.clock.now)
-            if not is_terminal(old) or uid_of_pod(old) in self._failed:
+            if not self._is_over(old):
                 self._note_removal(old)
             return
         if new.spec.node_name and (old is None or not old.spec.node_name):
             self._follow(new, bound=self._world.clock.now)
         if old is None:
             self._follow(new, created=self._world.clock.now)
-        elif is_terminal(old) and uid_of_pod(old) not in self._failed:
-            return
         elif new.metadata.deletion_timestamp is not None and old.metadata.deletion_timestamp is None:
-            self.has_repeats = True
-            self._mark(new)
-        elif new.status.phase == "Failed":
+            if not self._is_over(old):
+                self.has_repeats = True
+                self._mark(new)
+        elif new.status.phase == "Failed" and not self._is_over(old):
             self._failed.add(uid_of_pod(new))
 
+    def _is_over(self, pod: Pod) -> bool:
+        """Whether the pod has finished, and not because its node is gone."""
+        return is_terminal(pod) and uid_of_pod(pod) not in self._failed
+
     def _follow(self, pod: Pod, **moment: float) -> None:
-        before = self.lives.get(uid_of_pod(pod)) or PodLife(pod)
-        self.lives[uid_of_pod(pod)] = replace(before, pod=pod, **moment)
+        uid = uid_of_pod(pod)
+        self.lives[uid] = replace(self.lives.get(uid) or PodLife(pod), pod=pod, **moment)
 
     def _note_removal(self, pod: Pod) -> None:
         self.has_repeats = True
@@ -244,7 +247,7 @@ class Recorder(Logged):
             pod = self._current(uid, identity)
             if pod is not None:
                 places.setdefault(self._first_forerunner(pod), []).append(self._place(pod, uid))
-        return {name: " ".join(sorted(found)) for name, found in places.items()}
+        return {name: " ".join(sorted(found)) if len(found) > 1 else found[0] for name, found in places.items()}
 
     def _first_forerunner(self, pod: Pod) -> str:
         replaced = self._api.successors.replaced
@@ -254,14 +257,19 @@ class Recorder(Logged):
 
     def _place(self, pod: Pod, uid: str) -> str:
         world, now = self._world, self._world.clock.now
-        row, found = world.cluster.pods.row_of.get(uid), self._queued(pod, uid)
-        place = pod.spec.node_name or (found[0] if found else "")
+        place = pod.spec.node_name or self._place_without_node(pod, uid)
         if uid in world.plane.kubelets.ends:
             place += f" until {world.plane.kubelets.ends[uid] - now}"
         held = world.loop.waiting.get(uid)
         if held is not None:
             place += f" waits {held.deadline - now}"
-        return f"{place} {world.scheduler.nominator.node_of(row) if row is not None else ''}"
+        return place
+
+    def _place_without_node(self, pod: Pod, uid: str) -> str:
+        """The queue in which the pod waits, and the node that it is nominated to."""
+        found, row = self._queued(pod, uid), self._world.cluster.pods.row_of.get(uid)
+        nominated = self._world.scheduler.nominator.node_of(row) if row is not None else ""
+        return f"{found[0] if found else ''} {nominated}"
 
     # The end
 

@@ -39,7 +39,7 @@ class TaintEvictionController(Controller):
         super().__init__(api, queue)
         self._evictions: dict[Identity, _Eviction] = LoggedDict(api.undo)
         # The names of the nodes that have such taints (taintedNodes).
-        tainted = (node.metadata.name for node in self.store.of(Node) if no_execute(node))
+        tainted = (node.metadata.name for node in self.store.of(Node) if node.spec.taints and no_execute(node))
         self._tainted: set[str] = LoggedSet(api.undo, tainted)
 
     def concerned(self, old: Any, new: Any) -> Iterable[Identity]:

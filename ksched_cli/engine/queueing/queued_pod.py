@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any
 
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.undo import Logged
@@ -10,11 +10,11 @@ from ksched_cli.framework.events import ClusterEvent
 from ksched_cli.framework.status import Status
 
 
-@dataclass(eq=False)
 class QueuedPod(Logged):
     """`timestamp` is when the pod came to the queue, anew after every attempt; of pods that came at the same moment
     the lowest `turn` came first. What it was rejected by decides which
-    events may bring it back; a pod without any was not rejected, something went wrong with it."""
+    events may bring it back; a pod without any was not rejected, something went wrong with it. What is not set has the
+    value of the class."""
 
     row: int
     info: PodInfo
@@ -30,6 +30,9 @@ class QueuedPod(Logged):
     # What PreEnqueue holds it back with.
     gate: Status | None = None
     gating_events: tuple[ClusterEvent, ...] = ()
+
+    def __init__(self, row: int, info: PodInfo, timestamp: float, **others: Any) -> None:
+        self.__dict__.update(others, row=row, info=info, timestamp=timestamp)
 
     @property
     def gated(self) -> bool:

@@ -113,9 +113,7 @@ class SchedulingQueue:
         return pod
 
     def _queued(self, row: int, info: PodInfo) -> QueuedPod:
-        pod = QueuedPod(row, info, self.clock.now)
-        pod.undo = self.clock.undo
-        return self._stamped(pod)
+        return QueuedPod(row, info, self.clock.now, undo=self.clock.undo, turn=next(self._turns))
 
     def __iter__(self) -> Iterator[QueuedPod]:
         """All pods but those in flight."""
