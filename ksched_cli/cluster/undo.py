@@ -308,25 +308,35 @@ def _refill_dict(target: dict[Any, Any], kept: dict[Any, Any]) -> None:
     dict.update(target, kept)
 
 
-class LoggedIndex(LoggedDict[K, LoggedDict[E, V]]):
-    """Ordered dicts by key, each made when its first entry comes."""
+class LoggedIndex(LoggedDict[K, dict[E, V]]):
+    """Ordered dicts by key, each made when its first entry comes. They change in `put`, `drop` and `entries_of`."""
 
     __slots__ = ()
 
-    def fill(self, entries: Mapping[K, Mapping[E, V]]) -> None:
-        """Put all entries into an index that has none."""
-        undo = self._undo
-        dict.update(self, {key: LoggedDict(undo, each) for key, each in entries.items()})
+    def fill(self, entries: Mapping[K, dict[E, V]]) -> None:
+        """Put all entries into an index that has none. Most keys of a large index never change: a dict is logged from
+        its first change on."""
+        dict.update(self, entries)
+
+    def entries_of(self, key: K) -> LoggedDict[E, V] | None:
+        """The entries of the key, to be changed."""
+        entries = self.get(key)
+        if entries is None or isinstance(entries, LoggedDict):
+            return entries
+        logged = self[key] = LoggedDict(self._undo, entries)
+        return logged
 
     def put(self, key: K, entry: E, value: V) -> None:
         entries = self.get(key)
-        if entries is None:
-            entries = self[key] = LoggedDict(self._undo)
+        if not isinstance(entries, LoggedDict):
+            entries = self[key] = LoggedDict(self._undo, entries or ())
         entries[entry] = value
 
     def drop(self, key: K, entry: E) -> None:
         """Nothing happens if the entry is not there."""
         entries = self.get(key)
+        if entries is not None and not isinstance(entries, LoggedDict):
+            entries = self.entries_of(key)
         if entries is not None:
             entries.pop(entry, None)
 

@@ -256,7 +256,8 @@ class Store(Logged):
 
     def adder_of_copies(self, first: Pod) -> Callable[[Pod], None]:
         """Returns `put` for new copies of a pod that has no node. Their owner has them counted with `count_copies`."""
-        pods, own = self._pods, self._pods_of[_index_key(first)]
+        pods, own = self._pods, self._pods_of.entries_of(_index_key(first))
+        assert own is not None
 
         def add(pod: Pod) -> None:
             identity = "Pod", pod.metadata.namespace, pod.metadata.name

@@ -278,6 +278,8 @@ class TemplateLane:
         statuses = result.statuses
         if result.closed is not None:
             rows = rows[~result.closed[rows]]
+            if not len(rows):
+                return
         before, nodes = statuses.codes.take(rows), NodeRows(self._cluster, rows)
         # Statuses that come out as they were leave what was summed up of them.
         found = NodeStatuses(len(statuses)) if np.count_nonzero(before) else statuses

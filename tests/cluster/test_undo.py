@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ksched_cli.cluster.undo import Logged, LoggedDict, UndoLog
+from ksched_cli.cluster.undo import Logged, LoggedDict, LoggedIndex, UndoLog
 
 
 def test_a_committed_change_stands() -> None:
@@ -84,3 +84,21 @@ def test_objects_that_come_and_go_within_a_mark_are_not_mixed_up() -> None:
     assert kept.value == 7
     undo.roll_back(mark)
     assert kept.value == 0
+
+
+def test_an_index_that_was_filled_comes_back_as_it_was() -> None:
+    undo = UndoLog()
+    index: LoggedIndex[str, str, int] = LoggedIndex(undo)
+    index.fill({"a": {"x": 1, "y": 2}, "b": {"x": 3}, "c": {"z": 4}})
+    mark = undo.mark()
+    index.drop("a", "x")
+    index.put("b", "y", 5)
+    index.put("d", "x", 6)
+    entries = index.entries_of("c")
+    assert entries is not None
+    entries["y"] = 7
+    index.drop("e", "x")
+    assert index == {"a": {"y": 2}, "b": {"x": 3, "y": 5}, "c": {"z": 4, "y": 7}, "d": {"x": 6}}
+    undo.roll_back(mark)
+    assert index == {"a": {"x": 1, "y": 2}, "b": {"x": 3}, "c": {"z": 4}}
+    assert [list(each) for each in index.values()] == [["x", "y"], ["x"], ["z"]]

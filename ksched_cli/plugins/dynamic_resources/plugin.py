@@ -57,6 +57,8 @@ FILTER_TIMEOUT = "10s"
 
 _NO_CLAIMS = PreFilterResult(ClaimState(), skip=True)
 
+_NOTHING_TO_DEALLOCATE = unschedulable("no new claims to deallocate")
+
 
 class DynamicResources(
     PreEnqueuePlugin,
@@ -279,7 +281,7 @@ class DynamicResources(
             # Go keeps its state under a key; another plugin's final rejection means it was never written.
             return None, error(NOT_FOUND)
         if state is None or not state.claims:
-            return None, unschedulable("no new claims to deallocate")
+            return None, _NOTHING_TO_DEALLOCATE
         return None, self._deallocate(state, pod.pod)
 
     def _deallocate(self, state: ClaimState, pod: Pod) -> Status:

@@ -95,6 +95,8 @@ class Tallies:
 
     def place(self, pod: PodInfo, node_row: int, amount: int) -> bool:
         """Counts a pod that came to the node or left it; returns whether a tally counts it."""
+        if not self._tallies:
+            return False
         concerned = self._by_selector.matching(
             pod, lambda tally: all(each.matches(pod.namespace, pod.labels) for each in tally[0])
         )
