@@ -158,12 +158,12 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
         return tuple(sorted(pods, key=lambda pod: (pod.metadata.namespace, pod.metadata.name)))
 
     @property
-    def zones(self) -> dict[str, str]:
+    def zones(self) -> Mapping[str, str]:
         """The zone of each node, empty where a node names none. Edits that are not made yet do not count."""
         from ksched_cli.api.core import Node
-        from ksched_cli.api.node_facts import zone_of
+        from ksched_cli.api.node_facts import NodeZones
 
-        return {node.metadata.name: zone_of(node) for node in (self._changed_input or self._begun).loaded.of(Node)}
+        return NodeZones((self._changed_input or self._begun).loaded.of(Node))
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -62,6 +62,11 @@ class KeptObjects:
             found = self._others.get(kind, {}).get((namespace, name))
         return found  # type: ignore[no-any-return]
 
+    def owners(self) -> dict[Identity, Identity]:
+        """The controller of each object that has one, pods and nodes excepted."""
+        items = (item for items in self._others.values() for item in items.values())
+        return {identity_of(item): owner for item in items if (owner := owner_identity(item)) is not None}
+
 
 class Store(Logged):
     """Pods and nodes in tables of their own, everything else in `catalog`, which a scheduler's cache may share.

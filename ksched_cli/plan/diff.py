@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from msgspec import Struct
 
+from ksched_cli.api.pod_facts import pod_key
+from ksched_cli.controlplane.store import Identity
 from ksched_cli.plan.causes.results import Cause, Tally
 from ksched_cli.plan.node_columns import NodeChanges, NodeColumns, NodeUse, differing_nodes, total_use
 from ksched_cli.plan.results import RefusedPod
 from ksched_cli.plan.settle_world import SettleResult
 from ksched_cli.world.results import FinalPod, WorldResult
+from ksched_cli.world.unmoved_pods import StoredPods, UnmovedPods
 
 ZONE, HOSTNAME = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 
@@ -31,6 +34,8 @@ class Whereabouts(Struct, frozen=True):
 
 
 _Key = Callable[[Whereabouts], str]
+# Name, workload and node of a pod to which nothing happened.
+_Unmoved = tuple[str, str, str]
 
 
 class PodChange(Struct, frozen=True):
@@ -97,11 +102,11 @@ class Diff:
 
 
 class Side(Struct, frozen=True):
-    """One side, with its world at rest. `wanted` has the keys of the reported pods."""
+    """One side, with its world at rest. `wanted` has the keys of the reported pods, and is None if all are reported."""
 
     settlement: SettleResult
     nodes: NodeColumns
-    wanted: frozenset[str]
+    wanted: frozenset[str] | None = None
     refused: tuple[RefusedPod, ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -129,36 +134,39 @@ def _order(change: PodChange) -> tuple[object, ...]:
 
 
 class _Sightings:
-    """The pods of one side with their nodes, their workloads and the pods that they replace. `unmoved` has the nodes of
-    the pods to which nothing happened: few of them have to be compared with the other side."""
+    """The pods of one side with their nodes, their workloads and the pods that they replace, without the pods to which
+    nothing happened: few of them have to be compared with the other side."""
 
     def __init__(self, side: Side, of_all_pods: bool) -> None:
         self.nodes = side.nodes.table.objects
         self.pods: dict[str, Whereabouts] = {}
         self.workloads: dict[str, str] = {}
         self._replaces: dict[str, str] = {}
+        self.wanted = None if of_all_pods else side.wanted
         final = side.settlement.world.final
+        self.unmoved: UnmovedPods = final.unmoved
         for each in final.others:
             if each.replaces not in ("", each.pod):
                 self._replaces.setdefault(each.pod, each.replaces)
-            if each.state != "gone" and (of_all_pods or each.pod in side.wanted):
+            if each.state != "gone" and self._reports(each.pod):
                 self.pods[each.pod] = _whereabouts(each)
                 self.workloads[each.pod] = _in_lower_case(each.workload)
         for refused in side.refused:
             self.pods[refused.pod] = Whereabouts(refused.pod, "refused", message=f"{refused.plugin}: {refused.message}")
             self.workloads[refused.pod] = refused.pod
-        # Of pods to which nothing happened and that are not in `pods`.
-        self.unmoved: dict[str, str] = {}
-        self._unmoved_workloads: dict[str, str] = {}
-        for name, workload, node in zip(final.unmoved.pods, final.unmoved.workloads, final.unmoved.nodes, strict=True):
-            if name not in self.pods and (of_all_pods or name in side.wanted):
-                self.unmoved[name], self._unmoved_workloads[name] = node, workload
 
-    def take_in(self, names: Collection[str]) -> None:
+    def _reports(self, name: str) -> bool:
+        return self.wanted is None or name in self.wanted
+
+    def unmoved_pods(self, found: Iterable[_Unmoved]) -> dict[str, _Unmoved]:
+        """Those of these unmoved pods that are reported and not in `pods`, by name."""
+        return {each[0]: each for each in found if each[0] not in self.pods and self._reports(each[0])}
+
+    def take_in(self, found: Iterable[_Unmoved]) -> None:
         """Add these unmoved pods to `pods`."""
-        for name in names:
-            self.pods[name] = Whereabouts(name, "placed", self.unmoved.pop(name))
-            self.workloads[name] = _in_lower_case(self._unmoved_workloads[name])
+        for name, workload, node in found:
+            self.pods[name] = Whereabouts(name, "placed", node)
+            self.workloads[name] = _in_lower_case(workload)
 
     def placed_pods_of(self, workloads: Collection[str]) -> Iterator[tuple[str, str]]:
         """Workload and node of each pod of these workloads."""
@@ -166,10 +174,18 @@ class _Sightings:
             if self.workloads[name] in workloads:
                 yield self.workloads[name], where.node
         names = {each.partition("/")[2] for each in workloads}
-        for name, node in self.unmoved.items():
-            workload = self._unmoved_workloads[name]
+        for _, workload, node in self.unmoved_pods(self._unmoved_of(names)).values():
             if workload.partition("/")[2] in names and (found := _in_lower_case(workload)) in workloads:
                 yield found, node
+
+    def _unmoved_of(self, names: Collection[str]) -> Iterator[_Unmoved]:
+        """At least the unmoved pods of the workloads of these names. A pod without an owner is its own workload."""
+        if not isinstance(self.unmoved, StoredPods):
+            return zip(*self.unmoved.columns, strict=True)
+        table, workload_of = self.unmoved.table, self.unmoved.workload_of
+        found = {id(table[key]): table[key] for key in map(_identity, names) if key in table}
+        found |= {id(pod): pod for pod in table.values() if pod.metadata.owner_references}
+        return ((pod_key(pod), workload_of(pod), pod.spec.node_name) for pod in found.values())
 
     def first(self, pod: Whereabouts) -> str:
         """The first pod of the chain of pods that replaced each other, up to this pod."""
@@ -196,10 +212,37 @@ def _in_lower_case(workload: str) -> str:
 def _leave_out_unmoved(before: _Sightings, after: _Sightings) -> int:
     """The number of pods that nothing happened to on both sides, and that are on the same node. All other unmoved pods
     are added to the pods of their side."""
-    same = {name for name, _ in before.unmoved.items() & after.unmoved.items()}
-    for side in (before, after):
-        side.take_in(side.unmoved.keys() - same)
-    return len(same)
+    same, rows = _same_objects(before, after)
+    found = [side.unmoved_pods(each) for side, each in zip((before, after), rows, strict=True)]
+    equal = {name for name, row in found[0].items() if name in found[1] and found[1][name][2] == row[2]}
+    for side, unmoved in zip((before, after), found, strict=True):
+        side.take_in(row for name, row in unmoved.items() if name not in equal)
+    return same + len(equal)
+
+
+def _same_objects(before: _Sightings, after: _Sightings) -> tuple[int, tuple[Iterable[_Unmoved], Iterable[_Unmoved]]]:
+    """The number of unmoved pods that are the same objects on both sides, as most pods of one cluster are, and the
+    other unmoved pods of each side."""
+    first, second, all_count = before.unmoved, after.unmoved, before.wanted is None and after.wanted is None
+    if not (isinstance(first, StoredPods) and isinstance(second, StoredPods) and all_count):
+        return 0, (zip(*first.columns, strict=True), zip(*second.columns, strict=True))
+    # A pod that is refused, too, is compared by its name.
+    named = set(map(_identity, before.pods.keys() | after.pods.keys()))
+    tables = first.table, second.table
+    others = [
+        [key for key, pod in one.items() if other.get(key) is not pod or key in named]
+        for one, other in (tables, tables[::-1])
+    ]
+    rows = [
+        [(pod_key(pod), unmoved.workload_of(pod), pod.spec.node_name) for pod in map(unmoved.table.__getitem__, keys)]
+        for unmoved, keys in zip((first, second), others, strict=True)
+    ]
+    return len(tables[0]) - len(others[0]), (rows[0], rows[1])
+
+
+def _identity(pod: str) -> Identity:
+    namespace, _, name = pod.partition("/")
+    return "Pod", namespace, name
 
 
 def _whereabouts(pod: FinalPod) -> Whereabouts:

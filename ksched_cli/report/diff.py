@@ -39,9 +39,9 @@ _LABELS = {"topology.kubernetes.io/zone": "zones", "kubernetes.io/hostname": "no
 
 @renders("DiffResult", "table", "wide")
 def print_diff(found: DiffResult, out: TextIO, options: RenderOptions) -> None:
-    """Print the pods that changed. Other pods are left out, so their texts need no escapes."""
+    """Print the pods that changed. Other pods and nodes are left out, so their texts need no escapes."""
     after = replace(found.diff.after, final=FinalPods(), timeline=())
-    _print_diff(replace(found, diff=replace_fields(found.diff, after=after)), out, options)
+    _print_diff(replace(found, diff=replace_fields(found.diff, after=after, columns=None), zones={}), out, options)
 
 
 @shows_nodes

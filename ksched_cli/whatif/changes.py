@@ -96,9 +96,10 @@ def changed(loaded: Loaded, changes: Changes) -> ChangedCluster:
     return after
 
 
-def loaded_after(plane: ControlPlane, *changes: Changes) -> Loaded:
-    """The cluster as an input, with the warnings and gaps that the changes add."""
-    now = plane.store.as_loaded()
+def loaded_after(plane: ControlPlane, *changes: Changes, with_pods: bool = True) -> Loaded:
+    """The cluster as an input, with the warnings and gaps that the changes add. `with_pods`: with the pods and nodes as
+    they are now, which takes long in a large cluster; else as they were loaded."""
+    now = plane.store.as_loaded() if with_pods else plane.store.others_as_loaded()
     now.warnings += [*plane.warnings, *plane.blocked_evictions()]
     for each in changes:
         now.unknown.update(each.manifests.unknown)

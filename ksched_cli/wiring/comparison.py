@@ -12,9 +12,10 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.node_facts import zone_of
+from ksched_cli.api.node_facts import NodeZones
 from ksched_cli.api.pod_facts import pod_key
 from ksched_cli.cluster.columns import Int64Column
+from ksched_cli.controlplane.store import Identity, KeptObjects
 from ksched_cli.forks import WORTH_ANSWERS, Fork, forks_at_once
 from ksched_cli.plan.coverage import coverage_of
 from ksched_cli.plan.diff import Diff, Side, diff
@@ -27,6 +28,8 @@ from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.changes import Changes, loaded_after, refused_by
 from ksched_cli.wiring.loading import check_not_empty, check_scenario_held, check_selection, load_input, read_sources
 from ksched_cli.wiring.options import RunOptions, wanted_pods
+from ksched_cli.world.results import FinalPods
+from ksched_cli.world.unmoved_pods import StoredPods, UnmovedPods
 
 
 class DiffResult(Displayed, Struct, frozen=True):
@@ -57,8 +60,7 @@ def compare(before: RunOptions, after: RunOptions) -> DiffResult:
         everything = diff(first.side, second.side, of_all_pods=True)
         begun = start.source.changed(start.changes).loaded
         found = with_causes(found, everything, way, begun, first.side, second.side)
-    nodes = (node for each in (first, second) for node in each.side.nodes.table.objects)
-    zones = {node.metadata.name: zone_of(node) for node in nodes}
+    zones = NodeZones(*(each.side.nodes.table.objects for each in (first, second)))
     return DiffResult(found, (first.coverage, second.coverage), tuple(_warnings(first, second)), zones)
 
 
@@ -93,16 +95,21 @@ class _Settled(Struct, frozen=True):
 class _Copied(Struct, frozen=True):
     """What a copy of this process returns of a side that changes no node: everything but the nodes themselves."""
 
-    side: tuple[SettleResult, frozenset[str], tuple[RefusedPod, ...], tuple[str, ...]]
+    side: tuple[SettleResult, frozenset[str] | None, tuple[RefusedPod, ...], tuple[str, ...]]
+    # Pods of the beginning that are not among the unmoved pods; None if the result has the unmoved pods itself.
+    left_out: tuple[Identity, ...] | None
     amounts: tuple[tuple[str, ...], Int64Column, Int64Column]
     coverage: dict[str, Any]
 
 
 def _both(before: RunOptions, after: RunOptions, cluster: Loaded | None) -> tuple[_Start, tuple[_Settled, _Settled]]:
     """How the side before begins, and both sides."""
-    wanted, start = wanted_pods(after), _begin(before, cluster)
+    # With all pods wanted there is no need to look at each.
+    wanted = wanted_pods(after) if after.namespace or after.selector else None
+    start = _begin(before, cluster)
     shared = start.settling if cluster is not None and _same_scheduler(before, after) else None
-    copy = _begin_in_copy(before, start, wanted)
+    begun = start.settling.world.plane.store.kept()
+    copy = _begin_in_copy(before, start, wanted, begun)
     if copy is None:
         with nullcontext() if shared is None else start.settling.world.trial():
             first = _settled(before, start, wanted)
@@ -117,13 +124,22 @@ def _both(before: RunOptions, after: RunOptions, cluster: Loaded | None) -> tupl
         # The copy has failed, and the world is another one by now.
         return start, (_settled(before, _begin(before, cluster), wanted), second)
     settlement, keys, refused, warnings = found.side
+    if found.left_out is not None:
+        settlement = _with_unmoved(settlement, StoredPods.all_but(found.left_out, begun))
     resources, requested, pods = found.amounts
     nodes = replace(nodes, resources=resources, requested=requested, pods=pods)
     side = Side(settlement, nodes, keys, refused, warnings)
     return start, (_Settled(side, start.source, start.inputs, found.coverage), second)
 
 
-def _begin_in_copy(setup: RunOptions, start: _Start, wanted: Callable[[Pod], bool]) -> Fork[_Copied | None] | None:
+def _with_unmoved(settlement: SettleResult, unmoved: UnmovedPods) -> SettleResult:
+    world = settlement.world
+    return replace(settlement, world=replace(world, final=FinalPods(world.final.others, unmoved)))
+
+
+def _begin_in_copy(
+    setup: RunOptions, start: _Start, wanted: Callable[[Pod], bool] | None, begun: KeptObjects
+) -> Fork[_Copied | None] | None:
     """The side before on another core, where it changes nothing and takes long. None where it does not."""
     world = start.settling.world
     answers = sum(1 for _ in world.loop.queue) * len(world.cluster.nodes)
@@ -141,7 +157,13 @@ def _begin_in_copy(setup: RunOptions, start: _Start, wanted: Callable[[Pod], boo
         if nodes.table is not table:
             return None
         amounts = nodes.resources, nodes.requested, nodes.pods
-        return _Copied((side.settlement, side.wanted, side.refused, side.warnings), amounts, found.coverage)
+        settlement, unmoved = side.settlement, side.settlement.world.final.unmoved
+        left_out = unmoved.left_out_of(begun) if isinstance(unmoved, StoredPods) else None
+        if world.plane.store.kept().owners() != begun.owners():
+            left_out = None  # The workloads of pods may have other names.
+        if left_out is not None:
+            settlement = _with_unmoved(settlement, UnmovedPods())
+        return _Copied((settlement, side.wanted, side.refused, side.warnings), left_out, amounts, found.coverage)
 
     return Fork(compute)
 
@@ -153,7 +175,7 @@ def _begin(setup: RunOptions, cluster: Loaded | None, settling: SettleWorld | No
 
 
 def _settled(
-    setup: RunOptions, start: _Start, wanted: Callable[[Pod], bool], *, in_all_orders: bool = False
+    setup: RunOptions, start: _Start, wanted: Callable[[Pod], bool] | None, *, in_all_orders: bool = False
 ) -> _Settled:
     source, changes, world = start.source, start.changes, start.settling.world
     inputs = start.inputs
@@ -165,13 +187,14 @@ def _settled(
         run = play_scenario(setup.scenario, source, changes, settling=start.settling)
         check_scenario_held(run.result)
         settlement, loaded = run.settlement, run.loaded
-        inputs = (loaded,)
+        inputs, pods = (loaded,), loaded.of(Pod)
     else:
         check_not_empty(setup, *inputs)
         result = (start.settling.run if in_all_orders else start.settling.run_once)(changes)
-        settlement, loaded = start.settling.settlement(result), loaded_after(world.plane, changes)
+        settlement, loaded = start.settling.settlement(result), loaded_after(world.plane, changes, with_pods=False)
+        pods = world.plane.store.of(Pod)
         refused = refused_pods(refused_by(world.plane))
-    keys = frozenset(pod_key(pod) for pod in loaded.of(Pod) if wanted(pod))
+    keys = frozenset(map(pod_key, filter(wanted, pods))) if wanted is not None else None
     side = Side(settlement, NodeColumns.of(world.cluster), keys, refused, tuple(loaded.warnings))
     return _Settled(side, source, inputs, coverage_of(world.scheduler, loaded, source.spec))
 

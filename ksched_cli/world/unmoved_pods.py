@@ -8,7 +8,8 @@ from typing import TypeAlias
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_facts import pod_key
-from ksched_cli.controlplane.store import Identity
+from ksched_cli.controlplane.store import Identity, KeptObjects
+from ksched_cli.controlplane.workloads import WorkloadNames
 
 # Names, workloads and nodes.
 Columns: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
@@ -73,6 +74,24 @@ class StoredPods(UnmovedPods):
     @cached_property
     def table(self) -> Mapping[Identity, Pod]:
         return self._find()
+
+    @classmethod
+    def all_but(cls, left_out: Iterable[Identity], kept: KeptObjects) -> StoredPods:
+        """The kept pods but these, whose workloads are named as the kept objects have them."""
+
+        def find() -> dict[Identity, Pod]:
+            pods = dict(kept.pods)
+            for identity in left_out:
+                del pods[identity]
+            return pods
+
+        return cls(find, WorkloadNames(kept))
+
+    def left_out_of(self, kept: KeptObjects) -> tuple[Identity, ...] | None:
+        """The kept pods that are not among these. None if some of these are others than the kept pods."""
+        table = self.table
+        left_out = tuple(identity for identity, pod in kept.pods.items() if table.get(identity) is not pod)
+        return left_out if len(kept.pods) - len(left_out) == len(table) else None
 
     def _columns_of_table(self) -> Columns:
         return _sorted((pod_key(pod), self.workload_of(pod), pod.spec.node_name) for pod in self.table.values())
