@@ -69,7 +69,7 @@ class LabelColumn:
             self._rows_by_value = self.ids.argsort(kind="stable"), np.append(0, counts.cumsum())
         rows, starts = self._rows_by_value
         found = [rows[starts[value] : starts[value + 1]] for value in values]
-        return found[0] if len(found) == 1 else np.sort(np.concatenate(found))
+        return found[0] if len(found) == 1 else np.sort(np.concatenate(found), kind="stable")
 
     def moved(self, source: RowColumn, others: Mapping[int, str | None]) -> LabelColumn:
         """The column whose rows are these rows of this one, and have `others` where `source` is NOWHERE."""

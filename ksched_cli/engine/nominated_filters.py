@@ -41,13 +41,13 @@ class NominatedFilters:
             refused = self._refused_everywhere(state, pod)
             if refused is None:
                 return feasible
-            statuses.take_over(refused, np.nonzero(refused.codes)[0])
+            statuses.take_over(refused, refused.failed.nonzero()[0])
             return feasible.select(refused.codes[feasible.rows] == _SUCCESS)
         rivals = self.rivals(pod, nodes)
         if rivals:
             # As in Go: where the pod does not fit beside the others it is not tried without them.
             refused = self._tried_beside(state, pod, rivals)
-            failed = refused.codes.nonzero()[0]
+            failed = refused.failed.nonzero()[0]
             if len(rivals) == len(nodes):
                 # The filters that ignore pods have passed these nodes.
                 state = replace(state, skip_filter=state.skip_filter | self._filters.fixed)
@@ -92,7 +92,7 @@ class NominatedFilters:
             known.forget(rows)
             found = self.refused_beside(state, pod, NodeRows(self._cluster, rows))
             if found is not None:
-                known.take_over(found, np.nonzero(found.codes)[0])
+                known.take_over(found, found.failed.nonzero()[0])
             return known
 
         key = (pod.priority, self._filters.signatures(self._filters.in_force(state).plugins, pod))

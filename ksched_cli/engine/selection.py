@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Protocol
 
-import numpy as np
-
 from ksched_cli.cluster.columns import RowColumn
 from ksched_cli.cluster.nodes import NodeTable
 from ksched_cli.cluster.undo import UndoLog
@@ -46,7 +44,10 @@ def best_rows(table: ScoreTable, nodes: NodeTable) -> RowColumn:
     if len(rows) == 1:
         return rows
     if nodes.rows_follow_names:
-        return rows if table.rows is nodes.all_rows else np.sort(rows)
+        if table.rows is not nodes.all_rows:
+            # They nearly always are in order, and this kind of sort looks at each row once then.
+            rows.sort(kind="stable")
+        return rows
     return rows.take(nodes.name_rank.take(rows).argsort(kind="stable"))
 
 

@@ -95,7 +95,7 @@ class NodeStatuses:
 
     def record(self, plugin: str, rows: RowColumn, verdict: Verdict) -> None:
         """Charge the rows that the verdict rejects to the plugin."""
-        rejected = verdict.codes.nonzero()[0]
+        rejected = (verdict.codes != _SUCCESS).nonzero()[0]
         if not len(rejected):
             return
         self._change()
@@ -221,7 +221,7 @@ class NodeStatuses:
         elif len(rows):
             kinds, kind_of = distinct((plugins * np.int64(len(Code)) + codes) * len(self.reasons) + reasons)
             for kind in range(len(kinds)):
-                members = rows[kind_of == kind]
+                members = rows.compress(kind_of == kind)
                 yield self.status(int(members[0])), members
 
 

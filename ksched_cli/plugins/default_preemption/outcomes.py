@@ -100,4 +100,4 @@ class Outcomes:
 def _least(rows: RowColumn, figures: Int64Column | FloatColumn) -> RowColumn:
     """The rows with the least figure."""
     least = figures[figures.argmin()]
-    return rows if least == figures[figures.argmax()] else rows[figures == least]
+    return rows if least == figures[figures.argmax()] else rows.compress(figures == least)
