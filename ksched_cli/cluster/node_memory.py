@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
+from msgspec import Struct
 
 from ksched_cli.cluster.columns import RowColumn
 
@@ -22,8 +22,7 @@ _KEPT = 64
 V = TypeVar("V")
 
 
-@dataclass
-class _Entry(Generic[V]):
+class _Entry(Struct, Generic[V]):
     """`value` is None when only the key is remembered."""
 
     value: V | None

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 import numpy as np
+from msgspec import Struct, field
 
 from ksched_cli.api.selectors import Selector
 from ksched_cli.cluster.columns import BoolColumn, Int64Column
@@ -38,8 +38,7 @@ class LabelSetMatches:
         return known
 
 
-@dataclass
-class PodCount:
+class PodCount(Struct):
     """How many pods of each node match. `changes` lists the rows whose number has changed, each with the difference, in
     order."""
 

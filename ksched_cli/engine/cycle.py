@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from ksched_cli.api.dynamic_resources import ResourceClaim
 from ksched_cli.cluster.cache import Cluster
@@ -37,8 +38,7 @@ if TYPE_CHECKING:
     from ksched_cli.engine.extenders.chain import Extenders
 
 
-@dataclass
-class CycleContext:
+class CycleContext(Struct):
     """CycleHandle for PostFilter plugins."""
 
     runtime: Runtime
@@ -50,8 +50,7 @@ class CycleContext:
         return CycleTrial(self.runtime, self.state, self.pod)
 
 
-@dataclass
-class FeasibleNodes:
+class FeasibleNodes(Struct):
     """The result of the search for nodes. `kept` is what the lane keeps of it."""
 
     feasible: RowColumn

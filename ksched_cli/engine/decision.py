@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, field
 
 from ksched_cli.cluster.columns import RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
@@ -38,8 +37,7 @@ class FoundPlacement(Struct, frozen=True):
     feasible: int
 
 
-@dataclass(slots=True)
-class Decision:
+class Decision(Struct):
     """`ties` are all rows with the highest total, in name order; empty when nothing was scored. `nominated_node` is
     where this cycle nominated the pod to; earlier nominations are in the nominator. A pod that Permit plugins
     hold is `waiting`, if the run has a clock. `let_go` is the node that the pod had

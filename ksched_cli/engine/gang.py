@@ -4,8 +4,9 @@ with those before it assumed, and then all that found a node are bound, or every
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from ksched_cli.cluster.pod_groups import GroupKey
 from ksched_cli.cluster.pod_info import PodInfo
@@ -27,8 +28,7 @@ WAITING = "pod group is waiting for preemption to complete"
 GroupResult = Literal["scheduled", "unschedulable", "waiting", "error"]
 
 
-@dataclass
-class GroupDecision:
+class GroupDecision(Struct):
     """The result of the group; `message` is that of its PodGroupScheduled condition."""
 
     key: GroupKey
@@ -39,8 +39,7 @@ class GroupDecision:
     victims: tuple[int, ...] = ()
 
 
-@dataclass
-class _Attempt:
+class _Attempt(Struct):
     """One pod's part of the cycle. `row` is the node it was assumed on, and `permit` the result of Permit there;
     a pod that preempts is assumed on the node it is nominated to. `assumed` as long as that was not taken back."""
 
@@ -56,8 +55,7 @@ class _Attempt:
         return bool(self.decision.nominated_node)
 
 
-@dataclass
-class _Trial:
+class _Trial(Struct):
     """The result of one attempt with all pods (podGroupAlgorithmResult)."""
 
     attempts: list[_Attempt] = field(default_factory=list)

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Hashable
-from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
 
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import BoolColumn, RowColumn, equal, rows_in_any
@@ -48,8 +48,7 @@ def most_templates(nodes: int) -> int:
     return max(_BYTES // (_BYTES_PER_NODE * max(nodes, 1)), 2)
 
 
-@dataclass
-class TemplateResult:
+class TemplateResult(Struct):
     """`feasible` is None for all nodes. `closed` are nodes that a filter rejects which only the node object decides;
     None for no node; `open_state` leaves these filters out. `repaired` are the rows that were filtered again since
     nodes were scored. `binds_alike`: whether plugins from Reserve on do nothing for copies, once one was bound."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -55,8 +54,7 @@ class Extremes(Struct, frozen=True):
     high: int
 
 
-@dataclass
-class KeptColumn:
+class KeptColumn(Struct):
     """A plugin's scores over all nodes, which pods on nodes do not change. `raw` is shared with other templates;
     `normalized` counts on feasible rows only."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, TypeGuard
+
+from msgspec import Struct, field
 
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.claims import problem_of_claims
@@ -18,8 +19,7 @@ from ksched_cli.framework.status import SKIP, Code, Status, unresolvable, unsche
 from ksched_cli.releases.engine_rules import EngineRules
 
 
-@dataclass
-class PreFilterOutcome:
+class PreFilterOutcome(Struct):
     """The rejection if there is one; else the nodes that are left, None for all, and which plugins narrowed them."""
 
     status: Status | None = None

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Hashable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from ksched_cli.cluster.pod_groups import group_of
 from ksched_cli.engine.cycle import Cycle
@@ -17,8 +18,7 @@ from ksched_cli.engine.lane import most_templates
 from ksched_cli.engine.runtime import Runtime
 
 
-@dataclass
-class KeptFailure:
+class KeptFailure(Struct):
     """`is_shared` is None until the first copy."""
 
     runtime: Runtime

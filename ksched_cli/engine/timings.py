@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from types import TracebackType
+
+from msgspec import Struct
 
 from ksched_cli.engine.faults import blamed
 
 
-@dataclass(slots=True)
-class Spent:
+class Spent(Struct):
     calls: int = 0
     seconds: float = 0.0
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, TypeVar
 from weakref import WeakSet
 
 import numpy as np
+from msgspec import Struct, field
 
 from ksched_cli.cluster.columns import BoolColumn, CodeColumn, IdColumn, RowColumn, Vocabulary, distinct, equal
 from ksched_cli.framework.status import SUCCESS, Code, Status
@@ -234,8 +234,7 @@ def _all_feasible(size: int) -> NodeStatuses:
     return blank
 
 
-@dataclass
-class Diagnosis:
+class Diagnosis(Struct):
     """framework.Diagnosis: what a cycle learnt on the way to its answer."""
 
     nodes: NodeStatuses

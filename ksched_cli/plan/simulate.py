@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -41,8 +40,7 @@ EXAMPLES = 3
 _NO_SCORES: Mapping[str, Score] = {}
 
 
-@dataclass
-class PlacementRun:
+class PlacementRun(Struct):
     """The pods of a queue before their cycles. To read `outcomes` runs the cycles; `pod_groups` is for after that.
     `pods`: how many pods the queue has. `seconds`: the time of the cycles without that of the reader."""
 

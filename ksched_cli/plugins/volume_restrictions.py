@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.listing import named
@@ -97,8 +97,7 @@ class VolumeRestrictionsRules(ReleaseRules, plugins="VolumeRestrictions"):
     )
 
 
-@dataclass
-class ClaimsInUse:
+class ClaimsInUse(Struct):
     """The pod's claims for one pod only, and how often placed pods refer to them."""
 
     claims: frozenset[str]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.pod_facts import is_terminal
@@ -30,8 +30,7 @@ class Origin(Struct):
     file: str = ""
 
 
-@dataclass
-class Loaded:
+class Loaded(Struct):
     """Typed objects by kind, and in `unknown` the number of objects of each other kind. `gaps` are parts of admission
     that are not modelled. Manifests have `origins`, by id of the object, `texts`, by source, and `findings`, problems
     that do not end the run. `missing` are kinds that the cluster did not list, with the reason; `namespace` is that of

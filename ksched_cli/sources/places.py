@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from ksched_cli.api.conversion import path_text
 from ksched_cli.api.core import Pod
@@ -32,8 +32,7 @@ class SourcePlace(Struct, frozen=True):
     path: str = ""
 
 
-@dataclass
-class Places:
+class Places(Struct):
     """Reads the lines of a manifest when the first of them is needed."""
 
     manifests: Loaded

@@ -47,7 +47,7 @@ class SweptCluster(Struct, frozen=True):
         kept = replace(
             options, sources=(), objects=(), filenames=(), edits=(), scenario=None, progress=None, stdin=None
         )
-        loaded = replace_fields(source.loaded, origins={}, texts={}, paths_in_resources={}, _places={})
+        loaded = replace(source.loaded, origins={}, texts={}, paths_in_resources={}, _places={})
         # The version may come from the cluster.
         version = source.spec.requested
         if minor_in(version) is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -67,7 +66,7 @@ class FollowingScheduler:
     def ask(self, pod_row: int) -> Decision:
         """The decision of the follower about the pod now. The diagnosis has the follower's rows."""
         decision, there = self.catch_up().ask(pod_row), self._row_there
-        return dataclasses.replace(
+        return replace(
             decision,
             row=None if decision.row is None else int(there[decision.row]),
             ties=there[decision.ties],

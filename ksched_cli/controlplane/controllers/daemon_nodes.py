@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from ksched_cli.api.core import Node, Pod, PodSpec
 from ksched_cli.api.pod_facts import is_terminal
@@ -45,8 +44,7 @@ class DaemonStatus(Struct, frozen=True):
     updated: int
 
 
-@dataclass(slots=True)
-class View:
+class View(Struct):
     """One node. `unsettled` counts against maxUnavailable, or with surge against maxSurge; `serves`: 1 if the pod
     of the node is available, the old one first."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from msgspec import Struct
@@ -59,8 +58,7 @@ class _Prefix(Struct, frozen=True):
     pods: int
 
 
-@dataclass(slots=True)
-class _Sync:
+class _Sync(Struct):
     """One reconcile: the pods by place, None where there is none, and those beyond the range, the highest first. The
     first `done` places need no look."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
 
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import NOWHERE
@@ -17,8 +17,7 @@ from ksched_cli.errors import UsageError
 from ksched_cli.framework.status import Status
 
 
-@dataclass
-class PendingQueue:
+class PendingQueue(Struct):
     """Pod rows in the order of their cycles, those that PreEnqueue holds back, those of schedulers without a profile,
     and those over which a plugin failed, with its error."""
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_facts import is_terminal, pod_key, uid_of_pod
@@ -21,8 +22,7 @@ _WAIT = ("waits", "wait")
 _TOO_LATE = "the --timeout was over before a budget allowed the eviction"
 
 
-@dataclass
-class SortedNode:
+class SortedNode(Struct):
     """The pods of a node by what kubectl drain does with them. `left` are those that are not evicted yet."""
 
     name: str

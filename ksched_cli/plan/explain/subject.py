@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from difflib import get_close_matches
 
 from msgspec import Struct, structs
@@ -69,4 +68,4 @@ def as_pending(loaded: Loaded, pod: Pod) -> Subject:
 def with_object(loaded: Loaded, old: Pod, new: Pod) -> Loaded:
     """A copy in which one pod stands in the other's place; what is not changed is shared."""
     pods = [new if each is old else each for each in loaded.of(Pod)]
-    return replace(loaded, objects={**loaded.objects, Pod: pods}, _places={})
+    return structs.replace(loaded, objects={**loaded.objects, Pod: pods}, _places={})

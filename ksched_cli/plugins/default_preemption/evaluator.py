@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from msgspec import Struct
 
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import RowColumn
@@ -31,8 +31,7 @@ _KINDS = 16
 _Key = tuple[int, Hashable]
 
 
-@dataclass
-class _Remembered:
+class _Remembered(Struct):
     """The outcomes of a kind of pod, with the version of the catalog and the position in the journal."""
 
     outcomes: Outcomes
@@ -40,8 +39,7 @@ class _Remembered:
     journal: int = 0
 
 
-@dataclass
-class PreemptionSearch:
+class PreemptionSearch(Struct):
     """The nodes that preemption could help (`potential`), and of these the candidates."""
 
     potential: RowColumn

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from ksched_cli.api.scheduling import PodGroup
 from ksched_cli.cluster.cache import Cluster
@@ -20,8 +20,7 @@ from ksched_cli.plugins.default_preemption.unstable_sort import sort_slice
 NO_VICTIMS = unresolvable("No preemption victims found for incoming preemptor")
 
 
-@dataclass
-class Victim:
+class Victim(Struct):
     """Pods that leave together: one pod, or all of a group whose disruption mode is PodGroup. `started` and
     `of_group` are those of the first pod, as in newVictim; `turn` is its place in the order of nodes and pods."""
 

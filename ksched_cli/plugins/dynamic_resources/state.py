@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from ksched_cli.api.dynamic_resources import AllocationResult, ResourceClaim
 from ksched_cli.cluster.columns import BoolColumn
@@ -13,8 +14,7 @@ from ksched_cli.plugins.lib.devices.node_search import NodeAllocation, NodeSearc
 from ksched_cli.plugins.lib.devices.results import alternatives_score, binding_failed
 
 
-@dataclass(eq=False)
-class ClaimState:
+class ClaimState(Struct, eq=False):
     """stateData. `claims` are the pod's own, then the one for its extended resources if it needs one."""
 
     claims: tuple[ResourceClaim, ...] = ()

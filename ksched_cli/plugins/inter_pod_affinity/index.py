@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from ksched_cli.api.core import Namespace
 from ksched_cli.cluster.affinity_terms import NO_TERMS, AffinityTerm, Labels, PodMatcher, PodTerms, TermParser
@@ -17,8 +17,7 @@ from ksched_cli.plugins.inter_pod_affinity.topology_counts import TopologyCounts
 Carries = Callable[[PodTerms], Iterable[tuple[AffinityTerm, int]]]
 
 
-@dataclass(eq=False, slots=True)
-class CarriedTerm:
+class CarriedTerm(Struct, eq=False):
     """A distinct term of placed pods, what it weighs, and where the pods are that carry it."""
 
     term: AffinityTerm

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
 from typing import Any
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, field
 
 from ksched_cli.api.core import Namespace
 from ksched_cli.api.pod_facts import holds_place, is_same_pod
@@ -79,8 +78,7 @@ class IncomingTerms(Struct, frozen=True, dict=True):
         return bool(self.affinity) and all(each.matches(pod.namespace, pod.labels) for each in self.affinity)
 
 
-@dataclass(slots=True)
-class AffinityState:
+class AffinityState(Struct):
     """preFilterState. `sources` are the counts that it was made from, each with how many turns it had by then."""
 
     terms: IncomingTerms

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from ksched_cli.api.core import Container
 from ksched_cli.api.pod_resources import DEFAULT_MEMORY, DEFAULT_MILLI_CPU, requests_of, scoring_requests_of
@@ -70,8 +70,7 @@ class MeasuredResources:
         return not self.are_cpu_and_memory and any(totals.backs(resource.name) for resource in self.resources)
 
 
-@dataclass(slots=True)
-class Allocation:
+class Allocation(Struct):
     """`[resource, node]` each, not to be written to. A resource that does not count on a node has 0 allocatable there;
     `complete` where there is none such. `divisor` is `allocatable` in float64, for divisions. With `place` the columns
     are `[resource, load]`, and it has the load of each node."""

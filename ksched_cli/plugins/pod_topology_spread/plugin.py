@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ksched_cli.api.node_affinity import RequiredNodeAffinity
 from ksched_cli.api.selectors import SelectorError
@@ -62,8 +62,7 @@ _MISSING, _SKEWED = 1, 2
 _NO_MINIMUM = 2**31 - 1
 
 
-@dataclass
-class Domains:
+class Domains(Struct):
     """A hard constraint's topology: matching pods by label value id, and which values have an eligible node. `known`
     are the outcomes of these counts, once they are computed."""
 
@@ -100,8 +99,7 @@ class Domains:
         return replace(self, counts=self.counts.copy(), known=None)
 
 
-@dataclass
-class CountedNodes:
+class CountedNodes(Struct):
     """Which nodes count for a hard constraint, and the label value ids of these. `known` are the last counts by value,
     and how many of the changes of `count` they include."""
 

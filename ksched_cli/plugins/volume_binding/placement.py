@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from msgspec import Struct
@@ -37,8 +36,7 @@ class PodClaims(Struct, frozen=True):
     delayed: tuple[PersistentVolumeClaim, ...]
 
 
-@dataclass
-class StaticChoice:
+class StaticChoice(Struct):
     """For every node the index of the volume that the claim would get there, -1 for none."""
 
     claim: PersistentVolumeClaim

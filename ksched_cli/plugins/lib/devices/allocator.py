@@ -10,7 +10,8 @@ import math
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from ksched_cli.api.dynamic_resources import Device, DeviceClass, ResourceClaim, ResourceSlice
 from ksched_cli.plugins.lib.devices.capacity import consumed_capacity, fits
@@ -36,16 +37,14 @@ class _TooManyResults(Exception):
     """errAllocationResultMaxSizeExceeded: a claim would get more devices than its limit."""
 
 
-@dataclass(eq=False, slots=True)
-class _Candidate:
+class _Candidate(Struct, eq=False):
     device: Device
     slice: ResourceSlice
     pool: Pool
     id: DeviceID
 
 
-@dataclass(eq=False, slots=True)
-class _RequestData:
+class _RequestData(Struct, eq=False):
     request: RequestView
     device_class: DeviceClass
     wanted: int = 0

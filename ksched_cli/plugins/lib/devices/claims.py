@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
+
+from msgspec import Struct, field
 
 from ksched_cli.api.core import Pod, PodResourceClaim
 from ksched_cli.api.dynamic_resources import DeviceRequestAllocationResult, ResourceClaim
@@ -68,8 +69,7 @@ def key_of(claim: ResourceClaim) -> str:
     return f"{claim.metadata.namespace}/{claim.metadata.name}"
 
 
-@dataclass
-class AllocatedState:
+class AllocatedState(Struct):
     """structured.AllocatedState: exclusive devices, and the shares and capacity taken of shared devices."""
 
     devices: set[DeviceID] = field(default_factory=set)
