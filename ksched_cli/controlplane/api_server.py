@@ -168,37 +168,38 @@ class ApiServer(Logged):
         """Pods go gracefully: the kubelet removes them. A pod without a node or without a grace period goes at once
         (podStrategy.CheckGracefulDelete)."""
         current = self.store.current(item)
-        if current is None:
+        if isinstance(current, Pod):
+            self.delete_pod(current, grace=grace, why=why, disrupts=disrupts)
             return
         if isinstance(current, Namespace):
             self._ending_namespaces.add(current.metadata.name)
-        if not isinstance(current, Pod):
+        if current is not None:
             self._remove(current)
-            return
+
+    def delete_pod(self, pod: Pod, *, grace: float | None = None, why: str = "", disrupts: bool = False) -> None:
+        """`delete` of the stored version of a pod."""
+        uid = uid_of_pod(pod)
         if disrupts:
-            self.disrupted.add(uid_of_pod(current))
+            self.disrupted.add(uid)
         if why:
-            self.reasons.setdefault(uid_of_pod(current), why)
-        if current.metadata.deletion_timestamp is not None and grace != 0:
+            self.reasons.setdefault(uid, why)
+        if pod.metadata.deletion_timestamp is not None and grace != 0:
             return
-        seconds = grace_seconds(current) if grace is None else grace
-        if seconds <= 0 or not current.spec.node_name or is_terminal(current):
-            self._remove(current)
+        seconds = grace_seconds(pod) if grace is None else grace
+        if seconds <= 0 or not pod.spec.node_name or is_terminal(pod):
+            self._remove(pod)
             return
         if grace is not None:
-            self.graces[uid_of_pod(current)] = grace
-        metadata = replace(current.metadata, deletion_timestamp=self.timestamp())
-        self._write(current, replace(current, metadata=metadata))
+            self.graces[uid] = grace
+        metadata = replace(pod.metadata, deletion_timestamp=self.timestamp())
+        self._write(pod, replace(pod, metadata=metadata))
 
     def evict(self, pod: Pod, *, grace: float | None = None) -> str:
-        """The eviction subresource (EvictionREST.Create): why it refuses, or an empty string once the pod goes. `grace`
-        takes the place of the pod's own grace period."""
-        current = self.store.current(pod)
-        if current is None:
-            return ""
-        refusal = self.budgets.take(current)
+        """The eviction subresource (EvictionREST.Create) for the stored version of a pod: why it refuses, or an empty
+        string once the pod goes. `grace` takes the place of the pod's own grace period."""
+        refusal = self.budgets.take(pod)
         if not refusal:
-            self.delete(current, grace=grace, why="evicted", disrupts=True)
+            self.delete_pod(pod, grace=grace, why="evicted", disrupts=True)
         return refusal
 
     def refused(self, owner: Any, pod: Pod, refusal: Refusal) -> None:

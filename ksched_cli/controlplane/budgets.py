@@ -77,22 +77,24 @@ class Budgets:
 
     def refusal(self, pod: Pod) -> str:
         """Why the eviction API would refuse to evict the pod now, or an empty string."""
-        covering = [] if needs_no_budget(pod) else self.covering(pod)
-        if len(covering) > 1:
-            return TOO_MANY_BUDGETS
-        if not covering or not _counts(covering[0], pod):
-            return ""
-        return _shortage(covering[0])
+        return self._check(pod)[0]
 
     def take(self, pod: Pod) -> str:
         """Like `refusal`; an eviction that is allowed and counts is taken from the budget."""
-        refusal = self.refusal(pod)
-        if not refusal and not needs_no_budget(pod):
-            for item in self.covering(pod):
-                if _counts(item, pod):
-                    allowed = item.status.disruptions_allowed - 1
-                    self._api.update(replace(item, status=replace(item.status, disruptions_allowed=allowed)))
+        refusal, item = self._check(pod)
+        if item is not None and not refusal:
+            allowed = item.status.disruptions_allowed - 1
+            self._api.update(replace(item, status=replace(item.status, disruptions_allowed=allowed)))
         return refusal
+
+    def _check(self, pod: Pod) -> tuple[str, PodDisruptionBudget | None]:
+        """`refusal`, and the budget that the eviction counts in."""
+        covering = [] if needs_no_budget(pod) else self.covering(pod)
+        if len(covering) > 1:
+            return TOO_MANY_BUDGETS, None
+        if not covering or not _counts(covering[0], pod):
+            return "", None
+        return _shortage(covering[0]), covering[0]
 
 
 def _counts(item: PodDisruptionBudget, pod: Pod) -> bool:

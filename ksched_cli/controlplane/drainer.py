@@ -55,12 +55,12 @@ class Drainer(Worker):
         """Why the pod stays, or an empty string once it goes."""
         if not self._deletes:
             return self._api.evict(pod, grace=self._grace)
-        self._api.delete(pod, grace=self._grace, why="evicted")
+        self._api.delete_pod(pod, grace=self._grace, why="evicted")
         return ""
 
     def reconcile(self, key: Identity) -> None:
         uid = self._uids.get(key)
-        pod = self._api.store.get(Pod, key[2], key[1])
+        pod = self._api.store.pod(key)
         self.refused.pop(key, None)
         self._retries.pop(key, None)
         if pod is None or uid_of_pod(pod) != uid:

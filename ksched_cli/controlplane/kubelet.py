@@ -62,7 +62,7 @@ class Kubelets:
         if current is None:
             return
         if not current.spec.node_name or self._store.get(Node, current.spec.node_name) is not None:
-            self._api.delete(current, grace=0)
+            self._api.delete_pod(current, grace=0)
 
     def _same(self, pod: Pod) -> Pod | None:
         """The stored version of this very pod, not of a later one with its name."""

@@ -320,9 +320,10 @@ class Store(Logged):
         identity = identity_of(pod)
         old = self._pods.get(identity)
         if old is not None:
-            self._tallies.replace(_index_key(old), old, None)
+            key = _index_key(old)
+            self._tallies.replace(key, old, None)
             self._pods.pop(identity)
-            self._pods_of.drop(_index_key(old), identity)
+            self._pods_of.drop(key, identity)
             self._pods_on.drop(old.spec.node_name, identity)
 
     def close(self) -> None:
