@@ -46,7 +46,8 @@ class NodeLifecycleController(Controller):
         reports = any(each.type == "Ready" for each in node.status.conditions)
         kept = tuple(taint for taint in node.spec.taints if taint in wanted or not _is_own(taint, reports))
         taints = (*kept, *(taint for taint in wanted if taint not in kept))
-        self.api.update(replace(node, spec=replace(node.spec, taints=taints)))
+        if taints != node.spec.taints:
+            self.api.replace(node, replace(node, spec=replace(node.spec, taints=taints)))
         if any(each.type == "Ready" and each.status != "True" for each in node.status.conditions):
             self._mark_pods_not_ready(key[2])
 
