@@ -25,6 +25,11 @@ class Oscillation:
     def is_young(self) -> bool:
         return len(self._history) < _FIRST
 
+    @property
+    def can_be_found(self) -> bool:
+        """Whether the next state can be the one that shows a repetition."""
+        return len(self._history) >= 2 * (_OFTEN - 1)
+
     def notice(self, now: float, places: Mapping[str, str]) -> bool:
         """Whether the run repeats itself, with this state. `places` has the place of each pod, in words."""
         state: State = frozenset(places.items())

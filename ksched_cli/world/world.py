@@ -126,16 +126,19 @@ class World(Logged):
             if self.loop.has_work():
                 self.queue.add(self._worker)
                 continue
-            may_repeat = self.recorder.has_repeats or self._oscillation.is_young
-            if may_repeat and self._oscillation.notice(self.clock.now, self.recorder.places()):
-                return "oscillation"
             moment = self._next_moment()
-            if moment is None:
-                return "settled"
             # Pods that are bound within the limit still become Ready.
-            if moment > limits.max_time + START_SECONDS:
-                return "max-time"
+            goes_on = moment is not None and moment <= limits.max_time + START_SECONDS
+            if (goes_on or self._oscillation.can_be_found) and self._repeats():
+                return "oscillation"
+            if moment is None or not goes_on:
+                return "settled" if moment is None else "max-time"
             self.loop.advance_to(moment, self.queue.run_due)
+
+    def _repeats(self) -> bool:
+        """Whether the run repeats itself, after a look at the present state."""
+        may_repeat = self.recorder.has_repeats or self._oscillation.is_young
+        return may_repeat and self._oscillation.notice(self.clock.now, self.recorder.places())
 
     def _next_moment(self) -> float | None:
         moments = (self.loop.next_moment(), self.queue.next_moment())
