@@ -95,7 +95,8 @@ class WaitingPods:
         return [pod for pod in self._pods.values() if pod.verdict is not None] if self._pods else []
 
     def next_deadline(self) -> float | None:
-        return min((pod.deadline for pod in self if pod.verdict is None), default=None)
+        deadlines = (pod.deadline for pod in self if pod.verdict is None)
+        return min(deadlines, default=None) if self._pods else None
 
     def expire(self, now: float) -> None:
         for pod in self:

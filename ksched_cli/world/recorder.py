@@ -191,7 +191,8 @@ class Recorder(Logged):
 
     def _follow(self, pod: Pod, **moment: float) -> None:
         uid = uid_of_pod(pod)
-        self.lives[uid] = replace(self.lives.get(uid) or PodLife(pod), pod=pod, **moment)
+        before = self.lives.get(uid)
+        self.lives[uid] = PodLife(pod, **moment) if before is None else replace(before, pod=pod, **moment)
 
     def _note_removal(self, pod: Pod) -> None:
         self.has_repeats = True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import chain
 
 from ksched_cli.engine.queueing.clock import VirtualClock
 from ksched_cli.engine.queueing.heap import Order, PodHeap
@@ -38,8 +39,7 @@ class BackoffQueue:
         return row in self._rejected or row in self._failed
 
     def __iter__(self) -> Iterator[QueuedPod]:
-        yield from self._rejected
-        yield from self._failed
+        return chain(self._rejected, self._failed)
 
     def _window(self, moment: float) -> float:
         return math.floor(moment / ORDERING_WINDOW) * ORDERING_WINDOW if self._aligned else moment

@@ -123,14 +123,12 @@ class SchedulingQueue:
 
     def find(self, row: int) -> tuple[QueueName, QueuedPod] | None:
         """Where the pod is; None if it is in flight or unknown."""
-        for name, pod in (
-            (ACTIVE, self.active.get(row)),
-            (BACKOFF, self.backoff.get(row)),
-            (UNSCHEDULABLE, self.unschedulable.get(row)),
-        ):
-            if pod is not None:
-                return name, pod
-        return None
+        if (pod := self.active.get(row)) is not None:
+            return ACTIVE, pod
+        if (pod := self.backoff.get(row)) is not None:
+            return BACKOFF, pod
+        pod = self.unschedulable.get(row)
+        return None if pod is None else (UNSCHEDULABLE, pod)
 
     def shuffle(self, random: Random) -> None:
         """Let the pods of the active queue have come in a random order. Pods that QueueSort orders keep theirs."""
