@@ -51,6 +51,9 @@ class DrainFilterResult(Struct, frozen=True):
     warns: bool = False
 
 
+_EVICT = DrainFilterResult("evict")
+
+
 class DrainFilters:
     def __init__(self, flags: Flags, sets: Sequence[DaemonSet]) -> None:
         self._flags = flags
@@ -61,7 +64,7 @@ class DrainFilters:
         """One filter after the other, until one keeps the pod back."""
         if not self._flags.pod_selector.matches(pod.metadata.labels):
             return DrainFilterResult("stay", NOT_SELECTED)
-        found = DrainFilterResult("evict")
+        found = _EVICT
         for verdict in (self._daemon_set(pod), self._mirror(pod), self._local_storage(pod), self._unmanaged(pod)):
             if verdict.verdict != "evict":
                 return verdict
@@ -72,7 +75,7 @@ class DrainFilters:
         """Its pods come back on the same node whatever one does; finished ones can go."""
         owner = controller_of(pod.metadata)
         if owner is None or not _is_daemon_set(owner) or is_terminal(pod):
-            return DrainFilterResult("evict")
+            return _EVICT
         if self._daemon_sets is not None and (pod.metadata.namespace, owner.name) not in self._daemon_sets:
             missing = f'daemonsets.apps "{owner.name}" not found'
             if self._flags.force:
@@ -83,20 +86,18 @@ class DrainFilters:
         return DrainFilterResult("stay", IGNORING_DAEMON_SETS, warns=True)
 
     def _mirror(self, pod: Pod) -> DrainFilterResult:
-        return (
-            DrainFilterResult("stay", MIRROR_PODS) if MIRROR in pod.metadata.annotations else DrainFilterResult("evict")
-        )
+        return DrainFilterResult("stay", MIRROR_PODS) if MIRROR in pod.metadata.annotations else _EVICT
 
     def _local_storage(self, pod: Pod) -> DrainFilterResult:
         if is_terminal(pod) or all(volume.empty_dir is None for volume in pod.spec.volumes):
-            return DrainFilterResult("evict")
+            return _EVICT
         if self._flags.delete_emptydir_data:
             return DrainFilterResult("evict", DELETING_LOCAL_STORAGE, warns=True)
         return DrainFilterResult("refuse", LOCAL_STORAGE)
 
     def _unmanaged(self, pod: Pod) -> DrainFilterResult:
         if is_terminal(pod) or controller_of(pod.metadata) is not None:
-            return DrainFilterResult("evict")
+            return _EVICT
         return (
             DrainFilterResult("evict", DELETING_UNMANAGED, warns=True)
             if self._flags.force

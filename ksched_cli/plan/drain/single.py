@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 
 from ksched_cli.api.pod_facts import uid_of_pod
@@ -33,8 +33,7 @@ class SingleDrain:
         evictions are tried again after the others, whose new pods may have helped."""
         world = self._world
         with world.cluster.specs_change_together():
-            for node in nodes:
-                world.apply(partial(_cordon, node))
+            world.apply(partial(_cordon, nodes))
         draining = NodeEvictions(world, self._flags)
         self._pending.leave(nodes)
         self._pending.place()
@@ -65,5 +64,7 @@ class SingleDrain:
                 yield fate
 
 
-def _cordon(node: str, plane: ControlPlane) -> None:
-    Cordon(node).apply(Editor(plane))
+def _cordon(nodes: Iterable[str], plane: ControlPlane) -> None:
+    editor = Editor(plane)
+    for node in nodes:
+        Cordon(node).apply(editor)
