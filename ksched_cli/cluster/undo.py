@@ -40,6 +40,7 @@ class UndoLog:
 
     def mark(self) -> int:
         """Begin to note changes. Marks nest: `roll_back` ends the mark and all later ones."""
+        _NotingMethods.put_back()
         self._marks.append(len(self._records))
         self._begin_epoch()
         for prepare in self._at_mark:
@@ -69,6 +70,12 @@ class UndoLog:
         """Let all changes stand, and note none until the next mark."""
         if self._marks:
             self.commit(1)
+
+    def forget_in_process(self) -> None:
+        """`forget`, where no other log of this process has a mark. Until the next mark of any log, logged objects,
+        dicts and sets change as fast as plain ones."""
+        self.forget()
+        _NotingMethods.take_off()
 
     @contextmanager
     def trial(self) -> Iterator[None]:
@@ -432,3 +439,33 @@ class LoggedList(list[V]):
 
 def _cut_back(items: list[Any], size: int) -> None:
     del items[size:]
+
+
+class _NotingMethods:
+    """The methods that note a change before they make it. Without them the methods of the base classes make the
+    change, which are faster, as they are not written in Python."""
+
+    _methods = tuple(
+        (kind, name, vars(kind)[name])
+        for kind, names in (
+            (Logged, ("__setattr__",)),
+            (LoggedDict, ("__setitem__", "__delitem__", "pop")),
+            (LoggedSet, ("add", "discard")),
+        )
+        for name in names
+    )
+    _are_off = False
+
+    @classmethod
+    def take_off(cls) -> None:
+        if not cls._are_off:
+            cls._are_off = True
+            for kind, name, _ in cls._methods:
+                delattr(kind, name)
+
+    @classmethod
+    def put_back(cls) -> None:
+        if cls._are_off:
+            cls._are_off = False
+            for kind, name, method in cls._methods:
+                setattr(kind, name, method)

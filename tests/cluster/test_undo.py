@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ksched_cli.cluster.undo import Logged, LoggedDict, LoggedIndex, UndoLog
+from ksched_cli.cluster.undo import Logged, LoggedDict, LoggedIndex, LoggedSet, UndoLog
+from ksched_cli.engine.queueing.clock import VirtualClock
 
 
 def test_a_committed_change_stands() -> None:
@@ -32,6 +33,24 @@ def test_after_all_marks_are_forgotten_every_change_stands() -> None:
     del found["a"]
     undo.roll_back(later)
     assert found == {"a": 1, "b": 2}
+
+
+def test_a_mark_notes_changes_after_all_logs_were_forgotten() -> None:
+    undo = UndoLog()
+    clock = VirtualClock(undo=undo)
+    found, names = LoggedDict(undo, {"a": 1, "b": 2}), LoggedSet(undo, ("a",))
+    undo.mark()
+    clock.now, found["c"] = 1.0, 3
+    undo.forget_in_process()
+    clock.now, found["a"] = 2.0, 4
+    names.add("c")
+    del found["b"]
+    again = undo.mark()
+    clock.now, found["a"] = 3.0, 5
+    found.pop("c")
+    names.discard("a")
+    undo.roll_back(again)
+    assert (clock.now, found, names) == (2.0, {"a": 4, "c": 3}, {"a", "c"})
 
 
 def test_an_earlier_mark_takes_back_what_a_later_one_committed() -> None:

@@ -72,7 +72,7 @@ def _drain_with_spares(drains: DrainWorld, nodes: Sequence[str]) -> DrainResult:
 def _last_trial(world: World) -> Iterator[None]:
     """A trial with which a copy of this process ends: the copy notes nothing that a roll back would need."""
     if is_copy():
-        world.undo.forget()
+        world.undo.forget_in_process()
         yield
         return
     with world.trial():
