@@ -202,12 +202,13 @@ class Cluster:
         """UpdatePod. A pod that is assumed on a node stays there."""
         old = self.pods.infos[pod_row]
         new = old.later(pod)
-        _ = new.requests, new.incoming_requests
-        self.widen()
+        takes_the_same = new.takes_as_much_as(old)
+        if not takes_the_same:
+            self.widen()
         before = node_row = self.pods.node_of(pod_row)
         if pod.spec.node_name:
             node_row = self.nodes.row_of.get(pod.spec.node_name, NOWHERE)
-        stays = before == node_row != NOWHERE and new.takes_as_much_as(old) and not new.host_ports
+        stays = before == node_row != NOWHERE and takes_the_same and not new.host_ports
         if not stays:
             self.displace(pod_row)
         self.pods.replace(pod_row, new)

@@ -27,7 +27,9 @@ def pod_changes(old: Pod, new: Pod, gates: FeatureGates) -> list[ClusterEvent]:
         (Action.UPDATE_POD_TOLERATION, len(new.spec.tolerations) != len(old.spec.tolerations)),
         (
             Action.UPDATE_POD_GENERATED_RESOURCE_CLAIM,
-            gates.enabled("DynamicResourceAllocation") and _claims(new) != _claims(old),
+            new.status is not old.status
+            and gates.enabled("DynamicResourceAllocation")
+            and _claims(new) != _claims(old),
         ),
     ]
     events = [ClusterEvent(resource, action) for action, changed in found if changed]

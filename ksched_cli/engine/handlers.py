@@ -133,7 +133,7 @@ class EventHandlers(Logged):
         if not EngineRules.of(self._cluster.release).all_node_changes_wake_pods:
             # These minors report one change of a node per update, and no change of annotations.
             events = [each for each in events if each.action is not Action.UPDATE_NODE_ANNOTATION][:1]
-        check = node_check(self._cluster, new.metadata.name, self._gates)
+        check = node_check(self._cluster, new.metadata.name, self._gates) if events else None
         for event in events:
             self._tell(event, old, new, check)
 

@@ -70,6 +70,7 @@ class ClusterEvent(Struct, frozen=True, cache_hash=True):
         return f"{self.resource} {self.action.go_name}"
 
     @property
+    @cache  # noqa: B019  # there are few events
     def label(self) -> str:
         """ClusterEvent.Label, without the kind's API group."""
         return self.custom_label or f"{self.resource}{self.action.go_name}"

@@ -263,7 +263,8 @@ class SchedulingQueue:
             strategy = self.hints.worth_requeuing(pod, event, old, new)
             if strategy is not Strategy.SKIP:
                 self._requeue(pod, strategy, event.label)
-        self.in_flight.note(Happening(event, old, new))
+        if self.in_flight:
+            self.in_flight.note(Happening(event, old, new))
 
     def activate(self, row: int, info: PodInfo) -> None:
         """Activate: a plugin wants the pod to be tried, at once or when its cycle is over."""
