@@ -72,8 +72,8 @@ class UndoLog:
             self.commit(1)
 
     def forget_in_process(self) -> None:
-        """`forget`, where no other log of this process has a mark. Until the next mark of any log, logged objects,
-        dicts and sets change as fast as plain ones."""
+        """`forget`, where no other log of this process has a mark: until the next mark, logged objects, dicts and sets
+        change as fast as plain ones."""
         self.forget()
         _NotingMethods.take_off()
 
@@ -442,14 +442,14 @@ def _cut_back(items: list[Any], size: int) -> None:
 
 
 class _NotingMethods:
-    """The methods that note a change before they make it. Without them the methods of the base classes make the
-    change, which are faster, as they are not written in Python."""
+    """The methods that note a change before they make it. Until the first mark of any log, the methods of the base
+    classes make the changes, which are faster, as they are not written in Python."""
 
     _methods = tuple(
         (kind, name, vars(kind)[name])
         for kind, names in (
             (Logged, ("__setattr__",)),
-            (LoggedDict, ("__setitem__", "__delitem__", "pop")),
+            (LoggedDict, ("__setitem__", "__delitem__", "pop", "clear")),
             (LoggedSet, ("add", "discard")),
         )
         for name in names
@@ -469,3 +469,6 @@ class _NotingMethods:
             cls._are_off = False
             for kind, name, method in cls._methods:
                 setattr(kind, name, method)
+
+
+_NotingMethods.take_off()
