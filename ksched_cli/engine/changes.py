@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ksched_cli.api.core import Node, Pod, Quantities
+from ksched_cli.api.core import Node, NodeStatus, Pod
 from ksched_cli.api.pod_resources import requests_of
 from ksched_cli.api.quantity import nano_value
 from ksched_cli.cluster.pod_info import takes_the_same
@@ -49,13 +49,15 @@ def _claims(pod: Pod) -> tuple[object, object]:
 
 def node_changes(old: Node, new: Node, gates: FeatureGates) -> list[ClusterEvent]:
     """NodeSchedulingPropertiesChange: nothing for an update that cannot matter, such as a heartbeat."""
+    before, now = old.status, new.status
+    is_other_status = before is not now
     found = [
         # Cordoning makes nothing schedulable; the end of it counts as a change of taints.
         (Action.UPDATE_NODE_TAINT, old.spec.unschedulable and not new.spec.unschedulable),
-        (Action.UPDATE_NODE_ALLOCATABLE, _amounts(old.status.allocatable) != _amounts(new.status.allocatable)),
+        (Action.UPDATE_NODE_ALLOCATABLE, is_other_status and _amounts(before) != _amounts(now)),
         (Action.UPDATE_NODE_LABEL, old.metadata.labels != new.metadata.labels),
         (Action.UPDATE_NODE_TAINT, old.spec.taints != new.spec.taints),
-        (Action.UPDATE_NODE_CONDITION, _conditions(old) != _conditions(new)),
+        (Action.UPDATE_NODE_CONDITION, is_other_status and _conditions(before) != _conditions(now)),
         (Action.UPDATE_NODE_ANNOTATION, old.metadata.annotations != new.metadata.annotations),
         (
             Action.UPDATE_NODE_DECLARED_FEATURE,
@@ -65,9 +67,9 @@ def node_changes(old: Node, new: Node, gates: FeatureGates) -> list[ClusterEvent
     return [ClusterEvent("Node", action) for action, changed in found if changed]
 
 
-def _amounts(quantities: Quantities) -> dict[str, int]:
-    return {name: nano_value(quantity) for name, quantity in quantities.items()}
+def _amounts(status: NodeStatus) -> dict[str, int]:
+    return {name: nano_value(quantity) for name, quantity in status.allocatable.items()}
 
 
-def _conditions(node: Node) -> Mapping[str, str]:
-    return {condition.type: condition.status for condition in node.status.conditions}
+def _conditions(status: NodeStatus) -> Mapping[str, str]:
+    return {condition.type: condition.status for condition in status.conditions}
