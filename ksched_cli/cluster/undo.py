@@ -322,28 +322,25 @@ class LoggedIndex(LoggedDict[K, dict[E, V]]):
 
     def fill(self, entries: Mapping[K, dict[E, V]]) -> None:
         """Put all entries into an index that has none. Most keys of a large index never change: a dict is logged from
-        its first change on."""
+        its first change after a mark on."""
         dict.update(self, entries)
 
-    def entries_of(self, key: K) -> LoggedDict[E, V] | None:
-        """The entries of the key, to be changed."""
+    def entries_of(self, key: K) -> dict[E, V] | None:
+        """The entries of the key, to be changed before the next mark."""
         entries = self.get(key)
-        if entries is None or isinstance(entries, LoggedDict):
-            return entries
-        logged = self[key] = LoggedDict(self._undo, entries)
-        return logged
+        if entries is not None and self._undo.recording and not isinstance(entries, LoggedDict):
+            entries = self[key] = LoggedDict(self._undo, entries)
+        return entries
 
     def put(self, key: K, entry: E, value: V) -> None:
-        entries = self.get(key)
-        if not isinstance(entries, LoggedDict):
-            entries = self[key] = LoggedDict(self._undo, entries or ())
+        entries = self.entries_of(key)
+        if entries is None:
+            entries = self[key] = LoggedDict(self._undo)
         entries[entry] = value
 
     def drop(self, key: K, entry: E) -> None:
         """Nothing happens if the entry is not there."""
-        entries = self.get(key)
-        if entries is not None and not isinstance(entries, LoggedDict):
-            entries = self.entries_of(key)
+        entries = self.entries_of(key)
         if entries is not None:
             entries.pop(entry, None)
 
