@@ -57,7 +57,7 @@ class Budgets:
                 self._store.put(replace(item, status=computed_status(self._store, item, self.covered(item))))
 
     def covering(self, pod: Pod) -> list[PodDisruptionBudget]:
-        return [item for item in self._store.of(PodDisruptionBudget) if self.covers(item, pod)]
+        return [item for item in self._store.catalog.all(PodDisruptionBudget) if self.covers(item, pod)]
 
     def covers(self, item: PodDisruptionBudget, pod: Pod) -> bool:
         selector = self._selector(item)

@@ -35,8 +35,9 @@ class Drainer(Worker):
         which no budget can refuse. `grace` takes the place of the pods' own grace periods."""
         self._deletes, self._grace = deletes, grace
         for pod in sorted(pods, key=self._turn):
-            self._uids[identity_of(pod)] = uid_of_pod(pod)
-            self._queue.add(self, identity_of(pod))
+            identity = identity_of(pod)
+            self._uids[identity] = uid_of_pod(pod)
+            self._queue.add(self, identity)
 
     def _turn(self, pod: Pod) -> tuple[bool, bool, str]:
         """The API server updates a budget before it deletes the pod: such an eviction comes after those that need no

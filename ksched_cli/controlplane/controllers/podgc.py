@@ -52,6 +52,6 @@ class PodGarbageCollector(Controller):
 
 def _is_out_of_service(node: Node) -> bool:
     """gcTerminating: a node that is not ready and has the out-of-service taint."""
-    if all(taint.key != _OUT_OF_SERVICE for taint in node.spec.taints):
+    if _OUT_OF_SERVICE not in [taint.key for taint in node.spec.taints]:
         return False
     return not any(each.type == "Ready" and each.status == "True" for each in node.status.conditions)

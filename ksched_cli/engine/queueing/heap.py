@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Collection, Iterator
+from operator import itemgetter
 from typing import Any
 
 from ksched_cli.cluster.undo import LoggedDict, UndoLog
 from ksched_cli.engine.queueing.queued_pod import QueuedPod
 
 Order = Callable[[QueuedPod], tuple[Any, ...]]
+# Of an entry of `_pods`.
+_POD: Callable[[tuple[int, QueuedPod]], QueuedPod] = itemgetter(1)
 
 
 class PodHeap:
@@ -29,7 +32,7 @@ class PodHeap:
         return row in self._pods
 
     def __iter__(self) -> Iterator[QueuedPod]:
-        return (pod for _, pod in self._pods.values())
+        return map(_POD, self._pods.values())
 
     def turns_of(self, rows: Collection[int | None]) -> int:
         """How many pods come up until all of these have."""

@@ -42,14 +42,18 @@ class NodeEvictions:
         node.left = [] if node.refused else list(node.evict)
         self.requested += node.left
         if node.left:
-            self.evict(node)
+            self._request(node)
         return node
 
     def evict(self, node: SortedNode) -> bool:
+        """Request the evictions of the pods that are left. Returns whether any was granted."""
+        node.left = [pod for pod in node.left if self._is_there(pod)]
+        return self._request(node)
+
+    def _request(self, node: SortedNode) -> bool:
         """Request all evictions, each again every 5 s, until nothing moves or kubectl's time is over. Returns whether
         any was granted."""
-        flags = self._flags
-        node.left = [pod for pod in node.left if self._is_there(pod)]
+        flags, granted = self._flags, self._drainer.granted
         self._drainer.evict(node.left, deletes=flags.disable_eviction, grace=flags.grace_period)
         if flags.timeout is not None:
             self.run(flags.timeout)
@@ -57,9 +61,10 @@ class NodeEvictions:
             self._drainer.give_up()
         self.run()
         self._drainer.give_up()
-        granted = {uid for pod in node.left if (uid := uid_of_pod(pod)) in self._drainer.granted}
-        node.left = [pod for pod in node.left if uid_of_pod(pod) not in granted and self._is_there(pod)]
-        return bool(granted)
+        left = [pod for pod in node.left if uid_of_pod(pod) not in granted]
+        any_granted = len(left) < len(node.left)
+        node.left = [pod for pod in left if self._is_there(pod)]
+        return any_granted
 
     def _is_there(self, pod: Pod) -> bool:
         current = self._store.current(pod)
