@@ -153,9 +153,10 @@ class WorkQueue:
     def next_moment(self) -> float | None:
         """When the next timer is due; None if no timer could change anything any more."""
         version = self._version()
-        if all(timer.failed_at == version for timer in self._timers):
-            return None
-        return self._timers[0].moment
+        for timer in self._timers:
+            if timer.failed_at != version:
+                return self._timers[0].moment
+        return None
 
     def run_due(self) -> None:
         """Run the timers that are due by now."""

@@ -58,6 +58,9 @@ class EventHandlers(Logged):
         self._gates = gates
         self._scheduler_names = scheduler_names
         self._on_event = on_event
+        rules = EngineRules.of(cluster.release)
+        self._nominations_wake = rules.ended_nomination_wakes_pods
+        self._all_node_changes_wake = rules.all_node_changes_wake_pods
 
     def add(self, item: Any) -> None:
         """An object that is new; one that is known by this name is updated."""
@@ -104,10 +107,6 @@ class EventHandlers(Logged):
                 self._cluster.catalog.remove(old)
                 self._tell(ClusterEvent(type(item).__name__, Action.DELETE), old, None)
 
-    @property
-    def _nominations_wake(self) -> bool:
-        return EngineRules.of(self._cluster.release).ended_nomination_wakes_pods
-
     def _tell(self, event: ClusterEvent, old: Any, new: Any, check: PreCheck | None = None) -> None:
         self.changes += 1
         if event.resource == "CSINode" and not self._gates.enabled("CSINodeInfo"):
@@ -130,7 +129,7 @@ class EventHandlers(Logged):
         self._cluster.update_node(new)
         self.changes += 1
         events = node_changes(old, new, self._gates)
-        if not EngineRules.of(self._cluster.release).all_node_changes_wake_pods:
+        if not self._all_node_changes_wake:
             # These minors report one change of a node per update, and no change of annotations.
             events = [each for each in events if each.action is not Action.UPDATE_NODE_ANNOTATION][:1]
         check = node_check(self._cluster, new.metadata.name, self._gates) if events else None

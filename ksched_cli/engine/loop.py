@@ -219,7 +219,9 @@ class SchedulingLoop:
             if not pod.gated and self.is_worth_trying(pod)
         ]
         deadline = self.waiting.next_deadline()
-        return min(moments if deadline is None else [*moments, deadline], default=None)
+        if deadline is not None:
+            moments.append(deadline)
+        return min(moments, default=None)
 
 
 def _nominated(pod: Pod, node: str) -> Pod:

@@ -95,11 +95,12 @@ class WaitingPods:
         return [pod for pod in self._pods.values() if pod.verdict is not None] if self._pods else []
 
     def next_deadline(self) -> float | None:
-        deadlines = (pod.deadline for pod in self if pod.verdict is None)
-        return min(deadlines, default=None) if self._pods else None
+        if not self._pods:
+            return None
+        return min((pod.deadline for pod in self if pod.verdict is None), default=None)
 
     def expire(self, now: float) -> None:
-        for pod in self:
+        for pod in self if self._pods else ():
             if pod.verdict is None and pod.deadline <= now:
                 pod.expire()
 

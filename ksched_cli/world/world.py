@@ -141,8 +141,10 @@ class World(Logged):
         return may_repeat and self._oscillation.notice(self.clock.now, self.recorder.places())
 
     def _next_moment(self) -> float | None:
-        moments = [self.loop.next_moment(), self.queue.next_moment()]
-        return min([moment for moment in moments if moment is not None], default=None)
+        of_scheduler, of_timer = self.loop.next_moment(), self.queue.next_moment()
+        if of_scheduler is None or of_timer is None:
+            return of_timer if of_scheduler is None else of_scheduler
+        return min(of_scheduler, of_timer)
 
     def result(self, ending: Ending, *, moved_only: bool = False) -> WorldResult:
         """What the world came to; with `moved_only` its `final` leaves out the pods to which nothing happened."""
