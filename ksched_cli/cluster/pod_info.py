@@ -130,6 +130,8 @@ class PodParts:
 
     def later(self, pod: Pod) -> PodParts:
         """The parts of a later version of the pod. Sums are kept where nothing that they are made of has changed."""
+        if self.are_parts_of(pod):
+            return self
         if pod.spec is self._pod.spec and pod.metadata is self._pod.metadata and takes_the_same(self._pod, pod):
             return self
         new = PodParts(pod, self._resources, self._release)
@@ -220,7 +222,7 @@ class PodInfo:
 
     def takes_as_much_as(self, earlier: PodInfo) -> bool:
         """Whether the sums of an earlier version of this pod are certain to hold for this one."""
-        return self.parts.sums is earlier.parts.sums
+        return self.parts is earlier.parts or self.parts.sums is earlier.parts.sums
 
     def __repr__(self) -> str:
         return f"PodInfo({self.key})"

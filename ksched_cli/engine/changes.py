@@ -12,6 +12,8 @@ from ksched_cli.framework.events import ASSIGNED_POD, UNSCHEDULED_POD, Action, C
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.plugin_names import NODE_DECLARED_FEATURES
 
+_GENERAL_UPDATES = {each: ClusterEvent(each, Action.UPDATE) for each in (ASSIGNED_POD, UNSCHEDULED_POD)}
+
 
 def pod_changes(old: Pod, new: Pod, gates: FeatureGates) -> list[ClusterEvent]:
     """PodSchedulingPropertiesChange: a general update where nothing that plugins register for by name has changed."""
@@ -33,7 +35,7 @@ def pod_changes(old: Pod, new: Pod, gates: FeatureGates) -> list[ClusterEvent]:
         ),
     ]
     events = [ClusterEvent(resource, action) for action, changed in found if changed]
-    return events or [ClusterEvent(resource, Action.UPDATE)]
+    return events or [_GENERAL_UPDATES[resource]]
 
 
 def _scaled_down(old: Pod, new: Pod) -> bool:
@@ -61,7 +63,9 @@ def node_changes(old: Node, new: Node, gates: FeatureGates) -> list[ClusterEvent
         (Action.UPDATE_NODE_ANNOTATION, old.metadata.annotations != new.metadata.annotations),
         (
             Action.UPDATE_NODE_DECLARED_FEATURE,
-            gates.enabled(NODE_DECLARED_FEATURES) and old.status.declared_features != new.status.declared_features,
+            is_other_status
+            and gates.enabled(NODE_DECLARED_FEATURES)
+            and before.declared_features != now.declared_features,
         ),
     ]
     return [ClusterEvent("Node", action) for action, changed in found if changed]
