@@ -52,9 +52,10 @@ class Kubelets:
     def _end(self, pod: Pod) -> None:
         """The containers stop when the grace period is over at the latest, and the pod goes. A pod whose node is gone
         is left to the pod garbage collector."""
-        grace = self._api.graces.get(uid_of_pod(pod), grace_seconds(pod))
+        uid = uid_of_pod(pod)
+        grace = self._api.graces.get(uid, grace_seconds(pod))
         moment = self._queue.clock.now + (grace if pod.spec.node_name else 0.0)
-        self.ends[uid_of_pod(pod)] = moment
+        self.ends[uid] = moment
         self._queue.at(moment, lambda: self._remove(pod))
 
     def _remove(self, pod: Pod) -> None:

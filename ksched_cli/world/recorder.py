@@ -198,17 +198,18 @@ class Recorder(Logged):
         self.has_repeats = True
         event = ASSIGNED_POD_DELETE if pod.spec.node_name else UNSCHEDULED_POD_DELETE
         self.note_pod(event.label, pod, node=pod.spec.node_name)
-        self._stirring.pop(uid_of_pod(pod))
-        self._gone.append(self._gone_pod(pod))
+        uid = uid_of_pod(pod)
+        self._stirring.pop(uid)
+        self._gone.append(self._gone_pod(pod, uid))
 
-    def _gone_pod(self, pod: Pod) -> FinalPod:
+    def _gone_pod(self, pod: Pod, uid: str) -> FinalPod:
         return FinalPod(
             pod_key(pod),
             workload_name(self._store, pod),
             "gone",
-            attempts=self._attempts_of(uid_of_pod(pod)),
+            attempts=self._attempts_of(uid),
             replaces=replaced_key(self._api.successors, pod),
-            why=self._api.reasons.get(uid_of_pod(pod), ""),
+            why=self._api.reasons.get(uid, ""),
         )
 
     def _attempts_of(self, uid: str) -> int:

@@ -68,10 +68,11 @@ class PendingPods:
 
     def leave(self, nodes: Sequence[str]) -> None:
         """Pods that took a place on one of these nodes wait for a node again."""
+        names = frozenset(nodes)
         for uid in [uid for node in nodes for uid in self._on.get(node, ())]:
             pod = self._waiting[uid]
             current = self._current(pod)
-            if current is not None and current.spec.node_name in nodes:
+            if current is not None and current.spec.node_name in names:
                 self._world.requeue(pod)
 
     def _current(self, pod: Pod) -> Pod | None:

@@ -28,7 +28,7 @@ NOTHING_MOVES = RestingPods()
 
 def resting_pods(world: World) -> RestingPods:
     """The pods of a world that has come to rest."""
-    with_node = {uid_of_pod(pod): has_node(world, pod) for pod in moved_forerunners(world)}
+    with_node = {uid: has_node(world, pod) for uid, pod in moved_forerunners(world)}
     return RestingPods(
         frozenset(uid for uid, found in with_node.items() if found),
         frozenset(uid for uid, found in with_node.items() if not found),
@@ -36,17 +36,17 @@ def resting_pods(world: World) -> RestingPods:
     )
 
 
-def moved_forerunners(world: World) -> Iterator[Pod]:
-    """The pods to which something happened. A chain of recreated pods is its first pod."""
+def moved_forerunners(world: World) -> Iterator[tuple[str, Pod]]:
+    """The pods to which something happened, with their uids. A chain of recreated pods is its first pod."""
     replaced, seen = world.api.successors.replaced, set[str]()
     for uid in world.recorder.moved_uids():
         life = world.recorder.lives.get(uid)
         pod = life.pod if life is not None else _tried(world, uid)
         while pod is not None and (before := replaced.get(pod.metadata.uid)) is not None and before is not pod:
             pod = before
-        if pod is not None and uid_of_pod(pod) not in seen:
-            seen.add(uid_of_pod(pod))
-            yield pod
+        if pod is not None and (first := uid_of_pod(pod)) not in seen:
+            seen.add(first)
+            yield first, pod
 
 
 def _tried(world: World, uid: str) -> Pod | None:

@@ -58,8 +58,7 @@ class SingleDrain:
     def _displaced(self, fates: Fates, placed: Collection[str], counted: Collection[str]) -> Iterator[PodFate]:
         """The pods of `placed`, which have a node without the drain, that have none with it. Pods of `counted` are part
         of the result already."""
-        for pod in moved_forerunners(self._world):
-            uid = uid_of_pod(pod)
+        for uid, pod in moved_forerunners(self._world):
             if uid in placed and uid not in counted and (fate := fates.waits(pod)) is not None:
                 yield fate
 

@@ -59,8 +59,8 @@ class SweptPods:
         waiting = sum(not pod.gated for pod in self._world.loop.queue) + refused
         preempted = {uid_of_pod(each.pod): each.pod for each in self._world.recorder.preempted}
         unplaced = self._resting.unplaced
-        roots = (pod for pod in moved_forerunners(self._world) if uid_of_pod(pod) not in unplaced)
-        stories = (self._story(pod, reasons, preempted.get(uid_of_pod(pod))) for pod in roots)
+        roots = (each for each in moved_forerunners(self._world) if each[0] not in unplaced)
+        stories = (self._story(pod, reasons, preempted.get(uid)) for uid, pod in roots)
         return FoundPods(tuple(sorted((each for each in stories if each is not None), key=_by_name)), waiting)
 
     def _place_before(self, pod: Pod) -> str:
