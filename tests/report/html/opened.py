@@ -15,8 +15,12 @@ _SMALL_TEXT = """() => [...document.querySelectorAll("body *")].filter((each) =>
     !["SCRIPT", "STYLE", "NOSCRIPT"].includes(each.tagName) && parseFloat(getComputedStyle(each).fontSize) < 12
 ).map((each) => each.outerHTML.slice(0, 120))"""
 
-_CUT_TABLES = """() => [...document.querySelectorAll(".scroll")].filter((each) =>
-    each.scrollWidth > each.clientWidth).map((each) => each.getAttribute("aria-label"))"""
+# Tables choose their columns in the frame after they get another width.
+_CUT_TABLES = """async () => {
+    await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
+    return [...document.querySelectorAll(".scroll")].filter((each) => each.scrollWidth > each.clientWidth)
+        .map((each) => each.getAttribute("aria-label"));
+}"""
 
 _EMPTY_COLUMNS = """() => [...document.querySelectorAll(".scroll table")].flatMap((table) => {
     const rows = [...table.tBodies[0].rows].filter((row) => row.cells.length > 1);
