@@ -4,6 +4,9 @@
     python -m tests.benchmarks basic --nodes 5000    # one of them
     python -m tests.benchmarks.commands              # each command as a whole process; the first line does this, too
 
+Machines are shared, and what else runs on them makes a run slower and never faster. So each figure is the best of three
+runs, as the calibration is the best of five.
+
 What is checked is that the pods were placed, not how fast: the exit code is 1 where they were not.
 """
 
@@ -29,6 +32,7 @@ from tests.benchmarks.workloads import PENDING, write
 SIZES = (500, 5000, 15000)
 RUNNING, PENDING_PODS = 10000, 1000
 CROWDS = (1000, 10000, 50000)
+RUNS = 3
 
 
 @dataclass(frozen=True)
@@ -77,20 +81,25 @@ def compile_package() -> None:
     compileall.compile_dir(Path(ksched_cli.__file__).parent, quiet=1)
 
 
-def measure(workload: str, nodes: int, running: int, folder: Path) -> Run:
+def measure(workload: str, nodes: int, running: int, folder: Path, times: int = RUNS) -> Run:
+    """The best of so many runs."""
     path = folder / f"{workload}-{nodes}-{running}.json"
     with path.open("w") as file:
         write(workload, nodes, running, PENDING_PODS, file)
     command = [sys.executable, "-m", "ksched_cli", "simulate", "--from", str(path), "--exit-zero"]
-    started = time.perf_counter()
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    whole = time.perf_counter() - started
-    document = json.loads(subprocess.run([*command, "-o", "json"], check=True, stdout=subprocess.PIPE).stdout)
+    wholes, documents = [], []
+    for _ in range(times):
+        started = time.perf_counter()
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        wholes.append(time.perf_counter() - started)
+        printed = subprocess.run([*command, "-o", "json"], check=True, stdout=subprocess.PIPE)
+        documents.append(json.loads(printed.stdout))
     path.unlink()
+    document = max(documents, key=lambda each: each["stats"]["podsPerSecond"])
     placed = sum("node" in entry or "preemption" in entry for entry in document["pods"])
     there = nodes * 4 if workload == "preemption" else running
     wanted = 0 if workload == "unschedulable" else PENDING_PODS
-    return Run(workload, nodes, there, PENDING_PODS, placed, wanted, document["stats"], whole)
+    return Run(workload, nodes, there, PENDING_PODS, placed, wanted, document["stats"], min(wholes))
 
 
 def startup(command: Sequence[str]) -> float:

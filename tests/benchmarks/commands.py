@@ -3,8 +3,8 @@
     python -m tests.benchmarks.commands                                 # 5,000 nodes, 10,000 running, 1,000 pending
     python -m tests.benchmarks.commands "simulate" --nodes 500          # some of the commands, a smaller cluster
 
-CPU seconds count, for they hardly depend on what else runs on the machine. A command that takes longer than the time
-limit is stopped, and its line says so.
+Each line is the best of three runs, for what else runs on the machine only makes a command slower; a command that takes
+longer than 5 seconds runs once. One that takes longer than the time limit is stopped, and its line says so.
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.benchmarks.__main__ import calibrate, compile_package, say
+from tests.benchmarks.__main__ import RUNS, calibrate, compile_package, say
 from tests.benchmarks.workloads import pod, write
 
 NODES, RUNNING, PENDING = 5000, 10_000, 1000
 DEPLOYMENTS = 10
 LIMIT = 120.0
+# Commands that take longer run once.
+_LONG = 5.0
 
 # What runs after `ksched`; `{cluster}` and the other names are files of the benchmark.
 COMMANDS: Mapping[str, str] = {
@@ -88,6 +90,17 @@ def measure(arguments: Sequence[str], limit: float = LIMIT) -> Measured:
     return Measured(float(cpu), float(wall), float(peak), int(code) if int(code) >= 0 else None)
 
 
+def measure_best(arguments: Sequence[str], limit: float = LIMIT) -> Measured:
+    """The fastest of some runs, or the first that does not succeed."""
+    best = measure(arguments, limit)
+    for _ in range(RUNS - 1):
+        if best.wall > _LONG or not best.succeeded:
+            break
+        again = measure(arguments, limit)
+        best = again if not again.succeeded or again.wall < best.wall else best
+    return best
+
+
 def prepare(folder: Path, nodes: int, running: int, pending: int) -> dict[str, str]:
     """The files that the commands read, by name."""
     cluster = folder / "cluster.json"
@@ -145,7 +158,7 @@ def print_table(names: Sequence[str], files: Mapping[str, str], limit: float = L
     say(HEADER)
     succeeded = True
     for name in names:
-        measured = measure(COMMANDS[name].format(**files).split(), limit)
+        measured = measure_best(COMMANDS[name].format(**files).split(), limit)
         say(f"{name:<26}{measured.line}")
         succeeded &= measured.succeeded
     return succeeded
