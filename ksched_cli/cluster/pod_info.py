@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod, PodStatus
-from ksched_cli.api.pod_facts import parse_time, pod_key
+from ksched_cli.api.pod_facts import parse_time, pod_key, pod_priority
 from ksched_cli.api.pod_resources import nonzero_requests_of, nonzero_requests_without_sidecars, requests_of
 from ksched_cli.cluster.ports import ANY_ADDRESS, HostPort
 from ksched_cli.cluster.resources import ResourceIndex
@@ -159,8 +159,7 @@ class PodInfo:
         self._key: str | None = None
         self._created: float | None = None
         self.uid = metadata.uid or self.key
-        # corev1helpers.PodPriority.
-        self.priority = pod.spec.priority or 0
+        self.priority = pod_priority(pod)
 
     @property
     def key(self) -> str:

@@ -195,8 +195,7 @@ class PodTable:
     def confirm(self, row: int, info: PodInfo) -> None:
         """A version of the pod that differs in nothing that is in the columns, but for the time of its start."""
         self._undo.note(self._set_info, row, self.infos[row])
-        self.infos[row] = info
-        self._started[row] = _UNREAD
+        self._set_info(row, info)
 
     def move(self, row: int, node_row: int) -> None:
         self._undo.note(self._set_node_row, row, int(self._node_row[row]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
@@ -40,7 +41,28 @@ def _orphans_of(namespace: str) -> Identity:
     return "", namespace, ""
 
 
-class KeptObjects:
+class NamedObjects(ABC):
+    """Objects that are found by their names: pods and nodes in tables of their own."""
+
+    _pods: Mapping[Identity, Pod]
+    _nodes: Mapping[Identity, Node]
+
+    def get(self, kind: type[K], name: str, namespace: str = "") -> K | None:
+        found: Any
+        if kind is Pod:
+            found = self._pods.get(("Pod", namespace, name))
+        elif kind is Node:
+            found = self._nodes.get(("Node", "", name))
+        else:
+            found = self._other(kind, name, namespace)
+        return found  # type: ignore[no-any-return]
+
+    @abstractmethod
+    def _other(self, kind: type[Any], name: str, namespace: str) -> Any:
+        """`get` of an object that is neither a pod nor a node."""
+
+
+class KeptObjects(NamedObjects):
     """The objects of a store as they were at some time."""
 
     def __init__(
@@ -49,18 +71,14 @@ class KeptObjects:
         nodes: Mapping[Identity, Node],
         others: Mapping[type[Any], Mapping[tuple[str, str], Any]],
     ) -> None:
-        self.pods = pods
-        self._nodes, self._others = nodes, others
+        self._pods, self._nodes, self._others = pods, nodes, others
 
-    def get(self, kind: type[K], name: str, namespace: str = "") -> K | None:
-        found: Any
-        if kind is Pod:
-            found = self.pods.get(("Pod", namespace, name))
-        elif kind is Node:
-            found = self._nodes.get(("Node", "", name))
-        else:
-            found = self._others.get(kind, {}).get((namespace, name))
-        return found  # type: ignore[no-any-return]
+    @property
+    def pods(self) -> Mapping[Identity, Pod]:
+        return self._pods
+
+    def _other(self, kind: type[Any], name: str, namespace: str) -> Any:
+        return self._others.get(kind, {}).get((namespace, name))
 
     def owners(self) -> dict[Identity, Identity]:
         """The controller of each object that has one, pods and nodes excepted."""
@@ -68,7 +86,7 @@ class KeptObjects:
         return {identity_of(item): owner for item in items if (owner := owner_identity(item)) is not None}
 
 
-class Store(Logged):
+class Store(Logged, NamedObjects):
     """Pods and nodes in tables of their own, everything else in `catalog`, which a scheduler's cache may share.
 
     Finished pods are here too: the Job and StatefulSet controllers count them. Objects are replaced, never changed.
@@ -79,9 +97,7 @@ class Store(Logged):
         self._loaded = loaded
         self.catalog = catalog if catalog is not None else Catalog(loaded.others())
         self.undo = self.catalog.undo
-        pods: dict[Identity, Pod] = {
-            ("Pod", metadata.namespace, metadata.name): pod for pod in loaded.of(Pod) for metadata in (pod.metadata,)
-        }
+        pods = {identity_of(pod): pod for pod in loaded.of(Pod)}
         self._pods: dict[Identity, Pod] = LoggedTable(self.undo, pods)
         self._nodes: dict[Identity, Node] = LoggedTable(
             self.undo, ((identity_of(node), node) for node in loaded.of(Node))
@@ -99,15 +115,8 @@ class Store(Logged):
 
     # Reading
 
-    def get(self, kind: type[K], name: str, namespace: str = "") -> K | None:
-        found: Any
-        if kind is Pod:
-            found = self._pods.get(("Pod", namespace, name))
-        elif kind is Node:
-            found = self._nodes.get(("Node", "", name))
-        else:
-            found = self.catalog.get(kind, name, namespace)
-        return found  # type: ignore[no-any-return]
+    def _other(self, kind: type[Any], name: str, namespace: str) -> Any:
+        return self.catalog.get(kind, name, namespace)
 
     def pod(self, identity: Identity) -> Pod | None:
         """The stored version of the pod of this identity."""

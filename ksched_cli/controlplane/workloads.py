@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.kinds import KINDS
-from ksched_cli.controlplane.store import Identity, KeptObjects, Store, identity_of, owner_identity
+from ksched_cli.controlplane.store import Identity, NamedObjects, identity_of, owner_identity
 
 HASH_LABEL = "pod-template-hash"
 _KIND_OF = {kind.__name__: kind for kind in KINDS.values()}
 
 
-def top_owner(store: Store | KeptObjects, pod: Pod) -> Identity:
+def top_owner(store: NamedObjects, pod: Pod) -> Identity:
     """The identity of the uppermost controller; a pod without one is by itself. A ReplicaSet that is not in the input
     still has its Deployment in its name."""
     owner = [identity_of(pod), *owners(store, pod)][-1]
@@ -21,7 +21,7 @@ def top_owner(store: Store | KeptObjects, pod: Pod) -> Identity:
     return owner
 
 
-def owners(store: Store | KeptObjects, pod: Pod) -> list[Identity]:
+def owners(store: NamedObjects, pod: Pod) -> list[Identity]:
     """The controller of the pod, the controller of that controller, and so on."""
     found: list[Identity] = []
     owner = owner_identity(pod)
@@ -31,13 +31,13 @@ def owners(store: Store | KeptObjects, pod: Pod) -> list[Identity]:
     return found
 
 
-def _owner_of(store: Store | KeptObjects, owner: Identity) -> Identity | None:
+def _owner_of(store: NamedObjects, owner: Identity) -> Identity | None:
     kind = _KIND_OF.get(owner[0])
     item = store.get(kind, owner[2], owner[1]) if kind is not None else None
     return owner_identity(item) if item is not None else None
 
 
-def workload_name(store: Store | KeptObjects, pod: Pod) -> str:
+def workload_name(store: NamedObjects, pod: Pod) -> str:
     """`Deployment/shop/web`."""
     return "/".join(top_owner(store, pod))
 
@@ -45,7 +45,7 @@ def workload_name(store: Store | KeptObjects, pod: Pod) -> str:
 class WorkloadNames:
     """`workload_name` of many pods of a store that does not change. The owners of each controller are found once."""
 
-    def __init__(self, store: Store | KeptObjects) -> None:
+    def __init__(self, store: NamedObjects) -> None:
         self._store = store
         self._names: dict[tuple[Identity, str | None], str] = {}
 
