@@ -5,7 +5,8 @@
     python -m tests.benchmarks.commands              # each command as a whole process; the first line does this, too
 
 Machines are shared, and what else runs on them makes a run slower and never faster. So each figure is the best of three
-runs, as the calibration is the best of five.
+runs. `cal s` is the calibration right before and after that run, and the first line has one for the whole: a machine may
+be half as fast for some minutes. Divide by it to compare.
 
 What is checked is that the pods were placed, not how fast: the exit code is 1 where they were not.
 """
@@ -19,15 +20,17 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 import ksched_cli
 from tests.benchmarks.workloads import PENDING, write
+
+T = TypeVar("T")
 
 SIZES = (500, 5000, 15000)
 RUNNING, PENDING_PODS = 10000, 1000
@@ -45,6 +48,7 @@ class Run:
     wanted: int
     stats: dict[str, Any]
     whole: float
+    calibration: float
 
     @property
     def line(self) -> str:
@@ -52,16 +56,20 @@ class Run:
         return (
             f"{self.workload:<20}{self.nodes:>7}{self.running:>9}{self.pods:>7}{stats['loadSeconds']:>9.2f}"
             f"{stats['scheduleSeconds']:>10.2f}{stats['podsPerSecond']:>9.0f}{stats['peakMiB']:>7.0f}{self.whole:>8.2f}"
+            f"{self.calibration:>7.3f}"
             + ("" if self.placed == self.wanted else f"  placed {self.placed} of {self.wanted}")
         )
 
 
-HEADER = f"{'workload':<20}{'nodes':>7}{'running':>9}{'pods':>7}{'load s':>9}{'cycles s':>10}{'pods/s':>9}{'MiB':>7}{'whole s':>8}"
+HEADER = (
+    f"{'workload':<20}{'nodes':>7}{'running':>9}{'pods':>7}{'load s':>9}{'cycles s':>10}{'pods/s':>9}{'MiB':>7}"
+    f"{'whole s':>8}{'cal s':>7}"
+)
 
 
-def calibrate() -> float:
+def calibrate(times: int = 5) -> float:
     """How long this machine takes for a fixed piece of work, half in numpy and half in Python, in seconds: divide by
-    it to compare two machines."""
+    it to compare two machines. The best of so many times."""
 
     def once() -> float:
         started = time.perf_counter()
@@ -73,7 +81,14 @@ def calibrate() -> float:
             counts[number % 977] = counts.get(number % 977, 0) + 1
         return time.perf_counter() - started
 
-    return min(once() for _ in range(5))
+    return min(once() for _ in range(times))
+
+
+def calibrated(run: Callable[[], T]) -> tuple[T, float]:
+    """What the run returns, and the mean of the calibrations before and after it."""
+    before = calibrate(2)
+    result = run()
+    return result, (before + calibrate(2)) / 2
 
 
 def compile_package() -> None:
@@ -87,19 +102,24 @@ def measure(workload: str, nodes: int, running: int, folder: Path, times: int = 
     with path.open("w") as file:
         write(workload, nodes, running, PENDING_PODS, file)
     command = [sys.executable, "-m", "ksched_cli", "simulate", "--from", str(path), "--exit-zero"]
+
+    def document_of_run() -> dict[str, Any]:
+        printed = subprocess.run([*command, "-o", "json"], check=True, stdout=subprocess.PIPE)
+        found: dict[str, Any] = json.loads(printed.stdout)
+        return found
+
     wholes, documents = [], []
     for _ in range(times):
         started = time.perf_counter()
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         wholes.append(time.perf_counter() - started)
-        printed = subprocess.run([*command, "-o", "json"], check=True, stdout=subprocess.PIPE)
-        documents.append(json.loads(printed.stdout))
+        documents.append(calibrated(document_of_run))
     path.unlink()
-    document = max(documents, key=lambda each: each["stats"]["podsPerSecond"])
+    document, calibration = max(documents, key=lambda each: each[0]["stats"]["podsPerSecond"])
     placed = sum("node" in entry or "preemption" in entry for entry in document["pods"])
     there = nodes * 4 if workload == "preemption" else running
     wanted = 0 if workload == "unschedulable" else PENDING_PODS
-    return Run(workload, nodes, there, PENDING_PODS, placed, wanted, document["stats"], min(wholes))
+    return Run(workload, nodes, there, PENDING_PODS, placed, wanted, document["stats"], min(wholes), calibration)
 
 
 def startup(command: Sequence[str]) -> float:

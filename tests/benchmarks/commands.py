@@ -3,8 +3,8 @@
     python -m tests.benchmarks.commands                                 # 5,000 nodes, 10,000 running, 1,000 pending
     python -m tests.benchmarks.commands "simulate" --nodes 500          # some of the commands, a smaller cluster
 
-Each line is the best of three runs, for what else runs on the machine only makes a command slower; a command that takes
-longer than 5 seconds runs once. One that takes longer than the time limit is stopped, and its line says so.
+Each line is the best of three runs, for what else runs on the machine only makes a command slower, with the calibration
+right before and after it; a command that takes longer than 5 seconds runs once. One that takes longer than the time limit is stopped, and its line says so.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.benchmarks.__main__ import RUNS, calibrate, compile_package, say
+from tests.benchmarks.__main__ import RUNS, calibrate, calibrated, compile_package, say
 from tests.benchmarks.workloads import pod, write
 
 NODES, RUNNING, PENDING = 5000, 10_000, 1000
@@ -45,12 +45,14 @@ COMMANDS: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Measured:
-    """CPU and wall seconds of a process, and the MB that it held at most. `code` is None for one that was stopped."""
+    """CPU and wall seconds of a process, and the MB that it held at most. `code` is None for one that was stopped.
+    `calibration`: how fast the machine was then."""
 
     cpu: float
     wall: float
     peak: float
     code: int | None
+    calibration: float
 
     @property
     def succeeded(self) -> bool:
@@ -60,10 +62,10 @@ class Measured:
     @property
     def line(self) -> str:
         note = "" if self.succeeded else "  stopped" if self.code is None else f"  exit code {self.code}"
-        return f"{self.cpu:>8.2f}{self.wall:>8.2f}{self.peak:>8.0f}{note}"
+        return f"{self.cpu:>8.2f}{self.wall:>8.2f}{self.peak:>8.0f}{self.calibration:>7.3f}{note}"
 
 
-HEADER = f"{'command':<26}{'cpu s':>8}{'wall s':>8}{'MB':>8}"
+HEADER = f"{'command':<26}{'cpu s':>8}{'wall s':>8}{'MB':>8}{'cal s':>7}"
 
 
 # Linux counts the memory of the process that starts a command as memory of the command. So a small process starts it,
@@ -83,11 +85,12 @@ print(used.ru_utime + used.ru_stime, wall, used.ru_maxrss / 1000, os.waitstatus_
 def measure(arguments: Sequence[str], limit: float = LIMIT) -> Measured:
     """Run `ksched` with these arguments."""
     command = [sys.executable, "-m", "ksched_cli", *arguments]
-    launched = subprocess.run(
-        [sys.executable, "-S", "-c", _LAUNCHER, str(limit), *command], stdout=subprocess.PIPE, text=True, check=True
+    launcher = [sys.executable, "-S", "-c", _LAUNCHER, str(limit), *command]
+    launched, calibration = calibrated(
+        lambda: subprocess.run(launcher, stdout=subprocess.PIPE, text=True, check=True).stdout
     )
-    cpu, wall, peak, code = launched.stdout.split()
-    return Measured(float(cpu), float(wall), float(peak), int(code) if int(code) >= 0 else None)
+    cpu, wall, peak, code = launched.split()
+    return Measured(float(cpu), float(wall), float(peak), int(code) if int(code) >= 0 else None, calibration)
 
 
 def measure_best(arguments: Sequence[str], limit: float = LIMIT) -> Measured:
