@@ -315,7 +315,8 @@ def _trials_table(trials: Sequence[DrainTrial], each: str, options: RenderOption
     )
     for trial, found in zip(trials, counts, strict=True):
         result = Text(trial.drain.outcome, style=_colour(trial.drain.outcome))
-        name, zone, why = map(visible, (trial.name, options.nodes.zone(trial.name), _reason(trial.drain)))
+        zone = options.nodes.zone(trial.name) if each == "node" else ""
+        name, zone, why = map(visible, (trial.name, zone, _reason(trial.drain)))
         table.add(name, zone, result, *map(str, found.values()), why)
     return table
 

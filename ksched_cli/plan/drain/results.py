@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal, get_args
 
 from msgspec import Struct, field
@@ -89,7 +90,7 @@ class BudgetChange(Struct, frozen=True):
     lowest: int
 
 
-class DrainResult(Struct, frozen=True):
+class DrainResult(Struct, frozen=True, dict=True):
     """Nodes in the order in which they are drained. `pending`: how many pods waited for a node before, and how many
     of these found one. `displaced`: pods of no drained node, pending ones most of all, that have a node without the
     drain and none with it. `world`: where every pod is in the end. `orders`: in how many of the orders that were tried
@@ -119,7 +120,7 @@ class DrainResult(Struct, frozen=True):
         """Preempted pods whose successors have no node."""
         return tuple(each for each in self.preempted if each.successor and not each.to)
 
-    @property
+    @cached_property
     def lost(self) -> tuple[PodFate, ...]:
         """Evicted pods that no controller recreates."""
         return tuple(pod for node in self.nodes for pod in node.pods if pod.lost)
@@ -129,12 +130,12 @@ class DrainResult(Struct, frozen=True):
         """Preempted pods that no controller recreates."""
         return tuple(each for each in self.preempted if not each.successor)
 
-    @property
+    @cached_property
     def outcome(self) -> DrainOutcome:
         """The worst that happened in any order."""
         return max((self.first_outcome, *self.orders), key=get_args(DrainOutcome).index)
 
-    @property
+    @cached_property
     def first_outcome(self) -> DrainOutcome:
         """The worst that happened in the first order."""
         if not self.drained:
