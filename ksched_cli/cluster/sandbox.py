@@ -77,9 +77,17 @@ class Sandbox:
 
     def put_back(self, pod_rows: RowColumn) -> RowColumn:
         """Return pods to the nodes they were removed from; the rows of these."""
-        node_rows = np.array([self._home[pod_row] for pod_row in pod_rows.tolist()], dtype=np.int64)
+        node_rows = self.homes(pod_rows)
         self.add(pod_rows, node_rows)
         return node_rows
+
+    def homes(self, pod_rows: RowColumn) -> RowColumn:
+        """The nodes that removed pods were on."""
+        return np.array([self._home[pod_row] for pod_row in pod_rows.tolist()], dtype=np.int64)
+
+    def kinds(self, pod_rows: RowColumn) -> RowColumn:
+        """A number for each pod, the same for pods that make no difference to the columns: here each has its own."""
+        return pod_rows
 
     def _changing(self, pod_rows: RowColumn, node_rows: RowColumn, home: RowColumn) -> list[dict[int, None]]:
         """Remember where the pods belong if they move for the first time; the pods by node, in copies where these
@@ -127,7 +135,7 @@ class UsageSandbox:
 
     def remove(self, pod_rows: RowColumn) -> RowColumn:
         """Take the pods off their nodes; the rows they were on."""
-        node_rows = self._home(pod_rows)
+        node_rows = self.homes(pod_rows)
         self._shift(pod_rows, node_rows, -1)
         return node_rows
 
@@ -138,16 +146,21 @@ class UsageSandbox:
 
     def put_back(self, pod_rows: RowColumn) -> RowColumn:
         """Return pods to the nodes they were removed from; the rows of these."""
-        node_rows = self._home(pod_rows)
+        node_rows = self.homes(pod_rows)
         self._shift(pod_rows, node_rows, 1)
         return node_rows
 
-    def _home(self, pod_rows: RowColumn) -> RowColumn:
+    def homes(self, pod_rows: RowColumn) -> RowColumn:
+        """The nodes that the pods are on, or were on until they were removed."""
         node_rows: RowColumn = self._cluster.pods.node_row[pod_rows]
         if self._come:
             for index, pod_row in enumerate(pod_rows.tolist()):
                 node_rows[index] = self._come.get(pod_row, node_rows[index])
         return node_rows
+
+    def kinds(self, pod_rows: RowColumn) -> RowColumn:
+        """A number for each pod, the same for pods that request the same."""
+        return self._cluster.pods.shapes.of(pod_rows).ids.astype(np.int64)
 
     def _shift(self, pod_rows: RowColumn, node_rows: RowColumn, sign: int) -> None:
         usage = self._cluster.usage

@@ -19,6 +19,9 @@ from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import error
 from ksched_cli.framework.verdict import Verdict
 
+# No pod.
+_NOTHING = -1
+
 
 class CycleTrial:
     """Works on the cache itself and on copies of the plugins' states; leaving the block restores the cache."""
@@ -34,6 +37,8 @@ class CycleTrial:
         self._passed_once: set[int] = set()
         self._invited: set[int] = set()
         self._guests: dict[int, list[int]] = {}
+        # What was refused last on each node, as the columns see it, if nothing has changed there since.
+        self._refused: RowColumn = np.full(len(self._cluster.nodes), _NOTHING, dtype=np.int64)
         self.row_scoped = runtime.filters.in_force(self._state).row_scoped
         self._settled = replace(self._state, skip_filter=self._state.skip_filter | runtime.filters.fixed)
 
@@ -53,6 +58,24 @@ class CycleTrial:
         return self._runtime.filters.signature(self._state, self._pod)
 
     def remove(self, pod_rows: RowColumn) -> None:
+        self._refused[:] = _NOTHING
+        self._remove(pod_rows)
+
+    def put_back(self, pod_rows: RowColumn) -> BoolColumn:
+        """A pod of the same kind as the one refused last on its node is refused without a try."""
+        homes, kinds = self._sandbox.homes(pod_rows), self._sandbox.kinds(pod_rows)
+        back: BoolColumn = self._refused[homes] != kinds
+        tried = pod_rows[back]
+        if len(tried):
+            self._put_back(tried)
+            fits = self.fits(homes[back])
+            if np.count_nonzero(fits) < len(fits):
+                self._remove(tried[~fits])
+            back[back] = fits
+            self._refused[homes] = np.where(back, _NOTHING, kinds)
+        return back
+
+    def _remove(self, pod_rows: RowColumn) -> None:
         """Plugins that follow the moves see the columns as they are after each."""
         if not self._followed or all(map(self._unnoticed, pod_rows.tolist())):
             self._sandbox.remove(pod_rows)
@@ -61,7 +84,7 @@ class CycleTrial:
             (node_row,) = self._sandbox.remove(pod_rows[index : index + 1]).tolist()
             self._runtime.pre_filters.remove_pod(self._state, self._pod, pod_row, node_row)
 
-    def put_back(self, pod_rows: RowColumn) -> None:
+    def _put_back(self, pod_rows: RowColumn) -> None:
         if not self._followed or all(map(self._unnoticed, pod_rows.tolist())):
             self._sandbox.put_back(pod_rows)
             return

@@ -129,8 +129,8 @@ class Trial(Protocol):
     def remove(self, pod_rows: RowColumn) -> None:
         """Take pods off their nodes, in the columns and in every plugin's state."""
 
-    def put_back(self, pod_rows: RowColumn) -> None:
-        """Undo `remove` for these pods."""
+    def put_back(self, pod_rows: RowColumn) -> BoolColumn:
+        """Undo `remove` for these pods, one of each node, where the cycle's pod still fits; which of them are back."""
 
     def filter(self, rows: RowColumn) -> Verdict:
         """RunFilterPluginsWithNominatedPods for these rows as things stand in the trial."""

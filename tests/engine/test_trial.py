@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from ksched_cli.config.model import KubeSchedulerProfile, PluginRef, Plugins, PluginSet, SchedulerConfiguration
 from ksched_cli.framework.interfaces import FilterPlugin, PreFilterPlugin, PreFilterResult
 from ksched_cli.framework.status import SUCCESS, unschedulable
 from ksched_cli.framework.verdict import Verdict
 from tests.builders import make_node, make_pod
 from tests.harness import decide, make_scheduler
+from tests.lanes import examples
 
 
 class AtMostTwo(PreFilterPlugin[dict[int, int]], FilterPlugin[dict[int, int]]):
@@ -58,3 +63,55 @@ def test_the_pod_that_fits_in_again_is_no_victim() -> None:
 def test_a_pod_that_is_nominated_to_the_node_counts_in_the_dry_run() -> None:
     """The nominated pod and the new one are two: neither of the running pods can stay."""
     assert victims(make_pod("held").priority(200).nominated("n").gate("held").obj()) == ["a", "b"]
+
+
+_REQUESTS = st.lists(st.sampled_from((1, 2, 3)), min_size=1, max_size=6)
+
+
+@given(st.lists(_REQUESTS, min_size=1, max_size=3), st.booleans(), st.randoms())
+@settings(max_examples=examples(60), deadline=None)
+def test_pods_come_back_where_the_new_one_still_fits(nodes: list[list[int]], has_port: bool, order: Any) -> None:
+    """Two cpu are free on each node and the new pod wants three. A host port makes it a trial in all columns."""
+    running = [
+        make_pod(f"p{row}-{at}").requests(cpu=str(cpu)).on(f"n{row}").obj()
+        for row, requests in enumerate(nodes)
+        for at, cpu in enumerate(requests)
+    ]
+    made = [
+        make_node(f"n{row}").allocatable(cpu=str(sum(requests) + 2), pods="9") for row, requests in enumerate(nodes)
+    ]
+    new = make_pod("new").requests(cpu="3").priority(9)
+    scheduler = make_scheduler(
+        [each.obj() for each in made], [*running, (new.host_port(80) if has_port else new).obj()]
+    )
+    cluster = scheduler.cluster
+    cycle = scheduler.rehearse(cluster.pods.row_of["default/new"])
+    assert cycle is not None
+    on = {row: cluster.pods_on(row) for row in range(len(nodes))}
+    with cycle.trial() as trial:
+        trial.remove(np.arange(len(running)))
+        free = {row: sum(requests) + 2 for row, requests in enumerate(nodes)}
+        for turn in range(max(map(len, nodes))):
+            rows = [row for row in on if turn < len(on[row])]
+            order.shuffle(rows)
+            pods = [on[row][turn] for row in rows]
+            wants = [nodes[row][turn] for row in rows]
+            expected = [want + 3 <= free[row] for row, want in zip(rows, wants, strict=True)]
+            assert trial.put_back(np.array(pods)).tolist() == expected
+            free.update((row, free[row] - want) for row, want, back in zip(rows, wants, expected, strict=True) if back)
+
+
+def test_a_refused_pod_comes_back_after_another_left() -> None:
+    running = [make_pod(name).requests(cpu="1").on("n").obj() for name in ("a", "b", "c")]
+    scheduler = make_scheduler(
+        [make_node("n").allocatable(cpu="3", pods="9").obj()],
+        [*running, make_pod("new").requests(cpu="2").priority(9).obj()],
+    )
+    cycle = scheduler.rehearse(3)
+    assert cycle is not None
+    with cycle.trial() as trial:
+        trial.remove(np.array([0, 1]))
+        assert trial.put_back(np.array([0])).tolist() == [False]
+        assert trial.put_back(np.array([1])).tolist() == [False]
+        trial.remove(np.array([2]))
+        assert trial.put_back(np.array([1])).tolist() == [True]

@@ -89,7 +89,7 @@ class DryRun:
         fits = self._fitting(trial, rows, has_any, outcomes)
         stays = fits[owner]
         removed = self._by_importance(pods[stays], owner[stays])
-        self._reprieve(trial, rows, removed)
+        self._reprieve(trial, removed)
         self._conclude(rows, np.nonzero(fits)[0], removed, outcomes)
 
     def fail_without_states(self, pod: PodInfo, rows: RowColumn, outcomes: Outcomes) -> None:
@@ -122,16 +122,12 @@ class DryRun:
         pods = pods[self._importance.order(pods, owner)]
         return _Removed(pods, owner, self._budgets.violating(pods, owner))
 
-    def _reprieve(self, trial: Trial, rows: RowColumn, removed: _Removed) -> None:
-        """Puts the next pod of every node back, turn by turn, and removes it again where the preemptor does not fit."""
+    def _reprieve(self, trial: Trial, removed: _Removed) -> None:
+        """Puts the next pod of every node back, turn by turn, where the preemptor still fits."""
         if not len(removed.pods):
             return
         for turn in removed.turns():
-            trial.put_back(removed.pods[turn])
-            out = turn[~trial.fits(rows[removed.owner[turn]])]
-            if len(out):
-                trial.remove(removed.pods[out])
-                removed.victim[out] = True
+            removed.victim[turn] = ~trial.put_back(removed.pods[turn])
 
     def _conclude(self, rows: RowColumn, fitting: RowColumn, removed: _Removed, outcomes: Outcomes) -> None:
         victims, owner = removed.pods[removed.victim], removed.owner[removed.victim]
