@@ -46,7 +46,8 @@ class NominatedFilters:
         rivals = self.rivals(pod, nodes)
         if rivals:
             # As in Go: where the pod does not fit beside the others it is not tried without them.
-            refused = self._tried_beside(state, pod, rivals)
+            refused = NodeStatuses(len(self._cluster.nodes))
+            self._try_beside(state, pod, rivals, refused)
             failed = refused.failed.nonzero()[0]
             if len(rivals) == len(nodes):
                 # The filters that ignore pods have passed these nodes.
@@ -90,9 +91,7 @@ class NominatedFilters:
 
         def renew(known: NodeStatuses, rows: RowColumn) -> NodeStatuses:
             known.forget(rows)
-            found = self.refused_beside(state, pod, NodeRows(self._cluster, rows))
-            if found is not None:
-                known.take_over(found, found.failed.nonzero()[0])
+            self._try_beside(state, pod, self.rivals(pod, NodeRows(self._cluster, rows)), known)
             return known
 
         key = (pod.priority, self._filters.signatures(self._filters.in_force(state).plugins, pod))
@@ -106,14 +105,18 @@ class NominatedFilters:
         """The statuses of nodes that do not take the pod beside those that are nominated to them; None if no such pod
         is in the way anywhere."""
         rivals = self.rivals(pod, nodes)
-        return self._tried_beside(state, pod, rivals) if rivals else None
-
-    def _tried_beside(self, state: CycleState, pod: PodInfo, rivals: dict[int, list[int]]) -> NodeStatuses:
-        """The statuses of the nodes that do not take the pod beside their rivals."""
+        if not rivals:
+            return None
         statuses = NodeStatuses(len(self._cluster.nodes))
+        self._try_beside(state, pod, rivals, statuses)
+        return statuses
+
+    def _try_beside(
+        self, state: CycleState, pod: PodInfo, rivals: dict[int, list[int]], statuses: NodeStatuses
+    ) -> None:
+        """Note the statuses of the nodes that do not take the pod beside their rivals."""
         for batch in self._batches(state, rivals):
             self._run_beside(state, pod, batch, statuses)
-        return statuses
 
     def _batches(self, state: CycleState, rivals: dict[int, list[int]]) -> list[dict[int, list[int]]]:
         """All at once where what comes to one node means nothing to another."""

@@ -102,7 +102,6 @@ class CycleTrial:
 
     def filter(self, rows: RowColumn) -> Verdict:
         """A filter that fails on a node spoils that node only, and not the cycle."""
-        self._dismiss()
         try:
             return self._filter(rows)
         except PluginFault:
@@ -112,10 +111,16 @@ class CycleTrial:
                 return Verdict.from_statuses([error(str(problem))])
         return Verdict.from_statuses([self.filter(rows[at : at + 1]).status(0) for at in range(len(rows))])
 
+    def _filter(self, rows: RowColumn) -> Verdict:
+        statuses = NodeStatuses(len(self._cluster.nodes))
+        passed = self._run(rows, statuses)
+        self._passed_once.update(passed.rows.tolist())
+        return Verdict(statuses.codes[rows], statuses.reason_ids[rows], statuses.reasons.values)
+
     def fits(self, rows: RowColumn) -> BoolColumn:
         """Which of the rows `filter` would pass, without the reasons of the others."""
         try:
-            passed = self._passing(rows)
+            passed = self._run(rows, None)
         except CycleError:
             return self.filter(rows).passed
         if len(passed) == len(rows):
@@ -125,19 +130,25 @@ class CycleTrial:
         fitting: BoolColumn = there[rows]
         return fitting
 
-    def _passing(self, rows: RowColumn) -> NodeRows:
-        state, nodes = self._state_for(rows), self._nodes(rows)
+    def _run(self, rows: RowColumn, statuses: NodeStatuses | None) -> NodeRows:
+        """RunFilterPluginsWithNominatedPods. The statuses are those of rows that do not pass, if needed."""
+        state, nodes, filters = self._state_for(rows), self._nodes(rows), self._runtime.filters
         if self._followed or not self.row_scoped:
-            return self._runtime.nominated.passing(state, self._pod, nodes)
+            nominated = self._runtime.nominated
+            if statuses is None:
+                return nominated.passing(state, self._pod, nodes)
+            return nominated.run(state, self._pod, nodes, statuses)
         self._invite(nodes)
-        passed = self._runtime.filters.run(state, self._pod, nodes, None)
-        beside = [row for row in passed.rows.tolist() if row in self._guests]
+        passed = filters.run(state, self._pod, nodes, statuses)
+        beside = [row for row in passed.rows.tolist() if row in self._guests] if self._guests else []
         if not beside:
             return passed
         guests, where = self._guests_of(beside)
         self._sandbox.remove(guests)
-        alone = self._runtime.filters.run(state, self._pod, self._nodes(np.array(beside, dtype=np.int64)), None)
-        self._sandbox.add(guests, where)
+        try:
+            alone = filters.run(self._settled, self._pod, self._nodes(np.array(beside, dtype=np.int64)), statuses)
+        finally:
+            self._sandbox.add(guests, where)
         refused = set(beside).difference(alone.rows.tolist())
         if not refused:
             return passed
@@ -155,12 +166,6 @@ class CycleTrial:
             self._guests.update(rivals)
             self._sandbox.add(*self._guests_of(rivals))
 
-    def _dismiss(self) -> None:
-        if self._guests:
-            self._sandbox.remove(self._guests_of(self._guests)[0])
-        self._guests.clear()
-        self._invited.clear()
-
     def _guests_of(self, rows: Iterable[int]) -> tuple[RowColumn, RowColumn]:
         """The nominated pods on these nodes, and where each of them is."""
         come = [(guest, row) for row in rows for guest in self._guests[row]]
@@ -168,12 +173,6 @@ class CycleTrial:
             np.array([guest for guest, _ in come], dtype=np.int64),
             np.array([row for _, row in come], dtype=np.int64),
         )
-
-    def _filter(self, rows: RowColumn) -> Verdict:
-        statuses = NodeStatuses(len(self._cluster.nodes))
-        passed = self._runtime.nominated.run(self._state_for(rows), self._pod, self._nodes(rows), statuses)
-        self._passed_once.update(passed.rows.tolist())
-        return Verdict(statuses.codes[rows], statuses.reason_ids[rows], statuses.reasons.values)
 
     def _nodes(self, rows: RowColumn) -> NodeRows:
         return NodeRows(self._cluster, np.asarray(rows, dtype=np.int64))

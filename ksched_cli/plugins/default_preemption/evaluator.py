@@ -102,8 +102,8 @@ class Evaluator:
         with cycle.trial() as trial:
             outcomes = self._known(pod, None if afresh else trial.signature)
             todo = potential[~outcomes.tried[potential]]
-            together = self._dry_run.can_share(trial, pod, todo) & (not afresh)
-            if together.any():
+            together = np.zeros(len(todo), dtype=np.bool_) if afresh else self._dry_run.can_share(trial, pod, todo)
+            if np.count_nonzero(together):
                 self._dry_run.run(trial, pod, todo[together], outcomes)
         for row in todo[~together].reshape(-1, 1):
             with cycle.trial() as trial:
