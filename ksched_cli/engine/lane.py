@@ -164,8 +164,8 @@ class TemplateLane:
         fixed = {plugin.name for plugin in takewhile(lambda each: not each.follows_pods, filters)}
         if fixed.isdisjoint(statuses.unschedulable_plugins()):
             return None
-        by_plugin = np.array([name in fixed for name in statuses.plugins.values], dtype=np.bool_)
-        closed: BoolColumn = statuses.failed & by_plugin.take(statuses.plugin_ids)
+        by_kind = np.array([each.plugin in fixed for each in statuses.kinds.values], dtype=np.bool_)
+        closed: BoolColumn = statuses.failed & by_kind.take(statuses.kind_ids)
         return closed
 
     def find(self, pod: PodInfo) -> TemplateResult | None:

@@ -115,7 +115,7 @@ class CycleTrial:
         statuses = NodeStatuses(len(self._cluster.nodes))
         passed = self._run(rows, statuses)
         self._passed_once.update(passed.rows.tolist())
-        return Verdict(statuses.codes[rows], statuses.reason_ids[rows], statuses.reasons.values)
+        return Verdict(statuses.codes[rows], statuses.kind_ids[rows], [each.reasons for each in statuses.kinds.values])
 
     def fits(self, rows: RowColumn) -> BoolColumn:
         """Which of the rows `filter` would pass, without the reasons of the others."""

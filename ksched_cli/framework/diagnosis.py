@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar
 from weakref import WeakSet
@@ -13,7 +13,7 @@ from msgspec import Struct, field
 
 from ksched_cli.cluster.columns import BoolColumn, CodeColumn, IdColumn, RowColumn, Vocabulary, distinct, equal
 from ksched_cli.framework.status import SUCCESS, Code, Status
-from ksched_cli.framework.verdict import ReasonTuple, Verdict
+from ksched_cli.framework.verdict import Verdict
 from ksched_cli.releases.engine_rules import Wording
 from ksched_cli.releases.minors import NEWEST
 
@@ -27,7 +27,8 @@ EXTENDER = "Extender"
 
 
 class NodeStatuses:
-    """One status per node of the cluster: plugin, code and reasons of the first failing plugin (NodeToStatus).
+    """One status per node of the cluster: plugin, code and reasons of the first failing plugin (NodeToStatus). Nodes
+    share few statuses: `kind_ids[row]` indexes `kinds`, and counts where `codes[row]` is not SUCCESS.
 
     A node that was never looked at, because PreFilter had ruled it out, is *absent* and has the common status.
     `unknown_nodes` are names that an extender gave and no node has; kube-scheduler counts them all the same.
@@ -37,13 +38,11 @@ class NodeStatuses:
     """
 
     codes: CodeColumn
-    plugin_ids: IdColumn
-    reason_ids: IdColumn
+    kind_ids: IdColumn
+    kinds: Vocabulary[Status]
     absent: BoolColumn
     absent_status: Status
     unknown_nodes: dict[str, Status]
-    plugins: Vocabulary[str]
-    reasons: Vocabulary[ReasonTuple]
     _summed_up: dict[Hashable, Any]
 
     def __init__(self, size: int) -> None:
@@ -56,13 +55,11 @@ class NodeStatuses:
         """No node has a status, in columns of its own."""
         made = cls.__new__(cls)
         made.codes = np.zeros(size, dtype=np.int8)
-        made.plugin_ids = np.zeros(size, dtype=np.int32)
-        made.reason_ids = np.zeros(size, dtype=np.int32)
+        made.kind_ids = np.zeros(size, dtype=np.int32)
+        made.kinds = Vocabulary()
+        made.kinds.id(SUCCESS)
         made.absent = np.zeros(size, dtype=np.bool_)
         made.absent_status, made.unknown_nodes = SUCCESS, {}
-        made.plugins, made.reasons = Vocabulary(), Vocabulary()
-        made.plugins.id("")
-        made.reasons.id(())
         made._summed_up, made._sharing = {}, None
         return made
 
@@ -77,10 +74,8 @@ class NodeStatuses:
         """Called before every change: copies share columns and sums until one of them changes."""
         self._summed_up = {}
         if self._is_shared():
-            self.codes, self.plugin_ids = self.codes.copy(), self.plugin_ids.copy()
-            self.reason_ids, self.absent = self.reason_ids.copy(), self.absent.copy()
-            self.unknown_nodes = dict(self.unknown_nodes)
-            self.plugins, self.reasons = self.plugins.copy(), self.reasons.copy()
+            self.codes, self.kind_ids, self.absent = self.codes.copy(), self.kind_ids.copy(), self.absent.copy()
+            self.kinds, self.unknown_nodes = self.kinds.copy(), dict(self.unknown_nodes)
 
     def _is_shared(self) -> bool:
         """Whether another one that still exists has the same columns; this one then no longer counts as one of them."""
@@ -99,11 +94,16 @@ class NodeStatuses:
         if not len(rejected):
             return
         self._change()
-        where = rows[rejected]
-        translate = np.array([self.reasons.id(reasons) for reasons in verdict.reasons], dtype=np.int32)
-        self.codes[where] = verdict.codes[rejected]
-        self.plugin_ids[where] = self.plugins.id(plugin)
-        self.reason_ids[where] = translate[verdict.reason_ids[rejected]]
+        where, codes = rows.take(rejected), verdict.codes.take(rejected)
+        self.codes[where] = codes
+        # Each list of reasons may come with several codes.
+        ids = verdict.reason_ids.take(rejected) * np.int32(len(Code)) + codes
+        if len(ids) == 1 or not np.count_nonzero(ids != ids[0]):
+            self.kind_ids[where] = self.kinds.id(_status_of(verdict, plugin, ids.item(0)))
+            return
+        numbers, number_of = distinct(ids)
+        kinds = [_status_of(verdict, plugin, number) for number in numbers.tolist()]
+        self.kind_ids[where] = np.array(list(map(self.kinds.id, kinds)), dtype=np.int32)[number_of]
 
     def copy(self) -> NodeStatuses:
         twin = NodeStatuses.__new__(NodeStatuses)
@@ -113,9 +113,8 @@ class NodeStatuses:
 
     def copy_from(self, other: NodeStatuses) -> None:
         """Take all statuses of the other, and drop one's own."""
-        self.codes, self.plugin_ids, self.reason_ids = other.codes, other.plugin_ids, other.reason_ids
+        self.codes, self.kind_ids, self.kinds = other.codes, other.kind_ids, other.kinds
         self.absent, self.absent_status, self.unknown_nodes = other.absent, other.absent_status, other.unknown_nodes
-        self.plugins, self.reasons = other.plugins, other.reasons
         self._is_shared()
         if other._sharing is None:
             other._sharing = WeakSet((other,))
@@ -127,8 +126,7 @@ class NodeStatuses:
         self._change()
         self.absent[row] = False
         self.codes[row] = status.code
-        self.plugin_ids[row] = self.plugins.id(status.plugin)
-        self.reason_ids[row] = self.reasons.id(status.reasons)
+        self.kind_ids[row] = self.kinds.id(status)
 
     def set_stranger(self, name: str, status: Status) -> None:
         self._change()
@@ -137,21 +135,17 @@ class NodeStatuses:
     def take_over(self, other: NodeStatuses, rows: RowColumn) -> None:
         """Take the statuses of these rows from the other."""
         self._change()
-        plugins = np.array([self.plugins.id(name) for name in other.plugins.values], dtype=np.int32)
-        reasons = np.array([self.reasons.id(each) for each in other.reasons.values], dtype=np.int32)
+        kinds = np.array(list(map(self.kinds.id, other.kinds.values)), dtype=np.int32)
         self.absent[rows] = False
         self.codes[rows] = other.codes[rows]
-        self.plugin_ids[rows] = plugins[other.plugin_ids[rows]]
-        self.reason_ids[rows] = reasons[other.reason_ids[rows]]
+        self.kind_ids[rows] = kinds[other.kind_ids[rows]]
 
     def follow(self, other: NodeStatuses, rows: RowColumn) -> None:
         """Take over the other's statuses of these rows, successes included. Sums stay if nothing changes."""
         codes = other.codes.take(rows)
         failing = rows[codes != _SUCCESS]
-        plugins = self.plugins.find_all(other.plugins.values)[other.plugin_ids.take(failing)]
-        reasons = self.reasons.find_all(other.reasons.values)[other.reason_ids.take(failing)]
-        mine = self.codes.take(rows), self.plugin_ids.take(failing), self.reason_ids.take(failing)
-        if not all(map(equal, (codes, plugins, reasons), mine)):
+        kinds = self.kinds.find_all(other.kinds.values)[other.kind_ids.take(failing)]
+        if not (equal(codes, self.codes.take(rows)) and equal(kinds, self.kind_ids.take(failing))):
             self.forget(rows)
             self.take_over(other, failing)
 
@@ -168,10 +162,7 @@ class NodeStatuses:
     def status(self, row: int) -> Status:
         if self.absent[row]:
             return self.absent_status
-        code = Code(int(self.codes[row]))
-        if code is Code.SUCCESS:
-            return SUCCESS
-        return Status(code, self.reasons.values[self.reason_ids[row]], self.plugins.values[self.plugin_ids[row]])
+        return self.kinds.values[self.kind_ids[row]] if self.codes[row] != _SUCCESS else SUCCESS
 
     @property
     def failed(self) -> BoolColumn:
@@ -205,31 +196,36 @@ class NodeStatuses:
         return +counts
 
     def groups(self) -> Sequence[tuple[Status, RowColumn]]:
-        """Each distinct failure with the rows that have it, absent nodes last."""
+        """Each distinct failure with the rows that have it, by the first of these rows, absent nodes last."""
         own, absent = self._own_groups(), np.nonzero(self.absent)[0]
         return (*own, (self.absent_status, absent)) if len(absent) else own
 
     def _own_groups(self) -> Sequence[tuple[Status, RowColumn]]:
-        return self.once("own groups", lambda: tuple(self._grouped()))
+        return self.once("own groups", self._grouped)
 
-    def _grouped(self) -> Iterator[tuple[Status, RowColumn]]:
+    def _grouped(self) -> Sequence[tuple[Status, RowColumn]]:
         rows = (self.codes != _SUCCESS).nonzero()[0]
         rows = rows[~self.absent.take(rows)] if np.count_nonzero(self.absent) else rows
-        ids = plugins, codes, reasons = [each.take(rows) for each in (self.plugin_ids, self.codes, self.reason_ids)]
-        if len(rows) and not any(np.count_nonzero(each != each[0]) for each in ids):
-            yield self.status(int(rows[0])), rows
-        elif len(rows):
-            kinds, kind_of = distinct((plugins * np.int64(len(Code)) + codes) * len(self.reasons) + reasons)
-            for kind in range(len(kinds)):
-                members = rows.compress(kind_of == kind)
-                yield self.status(int(members[0])), members
+        ids = self.kind_ids.take(rows)
+        if not len(rows):
+            return ()
+        if not np.count_nonzero(ids != ids[0]):
+            return ((self.kinds.values[ids[0]], rows),)
+        groups = [(self.kinds.values[kind], rows.compress(ids == kind)) for kind in distinct(ids)[0].tolist()]
+        return sorted(groups, key=lambda group: group[1].item(0))
+
+
+def _status_of(verdict: Verdict, plugin: str, number: int) -> Status:
+    """The plugin's status of this list of reasons with this code, which are one number."""
+    reason, code = divmod(number, len(Code))
+    return Status(Code(code), verdict.reasons[reason], plugin)
 
 
 @lru_cache(maxsize=16)
 def _all_feasible(size: int) -> NodeStatuses:
     """What statuses of so many nodes begin with. Most stay so, and share these columns."""
     blank = NodeStatuses._of_columns(size)
-    for column in (blank.codes, blank.plugin_ids, blank.reason_ids, blank.absent):
+    for column in (blank.codes, blank.kind_ids, blank.absent):
         column.flags.writeable = False
     return blank
 

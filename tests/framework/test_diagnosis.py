@@ -16,8 +16,10 @@ from ksched_cli.framework.verdict import Verdict
 
 SIZE = 4
 FULL, TAINTED = unschedulable("full", "tainted too"), unresolvable("tainted")
+# The reasons of FULL with another code.
+FULL_FOR_GOOD = unresolvable("full", "tainted too")
 rows = st.lists(st.integers(0, SIZE - 1), max_size=SIZE, unique=True).map(lambda each: np.array(each, dtype=np.int64))
-said = st.sampled_from((SUCCESS, FULL, TAINTED))
+said = st.sampled_from((SUCCESS, FULL, TAINTED, FULL_FOR_GOOD))
 
 
 def other(row: int, status: Status) -> NodeStatuses:
@@ -32,6 +34,10 @@ CHANGES = st.one_of(
         lambda where, status: lambda each: each.record("Recorded", where, Verdict.from_statuses([status] * len(where))),
         rows,
         said,
+    ),
+    st.builds(
+        lambda statuses: lambda each: each.record("Mixed", np.arange(SIZE), Verdict.from_statuses(statuses)),
+        st.lists(said, min_size=SIZE, max_size=SIZE),
     ),
     st.builds(lambda where: lambda each: each.forget(where), rows),
     st.builds(lambda where: lambda each: each.take_over(other(1, TAINTED), where), rows),
@@ -125,3 +131,12 @@ def test_groups_have_each_node_with_its_status(changes: list[Callable[[NodeStatu
         change(each)
     plain = {row: each.status(row) for row in range(SIZE) if not each.status(row).ok}
     assert {row: status for status, members in each.groups() if not status.ok for row in members.tolist()} == plain
+
+
+@given(st.lists(said, min_size=SIZE, max_size=SIZE))
+def test_a_recorded_verdict_is_each_nodes_status(statuses: list[Status]) -> None:
+    each = NodeStatuses(SIZE)
+    each.record("Recorded", np.arange(SIZE), Verdict.from_statuses(statuses))
+    assert [each.status(row) for row in range(SIZE)] == [
+        status if status.ok else status.by("Recorded") for status in statuses
+    ]
