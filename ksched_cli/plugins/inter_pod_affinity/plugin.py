@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import count
 from typing import Any
 
@@ -274,13 +274,15 @@ class InterPodAffinity(
             return Verdict.of_all(
                 len(nodes), error('error reading "PreFilterInterPodAffinity" from cycleState: not found')
             )
-        group, rules = np.zeros(len(nodes), dtype=np.int32), InterPodAffinityRules.of(self.handle.release)
-        crowded = state.existing.crowded(nodes)
-        group[crowded] = _EXISTING
-        group[state.anti_affinity.crowded(nodes)] = _ANTI_AFFINITY
+        group = np.zeros(len(nodes), dtype=np.int32)
+        crowded = state.existing.crowded(nodes) if state.existing.keys else None
+        if crowded is not None:
+            group[crowded] = _EXISTING
+        if state.anti_affinity.keys:
+            group[state.anti_affinity.crowded(nodes)] = _ANTI_AFFINITY
         if state.terms.affinity:
             group[self._lacks_affinity(state, pod, nodes)] = _AFFINITY
-        if not rules.own_rules_come_first:
+        if crowded is not None and not InterPodAffinityRules.of(self.handle.release).own_rules_come_first:
             # The others' anti-affinity comes first.
             group[crowded] = _EXISTING
         return Verdict.by_group(group, self._answers)
@@ -385,11 +387,21 @@ class InterPodAffinity(
         spread = highest - lowest
         if spread <= 0:
             return np.zeros_like(scores)
-        # Computed once for each distance from the least where there are few.
-        few, distances = spread < len(scores), scores - lowest
-        share = (np.arange(spread + 1) if few else distances).astype(np.float64) / np.float64(spread)
-        normalized: Int64Column = (self.handle.release.max_node_score * share).astype(np.int64)
-        return normalized.take(distances, mode="clip") if few else normalized
+        distances, best = scores - lowest, self.handle.release.max_node_score
+        if spread < len(scores):
+            return _normalized_up_to(spread, best).take(distances, mode="clip")
+        return _normalized(distances, spread, best)
+
+
+@lru_cache(maxsize=64)
+def _normalized_up_to(spread: int, best: int) -> Int64Column:
+    """The normalized score for each distance from the least score. Not to be written to."""
+    return _normalized(np.arange(spread + 1), spread, best)
+
+
+def _normalized(distances: Int64Column, spread: int, best: int) -> Int64Column:
+    normalized: Int64Column = (best * (distances.astype(np.float64) / np.float64(spread))).astype(np.int64)
+    return normalized
 
 
 def _has_preferences(pod: PodInfo) -> bool:

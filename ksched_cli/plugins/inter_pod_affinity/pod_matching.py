@@ -32,7 +32,7 @@ class BySelector(Generic[T]):
         self._by_handle: dict[Label, list[T]] = {}
         self._without: list[T] = []
         self._version = 0
-        self._matching: dict[tuple[str, frozenset[Label]], tuple[int, list[T]]] = {}
+        self._matching: dict[tuple[str, tuple[Label, ...]], tuple[int, list[T]]] = {}
 
     def add(self, selector: Selector, item: T) -> None:
         self._version += 1
@@ -46,8 +46,8 @@ class BySelector(Generic[T]):
             self._by_handle.setdefault(handle, []).append(item)
 
     def matching(self, pod: PodInfo, matches: Callable[[T], bool]) -> list[T]:
-        """Items that match the pod, kept for all pods of its namespace with the same labels."""
-        key = pod.namespace, frozenset(pod.labels.items())
+        """Items that match the pod, kept for all pods of its namespace with the same labels in this order."""
+        key = pod.namespace, tuple(pod.labels.items())
         version, found = self._matching.get(key, (-1, []))
         if version != self._version:
             found = [each for each in self._candidates(key[1]) if matches(each)]

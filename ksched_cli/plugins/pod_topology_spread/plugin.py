@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.api.node_affinity import RequiredNodeAffinity
-from ksched_cli.api.selectors import SelectorError
+from ksched_cli.api.selectors import Selector, SelectorError
 from ksched_cli.api.tolerations import find_untolerated
 from ksched_cli.cluster.columns import BoolColumn, IdColumn, Int64Column, RowColumn, rows_in_any
 from ksched_cli.cluster.labels import ABSENT, LabelColumn
@@ -50,7 +50,7 @@ from ksched_cli.plugins.pod_topology_spread.hints import counts_for, spread_node
 from ksched_cli.plugins.pod_topology_spread.reasons import PodTopologySpreadReasons
 from ksched_cli.plugins.pod_topology_spread.rules import PodTopologySpreadRules
 from ksched_cli.plugins.pod_topology_spread.run_groups import SpreadGroups, Topology
-from ksched_cli.plugins.pod_topology_spread.soft import SoftDomains, SoftState, all_up_to, topology_weight
+from ksched_cli.plugins.pod_topology_spread.soft import SoftDomains, SoftState, normalized_scores, topology_weight
 
 _STATUSES = (
     SUCCESS,
@@ -163,6 +163,7 @@ class PodTopologySpread(
         self._defaults = SYSTEM_DEFAULTS if args.defaulting_type == "System" else args.default_constraints
         self._default_actions = {each.when_unsatisfiable for each in self._defaults}
         self._known_constraints: TemplateValues[tuple[SpreadConstraint, ...]] = TemplateValues(handle.cluster)
+        self._known_selectors: TemplateValues[tuple[Selector, ...]] = TemplateValues(handle.cluster)
         self._known_nodes: TemplateValues[CountedNodes] = TemplateValues(handle.cluster)
         self._known_included: TemplateValues[BoolColumn] = TemplateValues(handle.cluster)
         self._known_labelled: TemplateValues[BoolColumn] = TemplateValues(handle.cluster)
@@ -225,11 +226,16 @@ class PodTopologySpread(
 
     def placements_version(self, pod: PodInfo) -> Hashable | None:
         try:
-            constraints = [*self._constraints(pod, HARD), *self._constraints(pod, SOFT)]
+            selectors = self._known_selectors.of(pod, None, lambda: self._counted_selectors(pod))
         except SelectorError:
             return None
-        counts, selectors = self.handle.cluster.counts, {each.selector: None for each in constraints}
+        counts = self.handle.cluster.counts
         return tuple([counts.version(pod.namespace, each) for each in selectors]) or LASTING
+
+    def _counted_selectors(self, pod: PodInfo) -> tuple[Selector, ...]:
+        """Whom the constraints of the pod count, each selector once."""
+        constraints = (*self._constraints(pod, HARD), *self._constraints(pod, SOFT))
+        return tuple(dict.fromkeys(each.selector for each in constraints))
 
     def changed_rows(self, pod: PodInfo, before: SpreadState, now: SpreadState) -> RowColumn | None:
         """The nodes of the domains whose outcome differs."""
@@ -391,17 +397,11 @@ class PodTopologySpread(
         """Fewer matching pods score higher; nodes that lack a label get nothing."""
         ignored = None if state.ignored is None else nodes.take(state.ignored)
         counted = scores if ignored is None else scores[~ignored]
-        highest = max(int(counted[counted.argmax()]), 0) if len(counted) else 0
+        highest = max(counted.item(counted.argmax()), 0) if len(counted) else 0
         if highest == 0:
             normalized = np.full(len(scores), MAX_NODE_SCORE, dtype=np.int64)
         else:
-            lowest = int(counted[counted.argmin()])
-            every, best = all_up_to(scores) if lowest >= 0 else None, highest + lowest
-            normalized = MAX_NODE_SCORE * (best - (scores if every is None else every))
-            # Not negative and far below 2**53, so that float64 is exact.
-            normalized = (normalized / highest).astype(np.int64)
-            if every is not None:
-                normalized = normalized.take(scores, mode="clip")
+            normalized = normalized_scores(scores, highest, counted.item(counted.argmin()))
         return normalized if ignored is None else np.where(ignored, 0, normalized)
 
     # A run of identical pods

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 from msgspec import Struct
 
 from ksched_cli.cluster.columns import BoolColumn, FloatColumn, IdColumn, Int64Column
 from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.scoring import MAX_NODE_SCORE
 from ksched_cli.plugins.lib.arithmetic import go_log, go_round
 from ksched_cli.plugins.lib.topology_spread import SpreadConstraint
 
@@ -32,7 +33,7 @@ class SoftDomains(Struct, frozen=True):
 
     def shares_of(self, counts: Int64Column) -> FloatColumn:
         """What a domain with so many matching pods adds."""
-        return counts.astype(np.float64) * self.weight + float(self.constraint.max_skew - 1)
+        return _shares(counts, self.weight, self.constraint.max_skew)
 
 
 class SoftState(Struct, frozen=True):
@@ -43,26 +44,58 @@ class SoftState(Struct, frozen=True):
 
     def scores(self, nodes: NodeRows, *, rounds: bool) -> Int64Column:
         """The sum of the shares of each node as a whole number. Of one constraint it is computed for each count."""
-        counts = None
-        if len(self.domains) == 1 and self.domains[0].labelled is None:
-            seen = nodes.take(self.domains[0].seen)
-            counts = all_up_to(seen)
-        if counts is not None:
-            total = self.domains[0].shares_of(counts)
-        else:
+        whole = self._by_count(nodes, rounds=rounds)
+        if whole is None:
             total = np.zeros(len(nodes))
             for each in self.domains:
                 total = total + each.shares(nodes)
-        whole = go_round(total) if rounds else total.astype(np.int64)
-        if counts is not None:
-            whole = whole.take(seen, mode="clip")
+            whole = _whole(total, rounds=rounds)
         return whole if self.ignored is None else np.where(nodes.take(self.ignored), 0, whole)
 
+    def _by_count(self, nodes: NodeRows, *, rounds: bool) -> Int64Column | None:
+        """The sum for one constraint whose label all nodes have, looked up by count; None for others, and where there
+        are more counts than nodes."""
+        first = self.domains[0] if len(self.domains) == 1 else None
+        if first is None or first.labelled is not None:
+            return None
+        seen = nodes.take(first.seen)
+        highest = seen.item(seen.argmax()) if len(seen) else 0
+        if highest >= len(seen):
+            return None
+        return _scores_up_to(highest, first.weight, first.constraint.max_skew, rounds=rounds).take(seen, mode="clip")
 
-def all_up_to(numbers: Int64Column) -> Int64Column | None:
-    """All numbers from 0 to the highest of these, none of which is negative; None where there are more of those."""
-    highest = int(numbers[numbers.argmax()]) if len(numbers) else 0
-    return np.arange(highest + 1) if highest < len(numbers) else None
+
+@lru_cache(maxsize=64)
+def _scores_up_to(highest: int, weight: float, max_skew: int, *, rounds: bool) -> Int64Column:
+    """The score for each count from 0 to the highest, of one constraint. Not to be written to."""
+    return _whole(_shares(np.arange(highest + 1), weight, max_skew), rounds=rounds)
+
+
+def _shares(counts: Int64Column, weight: float, max_skew: int) -> FloatColumn:
+    return counts.astype(np.float64) * weight + float(max_skew - 1)
+
+
+def _whole(total: FloatColumn, *, rounds: bool) -> Int64Column:
+    return go_round(total) if rounds else total.astype(np.int64)
+
+
+def normalized_scores(scores: Int64Column, highest: int, lowest: int) -> Int64Column:
+    """The best score for the lowest raw score, and less for higher ones. The highest is positive."""
+    if lowest < 0 or highest >= len(scores):
+        return _normalized(scores, highest, lowest)
+    return _normalized_up_to(highest, lowest).take(scores, mode="clip")
+
+
+@lru_cache(maxsize=64)
+def _normalized_up_to(highest: int, lowest: int) -> Int64Column:
+    """The normalized score for each raw score from 0 to the highest. Not to be written to."""
+    return _normalized(np.arange(highest + 1), highest, lowest)
+
+
+def _normalized(scores: Int64Column, highest: int, lowest: int) -> Int64Column:
+    # Far below 2**53, so that float64 is exact.
+    normalized: Int64Column = (MAX_NODE_SCORE * (highest + lowest - scores) / highest).astype(np.int64)
+    return normalized
 
 
 @cache
