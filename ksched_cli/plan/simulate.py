@@ -244,11 +244,15 @@ def _failures(nodes: NodeStatuses, cluster: Cluster) -> tuple[FailureGroup, ...]
 
 
 def _first_names(rows: RowColumn, cluster: Cluster) -> tuple[str, ...]:
-    ranks, names = cluster.nodes.name_rank.take(rows), []
+    """The first of the names of these rows, which ascend."""
+    nodes = cluster.nodes
+    if nodes.rows_follow_names:
+        return tuple(map(nodes.names.__getitem__, rows[:EXAMPLES].tolist()))
+    ranks, names = nodes.name_rank.take(rows), []
     for _ in range(min(EXAMPLES, len(rows))):
         first = ranks.argmin()
-        names.append(cluster.nodes.names[rows[first]])
-        ranks[first] = len(cluster.nodes)
+        names.append(nodes.names[rows[first]])
+        ranks[first] = len(nodes)
     return tuple(names)
 
 
