@@ -14,6 +14,7 @@ from ksched_cli.api.policy import PodDisruptionBudget
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.cluster.pods import NOT_STARTED
+from ksched_cli.framework.handle import Candidate
 from ksched_cli.plugins.default_preemption.budgets import PreemptionBudgets
 from ksched_cli.plugins.default_preemption.importance import Importance
 from ksched_cli.plugins.default_preemption.outcomes import Outcomes
@@ -253,6 +254,30 @@ def test_fewer_victims_decide_when_priorities_sum_up_alike() -> None:
     outcomes.list_victims(np.array([0, 1]), np.array([7, 8, 9]), np.array([0, 2]))
     best = outcomes.best(np.array([0, 1]), np.array([0, 1]))
     assert (best.row, best.victims) == (1, (9,))
+
+
+@given(st.lists(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 1), st.integers(1, 2))), max_size=6), st.data())
+@settings(max_examples=examples(60), deadline=None)
+def test_the_best_node_is_found_again_after_some_have_changed(
+    rounds: list[list[tuple[int, int, int]]], data: Any
+) -> None:
+    """Each round clears some of five nodes once more, or finds that they cannot be cleared."""
+    outcomes, name_rank = Outcomes(5), np.array([3, 1, 4, 0, 2])
+    standings: dict[int, tuple[Any, ...]] = {}
+    for number, cleared in enumerate(rounds):
+        for row, violations, victims in cleared:
+            outcomes.forget([row])
+            standings.pop(row, None)
+            if data.draw(st.booleans()):
+                priorities, started = np.full(victims, 7), np.array([number % 2] * victims, dtype=np.float64)
+                candidate = Candidate(row, tuple(range(victims)), violations)
+                outcomes.put(candidate, priorities, started)
+                standings[row] = (violations, victims, -(number % 2), name_rank[row])
+        if standings:
+            best = outcomes.best(np.array(sorted(standings)), name_rank)
+            assert best.row == min(standings, key=standings.__getitem__)
+            ranked = outcomes.ranked(np.array(sorted(standings)), name_rank)
+            assert ranked == sorted(standings, key=standings.__getitem__)
 
 
 # The order of importance

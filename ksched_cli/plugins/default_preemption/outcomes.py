@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from heapq import heapify, heappop, heappush
+
 import numpy as np
 
 from ksched_cli.cluster.columns import BoolColumn, FloatColumn, Int64Column, RowColumn
@@ -11,6 +13,10 @@ from ksched_cli.framework.status import Status
 
 # Added to every priority so that more victims never sum up to less.
 PRIORITY_OFFSET = 2**31
+
+# A row with the figures that it is chosen by, less is better. The last three are the rank of the name, the row, and the
+# list of its victims.
+_Standing = tuple[float, ...]
 
 
 class Outcomes:
@@ -27,6 +33,9 @@ class Outcomes:
         self._list_of: RowColumn = np.zeros(size, dtype=np.int64)
         self._start: RowColumn = np.zeros(size, dtype=np.int64)
         self._lists: list[RowColumn] = []
+        # From the second choice on: a heap of rows, some of which have changed since, and the rows to add to it.
+        self._queue: list[_Standing] | None = None
+        self._to_add: list[RowColumn] = []
         self.statuses = NodeStatuses(size)
         # The message about these nodes when none of them helped, until one of them is tried once more.
         self.words: tuple[RowColumn, tuple[str, str]] | None = None
@@ -43,6 +52,7 @@ class Outcomes:
         self._list_of[rows] = len(self._lists)
         self._start[rows] = starts
         self._lists.append(victims)
+        self._to_add.append(rows)
 
     def fail(self, rows: RowColumn, status: Status) -> None:
         if len(rows):
@@ -85,16 +95,42 @@ class Outcomes:
 
     def best(self, rows: RowColumn, name_rank: RowColumn) -> Candidate:
         """pickOneNodeForPreemption. Where all criteria tie Go takes any node, and here it is the lowest name."""
+        if self._queue is not None and len(rows) == np.count_nonzero(self.helps):
+            return self.candidate(self._best_of_all(self._queue, name_rank))
+        self._queue = self._queue or []
         for column in (self.pdb_violations, self.highest, self.priorities, self.count):
             rows = _least(rows, column.take(rows))
         rows = _least(rows, -self.earliest.take(rows))
         return self.candidate(int(rows[name_rank.take(rows).argmin()]))
 
+    def _best_of_all(self, queue: list[_Standing], name_rank: RowColumn) -> int:
+        """The best of all rows that help. Few have changed since the last choice."""
+        if self._to_add:
+            rows = np.concatenate(self._to_add)
+            self._to_add.clear()
+            if len(rows) > len(queue):
+                queue += self._standings(rows, name_rank)
+                heapify(queue)
+            else:
+                for standing in self._standings(rows, name_rank):
+                    heappush(queue, standing)
+        while not self._holds(queue[0]):
+            heappop(queue)
+        return int(queue[0][-2])
+
+    def _holds(self, standing: _Standing) -> bool:
+        """Whether the row still helps, with the same victims."""
+        row, victims = int(standing[-2]), standing[-1]
+        return self.helps.item(row) and self._list_of.item(row) == victims
+
+    def _standings(self, rows: RowColumn, name_rank: RowColumn) -> list[_Standing]:
+        figures = (self.pdb_violations, self.highest, self.priorities, self.count, -self.earliest, name_rank)
+        columns = [*(column[rows] for column in figures), rows, self._list_of[rows]]
+        return list(zip(*(column.tolist() for column in columns), strict=True))
+
     def ranked(self, rows: RowColumn, name_rank: RowColumn) -> list[int]:
         """The rows from the best to the worst."""
-        criteria = (name_rank, -self.earliest, self.count, self.priorities, self.highest, self.pdb_violations)
-        ranked: list[int] = rows[np.lexsort([column[rows] for column in criteria])].tolist()
-        return ranked
+        return [int(standing[-2]) for standing in sorted(self._standings(rows, name_rank))]
 
 
 def _least(rows: RowColumn, figures: Int64Column | FloatColumn) -> RowColumn:
