@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -60,6 +60,13 @@ def rows_in_any(size: int, parts: Iterable[RowColumn]) -> RowColumn:
     for part in parts:
         there[part] = True
     return np.nonzero(there)[0]
+
+
+def joined_rows(size: int, parts: Sequence[RowColumn]) -> RowColumn:
+    """`rows_in_any` of parts that are in ascending order, each row once: nothing is done for one part or none."""
+    if len(parts) > 1:
+        return rows_in_any(size, parts)
+    return parts[0] if parts else np.empty(0, dtype=np.int64)
 
 
 def equal(first: NDArray[D], second: NDArray[D]) -> bool:

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ksched_cli.cluster.columns import Vocabulary, distinct, rows_in_any
+from ksched_cli.cluster.columns import Vocabulary, distinct, joined_rows, rows_in_any
 from ksched_cli.cluster.labels import LabelColumn
 
 
@@ -32,6 +32,12 @@ def test_a_copy_gives_ids_of_its_own() -> None:
 def test_rows_of_all_parts_are_in_order_and_listed_once(parts: list[list[int]]) -> None:
     found = rows_in_any(10, [np.array(part, dtype=np.int64) for part in parts])
     assert found.tolist() == sorted({row for part in parts for row in part})
+
+
+@given(st.lists(st.sets(st.integers(0, 9))))
+def test_ordered_parts_are_joined_in_order(parts: list[set[int]]) -> None:
+    found = joined_rows(10, [np.array(sorted(part), dtype=np.int64) for part in parts])
+    assert found.tolist() == sorted(set().union(*parts))
 
 
 @given(st.lists(st.one_of(st.integers(0, 5), st.integers(10**6, 10**6 + 3)), min_size=1))

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from ksched_cli.api.core import Namespace
 from ksched_cli.api.pod_facts import holds_place, is_same_pod
 from ksched_cli.cluster.affinity_terms import Labels, PodMatcher, PodTerms, TermParser
-from ksched_cli.cluster.columns import BoolColumn, IdColumn, Int64Column, RowColumn, rows_in_any
+from ksched_cli.cluster.columns import BoolColumn, IdColumn, Int64Column, RowColumn, joined_rows
 from ksched_cli.cluster.labels import ABSENT
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.plugin_args import InterPodAffinityArgs
@@ -154,8 +154,10 @@ class InterPodAffinity(
 
     def changed_rows(self, pod: PodInfo, before: AffinityState, now: AffinityState) -> RowColumn | None:
         """The nodes of the topology values where a count has become positive or zero."""
-        first = [state.affinity.empty and state.terms.affinity_matches(pod) for state in (before, now)]
-        if before.terms is not now.terms or first[0] != first[1] or len(before.sources) != len(now.sources):
+        if before.terms is not now.terms or len(before.sources) != len(now.sources):
+            return None
+        if before.affinity.empty != now.affinity.empty and now.terms.affinity_matches(pod):
+            # The pod was the first of its group, or is so now.
             return None
         turned: dict[str, set[int]] = {}
         for (counts, start), (same, end) in zip(before.sources, now.sources, strict=True):
@@ -166,7 +168,7 @@ class InterPodAffinity(
                 turned.setdefault(counts.key, set()).update(counts.turns[start:end])
         nodes = self.handle.cluster.nodes
         changed = [nodes.labels.column(key).rows_of(values) for key, values in turned.items()]
-        return changed[0] if len(changed) == 1 else rows_in_any(len(nodes), changed)
+        return joined_rows(len(nodes), changed)
 
     # PreFilter
 
@@ -297,7 +299,7 @@ class InterPodAffinity(
         for key in state.terms.affinity_keys:
             column = nodes.cluster.nodes.labels.column(key)
             ids = nodes.take(column.ids)
-            lacks |= ids == ABSENT if first else state.affinity.of(key, column)[ids] <= 0
+            lacks |= ids == ABSENT if first else state.affinity.of(key, column).take(ids, mode="clip") <= 0
         return lacks
 
     def explain(self, state: AffinityState | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
@@ -380,13 +382,13 @@ class InterPodAffinity(
         at most and the highest 0 at least."""
         from_zero = not InterPodAffinityRules.of(self.handle.release).scores_from_the_lowest
         if not len(scores):
-            return np.zeros_like(scores)
+            return np.zeros(len(scores), dtype=np.int64)
         lowest, highest = int(scores[scores.argmin()]), int(scores[scores.argmax()])
         if from_zero:
             lowest, highest = min(lowest, 0), max(highest, 0)
         spread = highest - lowest
         if spread <= 0:
-            return np.zeros_like(scores)
+            return np.zeros(len(scores), dtype=np.int64)
         distances, best = scores - lowest, self.handle.release.max_node_score
         if spread < len(scores):
             return _normalized_up_to(spread, best).take(distances, mode="clip")

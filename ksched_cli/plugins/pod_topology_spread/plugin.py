@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from ksched_cli.api.node_affinity import RequiredNodeAffinity
 from ksched_cli.api.selectors import Selector, SelectorError
 from ksched_cli.api.tolerations import find_untolerated
-from ksched_cli.cluster.columns import BoolColumn, IdColumn, Int64Column, RowColumn, rows_in_any
+from ksched_cli.cluster.columns import BoolColumn, IdColumn, Int64Column, RowColumn, joined_rows
 from ksched_cli.cluster.labels import ABSENT, LabelColumn
 from ksched_cli.cluster.pod_counts import PodCount
 from ksched_cli.cluster.pod_info import PodInfo
@@ -245,7 +245,7 @@ class PodTopologySpread(
             rows = column.rows_with(old.outcomes() != new.outcomes())
             if len(rows):
                 changed.append(rows)
-        return changed[0] if len(changed) == 1 else rows_in_any(len(nodes), changed)
+        return joined_rows(len(nodes), changed)
 
     # Queueing hints
 
