@@ -30,8 +30,9 @@ class Worker(ABC):
         """Bring the object of this key to what is wanted. Raises Refusal to be called again after a back-off."""
 
 
-# How a pod changes. "spec" and "status": nothing else of an active pod has changed; "other" is every other update.
-PodChange = Literal["created", "spec", "status", "other", "deleted"]
+# How a pod changes. "metadata": nothing else has changed, as when a pod begins to terminate; "spec" and "status":
+# nothing else of an active pod has changed; "other" is every other update.
+PodChange = Literal["created", "metadata", "spec", "status", "other", "deleted"]
 ALL_POD_CHANGES: frozenset[PodChange] = frozenset(get_args(PodChange))
 
 
@@ -39,9 +40,9 @@ def pod_change(old: Pod | None, new: Pod | None) -> PodChange:
     """How these two versions of a pod differ; None for absent."""
     if old is None or new is None:
         return "created" if old is None else "deleted"
-    if old.metadata is not new.metadata or new.metadata.deletion_timestamp is not None:
-        return "other"
-    if is_terminal(old) or is_terminal(new):
+    if old.metadata is not new.metadata:
+        return "metadata" if old.spec is new.spec and old.status is new.status else "other"
+    if new.metadata.deletion_timestamp is not None or is_terminal(old) or is_terminal(new):
         return "other"
     return "status" if old.spec is new.spec else "spec"
 

@@ -92,6 +92,7 @@ class JobController(Controller):
     """Keys are identities of Jobs."""
 
     informers = (Job, Pod)
+    serves = (Job,)
 
     def __init__(self, api: ApiServer, queue: WorkQueue) -> None:
         super().__init__(api, queue)

@@ -20,7 +20,7 @@ class PodGarbageCollector(Controller):
     """Keys are names of nodes. Pods of nodes that were absent from the input stay: the input may hold pods only."""
 
     informers = (Node, Pod)
-    pod_changes = frozenset(("created", "other"))
+    pod_changes = frozenset(("created", "metadata", "other"))
 
     def concerned(self, old: Any, new: Any) -> Iterable[str]:
         if isinstance(old, Node) and new is None:

@@ -33,7 +33,8 @@ _MIRROR_OWNER = "Node"
 class StandIn(Controller):
     """Keys are uids of pods that are to be replaced."""
 
-    pod_changes = frozenset(("other", "deleted"))
+    informers = (Pod, *_KINDS.values())
+    pod_changes = frozenset(("metadata", "other", "deleted"))
 
     def __init__(self, api: ApiServer, queue: WorkQueue) -> None:
         super().__init__(api, queue)
