@@ -329,7 +329,9 @@ class ApiServer(Logged):
 
     def _account(self, chain: Chain, old: Any, new: Any) -> None:
         """What quotas count, and the objects that admission reads."""
-        if isinstance(old, Pod) and (new is None or is_terminal(new) != is_terminal(old)):
+        if isinstance(old, Pod):
+            if new is not None and is_terminal(new) == is_terminal(old):
+                return
             chain.release(old)
             if new is not None:
                 chain.count(new)

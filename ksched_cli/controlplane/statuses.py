@@ -21,7 +21,8 @@ class Statuses:
 
     def forget(self, item: Any) -> None:
         """The object is gone. One of its name that comes later has a status of its own."""
-        self._statuses.pop(identity_of(item), None)
+        if self._statuses:
+            self._statuses.pop(identity_of(item), None)
 
     def set(self, item: Any, status: object) -> None:
         """Watches see an update of the object if its status has changed."""

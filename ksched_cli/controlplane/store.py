@@ -299,7 +299,8 @@ class Store(Logged, NamedObjects):
 
     def _put_pod(self, old: Pod | None, pod: Pod) -> None:
         key, identity = _index_key(pod), identity_of(pod)
-        if old is not None and old.metadata is not pod.metadata and _index_key(old) != key:
+        keeps_owner = old is None or old.metadata.owner_references is pod.metadata.owner_references
+        if old is not None and not keeps_owner and _index_key(old) != key:
             self._drop_pod(old)
             old = None
         self._tallies.replace(key, old, pod)

@@ -34,13 +34,12 @@ class Successors:
             return
         if new is None and self._attempts:
             self._attempts.clear()
-        is_lost = old is not None and _is_leaving(new) and not _is_leaving(old)
-        owner = owner_identity(pod) if old is None or is_lost else None
+        owner = owner_identity(pod)
         if owner is None:
             return
         if old is None:
             self._pair(owner, pod)
-        else:
+        elif _is_leaving(new) and not _is_leaving(old):
             name = old.metadata.name
             self._lost.put(owner, name if name not in self._lost.get(owner, ()) else uid_of_pod(old), old)
 

@@ -100,10 +100,11 @@ class WorkQueue:
         self._due: dict[tuple[Worker, Hashable], float] = LoggedDict(self._undo)
 
     def add(self, worker: Worker, key: Hashable = None) -> None:
-        if (worker, key) not in self._waiting:
-            self._waiting.add((worker, key))
+        item = worker, key
+        if item not in self._waiting:
+            self._waiting.add(item)
             self._undo.keep(self._items)
-            self._items.append((worker, key))
+            self._items.append(item)
 
     def add_after(self, worker: Worker, key: Hashable, seconds: float) -> None:
         """Add the key later. A timer of the same key that is due earlier, or at the same time, is enough."""
@@ -148,7 +149,8 @@ class WorkQueue:
             delay = min(_FIRST_DELAY * 2**failures, _LONGEST_DELAY)
             self.at(self.clock.now + delay, lambda: self.add(worker, key), self._version())
         else:
-            self._failures.pop(item, None)
+            if self._failures:
+                self._failures.pop(item, None)
         return True
 
     def next_moment(self) -> float | None:
