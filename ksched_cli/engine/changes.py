@@ -18,15 +18,19 @@ _GENERAL_UPDATES = {each: ClusterEvent(each, Action.UPDATE) for each in (ASSIGNE
 def pod_changes(old: Pod, new: Pod, gates: FeatureGates) -> list[ClusterEvent]:
     """PodSchedulingPropertiesChange: a general update where nothing that plugins register for by name has changed."""
     resource = ASSIGNED_POD if new.spec.node_name else UNSCHEDULED_POD
+    is_other_spec = new.spec is not old.spec
     found = [
         (Action.UPDATE_POD_LABEL, new.metadata.labels != old.metadata.labels),
         (Action.UPDATE_POD_SCALE_DOWN, _scaled_down(old, new)),
         (
             Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED,
-            bool(old.spec.scheduling_gates) and not new.spec.scheduling_gates,
+            is_other_spec and bool(old.spec.scheduling_gates) and not new.spec.scheduling_gates,
         ),
         # The API lets tolerations be added only.
-        (Action.UPDATE_POD_TOLERATION, len(new.spec.tolerations) != len(old.spec.tolerations)),
+        (
+            Action.UPDATE_POD_TOLERATION,
+            is_other_spec and len(new.spec.tolerations) != len(old.spec.tolerations),
+        ),
         (
             Action.UPDATE_POD_GENERATED_RESOURCE_CLAIM,
             new.status is not old.status
@@ -53,14 +57,18 @@ def node_changes(old: Node, new: Node, gates: FeatureGates) -> list[ClusterEvent
     """NodeSchedulingPropertiesChange: nothing for an update that cannot matter, such as a heartbeat."""
     before, now = old.status, new.status
     is_other_status = before is not now
+    is_other_metadata = old.metadata is not new.metadata
     found = [
         # Cordoning makes nothing schedulable; the end of it counts as a change of taints.
         (Action.UPDATE_NODE_TAINT, old.spec.unschedulable and not new.spec.unschedulable),
         (Action.UPDATE_NODE_ALLOCATABLE, is_other_status and _amounts(before) != _amounts(now)),
-        (Action.UPDATE_NODE_LABEL, old.metadata.labels != new.metadata.labels),
+        (Action.UPDATE_NODE_LABEL, is_other_metadata and old.metadata.labels != new.metadata.labels),
         (Action.UPDATE_NODE_TAINT, old.spec.taints != new.spec.taints),
         (Action.UPDATE_NODE_CONDITION, is_other_status and _conditions(before) != _conditions(now)),
-        (Action.UPDATE_NODE_ANNOTATION, old.metadata.annotations != new.metadata.annotations),
+        (
+            Action.UPDATE_NODE_ANNOTATION,
+            is_other_metadata and old.metadata.annotations != new.metadata.annotations,
+        ),
         (
             Action.UPDATE_NODE_DECLARED_FEATURE,
             is_other_status

@@ -233,13 +233,14 @@ class SchedulingQueue:
     def _strategy_after_cycle(self, pod: QueuedPod) -> Strategy:
         """determineSchedulingHintForInFlightPod. A pod of a group comes back by backoff alone. Without hints any event
         will do (addUnschedulableWithoutQueueingHint)."""
-        moved = bool(self.in_flight.meanwhile(pod.row))
+        meanwhile = self.in_flight.meanwhile(pod.row)
         if not pod.rejectors or (self.settings.pod_groups and pod.info.pod.spec.scheduling_group is not None):
-            return Strategy.AFTER_BACKOFF if pod.rejectors or self.hints.errors_back_off or moved else Strategy.SKIP
+            waits = pod.rejectors or self.hints.errors_back_off or meanwhile
+            return Strategy.AFTER_BACKOFF if waits else Strategy.SKIP
         if not self.hints.asks:
-            return Strategy.AFTER_BACKOFF if moved else Strategy.SKIP
+            return Strategy.AFTER_BACKOFF if meanwhile else Strategy.SKIP
         best = Strategy.SKIP
-        for event, old, new in self.in_flight.meanwhile(pod.row):
+        for event, old, new in meanwhile:
             best = max(best, self.hints.worth_requeuing(pod, event, old, new))
             if best is Strategy.IMMEDIATELY or (best is Strategy.AFTER_BACKOFF and not pod.pending_plugins):
                 break
@@ -249,7 +250,7 @@ class SchedulingQueue:
 
     def move_all(self, event: ClusterEvent, old: Any, new: Any, pre_check: PreCheck | None = None) -> None:
         """MoveAllToActiveOrBackoffQueue: an event may help any of the unschedulable pods."""
-        if not self.hints.of_interest(event):
+        if not (self.unschedulable or self.in_flight) or not self.hints.of_interest(event):
             return
         pods = self.unschedulable.values()
         self._move([pod for pod in pods if pre_check is None or pre_check(pod.info)], event, old, new)
