@@ -59,13 +59,15 @@ class DrainFilters:
         self._flags = flags
         # A dump without any DaemonSet may have left them out; one with some has all of them.
         self._daemon_sets = {(each.metadata.namespace, each.metadata.name) for each in sets} if sets else None
+        self._filters = (self._daemon_set, self._mirror, self._local_storage, self._unmanaged)
 
     def judge(self, pod: Pod) -> DrainFilterResult:
         """One filter after the other, until one keeps the pod back."""
         if not self._flags.pod_selector.matches(pod.metadata.labels):
             return DrainFilterResult("stay", NOT_SELECTED)
         found = _EVICT
-        for verdict in (self._daemon_set(pod), self._mirror(pod), self._local_storage(pod), self._unmanaged(pod)):
+        for judge in self._filters:
+            verdict = judge(pod)
             if verdict.verdict != "evict":
                 return verdict
             found = verdict if verdict.message else found

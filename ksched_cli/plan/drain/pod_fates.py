@@ -19,6 +19,7 @@ from ksched_cli.world.recorder import PreemptedPod
 from ksched_cli.world.world import World
 
 _WAIT = ("waits", "wait")
+_NOT_RECREATED = "no controller recreates it"
 _TOO_LATE = "the --timeout was over before a budget allowed the eviction"
 
 
@@ -75,8 +76,8 @@ class Fates:
         if node.refused:
             return node.refusal()
         granted = self._world.plane.drainer.granted
-        stays = self._preempted | {uid_of_pod(pod) for pod in node.left}
-        gone = {uid: pod for pod in node.evict if (uid := uid_of_pod(pod)) not in stays}
+        left, preempted = {uid_of_pod(pod) for pod in node.left}, self._preempted
+        gone = {uid: pod for pod in node.evict if (uid := uid_of_pod(pod)) not in left and uid not in preempted}
         moments = sorted({granted[uid] for uid in gone if uid in granted})
         rounds = {moment: number for number, moment in enumerate(moments, 1)}
         # A pod that something else has deleted in the meantime left in no round.
@@ -106,8 +107,8 @@ class Fates:
             refused = self._api.refusals.get(owner) if owner is not None else None
             for each in refused.values() if refused is not None else ():
                 return PodFate(pod_key(pod), "unplaced", number, why=each.message)
-            finishing = is_terminal(pod) or pod.metadata.deletion_timestamp is not None
-            return PodFate(pod_key(pod), "gone", number, why=_why_gone(pod), lost=not finishing)
+            why = _why_gone(pod)
+            return PodFate(pod_key(pod), "gone", number, why=why, lost=why == _NOT_RECREATED)
         node = self._world.recorder.node_of(new)
         if node:
             return PodFate(pod_key(pod), "moves", number, pod_key(new), node)
@@ -139,4 +140,4 @@ def _why_gone(pod: Pod) -> str:
         return "it is finished"
     if pod.metadata.deletion_timestamp is not None:
         return "it is being deleted already"
-    return "no controller recreates it"
+    return _NOT_RECREATED

@@ -68,8 +68,9 @@ class Ties:
         return int(ties[turn % len(ties)])
 
     def decided(self, decision: Decision) -> None:
-        key, names = self._key(decision.pod.key), self._cluster.nodes.names
-        self._numbers[decision.pod.key] = key[2] + 1
+        pod, names = decision.pod.key, self._cluster.nodes.names
+        key = self._key(pod)
+        self._numbers[pod] = key[2] + 1
         self._cycle += 1
         if decision.row is None:
             return
@@ -80,7 +81,7 @@ class Ties:
             return
         rows = tuple(decision.ties[:_MOST_NODES].tolist())
         if decision.row in rows:
-            draw = Draw(WHAT, decision.pod.key, tuple(names[row] for row in rows), (names[decision.row],), key[2])
+            draw = Draw(WHAT, pod, tuple(names[row] for row in rows), (names[decision.row],), key[2])
             self.made.append(Tie(draw, decision.pod, decision.pod_row, rows, rows.index(decision.row), self._cycle))
 
     def _key(self, pod: str) -> DrawKey:

@@ -36,8 +36,8 @@ class Editor:
         return tuple(each for each in node.spec.taints if each.key != key or effect not in ("", each.effect))
 
     def respec(self, node: Node, **fields: Any) -> None:
-        """Update fields of the node's spec."""
-        self.api.update(replace(node, spec=replace(node.spec, **fields)))
+        """Update fields of the spec of the stored node."""
+        self.api.replace(node, replace(node, spec=replace(node.spec, **fields)))
 
     def relabel(self, node: Node, labels: dict[str, str]) -> None:
         """Update the labels of the node."""
