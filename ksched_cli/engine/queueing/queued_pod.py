@@ -32,7 +32,9 @@ class QueuedPod(Logged):
     gating_events: tuple[ClusterEvent, ...] = ()
 
     def __init__(self, row: int, info: PodInfo, timestamp: float, **others: Any) -> None:
-        self.__dict__.update(others, row=row, info=info, timestamp=timestamp)
+        self.row, self.info, self.timestamp = row, info, timestamp
+        for name, value in others.items():
+            setattr(self, name, value)
 
     @property
     def gated(self) -> bool:

@@ -113,7 +113,7 @@ class SchedulingQueue:
         return pod
 
     def _queued(self, row: int, info: PodInfo) -> QueuedPod:
-        return QueuedPod(row, info, self.clock.now, undo=self.clock.undo, turn=next(self._turns))
+        return QueuedPod(row, info, self.clock.now, turn=next(self._turns), undo=self.clock.undo)
 
     def __iter__(self) -> Iterator[QueuedPod]:
         """All pods but those in flight."""
