@@ -101,7 +101,7 @@ class PodTable:
         """GetPodStartTime of these pods, in seconds since the epoch."""
         found: FloatColumn = self._started[rows]
         unread = np.isnan(found)
-        if unread.any():
+        if np.count_nonzero(unread):
             stamps = [self.infos[row].pod.status.start_time for row in rows[unread].tolist()]
             times = {stamp: parse_time(stamp) if stamp else NOT_STARTED for stamp in set(stamps)}
             self._started[rows[unread]] = found[unread] = [times[stamp] for stamp in stamps]

@@ -295,8 +295,8 @@ def test_many_nodes_are_sorted_as_each_alone(drawn: list[tuple[int, int, str | N
     importance, rows, owner = Importance(cluster), np.arange(len(running)), np.array(owners, dtype=np.int64)
     alone: list[int] = []
     for each in range(3):
-        members = rows[owner == each].tolist()
-        alone += [members[at] for at in importance.sort(members)]
+        members = rows[owner == each]
+        alone += members[importance.sort(members)].tolist()
     assert rows[importance.order(rows, owner)].tolist() == alone
 
 

@@ -141,7 +141,7 @@ class DryRun:
             outcomes.fail(rows[index : index + 1], error(f'expected at least one victim pod on node "{node}"'))
         if not len(victims):
             return
-        where, sizes = rows[found], np.diff(np.append(starts, len(victims)))
+        where, sizes = rows[found], np.bincount(owner)[found]
         priority, started = self._cluster.pods.priority[victims], self._cluster.pods.started(victims)
         highest = np.maximum.reduceat(priority, starts)
         outcomes.tried[where] = outcomes.helps[where] = True
@@ -166,6 +166,6 @@ class DryRun:
             members = np.nonzero(owner == each)[0]
             first = members[np.argsort(~violating[members], kind="stable")]
             if DefaultPreemptionRules.of(self._cluster.release).sorts_mixed_victims:
-                first = first[self._importance.sort(victims[first].tolist())]
+                first = first[self._importance.sort(victims[first])]
             ordered[members] = victims[first]
         return ordered

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -28,19 +28,18 @@ class Importance:
     def order(self, pod_rows: RowColumn, owner: RowColumn) -> RowColumn:
         """Indexes that sort the pods of each owner by importance. Owners come in ascending order."""
         if 0 < len(pod_rows) <= MAX_INSERTION and owner[0] == owner[-1]:
-            return np.array(self.sort(pod_rows.tolist()), dtype=np.int64)
+            return np.array(self.sort(pod_rows), dtype=np.int64)
         priority, started = self._cluster.pods.priority[pod_rows], self._cluster.pods.started(pod_rows)
         order = np.lexsort((started, -priority, owner))
         for members in _unsettled(order, priority, started, owner):
-            order[members] = members[self.sort(pod_rows[members].tolist())]
+            order[members] = members[self.sort(pod_rows[members])]
         return order
 
-    def sort(self, pod_rows: Sequence[int]) -> list[int]:
+    def sort(self, pod_rows: RowColumn) -> list[int]:
         """Indexes in the order in which sort.Slice leaves the pods. Of two pods that have not started each is more
         important than the other: Go reads the clock for one after the other."""
-        rows = np.array(pod_rows, dtype=np.int64)
-        priorities: list[int] = (-self._cluster.pods.priority[rows]).tolist()
-        started: list[float] = self._cluster.pods.started(rows).tolist()
+        priorities: list[int] = (-self._cluster.pods.priority[pod_rows]).tolist()
+        started: list[float] = self._cluster.pods.started(pod_rows).tolist()
         keys = list(zip(priorities, started, strict=True))
 
         def more_important(left: int, right: int) -> bool:

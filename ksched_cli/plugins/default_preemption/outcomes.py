@@ -55,8 +55,9 @@ class Outcomes:
         self._to_add.append(rows)
 
     def fail(self, rows: RowColumn, status: Status) -> None:
-        if len(rows):
-            self.words = None
+        if not len(rows):
+            return
+        self.words = None
         self.tried[rows] = True
         for row in rows.tolist():
             self.statuses.set(row, status)
