@@ -16,7 +16,7 @@ import numpy as np
 from msgspec import Struct, field
 
 from ksched_cli.cluster.cache import Cluster
-from ksched_cli.cluster.columns import BoolColumn, RowColumn, equal, rows_in_any
+from ksched_cli.cluster.columns import BoolColumn, RowColumn, equal, joined_rows, rows_in_any
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.engine.copies import PodCopies
 from ksched_cli.engine.cycle_state import CycleState
@@ -74,9 +74,8 @@ class TemplateResult(Struct):
 
     def take(self) -> RowColumn:
         """The rows that were filtered again; they are forgotten here."""
-        parts = self.repaired
-        rows = parts[0] if len(parts) == 1 else rows_in_any(len(self.statuses), parts)
-        parts.clear()
+        rows = joined_rows(len(self.statuses), self.repaired)
+        self.repaired.clear()
         return rows
 
 
