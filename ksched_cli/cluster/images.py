@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -63,7 +64,7 @@ class ImageIndex:
         return self._images[name]
 
     def _rows(self, name: str) -> RowColumn:
-        new = np.array(self._new.get(name, ()), dtype=np.int64)
+        new = np.sort(np.array(self._new.get(name, ()), dtype=np.int64), kind="stable")
         image = self._before.find(name) if self._before is not None else None
         if image is None:
             return new
@@ -76,16 +77,20 @@ class ImageIndex:
         return next(image.size_bytes for image in images if name in image.names)
 
 
-def _rows_by_name(objects: Sequence[Node], rows: RowColumn) -> dict[str, list[int]]:
-    """The rows of the nodes that hold an image, by its name, in ascending order. Nodes that were read share equal lists
-    of images."""
-    alike: dict[int, list[int]] = {}
+def _rows_by_name(objects: Sequence[Node], rows: RowColumn) -> dict[str, array[int]]:
+    """The rows of the nodes that hold an image, by its name. Nodes that were read share equal lists of images."""
+    alike: dict[int, array[int]] = {}
     for row in rows.tolist():
-        alike.setdefault(id(objects[row].status.images), []).append(row)
-    holders: dict[str, list[int]] = {}
+        held = alike.get(id(objects[row].status.images))
+        if held is None:
+            held = alike[id(objects[row].status.images)] = array("q")
+        held.append(row)
+    holders: dict[str, array[int]] = {}
     for held in alike.values():
-        for name in dict.fromkeys(name for image in objects[held[0]].status.images for name in image.names):
-            holders.setdefault(name, []).extend(held)
-    for found in holders.values():
-        found.sort()
+        for name in {name for image in objects[held[0]].status.images for name in image.names}:
+            found = holders.get(name)
+            if found is None:
+                holders[name] = held[:]
+            else:
+                found.extend(held)
     return holders
