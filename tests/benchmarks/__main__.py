@@ -2,9 +2,10 @@
 
     python -m tests.benchmarks                       # all workloads at 500, 5000 and 15000 nodes
     python -m tests.benchmarks basic --nodes 5000    # one of them
+    python -m tests.benchmarks --runs 5              # the best of five runs, on a machine that others use, too
     python -m tests.benchmarks.commands              # each command as a whole process; the first line does this, too
 
-Machines are shared, and what else runs on them makes a run slower and never faster. So each figure is the best of three
+Machines are shared, and what else runs on them makes a run slower and never faster. So each figure is the best of some
 runs. `cal s` is the calibration right before and after that run, and the first line has one for the whole: a machine may
 be half as fast for some minutes. Divide by it to compare.
 
@@ -131,10 +132,10 @@ def startup(command: Sequence[str]) -> float:
     return min(once() for _ in range(7))
 
 
-def runs(workloads: Sequence[str], sizes: Sequence[int], folder: Path) -> Iterator[Run]:
+def runs(workloads: Sequence[str], sizes: Sequence[int], folder: Path, times: int) -> Iterator[Run]:
     for workload in workloads:
         for nodes in sizes:
-            yield measure(workload, nodes, RUNNING, folder)
+            yield measure(workload, nodes, RUNNING, folder, times)
 
 
 def say(text: str) -> None:
@@ -152,36 +153,37 @@ def growth(done: Sequence[Run], by: str) -> Iterator[str]:
             yield f"{workload:<20}{by} x{more:<6.1f} time per pod x{longer:.1f}"
 
 
-def measure_commands() -> bool:
+def measure_commands(times: int) -> bool:
     """The table of all commands; whether all of them came to a result."""
     from tests.benchmarks import commands
 
     say("\ncommands at 5000 nodes, 10000 running and 1000 pending pods")
     with tempfile.TemporaryDirectory() as folder:
         files = commands.prepare(Path(folder), commands.NODES, commands.RUNNING, commands.PENDING)
-        return commands.print_table(list(commands.COMMANDS), files)
+        return commands.print_table(list(commands.COMMANDS), files, times=times)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("workloads", nargs="*", choices=[[], *PENDING], help="all of them if none is named")
     parser.add_argument("--nodes", type=int, nargs="*", default=SIZES)
+    parser.add_argument("--runs", type=int, default=RUNS, help="how often each is measured; the best counts")
     given = parser.parse_args()
     compile_package()
     say(f"calibration {calibrate():.3f} s")
     say(HEADER)
     with tempfile.TemporaryDirectory() as folder:
         done = []
-        for run in runs(given.workloads or list(PENDING), given.nodes, Path(folder)):
+        for run in runs(given.workloads or list(PENDING), given.nodes, Path(folder), given.runs):
             done.append(run)
             say(run.line)
         crowded = []
         if not given.workloads:
             say("\nbasic at 5000 nodes, by pods that run already")
             for running in CROWDS:
-                crowded.append(measure("basic", 5000, running, Path(folder)))
+                crowded.append(measure("basic", 5000, running, Path(folder), given.runs))
                 say(crowded[-1].line)
-    answered = bool(given.workloads) or measure_commands()
+    answered = bool(given.workloads) or measure_commands(given.runs)
     say("\ngrowth")
     for line in (*growth(done, "nodes"), *growth(crowded, "running")):
         say(line)

@@ -3,7 +3,7 @@
     python -m tests.benchmarks.commands                                 # 5,000 nodes, 10,000 running, 1,000 pending
     python -m tests.benchmarks.commands "simulate" --nodes 500          # some of the commands, a smaller cluster
 
-Each line is the best of three runs, for what else runs on the machine only makes a command slower, with the calibration
+Each line is the best of some runs, for what else runs on the machine only makes a command slower, with the calibration
 right before and after it; a command that takes longer than 5 seconds runs once. One that takes longer than the time limit is stopped, and its line says so.
 """
 
@@ -93,10 +93,10 @@ def measure(arguments: Sequence[str], limit: float = LIMIT) -> Measured:
     return Measured(float(cpu), float(wall), float(peak), int(code) if int(code) >= 0 else None, calibration)
 
 
-def measure_best(arguments: Sequence[str], limit: float = LIMIT) -> Measured:
-    """The fastest of some runs, or the first that does not succeed."""
+def measure_best(arguments: Sequence[str], limit: float = LIMIT, times: int = RUNS) -> Measured:
+    """The fastest of so many runs, or the first that does not succeed."""
     best = measure(arguments, limit)
-    for _ in range(RUNS - 1):
+    for _ in range(times - 1):
         if best.wall > _LONG or not best.succeeded:
             break
         again = measure(arguments, limit)
@@ -145,6 +145,7 @@ def main() -> int:
     parser.add_argument("--running", type=int, default=RUNNING)
     parser.add_argument("--pending", type=int, default=PENDING)
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds after which a command is stopped")
+    parser.add_argument("--runs", type=int, default=RUNS, help="how often each is measured; the best counts")
     given = parser.parse_args()
     unknown = set(given.commands) - COMMANDS.keys()
     if unknown:
@@ -153,15 +154,15 @@ def main() -> int:
     say(f"calibration {calibrate():.3f} s")
     with tempfile.TemporaryDirectory() as folder:
         files = prepare(Path(folder), given.nodes, given.running, given.pending)
-        return int(not print_table(given.commands or list(COMMANDS), files, given.limit))
+        return int(not print_table(given.commands or list(COMMANDS), files, given.limit, given.runs))
 
 
-def print_table(names: Sequence[str], files: Mapping[str, str], limit: float = LIMIT) -> bool:
+def print_table(names: Sequence[str], files: Mapping[str, str], limit: float = LIMIT, times: int = RUNS) -> bool:
     """One line a command; whether all of them came to a result."""
     say(HEADER)
     succeeded = True
     for name in names:
-        measured = measure_best(COMMANDS[name].format(**files).split(), limit)
+        measured = measure_best(COMMANDS[name].format(**files).split(), limit, times)
         say(f"{name:<26}{measured.line}")
         succeeded &= measured.succeeded
     return succeeded
