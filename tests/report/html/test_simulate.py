@@ -151,8 +151,8 @@ def test_node_map_reacts_to_the_mouse(demo: OpenedPage) -> None:
 def test_legend_counts_the_answers_and_highlights_a_group(demo: OpenedPage) -> None:
     assert demo.texts("#nodes .legend button") == [
         "Insufficient cpu (4)",
-        "node(s) were unschedulable (1)",
         "node(s) had untolerated taint(s) (1)",
+        "node(s) were unschedulable (1)",
     ]
     before = pixels(demo)
     button = demo.page.locator("#nodes .legend button").first
