@@ -83,8 +83,9 @@ class NodeTable:
         zones = np.empty(len(kept), dtype=np.int32)
         if before is not None:
             zones[:] = before._zone[kept] if len(before) else -1
-        for place in np.nonzero(kept == NOWHERE)[0].tolist():
-            zones[place] = self._zone_keys.id(zone_key(self.arrival[place].metadata.labels, self._release))
+        new = np.nonzero(kept == NOWHERE)[0]
+        labels = (self.arrival[place].metadata.labels for place in new.tolist())
+        zones[new] = [self._zone_keys.id(zone_key(each, self._release)) for each in labels]
         return zones
 
     def _nodes_of_rows(self, before: NodeTable | None) -> list[Node]:

@@ -111,7 +111,10 @@ class PodParts:
         if not rules.init_containers_count:
             placed = replace(placed, spec=replace(placed.spec, init_containers=()))
         requests = self._resources.amounts(requests_of(placed, use_status=True, with_claims=True))
-        incoming = self._resources.amounts(requests_of(self._pod, use_status=False))
+        if self.containers_are_all:
+            incoming = requests
+        else:
+            incoming = self._resources.amounts(requests_of(self._pod, use_status=False))
         if rules.sidecars_run_beside_containers:
             return PodSums(requests, incoming, nonzero_requests_of(placed))
         return PodSums(requests, incoming, nonzero_requests_without_sidecars(placed))

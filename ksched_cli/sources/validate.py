@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from operator import attrgetter
 from typing import Any
 
 from msgspec import Struct
@@ -35,8 +34,6 @@ from ksched_cli.api.workloads import ReplicaSet
 # (path, what is wrong)
 Complaint = tuple[str, str]
 Complaints = Sequence[Complaint]
-
-_SIZE = attrgetter("size_bytes")
 
 
 def object_complaints(item: Struct) -> Complaints:
@@ -201,7 +198,7 @@ def _known(values: Sequence[str], known: Sequence[str], path: str) -> Complaints
 
 
 def _images(images: Sequence[ContainerImage]) -> Complaints:
-    sizes = list(map(_SIZE, images))
+    sizes = [image.size_bytes for image in images]
     if not sizes or -(2**63) <= min(sizes) <= max(sizes) < 2**63:
         return ()
     checked = (_integer(size, f"status.images[{index}].sizeBytes", 64) for index, size in enumerate(sizes))
