@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from array import array
+from collections import defaultdict
 from collections.abc import Sequence
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -11,6 +13,7 @@ import numpy as np
 from ksched_cli.api.core import Node
 from ksched_cli.cluster.columns import NOWHERE, RowColumn
 
+_no_rows = partial(array, "q")
 # How many indexes in a row are made of the one before.
 _MOST_STEPS = 8
 
@@ -79,18 +82,11 @@ class ImageIndex:
 
 def _rows_by_name(objects: Sequence[Node], rows: RowColumn) -> dict[str, array[int]]:
     """The rows of the nodes that hold an image, by its name. Nodes that were read share equal lists of images."""
-    alike: dict[int, array[int]] = {}
+    alike: dict[int, array[int]] = defaultdict(_no_rows)
     for row in rows.tolist():
-        held = alike.get(id(objects[row].status.images))
-        if held is None:
-            held = alike[id(objects[row].status.images)] = array("q")
-        held.append(row)
-    holders: dict[str, array[int]] = {}
+        alike[id(objects[row].status.images)].append(row)
+    holders: dict[str, array[int]] = defaultdict(_no_rows)
     for held in alike.values():
         for name in {name for image in objects[held[0]].status.images for name in image.names}:
-            found = holders.get(name)
-            if found is None:
-                holders[name] = held[:]
-            else:
-                found.extend(held)
-    return holders
+            holders[name].extend(held)
+    return dict(holders)
