@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from ksched_cli.cluster.undo import Logged, LoggedDict, LoggedIndex, LoggedSet, UndoLog
 from ksched_cli.engine.queueing.clock import VirtualClock
 
@@ -88,6 +90,25 @@ def test_an_attribute_that_changes_often_comes_back_as_it_was_at_each_mark() -> 
     counter.value = 6
     undo.roll_back(first)
     assert counter.value == 0
+
+
+class Counted(Logged):
+    times: int = 0
+
+    def __init__(self, undo: UndoLog) -> None:
+        self.undo = undo
+
+
+@pytest.mark.parametrize("before", [None, 0, 3], ids=["not set", "the value of the class", "another value"])
+def test_an_attribute_with_a_value_of_the_class_reads_as_before(before: int | None) -> None:
+    undo = UndoLog()
+    counted = Counted(undo)
+    if before is not None:
+        counted.times = before
+    mark = undo.mark()
+    counted.times += 1
+    undo.roll_back(mark)
+    assert counted.times == (before or 0)
 
 
 def test_objects_that_come_and_go_within_a_mark_are_not_mixed_up() -> None:

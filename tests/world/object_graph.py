@@ -114,8 +114,11 @@ def _attributes(item: Any) -> dict[str, Any]:
             "has_affinity",
         )
         return {name: getattr(item, name) for name in names}
-    slots = (name for kind in type(item).__mro__ for name in getattr(kind, "__slots__", ()))
-    return {**getattr(item, "__dict__", {}), **{name: getattr(item, name) for name in slots if hasattr(item, name)}}
+    names = dict.fromkeys(getattr(item, "__dict__", {}))
+    for kind in type(item).__mro__:
+        # An attribute that is declared and not set has the value of the class, if there is one.
+        names.update(dict.fromkeys([*vars(kind).get("__annotations__", {}), *vars(kind).get("__slots__", ())]))
+    return {name: getattr(item, name) for name in names if hasattr(item, name)}
 
 
 def _identity(item: Any) -> Any:

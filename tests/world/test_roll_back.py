@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ksched_cli.errors import KschedError
@@ -145,6 +145,12 @@ def test_of_two_pods_that_started_together_the_later_one_is_preempted(tried: boo
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"reuse": False}, {"tie_break": "random", "seed": 5}], ids=str)
 @given(items=clusters(), history=histories, last=changes)
+@example(
+    # A count of a pod that fails twice is set to the value it has when it is not set.
+    items=[*CLASSES, node("n0", 2), node("n1", 2), *(workload("Deployment", app, 1, 1, 0) for app in APPS)],
+    history=[("cordon", "n0"), RUN, FORK, ("cordon", "n1"), RUN],
+    last=("cordon", "n0"),
+)
 @settings(max_examples=25, deadline=None)
 def test_a_rolled_back_world_is_as_before_and_goes_on_like_one_built_anew(
     options: dict[str, Any], items: list[dict[str, Any]], history: list[Step], last: Change
