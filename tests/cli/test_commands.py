@@ -6,7 +6,6 @@ import io
 import json
 import re
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ import pytest
 from ksched_cli.cli.main import run
 from ksched_cli.framework.interfaces import ScorePlugin
 from tests.builders import make_node, make_pod
+from tests.cli.pipes import BROKEN_PIPE, run_without_a_reader
 from tests.cli.transcripts import CASE, ROOT, same_as_golden, without_stats, write
 
 
@@ -260,18 +260,7 @@ def test_stdin(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.slow
 def test_a_closed_pipe_is_not_an_error() -> None:
-    """`ksched … | head -1`, in a process of its own: only there is stdout a pipe."""
-    code = "import sys; from ksched_cli.cli.main import main; sys.argv = ['ksched', 'demo']; main()"
-    process = subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT, text=True
-    )
-    assert process.stdout is not None
-    process.stdout.close()
-    assert process.stderr is not None
-    errors = process.stderr.read()
-    process.stderr.close()
-    process.wait()
-    assert errors == ""
+    assert run_without_a_reader("demo") == (BROKEN_PIPE, "")
 
 
 def test_colours_only_where_they_are_wanted(

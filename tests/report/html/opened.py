@@ -56,7 +56,7 @@ class OpenedPage:
         self.url = path.as_uri()
         self.page.goto(self.url + anchor)
         if wait:
-            self.page.wait_for_selector("html[data-ready]", timeout=20_000)
+            self.page.wait_for_selector("html[data-ready]", timeout=120_000)
 
     def close(self) -> None:
         """Fail if the page has reported an error, or has asked for anything but itself."""

@@ -180,8 +180,9 @@ def test_colours_follow_the_scheme(page_file: Maker, opened: Opener) -> None:
     light, dark = (opened(page_file("simulate", "--from", DEMO), scheme=scheme) for scheme in ("light", "dark"))
     assert pixels(light) != pixels(dark)
     light.page.emulate_media(color_scheme="dark")
-    light.page.wait_for_timeout(200)
-    assert pixels(light) == pixels(dark)
+    light.page.wait_for_function(
+        "expected => document.querySelector('canvas').toDataURL() === expected", arg=pixels(dark)
+    )
 
 
 def test_map_and_detail_on_a_phone(page_file: Maker, opened: Opener) -> None:
