@@ -1,4 +1,4 @@
-"""Commands whose output goes into a pipe that nobody reads any more."""
+"""Commands whose output goes into a closed pipe."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ BROKEN_PIPE = 141
 
 
 def run_without_a_reader(*arguments: str) -> tuple[int, str]:
-    """The exit code, and what came on stderr. As in `ksched … | head -1`, but the reader has always gone before the
-    first line is written."""
+    """The exit code, and what came on stderr. As in `ksched … | head -1`, but the reader is closed before the command
+    starts, so that no line can be in the pipe by then."""
     reader, writer = os.pipe()
     os.close(reader)
     with open(writer, "wb") as pipe:

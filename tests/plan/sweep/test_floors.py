@@ -46,9 +46,8 @@ def test_a_variant_of_5000_nodes(simulator: Simulator, fail: str, seconds: float
             rows += runner.run([number])
             times.append(time.process_time() - started)
         machine = max((before + calibrate()) / 2 / CALIBRATION, 1)
-        # The median, for other work on the machine disturbs some variants.
+        # Medians, for other work on the machine disturbs some variants, and some rounds.
         shares.append(sorted(times)[MEASURED // 2] / machine / seconds)
         first += MEASURED
     assert not [row for row in rows if row.error]
-    # Other work may disturb a whole round.
-    assert min(shares) <= 1
+    assert sorted(shares)[ROUNDS // 2] <= 1

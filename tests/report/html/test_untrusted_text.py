@@ -101,9 +101,8 @@ def test_policy_blocks_what_is_put_into_the_file_by_hand(tmp_path: Path, page_fi
     )
     path = tmp_path / "planted.html"
     path.write_text(text.replace("</main>", f"{planted}</main>"))
+    # Once it is open, its scripts have run and its images have failed to load.
     shown = opened(path)
-    # After the images have failed to load.
-    shown.page.wait_for_load_state("load")
     assert "OWNED" not in shown.page.title()
     assert shown.page.locator("body").is_visible()
     assert shown.page.evaluate("getComputedStyle(document.getElementById('planted')).color") != "rgb(255, 0, 0)"

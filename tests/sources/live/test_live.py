@@ -169,9 +169,8 @@ def test_half_a_cluster_is_none(
 @pytest.mark.parametrize("fault", [never_answers, stops_within_the_body], ids=["no answer", "a body without an end"])
 def test_a_slow_server_is_given_up_after_the_timeout(fault: Fault, kube: KubeServer, tmp_path: Path) -> None:
     kube.faults[PODS] += [fault] * 8
-    # The time may be over while a read waits, or between two reads.
-    with pytest.raises(ClusterUnreadable, match=r"no answer in time|the answer did not end in time"):
-        read(kube, tmp_path, timeout=0.3)
+    with pytest.raises(ClusterUnreadable, match="no answer in time"):
+        read(kube, tmp_path, timeout=1.0)
 
 
 def test_waiting_follows_retry_after_and_grows_without_it(kube: KubeServer, tmp_path: Path) -> None:
