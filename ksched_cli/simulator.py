@@ -323,7 +323,7 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
     ) -> DrainTrials:
         """What `kubectl drain` would do with these or the selected nodes, or with every node or zone by itself
         (`each`). `grace_period` and `timeout` are in seconds. `every_pod`: the end has also the pods that stay."""
-        from ksched_cli.api.label_query import read_query
+        from ksched_cli.api.selectors import read_query
         from ksched_cli.plan.drain.drain import drain_nodes
         from ksched_cli.plan.drain.filters import Flags
 

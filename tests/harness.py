@@ -13,8 +13,7 @@ from ksched_cli.api.core import Node, Pod
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.config.model import SchedulerConfiguration
-from ksched_cli.config.own_args import default_args
-from ksched_cli.config.plugin_args import ARGS_OF
+from ksched_cli.config.plugin_args import ARGS_OF, default_args
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.nominator import NominatedPods

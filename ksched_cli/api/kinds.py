@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from ksched_cli.api import core, dynamic_resources, policy, scheduling, storage, workloads
+from ksched_cli.api import core, dynamic_resources, policy, storage, workloads
 
 # Versions whose fields differ from these in what scheduling reads are not listed, and so are named in `coverage`.
 _KINDS_OF: dict[tuple[str, ...], tuple[type[Struct], ...]] = {
@@ -24,7 +24,7 @@ _KINDS_OF: dict[tuple[str, ...], tuple[type[Struct], ...]] = {
     ("batch/v1",): (workloads.Job, workloads.CronJob),
     ("policy/v1", "policy/v1beta1"): (policy.PodDisruptionBudget,),
     ("scheduling.k8s.io/v1", "scheduling.k8s.io/v1beta1"): (policy.PriorityClass,),
-    ("scheduling.k8s.io/v1alpha2",): (scheduling.PodGroup, scheduling.Workload),
+    ("scheduling.k8s.io/v1alpha2",): (policy.PodGroup, policy.Workload),
     ("node.k8s.io/v1", "node.k8s.io/v1beta1"): (policy.RuntimeClass,),
     ("storage.k8s.io/v1", "storage.k8s.io/v1beta1"): (
         storage.StorageClass,

@@ -1,4 +1,5 @@
-"""Kubernetes quantities, exact (apimachinery resource.Quantity)."""
+"""Kubernetes quantities, exact (apimachinery resource.Quantity); amounts as people write them; and the field of a pod
+that requests most of a resource."""
 
 from __future__ import annotations
 
@@ -7,6 +8,8 @@ import re
 from collections.abc import Collection
 from fractions import Fraction
 from functools import lru_cache
+
+from ksched_cli.api.core import Container, Pod
 
 MAX_INT64 = 2**63 - 1
 NANO = 10**9
@@ -138,3 +141,61 @@ def format_bytes(amount: int) -> str:
         if amount and amount % (1 << power) == 0:
             return f"{amount >> power}{suffix}"
     return str(amount)
+
+
+_BYTES = ("memory", "ephemeral-storage")
+_UNITS = ((2**40, "Ti"), (2**30, "Gi"), (2**20, "Mi"), (2**10, "Ki"))
+
+
+def is_bytes(resource: str) -> bool:
+    return resource in _BYTES or resource.startswith("hugepages-")
+
+
+def amount_text(resource: str, amount: int) -> str:
+    """Cpu comes in thousandths. Bytes are rounded to a hundredth of their unit."""
+    if resource == "cpu":
+        return format_milli(amount)
+    return _bytes(amount) if is_bytes(resource) else str(amount)
+
+
+def quantity_text(resource: str, amount: int) -> str:
+    """The amount as it is written in a manifest."""
+    if resource == "cpu":
+        return format_milli(amount)
+    return format_bytes(amount) if is_bytes(resource) else str(amount)
+
+
+def _bytes(amount: int) -> str:
+    for size, unit in _UNITS:
+        if abs(amount) >= size:
+            return f"{amount / size:.2f}".rstrip("0").rstrip(".") + unit
+    return str(amount)
+
+
+def largest_request(pod: Pod, resource: str) -> tuple[str | int, ...]:
+    """The request of the container that requests most of the resource."""
+    requests = [
+        (_amount(container, resource), ("spec", field, index, "resources", _where(container, resource), resource))
+        for field, containers in (("containers", pod.spec.containers), ("initContainers", pod.spec.init_containers))
+        for index, container in enumerate(containers)
+    ]
+    amount, path = max(requests, key=lambda each: each[0], default=(0.0, ("spec",)))
+    if amount:
+        return path
+    if pod.spec.resources is not None and resource in pod.spec.resources.requests:
+        return ("spec", "resources", "requests", resource)
+    return ("spec", "containers")
+
+
+def _amount(container: Container, resource: str) -> float:
+    try:
+        return approximate(parse_quantity(container.resources.requests.get(resource, 0)))
+    except QuantityError:
+        return 0.0
+
+
+def _where(container: Container, resource: str) -> str:
+    """A limit alone is the request too."""
+    resources = container.resources
+    same = resources.limits.get(resource) == resources.requests.get(resource)
+    return "limits" if same and resource in resources.limits else "requests"

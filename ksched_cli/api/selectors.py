@@ -1,18 +1,87 @@
-"""Label selectors and node selector terms, compiled to values that can be compared and remembered."""
+"""Label selectors and node selector terms, compiled to values that can be compared and cached.
+
+Mirrors apimachinery's labels (selector.go, and `labels.Parse` for the text behind -l), validate/content for the rules
+and messages about keys and values of labels, and component-helpers' nodeaffinity for the required affinity of a pod."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
 from ksched_cli.api.affinity import NodeSelectorTerm
-from ksched_cli.api.label_names import is_label_key, is_label_value, key_problems, value_problems
+from ksched_cli.api.core import Node, PodSpec
 from ksched_cli.api.meta import LabelSelector, LabelSelectorRequirement
+from ksched_cli.errors import UsageError
+
+_NAME_PATTERN = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+_LABEL_PATTERN = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_DOMAIN_PATTERN = rf"{_LABEL_PATTERN}(\.{_LABEL_PATTERN})*"
+_NAME = re.compile(_NAME_PATTERN, re.ASCII)
+_DOMAIN = re.compile(_DOMAIN_PATTERN, re.ASCII)
+_MAX_NAME, _MAX_DOMAIN = 63, 253
+
+_CONSIST = (
+    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
+)
+_NAME_FORM = f"{_CONSIST} (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '{_NAME_PATTERN}')"
+_VALUE_FORM = (
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and "
+    "end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', "
+    f"regex used for validation is '({_NAME_PATTERN})?')"
+)
+_DOMAIN_FORM = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and "
+    f"end with an alphanumeric character (e.g. 'example.com', regex used for validation is '{_DOMAIN_PATTERN}')"
+)
+
+
+@lru_cache(maxsize=16384)
+def is_label_key(key: str) -> bool:
+    """validation.IsQualifiedName: an optional domain and a name of at most 63 characters."""
+    return not key_problems(key)
+
+
+@lru_cache(maxsize=16384)
+def is_label_value(value: str) -> bool:
+    """validation.IsValidLabelValue."""
+    return not value_problems(value)
+
+
+def key_problems(key: str) -> list[str]:
+    """IsLabelKey."""
+    if key.count("/") > 1:
+        return [
+            f"a valid label key {_NAME_FORM} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+        ]
+    domain, slash, name = key.rpartition("/")
+    found = [f"prefix part {each}" for each in domain_problems(domain)] if slash else []
+    if not name:
+        found.append("name part must be non-empty")
+    elif len(name) > _MAX_NAME:
+        found.append(f"name part must be no more than {_MAX_NAME} bytes")
+    if _NAME.fullmatch(name) is None:
+        found.append(f"name part {_NAME_FORM}")
+    return found
+
+
+def domain_problems(domain: str) -> list[str]:
+    """IsDNS1123Subdomain."""
+    if not domain:
+        return ["must be non-empty"]
+    found = [f"must be no more than {_MAX_DOMAIN} bytes"] if len(domain) > _MAX_DOMAIN else []
+    return found if _DOMAIN.fullmatch(domain) else [*found, _DOMAIN_FORM]
+
+
+def value_problems(value: str) -> list[str]:
+    """IsLabelValue."""
+    found = [f"must be no more than {_MAX_NAME} bytes"] if len(value) > _MAX_NAME else []
+    return found if not value or _NAME.fullmatch(value) else [*found, _VALUE_FORM]
+
 
 _NODE_NAME = "metadata.name"
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
@@ -247,3 +316,76 @@ def _field_requirement(raw: _RawRequirement) -> Requirement:
     if operator in FIELD_OPERATORS and len(values) != 1:
         raise SelectorError(("values", _invalid(values, "must have one element")))
     return make_requirement(key, operator, values, FIELD_OPERATORS)
+
+
+_SET = re.compile(r"(\S+)\s+(in|notin)\s*\(([^()]*)\)")
+_EQUAL = re.compile(r"([^=!<>\s]+)\s*(==|=|!=)\s*([^=!<>\s]*)")
+_EXISTS = re.compile(r"(!?)\s*([^=!<>\s,()]+)")
+# Commas part requirements, but for those inside brackets.
+_COMMA = re.compile(r",(?![^(]*\))")
+
+
+def parse_query(text: str) -> Selector:
+    """labels.Parse. Raises SelectorError with the part that cannot be read."""
+    if not text.strip():
+        return Selector()
+    return Selector(tuple(_requirement(part.strip()) for part in _COMMA.split(text)))
+
+
+def read_query(text: str, option: str = "-l") -> Selector:
+    """The label selector of an option. UsageError names the option."""
+    try:
+        return parse_query(text)
+    except SelectorError as mistake:
+        raise UsageError(f"{option} {text}: {mistake}") from None
+
+
+def _requirement(part: str) -> Requirement:
+    if found := _SET.fullmatch(part):
+        key, word, values = found.groups()
+        operator = "In" if word == "in" else "NotIn"
+        return checked_requirement(key, operator, tuple(map(str.strip, values.split(","))), LABEL_OPERATORS)
+    if found := _EQUAL.fullmatch(part):
+        key, sign, value = found.groups()
+        return checked_requirement(key, "NotIn" if sign == "!=" else "In", (value,), LABEL_OPERATORS)
+    if found := _EXISTS.fullmatch(part):
+        negated, key = found.groups()
+        return checked_requirement(key, "DoesNotExist" if negated else "Exists", (), LABEL_OPERATORS)
+    text = f"{part!r} is no condition on a label; write key=value, key!=value, key in (a,b), key or !key"
+    raise SelectorError(("", text))
+
+
+class RequiredNodeAffinity(Struct, frozen=True):
+    """The labels and names of nodes that a pod requires (nodeaffinity.GetRequiredNodeAffinity)."""
+
+    node_selector: tuple[tuple[str, str], ...]
+    terms: tuple[NodeSelectorTerm, ...] | None
+
+    @classmethod
+    def of(cls, spec: PodSpec) -> RequiredNodeAffinity:
+        affinity = spec.affinity.node_affinity if spec.affinity else None
+        required = affinity.required_during_scheduling_ignored_during_execution if affinity else None
+        return cls(tuple(spec.node_selector.items()), required.node_selector_terms if required else None)
+
+    def selects(self, node: Node) -> bool:
+        """RequiredNodeAffinity.Match; SelectorError as in any_term_selects."""
+        labels = node.metadata.labels
+        if any(labels.get(key) != value for key, value in self.node_selector):
+            return False
+        return self.terms is None or any_term_selects(self.terms, node)
+
+
+def any_term_selects(terms: Iterable[NodeSelectorTerm], node: Node) -> bool:
+    """SelectorError where none does, and one of them might if it could be compiled."""
+    broken: SelectorError | None = None
+    for term in terms:
+        try:
+            compiled = compile_node_selector_term(term)
+        except SelectorError as problem:
+            broken = broken or problem
+            continue
+        if compiled is not None and compiled.matches_node(node.metadata.labels, node.metadata.name):
+            return True
+    if broken is not None:
+        raise broken
+    return False

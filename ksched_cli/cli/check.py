@@ -12,10 +12,9 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ksched_cli.cli import options
-from ksched_cli.cli.exit_rules import contradictions
 from ksched_cli.cli.groups import ClusterRun, takes_groups
-from ksched_cli.cli.printing import complain, warn
-from ksched_cli.cli.showing import SOME_DO_NOT_FIT, collector_off, show
+from ksched_cli.cli.showing import SOME_DO_NOT_FIT, collector_off, contradictions, show
+from ksched_cli.cli.streams import complain, warn
 from ksched_cli.errors import InputError, KschedError, UsageError
 from ksched_cli.simulator import Simulator
 

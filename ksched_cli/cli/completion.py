@@ -10,7 +10,7 @@ import typer
 
 from ksched_cli.cli.commands import Command, Option, commands_of
 from ksched_cli.cli.complete import HIDDEN, TYPING
-from ksched_cli.cli.printing import print_text
+from ksched_cli.cli.streams import print_text
 
 HELP = "Prints a script that completes the commands, options and values of ksched in your shell."
 EPILOG = """Examples:

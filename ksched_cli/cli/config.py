@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from ksched_cli.cli import options
 from ksched_cli.cli.file_commands import file_problems
 from ksched_cli.cli.groups import takes_groups
-from ksched_cli.cli.printing import complain, print_text, warn
 from ksched_cli.cli.showing import show
+from ksched_cli.cli.streams import complain, print_text, warn
 from ksched_cli.errors import ConfigError, UsageError
 from ksched_cli.releases import NEWEST_VERSION
 from ksched_cli.simulator import RunOptions, Simulator

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from ksched_cli.cli import options
-from ksched_cli.cli.exit_rules import ExitRules
 from ksched_cli.cli.groups import takes_groups
+from ksched_cli.cli.showing import ExitRules
 from ksched_cli.cli.simulate import simulate_and_show
 from ksched_cli.simulator import RunOptions
 

@@ -9,8 +9,14 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ksched_cli.cli import options
-from ksched_cli.cli.edit_options import EditOptions
-from ksched_cli.cli.groups import ClusterOptions, ClusterRun, LiveClusterOptions, SchedulerOptions, takes_groups
+from ksched_cli.cli.groups import (
+    ClusterOptions,
+    ClusterRun,
+    EditOptions,
+    LiveClusterOptions,
+    SchedulerOptions,
+    takes_groups,
+)
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
 from ksched_cli.errors import ExpectationFailed, UsageError
 from ksched_cli.simulator import RunOptions, Simulator

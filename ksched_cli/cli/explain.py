@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from ksched_cli.cli import options
-from ksched_cli.cli.draw_options import DrawOptions
 from ksched_cli.cli.groups import ClusterRun, takes_groups
+from ksched_cli.cli.options import DrawOptions
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, collector_off, show
 from ksched_cli.simulator import Simulator
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ksched_cli.cli.printing import print_row, print_text
+from ksched_cli.cli.streams import print_row, print_text
 from ksched_cli.errors import InputError, Problem
 
 _VALIDATE_HELP = """Whether the files can be run; if not, every mistake with its line and path.

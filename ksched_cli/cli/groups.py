@@ -1,7 +1,7 @@
-"""Groups of options that several commands share: which cluster, and how it is scheduled.
+"""Groups of options that several commands share: which cluster, which what-if edits, and how pods are scheduled.
 
 A command has a parameter for each group (`cluster: ClusterOptions`), and a group may hold other groups. `takes_groups`
-makes one parameter of each option for typer, so that every option is declared once.
+makes one parameter of each option for typer, so that every option is declared once. Each declared edit has an option.
 """
 
 from __future__ import annotations
@@ -10,18 +10,51 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
-from typing import Annotated, Any, ClassVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias, get_type_hints
 
 import typer
-from msgspec import NODEFAULT, Struct, field, structs
+from msgspec import NODEFAULT, Struct, defstruct, field, structs
 from msgspec.structs import replace
 
 from ksched_cli.cli import options
-from ksched_cli.cli.edit_options import EditOptions
-from ksched_cli.cli.help_layout import INPUT, RULES, Panel
+from ksched_cli.cli.help_layout import EDITS, INPUT, RULES, Panel
 from ksched_cli.errors import Problem, UsageError
 from ksched_cli.report.progress import ListProgress
-from ksched_cli.simulator import LiveOptions, ManifestReading, RunOptions, parse_timeout
+from ksched_cli.simulator import EditSpec, LiveOptions, ManifestReading, RunOptions, edit_specs, parse_timeout
+
+_SCENARIO = typer.Option(
+    metavar="FILE",
+    help="Steps of edits and expectations. They run one after the other; `ksched scenario schema` prints the fields of "
+    "the file. Exit code 4 when an expectation fails.",
+)
+
+
+class EditFields:
+    """The edits of a command line. The option of each edit may be given as often as you like."""
+
+    panel: ClassVar[Panel] = Panel(EDITS, {"scenario"})
+    scenario: str | None
+
+    def given(self) -> Iterator[tuple[str, str]]:
+        """Flag and text of every edit."""
+        for spec in edit_specs():
+            yield from ((spec.flag, text) for text in getattr(self, spec.field))
+
+
+def _field(spec: EditSpec) -> tuple[str, Any, Any]:
+    option = typer.Option(f"--{spec.flag}", metavar=spec.metavar, help=spec.help)
+    return spec.field, Annotated[list[str], option], field(default_factory=list)
+
+
+if TYPE_CHECKING:
+    EditOptions: TypeAlias = EditFields
+else:
+    EditOptions = defstruct(
+        "EditOptions",
+        [*map(_field, edit_specs()), ("scenario", Annotated[str | None, _SCENARIO], None)],
+        bases=(EditFields, Struct),
+        frozen=True,
+    )
 
 
 class LiveClusterOptions(Struct, frozen=True):

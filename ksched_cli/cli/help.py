@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ksched_cli.cli.printing import print_text
+from ksched_cli.cli.streams import print_text
 from ksched_cli.errors import Problem, UsageError
 
 HELP = """Show a page of the manual, or the help of a command. Without a topic, list the pages."""

@@ -14,9 +14,7 @@ from typing import Any, NoReturn
 
 import typer
 
-from ksched_cli.cli.leaving import leave
-from ksched_cli.cli.printing import command_line, complain, print_text
-from ksched_cli.cli.streams import abandon_stdout, prepare_streams
+from ksched_cli.cli.streams import abandon_stdout, command_line, complain, leave, prepare_streams, print_text
 from ksched_cli.errors import KschedError, UsageError
 from ksched_cli.forks import allow_forks
 from ksched_cli.progress import listen

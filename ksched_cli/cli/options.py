@@ -1,4 +1,4 @@
-"""Options that several commands have."""
+"""Options that several commands have, among them those of random orders and tie-breaks."""
 
 from __future__ import annotations
 
@@ -165,3 +165,17 @@ FailOnOption = Annotated[
 NoHeaders = Annotated[
     bool, typer.Option("--no-headers", help="Leave out the header of the table.", rich_help_panel=OUTPUT + RARE)
 ]
+
+
+class DrawOptions(Struct, frozen=True):
+    """A sentence for each pod: how often it goes where in random orders and tie-breaks."""
+
+    orders: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="N random orders of arrival of the pending pods.")
+    ] = None
+    ties: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="N random choices among nodes with equal scores.")
+    ] = None
+
+    def __bool__(self) -> bool:
+        return self.orders is not None or self.ties is not None

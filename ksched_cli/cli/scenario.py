@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import typer
 
-from ksched_cli.cli.exit_rules import ExitRules
 from ksched_cli.cli.file_commands import add_file_commands
 from ksched_cli.cli.settle import SettleOptions
-from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
+from ksched_cli.cli.showing import SOME_DO_NOT_FIT, ExitRules, show
 from ksched_cli.errors import ExpectationFailed, UsageError
 from ksched_cli.simulator import RunOptions, Simulator, edit_specs
 

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import typer
 from msgspec import Struct
 
-from ksched_cli.cli.exit_rules import ExitRules
 from ksched_cli.cli.help_layout import OWN, Panel
 from ksched_cli.cli.options import Detail
-from ksched_cli.cli.showing import show, top_nodes
+from ksched_cli.cli.showing import ExitRules, show, top_nodes
 from ksched_cli.simulator import RunOptions, Simulator, settle_limits
 
 if TYPE_CHECKING:

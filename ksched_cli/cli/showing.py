@@ -1,14 +1,22 @@
-"""From a result to the screen, and to the exit code."""
+"""From a result to the screen and to the exit code, and the options that change the exit code."""
 
 from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-from ksched_cli.cli.printing import command_line, warn
+from msgspec import Struct
+
+from ksched_cli.cli.options import FailOn
+from ksched_cli.cli.streams import command_line, warn
+
+if TYPE_CHECKING:
+    from ksched_cli.simulator import SettledSimulation, Simulation
+
 
 SOME_DO_NOT_FIT = 1
 # How many of the best nodes are shown, and how many with -o wide and on a page.
@@ -61,3 +69,29 @@ def collector_off() -> Iterator[None]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+def contradictions(fail_on: Sequence[FailOn], *, exit_zero: bool) -> Iterator[str]:
+    if exit_zero and fail_on:
+        yield "--exit-zero and --fail-on contradict each other: give one of them"
+
+
+class ExitRules(Struct, frozen=True):
+    """What makes the exit code stricter, or 0."""
+
+    fail_on: Sequence[FailOn] = ()
+    exit_zero: bool = False
+
+    def of_cycles(self, found: Simulation) -> int:
+        """0 when every pod fits, also where it has to preempt."""
+        bad = bool(found.refused or found.unplaced)
+        return self._code(bad, preempts=bool(found.preempting), warned=bool(found.warnings))
+
+    def of_end(self, found: SettledSimulation) -> int:
+        """0 when every pod has its node in the end; 1 also where the end was not reached."""
+        bad = bool(found.simulation.refused or not found.settled or found.unplaced)
+        return self._code(bad, preempts=found.preempting, warned=bool(found.simulation.warnings))
+
+    def _code(self, bad: bool, *, preempts: bool, warned: bool) -> int:
+        bad = bad or (FailOn.PREEMPTION in self.fail_on and preempts) or (FailOn.WARNING in self.fail_on and warned)
+        return SOME_DO_NOT_FIT if bad and not self.exit_zero else 0

@@ -9,14 +9,13 @@ import typer
 from msgspec.structs import replace
 
 from ksched_cli.cli import options
-from ksched_cli.cli.draw_options import DrawOptions
-from ksched_cli.cli.exit_rules import ExitRules, contradictions
 from ksched_cli.cli.groups import ClusterRun, takes_groups
 from ksched_cli.cli.help_layout import OUTPUT, RARE
-from ksched_cli.cli.printing import complain, warn
+from ksched_cli.cli.options import DrawOptions
 from ksched_cli.cli.scenario import run_scenario_and_show
 from ksched_cli.cli.settle import SettleOptions, settle_and_show
-from ksched_cli.cli.showing import collector_off, show, top_nodes
+from ksched_cli.cli.showing import ExitRules, collector_off, contradictions, show, top_nodes
+from ksched_cli.cli.streams import complain, warn
 from ksched_cli.progress import listen
 from ksched_cli.simulator import RunOptions, Simulator
 

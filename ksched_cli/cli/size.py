@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from ksched_cli.cli import options
 from ksched_cli.cli.groups import ManifestRun, PodSelectionRun, takes_groups
-from ksched_cli.cli.printing import print_text
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
+from ksched_cli.cli.streams import print_text
 from ksched_cli.errors import UsageError
 from ksched_cli.simulator import Simulator, parse_seconds
 

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from typer.core import TyperGroup
 
 from ksched_cli.cli import options
-from ksched_cli.cli.draw_options import DrawOptions
 from ksched_cli.cli.file_commands import add_file_commands
 from ksched_cli.cli.groups import ManifestRun, takes_groups
+from ksched_cli.cli.options import DrawOptions
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
 from ksched_cli.errors import ExpectationFailed, UsageError
 from ksched_cli.simulator import Simulator, is_edit_range, is_version_range, swept_edits

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 
-from ksched_cli.cli.printing import print_row
+from ksched_cli.cli.streams import print_row
 from ksched_cli.releases import NEWEST_VERSION
 
 HELP = "Print the versions of ksched and of the kube-scheduler that it follows."

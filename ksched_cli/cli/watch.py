@@ -8,8 +8,8 @@ import typer
 
 from ksched_cli.cli import options
 from ksched_cli.cli.groups import ClusterOptions, LiveClusterOptions, SchedulerOptions, SchedulerRun, takes_groups
-from ksched_cli.cli.printing import warn
 from ksched_cli.cli.showing import show
+from ksched_cli.cli.streams import warn
 from ksched_cli.simulator import Simulator, parse_seconds
 
 HELP = """Follows a live cluster, and prints each pending pod's verdict: at first, and whenever it changes.

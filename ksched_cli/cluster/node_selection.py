@@ -7,9 +7,9 @@ from collections.abc import Iterable
 import numpy as np
 
 from ksched_cli.api.affinity import NodeSelectorTerm
-from ksched_cli.api.node_affinity import RequiredNodeAffinity
 from ksched_cli.api.selectors import (
     CompiledTerm,
+    RequiredNodeAffinity,
     Requirement,
     SelectorError,
     compile_node_selector_term,

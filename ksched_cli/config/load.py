@@ -11,17 +11,23 @@ from msgspec import Struct
 
 from ksched_cli.api.defaults import DEFAULT_SCHEDULER
 from ksched_cli.api.listing import did_you_mean
-from ksched_cli.config.first_profiles import VERSIONS, with_later_fields
+from ksched_cli.config.legacy.first_profiles import VERSIONS, with_later_fields
+from ksched_cli.config.legacy.load import MIGRATE, AlphaReading, PolicyReading
+from ksched_cli.config.legacy.policy import is_policy
 from ksched_cli.config.model import Extender, KubeSchedulerProfile, PluginConfig, Plugins, SchedulerConfiguration
-from ksched_cli.config.own_args import needs_arguments, own_args
-from ksched_cli.config.plugin_args import LATE_ARGS, STRATEGY_OF, args_of, completed
-from ksched_cli.config.policy.load import MIGRATE, AlphaReading, PolicyReading
-from ksched_cli.config.policy.model import is_policy
-from ksched_cli.config.reading import KIND, Reading, read_one
+from ksched_cli.config.plugin_args import LATE_ARGS, STRATEGY_OF, args_of, completed, needs_arguments, own_args
+from ksched_cli.config.reading import (
+    ADDRESSES,
+    KIND,
+    ClientConnection,
+    LeaderElection,
+    Reading,
+    address_complaints,
+    read_one,
+    unknown_fields,
+)
 from ksched_cli.config.resolved_profile import ResolvedProfile, expand_profile, merge_with_defaults
 from ksched_cli.config.restate import restate
-from ksched_cli.config.serving import ADDRESSES, ClientConnection, LeaderElection, address_complaints
-from ksched_cli.config.unknown_fields import unknown_fields
 from ksched_cli.config.validate_args import args_complaints
 from ksched_cli.errors import ConfigError
 from ksched_cli.releases.configuration import ConfigurationRules

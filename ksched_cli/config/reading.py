@@ -1,25 +1,150 @@
-"""A configuration file while it is read. Each mistake is noted with its line and path."""
+"""A configuration file while it is read. Each mistake is noted with its line and path.
+
+Fields that a minor or a version does not have yet, or has no more, are unknown there. The connection to the API server
+and the leader election decide nothing about pods, but kube-scheduler refuses a file for their mistakes."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+import ipaddress
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from ksched_cli.api.conversion import path_text, problems_in
-from ksched_cli.api.label_names import is_label_key
-from ksched_cli.config.extenders import extender_complaints
+from ksched_cli.api.selectors import is_label_key
+from ksched_cli.config.extenders import extender_complaints, parse_duration
 from ksched_cli.config.model import Extender
-from ksched_cli.config.own_args import own_args
-from ksched_cli.config.serving import ClientConnection, LeaderElection, leader_election_complaints
+from ksched_cli.config.plugin_args import own_args
 from ksched_cli.errors import ConfigError, InputError, Problem
+from ksched_cli.releases.config_versions import has_multi_point
+from ksched_cli.releases.configuration import (
+    ARGUMENTS,
+    DOCUMENT_FIELDS,
+    PLUGINS_FIELDS,
+    PROFILE_FIELDS,
+    ConfigurationRules,
+    Later,
+)
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
 
 if TYPE_CHECKING:
     from ksched_cli.api.yaml_reader import Document
+
+
+Complaint = tuple[str, str]
+
+LOCK = "leases"
+# Locks that older minors allow, too.
+_OLD_LOCKS = ("endpoints", "configmaps", "endpointsleases", "configmapsleases")
+# The fields of the addresses at which kube-scheduler serves without encryption.
+ADDRESSES = ("healthzBindAddress", "metricsBindAddress")
+_DEFAULTS = {"leaseDuration": "15s", "renewDeadline": "10s", "retryPeriod": "2s"}
+
+
+class LeaderElection(Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
+    leader_elect: bool | None = None
+    lease_duration: str = ""
+    renew_deadline: str = ""
+    retry_period: str = ""
+    resource_lock: str = ""
+    resource_name: str = ""
+    resource_namespace: str = ""
+
+
+class ClientConnection(Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
+    kubeconfig: str = ""
+    accept_content_types: str = ""
+    content_type: str = ""
+    qps: float = 0.0
+    burst: int = 0
+
+
+def leader_election_complaints(election: LeaderElection, release: Release) -> Iterator[Complaint]:
+    """ValidateLeaderElectionConfiguration, after defaults. Without an election nothing of it is looked at."""
+    given_texts = (election.lease_duration, election.renew_deadline, election.retry_period)
+    texts = dict(zip(_DEFAULTS, given_texts, strict=True))
+    given = {name: parse_duration(text) if text else 0.0 for name, text in texts.items()}
+    unread = [name for name, seconds in given.items() if seconds is None]
+    yield from ((name, f"{texts[name]!r} is not a duration, such as 15s or 1m30s") for name in unread)
+    if election.leader_elect is False or unread:
+        return
+    seconds = {name: given[name] or parse_duration(default) or 0.0 for name, default in _DEFAULTS.items()}
+    yield from ((name, f"{texts[name]} is not greater than zero") for name, length in seconds.items() if length <= 0)
+    if seconds["leaseDuration"] <= seconds["renewDeadline"]:
+        lease, renew = (texts[name] or _DEFAULTS[name] for name in ("leaseDuration", "renewDeadline"))
+        yield "leaseDuration", f"{lease} is not greater than renewDeadline, {renew}"
+    locks = (LOCK, *_OLD_LOCKS) if ConfigurationRules.of(release).locks_other_than_leases else (LOCK,)
+    if election.resource_lock not in ("", *locks):
+        allowed = " or ".join(f'"{each}"' for each in locks)
+        yield "resourceLock", f"{election.resource_lock!r} must be {allowed}"
+
+
+def address_complaints(addresses: Mapping[str, str | None], release: Release) -> Iterator[Complaint]:
+    """Complaints where the minor has no port without encryption: an address must be empty or have port 0."""
+    if not ConfigurationRules.of(release).serves_http:
+        for name, address in addresses.items():
+            if address and not _is_no_port(address):
+                yield name, f"{address!r} must be empty, or an address with port 0"
+
+
+def _is_no_port(address: str) -> bool:
+    host, _, port = address.rpartition(":")
+    try:
+        ipaddress.ip_address(host.strip("[]"))
+    except ValueError:
+        return False
+    return port == "0"
+
+
+# (path in the document, what is wrong, since when it is there)
+Unknown = tuple[tuple[str | int, ...], str, str]
+
+
+# The addresses were removed together with their port; flags of kube-scheduler set the secure one.
+_WITHOUT_ADDRESSES = ("v1beta3", "v1")
+
+
+def unknown_fields(document: dict[str, Any], release: Release, config_version: str) -> Iterator[Unknown]:
+    """Fields of the document that the minor, or the version of the document, does not have."""
+    yield from _later(document, DOCUMENT_FIELDS, (), release)
+    for field in ADDRESSES if config_version in _WITHOUT_ADDRESSES else ():
+        if field in document:
+            yield (field,), f'unknown field "{field}"', "it went away with v1beta3: see --bind-address, --secure-port"
+    for index, profile in _listed(document, "profiles"):
+        steps: tuple[str | int, ...] = ("profiles", index)
+        yield from _later(profile, PROFILE_FIELDS, steps, release)
+        plugins = profile.get("plugins")
+        yield from _later(plugins, PLUGINS_FIELDS, (*steps, "plugins"), release)
+        if isinstance(plugins, dict) and "multiPoint" in plugins and not has_multi_point(config_version):
+            yield (*steps, "plugins", "multiPoint"), 'unknown field "multiPoint"', "it came with v1beta3"
+        for at, config in _listed(profile, "pluginConfig"):
+            later = ARGUMENTS.get(str(config.get("name")), ())
+            yield from _later(config.get("args"), later, (*steps, "pluginConfig", at, "args"), release)
+
+
+def known_args(plugin: str, args: dict[str, Any], release: Release) -> dict[str, Any]:
+    """The arguments without those that came with a later minor."""
+    later = {each.field for each in ARGUMENTS.get(plugin, ()) if not each.is_in(release)}
+    return {field: value for field, value in args.items() if field not in later}
+
+
+def _listed(document: Any, field: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    found = document.get(field)
+    for index, each in enumerate(found if isinstance(found, list) else ()):
+        if isinstance(each, dict):
+            yield index, each
+
+
+def _later(
+    document: Any, fields: tuple[Later, ...], steps: tuple[str | int, ...], release: Release
+) -> Iterator[Unknown]:
+    for later in fields:
+        if isinstance(document, dict) and later.field in document and not later.is_in(release):
+            yield (*steps, later.field), f'unknown field "{later.field}"', f"it came with Kubernetes {later.since}"
+
 
 KIND = "KubeSchedulerConfiguration"
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ksched_cli.config.enabled_plugins import default_plugins
+from ksched_cli.config.legacy.restate import NotExpressed, restate_algorithm
 from ksched_cli.config.model import KubeSchedulerProfile, PluginRef, Plugins, PluginSet
 from ksched_cli.config.plugin_args import ARGS_OF, CPU_AND_MEMORY, STRATEGY_OF, NodeResourcesFitArgs
-from ksched_cli.config.policy.restate import NotExpressed, restate_algorithm
+from ksched_cli.config.resolved_profile import default_plugins
 from ksched_cli.releases import plugin_names as names
 from ksched_cli.releases.config_versions import has_multi_point
 from ksched_cli.releases.configuration import ConfigurationRules, takes

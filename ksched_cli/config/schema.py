@@ -8,9 +8,9 @@ from typing import Any
 from msgspec import Struct
 from msgspec.json import schema_components
 
+from ksched_cli.config.legacy.load import AlphaDocument
 from ksched_cli.config.load import ConfigDocument
 from ksched_cli.config.plugin_args import ARGS_OF, args_of
-from ksched_cli.config.policy.load import AlphaDocument
 from ksched_cli.releases.minors import Release
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

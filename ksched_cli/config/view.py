@@ -7,13 +7,12 @@ from typing import Any
 
 import msgspec
 
-from ksched_cli.config.first_profiles import VERSIONS, with_first_fields
+from ksched_cli.config.legacy.algorithm import algorithm_document
+from ksched_cli.config.legacy.first_profiles import VERSIONS, with_first_fields
 from ksched_cli.config.model import KubeSchedulerProfile, PluginSet, SchedulerConfiguration
-from ksched_cli.config.own_args import default_args
-from ksched_cli.config.plugin_args import LATE_ARGS, args_by_default, args_of
-from ksched_cli.config.policy.view import algorithm_document
+from ksched_cli.config.plugin_args import LATE_ARGS, args_by_default, args_of, default_args
+from ksched_cli.config.reading import known_args
 from ksched_cli.config.resolved_profile import merge_with_defaults
-from ksched_cli.config.unknown_fields import known_args
 from ksched_cli.releases.config_versions import has_multi_point
 from ksched_cli.releases.configuration import ConfigurationRules
 from ksched_cli.releases.gates import FeatureGates

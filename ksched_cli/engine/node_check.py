@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ksched_cli.api.node_affinity import RequiredNodeAffinity
-from ksched_cli.api.selectors import SelectorError
+from ksched_cli.api.selectors import RequiredNodeAffinity, SelectorError
 from ksched_cli.api.tolerations import find_untolerated
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.pod_info import PodInfo

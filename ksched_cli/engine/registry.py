@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ksched_cli.config.own_args import default_args, is_model
+from ksched_cli.config.plugin_args import default_args, is_model
 from ksched_cli.engine.faults import error_text
 from ksched_cli.engine.guards import guarded
 from ksched_cli.errors import KschedError, UsageError

@@ -13,9 +13,8 @@ from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import RowColumn
 from ksched_cli.cluster.pod_groups import GroupKey, PodGroups, group_of
 from ksched_cli.cluster.undo import LoggedDict
-from ksched_cli.config.enabled_plugins import default_weights
 from ksched_cli.config.model import SchedulerConfiguration
-from ksched_cli.config.resolved_profile import expand_profile, leave_to_extenders
+from ksched_cli.config.resolved_profile import default_weights, expand_profile, leave_to_extenders
 from ksched_cli.engine.copy_runs import CopyRuns
 from ksched_cli.engine.cycle import Cycle, CycleContext
 from ksched_cli.engine.decision import Decision

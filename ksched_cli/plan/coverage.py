@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ksched_cli.api.scheduling import PodGroup
+from ksched_cli.api.policy import PodGroup
 from ksched_cli.api.workloads import CronJob, Job
 from ksched_cli.config.extenders import extender_name, not_called
 from ksched_cli.engine.scheduler import Scheduler

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.request_paths import largest_request
+from ksched_cli.api.quantity import largest_request
 from ksched_cli.framework.reasons import FieldPath, ReasonCode
 from ksched_cli.plan.deciding import RejectionCause
 from ksched_cli.plan.rules import kind_of

@@ -11,7 +11,7 @@ from importlib import import_module
 
 from msgspec import Struct
 
-from ksched_cli.config.policy.families import family_of
+from ksched_cli.config.legacy.policy import family_of
 from ksched_cli.releases.changes import Aspect, ReleaseRules, RuleChange, on_since
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release

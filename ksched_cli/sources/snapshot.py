@@ -15,8 +15,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from ksched_cli.api.alike import decode_alike
-from ksched_cli.api.decode import DecodedObject, decode_json
+from ksched_cli.api.decode import DecodedObject, decode_alike, decode_json
 from ksched_cli.api.kinds import KINDS
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources.loaded import Loaded

@@ -226,7 +226,7 @@ def _unknown_namespace(options: RunOptions, inputs: Sequence[Loaded]) -> Iterato
 def _unknown_labels(options: RunOptions, inputs: Sequence[Loaded]) -> Iterator[Problem]:
     if not options.selector:
         return
-    from ksched_cli.api.label_query import read_query
+    from ksched_cli.api.selectors import read_query
 
     query, namespace = read_query(options.selector), options.namespace
     every = [labels for loaded in inputs for space, labels in _pod_labels(loaded) if namespace in ("", space)]

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ksched_cli.api.core import Node, Pod
-from ksched_cli.api.policy import PriorityClass
-from ksched_cli.api.scheduling import PodGroup
+from ksched_cli.api.policy import PodGroup, PriorityClass
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.config.model import SchedulerConfiguration

@@ -12,7 +12,7 @@ import pytest
 from msgspec import Raw
 
 from ksched_cli.api import decode
-from ksched_cli.api.alike import PART, decode_alike
+from ksched_cli.api.decode import PART, decode_alike
 from ksched_cli.api.kinds import KINDS
 from tests.builders import make_node, make_pod
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ksched_cli.api.label_query import parse_query
-from ksched_cli.api.selectors import SelectorError
+from ksched_cli.api.selectors import SelectorError, parse_query
 
 WEB = {"app": "web", "tier": "front", "example.com/team": "a"}
 

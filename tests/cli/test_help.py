@@ -106,14 +106,21 @@ def test_the_list_of_commands_tells_what_each_does(capsys: pytest.CaptureFixture
 def test_the_help_of_all_imports_no_command() -> None:
     code = (
         "import sys\nfrom ksched_cli.cli.main import run\nrun(['--help'])\n"
-        "print([name for name in sys.modules if name.startswith('ksched_cli.')])"
+        "print(*(name for name in sys.modules if name.startswith('ksched_cli.')))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == (
-        "['ksched_cli.cli', 'ksched_cli.cli.leaving', 'ksched_cli.cli.printing', 'ksched_cli.errors', "
-        "'ksched_cli.cli.streams', 'ksched_cli.memory', 'ksched_cli.progress', 'ksched_cli.forks', 'ksched_cli.report', "
-        "'ksched_cli.report.progress', 'ksched_cli.cli.main']"
-    )
+    loaded = {name.removeprefix("ksched_cli.") for name in done.stdout.splitlines()[-1].split()}
+    assert loaded <= {
+        "cli",
+        "cli.main",
+        "cli.streams",
+        "errors",
+        "memory",
+        "progress",
+        "forks",
+        "report",
+        "report.progress",
+    }
 
 
 def test_the_help_of_simulate_is_shorter_than_60_lines(capsys: pytest.CaptureFixture[str]) -> None:

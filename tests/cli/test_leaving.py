@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-LEAVE = "from ksched_cli.cli.leaving import leave\n"
+LEAVE = "from ksched_cli.cli.streams import leave\n"
 
 
 def ended(code: str) -> tuple[int, str]:

@@ -9,9 +9,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ksched_cli.config.legacy.policy import Policy, is_policy
+from ksched_cli.config.legacy.profile import policy_profile
 from ksched_cli.config.load import load_config
-from ksched_cli.config.migration.carrying import UNORDERED, Minor
-from ksched_cli.config.migration.gone import GONE
+from ksched_cli.config.migration.carrying import GONE, UNORDERED, Minor
 from ksched_cli.config.migration.migrate import Migration, migrate
 from ksched_cli.config.model import KubeSchedulerProfile, SchedulerConfiguration
 from ksched_cli.config.plugin_args import (
@@ -20,8 +21,6 @@ from ksched_cli.config.plugin_args import (
     RequestedToCapacityRatioParam,
     ScoringStrategy,
 )
-from ksched_cli.config.policy.model import Policy, is_policy
-from ksched_cli.config.policy.profile import policy_profile
 from ksched_cli.config.resolved_profile import ResolvedProfile
 from ksched_cli.releases.minors import NEWEST, RELEASES
 from tests.config.test_minors import GROUP, points

@@ -11,11 +11,11 @@ import yaml
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from ksched_cli.config.legacy.algorithm import ORDER
+from ksched_cli.config.legacy.algorithm import PRIORITIES as PRIORITIES_OF_1_16
+from ksched_cli.config.legacy.policy import PREDICATES, PRIORITIES
 from ksched_cli.config.migration.migrate import Migration
 from ksched_cli.config.model import KubeSchedulerProfile, SchedulerConfiguration
-from ksched_cli.config.policy.families import PREDICATES, PRIORITIES
-from ksched_cli.config.policy.predicates import ORDER
-from ksched_cli.config.policy.predicates import PRIORITIES as PRIORITIES_OF_1_16
 from ksched_cli.config.resolved_profile import ResolvedProfile
 from ksched_cli.config.view import configuration_document
 from ksched_cli.errors import ConfigError

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from ksched_cli.api.conversion import path_text
-from ksched_cli.config.own_args import default_args, is_model, own_args
+from ksched_cli.config.plugin_args import default_args, is_model, own_args
 from ksched_cli.errors import ConfigError
 
 

@@ -12,7 +12,7 @@ from typing import get_args
 
 import pytest
 
-from ksched_cli.config.policy.families import family_of
+from ksched_cli.config.legacy.policy import family_of
 from ksched_cli.config.resolved_profile import expand_profile
 from ksched_cli.plan.rule_changes import GATE_RULES, MINOR_RULES, Rules, rule_changes_about, rules_that_differ
 from ksched_cli.plugins.in_tree import IN_TREE

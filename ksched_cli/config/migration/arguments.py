@@ -1,4 +1,5 @@
-"""The arguments of a profile's plugins as v1 has them: under the plugins of today, and only what differs."""
+"""The arguments of a profile's plugins as v1 has them: under the plugins of today, and only what differs from the
+defaults."""
 
 from __future__ import annotations
 
@@ -6,17 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import NODEFAULT, Struct
+from msgspec.structs import fields, replace
 
 from ksched_cli.api.affinity import NodeAffinityTerms, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from ksched_cli.api.listing import joined
-from ksched_cli.config.migration.carrying import Carried, Minor, OldProfile
-from ksched_cli.config.migration.differing import differing
-from ksched_cli.config.migration.gone import GONE
-from ksched_cli.config.migration.migration_notes import Notes
+from ksched_cli.config.migration.carrying import GONE, Carried, Minor, Notes, OldProfile
 from ksched_cli.config.model import KubeSchedulerProfile
-from ksched_cli.config.own_args import own_args
 from ksched_cli.config.plugin_args import (
     CPU_AND_MEMORY,
     STRATEGY_OF,
@@ -27,10 +24,39 @@ from ksched_cli.config.plugin_args import (
     RequestedToCapacityRatioParam,
     ScoringStrategy,
     args_of,
+    own_args,
 )
 from ksched_cli.config.resolved_profile import ResolvedProfile
 from ksched_cli.config.validate_args import args_complaints
 from ksched_cli.releases import plugin_names as names
+
+
+def differing(value: Struct) -> dict[str, Any]:
+    """The fields that differ from the defaults of the type, at every depth."""
+    found = {}
+    for field in fields(value):
+        own = getattr(value, field.name)
+        default = field.default if field.default_factory is NODEFAULT else field.default_factory()
+        if own != default:
+            found[field.encode_name] = _plain(own)
+    return found
+
+
+def _entry(value: Any) -> Any:
+    """Names with their numbers are whole, also where a number is zero."""
+    if not isinstance(value, Struct):
+        return _plain(value)
+    values = [getattr(value, name) for name in value.__struct_fields__]
+    return msgspec.to_builtins(value) if all(type(each) in (int, str) for each in values) else differing(value)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Struct):
+        return differing(value)
+    if isinstance(value, tuple | list):
+        return [_entry(each) for each in value]
+    return msgspec.to_builtins(value)
+
 
 Own = Mapping[str, type[Any]]
 

@@ -1,21 +1,156 @@
-"""How a profile of an older minor continues under the newest: which plugins run where, and with which weights."""
+"""How a profile of an older minor continues under the newest: which plugins run where, with which weights, and what
+does the work of removed plugins. Each difference and each loss is a note with its place in the file."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ksched_cli.api.conversion import path_text
 from ksched_cli.api.listing import joined
-from ksched_cli.config.migration.gone import GONE, losses
-from ksched_cli.config.migration.migration_notes import Notes
+from ksched_cli.api.yaml_reader import Document
+from ksched_cli.config.legacy.policy import is_policy, policy_document
+from ksched_cli.config.legacy.profile import plugins_named
 from ksched_cli.config.model import KubeSchedulerProfile
-from ksched_cli.config.plugin_args import STRATEGY_OF
+from ksched_cli.config.plugin_args import STRATEGY_OF, NodeLabelArgs, PodTopologySpreadArgs
 from ksched_cli.config.resolved_profile import ALL, ResolvedProfile, expand_profile
+from ksched_cli.errors import Problem
+from ksched_cli.releases import plugin_names as names
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
 from ksched_cli.releases.plugin_names import NODE_LABEL, NODE_RESOURCES_FIT, NODE_RESOURCES_LEAST_ALLOCATED
+from ksched_cli.releases.removals import FIRST_PLUGINS, IN_TREE_LIMITS, OLD_PLUGINS
+
+Steps = tuple[str | int, ...]
+
+
+class MigrationNote(Struct, frozen=True):
+    """`lost`: a setting of the old file is not in the new one."""
+
+    problem: Problem
+    lost: bool = False
+
+
+class Notes:
+    """The notes of one file. A note that holds for several profiles names the first."""
+
+    def __init__(self, document: Document, source: str) -> None:
+        self._document = document
+        self._source = source
+        self._notes: dict[tuple[str, str], MigrationNote] = {}
+
+    def apart(self) -> Notes:
+        """Notes that are not part of the result."""
+        return Notes(self._document, self._source)
+
+    def in_order(self) -> tuple[MigrationNote, ...]:
+        """All notes; those about lost settings come first."""
+        return tuple(sorted(self._notes.values(), key=lambda note: not note.lost))
+
+    def add(self, message: str, steps: Sequence[str | int] = (), hint: str = "", *, lost: bool = False) -> None:
+        line = self._document.line_of(tuple(steps)) if steps else None
+        problem = Problem(message, self._source, line, path_text(steps), hint)
+        self._notes.setdefault((message, hint), MigrationNote(problem, lost))
+
+    def repeat(self, warning: str) -> None:
+        """Add a note whose text already has its place."""
+        self._notes.setdefault((warning, ""), MigrationNote(Problem(warning)))
+
+    def place_of(self, plugins: Sequence[str], profile: int, point: str = "") -> Steps:
+        """Where the file first names one of the plugins; nowhere if they are there by default."""
+        document = self._document.value
+        if is_policy(document):
+            fields = ("priorities",) if point == "score" else ("predicates", "priorities")
+            found = _in_policy(policy_document(document, self._source), fields, plugins)
+        else:
+            found = _in_profile(document, profile, point, plugins)
+        return next(found, ())
+
+
+def _in_policy(policy: dict[str, Any], fields: Sequence[str], plugins: Sequence[str]) -> Iterator[Steps]:
+    for field in fields:
+        for index, each in enumerate(policy.get(field) or ()):
+            if set(plugins_named(each)) & set(plugins):
+                yield (field, index)
+
+
+def _in_profile(document: dict[str, Any], index: int, wanted: str, plugins: Sequence[str]) -> Iterator[Steps]:
+    listed = document.get("profiles") or ()
+    profile = listed[index] if index < len(listed) else {}
+    steps: Steps = ("profiles", index)
+    for point, own in (profile.get("plugins") or {}).items():
+        for at, each in enumerate((own or {}).get("enabled") or ()):
+            if wanted in ("", point) and each.get("name") in plugins:
+                yield (*steps, "plugins", point, "enabled", at)
+    for at, each in enumerate(profile.get("pluginConfig") or ()):
+        if each.get("name") in plugins:
+            yield (*steps, "pluginConfig", at)
+
+
+class Gone(Struct, frozen=True):
+    """The version that removed a plugin, and what to use instead."""
+
+    since: str
+    instead: str
+
+
+_COUNTED = Gone(IN_TREE_LIMITS, f"{names.NODE_VOLUME_LIMITS} counts in-tree volumes as those of their CSI drivers")
+_SPREADS = f"{names.POD_TOPOLOGY_SPREAD} spreads pods that have no constraints by its default ones"
+GONE: Mapping[str, Gone] = {
+    names.AZURE_DISK_LIMITS: _COUNTED,
+    names.CINDER_LIMITS: _COUNTED,
+    names.EBS_LIMITS: _COUNTED,
+    names.GCEPD_LIMITS: _COUNTED,
+    names.NODE_PREFER_AVOID_PODS: Gone(OLD_PLUGINS, "taint nodes with PreferNoSchedule instead of annotating them"),
+    names.NODE_LABEL: Gone(
+        OLD_PLUGINS, f"prefer labels in the pods' node affinity, or in addedAffinity of {names.NODE_AFFINITY}"
+    ),
+    names.SERVICE_AFFINITY: Gone(OLD_PLUGINS, "give the pods podAffinity or topologySpreadConstraints"),
+    names.SELECTOR_SPREAD: Gone("v1", _SPREADS),
+    names.DEFAULT_POD_TOPOLOGY_SPREAD: Gone("v1", _SPREADS),
+    names.NODE_RESOURCE_LIMITS: Gone(FIRST_PLUGINS, "nothing ranks nodes by the limits of a pod now"),
+}
+
+
+class LostPlugin(Struct, frozen=True):
+    """A plugin that runs in the old profile; `felt` where the profile enables it and no plugin does its work now."""
+
+    plugin: str
+    felt: bool
+
+
+def losses(mine: ResolvedProfile, default: ResolvedProfile) -> Iterator[LostPlugin]:
+    """Required labels of nodes are not lost: addedAffinity can require them."""
+    for plugin in GONE:
+        points = [point for point, names in mine.points.items() if plugin in names]
+        if not points or (plugin == names.NODE_LABEL and not _prefers_labels(mine)):
+            continue
+        by_default = all(plugin in default.points[point] for point in points)
+        as_ever = by_default and mine.score_weights.get(plugin) == default.score_weights.get(plugin)
+        yield LostPlugin(plugin, felt=not as_ever and not _covered(plugin, mine))
+
+
+def _prefers_labels(mine: ResolvedProfile) -> bool:
+    args = mine.args[names.NODE_LABEL]
+    assert isinstance(args, NodeLabelArgs)
+    return names.NODE_LABEL in mine.points["score"] and bool(
+        args.present_labels_preference or args.absent_labels_preference
+    )
+
+
+def _covered(plugin: str, mine: ResolvedProfile) -> bool:
+    """Whether the plugins of the new profile do the work."""
+    if GONE[plugin] is _COUNTED:
+        return names.NODE_VOLUME_LIMITS in mine.points["filter"]
+    if plugin in (names.SELECTOR_SPREAD, names.DEFAULT_POD_TOPOLOGY_SPREAD):
+        args = mine.args.get(names.POD_TOPOLOGY_SPREAD)
+        by_default = isinstance(args, PodTopologySpreadArgs) and args.defaulting_type == "System"
+        return by_default and names.POD_TOPOLOGY_SPREAD in mine.points["score"]
+    return False
+
 
 # Extension points at which all plugins run and their order has no effect.
 UNORDERED = frozenset({"preScore", "score", "placementScore"})
@@ -135,10 +270,10 @@ class _Carrying:
 
     def _own_orders(self) -> Iterator[str]:
         """Where plugins are not in the order of the defaults with what was added after them."""
-        for point, names in self._mine.points.items():
+        for point, listed in self._mine.points.items():
             default = self._default.points[point]
-            usual = (*(each for each in default if each in names), *(each for each in names if each not in default))
-            if point not in UNORDERED and names != usual:
+            usual = (*(each for each in default if each in listed), *(each for each in listed if each not in default))
+            if point not in UNORDERED and listed != usual:
                 yield point
 
     # Notes

@@ -1,28 +1,149 @@
-"""Rewrites an older configuration or a Policy for the newest version, with notes about differences and losses."""
+"""Rewrites an older configuration or a Policy for the newest version, with notes about differences and losses. The
+lists of plugins are the shortest: what differs from the defaults, or whole lists where these are shorter."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, structs
 from msgspec.structs import replace
 
+from ksched_cli.config.legacy.migration import (
+    in_plugins,
+    settings,
+    settings_of_alpha,
+    tell_of_all_filters,
+    tell_of_policy,
+)
+from ksched_cli.config.legacy.policy import Policy, is_policy, policy_document
+from ksched_cli.config.legacy.profile import policy_profile
 from ksched_cli.config.load import load_config
-from ksched_cli.config.migration.algorithm import in_plugins
-from ksched_cli.config.migration.arguments import carried_args
-from ksched_cli.config.migration.carrying import Carried, Minor, OldProfile, carry
-from ksched_cli.config.migration.differing import differing
-from ksched_cli.config.migration.migration_notes import MigrationNote, Notes
-from ksched_cli.config.migration.settings import settings, settings_of_alpha, tell_of_all_filters, tell_of_policy
-from ksched_cli.config.migration.shortest import shortest
-from ksched_cli.config.model import KubeSchedulerProfile, Plugins, SchedulerConfiguration
+from ksched_cli.config.migration.arguments import carried_args, differing
+from ksched_cli.config.migration.carrying import UNORDERED, Carried, MigrationNote, Minor, Notes, OldProfile, carry
+from ksched_cli.config.model import (
+    EXTENSION_POINT_FIELDS,
+    KubeSchedulerProfile,
+    PluginRef,
+    Plugins,
+    PluginSet,
+    SchedulerConfiguration,
+)
 from ksched_cli.config.plugin_args import VolumeBindingArgs
-from ksched_cli.config.policy.model import Policy, is_policy, policy_document
-from ksched_cli.config.policy.profile import policy_profile
 from ksched_cli.config.reading import KIND, read_one
+from ksched_cli.config.resolved_profile import ALL, default_plugins
 from ksched_cli.config.view import plugin_set
 from ksched_cli.releases.plugin_names import VOLUME_BINDING
+
+_ALL_OFF = (PluginRef(ALL),)
+_NO_WEIGHTS: Mapping[str, int] = {}
+
+
+def shortest(carried: Carried, own_order: Sequence[str], new: Minor) -> Plugins:
+    """`own_order`: of the old profile's MultiPoint, which may save listing its plugins point by point."""
+    ways = _Ways(carried, own_order, new)
+    return min((ways.from_multi_point(each) for each in ways.multi_points()), key=_lines_of_all)
+
+
+class _Ways:
+    """The possible lists for one content of MultiPoint."""
+
+    def __init__(self, carried: Carried, own_order: Sequence[str], new: Minor) -> None:
+        self._carried = carried
+        self._own_order = own_order
+        self._points_of = new.points
+        self._by_name = new.by_name
+        self._default = default_plugins(new.release, new.gates).multi_point.enabled
+        self._on = {name for names in carried.points.values() for name in names}
+        self._by_default = {plugin.name for plugin in self._default}
+        own = dict.fromkeys(name for names in carried.points.values() for name in names if name not in self._by_default)
+        self._own = [PluginRef(name, self._weight(name)) for name in own if self._is_everywhere(name)]
+
+    def multi_points(self) -> Iterator[PluginSet]:
+        # The plugin that sorts the queue stands at its point, and is the same in all profiles, as required.
+        on = [plugin for plugin in self._default if plugin.name in self._on or self._sorts(plugin.name)]
+        yield self._shortened(
+            PluginSet(tuple(self._own), _refs([each.name for each in self._default if each not in on]))
+        )
+        listed = [PluginRef(plugin.name, self._weight(plugin.name) or plugin.weight) for plugin in on] + self._own
+        yield PluginSet(tuple(listed), _ALL_OFF)
+        places = {name: place for place, name in enumerate(self._own_order)}
+        yield PluginSet(tuple(sorted(listed, key=lambda each: places.get(each.name, len(places)))), _ALL_OFF)
+
+    def _shortened(self, multi_point: PluginSet) -> PluginSet:
+        """MultiPoint without disabled plugins that lists at the points switch off in fewer lines. Each removal may make
+        an earlier one worth while."""
+        for plugin in multi_point.disabled:
+            left = PluginSet(multi_point.enabled, tuple(each for each in multi_point.disabled if each != plugin))
+            if _lines_of_all(self.from_multi_point(left)) < _lines_of_all(self.from_multi_point(multi_point)):
+                return self._shortened(left)
+        return multi_point
+
+    def _sorts(self, name: str) -> bool:
+        return "queueSort" in self._points_of.get(name, ())
+
+    def _is_everywhere(self, name: str) -> bool:
+        """Whether MultiPoint lists a custom plugin: the old one did, or the plugin is on at all its several points."""
+        points = self._points_of[name]
+        whole = len(points) > 1 and all(name in self._carried.points[point] for point in points)
+        return name in self._own_order or (whole and not self._sorts(name) and name not in self._by_name)
+
+    def _weight(self, name: str) -> int:
+        """0 where it is no more than what is taken for none."""
+        weight = self._carried.weights["score"].get(name, 0)
+        return 0 if weight == 1 and name not in self._by_default else weight
+
+    def from_multi_point(self, multi_point: PluginSet) -> Plugins:
+        weights = {plugin.name: plugin.weight or 1 for plugin in multi_point.enabled}
+        if multi_point.disabled != _ALL_OFF:
+            off = {plugin.name for plugin in multi_point.disabled}
+            weights = {plugin.name: plugin.weight or 1 for plugin in self._default if plugin.name not in off} | weights
+        return Plugins.of({point: self._point(point, weights) for point in EXTENSION_POINT_FIELDS}, multi_point)
+
+    def _point(self, point: str, multi_point: Mapping[str, int]) -> PluginSet:
+        """`multi_point`: what is on there, in its order, with its weights."""
+        wanted = self._carried.points[point]
+        weights = self._carried.weights.get(point, {})
+        idle = self._carried.idle if point == "preScore" else ()
+        brought = [name for name in multi_point if point in self._points_of.get(name, ())]
+        off = [name for name in brought if name not in wanted and name not in idle]
+        reweighted = {name for name, weight in weights.items() if weight != multi_point.get(name)}
+        whole = PluginSet(_refs(wanted, weights), _ALL_OFF)
+        if point == "queueSort":
+            return PluginSet() if wanted == tuple(brought) else whole
+        for first in range(len(wanted) + 1):
+            # What is named at the point itself comes before the rest of MultiPoint, or after it if it is not in there.
+            own = [*wanted[:first], *(name for name in wanted[first:] if name in reweighted or name not in brought)]
+            order = (
+                *(name for name in own if name in brought),
+                *(name for name in brought if name in wanted and name not in own),
+                *(name for name in own if name not in brought),
+            )
+            if self._is_in_order(point, order):
+                return min(PluginSet(_refs(own, weights), _refs(off)), whole, key=_lines)
+        return whole
+
+    def _is_in_order(self, point: str, names: tuple[str, ...]) -> bool:
+        """Default plugins may come in the order of today where the old profile had that of its time."""
+        wanted = self._carried.points[point]
+        if point in UNORDERED or names == wanted:
+            return True
+        own = [name for name in names if name not in self._by_default]
+        return point not in self._carried.ordered and own == [name for name in wanted if name in own]
+
+
+def _refs(names: Sequence[str], weights: Mapping[str, int] = _NO_WEIGHTS) -> tuple[PluginRef, ...]:
+    return tuple(PluginRef(name, weights.get(name, 0)) for name in names)
+
+
+def _lines(own: PluginSet) -> int:
+    """How many lines the lists have as YAML."""
+    refs = (*own.enabled, *own.disabled)
+    return sum(1 + bool(plugin.weight) for plugin in refs) + bool(own.enabled) + bool(own.disabled) + bool(refs)
+
+
+def _lines_of_all(plugins: Plugins) -> int:
+    return _lines(plugins.multi_point) + sum(_lines(own) for _, own in plugins.points())
 
 
 class Migration(Struct, frozen=True):

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.meta import ObjectMeta
-from ksched_cli.api.policy import PriorityClass
-from ksched_cli.api.scheduling import PodGroup
+from ksched_cli.api.policy import PodGroup, PriorityClass
 from ksched_cli.errors import InputError, Problem
 
 # The API server makes these two by itself, so that a dump need not hold them (scheduling.SystemPriorityClasses).

@@ -15,8 +15,7 @@ from ksched_cli.api.affinity import (
     Toleration,
 )
 from ksched_cli.api.core import Node, Pod, PodSpec
-from ksched_cli.api.node_affinity import RequiredNodeAffinity
-from ksched_cli.api.selectors import SelectorError
+from ksched_cli.api.selectors import RequiredNodeAffinity, SelectorError
 from ksched_cli.api.tolerations import find_untolerated
 from ksched_cli.api.workloads import DaemonSet
 from ksched_cli.sources.controllers.templates import stamp

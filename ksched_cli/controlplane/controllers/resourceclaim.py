@@ -8,9 +8,15 @@ from typing import Any
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.dynamic_resources import ResourceClaim, ResourceClaimTemplate
+from ksched_cli.api.dynamic_resources import (
+    ResourceClaim,
+    ResourceClaimTemplate,
+    deallocated,
+    is_controlled_by,
+    is_reserved_for,
+    unreserved,
+)
 from ksched_cli.api.pod_facts import is_terminal
-from ksched_cli.api.resource_claims import deallocated, is_controlled_by, is_reserved_for, unreserved
 from ksched_cli.cluster.undo import LoggedDict
 from ksched_cli.controlplane.api_server import ApiServer
 from ksched_cli.controlplane.store import Identity, identity_of

@@ -8,7 +8,7 @@ from functools import cache
 from msgspec import Struct
 
 from ksched_cli.cluster.pod_groups import group_of
-from ksched_cli.config.policy.families import family_of
+from ksched_cli.config.legacy.policy import family_of
 from ksched_cli.engine.inspection import inspect
 from ksched_cli.framework.status import Code
 from ksched_cli.plan.causes.results import FITS, Decider, OnNode

@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Struct
 
 from ksched_cli.cluster.columns import Int64Column, RowColumn
-from ksched_cli.config.policy.families import family_of
+from ksched_cli.config.legacy.policy import family_of
 from ksched_cli.framework.scoring import MAX_NODE_SCORE
 from ksched_cli.plan.causes.decisions import ABOUT, PodDecisions
 from ksched_cli.plan.causes.results import Decider, OnNode

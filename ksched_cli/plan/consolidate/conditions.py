@@ -9,8 +9,7 @@ from fractions import Fraction
 import numpy as np
 from msgspec import Struct, field
 
-from ksched_cli.api.label_query import read_query
-from ksched_cli.api.selectors import Selector
+from ksched_cli.api.selectors import Selector, read_query
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.errors import Problem, UsageError
 from ksched_cli.plan.consolidate.failures import NodeFailures, read_failures

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ksched_cli.api.label_query import read_query
+from ksched_cli.api.selectors import read_query
 from ksched_cli.errors import UsageError
 from ksched_cli.plan.displayed import Displayed
 from ksched_cli.plan.drain.filters import Flags

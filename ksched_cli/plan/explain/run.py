@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ksched_cli.api.amounts import amount_text
 from ksched_cli.api.core import Node
 from ksched_cli.api.pod_resources import requests_of
+from ksched_cli.api.quantity import amount_text
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.inspection import InspectedStatus, Inspection, inspect
 from ksched_cli.engine.scheduler import Scheduler

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from ksched_cli.api.amounts import quantity_text
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.pod_resources import requests_of
-from ksched_cli.api.quantity import approximate, milli_value, parse_quantity, value
+from ksched_cli.api.quantity import approximate, milli_value, parse_quantity, quantity_text, value
 from ksched_cli.api.workloads import DaemonSet
 from ksched_cli.controlplane.controllers.daemon_pods import daemon_spec, should_run
 from ksched_cli.controlplane.store import owner_identity

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ksched_cli.api.amounts import amount_text
 from ksched_cli.api.core import Pod
 from ksched_cli.api.meta import OwnerReference, controller_of
 from ksched_cli.api.pod_facts import pod_key
+from ksched_cli.api.quantity import amount_text
 from ksched_cli.api.workloads import Deployment, ReplicaSet, ReplicationController, StatefulSet
 from ksched_cli.plan.fixes.values import FixChange, edited, kubectl
 from ksched_cli.sources.loaded import Loaded

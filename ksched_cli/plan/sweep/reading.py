@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ksched_cli.api.label_names import is_label_key
+from ksched_cli.api.selectors import is_label_key
 from ksched_cli.plan.sweep.model import EditRange, Failing
 from ksched_cli.releases.minors import NEWEST, RELEASES, minor_in, release
 from ksched_cli.whatif.edits.lib.arguments import EditMistake

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from ksched_cli.api.scheduling import PodGroup
+from ksched_cli.api.policy import PodGroup
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.pod_groups import group_of
 from ksched_cli.cluster.pods import NOT_STARTED

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from ksched_cli.api.scheduling import PodGroup
+from ksched_cli.api.policy import PodGroup
 from ksched_cli.cluster.columns import BoolColumn, RowColumn
 from ksched_cli.cluster.pod_groups import GroupKey, group_of, not_found
 from ksched_cli.cluster.pod_info import PodInfo

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ksched_cli.api.amounts import amount_text
+from ksched_cli.api.quantity import amount_text
 from ksched_cli.framework.rejections import Figures, RejectionGuide
 
 

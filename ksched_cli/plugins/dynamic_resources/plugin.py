@@ -9,14 +9,20 @@ import numpy as np
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.dynamic_resources import ResourceClaim
+from ksched_cli.api.dynamic_resources import (
+    ResourceClaim,
+    deallocated,
+    is_reserved_for,
+    reserved,
+    unreserved,
+    with_allocation,
+)
 from ksched_cli.api.pod_facts import is_same_pod
-from ksched_cli.api.resource_claims import deallocated, is_reserved_for, reserved, unreserved, with_allocation
 from ksched_cli.api.selectors import SelectorError
 from ksched_cli.cluster.columns import BoolColumn, Int64Column
 from ksched_cli.cluster.pod_groups import PodGroups
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.config.durations import seconds
+from ksched_cli.config.extenders import seconds
 from ksched_cli.config.plugin_args import DynamicResourcesArgs
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.handle import CycleHandle, Handle

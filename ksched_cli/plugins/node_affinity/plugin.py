@@ -10,8 +10,14 @@ import numpy as np
 from ksched_cli.api.affinity import NodeAffinityTerms as NodeAffinitySpec
 from ksched_cli.api.affinity import NodeSelectorRequirement, NodeSelectorTerm, PreferredSchedulingTerm
 from ksched_cli.api.core import Node
-from ksched_cli.api.node_affinity import RequiredNodeAffinity, any_term_selects
-from ksched_cli.api.selectors import FIELD_OPERATORS, NODE_OPERATORS, SelectorError, make_requirement
+from ksched_cli.api.selectors import (
+    FIELD_OPERATORS,
+    NODE_OPERATORS,
+    RequiredNodeAffinity,
+    SelectorError,
+    any_term_selects,
+    make_requirement,
+)
 from ksched_cli.cluster.columns import BoolColumn, Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.events import Action, ClusterEvent

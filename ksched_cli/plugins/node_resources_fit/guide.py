@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ksched_cli.api.amounts import amount_text
 from ksched_cli.api.listing import joined
+from ksched_cli.api.quantity import amount_text
 from ksched_cli.framework.reasons import Reason
 from ksched_cli.framework.rejections import C, Figures, RejectedPod, RejectionGuide
 from ksched_cli.plugins.node_resources_fit.lower_requests import lower_requests

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
-from ksched_cli.api.amounts import amount_text, is_bytes, quantity_text
 from ksched_cli.api.core import Container, Pod
 from ksched_cli.api.json_patch import Operation, PodPatch, add, patch_pod
 from ksched_cli.api.pod_resources import requests_of
-from ksched_cli.api.quantity import parse_quantity
+from ksched_cli.api.quantity import amount_text, is_bytes, parse_quantity, quantity_text
 from ksched_cli.cluster.resources import is_extended
 
 # A lowered request must stay useful: a pod that requests a tenth is another pod.

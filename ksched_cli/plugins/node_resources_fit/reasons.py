@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.request_paths import largest_request
+from ksched_cli.api.quantity import largest_request
 from ksched_cli.framework.reasons import FieldPath, Reason, ReasonCode, ReasonKind, ReasonTable, fixed_field
 from ksched_cli.releases.changes import Change
 

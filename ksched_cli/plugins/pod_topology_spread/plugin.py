@@ -9,8 +9,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ksched_cli.api.node_affinity import RequiredNodeAffinity
-from ksched_cli.api.selectors import Selector, SelectorError
+from ksched_cli.api.selectors import RequiredNodeAffinity, Selector, SelectorError
 from ksched_cli.api.tolerations import find_untolerated
 from ksched_cli.cluster.columns import BoolColumn, IdColumn, Int64Column, RowColumn, joined_rows
 from ksched_cli.cluster.labels import ABSENT, LabelColumn

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from ksched_cli.api import core, dynamic_resources, scheduling, storage, workloads
+from ksched_cli.api import core, dynamic_resources, policy, storage, workloads
 from ksched_cli.api.kinds import KINDS, versions_of
 
 # The largest lists come first: the others are read while these arrive.
@@ -18,7 +18,7 @@ _LARGEST: tuple[type[Struct], ...] = (
     dynamic_resources.ResourceClaim,
 )
 # Kinds that decide nothing about the pods of a running cluster.
-_NOT_READ = (workloads.PodTemplate, workloads.CronJob, scheduling.Workload)
+_NOT_READ = (workloads.PodTemplate, workloads.CronJob, policy.Workload)
 READ = tuple(dict.fromkeys((*_LARGEST, *(kind for kind in KINDS.values() if kind not in _NOT_READ))))
 # Without these kinds no question can be answered.
 NEEDED = frozenset({core.Pod, core.Node})

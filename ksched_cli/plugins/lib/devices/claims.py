@@ -8,9 +8,13 @@ from fractions import Fraction
 from msgspec import Struct, field
 
 from ksched_cli.api.core import Pod, PodResourceClaim
-from ksched_cli.api.dynamic_resources import DeviceRequestAllocationResult, ResourceClaim
+from ksched_cli.api.dynamic_resources import (
+    DeviceRequestAllocationResult,
+    ResourceClaim,
+    is_controlled_by,
+    is_controlled_by_group,
+)
 from ksched_cli.api.quantity import parse_quantity
-from ksched_cli.api.resource_claims import is_controlled_by, is_controlled_by_group
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.framework.reasons import Reason
 from ksched_cli.plugins.lib.devices.reasons import DeviceReasons

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.dynamic_resources import ResourceClaim, ResourceClaimConsumerReference
-from ksched_cli.api.resource_claims import (
+from ksched_cli.api.dynamic_resources import (
+    ResourceClaim,
+    ResourceClaimConsumerReference,
     consumer_group,
     consumer_pod,
     is_controlled_by_group,
     is_reserved_for,
     unreserved,
 )
-from ksched_cli.api.scheduling import PodGroup, PodGroupResourceClaim
+from ksched_cli.api.policy import PodGroup, PodGroupResourceClaim
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.cluster.pod_groups import GroupKey, PodGroups
 from ksched_cli.plugins.lib.devices.claims import ClaimError, claim_name

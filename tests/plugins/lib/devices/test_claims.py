@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ksched_cli.api.dynamic_resources import ResourceClaim
-from ksched_cli.api.resource_claims import deallocated
+from ksched_cli.api.dynamic_resources import ResourceClaim, deallocated
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.plugins.lib.devices.claims import ClaimTracker
 from tests.builders import make_node

@@ -8,7 +8,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ksched_cli.config.enabled_plugins import default_weights
+from ksched_cli.config.legacy.algorithm import ALWAYS, ORDER, PREEMPTION
+from ksched_cli.config.legacy.policy import PLUGIN_OF_PREDICATE, PLUGIN_OF_PRIORITY, PREDICATES
 from ksched_cli.config.model import KubeSchedulerProfile, PluginRef, Plugins, PluginSet
 from ksched_cli.config.plugin_args import (
     ARGS_OF,
@@ -23,8 +24,7 @@ from ksched_cli.config.plugin_args import (
     VolumeBindingArgs,
     with_defaults,
 )
-from ksched_cli.config.policy.families import PLUGIN_OF_PREDICATE, PLUGIN_OF_PRIORITY, PREDICATES
-from ksched_cli.config.policy.predicates import ALWAYS, ORDER, PREEMPTION
+from ksched_cli.config.resolved_profile import default_weights
 from ksched_cli.releases import plugin_names as names
 from ksched_cli.releases.default_plugins import MULTI_POINT, plugin_names
 from ksched_cli.releases.gates import FeatureGates

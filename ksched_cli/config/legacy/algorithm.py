@@ -1,4 +1,5 @@
-"""Makes a profile of the predicates, priorities and providers that came before plugins. Each of them is a plugin."""
+"""A profile of the predicates, priorities and providers of 1.16 to 1.18, which came before plugins: each of them is a
+plugin here. `algorithm_document` writes such a profile as a document, with every default."""
 
 from __future__ import annotations
 
@@ -6,8 +7,29 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from ksched_cli.config.enabled_plugins import default_weights
-from ksched_cli.config.model import KubeSchedulerProfile, PluginRef, Plugins, PluginSet
+import msgspec
+
+from ksched_cli.config.extenders import parse_duration
+from ksched_cli.config.legacy.policy import (
+    GATED_PREDICATES,
+    GATED_PRIORITIES,
+    LAST_NAMES,
+    PREDICATES,
+    Complaint,
+    Policy,
+    PredicatePolicy,
+    PriorityPolicy,
+    plugin_args,
+)
+from ksched_cli.config.legacy.policy import PRIORITIES as LATER_PRIORITIES
+from ksched_cli.config.model import (
+    Extender,
+    KubeSchedulerProfile,
+    PluginRef,
+    Plugins,
+    PluginSet,
+    SchedulerConfiguration,
+)
 from ksched_cli.config.plugin_args import (
     InterPodAffinityArgs,
     NodeLabelArgs,
@@ -15,12 +37,11 @@ from ksched_cli.config.plugin_args import (
     ServiceAffinityArgs,
     UtilizationShapePoint,
 )
-from ksched_cli.config.policy.families import GATED_PREDICATES, GATED_PRIORITIES, LAST_NAMES, PREDICATES
-from ksched_cli.config.policy.families import PRIORITIES as LATER_PRIORITIES
-from ksched_cli.config.policy.model import Complaint, Policy, PredicatePolicy, PriorityPolicy, plugin_args
+from ksched_cli.config.resolved_profile import default_weights, merge_with_defaults
 from ksched_cli.releases import plugin_names as names
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
+from ksched_cli.releases.plugin_names import INTER_POD_AFFINITY_PRIORITY
 
 DEFAULT_PROVIDER, AUTOSCALER_PROVIDER = "DefaultProvider", "ClusterAutoscalerProvider"
 PROVIDERS = (DEFAULT_PROVIDER, AUTOSCALER_PROVIDER)
@@ -195,3 +216,67 @@ def _shape_complaints(shape: Sequence[UtilizationShapePoint]) -> Iterator[str]:
             yield f"utilization {point.utilization} is not in the valid range [0-100]"
         if not 0 <= point.score <= 10:
             yield f"score {point.score} is not in the valid range [0-10]"
+
+
+_NANOSECONDS = 10**9
+
+
+def algorithm_document(configuration: SchedulerConfiguration, release: Release, gates: FeatureGates) -> dict[str, Any]:
+    """The document: a v1alpha1 file as it was read; any other configuration as a Policy."""
+    if configuration.alpha:
+        return dict(configuration.alpha)
+    profile = configuration.profiles[0]
+    enabled = merge_with_defaults(profile, release, gates).multi_point.enabled
+    document: dict[str, Any] = {
+        "kind": "Policy",
+        "apiVersion": "v1",
+        "predicates": [_named(each.name, profile, "predicates") for each in enabled if each.name in ORDER],
+        "priorities": [
+            {**_named(each.name, profile, "priorities"), "weight": each.weight} for each in enabled if each.weight
+        ],
+        "hardPodAffinitySymmetricWeight": _hard_weight(profile),
+        "alwaysCheckAllPredicates": profile.checks_all_filters,
+    }
+    if configuration.extenders:
+        document["extenders"] = [_extender(each) for each in configuration.extenders]
+    return document
+
+
+def _hard_weight(profile: KubeSchedulerProfile) -> int:
+    args: InterPodAffinityArgs = profile.args.get(INTER_POD_AFFINITY_PRIORITY, InterPodAffinityArgs())
+    return args.hard_pod_affinity_weight
+
+
+def _named(name: str, profile: KubeSchedulerProfile, kind: str) -> dict[str, Any]:
+    argument = _argument(name, profile.args.get(name), kind) if name in profile.args else {}
+    return {"name": name, **({"argument": argument} if argument else {})}
+
+
+def _argument(name: str, args: Any, kind: str) -> dict[str, Any]:
+    match args:
+        case NodeLabelArgs() if kind == "predicates":
+            labels, presence = args.present_labels or args.absent_labels, bool(args.present_labels)
+            return {"labelsPresence": {"labels": list(labels), "presence": presence}}
+        case NodeLabelArgs():
+            (label,) = args.present_labels_preference or args.absent_labels_preference
+            return {"labelPreference": {"label": label, "presence": bool(args.present_labels_preference)}}
+        case ServiceAffinityArgs() if kind == "predicates":
+            return {"serviceAffinity": {"labels": list(args.affinity_labels)}}
+        case ServiceAffinityArgs():
+            (label,) = args.anti_affinity_labels_preference
+            return {"serviceAntiAffinity": {"label": label}}
+        case RequestedToCapacityRatioArgs():
+            ratio = {"shape": list(args.shape), "resources": list(args.resources)}
+            return {"requestedToCapacityRatioArguments": msgspec.to_builtins(ratio)}
+    return {}
+
+
+def _extender(extender: Extender) -> dict[str, Any]:
+    """The extender with the spelling and the nanoseconds of a Policy."""
+    document: Mapping[str, Any] = msgspec.to_builtins(extender)
+    spelt = {**document, "enableHttps": document["enableHTTPS"]}
+    del spelt["enableHTTPS"]
+    spelt["httpTimeout"] = (
+        round((parse_duration(extender.http_timeout) or 0.0) * _NANOSECONDS) if extender.http_timeout else 0
+    )
+    return {key: value for key, value in spelt.items() if value not in (None, "", [], {}, (), 0)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ksched_cli.config.policy.predicates import AUTOSCALER_PROVIDER, PROVIDERS
+from ksched_cli.config.legacy.algorithm import AUTOSCALER_PROVIDER, PROVIDERS
 from ksched_cli.releases.plugin_names import (
     DEFAULT_PREEMPTION,
     INTER_POD_AFFINITY,

@@ -11,6 +11,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.api.defaults import DEFAULT_SCHEDULER
+from ksched_cli.config.legacy.algorithm import DEFAULT_PROVIDER, PROVIDERS, Algorithm
+from ksched_cli.config.legacy.policy import Complaint, Policy, policy_complaints, policy_document
+from ksched_cli.config.legacy.profile import policy_profile
 from ksched_cli.config.model import (
     EXTENSION_POINT_FIELDS,
     KubeSchedulerProfile,
@@ -20,12 +23,8 @@ from ksched_cli.config.model import (
     PluginSet,
     SchedulerConfiguration,
 )
-from ksched_cli.config.policy.model import Complaint, Policy, policy_complaints, policy_document
-from ksched_cli.config.policy.predicates import DEFAULT_PROVIDER, PROVIDERS, Algorithm
-from ksched_cli.config.policy.profile import policy_profile
-from ksched_cli.config.reading import KIND, Reading, read_one
+from ksched_cli.config.reading import KIND, ClientConnection, LeaderElection, Reading, read_one
 from ksched_cli.config.resolved_profile import expand_profile
-from ksched_cli.config.serving import ClientConnection, LeaderElection
 from ksched_cli.errors import ConfigError
 from ksched_cli.releases.configuration import ConfigurationRules
 from ksched_cli.releases.removals import POLICY

@@ -7,6 +7,17 @@ from typing import Any
 
 from msgspec.structs import fields, replace
 
+from ksched_cli.config.legacy.policy import (
+    GATED_PREDICATES,
+    GATED_PRIORITIES,
+    PREDICATES,
+    PRIORITIES,
+    Complaint,
+    Policy,
+    PredicatePolicy,
+    PriorityPolicy,
+    plugin_args,
+)
 from ksched_cli.config.model import EXTENSION_POINT_FIELDS, KubeSchedulerProfile, PluginRef, Plugins, PluginSet
 from ksched_cli.config.plugin_args import (
     InterPodAffinityArgs,
@@ -15,8 +26,6 @@ from ksched_cli.config.plugin_args import (
     RequestedToCapacityRatioArgs,
     ServiceAffinityArgs,
 )
-from ksched_cli.config.policy.families import GATED_PREDICATES, GATED_PRIORITIES, PREDICATES, PRIORITIES
-from ksched_cli.config.policy.model import Complaint, Policy, PredicatePolicy, PriorityPolicy, plugin_args
 from ksched_cli.config.validate_args import args_complaints
 from ksched_cli.releases import plugin_names as names
 from ksched_cli.releases.configuration import ConfigurationRules

@@ -1,1 +1,0 @@
-"""Policy and v1alpha1: how kube-scheduler was configured with predicates and priorities."""
