@@ -49,7 +49,7 @@ def test_the_plugins_of_1_22_and_before_are_imported_for_those_minors_only() -> 
         "from ksched_cli.releases.minors import release\n"
         "from ksched_cli.plugins.in_tree import plugins_of\n"
         "for minor in ('1.36', '1.23', '1.22'):\n"
-        "    plugins_of(release(minor)); print('ksched_cli.plugins.legacy' in sys.modules)"
+        "    plugins_of(release(minor)); print('ksched_cli.legacy' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "False", "True"]

@@ -20,7 +20,7 @@ from ksched_cli.releases.minors import Release
 _DECLARING = (
     "ksched_cli.plugins.in_tree",
     "ksched_cli.plugins.dynamic_resources.rules",
-    "ksched_cli.plugins.legacy.in_tree",
+    "ksched_cli.legacy.in_tree",
     "ksched_cli.engine.reasons",
     "ksched_cli.releases.configuration",
     "ksched_cli.releases.engine_rules",

@@ -14,7 +14,7 @@ from ksched_cli.releases.default_plugins import MULTI_POINT
 from ksched_cli.releases.minors import Release
 
 # All of the folder but these is a room: a file with a SPEC, or a folder with a SPEC in its `plugin.py`.
-_NO_ROOMS = {"in_tree", "legacy", "lib"}
+_NO_ROOMS = {"in_tree", "lib"}
 
 
 def _rooms() -> tuple[Spec, ...]:
@@ -39,7 +39,7 @@ def plugins_of(release: Release) -> tuple[type[Plugin], ...]:
     """The plugins that kube-scheduler of this minor registers."""
     listed = IN_TREE
     if ConfigurationRules.of(release).has_plugins_of_v1beta1:
-        from ksched_cli.plugins.legacy.in_tree import BEFORE_PLUGINS, EARLIER, REMOVED
+        from ksched_cli.legacy.in_tree import BEFORE_PLUGINS, EARLIER, REMOVED
 
         listed = BEFORE_PLUGINS if release.before_plugins else (*IN_TREE, *REMOVED, *EARLIER)
     return tuple(plugin for plugin in listed if release.within(plugin.since, plugin.until))
@@ -47,7 +47,7 @@ def plugins_of(release: Release) -> tuple[type[Plugin], ...]:
 
 def all_specs() -> tuple[Spec, ...]:
     """Every room, those of removed plugins included."""
-    from ksched_cli.plugins.legacy.in_tree import SPECS as LEGACY
+    from ksched_cli.legacy.in_tree import SPECS as LEGACY
 
     return (*SPECS, *LEGACY)
 
@@ -58,7 +58,8 @@ def spec_of(plugin: str) -> Spec | None:
     for spec in SPECS:
         if any(each.name == plugin for each in spec.plugins):
             return spec
-    from ksched_cli.plugins.legacy.in_tree import PREDICATES, PRIORITIES
+    from ksched_cli.legacy.predicates import PREDICATES
+    from ksched_cli.legacy.priorities import PRIORITIES
 
     found = next((each for each in (*PREDICATES, *PRIORITIES) if each.name == plugin), None)
     bases = found.__mro__ if found is not None else ()
@@ -72,7 +73,8 @@ def column_of(plugin: str) -> str:
     """The heading over the plugin's scores, which is shorter than its name; the name itself where it has none."""
     found = {each.name: each.column for each in IN_TREE}
     if plugin not in found:
-        from ksched_cli.plugins.legacy.in_tree import EARLIER, PRIORITIES, REMOVED
+        from ksched_cli.legacy.in_tree import EARLIER, REMOVED
+        from ksched_cli.legacy.priorities import PRIORITIES
 
         found |= {each.name: each.column for each in (*EARLIER, *REMOVED, *PRIORITIES)}
     return found.get(plugin) or plugin

@@ -12,8 +12,8 @@ from ksched_cli.api.policy import PodDisruptionBudget
 from ksched_cli.config.load import load_config
 from ksched_cli.errors import ConfigError
 from ksched_cli.framework.rows import NodeRows
+from ksched_cli.legacy.removed import NodeResourcesMostAllocated
 from ksched_cli.plugins.inter_pod_affinity.plugin import InterPodAffinity
-from ksched_cli.plugins.legacy.requested_resources import NodeResourcesMostAllocated
 from ksched_cli.plugins.lib.resource_scoring import measure_before_1_22
 from ksched_cli.plugins.node_affinity.plugin import NodeAffinity
 from ksched_cli.plugins.node_name import NodeName

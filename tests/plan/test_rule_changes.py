@@ -14,9 +14,9 @@ import pytest
 
 from ksched_cli.config.legacy.policy import family_of
 from ksched_cli.config.resolved_profile import expand_profile
+from ksched_cli.legacy.in_tree import PREDICATES, PRIORITIES, REMOVED
 from ksched_cli.plan.rule_changes import GATE_RULES, MINOR_RULES, Rules, rule_changes_about, rules_that_differ
 from ksched_cli.plugins.in_tree import IN_TREE
-from ksched_cli.plugins.legacy.in_tree import PREDICATES, PRIORITIES, REMOVED
 from ksched_cli.releases.changes import SCHEDULER, Aspect, ReleaseRules, RuleChange, modelled
 from ksched_cli.releases.default_plugins import BEFORE_PLUGINS, BY_POINT, MULTI_POINT
 from ksched_cli.releases.gate_history import GATE_HISTORY, minor_of

@@ -21,13 +21,10 @@ from ksched_cli.framework.interfaces import (
     extension_points,
 )
 from ksched_cli.framework.status import Code, Status
+from ksched_cli.legacy.in_tree import PREDICATES, PRIORITIES, REMOVED
+from ksched_cli.legacy.predicates import CheckNodeMemoryPressure, GeneralPredicates, NoVolumeZoneConflict
+from ksched_cli.legacy.priorities import InterPodAffinityPriority, ResourceLimitsPriority, ServiceSpreadingPriority
 from ksched_cli.plugins.in_tree import IN_TREE
-from ksched_cli.plugins.legacy.in_tree import PREDICATES, PRIORITIES, REMOVED
-from ksched_cli.plugins.legacy.predicates.general import GeneralPredicates
-from ksched_cli.plugins.legacy.predicates.nodes import CheckNodeMemoryPressure
-from ksched_cli.plugins.legacy.predicates.volumes import CheckVolumeBinding, NoVolumeZoneConflict
-from ksched_cli.plugins.legacy.priorities.pods import InterPodAffinityPriority, ServiceSpreadingPriority
-from ksched_cli.plugins.legacy.priorities.resources import ResourceLimitsPriority
 from ksched_cli.releases.minors import NEWEST, RELEASES
 from tests.builders import make_node, make_pod
 from tests.clusters import clusters
@@ -35,11 +32,13 @@ from tests.harness import Bench, make_bench
 from tests.lanes import examples, sampled
 from tests.plugins.storage import with_claims, with_volumes
 
+# Most are made from a row of a table, and have no name in the module.
+NAMED: dict[str, type[Any]] = {each.name: each for each in (*PREDICATES, *PRIORITIES)}
 # Predicates and priorities that are more than a plugin under another name; the others are their plugins' business.
 WITH_RULES_OF_THEIR_OWN = (
     GeneralPredicates,
     CheckNodeMemoryPressure,
-    CheckVolumeBinding,
+    NAMED["CheckVolumeBinding"],
     NoVolumeZoneConflict,
     InterPodAffinityPriority,
     ResourceLimitsPriority,

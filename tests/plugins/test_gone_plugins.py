@@ -21,14 +21,14 @@ from ksched_cli.config.plugin_args import (
     ServiceAffinityArgs,
     UtilizationShapePoint,
 )
-from ksched_cli.plugins.legacy.node_label import NodeLabel
-from ksched_cli.plugins.legacy.node_prefer_avoid_pods import NodePreferAvoidPods
-from ksched_cli.plugins.legacy.requested_resources import (
+from ksched_cli.legacy.removed import (
+    NodeLabel,
+    NodePreferAvoidPods,
     NodeResourcesLeastAllocated,
     NodeResourcesMostAllocated,
     RequestedToCapacityRatio,
+    ServiceAffinity,
 )
-from ksched_cli.plugins.legacy.service_affinity import ServiceAffinity
 from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_node, make_pod
 from tests.clusters import clusters

@@ -9,25 +9,14 @@ from hypothesis import given, settings
 
 from ksched_cli.framework.interfaces import FilterPlugin, Plugin
 from ksched_cli.framework.status import SUCCESS, error
-from ksched_cli.plugins.legacy.predicates.general import (
-    GeneralPredicates,
-    HostName,
-    MatchNodeSelector,
-    PodFitsHostPorts,
-    PodFitsResources,
-)
-from ksched_cli.plugins.legacy.predicates.nodes import (
+from ksched_cli.legacy.predicates import (
+    PREDICATES,
     CheckNodeCondition,
     CheckNodeDiskPressure,
     CheckNodeMemoryPressure,
     CheckNodePIDPressure,
-    PodToleratesNodeTaints,
-)
-from ksched_cli.plugins.legacy.predicates.pods import MatchInterPodAffinity
-from ksched_cli.plugins.legacy.predicates.volumes import (
-    CheckVolumeBinding,
+    GeneralPredicates,
     MaxCSIVolumeCountPred,
-    MaxEBSVolumeCount,
     NoVolumeZoneConflict,
 )
 from ksched_cli.releases.minors import RELEASES
@@ -38,6 +27,8 @@ from tests.lanes import examples
 from tests.plugins.storage import claim, csi_node, storage_class, volume, with_claims
 
 OLD = RELEASES["1.16"]
+# Most predicates are made from a row of a table, and have no name in the module.
+NAMED: dict[str, type[Any]] = {each.name: each for each in PREDICATES}
 UNRESOLVABLE, RESOLVABLE = "UnschedulableAndUnresolvable", "Unschedulable"
 
 
@@ -51,7 +42,12 @@ def test_general_predicates_say_what_each_of_the_four_would(drawn: Any) -> None:
     nodes, running, pod = drawn
     parts = [
         make_bench(each, nodes, pod, running, current=OLD).statuses()
-        for each in (PodFitsResources, HostName, PodFitsHostPorts, MatchNodeSelector)
+        for each in (
+            NAMED["PodFitsResources"],
+            NAMED["HostName"],
+            NAMED["PodFitsHostPorts"],
+            NAMED["MatchNodeSelector"],
+        )
     ]
     want = {}
     for node in nodes:
@@ -129,7 +125,7 @@ def test_a_cordoned_node_is_out_for_pods_that_tolerate_the_taint_too_where_condi
 
 def test_taints_are_counted_together() -> None:
     nodes = [make_node(name).taint(name, "x", "NoSchedule").obj() for name in ("a", "b")]
-    made = make_bench(PodToleratesNodeTaints, nodes, make_pod("new").obj(), current=OLD)
+    made = make_bench(NAMED["PodToleratesNodeTaints"], nodes, make_pod("new").obj(), current=OLD)
     reason = ("node(s) had taints that the pod didn't tolerate",)
     assert made.statuses() == dict.fromkeys("ab", (UNRESOLVABLE, reason))
 
@@ -154,7 +150,7 @@ def test_the_others_anti_affinity_comes_first() -> None:
     nodes = [make_node("n").label("zone", "z").obj()]
     running = [make_pod("run").label("app", "a").spec(affinity=apart("a")).on("n").phase("Running").obj()]
     pod = make_pod("new").label("app", "a").spec(affinity={**apart("a"), **together("none")}).obj()
-    made = make_bench(MatchInterPodAffinity, nodes, pod, running, current=OLD)
+    made = make_bench(NAMED["MatchInterPodAffinity"], nodes, pod, running, current=OLD)
     reasons = (
         "node(s) didn't match pod affinity/anti-affinity",
         "node(s) didn't satisfy existing pods anti-affinity rules",
@@ -166,8 +162,8 @@ def test_the_first_of_a_group_goes_to_any_node() -> None:
     """Later it needed a node that has the topology."""
     nodes = [make_node("n").obj()]
     pod = make_pod("new").label("app", "a").spec(affinity=together("a")).obj()
-    assert make_bench(MatchInterPodAffinity, nodes, pod, current=OLD).statuses() == {}
-    later = make_bench(MatchInterPodAffinity, nodes, pod, current=RELEASES["1.21"]).statuses()
+    assert make_bench(NAMED["MatchInterPodAffinity"], nodes, pod, current=OLD).statuses() == {}
+    later = make_bench(NAMED["MatchInterPodAffinity"], nodes, pod, current=RELEASES["1.21"]).statuses()
     assert later["n"][0] == UNRESOLVABLE
 
 
@@ -204,7 +200,7 @@ def test_claims_that_nobody_binds_are_an_error_of_every_node() -> None:
 )
 def test_volume_binding(objects: list[Any], statuses: dict[str, Any]) -> None:
     nodes = [make_node("here").zone("z1").obj(), make_node("there").zone("z2").obj()]
-    made = make_bench(CheckVolumeBinding, nodes, with_claims("data"), objects=objects, current=OLD)
+    made = make_bench(NAMED["CheckVolumeBinding"], nodes, with_claims("data"), objects=objects, current=OLD)
     assert made.statuses() == statuses
 
 
@@ -242,7 +238,7 @@ def test_what_a_node_says_of_its_disks_counts_with_the_gate_only(gate: bool) -> 
     claims = [claim("c1", volume="v1"), claim("c2", volume="v2")]
     gates = f"AttachVolumeLimit={str(gate).lower()}"
     made = make_bench(
-        MaxEBSVolumeCount, [node], with_claims("c1", "c2"), objects=[*disks, *claims], gates=gates, current=OLD
+        NAMED["MaxEBSVolumeCount"], [node], with_claims("c1", "c2"), objects=[*disks, *claims], gates=gates, current=OLD
     )
     assert made.statuses() == ({"n": (RESOLVABLE, ("node(s) exceed max volume count",))} if gate else {})
 
@@ -257,8 +253,8 @@ def test_limits_of_drivers_count_with_the_gate_only(gate: bool) -> None:
 
 
 def test_every_predicate_of_the_plugin_list_is_of_its_time() -> None:
+    from ksched_cli.legacy.priorities import PRIORITIES
     from ksched_cli.plugins.in_tree import plugins_of
-    from ksched_cli.plugins.legacy.in_tree import PREDICATES, PRIORITIES
 
     listed: list[type[Plugin]] = [*PREDICATES, *PRIORITIES]
     assert {each.until for each in listed} == {"1.16"}

@@ -6,8 +6,8 @@ import pytest
 
 from ksched_cli.framework.events import EVERY_EVENT
 from ksched_cli.framework.interfaces import Plugin
+from ksched_cli.legacy.in_tree import REMOVED
 from ksched_cli.plugins.in_tree import IN_TREE
-from ksched_cli.plugins.legacy.in_tree import REMOVED
 from tests.builders import make_pod
 from tests.harness import make_bench
 
