@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ksched_cli.build_info import __version__ as __version__
     from ksched_cli.errors import KschedError as KschedError
-    from ksched_cli.plan.results import PodOutcome as PodOutcome
-    from ksched_cli.plan.results import Simulation as Simulation
+    from ksched_cli.plan.results.outcomes import PodOutcome as PodOutcome
+    from ksched_cli.plan.results.outcomes import Simulation as Simulation
     from ksched_cli.simulator import Simulator as Simulator
 
 __all__ = ["KschedError", "PodOutcome", "Simulation", "Simulator", "__version__"]
@@ -17,8 +17,8 @@ __all__ = ["KschedError", "PodOutcome", "Simulation", "Simulator", "__version__"
 _HOMES = {
     "__version__": "ksched_cli.build_info",
     "KschedError": "ksched_cli.errors",
-    "PodOutcome": "ksched_cli.plan.results",
-    "Simulation": "ksched_cli.plan.results",
+    "PodOutcome": "ksched_cli.plan.results.outcomes",
+    "Simulation": "ksched_cli.plan.results.outcomes",
     "Simulator": "ksched_cli.simulator",
 }
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 from msgspec.structs import replace
 
 from ksched_cli.errors import UsageError
-from ksched_cli.plan.displayed import display_with
+from ksched_cli.plan.results.outcomes import display_with
 from ksched_cli.report.notebook import NotebookDisplay
 from ksched_cli.sources.live.options import LiveOptions, parse_seconds, parse_timeout
 from ksched_cli.sources.read_options import ManifestReading
@@ -46,17 +46,16 @@ if TYPE_CHECKING:
     from ksched_cli.plan.check.suppression import Suppressions
     from ksched_cli.plan.drain.drain import DrainTrials
     from ksched_cli.plan.explain.results import ExplainResult
-    from ksched_cli.plan.loaded_input import LoadedInput
-    from ksched_cli.plan.prepared import PreparedRun
-    from ksched_cli.plan.results import Simulation
-    from ksched_cli.plan.scenario_results import ScenarioRun
-    from ksched_cli.plan.settle_result import SettledSimulation
+    from ksched_cli.plan.results.outcomes import Simulation
+    from ksched_cli.plan.run.loaded_input import LoadedInput
+    from ksched_cli.plan.run.prepared import PreparedRun
+    from ksched_cli.plan.scenario import ScenarioRun
+    from ksched_cli.plan.settle import SettledSimulation
     from ksched_cli.plan.simulate import SimulationStream
     from ksched_cli.plan.size.results import Sizing
     from ksched_cli.plan.snapshot import SnapshotResult
-    from ksched_cli.plan.sweep.odds import DrawOdds
-    from ksched_cli.plan.sweep.results import SweepResult
-    from ksched_cli.plan.sweep.run import SweepProgress, SweepRun
+    from ksched_cli.plan.sweep.run import SweepProgress, SweepResult, SweepRun
+    from ksched_cli.plan.sweep.statistics import DrawOdds
     from ksched_cli.plan.verify.verify import VerifyResult
     from ksched_cli.plan.watch import Following
     from ksched_cli.whatif.changes import Changes
@@ -195,7 +194,7 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
 
     def prepared(self, *, orders: int = 0, ties: int = 0) -> PreparedRun:
         """A scheduler over a cluster of its own, ready to run; with `odds` of so many random orders and tie-breaks."""
-        from ksched_cli.plan.prepared import PreparedRun
+        from ksched_cli.plan.run.prepared import PreparedRun
 
         source = self._current.without_rollouts()
         self._check_not_empty()
@@ -207,7 +206,7 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
             return None
         from ksched_cli.api.core import Pod
         from ksched_cli.api.pod_facts import pod_key
-        from ksched_cli.plan.sweep.odds import DrawOdds
+        from ksched_cli.plan.sweep.statistics import DrawOdds
 
         words: SweepKeywords = {"seed": self._options.seed}
         words |= {"orders": orders} if orders else {}
@@ -379,7 +378,7 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
     def watch(options: RunOptions, seconds: float | None = None) -> Following:
         """The news of a live cluster, for ever or for these seconds. Its manifests are placed in each state of the
         cluster."""
-        from ksched_cli.plan.prepared import PreparedRun
+        from ksched_cli.plan.run.prepared import PreparedRun
         from ksched_cli.plan.watch import Following
         from ksched_cli.sources.live.cluster import LiveCluster
         from ksched_cli.sources.live.connection import connect

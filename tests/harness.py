@@ -22,9 +22,9 @@ from ksched_cli.framework.interfaces import FilterPlugin, Plugin, PreFilterPlugi
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import Status
 from ksched_cli.framework.verdict import Verdict
-from ksched_cli.plan.scheduler_spec import plugin_points
+from ksched_cli.plan.run.loaded_input import plugin_points
 from ksched_cli.releases.minors import NEWEST, Release
-from ksched_cli.wiring.schedulers import make_registry
+from ksched_cli.wiring.loading import make_registry
 from ksched_cli.world.results import DEFAULT_LIMITS, Limits, WorldResult
 from ksched_cli.world.world import World, WorldChange
 

@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from ksched_cli.simulator import RunOptions, Simulator
-from ksched_cli.wiring import schedulers
+from ksched_cli.wiring import loading as schedulers
 from ksched_cli.wiring.loading import load_changed
 from ksched_cli.world.results import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
     from ksched_cli.engine.scheduler import Scheduler
     from ksched_cli.plan.check.results import Check
-    from ksched_cli.plan.loaded_input import LoadedInput
-    from ksched_cli.plan.prepared import PreparedRun
-    from ksched_cli.plan.scheduler_spec import SchedulerSpec
-    from ksched_cli.plan.settle_result import SettledSimulation
+    from ksched_cli.plan.run.loaded_input import LoadedInput, SchedulerSpec
+    from ksched_cli.plan.run.prepared import PreparedRun
+    from ksched_cli.plan.settle import SettledSimulation
     from ksched_cli.plan.verify.verify import VerifyResult
     from ksched_cli.sources.loaded import Loaded
 

@@ -57,8 +57,8 @@ def test_a_plugin_is_named_in_its_room_and_in_two_other_files_at_most(plugin: ty
 
 # Modules of `plan` and `report` that use regular expressions, and on what.
 PATTERNS = {
-    "plan/check/fingerprints.py": "the index in the path of a field",
-    "plan/verify/pending.py": "texts of events and conditions that a kube-scheduler of another time wrote",
+    "plan/check/suppression.py": "the index in the path of a field",
+    "plan/verify/verify.py": "texts of events and conditions that a kube-scheduler of another time wrote",
     "report/console.py": "spaces at the end of a line of the terminal",
     "report/shown_nodes.py": "names of nodes with the suffix that all of them share",
     "report/custom_columns.py": "the specification that a user gives",

@@ -9,7 +9,7 @@ from msgspec.structs import replace as replace_struct
 from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_facts import pod_key
 from ksched_cli.plan.diff import Diff
-from ksched_cli.plan.rule_changes import Rules, rules_that_differ
+from ksched_cli.plan.reference.versions import Rules, rules_that_differ
 from ksched_cli.plan.simulate import place
 from ksched_cli.releases.minors import RELEASES
 from ksched_cli.wiring.comparison import compare

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.plan.explain.explain import explain
+from ksched_cli.plan.explain.pods import find_subject
 from ksched_cli.plan.explain.results import Explanation
-from ksched_cli.plan.explain.run import explain
-from ksched_cli.plan.explain.subject import find_subject
-from ksched_cli.plan.fixes.values import Fix
-from ksched_cli.plan.prepared import PreparedRun
+from ksched_cli.plan.reasons.fixes.values import Fix
+from ksched_cli.plan.run.prepared import PreparedRun
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.wiring.options import RunOptions
 from tests.lanes import sampled

@@ -15,8 +15,8 @@ import pytest
 
 from ksched_cli import forks
 from ksched_cli.forks import Fork, compute_in_forks, forks_at_once, is_copy
-from ksched_cli.plan.drain import in_copies, in_turn, spare_copies
-from ksched_cli.plan.fixes import trial
+from ksched_cli.plan.drain import run
+from ksched_cli.plan.reasons.fixes import search as trial
 from ksched_cli.plan.verify import replay
 from ksched_cli.simulator import Simulator
 from tests.builders import make_node, make_pod
@@ -159,15 +159,15 @@ def test_drains_in_copies_come_to_the_same(
         trials = Simulator.load(cluster()).drain_nodes(each=each, force=True).trials
         return [(trial.name, trial.drain) for trial in trials]
 
-    monkeypatch.setattr(spare_copies, "KEPT_COPIES", 2)
+    monkeypatch.setattr(run, "KEPT_COPIES", 2)
     here = drains()
-    monkeypatch.setattr(in_turn, "_WORTH_NODES", 0)
+    monkeypatch.setattr(run, "_WORTH_NODES", 0)
     started: list[int] = []
-    monkeypatch.setattr(in_copies, "compute_in_forks", _noting(started))
+    monkeypatch.setattr(run, "compute_in_forks", _noting(started))
     assert drains() == here
     assert started == computations
     # Where no process can be copied, the drains run here.
-    monkeypatch.setattr(in_copies, "compute_in_forks", lambda computations, at_once: (each() for each in computations))
+    monkeypatch.setattr(run, "compute_in_forks", lambda computations, at_once: (each() for each in computations))
     assert drains() == here
 
 

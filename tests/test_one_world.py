@@ -20,7 +20,7 @@ from ksched_cli.api.policy import PodDisruptionBudget
 from ksched_cli.api.selectors import compile_selector
 from ksched_cli.api.workloads import ReplicaSet, StatefulSet
 from ksched_cli.controlplane.pods import is_ready
-from ksched_cli.plan.settle_world import SettleWorld
+from ksched_cli.plan.settle import SettleWorld
 from ksched_cli.report.entries import final_entry
 from ksched_cli.simulator import Simulator
 from ksched_cli.sources.loaded import Loaded

@@ -9,10 +9,10 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 
 
-def test_no_file_is_longer_than_500_lines() -> None:
+def test_no_file_is_longer_than_700_lines() -> None:
     files = [path for folder in ("ksched_cli", "tests") for path in (ROOT / folder).rglob("*.py")]
     assert len(files) > 50
-    assert [str(path) for path in files if len(path.read_text().splitlines()) > 500] == []
+    assert [str(path) for path in files if len(path.read_text().splitlines()) > 700] == []
 
 
 def test_importing_what_the_help_needs_loads_nothing_heavy() -> None:

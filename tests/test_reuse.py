@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ksched_cli.api.core import Pod
 from ksched_cli.cluster import node_memory
-from ksched_cli.plan.results import PodOutcome
+from ksched_cli.plan.results.outcomes import PodOutcome
 from ksched_cli.plan.simulate import OutputOptions, outcome_of
 from ksched_cli.report.simulate_document import simulation_document
 from ksched_cli.wiring.options import RunOptions

@@ -1,4 +1,6 @@
-"""How many more pods of some shapes fit: replicas are placed one by one until one does not."""
+"""How many more pods of some shapes fit: replicas are placed one by one until one does not.
+
+`--mix A=3,B=1`: how many of which shape make up a set."""
 
 from __future__ import annotations
 
@@ -13,26 +15,54 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ksched_cli.api.listing import did_you_mean
 from ksched_cli.cluster.columns import Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.resources import CPU, MEMORY
 from ksched_cli.controlplane.admission.chain import Chain
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.errors import InputError, Problem
+from ksched_cli.errors import InputError, Problem, UsageError
 from ksched_cli.framework.reasons import Reason
 from ksched_cli.framework.status import Status
-from ksched_cli.plan.displayed import Displayed
-from ksched_cli.plan.loaded_input import LoadedInput
-from ksched_cli.plan.mix import read_mix
-from ksched_cli.plan.node_columns import NodeChanges
-from ksched_cli.plan.node_values import Failure
-from ksched_cli.plan.prepared import PreparedRun
-from ksched_cli.plan.provisioning import shrink_pools
-from ksched_cli.plan.results import Stats
+from ksched_cli.plan.results.nodes import Failure, NodeChanges
+from ksched_cli.plan.results.outcomes import Displayed, Stats
+from ksched_cli.plan.run.loaded_input import LoadedInput
+from ksched_cli.plan.run.prepared import PreparedRun
+from ksched_cli.plan.simulate import shrink_pools
 from ksched_cli.progress import steps
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.whatif.replicas import Replica, Replicas, read_shapes
+from ksched_cli.whatif.replicas import Replica, Replicas, Shape, read_shapes
+
+_FORM = "--mix is written NAME=COUNT,NAME=COUNT"
+
+
+def read_mix(text: str, shapes: Sequence[Shape]) -> list[tuple[Shape, int]]:
+    """Every mistake at once."""
+    found: list[tuple[Shape, int]] = []
+    problems: list[Problem] = []
+    for part in text.split(","):
+        name, _, amount = (piece.strip() for piece in part.partition("="))
+        matching = [each for each in shapes if name in each.names]
+        if not name or not amount.isdecimal() or int(amount) == 0:
+            problems.append(Problem(f'--mix: "{part.strip()}" does not say how many of which manifest', hint=_FORM))
+        elif not matching:
+            problems.append(Problem(f'--mix: no manifest of -f is named "{name}"', hint=_nearest(name, shapes)))
+        elif len(matching) > 1:
+            problems.append(Problem(f'--mix: "{name}" may be {" or ".join(each.name for each in matching)}'))
+        elif any(known is matching[0] for known, _ in found):
+            problems.append(Problem(f'--mix: "{name}" is given twice'))
+        else:
+            found.append((matching[0], int(amount)))
+    if problems:
+        raise UsageError(problems)
+    return found
+
+
+def _nearest(name: str, shapes: Sequence[Shape]) -> str:
+    names = [shape.name for shape in shapes]
+    return did_you_mean(name, names, f"there are {', '.join(names)}")
+
 
 End = Literal["full", "rejected", "refused", "gated", "ignored", "error", "max"]
 

@@ -8,9 +8,9 @@ from typing import Any
 from msgspec import Struct
 
 from ksched_cli.engine.queueing.pending import pending
-from ksched_cli.plan.loaded_input import LoadedInput
-from ksched_cli.plan.node_columns import NodeChanges
-from ksched_cli.plan.prepared import PreparedRun
+from ksched_cli.plan.results.nodes import NodeChanges
+from ksched_cli.plan.run.loaded_input import LoadedInput
+from ksched_cli.plan.run.prepared import PreparedRun
 
 
 class ClusterOverview(Struct, frozen=True):

@@ -16,10 +16,10 @@ from ksched_cli.cluster.undo import UndoLog
 from ksched_cli.controlplane.store import Store
 from ksched_cli.controlplane.workloads import workload_name
 from ksched_cli.errors import InputError, Problem
-from ksched_cli.plan.loaded_input import LoadedInput
-from ksched_cli.plan.node_columns import NodeChanges, NodeColumns
-from ksched_cli.plan.prepared import PreparedRun
-from ksched_cli.plan.results import Stats
+from ksched_cli.plan.results.nodes import NodeChanges, NodeColumns
+from ksched_cli.plan.results.outcomes import Stats
+from ksched_cli.plan.run.loaded_input import LoadedInput
+from ksched_cli.plan.run.prepared import PreparedRun
 from ksched_cli.plan.size.catalog import catalog_of
 from ksched_cli.plan.size.classes import Surveyor
 from ksched_cli.plan.size.derived import derive_catalog

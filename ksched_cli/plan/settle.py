@@ -1,21 +1,180 @@
-"""`simulate --settle`: the world runs until nothing moves."""
+"""`simulate --settle`: the world runs until nothing moves.
+
+The last cycle of each pod in a world, and the cycles that preempted.
+
+A world that keeps the decisions of its scheduler for the result of a run until rest.
+
+The result of a world that came to rest."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
+from msgspec import Struct, structs
+from msgspec.structs import replace
+
+from ksched_cli.cluster.cache import Cluster
+from ksched_cli.cluster.undo import Logged, LoggedDict, LoggedList, LoggedSet
+from ksched_cli.controlplane.draws import Choices
 from ksched_cli.controlplane.plane import ControlPlane
-from ksched_cli.plan.coverage import with_job_gaps
-from ksched_cli.plan.kept_outcomes import KeptOutcomes
-from ksched_cli.plan.loaded_input import LoadedInput
-from ksched_cli.plan.prepared import PreparedRun
-from ksched_cli.plan.results import GatedPod, Simulation, refused_pods
-from ksched_cli.plan.settle_result import SettledSimulation, ignored_pods
-from ksched_cli.plan.settle_world import SettleWorld
+from ksched_cli.engine.decision import Decision
+from ksched_cli.engine.queueing.pending import PendingQueue, pending
+from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.plan.results.outcomes import (
+    Displayed,
+    GatedPod,
+    IgnoredPod,
+    PodGroupOutcome,
+    PodOutcome,
+    Simulation,
+    refused_pods,
+)
+from ksched_cli.plan.run.coverage import with_job_gaps
+from ksched_cli.plan.run.loaded_input import LoadedInput
+from ksched_cli.plan.run.orders import Chance, in_orders, run_in_orders
+from ksched_cli.plan.run.prepared import PreparedRun
+from ksched_cli.plan.simulate import OutputOptions, outcome_of, pod_group_outcomes
+from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.changes import Changes, refused_by
-from ksched_cli.world.results import Limits
+from ksched_cli.world.results import DEFAULT_LIMITS, Limits, WorldResult
+from ksched_cli.world.world import World, WorldChange
+
+
+class KeptOutcomes(Logged):
+    """Called with each decision of the scheduler. `all_preempting` has the cycles that preempted; with
+    `only_preempting` no others are kept."""
+
+    def __init__(self, cluster: Cluster, output: OutputOptions, *, only_preempting: bool = False) -> None:
+        self.undo = undo = cluster.undo
+        self.output, self._cluster, self._only_preempting = output, cluster, only_preempting
+        self._outcomes: dict[int, PodOutcome] = LoggedDict(undo)
+        self.all_preempting: list[PodOutcome] = LoggedList(undo)
+        # What belongs to the current step of a scenario.
+        self._step: set[int] = LoggedSet(undo)
+        self._preempted_before = 0
+
+    def __call__(self, decision: Decision) -> None:
+        output = self.output
+        if not output.wanted(decision.pod.pod) or (self._only_preempting and decision.preemption is None):
+            return
+        self._outcomes[decision.pod_row] = outcome = outcome_of(decision, self._cluster, output)
+        self._step.add(decision.pod_row)
+        if outcome.preemption:
+            self.all_preempting.append(outcome)
+
+    def begin_step(self) -> None:
+        self._step, self._preempted_before = LoggedSet(self.undo), len(self.all_preempting)
+
+    @property
+    def outcomes(self) -> tuple[PodOutcome, ...]:
+        return tuple(self._outcomes.values())
+
+    @property
+    def preempting(self) -> Sequence[PodOutcome]:
+        """The cycles of this step that preempted."""
+        return self.all_preempting[self._preempted_before :]
+
+    def tried(self) -> dict[str, PodOutcome]:
+        """The last cycle of each pod that was tried in this step, or has no node yet."""
+        gone = self._cluster.pods.gone
+        return {
+            outcome.pod: outcome
+            for row, outcome in self._outcomes.items()
+            if row not in gone and (row in self._step or not outcome.node)
+        }
+
+
+class SettleResult(Struct, frozen=True):
+    """The end of the world, the last cycle of every tried pod, and every cycle that preempted."""
+
+    world: WorldResult
+    outcomes: tuple[PodOutcome, ...]
+    pod_groups: tuple[PodGroupOutcome, ...] = ()
+    preempting: tuple[PodOutcome, ...] = ()
+
+
+class SettleWorld:
+    """A world whose decisions are kept by name."""
+
+    def __init__(
+        self, kept: KeptOutcomes, scheduler: Scheduler, loaded: Loaded, *, keeps_timeline: bool = True
+    ) -> None:
+        self.kept = kept
+        self._chance = Chance()
+        self.world = World(
+            scheduler,
+            loaded,
+            keeps_timeline=keeps_timeline,
+            wanted=kept.output.wanted,
+            trying=self._chance.trying,
+            decided=self._decided,
+        )
+
+    @classmethod
+    def of(cls, source: LoadedInput, *, only_preempting: bool = False) -> SettleWorld:
+        """A world of the input. With `only_preempting` it keeps only the cycles that preempt, and no timeline."""
+        scheduler = source.scheduler()
+        kept = KeptOutcomes(scheduler.cluster, OutputOptions(), only_preempting=only_preempting)
+        return cls(kept, scheduler, source.loaded, keeps_timeline=not only_preempting)
+
+    def run(
+        self, change: WorldChange, limits: Limits = DEFAULT_LIMITS, at_end: Callable[[], object] = lambda: None
+    ) -> WorldResult:
+        """Make the change, and go on until nothing moves or a limit is reached, in all orders that chance may take.
+        `at_end` is called at the end of each order, of the first order last: the world is there then."""
+
+        def run(choices: Choices) -> WorldResult:
+            if not choices:
+                return self.run_once(change, limits)
+            self.kept.output = self.kept.output.without_detail()
+            result = self.run_once(change, limits, moved_only=True)
+            at_end()
+            return result
+
+        found = run_in_orders(self.world, self._chance, run, in_orders)
+        at_end()
+        return found
+
+    def run_once(
+        self, change: WorldChange, limits: Limits = DEFAULT_LIMITS, *, moved_only: bool = False
+    ) -> WorldResult:
+        """The same in one order only."""
+        before = len(self.world.api.draws.made)
+        self.world.apply(change)
+        result = self.world.result(self.world.run(limits), moved_only=moved_only)
+        return replace(result, draws=result.draws[before:])
+
+    def _decided(self, decision: Decision) -> None:
+        self._chance.decided(decision)
+        self.kept(decision)
+
+    def settlement(self, result: WorldResult) -> SettleResult:
+        held_back = {pod.row: pod.gate for pod in self.world.loop.queue if pod.gate is not None}
+        groups = pod_group_outcomes(self.world.scheduler, PendingQueue(gated=held_back))
+        return SettleResult(result, self.kept.outcomes, groups, tuple(self.kept.all_preempting))
+
+
+class SettledSimulation(Displayed, WorldResult, frozen=True, kw_only=True):
+    """The end of the world, with the last cycle of every pod."""
+
+    simulation: Simulation
+
+    @classmethod
+    def of(cls, world: WorldResult, simulation: Simulation) -> SettledSimulation:
+        return cls(**structs.asdict(world), simulation=simulation)
+
+
+def ignored_pods(prepared: PreparedRun) -> list[IgnoredPod]:
+    scheduler = prepared.scheduler
+    infos = [scheduler.cluster.pods.infos[row] for row in pending(scheduler.cluster)]
+    found = [
+        IgnoredPod(info.key, info.pod.spec.scheduler_name)
+        for info in infos
+        if info.pod.spec.scheduler_name not in scheduler.runtimes and prepared.source.wanted(info.pod)
+    ]
+    return sorted(found, key=lambda each: each.pod)
 
 
 def _apply_all(changes: Sequence[Changes], plane: ControlPlane) -> None:

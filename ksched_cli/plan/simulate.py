@@ -1,4 +1,8 @@
-"""Place pending pods: one cycle each, with names in the results."""
+"""Place pending pods: one cycle each, with names in the results.
+
+Storage pools of runs without a control plane: the volumes of placed pods take their room.
+
+The outcomes of pod groups that had pods to place."""
 
 from __future__ import annotations
 
@@ -11,29 +15,71 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
+from ksched_cli.api.storage import CSIStorageCapacity
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import RowColumn
-from ksched_cli.cluster.pod_groups import group_of
+from ksched_cli.cluster.pod_groups import GroupKey, group_of
 from ksched_cli.engine.decision import Decision, FoundPlacement
 from ksched_cli.engine.queueing.pending import PendingQueue
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.engine.score_table import ScoreTable
 from ksched_cli.framework.diagnosis import NodeStatuses
-from ksched_cli.plan.groups import pod_group_outcomes
-from ksched_cli.plan.missing_kinds import MissingKinds
-from ksched_cli.plan.node_detail import NodeDetail
-from ksched_cli.plan.node_values import (
+from ksched_cli.plan.results.nodes import (
     Failure,
     FailureGroup,
     FirstNames,
+    NodeDetail,
     NodeScores,
     Score,
     ScoredNode,
     TiedNames,
 )
-from ksched_cli.plan.provisioning import shrink_pools
-from ksched_cli.plan.results import GatedPod, IgnoredPod, PodGroupOutcome, PodOutcome, Preemption, Simulation
+from ksched_cli.plan.results.outcomes import GatedPod, IgnoredPod, PodGroupOutcome, PodOutcome, Preemption, Simulation
+from ksched_cli.plan.run.coverage import MissingKinds
 from ksched_cli.progress import steps
+
+
+def shrink_pools(cluster: Cluster, decision: Decision) -> None:
+    """The volumes that are made for a placed pod take the room of the storage pools of its node."""
+    if decision.row is None or not decision.pod.pod.spec.volumes or not cluster.catalog.all(CSIStorageCapacity):
+        return
+    # Imported here: most clusters publish no storage capacity.
+    from ksched_cli.controlplane.controllers.provisioning import provisioned_on
+
+    for made in list(provisioned_on(decision.pod.pod, cluster.nodes.objects[decision.row], cluster.catalog)):
+        if made.pool is not None:
+            cluster.catalog.put(made.pool)
+
+
+def pod_group_outcomes(scheduler: Scheduler, queue: PendingQueue) -> tuple[PodGroupOutcome, ...]:
+    """The outcomes by name; none if the gate for pod groups is off."""
+    if not scheduler.schedules_groups:
+        return ()
+    infos = scheduler.cluster.pods.infos
+    reasons: dict[GroupKey, str] = {}
+    for row, status in queue.gated.items():
+        key = group_of(infos[row])
+        if key is not None:
+            reasons.setdefault(key, status.message)
+    keys = sorted({*reasons, *scheduler.group_decisions})
+    return tuple(_outcome(scheduler, key, reasons.get(key, "")) for key in keys)
+
+
+def _outcome(scheduler: Scheduler, key: GroupKey, held_back: str) -> PodGroupOutcome:
+    group = scheduler.groups.get(key)
+    gang = group.spec.scheduling_policy.gang if group else None
+    decided = scheduler.group_decisions.get(key)
+    return PodGroupOutcome(
+        str(key),
+        decided.result if decided else "gated",
+        gang.min_count if gang else 0,
+        len(scheduler.groups.members(key)),
+        len(scheduler.groups.scheduled(key)),
+        decided.message if decided else held_back,
+        decided.placement if decided else "",
+        scheduler.cluster.pods.names_of(decided.victims) if decided else (),
+    )
+
 
 TOP_NODES = 3
 EXAMPLES = 3

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_facts import pod_key
-from ksched_cli.plan.results import PodOutcome, Simulation
+from ksched_cli.plan.results.outcomes import PodOutcome, Simulation
 from ksched_cli.sources.live.api_server import LiveApiServer
 from ksched_cli.sources.live.cluster import LiveCluster, Progress, read_cluster
 from ksched_cli.sources.live.watch import ClusterMirror, Event, Follower, Lost, Reached

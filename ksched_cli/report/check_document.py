@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ksched_cli.plan.check.results import Check, Finding, IgnoredFinding, WorkloadCheck
-from ksched_cli.plan.evicted import WorkloadLoss
+from ksched_cli.plan.check.results import Check, Finding, IgnoredFinding, WorkloadCheck, WorkloadLoss
 from ksched_cli.report.entries import draw_entry, entry_of, filled, final_entry
 from ksched_cli.report.node_table import node_table_entry
 from ksched_cli.report.registry import RenderOptions, documents

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TextIO
 
 from ksched_cli.plan.check.results import Check, Finding, WorkloadCheck
-from ksched_cli.plan.codes import all_codes
+from ksched_cli.plan.reasons.codes import all_codes
 from ksched_cli.report.check_table import check_summary, evicted_anyway, finding_text, payers, progress, unread
 from ksched_cli.report.ci_paths import repository_path
 from ksched_cli.report.escaping import escape_markdown

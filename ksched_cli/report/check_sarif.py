@@ -7,9 +7,9 @@ from typing import Any, TextIO
 
 from ksched_cli.build_info import BUILD
 from ksched_cli.framework.reasons import ReasonCode
-from ksched_cli.plan.check.fingerprints import fingerprinted
 from ksched_cli.plan.check.results import Check, Finding, IgnoredFinding
-from ksched_cli.plan.codes import all_codes
+from ksched_cli.plan.check.suppression import fingerprinted
+from ksched_cli.plan.reasons.codes import all_codes
 from ksched_cli.report.check_table import finding_text
 from ksched_cli.report.ci_paths import as_uri, repository_path
 from ksched_cli.report.encoding import write_json

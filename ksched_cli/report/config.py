@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ksched_cli.config.migration.migrate import Migration
-from ksched_cli.plan.configuration import EffectiveConfiguration
+from ksched_cli.plan.reference.config import EffectiveConfiguration
 from ksched_cli.report.registry import RenderOptions, documents
 
 

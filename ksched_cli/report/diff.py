@@ -14,7 +14,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from ksched_cli.plan.diff import Diff, NodeChange, PodChange, SpreadChange, Whereabouts
-from ksched_cli.plan.node_columns import NodeUse
+from ksched_cli.plan.results.nodes import NodeUse
 from ksched_cli.report.amounts import exact_all
 from ksched_cli.report.causes import cause_entry, cause_lines, markdown_rules, print_rules, tally_entry
 from ksched_cli.report.console import make_console, print_hanging

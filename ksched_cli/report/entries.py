@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from ksched_cli.controlplane.draws import Draw
-from ksched_cli.plan.results import PluginTiming, Stats
+from ksched_cli.plan.results.outcomes import PluginTiming, Stats
 from ksched_cli.world.results import FinalPod, Orders, WorldResult
 
 if TYPE_CHECKING:

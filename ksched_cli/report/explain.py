@@ -11,11 +11,10 @@ from msgspec.structs import replace
 from rich.text import Text
 
 from ksched_cli.api.listing import named
-from ksched_cli.plan.explain.node_groups import RejectingNodes, describe_node, group_nodes
 from ksched_cli.plan.explain.results import ExplainResult, Explanation, PluginAnswer, PreemptionStudy
-from ksched_cli.plan.explain.summary import by_distance, nodes_text
-from ksched_cli.plan.fixes.values import Fix, ManifestChange
-from ksched_cli.plan.node_values import Score, ScoredNode
+from ksched_cli.plan.explain.summary import RejectingNodes, by_distance, describe_node, group_nodes, nodes_text
+from ksched_cli.plan.reasons.fixes.values import Fix, ManifestChange
+from ksched_cli.plan.results.nodes import Score, ScoredNode
 from ksched_cli.plugins.in_tree import column_of
 from ksched_cli.report.console import make_console, print_hanging
 from ksched_cli.report.grid import Column, Grid

@@ -10,8 +10,8 @@ from rich.padding import Padding
 from rich.text import Text
 
 from ksched_cli.framework.reasons import ReasonCode
-from ksched_cli.plan.codes import plugins_of
-from ksched_cli.plan.explain_code import ReasonCodes
+from ksched_cli.plan.reasons.codes import plugins_of
+from ksched_cli.plan.reference.explain_code import ReasonCodes
 from ksched_cli.report.console import make_console
 from ksched_cli.report.entries import entry_of
 from ksched_cli.report.grid import Column, Grid

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ksched_cli.plan.explain import results
-from ksched_cli.plan.fixes.values import Fix, ManifestChange
+from ksched_cli.plan.reasons.fixes.values import Fix, ManifestChange
 from ksched_cli.report.entries import entry_of
 from ksched_cli.report.money import plain_money
 from ksched_cli.report.node_table import node_table_entry

@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from ksched_cli.cluster.columns import IdColumn
-from ksched_cli.plan.node_detail import NodeDetail
-from ksched_cli.plan.node_values import Failure
+from ksched_cli.plan.results.nodes import Failure, NodeDetail
 
 _UNKNOWN, _FEASIBLE = -1, 0
 # An answer is compared with this many earlier ones.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ksched_cli.plan.node_columns import NodeChanges
+from ksched_cli.plan.results.nodes import NodeChanges
 
 
 def node_table_entry(nodes: NodeChanges | None) -> dict[str, Any]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ksched_cli.plan.sweep.odds import DrawOdds
-    from ksched_cli.plan.sweep.statistics import PodOdds, Share
+    from ksched_cli.plan.sweep.statistics import DrawOdds, PodOdds, Share
 
 
 def odds_sentence(odds: DrawOdds, pod: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any, TextIO
 import yaml
 from rich.console import Console
 
-from ksched_cli.plan.plugins import PluginList
+from ksched_cli.plan.reference.plugins import PluginList
 from ksched_cli.report.console import make_console
 from ksched_cli.report.grid import Column, Grid
 from ksched_cli.report.registry import RenderOptions, documents, renders

@@ -9,9 +9,8 @@ from rich.console import Console
 from rich.text import Text
 
 from ksched_cli.api.listing import named
-from ksched_cli.plan.expectations import CheckedExpectation
-from ksched_cli.plan.results import PodOutcome
-from ksched_cli.plan.scenario_results import ScenarioResult, ScenarioRun, StepResult
+from ksched_cli.plan.results.outcomes import PodOutcome
+from ksched_cli.plan.scenario import CheckedExpectation, ScenarioResult, ScenarioRun, StepResult
 from ksched_cli.report.console import make_console, print_hanging
 from ksched_cli.report.entries import end_entries, entry_of, orders_entries
 from ksched_cli.report.grid import Column, Grid

@@ -23,7 +23,7 @@ from ksched_cli.report.visible import shows_visible
 from ksched_cli.world.results import FinalPod, TimelineEvent, WorldResult
 
 if TYPE_CHECKING:
-    from ksched_cli.plan.settle_result import SettledSimulation
+    from ksched_cli.plan.settle import SettledSimulation
 
 _COLOURS = {
     "scheduled": "green",

@@ -7,9 +7,8 @@ from typing import Any, TextIO
 
 from msgspec import Raw, structs
 
-from ksched_cli.plan.node_detail import ByKind, NodeDetail
-from ksched_cli.plan.node_values import Failure, Score
-from ksched_cli.plan.results import PodGroupOutcome, PodOutcome, Simulation
+from ksched_cli.plan.results.nodes import ByKind, Failure, NodeDetail, Score
+from ksched_cli.plan.results.outcomes import PodGroupOutcome, PodOutcome, Simulation
 from ksched_cli.plan.simulate import SimulationStream
 from ksched_cli.report.encoding import compact_json, json_text
 from ksched_cli.report.entries import entry_of, filled, final_entry, run_entry, stats_entry

@@ -12,8 +12,8 @@ from rich.padding import Padding
 from rich.text import Text
 
 from ksched_cli.api.listing import named
-from ksched_cli.plan.node_values import FailureGroup, ScoredNode
-from ksched_cli.plan.results import PluginTiming, PodGroupOutcome, PodOutcome, Simulation
+from ksched_cli.plan.results.nodes import FailureGroup, ScoredNode
+from ksched_cli.plan.results.outcomes import PluginTiming, PodGroupOutcome, PodOutcome, Simulation
 from ksched_cli.plugins.in_tree import column_of
 from ksched_cli.releases.minors import NEWEST
 from ksched_cli.releases.plugin_names import NODE_RESOURCES_FIT

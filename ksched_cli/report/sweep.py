@@ -9,11 +9,10 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
-from ksched_cli.plan.node_columns import NodeChanges
-from ksched_cli.plan.sweep.results import SweepResult, SweepStats
-from ksched_cli.plan.sweep.rows import VariantRow
-from ksched_cli.plan.sweep.statistics import FigureRange, PodOdds, SettingSummary, Share
-from ksched_cli.plan.sweep.swept_pods import VariantEnd
+from ksched_cli.plan.results.nodes import NodeChanges
+from ksched_cli.plan.sweep.run import SweepResult, SweepStats
+from ksched_cli.plan.sweep.statistics import FigureRange, PodOdds, SettingSummary, Share, VariantRow
+from ksched_cli.plan.sweep.trials import VariantEnd
 from ksched_cli.report.console import make_console, print_hanging
 from ksched_cli.report.grid import Column, Grid
 from ksched_cli.report.node_table import node_table_entry

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import msgspec
 
 from ksched_cli.errors import UsageError
-from ksched_cli.plan.sweep.rows import FIGURE_FIELDS, FIGURES, VariantRow
+from ksched_cli.plan.sweep.statistics import FIGURE_FIELDS, FIGURES, VariantRow
 from ksched_cli.report.encoding import compact_json
 from ksched_cli.report.registry import RenderOptions, renders
 from ksched_cli.report.visible import visible
@@ -38,7 +38,7 @@ def write_csv(run: SweepRun, out: TextIO, options: RenderOptions) -> None:
 
 @renders("SweepRun", "parquet", help="for pandas, DuckDB and Spark (pip install 'ksched-cli[arrow]')")
 def write_parquet(run: SweepRun, out: TextIO, options: RenderOptions) -> None:
-    from ksched_cli.plan.arrow import write_variants
+    from ksched_cli.plan.results.arrow import write_variants
 
     if out.isatty():
         raise UsageError("parquet is no text for a terminal: write it to a file, as in -o parquet > rows.parquet")

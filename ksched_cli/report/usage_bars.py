@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from ksched_cli.plan.node_columns import NodeChanges
+from ksched_cli.plan.results.nodes import NodeChanges
 from ksched_cli.report.grid import Column, Grid
 from ksched_cli.report.shown_nodes import ShownNodes
 from ksched_cli.report.visible import visible

@@ -6,7 +6,7 @@ from typing import Any, TextIO
 
 from msgspec import to_builtins
 
-from ksched_cli.plan.versions import VersionChanges, VersionList
+from ksched_cli.plan.reference.versions import VersionChanges, VersionList
 from ksched_cli.report.console import make_console, print_hanging
 from ksched_cli.report.grid import Column, Grid
 from ksched_cli.report.registry import RenderOptions, documents, renders

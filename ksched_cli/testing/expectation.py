@@ -10,7 +10,7 @@ from typing import Self
 
 from ksched_cli.errors import KschedError, UsageError
 from ksched_cli.plan.check.results import Check, WorkloadCheck
-from ksched_cli.plan.codes import PREEMPTS
+from ksched_cli.plan.reasons.codes import PREEMPTS
 from ksched_cli.report.registry import RenderOptions, render
 from ksched_cli.simulator import Simulator
 from ksched_cli.testing.manifests import with_folders

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ksched_cli.plan.consolidate.results import Consolidation
-    from ksched_cli.plan.loaded_input import LoadedInput
     from ksched_cli.plan.rightsize import Rightsizing
+    from ksched_cli.plan.run.loaded_input import LoadedInput
     from ksched_cli.plan.size.derived import DerivedCatalog
     from ksched_cli.plan.size.results import Sizing
     from ksched_cli.plan.size.shapes import ShapeCatalog
@@ -69,8 +69,8 @@ class SizingMethods:
         """The nodes that can be drained and deleted one after the other, every pod placed again and every budget kept.
         With a catalog nodes have its prices, and cheaper shapes replace nodes. `keep_headroom`: `cpu=10%`; `survive`:
         `node=1` or `zone=1`; `only`: labels of the nodes that may go."""
-        from ksched_cli.plan.consolidate.conditions import read_conditions
         from ksched_cli.plan.consolidate.consolidate import consolidate_input
+        from ksched_cli.plan.consolidate.results import read_conditions
         from ksched_cli.plan.drain.filters import Flags
 
         self._check_selection()

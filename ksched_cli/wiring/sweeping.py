@@ -16,22 +16,16 @@ from msgspec.structs import replace
 
 from ksched_cli.api.yaml_reader import read_documents
 from ksched_cli.errors import ConfigError, Problem, UsageError
-from ksched_cli.plan.loaded_input import LoadedInput
-from ksched_cli.plan.sweep.executors.cores import Cores
-from ksched_cli.plan.sweep.executors.executor import Executor
-from ksched_cli.plan.sweep.executors.in_process import InProcess
-from ksched_cli.plan.sweep.executors.processes import Processes
+from ksched_cli.plan.run.loaded_input import LoadedInput
+from ksched_cli.plan.sweep.executors import Cores, Executor, InProcess, Processes
 from ksched_cli.plan.sweep.load import read_sweep
 from ksched_cli.plan.sweep.model import Sweep
-from ksched_cli.plan.sweep.run import SweepProgress, SweepRun
-from ksched_cli.plan.sweep.space import variant_space
-from ksched_cli.plan.sweep.store import RowStore, about_rows
-from ksched_cli.plan.sweep.task import SweepTask
+from ksched_cli.plan.sweep.run import RowStore, SweepProgress, SweepRun, about_rows
+from ksched_cli.plan.sweep.space import SweepTask, variant_space
 from ksched_cli.releases.minors import minor_in
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.wiring.loading import check_nodes
+from ksched_cli.wiring.loading import check_nodes, make_scheduler, scheduler_spec
 from ksched_cli.wiring.options import Configuration, RunOptions, SweepKeywords
-from ksched_cli.wiring.schedulers import make_scheduler, scheduler_spec
 
 
 class SweptCluster(Struct, frozen=True):
@@ -131,7 +125,7 @@ def _executor(workers: int, dask: str | None, variants: int) -> Executor:
         return Processes(min(workers, variants)) if workers > 1 else InProcess() if workers else Cores()
     if importlib.util.find_spec("distributed") is None:
         raise UsageError("--dask needs dask.distributed: pip install 'ksched-cli[dask]'")
-    from ksched_cli.plan.sweep.executors.dask import OnDask
+    from ksched_cli.plan.sweep.dask import OnDask
 
     return OnDask(dask)
 

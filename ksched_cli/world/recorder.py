@@ -25,8 +25,7 @@ from ksched_cli.engine.queueing.clock import VirtualClock
 from ksched_cli.engine.queueing.queued_pod import QueuedPod
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.framework.events import ASSIGNED_POD_DELETE, UNSCHEDULED_POD_DELETE
-from ksched_cli.world.results import FinalPod, FinalPods, TimelineEvent
-from ksched_cli.world.unmoved_pods import StoredPods, UnmovedPods
+from ksched_cli.world.results import FinalPod, FinalPods, StoredPods, TimelineEvent, UnmovedPods
 
 
 class RecordedWorld(Protocol):

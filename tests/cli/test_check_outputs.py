@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from ksched_cli.build_info import BuildInfo
 from ksched_cli.cli.main import run
 from ksched_cli.plan.check.results import Check, Finding, WorkloadCheck
-from ksched_cli.plan.results import Stats
+from ksched_cli.plan.results.outcomes import Stats
 from ksched_cli.report import check_sarif
 from ksched_cli.report.check_github import annotation, escape_data, escape_property, github_lines
 from ksched_cli.report.check_junit import junit_text

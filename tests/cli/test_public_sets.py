@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from ksched_cli.cli.main import run
-from ksched_cli.plan.codes import all_codes
+from ksched_cli.plan.reasons.codes import all_codes
 from tests.builders import make_pod
 from tests.cli.inputs import dumped
 from tests.cli.transcripts import ROOT

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from ksched_cli.cli.main import run
-from ksched_cli.plan.rule_changes import GATE_RULES, MINOR_RULES
+from ksched_cli.plan.reference.versions import GATE_RULES, MINOR_RULES
 from ksched_cli.releases.minors import RELEASES
 from tests.cli.transcripts import same_as_golden
 

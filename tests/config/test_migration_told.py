@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ksched_cli.errors import ConfigError
-from ksched_cli.plan.migrate import reader_of
+from ksched_cli.plan.reference.config import reader_of
 from ksched_cli.releases import NEWEST_VERSION
 from tests.config.migrations import (
     POLICY,

@@ -13,9 +13,9 @@ from ksched_cli.config.model import SchedulerConfiguration
 from ksched_cli.config.resolved_profile import ResolvedProfile, expand_profile
 from ksched_cli.config.view import configuration_document
 from ksched_cli.errors import ConfigError
-from ksched_cli.plan.scheduler_spec import plugin_points
+from ksched_cli.plan.run.loaded_input import plugin_points
 from ksched_cli.releases.minors import RELEASES, Release
-from ksched_cli.wiring.schedulers import make_registry
+from ksched_cli.wiring.loading import make_registry
 from tests.lanes import sampled
 
 GROUP = "kubescheduler.config.k8s.io"

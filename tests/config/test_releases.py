@@ -10,8 +10,8 @@ from ksched_cli.releases.fixes import FIXES
 from ksched_cli.releases.gate_history import GATE_HISTORY, minor_of
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import NEWEST, RELEASES, Release, minor_in, nearest_release
+from ksched_cli.wiring.loading import scheduler_spec
 from ksched_cli.wiring.options import RunOptions
-from ksched_cli.wiring.schedulers import scheduler_spec
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from ksched_cli.cluster import node_memory
 from ksched_cli.cluster.columns import NOWHERE
 from ksched_cli.engine import lane
 from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.plan.results import PodOutcome
+from ksched_cli.plan.results.outcomes import PodOutcome
 from ksched_cli.plan.simulate import OutputOptions, outcome_of
 from tests.builders import make_pod
 from tests.clusters import ZONES, nodes, pods

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.plan.explain.explain import explain
+from ksched_cli.plan.explain.pods import find_subject
 from ksched_cli.plan.explain.results import Explanation
-from ksched_cli.plan.explain.run import explain
-from ksched_cli.plan.explain.subject import find_subject
 from ksched_cli.sources.loaded import Loaded
+from ksched_cli.wiring.loading import scheduler_spec
 from ksched_cli.wiring.options import RunOptions
-from ksched_cli.wiring.schedulers import scheduler_spec
 from tests.running import make_scheduler
 
 

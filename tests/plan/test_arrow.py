@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 
 from ksched_cli.errors import UsageError
-from ksched_cli.plan import arrow
-from ksched_cli.plan.node_detail import NodeDetail
-from ksched_cli.plan.results import PodOutcome
+from ksched_cli.plan.results import arrow
+from ksched_cli.plan.results.nodes import NodeDetail
+from ksched_cli.plan.results.outcomes import PodOutcome
 from ksched_cli.plan.simulate import OutputOptions, outcome_of
 from ksched_cli.simulator import Simulator
 from tests.builders import make_node, make_pod

@@ -10,8 +10,7 @@ import pytest
 import yaml
 from msgspec.structs import replace
 
-from ksched_cli.plan.causes.results import Cause
-from ksched_cli.plan.diff import Diff, PodChange
+from ksched_cli.plan.diff import Cause, Diff, PodChange
 from ksched_cli.wiring.comparison import compare
 from ksched_cli.wiring.options import RunOptions
 from tests.builders import make_node, make_pod, owned

@@ -11,7 +11,7 @@ from ksched_cli.api.core import Node
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.per_node import PerNodePlugin
 from ksched_cli.framework.status import SUCCESS, Status, unschedulable
-from ksched_cli.plan.check.checker import Checker
+from ksched_cli.plan.check.check import Checker
 from ksched_cli.plan.check.results import WorkloadCheck
 from ksched_cli.sources.dump import load_dump
 from ksched_cli.sources.manifests import load_manifests

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ksched_cli.plan.codes import PREEMPTS
+from ksched_cli.plan.reasons.codes import PREEMPTS
 from ksched_cli.wiring.options import RunOptions
 from tests.lanes import sampled
 from tests.plan.rollouts import write

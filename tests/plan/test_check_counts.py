@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from ksched_cli.controlplane.store import Identity
-from ksched_cli.plan.check.steps import LivesByOwner
-from ksched_cli.plan.evicted import is_of
+from ksched_cli.plan.check.findings import LivesByOwner
+from ksched_cli.plan.check.results import is_of
 from ksched_cli.report.check_table import check_summary, payers
 from ksched_cli.world.recorder import PodLife
 from tests.builders import make_pod, owned

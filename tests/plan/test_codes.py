@@ -17,12 +17,12 @@ from ksched_cli.controlplane.admission import chain
 from ksched_cli.engine.reasons import EngineReasons
 from ksched_cli.framework.interfaces import FilterPlugin, PreFilterPlugin
 from ksched_cli.framework.reasons import Reason, ReasonKind, ReasonTable, free_text
-from ksched_cli.plan.codes import all_codes, code_of_admission, find_code, plugins_of
-from ksched_cli.plan.rules import code_of
+from ksched_cli.plan.reasons.codes import all_codes, code_of_admission, find_code, plugins_of
+from ksched_cli.plan.reasons.rules import code_of
 from ksched_cli.plugins.in_tree import all_specs, spec_of
 from ksched_cli.plugins.node_resources_fit.reasons import NodeResourcesFitReasons
 from ksched_cli.releases.minors import NEWEST
-from ksched_cli.wiring.schedulers import make_registry
+from ksched_cli.wiring.loading import make_registry
 from tests.package_source import PACKAGE, trees
 from tests.test_conformance import CASES
 

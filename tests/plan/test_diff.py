@@ -16,8 +16,8 @@ from msgspec.structs import replace
 
 from ksched_cli.forks import Fork
 from ksched_cli.plan.diff import Diff, PodChange, Side, diff
-from ksched_cli.plan.node_columns import NodeColumns, NodeUse
-from ksched_cli.plan.prepared import PreparedRun
+from ksched_cli.plan.results.nodes import NodeColumns, NodeUse
+from ksched_cli.plan.run.prepared import PreparedRun
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.wiring import comparison
 from ksched_cli.wiring.comparison import compare

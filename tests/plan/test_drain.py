@@ -20,11 +20,10 @@ from ksched_cli.api.workloads import DaemonSet, ReplicaSet, StatefulSet
 from ksched_cli.controlplane.api_server import ApiServer
 from ksched_cli.controlplane.budgets import needs_no_budget
 from ksched_cli.controlplane.pods import is_ready
+from ksched_cli.plan.drain.drain import find_nodes, in_turn
 from ksched_cli.plan.drain.filters import Flags
-from ksched_cli.plan.drain.in_turn import drain_in_turn
 from ksched_cli.plan.drain.results import DrainResult, PodFate
-from ksched_cli.plan.drain.single import SingleDrain
-from ksched_cli.plan.drain.targets import find_nodes, in_turn
+from ksched_cli.plan.drain.run import SingleDrain, drain_in_turn
 from ksched_cli.sources.loaded import Loaded
 from tests.builders import PodBuilder, make_node, make_pod
 from tests.harness import make_scheduler

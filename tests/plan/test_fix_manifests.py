@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from ksched_cli.plan.fixes.values import Fix
-from ksched_cli.plan.settle_result import SettledSimulation
+from ksched_cli.plan.reasons.fixes.values import Fix
+from ksched_cli.plan.settle import SettledSimulation
 from ksched_cli.simulator import RunOptions, Simulator
 from tests.lanes import sampled
 from tests.plan.fix_clusters import FixCluster, fix_cluster

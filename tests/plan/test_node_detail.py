@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 from ksched_cli.cli import simulate
 from ksched_cli.cli.main import run
-from ksched_cli.plan.results import PodOutcome, Simulation, Stats
+from ksched_cli.plan.results.outcomes import PodOutcome, Simulation, Stats
 from ksched_cli.plan.simulate import OutputOptions, PlacementRun, SimulationStream, outcome_of
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.simulate_document import pod_entry, write_stream

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ksched_cli.plan.node_values import FirstNames, TiedNames
+from ksched_cli.plan.results.nodes import FirstNames, TiedNames
 from ksched_cli.report.visible import with_texts
 
 NAMES = [f"n{number}" for number in (3, 11, 0, 7, 20, 1, 15, 2, 9)]

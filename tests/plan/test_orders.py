@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from ksched_cli.cli.main import run
 from ksched_cli.cluster.cache import Cluster
-from ksched_cli.plan.scenario_results import ScenarioRun
+from ksched_cli.plan.scenario import ScenarioRun
 from ksched_cli.simulator import Simulator
 from ksched_cli.wiring.comparison import compare
 from ksched_cli.wiring.options import RunOptions

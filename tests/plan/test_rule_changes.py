@@ -15,14 +15,14 @@ import pytest
 from ksched_cli.config.legacy.policy import family_of
 from ksched_cli.config.resolved_profile import expand_profile
 from ksched_cli.legacy.in_tree import PREDICATES, PRIORITIES, REMOVED
-from ksched_cli.plan.rule_changes import GATE_RULES, MINOR_RULES, Rules, rule_changes_about, rules_that_differ
+from ksched_cli.plan.reference.versions import GATE_RULES, MINOR_RULES, Rules, rule_changes_about, rules_that_differ
 from ksched_cli.plugins.in_tree import IN_TREE
 from ksched_cli.releases.changes import SCHEDULER, Aspect, ReleaseRules, RuleChange, modelled
 from ksched_cli.releases.default_plugins import BEFORE_PLUGINS, BY_POINT, MULTI_POINT
 from ksched_cli.releases.gate_history import GATE_HISTORY, minor_of
 from ksched_cli.releases.minors import RELEASES, Release
+from ksched_cli.wiring.loading import scheduler_spec
 from ksched_cli.wiring.options import RunOptions
-from ksched_cli.wiring.schedulers import scheduler_spec
 from tests.package_source import PACKAGE, trees
 
 KNOWN = {plugin.name for plugin in (*IN_TREE, *REMOVED, *PREDICATES, *PRIORITIES)} | {SCHEDULER}
@@ -92,7 +92,7 @@ def declaring_modules() -> Iterator[str]:
 def test_every_module_that_declares_rules_is_collected() -> None:
     """In a process of its own: here other tests may have imported them."""
     code = (
-        "import ksched_cli.plan.rule_changes\n"
+        "import ksched_cli.plan.reference.versions\n"
         "from ksched_cli.releases.changes import ReleaseRules\n"
         "print(*(each.__module__ for each in ReleaseRules.declared))"
     )

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ksched_cli.cli.main import run
-from ksched_cli.plan.selector_typos import selector_typos
+from ksched_cli.plan.reasons.rules import selector_typos
 from tests.builders import make_node, make_pod
 from tests.cli.transcripts import write
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ksched_cli.plan.settle_world import SettleWorld
+from ksched_cli.plan.settle import SettleWorld
 from ksched_cli.wiring.loading import load_input
 from ksched_cli.wiring.options import RunOptions
 from ksched_cli.world.results import Limits

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.plan.verify import history, order_search, replay
+from ksched_cli.plan.verify import history, replay
 from ksched_cli.plan.verify.results import Agreement, Order, Verification
 from ksched_cli.wiring.options import RunOptions
 from tests.builders import make_node, make_pod
@@ -332,7 +332,7 @@ def test_pods_that_were_not_asked_for_are_part_of_the_order(tmp_path: Path) -> N
 
 def test_the_search_is_bounded(verified: Verify, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pods of twenty sizes that somebody put on one node: no order explains them."""
-    monkeypatch.setattr(order_search, "_MOST_CYCLES", 50)
+    monkeypatch.setattr(replay, "_MOST_CYCLES", 50)
     monkeypatch.setattr(replay, "_NODE_CYCLES", 0)
     monkeypatch.setattr(replay, "_CYCLES", 70)
     cycles: list[int] = []

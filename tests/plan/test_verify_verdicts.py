@@ -8,10 +8,11 @@ import pytest
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod, PodCondition
-from ksched_cli.plan.results import GatedPod, PodOutcome
+from ksched_cli.plan.results.outcomes import GatedPod, PodOutcome
 from ksched_cli.plan.simulate import PlacementRun
-from ksched_cli.plan.verify.evidence import Evidence
-from ksched_cli.plan.verify.pending import (
+from ksched_cli.plan.verify.history import Evidence
+from ksched_cli.plan.verify.results import Agreement, Checked
+from ksched_cli.plan.verify.verify import (
     BOTH,
     CONDITION,
     EVENT,
@@ -20,7 +21,6 @@ from ksched_cli.plan.verify.pending import (
     pending_pods,
     statement_of,
 )
-from ksched_cli.plan.verify.results import Agreement, Checked
 from ksched_cli.sources.events import FailedScheduling
 from tests.builders import make_pod
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ksched_cli.plan.sweep.rows import SweptPod, VariantRow
+from ksched_cli.plan.sweep.statistics import SweptPod, VariantRow
 from ksched_cli.report.visible import with_texts
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tests.package_source import PACKAGE, texts, trees
+from tests.package_source import texts, trees
 
 # The layers above the world; `Scheduler.run` and `World.run` are the loops that they use.
 DRIVERS = ("plan/", "wiring/", "cli/", "report/", "simulator.py")
@@ -41,32 +41,6 @@ def test_a_loop_over_cycles_would_be_found() -> None:
     assert cycles_in_loops(ast.parse("for turn in scheduler.turns(queue):\n    found += scheduler.take(turn)"))
     assert cycles_in_loops(ast.parse("while loop.has_work():\n    loop.step()"))
     assert cycles_in_loops(ast.parse("[scheduler.schedule(row) for row in rows]"))
-
-
-_DRAIN = ("drain/run", "drain/evictions", "drain/pending_pods", "drain/in_turn")
-WORLD_DRIVERS = (
-    "settle_world",
-    "lost_nodes",
-    "check/checker",
-    "check/run",
-    "check/trial",
-    "fixes/trial",
-    *_DRAIN,
-    "causes/trace",
-    "sweep/trials",
-)
-MOST_LINES = 100
-
-
-def test_drivers_are_short() -> None:
-    lengths = {name: len((PACKAGE / "plan" / f"{name}.py").read_text().splitlines()) for name in WORLD_DRIVERS}
-    assert {name: length for name, length in lengths.items() if length > MOST_LINES} == {}
-
-
-def test_all_drivers_are_known() -> None:
-    """Whoever in `plan` runs a world is in the list."""
-    found = {path.removeprefix("plan/").removesuffix(".py") for path, _ in trees(r"world\.run\(|\bWorld\(", "plan/")}
-    assert found == set(WORLD_DRIVERS) - {"drain/in_turn"}
 
 
 def test_no_driver_has_rounds_of_its_own() -> None:

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_facts import is_terminal
 from ksched_cli.report.visible import with_texts
-from ksched_cli.world.results import FinalPod, FinalPods
-from ksched_cli.world.unmoved_pods import UnmovedPods
+from ksched_cli.world.results import FinalPod, FinalPods, UnmovedPods
 from ksched_cli.world.world import World
 from tests.lanes import examples
 from tests.world.test_roll_back import RUN, Step, begun, changes, clusters, take

@@ -18,8 +18,8 @@ from ksched_cli.sources.manifests import load_manifests
 from ksched_cli.sources.read_options import ManifestReading
 from ksched_cli.whatif.changes import Changes
 from ksched_cli.whatif.edits.lib.parsing import parse_edits
+from ksched_cli.wiring.loading import scheduler_spec
 from ksched_cli.wiring.options import RunOptions
-from ksched_cli.wiring.schedulers import scheduler_spec
 from ksched_cli.world.results import Limits
 from ksched_cli.world.world import World
 from tests.lanes import examples

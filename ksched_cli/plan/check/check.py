@@ -1,36 +1,236 @@
-"""`check`: manifests rolled out over a loaded cluster."""
+"""`check`: manifests rolled out over a loaded cluster.
+
+Workloads at the bounds of their autoscalers."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace as replace_fields
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Namespace, Pod
+from ksched_cli.api.pod_facts import pod_key
+from ksched_cli.api.workloads import Deployment, ReplicaSet, StatefulSet
+from ksched_cli.controlplane.draws import Choices
 from ksched_cli.controlplane.store import Store
+from ksched_cli.engine.decision import Decision
+from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.errors import Problem
-from ksched_cli.plan.check.checker import Checker
-from ksched_cli.plan.check.inputs import input_findings, nothing_checked
-from ksched_cli.plan.check.results import Check, Finding
-from ksched_cli.plan.check.scales import Bound, Scaled, scale_edits, scaled_workloads, with_bound
+from ksched_cli.plan.check.findings import check_workloads
+from ksched_cli.plan.check.results import (
+    Check,
+    Finding,
+    Losses,
+    WorkloadCheck,
+    WorkloadLoss,
+    input_findings,
+    nothing_checked,
+)
+from ksched_cli.plan.check.run import CheckRun, OpenTrial, evicted_anyway
 from ksched_cli.plan.check.suppression import NOTHING_ACCEPTED, Suppressions, annotations_of, suppress
-from ksched_cli.plan.codes import PREEMPTS
-from ksched_cli.plan.coverage import with_job_gaps
-from ksched_cli.plan.loaded_input import LoadedInput
-from ksched_cli.plan.node_columns import NodeChanges
-from ksched_cli.plan.prepared import PreparedRun
+from ksched_cli.plan.reasons.codes import AUTOSCALER_BOUND, PREEMPTS, all_codes
+from ksched_cli.plan.results.nodes import NodeChanges, NodeColumns
+from ksched_cli.plan.run.coverage import with_job_gaps
+from ksched_cli.plan.run.loaded_input import LoadedInput
+from ksched_cli.plan.run.orders import FIRST_ORDER, Chance, decisive_ties, run_in_order
+from ksched_cli.plan.run.prepared import PreparedRun
+from ksched_cli.sources.autoscalers import Autoscaler
+from ksched_cli.sources.custom.labels import resource_of, workload_label
 from ksched_cli.sources.input_codes import NOTHING_CHECKED
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.places import Places
 from ksched_cli.whatif.changes import Changes
+from ksched_cli.whatif.edits.lib.edit import Reference
+from ksched_cli.whatif.edits.scale import Scale
 from ksched_cli.whatif.manifests import WORKLOADS, in_order, refused_changes
 from ksched_cli.whatif.namespaces import unknown_namespaces
 from ksched_cli.whatif.other_schedulers import left_to_other_schedulers
+from ksched_cli.world.results import Orders, WorldResult
+from ksched_cli.world.world import World
+
+
+def in_all_orders(runs: Sequence[Sequence[WorkloadCheck]]) -> tuple[WorkloadCheck, ...]:
+    """Each workload with the number of orders in which it finishes. What is in its way in some orders only becomes a
+    warning. The first run comes first."""
+    return tuple(_verdict(outcomes) for outcomes in zip(*runs, strict=True))
+
+
+def _verdict(outcomes: Sequence[WorkloadCheck]) -> WorkloadCheck:
+    first, tried = outcomes[0], len(outcomes)
+    failing = [each for each in outcomes if each.result == "fails"]
+    orders = Orders(tried, tried - len(failing))
+    if not failing:
+        return replace(first, orders=orders)
+    if len(failing) == tried:
+        findings = tuple(
+            _in_words(each, f" (in all {tried} orders that were tried)", "error") for each in first.findings
+        )
+        return replace(first, findings=findings, orders=orders)
+    errors = (each for each in failing[0].findings if each.level == "error")
+    others = (each for each in first.findings if each.level != "error")
+    doubtful = [replace(each, level="warning", message=f"{orders}; in the others {each.message}") for each in errors]
+    # The counts are those of an order that does not finish: that is what the warnings are about.
+    return replace(failing[0], findings=(*doubtful, *others), orders=orders)
+
+
+def _in_words(finding: Finding, more: str, level: str) -> Finding:
+    return replace(finding, message=finding.message + more) if finding.level == level else finding
+
+
+class Outcome(Struct, frozen=True):
+    """`warnings` are those of the API server and of a world that does not come to rest, `gaps` the admission that is
+    not modelled. `evicted_anyway`: pods that pending pods of the cluster evict without the manifests too; they are in
+    no loss."""
+
+    workloads: tuple[WorkloadCheck, ...]
+    losses: tuple[WorkloadLoss, ...]
+    world: WorldResult
+    warnings: tuple[str, ...]
+    gaps: tuple[str, ...]
+    nodes: NodeColumns
+    evicted_anyway: tuple[str, ...] = ()
+
+
+class Checker:
+    """Checks manifests in trials of one world."""
+
+    def __init__(self, scheduler: Scheduler, loaded: Loaded, places: Places, missing: Sequence[str] = ()) -> None:
+        self._places, self._missing = places, missing
+        self._run: CheckRun | None = None
+        self._chance = Chance()
+        self._world = World(scheduler, loaded, keeps_timeline=False, trying=self._trying, decided=self._decided)
+        self._trial = OpenTrial(self._world)
+
+    def _trying(self, rows: Sequence[int]) -> None:
+        if self._run is not None:
+            self._chance.trying(rows)
+
+    def _decided(self, decision: Decision) -> None:
+        run = self._run
+        if run is None:
+            return
+        is_own = run.is_own(decision.pod.pod)
+        self._chance.decided(decision, matters=is_own)
+        if is_own:
+            run.decided(decision)
+
+    def _run_to_end(self, changes: Changes, choices: Choices) -> CheckRun:
+        """The run at its end. It is rolled back when the world is needed again."""
+        self._trial.begin()
+        run = self._run = CheckRun(self._world, changes)
+        try:
+            run_in_order(self._world, self._chance, lambda _: run.begin(), choices)
+        finally:
+            self._run = None
+        return run
+
+    def check(self, changes: Changes, wanted: Callable[[Any], bool] = lambda item: True) -> Outcome:
+        """Run the manifests to their end. Where chance has decided something that matters, try other orders too."""
+        run = self._run_to_end(changes, FIRST_ORDER)
+        items, result, nodes = run.items, run.result, run.nodes
+        losses, own, warnings, gaps = Losses(run.world), run.preemptors(), tuple(run.warnings()), tuple(run.gaps())
+        workloads: Sequence[WorkloadCheck] = check_workloads(run, self._places, self._missing)
+        others = self._chance.others(self._world, failed=any(each.result == "fails" for each in workloads))
+        if others:
+            found = [self._again(changes, each.choices) for each in others]
+            results = [[each.result for each in every] for every in (workloads, *found)]
+            ties = decisive_ties(results[0], zip(others, results[1:], strict=True))
+            result = replace(result, draws=(*result.draws, *ties))
+            workloads = in_all_orders([workloads, *found])
+        shown = tuple(each for item, each in zip(items, workloads, strict=True) if wanted(item))
+        anyway = evicted_anyway(self._trial.roll_back, losses, own)
+        caused, names = tuple(losses.caused_by(without=anyway)), tuple(pod_key(each.pod) for each in anyway)
+        return Outcome(shown, caused, result, warnings, gaps, nodes, names)
+
+    def _again(self, changes: Changes, choices: Choices) -> Sequence[WorkloadCheck]:
+        return check_workloads(self._run_to_end(changes, choices), self._places, self._missing)
+
+
+# A StatefulSet of a thousand pods, one grace period after the other, takes nine hours.
+Bound = Literal["min", "current", "max"]
+_FIELDS: Mapping[Bound, tuple[str, str]] = {
+    "min": ("minReplicas", "minReplicaCount"),
+    "max": ("maxReplicas", "maxReplicaCount"),
+}
+
+
+class Scaled(Struct, frozen=True):
+    """A workload of the manifests with its autoscaler, and the number of replicas before any metric."""
+
+    item: Any
+    autoscaler: Autoscaler
+    given: int
+
+    @property
+    def label(self) -> str:
+        return workload_label(self.item)
+
+    def at(self, bound: Bound) -> int:
+        numbers = {"min": self.autoscaler.least, "current": self.autoscaler.within(self.given)}
+        return numbers.get(bound, self.autoscaler.most)
+
+    def edit(self, bound: Bound) -> Scale | None:
+        """The edit that brings the workload there; None where it is there already."""
+        number, metadata = self.at(bound), self.item.metadata
+        if number == self.item.spec.replicas:
+            return None
+        return Scale(Reference(type(self.item), metadata.name, metadata.namespace), number)
+
+
+def scaled_workloads(items: Sequence[Any], cluster: Loaded, manifests: Loaded) -> Iterator[Scaled]:
+    """The workloads that an autoscaler of the manifests, or else of the cluster, scales."""
+    found = {
+        (each.target_kind, each.namespace, each.target_name): each
+        for each in (*cluster.autoscalers, *manifests.autoscalers)
+    }
+    for item in items:
+        identity = resource_of(item) or (type(item).__name__, item.metadata.namespace, item.metadata.name)
+        autoscaler = found.get(identity)
+        if autoscaler is not None and isinstance(item, Deployment | ReplicaSet | StatefulSet):
+            live = cluster.named(type(item), item.metadata.name, item.metadata.namespace)
+            given = item.spec.replicas if item.spec.replicas is not None else live.spec.replicas if live else 1
+            yield Scaled(item, autoscaler, 1 if given is None else given)
+
+
+def scale_edits(scaled: Sequence[Scaled], bound: Bound) -> list[Scale]:
+    edits = (each.edit(bound) for each in scaled)
+    return [edit for edit in edits if edit is not None]
+
+
+def with_bound(
+    workloads: Sequence[WorkloadCheck], at_bound: Sequence[WorkloadCheck], scaled: Sequence[Scaled], bound: Bound
+) -> tuple[WorkloadCheck, ...]:
+    """The workloads, with a warning for each that an autoscaler scales and that does not fit at the bound."""
+    numbers = {each.label: each for each in scaled}
+    there = {each.workload: each for each in at_bound}
+    return tuple(
+        replace(each, findings=(*each.findings, *_findings(each, there[each.workload], numbers[each.workload], bound)))
+        if each.workload in numbers and each.workload in there
+        else each
+        for each in workloads
+    )
+
+
+def _findings(workload: WorkloadCheck, at_bound: WorkloadCheck, scaled: Scaled, bound: Bound) -> Iterator[Finding]:
+    errors = [finding for finding in at_bound.findings if finding.level == "error"]
+    if workload.result == "fails" or not errors:
+        return
+    code, name = all_codes()[AUTOSCALER_BOUND], _FIELDS[bound][scaled.autoscaler.is_keda]
+    where = f"at {name} {scaled.at(bound)} of {scaled.autoscaler.label}"
+    for finding in errors:
+        yield replace(
+            finding,
+            code=code.code,
+            name=code.name,
+            title=code.title,
+            level="warning",
+            message=f"{where}: {finding.message} ({finding.code})",
+        )
 
 
 class ManifestCheck(Struct, frozen=True, dict=True):

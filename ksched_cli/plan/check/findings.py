@@ -1,8 +1,14 @@
-"""What is in the way of a workload, read off the world in which its manifests came to rest."""
+"""What is in the way of a workload, read off the world in which its manifests came to rest.
+
+The steps of a rollout, read off what the world saw of its pods.
+
+What the end of a run means for each workload of the manifests."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,12 +20,11 @@ from ksched_cli.api.pod_facts import pod_key, uid_of_pod
 from ksched_cli.api.workloads import CronJob, Job
 from ksched_cli.controlplane.api_server import PodRefusal
 from ksched_cli.controlplane.pods import is_ready
-from ksched_cli.controlplane.store import identity_of
+from ksched_cli.controlplane.store import Identity, identity_of, owner_identity
 from ksched_cli.errors import Level
 from ksched_cli.framework.reasons import FieldPath, ReasonCode
-from ksched_cli.plan.check.results import Finding
-from ksched_cli.plan.check.run import CheckRun
-from ksched_cli.plan.check.steps import waves_of
+from ksched_cli.plan.check.results import Finding, Losses, RolloutStep, WorkloadCheck, is_of
+from ksched_cli.plan.check.run import CheckRun, finishes_without_old
 from ksched_cli.plan.check.workloads import (
     WorkloadState,
     is_held_back,
@@ -28,7 +33,7 @@ from ksched_cli.plan.check.workloads import (
     rollout_notes,
     strategy_path,
 )
-from ksched_cli.plan.codes import (
+from ksched_cli.plan.reasons.codes import (
     EVICTED,
     JOB_WAVES,
     NO_PODS,
@@ -45,13 +50,102 @@ from ksched_cli.plan.codes import (
     code_of_admission,
     plugins_of,
 )
-from ksched_cli.plan.deciding import RejectionCause, cause_of, cause_of_status, nodes_without
-from ksched_cli.plan.evicted import Losses, is_of
-from ksched_cli.plan.fields import field_of, refused_field
-from ksched_cli.plan.rules import guide_of
-from ksched_cli.plan.selector_typos import selector_typos
+from ksched_cli.plan.reasons.rules import (
+    RejectionCause,
+    cause_of,
+    cause_of_status,
+    field_of,
+    guide_of,
+    nodes_without,
+    refused_field,
+    selector_typos,
+)
+from ksched_cli.plan.run.coverage import MissingKinds
 from ksched_cli.sources.custom.labels import workload_label
 from ksched_cli.sources.places import Places
+from ksched_cli.world.recorder import PodLife
+
+
+class LivesByOwner:
+    """The lives of pods by the identity of the controller, and by that of the pod."""
+
+    def __init__(self, lives: Iterable[PodLife]) -> None:
+        self._found: defaultdict[Identity, list[tuple[int, PodLife]]] = defaultdict(list)
+        for number, life in enumerate(lives):
+            for identity in filter(None, (owner_identity(life.pod), identity_of(life.pod))):
+                self._found[identity].append((number, life))
+
+    def of(self, owners: Set[Identity]) -> list[PodLife]:
+        """The lives for which `is_of` holds, in their order."""
+        numbered = dict(pair for owner in owners for pair in self._found.get(owner, ()))
+        return [numbered[number] for number in sorted(numbered)]
+
+
+def rollout_steps(lives: Iterable[PodLife]) -> tuple[RolloutStep, ...]:
+    """What happened to a workload's pods, one step for each moment."""
+    moments: dict[float, tuple[list[str], dict[str, str], list[str]]] = {}
+    for life in lives:
+        name = life.pod.metadata.name
+        for moment, kind in ((life.created, 0), (life.bound, 1), (life.removed, 2)):
+            if moment is None:
+                continue
+            made, placed, removed = moments.setdefault(round(moment, 6), ([], {}, []))
+            if kind == 1:
+                placed[name] = life.pod.spec.node_name
+            else:
+                (made, removed)[kind == 2].append(name)
+    return tuple(
+        RolloutStep(tuple(made), placed, tuple(gone), at) for at, (made, placed, gone) in sorted(moments.items())
+    )
+
+
+def waves_of(lives: Iterable[PodLife], owners: Set[Identity], finished: Sequence[float]) -> int:
+    """In how many waves the pods of these owners got their nodes. `finished` are the moments at which pods of Jobs
+    finished."""
+    bound = [each.bound for each in lives if each.bound is not None and is_of(each.pod, owners)]
+    return len({bisect_right(finished, moment) for moment in bound})
+
+
+def check_workloads(run: CheckRun, places: Places, missing: Sequence[str]) -> list[WorkloadCheck]:
+    """One result for each workload, in the order of the manifests. `missing` are kinds that could not be read."""
+    losses, lives = Losses(run.world), LivesByOwner(run.world.recorder.lives.values())
+    return [_check(run, losses, lives, WorkloadCases(run, losses, item), places, missing) for item in run.items]
+
+
+def _check(
+    run: CheckRun,
+    losses: Losses,
+    lives: LivesByOwner,
+    cases: WorkloadCases,
+    places: Places,
+    missing: Sequence[str],
+) -> WorkloadCheck:
+    if cases.is_suspect:
+        cases.convict(guilty=finishes_without_old(run, cases.item))
+    state, steps = cases.state, rollout_steps(lives.of(cases.state.owners))
+    return WorkloadCheck(
+        cases.label,
+        places.of(cases.item, ()),
+        state.wanted,
+        state.running,
+        len(state.old),
+        cases.replaces,
+        steps,
+        tuple(Findings(run, losses, cases, places, len(steps)).all()),
+        _unread(run, cases, missing),
+    )
+
+
+def _unread(run: CheckRun, cases: WorkloadCases, missing: Sequence[str]) -> tuple[str, ...]:
+    """Kinds that could not be read and that matter for the pods that the run has created."""
+    if not missing:
+        return ()
+    lives = run.world.recorder.lives
+    fresh = [pod for pod in cases.state.pods if uid_of_pod(pod) in lives or not pod.spec.node_name]
+    preempts = any(is_of(each.pod.pod, cases.state.owners) for each in run.preempting.values())
+    missing_kinds = MissingKinds(missing, run.plane.store.of(Pod))
+    pods = [*fresh, *(refusal.pod for refusal in cases.refusals())]
+    return tuple(sorted({kind for pod in pods for kind in missing_kinds.about_pod(pod, preempts=preempts)}))
 
 
 @dataclass

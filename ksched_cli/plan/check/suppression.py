@@ -1,11 +1,15 @@
-"""Accepted findings of a check: by an annotation, by an option, or in a baseline file."""
+"""Accepted findings of a check: by an annotation, by an option, or in a baseline file.
+
+Names of findings that stay the same from run to run."""
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace as replace_fields
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from msgspec import Struct, field
@@ -14,14 +18,27 @@ from msgspec.structs import replace
 from ksched_cli.api.kinds import CLUSTER_SCOPED
 from ksched_cli.api.listing import named
 from ksched_cli.errors import InputError, Problem
-from ksched_cli.plan.check.fingerprints import fingerprinted
-from ksched_cli.plan.check.inputs import MOST_NAMED
-from ksched_cli.plan.check.results import Check, Finding, IgnoredFinding
-from ksched_cli.plan.codes import all_codes, find_code
+from ksched_cli.plan.check.results import MOST_NAMED, Check, Finding, IgnoredFinding
+from ksched_cli.plan.reasons.codes import all_codes, find_code
 from ksched_cli.sources.custom.labels import workload_label
 from ksched_cli.sources.input_codes import STALE_BASELINE
 from ksched_cli.sources.places import SourcePlace, template_of
 from ksched_cli.whatif.manifests import WORKLOADS
+
+_INDEX = re.compile(r"\[\d+\]")
+
+
+def fingerprinted(findings: Iterable[Finding]) -> Iterator[tuple[Finding, str]]:
+    """Each finding with its fingerprint: wherever its line moves to, it is the same in the next run. Neither lines nor
+    generated names are in it; findings that are alike are numbered."""
+    seen: dict[str, int] = {}
+    for finding in findings:
+        about = finding.workload or f"{PurePath(finding.place.source).name}\0{finding.message}"
+        identity = "\0".join((finding.code, about, _INDEX.sub("[]", finding.place.path)))
+        digest = hashlib.sha256(identity.encode()).hexdigest()[:32]
+        seen[digest] = seen.get(digest, 0) + 1
+        yield finding, f"{digest}:{seen[digest]}"
+
 
 ANNOTATION = "ksched.dev/ignore"
 _KIND = {"apiVersion": "ksched/v1", "kind": "Baseline"}

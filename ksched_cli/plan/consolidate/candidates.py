@@ -13,7 +13,7 @@ from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.pod_facts import is_terminal, pod_key
 from ksched_cli.api.workloads import DaemonSet
 from ksched_cli.cluster.cache import Cluster
-from ksched_cli.plan.consolidate.conditions import Conditions
+from ksched_cli.plan.consolidate.results import Conditions
 from ksched_cli.plan.drain.filters import DrainFilters, Flags
 from ksched_cli.plan.size.derived import type_of
 from ksched_cli.plan.size.shapes import ShapeCatalog, grain_of

@@ -10,14 +10,12 @@ from msgspec.structs import replace
 from ksched_cli.api.core import Node
 from ksched_cli.errors import InputError, Problem, UsageError
 from ksched_cli.plan.consolidate.candidates import Candidates, find_candidates, lower_bound, prices_of
-from ksched_cli.plan.consolidate.conditions import Conditions
-from ksched_cli.plan.consolidate.plan import ConsolidationWorld, Deadline
-from ksched_cli.plan.consolidate.results import Consolidation
-from ksched_cli.plan.consolidate.search import ConsolidationSearch
+from ksched_cli.plan.consolidate.results import Conditions, Consolidation
+from ksched_cli.plan.consolidate.search import ConsolidationSearch, ConsolidationWorld, Deadline
 from ksched_cli.plan.drain.filters import Flags
-from ksched_cli.plan.loaded_input import LoadedInput
-from ksched_cli.plan.node_columns import NodeColumns
-from ksched_cli.plan.prepared import PreparedRun
+from ksched_cli.plan.results.nodes import NodeColumns
+from ksched_cli.plan.run.loaded_input import LoadedInput
+from ksched_cli.plan.run.prepared import PreparedRun
 from ksched_cli.plan.size.shapes import ShapeCatalog
 
 # The search is done again without needless cordons while this share of the time limit is left for it.

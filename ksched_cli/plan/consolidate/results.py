@@ -1,16 +1,29 @@
-"""What a consolidation came to, by name."""
+"""What a consolidation came to, by name.
+
+Nodes, zones or regions that may fail after a consolidation.
+
+What a consolidation must leave: headroom, and room for the pods of nodes that fail."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from decimal import Decimal
+from collections.abc import Iterable, Iterator, Mapping
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from itertools import combinations
+from math import comb
 from typing import Any, Literal
 
-from msgspec import Struct
+import numpy as np
+from msgspec import Struct, field
 
-from ksched_cli.plan.displayed import Displayed
-from ksched_cli.plan.node_columns import NodeChanges
-from ksched_cli.plan.results import Stats
+from ksched_cli.api.core import Node
+from ksched_cli.api.selectors import Selector, read_query
+from ksched_cli.cluster.cache import Cluster
+from ksched_cli.errors import Problem, UsageError
+from ksched_cli.plan.results.nodes import NodeChanges
+from ksched_cli.plan.results.outcomes import Displayed, Stats
+from ksched_cli.plan.scenario import domains
+from ksched_cli.whatif.scenario.model import TOPOLOGY
 
 # local: no single step is left that saves money; time: the time limit ended the search; optimal: the cost is the bound.
 ConsolidationEnd = Literal["optimal", "local", "time"]
@@ -79,3 +92,111 @@ class Consolidation(Displayed, Struct, frozen=True):
         if not self.cost_after:
             return Decimal(0)
         return ((self.cost_after - self.lower_bound) * 100 / self.cost_after).quantize(Decimal("0.01"))
+
+
+# Each failure is tried by itself, and no failure is left out: more are refused.
+MOST_FAILURES = 20_000
+
+
+class NodeFailure(Struct, frozen=True):
+    """Nodes that fail at once. `title` names them, or their zones."""
+
+    title: str
+    nodes: tuple[str, ...]
+
+
+class NodeFailures(Struct, frozen=True):
+    """Every choice of `count` nodes, zones or regions fails together."""
+
+    what: str
+    count: int
+
+    def __str__(self) -> str:
+        return f"--survive {self.what}={self.count}"
+
+    def check(self, nodes: Iterable[Node]) -> None:
+        """UsageError if these nodes have fewer domains, or too many choices of them."""
+        found = len(domains(nodes, self.what))
+        if not found:
+            raise UsageError(Problem(f"no node has the label {TOPOLOGY[self.what]}", str(self)))
+        if self.count > found:
+            text = f"{self.count} cannot fail together: the input has {found} {self.what}{'s' if found > 1 else ''}"
+            raise UsageError(Problem(text, str(self)))
+        if comb(found, self.count) > MOST_FAILURES:
+            text = f"any {self.count} of {found} {self.what}s are {comb(found, self.count):,} failures"
+            hint = "let fewer fail together, or a zone: --survive zone=1"
+            raise UsageError(Problem(f"{text}, and at most {MOST_FAILURES:,} are tried", str(self), hint=hint))
+
+    def of(self, nodes: Iterable[Node]) -> Iterator[NodeFailure]:
+        """The failures of these nodes. Where fewer are left, they all fail together."""
+        found = domains(nodes, self.what)
+        for names in combinations(found, min(self.count, len(found))):
+            several = "s" if len(names) > 1 else ""
+            title = f"{self.what}{several} {' and '.join(names)}"
+            yield NodeFailure(title, tuple(node for name in names for node in found[name]))
+
+
+def read_failures(text: str) -> NodeFailures | None:
+    """`node=1`."""
+    if not text:
+        return None
+    what, _, number = text.partition("=")
+    if what not in TOPOLOGY or not number.isdecimal() or int(number) < 1:
+        hint = "write node=1, node=2 or zone=1: every pod still has a place after any so many fail together"
+        raise UsageError(Problem(f"{text} is no failure that can be survived", f"--survive {text}", hint=hint))
+    return NodeFailures(what, int(number))
+
+
+class Conditions(Struct, frozen=True):
+    """`headroom`: the share of each resource that stays free on schedulable nodes; `failing`: after each of
+    these failures every pod still has a place; `only`: the labels of the nodes that may go, as `only_text` has them."""
+
+    headroom: Mapping[str, Fraction] = field(default_factory=dict)
+    failing: NodeFailures | None = None
+    only: Selector | None = None
+    only_text: str = ""
+    texts: tuple[str, ...] = ()
+
+    def leaves_headroom(self, cluster: Cluster) -> bool:
+        """Whether the nodes that stay have enough free."""
+        if not self.headroom:
+            return True
+        nodes = cluster.nodes
+        rows = np.array([row for row, node in enumerate(nodes.objects) if not node.spec.unschedulable], dtype=np.int64)
+        for resource, share in self.headroom.items():
+            index = cluster.resources.find(resource)
+            if index is None:
+                continue
+            total = int(nodes.allocatable[index, rows].sum())
+            free = total - int(cluster.usage.requested[index, rows].sum())
+            if free < share * total:
+                return False
+        return True
+
+
+def read_headroom(text: str) -> dict[str, Fraction]:
+    """`cpu=10%,memory=5%`."""
+    found: dict[str, Fraction] = {}
+    for pair in filter(None, text.split(",")):
+        resource, sign, share = pair.partition("=")
+        try:
+            number = Decimal(share.removesuffix("%"))
+        except InvalidOperation:
+            number = Decimal("NaN")
+        if not sign or not resource or not share.endswith("%") or not number.is_finite() or not 0 <= number < 100:
+            hint = "write cpu=10%,memory=10%"
+            raise UsageError(Problem(f"{pair} is no headroom", f"--keep-headroom {text}", hint=hint))
+        found[resource] = Fraction(number) / 100
+    return found
+
+
+def read_conditions(headroom: str, survive: str, only: str) -> Conditions:
+    """The conditions as the options of the command line write them."""
+    texts = [f"{flag} {text}" for flag, text in _given(headroom, survive, only)]
+    selector = read_query(only, "--only") if only else None
+    return Conditions(read_headroom(headroom), read_failures(survive), selector, only, tuple(texts))
+
+
+def _given(headroom: str, survive: str, only: str) -> list[tuple[str, str]]:
+    options = (("--keep-headroom", headroom), ("--survive", survive), ("--only", only))
+    return [(flag, text) for flag, text in options if text]

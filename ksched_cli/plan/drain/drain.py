@@ -1,25 +1,59 @@
-"""`drain`: nodes drained in a loaded cluster."""
+"""`drain`: nodes drained in a loaded cluster.
+
+Which nodes are drained, together or in turn."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ksched_cli.api.selectors import read_query
-from ksched_cli.errors import UsageError
-from ksched_cli.plan.displayed import Displayed
+from ksched_cli.api.core import Node
+from ksched_cli.api.node_facts import full_node_name, zone_of
+from ksched_cli.api.selectors import Selector, read_query
+from ksched_cli.errors import Problem, UsageError
 from ksched_cli.plan.drain.filters import Flags
-from ksched_cli.plan.drain.in_turn import drain_in_turn
 from ksched_cli.plan.drain.results import DrainTrial
-from ksched_cli.plan.drain.targets import Each, find_nodes, in_turn
-from ksched_cli.plan.loaded_input import LoadedInput
-from ksched_cli.plan.node_columns import NodeChanges
-from ksched_cli.plan.prepared import PreparedRun
-from ksched_cli.plan.results import Stats
+from ksched_cli.plan.drain.run import drain_in_turn
+from ksched_cli.plan.results.nodes import NodeChanges
+from ksched_cli.plan.results.outcomes import Displayed, Stats
+from ksched_cli.plan.run.loaded_input import LoadedInput
+from ksched_cli.plan.run.prepared import PreparedRun
+from ksched_cli.sources.loaded import Loaded
+from ksched_cli.whatif.edits.lib.editor import name_hint
+
+Each = Literal["node", "zone"]
+
+_NO_ZONE = "(no zone)"
+
+
+def find_nodes(loaded: Loaded, names: Sequence[str], selector: Selector | None) -> list[str]:
+    """The named nodes in that order, once each; those that the selector matches; all, when neither is given."""
+    nodes = {node.metadata.name: node for node in loaded.of(Node)}
+    wanted = list(dict.fromkeys(full_node_name(name, nodes) for name in names))
+    unknown = [name for name in wanted if name not in nodes]
+    if unknown:
+        raise UsageError(Problem(f'there is no node "{name}"', hint=name_hint(name, nodes)) for name in unknown)
+    if names:
+        return wanted
+    return sorted(name for name, node in nodes.items() if selector is None or selector.matches(node.metadata.labels))
+
+
+def in_turn(loaded: Loaded, nodes: Sequence[str], each: Each | None) -> list[tuple[str, tuple[str, ...]]]:
+    """What is drained together, by its name: everything, or every node or zone by itself."""
+    if each is None:
+        return [(", ".join(nodes), tuple(nodes))]
+    if each == "node":
+        return [(node, (node,)) for node in nodes]
+    zones: dict[str, list[str]] = {}
+    for node in nodes:
+        found = loaded.named(Node, node)
+        assert found is not None
+        zones.setdefault(zone_of(found) or _NO_ZONE, []).append(node)
+    return [(zone, tuple(sorted(members))) for zone, members in sorted(zones.items())]
 
 
 class TrialSequence:

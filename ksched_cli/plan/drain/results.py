@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from ksched_cli.world.results import WorldResult
 
 if TYPE_CHECKING:
-    from ksched_cli.plan.node_columns import NodeChanges
+    from ksched_cli.plan.results.nodes import NodeChanges
 
 # moves: evicted, and its successor has a node; unplaced: evicted, and its successor has none; gone: evicted, and no
 # controller recreates it; stuck: a budget holds it; stays: drain leaves it; refused: drain wants a flag; waits: other

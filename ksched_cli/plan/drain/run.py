@@ -1,27 +1,433 @@
-"""`ksched drain`: nodes of a world are cordoned, and their pods evicted through the eviction API."""
+"""`ksched drain`: nodes of a world are cordoned, and their pods evicted through the eviction API.
+
+How PodDisruptionBudgets change while nodes are drained.
+
+The evictions of kubectl drain: list the pods of nodes, and request each eviction until it is granted.
+
+One drain of some nodes of a world.
+
+Drains in which chance decides otherwise.
+
+Copies of a pod without a node, left out of the trials of many drains: one of them stands for all.
+
+One of many drains from the same beginning: it is rolled back.
+
+Many drains at once, in copies of this process. A copy ends with its drain, so that nothing is rolled back.
+
+Nodes drained together, or each node or zone by itself, always from the same beginning."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
+from ksched_cli.api.core import Pod
+from ksched_cli.api.pod_facts import pod_key, uid_of_pod
+from ksched_cli.api.policy import PodDisruptionBudget
+from ksched_cli.api.workloads import DaemonSet
+from ksched_cli.cluster.pod_groups import group_of
+from ksched_cli.controlplane.api_server import ApiServer
+from ksched_cli.controlplane.budgets import needs_no_budget
 from ksched_cli.controlplane.draws import Alternative, Choices
+from ksched_cli.controlplane.plane import ControlPlane
+from ksched_cli.controlplane.store import Identity, identity_of
 from ksched_cli.engine.decision import Decision
+from ksched_cli.engine.queueing.queued_pod import QueuedPod
 from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.plan.drain.filters import Flags
-from ksched_cli.plan.drain.in_orders import drain_in_orders
-from ksched_cli.plan.drain.pending_pods import PendingPods, run_until_rest
-from ksched_cli.plan.drain.resting_pods import RestingPods
-from ksched_cli.plan.drain.results import DrainResult
-from ksched_cli.plan.drain.single import SingleDrain
-from ksched_cli.plan.drain.spare_copies import SpareCopies
-from ksched_cli.plan.drain.unplaced import UnplacedReasons
-from ksched_cli.plan.node_columns import NodeChanges, NodeColumns
-from ksched_cli.plan.orders.chance import MOST_RISKS, Chance
-from ksched_cli.plan.orders.runs import FIRST_ORDER, Run, run_in_order, run_in_orders, try_order
+from ksched_cli.forks import compute_in_forks, forks_at_once, is_copy
+from ksched_cli.plan.drain.filters import DrainFilters, Flags
+from ksched_cli.plan.drain.pods import (
+    MOST_CYCLES,
+    Fates,
+    PendingPods,
+    RestingPods,
+    SortedNode,
+    UnplacedReasons,
+    moved_forerunners,
+    run_until_rest,
+)
+from ksched_cli.plan.drain.results import BudgetChange, DrainResult, DrainTrial, PodFate
+from ksched_cli.plan.results.nodes import NodeChanges, NodeColumns
+from ksched_cli.plan.run.orders import (
+    FIRST_ORDER,
+    MOST_RISKS,
+    Chance,
+    Run,
+    decisive_ties,
+    run_in_order,
+    run_in_orders,
+    try_order,
+)
+from ksched_cli.progress import steps
 from ksched_cli.sources.loaded import Loaded
+from ksched_cli.whatif.edits.cordon import Cordon
+from ksched_cli.whatif.edits.lib.editor import Editor
+from ksched_cli.world.results import Ending, Limits
 from ksched_cli.world.world import World
+
+
+class BudgetWatch:
+    """A watch: it remembers each budget's status at the start and the fewest healthy pods since then."""
+
+    def __init__(self, api: ApiServer) -> None:
+        self._api = api
+        budgets = api.store.of(PodDisruptionBudget)
+        self._before = {identity_of(item): item.status for item in budgets}
+        self._lowest = {identity_of(item): item.status.current_healthy for item in budgets}
+        if budgets:
+            api.watch(self._changed)
+
+    def _changed(self, old: Any, new: Any) -> None:
+        if isinstance(new, PodDisruptionBudget) and identity_of(new) in self._lowest:
+            lowest = self._lowest[identity_of(new)]
+            self._lowest[identity_of(new)] = min(lowest, new.status.current_healthy)
+
+    def changes(self, pods: Iterable[Pod]) -> tuple[BudgetChange, ...]:
+        """The budgets that cover one of these pods, by name."""
+        if not self._before:
+            return ()
+        covering = (item for pod in pods if not needs_no_budget(pod) for item in self._api.budgets.covering(pod))
+        found = {identity_of(item): item for item in covering}
+        return tuple(self._change(identity, item) for identity, item in sorted(found.items()))
+
+    def _change(self, identity: Identity, item: PodDisruptionBudget) -> BudgetChange:
+        before, now = self._before[identity], item.status
+        return BudgetChange(
+            f"{item.metadata.namespace}/{item.metadata.name}",
+            now.desired_healthy,
+            before.current_healthy,
+            now.current_healthy,
+            before.disruptions_allowed,
+            now.disruptions_allowed,
+            self._lowest[identity],
+        )
+
+
+class NodeEvictions:
+    """`requested` are the pods whose eviction was requested. `ending` is the first one that is not rest."""
+
+    def __init__(self, world: World, flags: Flags) -> None:
+        self._world, self._drainer, self._store = world, world.plane.drainer, world.plane.store
+        self._flags = flags
+        self._filters = DrainFilters(flags, self._store.of(DaemonSet))
+        self.budgets = BudgetWatch(world.api)
+        self.requested: list[Pod] = []
+        self.ending: Ending = "settled"
+
+    def run(self, seconds: float = math.inf) -> None:
+        """Go on until nothing moves, or for so many seconds."""
+        limit = self._world.clock.now + seconds
+        ending = self._world.run(Limits(limit, self._world.cycles + MOST_CYCLES))
+        if seconds < math.inf and ending == "max-time":
+            return
+        self.ending = ending if self.ending == "settled" else self.ending
+
+    def begin(self, name: str) -> SortedNode:
+        """List the pods of the node as kubectl does, and evict them unless it refuses one of them."""
+        node = SortedNode(name)
+        for pod in sorted(self._store.pods_on(name), key=pod_key):
+            node.add(pod, self._filters.judge(pod))
+        node.left = [] if node.refused else list(node.evict)
+        self.requested += node.left
+        if node.left:
+            self._request(node)
+        return node
+
+    def evict(self, node: SortedNode) -> bool:
+        """Request the evictions of the pods that are left. Returns whether any was granted."""
+        node.left = [pod for pod in node.left if self._is_there(pod)]
+        return self._request(node)
+
+    def _request(self, node: SortedNode) -> bool:
+        """Request all evictions, each again every 5 s, until nothing moves or kubectl's time is over. Returns whether
+        any was granted."""
+        flags, granted = self._flags, self._drainer.granted
+        self._drainer.evict(node.left, deletes=flags.disable_eviction, grace=flags.grace_period)
+        if flags.timeout is not None:
+            self.run(flags.timeout)
+            node.timed_out = any(map(self._is_there, node.left))
+            self._drainer.give_up()
+        self.run()
+        self._drainer.give_up()
+        left = [pod for pod in node.left if uid_of_pod(pod) not in granted]
+        any_granted = len(left) < len(node.left)
+        node.left = [pod for pod in left if self._is_there(pod)]
+        return any_granted
+
+    def _is_there(self, pod: Pod) -> bool:
+        current = self._store.current(pod)
+        return current is not None and uid_of_pod(current) == uid_of_pod(pod)
+
+
+class SingleDrain:
+    """Drains nodes of the world as it is now."""
+
+    def __init__(
+        self, world: World, flags: Flags, pending: PendingPods, reasons: UnplacedReasons, *, moved_only: bool
+    ) -> None:
+        self._world, self._flags, self._moved_only = world, flags, moved_only
+        self._pending, self._reasons = pending, reasons
+
+    def run(self, nodes: Sequence[str], resting: RestingPods) -> DrainResult:
+        """Cordon the nodes, place the pending pods, and drain one node after the other (RunDrain). Nodes with refused
+        evictions are tried again after the others, whose new pods may have helped."""
+        world = self._world
+        with world.cluster.specs_change_together():
+            world.apply(partial(_cordon, nodes))
+        draining = NodeEvictions(world, self._flags)
+        self._pending.leave(nodes)
+        self._pending.place()
+        going = [draining.begin(node) for node in nodes]
+        while sum(draining.evict(node) for node in going if node.left and not node.timed_out):
+            pass
+        draining.run()
+        fates = Fates(world, self._reasons, resting.preempted)
+        preempted = [each for each in world.recorder.preempted if uid_of_pod(each.pod) not in resting.preempted]
+        counted = {uid_of_pod(pod) for node in going for pod in node.evict} - resting.preempted
+        counted |= {uid_of_pod(each.pod) for each in preempted}
+        return DrainResult(
+            tuple(map(fates.node_drain, going)),
+            draining.budgets.changes([*draining.requested, *(each.pod for each in preempted)]),
+            tuple(map(fates.evicted, preempted)),
+            self._pending.pods,
+            self._pending.placed,
+            tuple(self._displaced(fates, resting.placed, counted)),
+            world.result(draining.ending, moved_only=self._moved_only),
+        )
+
+    def _displaced(self, fates: Fates, placed: Collection[str], counted: Collection[str]) -> Iterator[PodFate]:
+        """The pods of `placed`, which have a node without the drain, that have none with it. Pods of `counted` are part
+        of the result already."""
+        for uid, pod in moved_forerunners(self._world):
+            if uid in placed and uid not in counted and (fate := fates.waits(pod)) is not None:
+                yield fate
+
+
+def _cordon(nodes: Iterable[str], plane: ControlPlane) -> None:
+    editor = Editor(plane)
+    for node in nodes:
+        Cordon(node).apply(editor)
+
+
+def drain_in_orders(
+    first: DrainResult, others: Sequence[Alternative], again: Callable[[Choices], DrainResult]
+) -> DrainResult:
+    """The first drain with the outcomes of the other orders, if they differ."""
+    if not others:
+        return first
+    found = [again(each.choices) for each in others]
+    outcomes = Counter(each.first_outcome for each in (first, *found))
+    if len(outcomes) == 1:
+        return first
+    others_end = zip(others, (each.first_outcome for each in found), strict=True)
+    draws = tuple(dict.fromkeys((*first.world.draws, *decisive_ties(first.first_outcome, others_end))))
+    return replace(first, orders=dict(outcomes), world=replace(first.world, draws=draws))
+
+
+# So many copies of each template stay in the queue.
+KEPT_COPIES = 50
+
+
+class SpareCopies:
+    """Pods of one template that wait for a node are interchangeable, and a cycle that fails changes nothing. So the
+    copies that are set aside find no node as long as one that stayed in the queue finds none either. `were_needed`: in
+    some run since they were set aside, no such copy was left, and the run has to be repeated with all of them. `count`:
+    how many are set aside."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        # By template, the pods that stayed in the queue. Only of templates with copies that did not.
+        self._kept: dict[bytes, list[QueuedPod]] = {}
+        self.were_needed = False
+        self.count = 0
+        # Where they were set aside.
+        self._mark = 0
+
+    def set_aside(self) -> None:
+        """Take all but the first copies of each template out of the queue, until `use` or a roll back."""
+        self._mark = self._world.mark()
+        queue, copies = self._world.loop.queue, dict[bytes, list[QueuedPod]]()
+        for pod in queue:
+            if self._has_failed(pod):
+                copies.setdefault(pod.info.template, []).append(pod)
+        self.put_back()
+        for template, pods in copies.items():
+            if len(pods) > KEPT_COPIES:
+                pods.sort(key=lambda pod: pod.turn)
+                self._kept[template] = pods[:KEPT_COPIES]
+                self.count += len(pods) - KEPT_COPIES
+                for pod in pods[KEPT_COPIES:]:
+                    queue.delete(pod.row)
+
+    def use(self) -> None:
+        """Roll back to where they were set aside."""
+        self._world.undo.roll_back(self._mark)
+        self.put_back()
+
+    def put_back(self) -> None:
+        """A roll back has returned all of them to the queue."""
+        self._kept, self.were_needed, self.count = {}, False, 0
+
+    def notice(self) -> None:
+        """Look at the run that has just ended."""
+        preempting = {each.by for each in self._world.recorder.preempted}
+        if not all(any(self._has_waited(each, preempting) for each in pods) for pods in self._kept.values()):
+            self.were_needed = True
+
+    def _has_failed(self, pod: QueuedPod) -> bool:
+        """Whether the pod found no node, and nothing else came of its cycle."""
+        is_alone = group_of(pod.info) is None and not self._world.scheduler.nominator.node_of(pod.row)
+        return is_alone and not pod.gated and bool(pod.attempts) and bool(pod.unschedulable_plugins)
+
+    def _has_waited(self, pod: QueuedPod, preempting: set[str]) -> bool:
+        """Whether the pod found no node in the whole run, and made room on none."""
+        world, life = self._world, self._world.recorder.lives.get(pod.info.uid)
+        if pod.row in world.cluster.pods.gone or (life is not None and life.bound is not None):
+            return False
+        return pod.info.key not in preempting and not world.scheduler.nominator.node_of(pod.row)
+
+
+# Of many drains each is tried in so many other orders.
+MOST_ORDERS_OF_EACH = 2
+_FEW_RISKS = 4
+
+
+def drain_alone(drains: DrainWorld, nodes: Sequence[str], left: int) -> tuple[DrainResult, int]:
+    """One of many drains, with all copies of the pods if the drain needs them. Spare copies are set aside before and
+    after it."""
+    found = drain_in_trial(drains, nodes, left)
+    if drains.spares.were_needed:
+        drains.spares.use()
+        found = drain_in_trial(drains, nodes, left)
+        drains.spares.set_aside()
+    return found
+
+
+def drain_in_trial(drains: DrainWorld, nodes: Sequence[str], left: int) -> tuple[DrainResult, int]:
+    """The result, and in how many other orders the drain was tried."""
+    with drains.world.trial():
+        result = drains.drain(nodes)
+        others = other_orders(drains, left)
+    return drain_in_orders(result, others, partial(drains.again, nodes)), len(others)
+
+
+def other_orders(drains: DrainWorld, left: int = MOST_ORDERS_OF_EACH) -> list[Alternative]:
+    """The other orders in which the last drain is tried, of which so many are left."""
+    return drains.others(_FEW_RISKS)[: min(MOST_ORDERS_OF_EACH, left)] if left else []
+
+
+class _FirstOrder(Struct, frozen=True):
+    """A drain in the first order, and the other orders to try. It is to be repeated if it `needs_spares`."""
+
+    result: DrainResult
+    others: Sequence[Alternative]
+    needs_spares: bool
+
+
+def drain_in_copies(drains: DrainWorld, groups: Sequence[Sequence[str]], at_once: int) -> Iterator[DrainResult]:
+    """Drain each group in the first order, and then those for which chance may decide otherwise in other orders. Each
+    order has a copy of this process."""
+    waiting: list[_FirstOrder] = []
+    more: list[Callable[[], DrainResult]] = []
+    firsts = compute_in_forks([partial(_first_order, drains, nodes) for nodes in groups], at_once)
+    for nodes, first in zip(groups, firsts, strict=True):
+        if first.needs_spares:
+            more.append(partial(_drain_with_spares, drains, nodes))
+        else:
+            more += [partial(_other_order, drains, nodes, each.choices) for each in first.others]
+        if more:
+            waiting.append(first)
+        else:
+            yield first.result
+    results = compute_in_forks(more, at_once)
+    for first in waiting:
+        if first.needs_spares:
+            yield next(results)
+        else:
+            yield drain_in_orders(first.result, first.others, lambda _: next(results))
+
+
+def _first_order(drains: DrainWorld, nodes: Sequence[str]) -> _FirstOrder:
+    drains.spares.were_needed = False
+    with _last_trial(drains.world):
+        result = drains.drain(nodes)
+        others = other_orders(drains)
+    return _FirstOrder(result, others, drains.spares.were_needed)
+
+
+def _other_order(drains: DrainWorld, nodes: Sequence[str], choices: Choices) -> DrainResult:
+    with _last_trial(drains.world):
+        return drains.drain(nodes, choices)
+
+
+def _drain_with_spares(drains: DrainWorld, nodes: Sequence[str]) -> DrainResult:
+    drains.spares.use()
+    result, _ = drain_in_trial(drains, nodes, MOST_ORDERS_OF_EACH)
+    drains.spares.set_aside()
+    return result
+
+
+@contextmanager
+def _last_trial(world: World) -> Iterator[None]:
+    """A trial with which a copy of this process ends: the copy notes nothing that a roll back would need."""
+    if is_copy():
+        world.undo.forget_in_process()
+        yield
+        return
+    with world.trial():
+        yield
+
+
+# All drains together are tried in so many other orders.
+_MOST_ORDERS_OF_ALL = 200
+# With fewer nodes all drains together take less than a second.
+_WORTH_NODES = 500
+
+
+def drain_in_turn(
+    scheduler: Scheduler,
+    loaded: Loaded,
+    groups: Sequence[tuple[str, Sequence[str]]],
+    flags: Flags,
+    *,
+    moved_only: bool = True,
+) -> Iterator[DrainTrial]:
+    """Drain each group from the same beginning. With `moved_only`, `final` has only the pods to which something
+    happened."""
+    world = DrainWorld(scheduler, loaded, flags, moved_only=moved_only)
+    members = [nodes for _, nodes in groups]
+    is_single = len(groups) == 1
+    results = map(world.drain_in_orders, members) if is_single else _drain_each(world, members)
+    for (name, nodes), result in steps(zip(groups, results, strict=True), "drains are done", len(groups)):
+        yield DrainTrial(name, tuple(nodes), result, world.node_changes() if is_single else None)
+
+
+def _drain_each(drains: DrainWorld, groups: Sequence[Sequence[str]]) -> Iterator[DrainResult]:
+    """Place the pending pods once, and drain each group from there, some of them also in other orders."""
+    drains.place_pending()
+    drains.spares.set_aside()
+    if at_once := _drains_at_once(groups):
+        yield from drain_in_copies(drains, groups, at_once)
+        return
+    left = _MOST_ORDERS_OF_ALL
+    for nodes in groups:
+        result, tried = drain_alone(drains, nodes, left)
+        left -= tried
+        yield result
+
+
+def _drains_at_once(groups: Sequence[Sequence[str]]) -> int:
+    """How many groups are drained at once, in copies of this process; 0 where it is not worth the copies, or where one
+    drain may leave no orders for the next."""
+    few = 1 < len(groups) <= _MOST_ORDERS_OF_ALL // MOST_ORDERS_OF_EACH
+    return forks_at_once() if few and sum(map(len, groups)) >= _WORTH_NODES else 0
 
 
 class DrainWorld:

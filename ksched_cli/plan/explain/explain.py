@@ -1,22 +1,444 @@
-"""`explain`: why a pod is Pending, or why it went where it is."""
+"""`explain`: why a pod is Pending, or why it went where it is.
+
+Why not this node: what rejects it, or how far it lags behind and which weight would have to change.
+
+What preemption would choose from, and by which of its criteria.
+
+The run up to a pod's cycle, in whatever cluster.
+
+Explain one pod: run the queue up to it, look at it with every plugin on every node, and run its cycle."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
-from ksched_cli.plan.explain.pick import pick_named, pick_pod
-from ksched_cli.plan.explain.results import ExplainResult
-from ksched_cli.plan.explain.run import explain
-from ksched_cli.plan.explain.subject import find_refused, find_subject
-from ksched_cli.plan.loaded_input import LoadedInput
-from ksched_cli.plan.named_pods import find_named_pods
-from ksched_cli.plan.prepared import PreparedRun
+import numpy as np
+from msgspec import structs
+
+from ksched_cli.api.core import Node
+from ksched_cli.api.node_facts import full_node_name
+from ksched_cli.api.pod_resources import requests_of
+from ksched_cli.api.quantity import amount_text
+from ksched_cli.engine.cycle import CycleContext
+from ksched_cli.engine.decision import Decision
+from ksched_cli.engine.inspection import InspectedStatus, Inspection, inspect
+from ksched_cli.engine.queueing.pending import PendingQueue, let_in
+from ksched_cli.engine.scheduler import Scheduler, Turn
+from ksched_cli.errors import UsageError
+from ksched_cli.framework.interfaces import Plugin
+from ksched_cli.framework.status import Status
+from ksched_cli.plan.explain.pods import (
+    Subject,
+    closest_names,
+    find_named_pods,
+    find_refused,
+    find_subject,
+    pick_named,
+    pick_pod,
+)
+from ksched_cli.plan.explain.results import (
+    ExplainedNode,
+    ExplainResult,
+    Explanation,
+    Margin,
+    NodeFocus,
+    PluginAnswer,
+    PreemptionCandidate,
+    PreemptionStudy,
+    QueuePlace,
+    Rejection,
+    Retry,
+    Standing,
+    WeightChange,
+)
+from ksched_cli.plan.explain.summary import explanation_notes, summarise
+from ksched_cli.plan.reasons.fixes.propose import FixSituation
+from ksched_cli.plan.reasons.fixes.search import find_fixes
+from ksched_cli.plan.reasons.rules import own_figures, parts_of, selector_typos
+from ksched_cli.plan.results.nodes import NodeChanges, NodeColumns, ScoredNode
+from ksched_cli.plan.results.outcomes import PodOutcome
+from ksched_cli.plan.run.loaded_input import LoadedInput
+from ksched_cli.plan.run.prepared import PreparedRun
+from ksched_cli.plan.simulate import OutputOptions, outcome_of
 from ksched_cli.sources.loaded import Loaded
 
 if TYPE_CHECKING:
     from ksched_cli.plan.size.shapes import ShapeCatalog
+
+
+# Where the pod goes when a plugin has that weight: (plugin, weight) to the node's name, or to nothing.
+Placed = Callable[[str, int], str]
+
+
+def focus_on(found: Explanation, name: str, weights: Mapping[str, int], placed: Placed) -> Explanation:
+    name = full_node_name(name, [each.name for each in found.nodes])
+    node = next((each for each in found.nodes if each.name == name), None)
+    if node is None:
+        known = [each.name for each in found.nodes]
+        near = closest_names(name, known) or sorted(known)[:5]
+        raise UsageError(
+            f"--node {name}: there is no such node; {'there is ' + ', '.join(near) if near else 'none is'}"
+        )
+    outcome = found.outcome
+    assert outcome is not None
+    focus = NodeFocus(name, node.rejections, chosen=outcome.node == name)
+    if not focus.rejections and not focus.chosen and outcome.top:
+        focus = _lagging(focus, outcome, weights, placed)
+    return replace(found, focus=structs.replace(focus, text=tuple(_text(focus, outcome))))
+
+
+def _lagging(focus: NodeFocus, outcome: PodOutcome, weights: Mapping[str, int], placed: Placed) -> NodeFocus:
+    own = next(each for each in outcome.top if each.node == focus.node)
+    chosen = next(each for each in outcome.top if each.node == outcome.node)
+    by = {plugin: score.weighted - own.scores[plugin].weighted for plugin, score in chosen.scores.items()}
+    margin = Margin(chosen.node, chosen.total - own.total, {plugin: each for plugin, each in by.items() if each})
+    rank = 1 + sum(each.total > own.total for each in outcome.top)
+    return structs.replace(focus, rank=rank, behind=margin, weights=tuple(_weights(own, outcome.top, weights, placed)))
+
+
+def _weights(
+    own: ScoredNode, scored: Sequence[ScoredNode], weights: Mapping[str, int], placed: Placed
+) -> Iterator[WeightChange]:
+    """By plugin the weight nearest to the present one with which the node comes out first, the smallest change first.
+    Other pods are weighed differently too, so each is tried."""
+    changes = []
+    for plugin in own.scores:
+        weight = weights.get(plugin, 1)
+        needed = _needed(own, scored, plugin, weight)
+        if needed is not None:
+            changes.append(WeightChange(plugin, weight, needed))
+    for change in sorted(changes, key=lambda each: (abs(each.new_weight - each.weight), each.plugin)):
+        if placed(change.plugin, change.new_weight) == own.node:
+            yield change
+
+
+def _needed(own: ScoredNode, scored: Sequence[ScoredNode], plugin: str, weight: int) -> int | None:
+    """total + change * normalised must be more than that of every other node, or as much with the lower name."""
+    least, most = 1 - weight, 10**6
+    for other in scored:
+        if other.node == own.node:
+            continue
+        gap = other.total - own.total + (0 if own.node < other.node else 1)
+        lead = own.scores[plugin].normalized - other.scores[plugin].normalized
+        # The change has to be such that gap <= change * lead.
+        if lead > 0:
+            least = max(least, -(-gap // lead))
+        elif lead < 0:
+            most = min(most, -gap // -lead)
+        elif gap > 0:
+            return None
+    return weight + min(max(least, 0), most) if least <= most else None
+
+
+def _text(focus: NodeFocus, outcome: PodOutcome) -> Iterator[str]:
+    if focus.rejections:
+        yield f"Not on {focus.node}: {'; '.join(each.describe() for each in focus.rejections)}."
+        return
+    if focus.chosen:
+        yield f"{focus.node} is where it goes."
+        return
+    if focus.behind is None:
+        yield f"{focus.node} fits, and was not asked: nothing is scored."
+        return
+    if focus.behind.total == 0:
+        yield f"{focus.node} fits and has the same score as {focus.behind.node}: of equals the lowest name is taken."
+    else:
+        by = ", ".join(f"{plugin} {-each:+d}" for plugin, each in focus.behind.by_plugin.items())
+        yield (
+            f"{focus.node} fits and is number {focus.rank} of {len(outcome.top)}, {focus.behind.total} behind "
+            f"{focus.behind.node} ({by})."
+        )
+    for change in focus.weights:
+        yield f"With weight {change.new_weight} instead of {change.weight} for {change.plugin} it goes to {focus.node}."
+    if not focus.weights:
+        yield f"No other weight of a single plugin takes it to {focus.node}."
+
+
+Figures = Mapping[str, Any]
+
+
+def study_preemption(context: CycleContext | None) -> PreemptionStudy | None:
+    """None where a node fits, and where no plugin of the profile preempts."""
+    if context is None:
+        return None
+    for plugin in context.runtime.profile.post_filter:
+        with context.runtime.calling(plugin.name, "explain"):
+            detail = plugin.explain_post_filter(context.state.filter_states.get(plugin.name), context.pod, context)
+        if detail:
+            return _study(detail)
+    return None
+
+
+def _study(detail: Mapping[str, Any]) -> PreemptionStudy:
+    if "ineligible" in detail:
+        return PreemptionStudy(ineligible=detail["ineligible"])
+    candidates: Sequence[Figures] = detail["candidates"]
+    return PreemptionStudy(
+        "",
+        tuple(_candidate(each, candidates[0]) for each in candidates),
+        {node: "; ".join(reasons) for node, reasons in detail["others"].items()},
+        detail["beyondHelp"],
+    )
+
+
+def _candidate(figures: Figures, best: Figures) -> PreemptionCandidate:
+    return PreemptionCandidate(
+        figures["node"],
+        tuple(figures["victims"]),
+        figures["pdbViolations"],
+        figures["highestPriority"],
+        _why(figures, best),
+    )
+
+
+def _why(figures: Figures, best: Figures) -> str:
+    """The first criterion in which it is not as good as the best."""
+    if figures is best:
+        return "chosen"
+    for better, text in _CRITERIA:
+        if better(best) != better(figures):
+            return text(figures, best)
+    return f"as good as {best['node']}: kube-scheduler takes any of them"
+
+
+def _started(figures: Figures) -> float:
+    """The later the better: what has not started yet is the best victim."""
+    return float("inf") if figures["highestStarted"] is None else float(figures["highestStarted"])
+
+
+_CRITERIA: tuple[tuple[Callable[[Figures], Any], Callable[[Figures, Figures], str]], ...] = (
+    (
+        lambda each: each["pdbViolations"],
+        lambda each, best: (
+            f"breaks PodDisruptionBudgets {each['pdbViolations']} times, {best['node']} {best['pdbViolations']} times"
+        ),
+    ),
+    (
+        lambda each: each["highestPriority"],
+        lambda each, best: (
+            f"a victim has priority {each['highestPriority']}, on {best['node']} none over {best['highestPriority']}"
+        ),
+    ),
+    (
+        lambda each: each["sumOfPriorities"],
+        lambda each, best: f"its victims weigh more by their number and priorities than those of {best['node']}",
+    ),
+    (
+        lambda each: len(each["victims"]),
+        lambda each, best: f"{len(each['victims'])} victims, {best['node']} {len(best['victims'])}",
+    ),
+    (_started, lambda each, best: f"its most important victim has run longer than that of {best['node']}"),
+)
+
+
+def decide(scheduler: Scheduler, subject: Subject) -> Decision | None:
+    """The pod's cycle after all those before it. None if the pod does not reach the queue, or is gone."""
+    pod_row = scheduler.cluster.pods.row_of.get(subject.uid)
+    queue = scheduler.enqueue([pod_row] if subject.runs_on and pod_row is not None else None)
+    if pod_row is None or pod_row not in queue.active:
+        return None
+    taken = scheduler.take(run_up_to(scheduler, queue, pod_row).turn)
+    return next(each for each in taken if each.pod_row == pod_row)
+
+
+@dataclass
+class Approach:
+    """The turn that the pod has a part in, and where in the queue that is."""
+
+    turn: Turn
+    place: QueuePlace
+
+
+def run_up_to(scheduler: Scheduler, queue: PendingQueue, pod_row: int) -> Approach:
+    """A pod that is held back has the turn that it would have if it were let in."""
+    if pod_row in queue.gated:
+        let_in(queue, pod_row, scheduler.cluster, scheduler.runtimes)
+    before, turn = scheduler.run_up_to(queue, pod_row)
+    placed = sum(each.row is not None for each in before)
+    position = len(before) + 1 + turn.rows.index(pod_row)
+    return Approach(turn, QueuePlace(position, len(queue.active), placed))
+
+
+def row_of(subject: Subject, scheduler: Scheduler) -> int:
+    return scheduler.cluster.pods.row_of[subject.uid]
+
+
+Occupants = Mapping[str, Sequence[tuple[str, Mapping[str, int]]]]
+Make = Callable[[Loaded], Scheduler]
+
+
+def explain(
+    subject: Subject,
+    make: Make,
+    node: str = "",
+    *,
+    fixes: bool = True,
+    scheduler: Scheduler | None = None,
+    manifests: Sequence[Loaded] = (),
+) -> Explanation:
+    """`make` gives a scheduler over the objects, fresh each time; `scheduler` is one that has placed nothing yet.
+    `node`: why not there. `fixes`: look for changes with which a pod that has no place finds one."""
+    scheduler = scheduler or make(subject.loaded)
+    profiles = tuple(sorted(scheduler.runtimes))
+    with scheduler.cluster.undo.trial():
+        found, on = _look(subject, scheduler)
+    found = replace(
+        found, summary=(*summarise(found, profiles), *_typos(found, subject)), notes=explanation_notes(found)
+    )
+    if node and found.outcome is not None:
+        weights = scheduler.runtimes[found.scheduler].profile.weights
+        found = focus_on(found, node, weights, lambda *change: _placed_with(subject, make, *change))
+    on_node = node if found.focus and found.focus.rejections else ""
+    if fixes and (found.unplaced or on_node):
+        situation = FixSituation(subject, found, on, profiles, on_node, manifests)
+        found = replace(found, fixes=find_fixes(situation, scheduler))
+    return found
+
+
+def _typos(found: Explanation, subject: Subject) -> Iterator[str]:
+    """A sentence for each label that the pod requires, that no node has, and that is near to one of a node."""
+    labels = [node.metadata.labels for node in subject.loaded.of(Node)] if found.unplaced else []
+    for text in selector_typos(subject.pod, labels):
+        yield f"{text[0].upper()}{text[1:]}"
+
+
+def _look(subject: Subject, scheduler: Scheduler) -> tuple[Explanation, Occupants]:
+    """Everything that one run finds, and where each pod was when the pod was tried."""
+    facts = _facts(subject, scheduler)
+    if subject.pod.spec.scheduler_name not in scheduler.runtimes:
+        return Explanation(**facts, standing="ignored"), {}
+    pod_row, runtime = row_of(subject, scheduler), scheduler.runtimes[subject.pod.spec.scheduler_name]
+    queue = scheduler.enqueue([pod_row] if subject.runs_on else None)
+    if pod_row in queue.failed:
+        outcome = PodOutcome(subject.key, "error", message=queue.failed[pod_row], scheduler=facts["scheduler"])
+        return Explanation(**facts, standing="pending", outcome=outcome), {}
+    standing: Standing = "running" if subject.runs_on else "gated" if pod_row in queue.gated else "pending"
+    approach = run_up_to(scheduler, queue, pod_row)
+    # A runtime may have been made anew for each pod.
+    inspection = inspect(scheduler.runtimes[runtime.profile.scheduler_name], scheduler.cluster.pods.infos[pod_row])
+    nodes, before = _nodes(inspection, scheduler), NodeColumns.of(scheduler.cluster)
+    preemption, on = study_preemption(scheduler.rehearse(pod_row)), _occupants(scheduler)
+    decision = next(each for each in scheduler.take(approach.turn) if each.pod_row == pod_row)
+    scheduler.close()
+    outcome = outcome_of(decision, scheduler.cluster, OutputOptions(detail=True, top=len(scheduler.cluster.nodes)))
+    found = Explanation(
+        **facts,
+        standing=standing,
+        outcome=outcome,
+        queue=None if subject.runs_on else approach.place,
+        pre_enqueue=tuple(_answer(each) for each in inspection.pre_enqueue),
+        pre_filter=tuple(_answer(each) for each in inspection.pre_filter),
+        problems={each.plugin.name: each.problem for each in inspection.filters if each.problem},
+        nodes=_with_what_else(nodes, decision, scheduler),
+        runner_up=runner_up(outcome),
+        retries=_retries(inspection, decision),
+        preemption=preemption,
+        columns=NodeChanges(before, NodeColumns.of(scheduler.cluster)),
+    )
+    return found, on
+
+
+def _occupants(scheduler: Scheduler) -> Occupants:
+    cluster = scheduler.cluster
+    names, infos = cluster.resources.names, cluster.pods.infos
+    return {
+        node: [
+            (infos[pod].key, {names[resource]: amount for resource, amount in infos[pod].requests})
+            for pod in cluster.pods_on(row)
+        ]
+        for row, node in enumerate(cluster.nodes.names)
+    }
+
+
+def _placed_with(subject: Subject, make: Make, plugin: str, weight: int) -> str:
+    """The pod's node when a plugin of its profile weighs so much, for the pods before it as well."""
+    scheduler = make(subject.loaded)
+    scheduler.reweigh(subject.pod.spec.scheduler_name, plugin, weight)
+    decision = decide(scheduler, subject)
+    scheduler.close()
+    row = None if decision is None else decision.row
+    return "" if row is None else scheduler.cluster.nodes.names[row]
+
+
+def _facts(subject: Subject, scheduler: Scheduler) -> dict[str, Any]:
+    requests = requests_of(subject.pod, use_status=False)
+    info = scheduler.cluster.pods.infos[row_of(subject, scheduler)]
+    return {
+        "pod": subject.key,
+        "asks": {name: amount_text(name, amount) for name, amount in requests.items() if amount},
+        "priority": info.priority,
+        "scheduler": subject.pod.spec.scheduler_name,
+        "node": subject.runs_on,
+        "nominated": subject.pod.status.nominated_node_name,
+    }
+
+
+def _answer(answer: InspectedStatus) -> PluginAnswer:
+    nodes = None if answer.node_names is None else tuple(sorted(answer.node_names))
+    return PluginAnswer(answer.plugin, answer.status.code.go_name, answer.status.texts, nodes)
+
+
+def _nodes(inspection: Inspection, scheduler: Scheduler) -> tuple[ExplainedNode, ...]:
+    """Every node by name, with all plugins that reject it."""
+    table = scheduler.cluster.nodes
+    rejections: list[list[Rejection]] = [[] for _ in range(len(table))]
+    for judgement in inspection.filters:
+        for row in np.nonzero(judgement.statuses.codes)[0].tolist():
+            detail, beside = inspection.detail(judgement, row), bool(judgement.beside[row])
+            rejections[row] += _rejections(judgement.statuses.status(row), detail, beside)
+    return tuple(
+        ExplainedNode(table.names[row], tuple(rejections[row])) for row in np.argsort(table.name_rank).tolist()
+    )
+
+
+def _with_what_else(
+    nodes: Sequence[ExplainedNode], decision: Decision, scheduler: Scheduler
+) -> tuple[ExplainedNode, ...]:
+    """Nodes that no filter rejects and the cycle did: by an extender, or when the pod was about to be bound."""
+    diagnosis, row_of = decision.diagnosis, scheduler.cluster.nodes.row_of
+
+    def with_status(node: ExplainedNode) -> ExplainedNode:
+        if node.rejections or diagnosis is None or diagnosis.pre_filter is not None:
+            return node
+        status = diagnosis.nodes.status(row_of[node.name])
+        if status.ok or not status.plugin:
+            return node
+        return ExplainedNode(node.name, (Rejection(status.plugin, status.code.go_name, status.reasons, {}),))
+
+    return tuple(with_status(node) for node in nodes)
+
+
+def _rejections(status: Status, detail: Mapping[str, Any], beside: bool) -> Iterator[Rejection]:
+    """One, or one for each rule that a predicate went by."""
+    for part, reasons in parts_of(status):
+        own = own_figures(status, part, detail)
+        yield Rejection(status.plugin, status.code.go_name, reasons, own, beside, part)
+
+
+def runner_up(outcome: PodOutcome) -> Margin | None:
+    """The best of the nodes that were not chosen, and by how much it lags."""
+    if not outcome.node or len(outcome.top) < 2:
+        return None
+    chosen = next(each for each in outcome.top if each.node == outcome.node)
+    other = next(each for each in outcome.top if each.node != outcome.node)
+    ahead = {plugin: score.weighted - other.scores[plugin].weighted for plugin, score in chosen.scores.items()}
+    return Margin(other.node, chosen.total - other.total, {plugin: by for plugin, by in ahead.items() if by})
+
+
+def _retries(inspection: Inspection, decision: Decision) -> tuple[Retry, ...]:
+    """What the plugins that are to blame for the rejection wait for, in the profile's order."""
+    blamed = set(decision.diagnosis.unschedulable_plugins) if decision.diagnosis and decision.row is None else set()
+    blamed |= {each.plugin for each in inspection.pre_enqueue if not each.status.ok}
+    plugins = (plugin for plugin in inspection.runtime.profile.plugins if plugin.name in blamed)
+    return tuple(Retry(plugin.name, _events_of(plugin)) for plugin in plugins)
+
+
+def _events_of(plugin: Plugin) -> tuple[str, ...]:
+    if any(event.wildcard for event in plugin.events_to_register()):
+        return ("anything that happens",)
+    return tuple(str(event) for event in plugin.events)
 
 
 def explain_pod(

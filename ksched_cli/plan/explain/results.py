@@ -11,12 +11,11 @@ from msgspec import Struct
 
 from ksched_cli.framework.reasons import Reason
 from ksched_cli.framework.rejections import RejectionGuide
-from ksched_cli.plan.displayed import Displayed
-from ksched_cli.plan.fixes.values import Fixes
-from ksched_cli.plan.node_columns import NodeChanges
-from ksched_cli.plan.results import PodOutcome
-from ksched_cli.plan.rules import guide_of
-from ksched_cli.plan.sweep.odds import DrawOdds
+from ksched_cli.plan.reasons.fixes.values import Fixes
+from ksched_cli.plan.reasons.rules import guide_of
+from ksched_cli.plan.results.nodes import NodeChanges
+from ksched_cli.plan.results.outcomes import Displayed, PodOutcome
+from ksched_cli.plan.sweep.statistics import DrawOdds
 
 if TYPE_CHECKING:
     from ksched_cli.plan.size.helping import HelpingNode

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from msgspec import Struct, field
 
-from ksched_cli.plan.loaded_input import LoadedInput
+from ksched_cli.plan.run.loaded_input import LoadedInput
 from ksched_cli.plan.size.classes import Surveyor
 from ksched_cli.plan.size.shapes import ShapeCatalog
 from ksched_cli.plan.size.trials import SizingTrials

@@ -15,7 +15,7 @@ from ksched_cli.controlplane.admission.priority import admit_priority
 from ksched_cli.controlplane.controllers.daemon_pods import daemon_spec, node_of, should_run
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.controlplane.store import Store
-from ksched_cli.plan.loaded_input import LoadedInput
+from ksched_cli.plan.run.loaded_input import LoadedInput
 from ksched_cli.plan.size.shapes import NodeShape, names_of_new_nodes
 from ksched_cli.sources.release_fields import as_stored
 from ksched_cli.whatif.edits.lib.node_templates import renamed

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 
 from ksched_cli.controlplane.store import Store
 from ksched_cli.controlplane.workloads import workload_name
-from ksched_cli.plan.loaded_input import LoadedInput
-from ksched_cli.plan.node_columns import NodeChanges, NodeColumns
-from ksched_cli.plan.prepared import PreparedRun
+from ksched_cli.plan.results.nodes import NodeChanges, NodeColumns
+from ksched_cli.plan.run.loaded_input import LoadedInput
+from ksched_cli.plan.run.prepared import PreparedRun
 from ksched_cli.plan.size.classes import Survey, Surveyor
 from ksched_cli.plan.size.mending import SearchState
 from ksched_cli.plan.size.results import BoughtNodes, CheaperSet, SizedPod, Sizing, UnsizedPod

@@ -12,8 +12,8 @@ from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.controlplane.controllers.daemon_pods import node_of
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.plan.loaded_input import LoadedInput
-from ksched_cli.plan.node_columns import NodeColumns
+from ksched_cli.plan.results.nodes import NodeColumns
+from ksched_cli.plan.run.loaded_input import LoadedInput
 from ksched_cli.plan.size.new_nodes import NewNodes
 from ksched_cli.plan.size.shapes import NodeShape
 

@@ -1,27 +1,226 @@
-"""A sweep from a file and from the words of a command line or of the Python API, every mistake with its place."""
+"""A sweep from a file and from the words of a command line or of the Python API, every mistake with its place.
+
+The configurations of a grid: weights, strategies and arguments in every combination, put into a configuration.
+
+From the words of a sweep to its dimensions: `node:2`, a range of minors, `cpu=4,memory=16Gi=0..20`.
+
+The JSON Schema of sweep files, for editors and CI."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import replace
+from functools import partial
+from itertools import product
+from math import prod
 from pathlib import Path
 from typing import Any, TypeVar
 
 from msgspec import structs
 
 from ksched_cli.api.conversion import path_text, problems_in
+from ksched_cli.api.selectors import is_label_key
 from ksched_cli.api.yaml_reader import Document
 from ksched_cli.errors import InputError, KschedError, Problem, UsageError
-from ksched_cli.plan.sweep.document import KIND, DimensionsDocument, GridDocument, SweepDocument
-from ksched_cli.plan.sweep.grid import grid_points
-from ksched_cli.plan.sweep.model import DEFAULT_WORST, EditRange, GridPoint, Sweep
-from ksched_cli.plan.sweep.reading import check_draws, read_edit_range, read_failing, read_versions
-from ksched_cli.sources.own_documents import API_VERSION, expected_kind, read_one_document
+from ksched_cli.plan.sweep.model import (
+    DEFAULT_WORST,
+    KIND,
+    DimensionsDocument,
+    EditRange,
+    Failing,
+    GridDocument,
+    GridPoint,
+    Sweep,
+    SweepDocument,
+)
+from ksched_cli.releases.config_versions import GROUP
+from ksched_cli.releases.minors import NEWEST, RELEASES, minor_in, release
+from ksched_cli.releases.plugin_names import NODE_RESOURCES_FIT
+from ksched_cli.sources.own_documents import API_VERSION, components_of, expected_kind, json_schema, read_one_document
 from ksched_cli.whatif.edits.lib.arguments import EditMistake
+from ksched_cli.whatif.edits.lib.edit import Edit
 from ksched_cli.whatif.edits.lib.registry import specs_by_flag
-from ksched_cli.whatif.ranges import COUNTED_EDITS
+from ksched_cli.whatif.ranges import COUNTED_EDITS, EDIT_RANGE
 from ksched_cli.whatif.scenario.load import ScenarioReader
 from ksched_cli.whatif.scenario.model import Expectation
+
+MOST_POINTS = 10_000
+
+Profile = dict[str, Any]
+# Puts a value into a profile.
+Put = Callable[[Profile, Any], None]
+
+
+def grid_points(grid: GridDocument, base: Mapping[str, Any] | None) -> tuple[GridPoint, ...]:
+    """Every combination of the values, in every profile of the base. Raises EditMistake."""
+    axes = list(_axes(grid))
+    empty = next((name for name, _, values in axes if not values), "")
+    if empty or not axes:
+        raise EditMistake(
+            f"{empty or 'the grid'} has no value", "write weights, strategies or arguments, each with a list"
+        )
+    count = prod(len(values) for _, _, values in axes)
+    if count > MOST_POINTS:
+        raise EditMistake(f"the grid has {count:,} combinations, and at most {MOST_POINTS:,} are tried")
+    return tuple(_point(axes, values, base) for values in product(*(values for _, _, values in axes)))
+
+
+def _axes(grid: GridDocument) -> Iterator[tuple[str, Put, tuple[Any, ...]]]:
+    """Name, setter and values of each parameter."""
+    for plugin, weights in grid.weights.items():
+        yield f"{plugin} weight", partial(_put_weight, plugin), weights
+    if grid.strategies:
+        yield "strategy", partial(_put_argument, NODE_RESOURCES_FIT, "scoringStrategy.type"), grid.strategies
+    for plugin, arguments in grid.arguments.items():
+        for path, values in arguments.items():
+            yield f"{plugin}.{path}", partial(_put_argument, plugin, path), values
+
+
+def _point(
+    axes: list[tuple[str, Put, tuple[Any, ...]]], values: tuple[Any, ...], base: Mapping[str, Any] | None
+) -> GridPoint:
+    document = deepcopy(dict(base)) if base is not None else _empty()
+    profiles = document.get("profiles") or [{}]
+    document["profiles"] = profiles
+    for (_, put, _), value in zip(axes, values, strict=True):
+        for profile in profiles:
+            put(profile, value)
+    return GridPoint({name: value for (name, _, _), value in zip(axes, values, strict=True)}, document)
+
+
+def _empty() -> dict[str, Any]:
+    return {"apiVersion": f"{GROUP}/{NEWEST.config.newest}", "kind": "KubeSchedulerConfiguration"}
+
+
+def _put_weight(plugin: str, profile: Profile, weight: int) -> None:
+    """A plugin of the score point has the weight of its entry there, before that of multiPoint; without an entry and
+    disabled it has none."""
+    score = profile.setdefault("plugins", {}).setdefault("score", {})
+    enabled = [each for each in score.get("enabled", []) if each.get("name") != plugin]
+    disabled = [each for each in score.get("disabled", []) if each.get("name") != plugin]
+    if weight:
+        enabled.append({"name": plugin, "weight": weight})
+    else:
+        disabled.append({"name": plugin})
+    score["enabled"], score["disabled"] = enabled, disabled
+
+
+def _put_argument(plugin: str, path: str, profile: Profile, value: Any) -> None:
+    entries = profile.setdefault("pluginConfig", [])
+    entry = next((each for each in entries if each.get("name") == plugin), None)
+    if entry is None:
+        entry = {"name": plugin, "args": {}}
+        entries.append(entry)
+    target = entry.setdefault("args", {})
+    *parents, last = path.split(".")
+    for key in parents:
+        target = target.setdefault(key, {})
+    target[last] = value
+
+
+MINORS = tuple(RELEASES)
+_LONGEST_RANGE = 100_000
+_MOST_DRAWS = 10_000_000
+_DOMAINS = ("node", "zone", "region")
+_FAIL_HINT = "write node, zone, region or label=KEY, with :2 for pairs or :NAME for one of them"
+
+
+def read_failing(text: str) -> Failing:
+    what, colon, number = text.partition(":")
+    if what.startswith("label="):
+        what = what.removeprefix("label=")
+        if not is_label_key(what):
+            raise EditMistake(f"{what!r} cannot be a label's key", _FAIL_HINT)
+    elif what not in _DOMAINS:
+        raise EditMistake(f"{what!r} is nothing that fails", _FAIL_HINT)
+    if not colon:
+        return Failing(what)
+    if not number.isdecimal() and number:
+        return Failing(what, name=number)
+    if not number or int(number) < 1:
+        raise EditMistake(f"{number!r} is not how many fail together", _FAIL_HINT)
+    return Failing(what, int(number))
+
+
+def check_draws(count: int) -> int:
+    """The number of orders or tie-breaks."""
+    if not 1 <= count <= _MOST_DRAWS:
+        raise EditMistake(f"{count} is not between 1 and {_MOST_DRAWS:,}")
+    return count
+
+
+def read_versions(texts: str | tuple[str, ...]) -> tuple[str, ...]:
+    """Minors, each once, in the given order."""
+    words = texts.split(",") if isinstance(texts, str) else texts
+    return tuple(dict.fromkeys(each for word in words for each in _versions(word.strip())))
+
+
+def _versions(word: str) -> Iterator[str]:
+    first, dots, last = word.partition("..")
+    if not dots:
+        yield release(word).version
+        return
+    low, high = minor_in(first), minor_in(last)
+    if low is None or high is None:
+        raise EditMistake(f"{word!r} is not a range of minors", f"write {MINORS[-2]}..{MINORS[-1]}")
+    if low > high:
+        raise EditMistake(f"the range {word} is empty", f"write {last}..{first}")
+    found = [each.version for each in RELEASES.values() if low <= each.minor <= high]
+    if not found or high > NEWEST.minor:
+        raise EditMistake(f"minors of {word} are not modelled", f"there is {', '.join(RELEASES)}")
+    yield from found
+
+
+def read_edit_range(flag: str, text: str) -> EditRange:
+    """`TEMPLATE=0..20`: one edit for each number."""
+    found = EDIT_RANGE.fullmatch(text)
+    if found is None:
+        raise EditMistake(f"{text!r} has no range of numbers", f"write {text.rpartition('=')[0] or text}=1..10")
+    subject, first, last = found[1], int(found[2]), int(found[3])
+    if first > last:
+        raise EditMistake(f"the range {first}..{last} is empty", f"write {last}..{first}")
+    if last - first >= _LONGEST_RANGE:
+        raise EditMistake(f"the range {first}..{last} has more than {_LONGEST_RANGE:,} numbers")
+    # The mistakes of the edit itself are those of its largest number.
+    largest = specs_by_flag()[flag].parse(f"{subject}={last}")
+    return EditRange(flag, subject, first, tuple(_with_number(flag, largest, each) for each in range(first, last + 1)))
+
+
+def _with_number(flag: str, edit: Edit, number: int) -> Edit | None:
+    """No edit for no new nodes."""
+    if flag != "scale" and number == 0:
+        return None
+    change: dict[str, Any] = {COUNTED_EDITS[flag]: number}
+    if flag == "add-node":
+        change["text"] = ""
+    return structs.replace(edit, **change)  # type: ignore[type-var]  # every edit is a Struct
+
+
+_LEAST = {"orders": 1, "ties": 1, "sample": 1, "keepWorst": 1}
+
+
+def sweep_schema() -> dict[str, Any]:
+    document, definitions = components_of(SweepDocument, _bounded)
+    document["properties"] = {
+        **document["properties"],
+        "apiVersion": {"const": API_VERSION},
+        "kind": {"const": KIND},
+    }
+    document["required"] = ["apiVersion", "kind", "dimensions"]
+    definitions["DimensionsDocument"]["minProperties"] = 1
+    return json_schema(document, definitions, "A sweep of ksched")
+
+
+def _bounded(name: str, schema: dict[str, Any]) -> dict[str, Any]:
+    """Leave out null, which an editor has no use for."""
+    choices = [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]
+    if not choices:
+        return schema
+    bounds = {"minimum": _LEAST[name]} if name in _LEAST else {}
+    rest = {key: value for key, value in schema.items() if key != "anyOf"}
+    return {**rest, **({**choices[0], **bounds} if len(choices) == 1 else {"anyOf": choices})}
+
 
 T = TypeVar("T")
 _Steps = tuple[str | int, ...]

@@ -1,26 +1,337 @@
-"""A world in which the variants of one configuration and one minor are tried."""
+"""A world in which the variants of one configuration and one minor are tried.
+
+The figures of a cluster at the end of a variant, by whole columns and in whole numbers.
+
+What the scheduler decides in a variant, and whether the expectations of the sweep hold after it.
+
+What becomes of pods in a variant: of those that lost their node, and of those that looked for one.
+
+Runs variants one after the other: each is a trial in a world that stays loaded."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from math import isqrt
+from typing import Any
 
+import numpy as np
+from msgspec import Struct
+
+from ksched_cli.api.core import Pod
+from ksched_cli.api.pod_facts import is_terminal, pod_key, uid_of_pod
+from ksched_cli.cluster.cache import Cluster
+from ksched_cli.cluster.columns import BoolColumn, Int64Column
+from ksched_cli.cluster.resources import CPU, MEMORY
+from ksched_cli.controlplane.controllers.tainteviction import WHY as EVICTED_BY_TAINT
+from ksched_cli.controlplane.store import owner_identity
+from ksched_cli.engine.decision import Decision
+from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.engine.selection import random_choice
-from ksched_cli.plan.drain.pending_pods import PendingPods
-from ksched_cli.plan.drain.resting_pods import NOTHING_MOVES
-from ksched_cli.plan.loaded_input import LoadedInput
-from ksched_cli.plan.lost_nodes import remove_nodes
-from ksched_cli.plan.sweep.decisions import VariantDecisions
-from ksched_cli.plan.sweep.draws import seed_of
-from ksched_cli.plan.sweep.figures import ClusterMeasure
-from ksched_cli.plan.sweep.space import Setting, Variant
-from ksched_cli.plan.sweep.swept_pods import SweptPods, VariantEnd, row_of
-from ksched_cli.plan.sweep.task import SweepTask
+from ksched_cli.errors import KschedError, Problem, UsageError
+from ksched_cli.plan.drain.pods import (
+    NOTHING_MOVES,
+    PendingPods,
+    RestingPods,
+    UnplacedReasons,
+    last_version,
+    moved_forerunners,
+)
+from ksched_cli.plan.results.nodes import NodeColumns
+from ksched_cli.plan.run.coverage import coverage_of
+from ksched_cli.plan.run.loaded_input import LoadedInput
+from ksched_cli.plan.scenario import CheckedExpectation, StepFacts, check_expectation, remove_nodes
+from ksched_cli.plan.settle import KeptOutcomes
+from ksched_cli.plan.simulate import OutputOptions
+from ksched_cli.plan.sweep.space import Setting, SweepTask, Variant, seed_of
+from ksched_cli.plan.sweep.statistics import Figures, PodResultWord, SweptPod, VariantOutcome, VariantRow
 from ksched_cli.whatif.changes import Changes
+from ksched_cli.whatif.edits.lib.arguments import EditMistake
 from ksched_cli.whatif.edits.lib.edit import Edit
-from ksched_cli.world.results import Limits
+from ksched_cli.whatif.edits.lib.evictions import stays_in_a_drain
+from ksched_cli.world.results import Ending, Limits, WorldResult
 from ksched_cli.world.world import World
+
+# Shares are counted in hundredths of a percent.
+_WHOLE = 10_000
+
+
+class ClusterFigures(Struct, frozen=True):
+    """See `Figures`."""
+
+    nodes: int
+    nodes_used: int
+    spread: int
+    stranded_milli_cpu: int
+    stranded_memory: int
+
+
+class ClusterMeasure:
+    """Measures a cluster. What belongs to the nodes themselves (pods of DaemonSets, mirror pods) does not count as use.
+    The average pod is that of the cluster as it was when the measure was made."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        infos = cluster.pods.infos
+        self._known = np.array([stays_in_a_drain(info.pod) for info in infos], dtype=np.bool_)
+        counted = [dict(info.requests) for info, of_node in zip(infos, self._known, strict=True) if not of_node]
+        count = max(len(counted), 1)
+        self._cpu = sum(each.get(CPU, 0) for each in counted) // count
+        self._memory = sum(each.get(MEMORY, 0) for each in counted) // count
+
+    def figures(self) -> ClusterFigures:
+        cluster = self._cluster
+        nodes = cluster.nodes
+        rows = cluster.pods.node_row
+        used = np.bincount(rows[(rows >= 0) & ~self._of_nodes()], minlength=len(nodes)) > 0
+        cpu, memory = self._stranded()
+        return ClusterFigures(len(nodes), int(used.sum()), self._spread(), cpu, memory)
+
+    def _of_nodes(self) -> BoolColumn:
+        """Which rows of the pod table belong to their node."""
+        infos = self._cluster.pods.infos
+        new = [stays_in_a_drain(info.pod) for info in infos[len(self._known) :]]
+        return np.concatenate([self._known, np.array(new, dtype=np.bool_)]) if new else self._known
+
+    def _spread(self) -> int:
+        allocatable = self._cluster.nodes.allocatable[CPU]
+        there = allocatable > 0
+        shares = self._cluster.usage.requested[CPU][there] * _WHOLE // allocatable[there]
+        count = len(shares)
+        total, squares = int(shares.sum()), int((shares * shares).sum())
+        return isqrt(max(count * squares - total * total, 0)) // count if count else 0
+
+    def _stranded(self) -> tuple[int, int]:
+        """Free cpu and memory that remain after as many average pods as fit, of the schedulable nodes."""
+        nodes, usage = self._cluster.nodes, self._cluster.usage
+        free: Int64Column = np.maximum(nodes.allocatable - usage.requested, 0)
+        cpu, memory = free[CPU], free[MEMORY]
+        fit = np.maximum(nodes.allowed_pods - usage.pod_count, 0)
+        if self._cpu:
+            fit = np.minimum(fit, cpu // self._cpu)
+        if self._memory:
+            fit = np.minimum(fit, memory // self._memory)
+        schedulable = ~nodes.unschedulable
+        left_cpu, left_memory = cpu - fit * self._cpu, memory - fit * self._memory
+        return int(left_cpu[schedulable].sum()), int(left_memory[schedulable].sum())
+
+
+class VariantDecisions(UnplacedReasons):
+    """Also keeps the last outcome of each pod, where the sweep expects something."""
+
+    def __init__(self, task: SweepTask, scheduler: Scheduler) -> None:
+        super().__init__(scheduler.cluster.undo)
+        self._expectations, self._namespace = task.space.sweep.expectations, task.namespace
+        self._kept = KeptOutcomes(scheduler.cluster, OutputOptions(top=0))
+
+    def __call__(self, decision: Decision) -> None:
+        super().__call__(decision)
+        if self._expectations:
+            self._kept(decision)
+
+    def failed(self, world: World) -> tuple[CheckedExpectation, ...]:
+        """The expectations that do not hold at the end of a variant."""
+        if not self._expectations:
+            return ()
+        facts = StepFacts.of(world, self._kept, self._namespace)
+        checked = (check_expectation(each, facts) for each in self._expectations)
+        return tuple(each for each in checked if not each.ok)
+
+
+_ENDINGS = {
+    "max-time": "the cluster does not come to rest within an hour of virtual time",
+    "max-cycles": "the cluster does not come to rest within 100,000 scheduling cycles",
+    "oscillation": "the cluster does not come to rest: the same states come again",
+}
+
+
+class PodStory(Struct, frozen=True):
+    """What became of one pod. `had_place`: it had a node before. `why` is for pods without a node in the end."""
+
+    result: PodResultWord
+    pod: str
+    node: str = ""
+    why: str = ""
+    had_place: bool = False
+    preempted: bool = False
+
+
+class FoundPods(Struct, frozen=True):
+    """`waiting` is how many pods of the whole cluster want a node and have none."""
+
+    stories: tuple[PodStory, ...]
+    waiting: int
+
+
+class SweptPods:
+    """Reads the pods of a variant from its world. `failing` are the nodes that fail. Pods that have no node without the
+    failures either (`resting`) are no result of the failures. Made before the nodes fail."""
+
+    def __init__(self, world: World, failing: Collection[str] = (), resting: RestingPods = NOTHING_MOVES) -> None:
+        self._world, self._failing, self._resting = world, frozenset(failing), resting
+        # The pod garbage collector marks pods as failed before it deletes them.
+        self._before = {uid_of_pod(pod): pod for node in failing for pod in world.plane.store.pods_on(node)}
+
+    def found(self, reasons: UnplacedReasons) -> FoundPods:
+        refused = sum(len(each) for each in self._world.api.refusals.values())
+        waiting = sum(not pod.gated for pod in self._world.loop.queue) + refused
+        preempted = {uid_of_pod(each.pod): each.pod for each in self._world.recorder.preempted}
+        unplaced = self._resting.unplaced
+        roots = (each for each in moved_forerunners(self._world) if each[0] not in unplaced)
+        stories = (self._story(pod, reasons, preempted.get(uid)) for uid, pod in roots)
+        return FoundPods(tuple(sorted((each for each in stories if each is not None), key=_by_name)), waiting)
+
+    def _place_before(self, pod: Pod) -> str:
+        """The node that the pod had at the beginning."""
+        life = self._world.recorder.lives.get(uid_of_pod(pod))
+        return pod.spec.node_name if life is None or (life.bound is None and life.created is None) else ""
+
+    def _story(self, pod: Pod, reasons: UnplacedReasons, victim: Pod | None) -> PodStory | None:
+        world, uid, name = self._world, uid_of_pod(pod), pod_key(pod)
+        place = self._place_before(pod)
+        preempted = victim is not None and uid not in self._resting.preempted
+        current = last_version(world, pod)
+        if current is not None:
+            final = world.recorder.final_of(current)
+            if final.node:
+                return PodStory("scheduled", name, final.node, "", bool(place), preempted)
+            if not final.unplaced:
+                return None
+            why = reasons.of.get(uid_of_pod(current)) or final.message
+            return PodStory("unschedulable", name, "", why, bool(place), preempted)
+        owner = owner_identity(pod)
+        for each in (world.api.refusals.get(owner) or {}).values() if owner is not None else ():
+            return PodStory("unschedulable", name, "", each.message, bool(place), preempted)
+        pod = victim or self._before.get(uid, pod)
+        ends = is_terminal(pod) or pod.metadata.deletion_timestamp is not None or stays_in_a_drain(pod)
+        if ends or not (place or preempted):
+            return None
+        taken = preempted or place in self._failing or world.api.reasons.get(uid) == EVICTED_BY_TAINT
+        return PodStory("lost" if taken else "deleted", name, "", _WHY_LOST if taken else "", bool(place), preempted)
+
+
+_WHY_LOST = "no controller recreates it"
+
+
+def _by_name(story: PodStory) -> str:
+    return story.pod
+
+
+class VariantEnd(Struct, frozen=True):
+    """The row of a variant, and the whole end of its world where that is wanted."""
+
+    row: VariantRow
+    world: WorldResult | None = None
+
+
+def row_of(
+    variant: Variant,
+    cluster: ClusterFigures,
+    found: FoundPods,
+    ending: Ending,
+    failed: Sequence[CheckedExpectation] = (),
+) -> VariantRow:
+    """The row of a variant that has come to rest."""
+    stories = found.stories
+    evicted = [each for each in stories if each.had_place and each.result != "deleted"]
+    preempted = sum(each.preempted for each in evicted)
+    figures = Figures(
+        sum(each.result == "scheduled" for each in stories),
+        found.waiting,
+        sum(each.result == "lost" for each in stories),
+        preempted,
+        len(evicted) - preempted,
+        cluster.nodes,
+        cluster.nodes_used,
+        cluster.spread,
+        cluster.stranded_milli_cpu,
+        cluster.stranded_memory,
+    )
+    outcome, reason = _outcome(stories, ending)
+    pods = tuple(SweptPod(each.pod, each.result, each.node) for each in stories)
+    broken = tuple(each.text for each in failed)
+    reason = reason or next((f"{each.text}: {each.against[0]}" for each in failed), "")
+    return VariantRow(variant.number, variant.coordinates, outcome, figures, reason, broken, pods)
+
+
+def _outcome(stories: tuple[PodStory, ...], ending: Ending) -> tuple[VariantOutcome, str]:
+    """The worst that happened, and its first cause."""
+    for each in stories:
+        if each.result == "unschedulable":
+            return "no place", f"{each.pod}: {each.why}"
+    if ending != "settled":
+        return "no place", _ENDINGS[ending]
+    for each in stories:
+        if each.result == "lost":
+            return "loses pods", f"{each.pod}: {each.why}"
+    for each in stories:
+        if each.preempted:
+            return "evicts others", f"{each.pod} is preempted and moves to {each.node}"
+    return "safe", ""
+
+
+class BaseRun(Struct, frozen=True):
+    """The cluster without any variant: its row, its nodes, and its coverage."""
+
+    row: VariantRow
+    columns: NodeColumns
+    coverage: dict[str, Any]
+
+
+class VariantRunner:
+    """Keeps the world of one configuration and one minor, and in it the setting of the last variant: a neighbour with
+    the same setting costs its failures only."""
+
+    def __init__(self, task: SweepTask) -> None:
+        self._task = task
+        self._variants = task.space.variants()
+        self._trials: VariantTrials | None = None
+        self._loaded: tuple[int, int] | None = None
+
+    def run(self, numbers: Iterable[int]) -> Iterator[VariantRow]:
+        """The rows of these variants."""
+        for number in numbers:
+            variant = self._variants[number]
+            try:
+                yield self._trials_of(variant).end(variant).row
+            except Exception as problem:
+                # What the variant left behind is not trusted.
+                self._trials = self._loaded = None
+                kind = "" if isinstance(problem, KschedError) else f"{type(problem).__name__}: "
+                yield VariantRow(number, variant.coordinates, "error", error=f"{kind}{problem}")
+
+    def whole(self, number: int) -> VariantEnd:
+        """The variant with everything that happens in it."""
+        variant = self._variants[number]
+        return self._trials_of(variant).end(variant, whole=True)
+
+    def died(self, number: int) -> VariantRow:
+        """The row of a variant whose worker dies whenever it runs it."""
+        error = "the worker process died each time it ran this variant: is there enough memory?"
+        return VariantRow(number, self._variants[number].coordinates, "error", error=error)
+
+    def base(self) -> BaseRun:
+        """The cluster as it is, without any variant: its row has number -1. UsageError for expectations of pods that
+        are not there, and for edits that cannot be made: the largest number of each range is tried."""
+        variant = Variant(-1, Setting(), (), {})
+        trials = self._trials_of(variant)
+        try:
+            row = trials.end(variant).row
+        except EditMistake as mistake:
+            raise UsageError(Problem(f"expect: {mistake}", hint=mistake.hint)) from None
+        trials.check_edits([each.edits[-1] for each in self._task.space.sweep.edits if each.edits[-1]])
+        scheduler, source = trials.scheduler, trials.source
+        return BaseRun(row, NodeColumns.of(scheduler.cluster), coverage_of(scheduler, source.loaded, source.spec))
+
+    def _trials_of(self, variant: Variant) -> VariantTrials:
+        """The world that has the configuration and the minor of the variant."""
+        loaded = variant.setting.grid, variant.setting.version
+        if self._trials is None or self._loaded != loaded:
+            self._trials = None
+            self._trials, self._loaded = VariantTrials(self._task, self._task.source.under(*loaded)), loaded
+        return self._trials
+
 
 _LONGEST, _MOST_CYCLES = 3600.0, 100_000  # A variant ends after so many virtual seconds or cycles.
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ksched_cli.plan.node_values import Failure
+from ksched_cli.plan.results.nodes import Failure
 from ksched_cli.report.amounts import short
 from ksched_cli.report.html.model import Bar, Section
 from ksched_cli.report.html.model import bars as bars_section

@@ -22,7 +22,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from ksched_cli.plan.prepared import PreparedRun
+from ksched_cli.plan.run.prepared import PreparedRun
 from ksched_cli.plan.size.catalog import catalog_of
 from ksched_cli.plan.size.classes import Surveyor
 from ksched_cli.plan.size.problem import Matrix, PackingProblem

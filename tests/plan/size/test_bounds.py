@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ksched_cli.plan.prepared import PreparedRun
+from ksched_cli.plan.run.prepared import PreparedRun
 from ksched_cli.plan.size.classes import Surveyor
 from ksched_cli.plan.size.mending import SetMender
 from ksched_cli.plan.size.patterns import maximal_patterns

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ksched_cli.plan.prepared import PreparedRun
+from ksched_cli.plan.run.prepared import PreparedRun
 from ksched_cli.plan.size.classes import Surveyor
 from ksched_cli.plan.size.problem import Room
 from ksched_cli.plan.size.results import Sizing

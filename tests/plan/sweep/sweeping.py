@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ksched_cli.plan.sweep.rows import encode_rows
 from ksched_cli.plan.sweep.run import SweepRun
+from ksched_cli.plan.sweep.statistics import encode_rows
 from ksched_cli.simulator import Simulator
 from tests.plan.sweep.clusters import cluster
 

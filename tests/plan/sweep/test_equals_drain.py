@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ksched_cli.plan.drain.results import DrainResult
-from ksched_cli.plan.sweep.rows import VariantRow
+from ksched_cli.plan.sweep.statistics import VariantRow
 from ksched_cli.simulator import Simulator
 from tests.cli.transcripts import ROOT
 from tests.lanes import sampled

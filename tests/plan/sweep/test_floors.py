@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from ksched_cli.plan.sweep.runner import VariantRunner
+from ksched_cli.plan.sweep.trials import VariantRunner
 from ksched_cli.simulator import RunOptions, Simulator
 from tests.benchmarks.__main__ import calibrate
 from tests.benchmarks.workloads import fleet

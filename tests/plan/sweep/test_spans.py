@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ksched_cli.plan.sweep.spans import Spans
+from ksched_cli.plan.sweep.executors import Spans
 
 
 def taken(spans: Spans) -> list[range]:

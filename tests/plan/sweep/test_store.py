@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ksched_cli.errors import KschedError, UsageError
-from ksched_cli.plan.sweep.rows import encode_rows
+from ksched_cli.plan.sweep.statistics import encode_rows
 from tests.plan.sweep.sweeping import MANY, simulator, sorted_lines, stored_lines
 
 
@@ -87,7 +87,7 @@ def test_rows_of_another_cluster_are_refused(tmp_path: Path) -> None:
 
 def test_rows_of_another_version_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     simulator().sweep(fail="zone", out=str(tmp_path)).result()
-    monkeypatch.setattr("ksched_cli.plan.sweep.store.__version__", "9.9")
+    monkeypatch.setattr("ksched_cli.plan.sweep.run.__version__", "9.9")
     with pytest.raises(UsageError, match=r"the rows were made by ksched .*, and this is 9\.9"):
         simulator().sweep(fail="zone", out=str(tmp_path), resume=True).result()
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from ksched_cli.errors import ConfigError, KschedError
-from ksched_cli.plan.sweep.draws import seed_of
-from ksched_cli.plan.sweep.rows import VariantRow
-from ksched_cli.plan.sweep.swept_pods import VariantEnd
+from ksched_cli.plan.sweep.space import seed_of
+from ksched_cli.plan.sweep.statistics import VariantRow
+from ksched_cli.plan.sweep.trials import VariantEnd
 from ksched_cli.simulator import Simulator
 from tests.builders import make_node, make_pod
 from tests.lanes import sampled
@@ -193,7 +193,7 @@ def test_a_higher_priority_comes_first_in_every_order() -> None:
 def test_the_rows_of_a_variant_do_not_depend_on_those_before_it() -> None:
     words: dict[str, Any] = {"fail": "node", "orders": 2, "ties": 2, "scale": "replicaset/app-0=1..3"}
     forward = Simulator.load(ITEMS).sweep(**words)
-    from ksched_cli.plan.sweep.runner import VariantRunner
+    from ksched_cli.plan.sweep.trials import VariantRunner
 
     backward = VariantRunner(forward._task).run(reversed(range(len(forward))))
     assert sorted(backward, key=lambda row: row.variant) == list(forward)

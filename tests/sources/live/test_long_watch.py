@@ -15,7 +15,7 @@ import trustme
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.cli.main import run
 from ksched_cli.plan import watch as plan_watch
-from ksched_cli.plan.results import PodOutcome, Preemption, Simulation
+from ksched_cli.plan.results.outcomes import PodOutcome, Preemption, Simulation
 from ksched_cli.plan.watch import Kind, News, Watch, picture
 from ksched_cli.report.watch import sentence
 from ksched_cli.sources.live import api_server

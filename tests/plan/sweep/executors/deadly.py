@@ -7,8 +7,8 @@ import signal
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ksched_cli.plan.sweep.rows import VariantRow
-from ksched_cli.plan.sweep.runner import VariantRunner
+from ksched_cli.plan.sweep.statistics import VariantRow
+from ksched_cli.plan.sweep.trials import VariantRunner
 
 
 class DeadlySource:

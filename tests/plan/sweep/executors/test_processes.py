@@ -12,12 +12,9 @@ import pytest
 from msgspec.structs import replace
 
 from ksched_cli.errors import KschedError
-from ksched_cli.plan.sweep.executors.cores import Cores
-from ksched_cli.plan.sweep.executors.in_process import InProcess
-from ksched_cli.plan.sweep.executors.processes import Processes
-from ksched_cli.plan.sweep.rows import decode_rows
-from ksched_cli.plan.sweep.runner import VariantRunner
-from ksched_cli.plan.sweep.spans import Spans
+from ksched_cli.plan.sweep.executors import Cores, InProcess, Processes, Spans
+from ksched_cli.plan.sweep.statistics import decode_rows
+from ksched_cli.plan.sweep.trials import VariantRunner
 from tests.plan.sweep.executors.deadly import DeadlySource
 from tests.plan.sweep.sweeping import MANY, simulator, sorted_lines, stored_lines
 

@@ -1,0 +1,290 @@
+"""Why pods have no node, in kube-scheduler's words and without what preemption adds: it has made no room.
+
+Where the pods come to rest when no node is drained and no node fails.
+
+The pods that wait for a node before nodes are drained.
+
+What became of the pods of drained nodes, and of those that their successors have preempted."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Sequence
+
+from msgspec import Struct, field
+
+from ksched_cli.api.core import Pod
+from ksched_cli.api.pod_facts import is_terminal, pod_key, uid_of_pod
+from ksched_cli.cluster.undo import LoggedDict, LoggedIndex, LoggedSet, UndoLog
+from ksched_cli.controlplane.budgets import TOO_MANY_BUDGETS
+from ksched_cli.controlplane.store import owner_identity
+from ksched_cli.engine.decision import Decision
+from ksched_cli.plan.drain.filters import DrainFilterResult
+from ksched_cli.plan.drain.results import Evicted, NodeDrain, PodFate, Remark
+from ksched_cli.world.recorder import PreemptedPod
+from ksched_cli.world.results import Limits
+from ksched_cli.world.world import World
+
+
+class UnplacedReasons:
+    """Called with each decision of a world; `of` has the reason of the last one of each pod, by uid."""
+
+    def __init__(self, undo: UndoLog) -> None:
+        self.of: dict[str, str] = LoggedDict(undo)
+
+    def __call__(self, decision: Decision) -> None:
+        if decision.row is None:
+            by_filters = decision.diagnosis is not None and decision.result != "error" and not len(decision.feasible)
+            filters = decision.diagnosis.filter_message() if by_filters and decision.diagnosis else ""
+            self.of[decision.pod.uid] = filters or decision.message
+
+
+_NO_UIDS: frozenset[str] = frozenset()
+
+
+class RestingPods(Struct, frozen=True):
+    """Uids of the pods to which something happens without a drain and without a failure, such as pending pods. A pod
+    that controllers recreate counts under its first forerunner. `placed` have a node in the end, `unplaced` have none.
+    `preempted` are preempted without the drain too."""
+
+    placed: frozenset[str] = _NO_UIDS
+    unplaced: frozenset[str] = _NO_UIDS
+    preempted: frozenset[str] = _NO_UIDS
+
+
+NOTHING_MOVES = RestingPods()
+
+
+def resting_pods(world: World) -> RestingPods:
+    """The pods of a world that has come to rest."""
+    with_node = {uid: has_node(world, pod) for uid, pod in moved_forerunners(world)}
+    return RestingPods(
+        frozenset(uid for uid, found in with_node.items() if found),
+        frozenset(uid for uid, found in with_node.items() if not found),
+        frozenset(uid_of_pod(each.pod) for each in world.recorder.preempted),
+    )
+
+
+def moved_forerunners(world: World) -> Iterator[tuple[str, Pod]]:
+    """The pods to which something happened, with their uids. A chain of recreated pods is its first pod."""
+    replaced, seen = world.api.successors.replaced, set[str]()
+    for uid in world.recorder.moved_uids():
+        life = world.recorder.lives.get(uid)
+        pod = life.pod if life is not None else _tried(world, uid)
+        while pod is not None and (before := replaced.get(pod.metadata.uid)) is not None and before is not pod:
+            pod = before
+        if pod is not None and (first := uid_of_pod(pod)) not in seen:
+            seen.add(first)
+            yield first, pod
+
+
+def _tried(world: World, uid: str) -> Pod | None:
+    """A pod that had a cycle, and was neither created nor bound."""
+    row = world.cluster.pods.row_of.get(uid)
+    return None if row is None else world.cluster.pods.infos[row].pod
+
+
+def last_version(world: World, pod: Pod) -> Pod | None:
+    """The pod that has the place of this pod now: itself, or its last successor. None if there is none."""
+    last = world.api.successors.last_of(pod) or pod
+    current = world.plane.store.current(last)
+    return current if current is not None and uid_of_pod(current) == uid_of_pod(last) else None
+
+
+def has_node(world: World, pod: Pod) -> bool:
+    current = last_version(world, pod)
+    return current is not None and bool(world.recorder.node_of(current))
+
+
+# kubectl drain waits without end (--timeout=0). The cycles until rest are limited against what never rests.
+MOST_CYCLES = 100_000
+
+
+def run_until_rest(world: World) -> None:
+    """Go on until nothing moves."""
+    world.run(Limits(math.inf, world.cycles + MOST_CYCLES))
+
+
+class PendingPods:
+    """They get their nodes at once, before any pod is evicted. A trial only looks at those that it moves."""
+
+    def __init__(self, world: World) -> None:
+        self._world, self._store = world, world.plane.store
+        self._waiting = {uid_of_pod(pod.info.pod): pod.info.pod for pod in world.loop.queue if not pod.gated}
+        self._placed: LoggedSet[str] = LoggedSet(world.undo)
+        self._on: LoggedIndex[str, str, None] = LoggedIndex(world.undo)
+
+    @property
+    def pods(self) -> int:
+        return len(self._waiting)
+
+    @property
+    def placed(self) -> int:
+        return len(self._placed)
+
+    def place(self) -> None:
+        """Give each of the pods its cycle."""
+        world = self._world
+        world.run(Limits(world.clock.now))
+        for uid in world.recorder.moved_uids():
+            if uid in self._waiting:
+                self._note(uid)
+
+    def resting(self, at_rest: Callable[[], None] = lambda: None) -> RestingPods:
+        """Where the pods come to rest as the cluster is now. Everything is rolled back once `at_rest` has looked."""
+        if not self._waiting:
+            return NOTHING_MOVES
+        world = self._world
+        with world.trial():
+            self.place()
+            run_until_rest(world)
+            at_rest()
+            return resting_pods(world)
+
+    def _note(self, uid: str) -> None:
+        pod = self._current(self._waiting[uid])
+        node = self._world.recorder.node_of(pod) if pod is not None else ""
+        if node:
+            self._placed.add(uid)
+            self._on.put(node, uid, None)
+        else:
+            self._placed.discard(uid)
+
+    def leave(self, nodes: Sequence[str]) -> None:
+        """Pods that took a place on one of these nodes wait for a node again."""
+        names = frozenset(nodes)
+        for uid in [uid for node in nodes for uid in self._on.get(node, ())]:
+            pod = self._waiting[uid]
+            current = self._current(pod)
+            if current is not None and current.spec.node_name in names:
+                self._world.requeue(pod)
+
+    def _current(self, pod: Pod) -> Pod | None:
+        current = self._store.current(pod)
+        return current if current is not None and uid_of_pod(current) == uid_of_pod(pod) else None
+
+
+_WAIT = ("waits", "wait")
+_NOT_RECREATED = "no controller recreates it"
+_TOO_LATE = "the --timeout was over before a budget allowed the eviction"
+
+
+class SortedNode(Struct):
+    """The pods of a node by what kubectl drain does with them. `left` are those that are not evicted yet."""
+
+    name: str
+    evict: list[Pod] = field(default_factory=list)
+    stay: list[tuple[Pod, str]] = field(default_factory=list)
+    refused: list[tuple[Pod, str]] = field(default_factory=list)
+    left: list[Pod] = field(default_factory=list)
+    # Whether kubectl gave up before all of them had left.
+    timed_out: bool = False
+    _warnings: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+
+    def add(self, pod: Pod, filtered: DrainFilterResult) -> None:
+        if filtered.verdict == "refuse":
+            self.refused.append((pod, filtered.message))
+            return
+        if filtered.verdict == "stay":
+            self.stay.append((pod, filtered.message))
+        else:
+            self.evict.append(pod)
+        if filtered.warns:
+            self._warnings[filtered.message].append(pod_key(pod))
+
+    def stays(self) -> list[PodFate]:
+        return [PodFate(pod_key(pod), "stays", why=why) for pod, why in self.stay]
+
+    def remarks(self) -> tuple[Remark, ...]:
+        return tuple(Remark(message, tuple(pods)) for message, pods in self._warnings.items())
+
+    def refusal(self) -> NodeDrain:
+        """kubectl evicts nothing of a node with a pod that it refuses."""
+        by_message: dict[str, list[str]] = {}
+        for pod, message in self.refused:
+            by_message.setdefault(message, []).append(pod_key(pod))
+        refusals = tuple(Remark(message, tuple(pods)) for message, pods in by_message.items())
+        refused = [PodFate(pod_key(pod), "refused", why=message) for pod, message in self.refused]
+        waits = [PodFate(pod_key(pod), "waits") for pod in self.evict]
+        return NodeDrain(self.name, 0, (*refused, *waits, *self.stays()), refusals, self.remarks())
+
+
+class Fates:
+    """Reads them from a world that is at rest. The result of a node leaves out pods that are preempted with the drain
+    or without it (`preempted`)."""
+
+    def __init__(self, world: World, reasons: UnplacedReasons, preempted: Collection[str]) -> None:
+        self._world, self._reasons = world, reasons
+        self._store, self._api = world.plane.store, world.api
+        self._preempted = {uid_of_pod(each.pod) for each in world.recorder.preempted}.union(preempted)
+
+    def node_drain(self, node: SortedNode) -> NodeDrain:
+        if node.refused:
+            return node.refusal()
+        granted = self._world.plane.drainer.granted
+        left, preempted = {uid_of_pod(pod) for pod in node.left}, self._preempted
+        gone = {uid: pod for pod in node.evict if (uid := uid_of_pod(pod)) not in left and uid not in preempted}
+        moments = sorted({granted[uid] for uid in gone if uid in granted})
+        rounds = {moment: number for number, moment in enumerate(moments, 1)}
+        # A pod that something else has deleted in the meantime left in no round.
+        fates = [self._fate(pod, rounds[granted[uid]] if uid in granted else 0) for uid, pod in gone.items()]
+        fates.sort(key=lambda fate: fate.round)
+        stuck = [PodFate(pod_key(pod), "stuck", why=self._refusal(pod) or _TOO_LATE) for pod in node.left]
+        pods = (*fates, *stuck, *node.stays())
+        return NodeDrain(node.name, len(rounds), pods, warnings=node.remarks(), timed_out=node.timed_out)
+
+    def evicted(self, each: PreemptedPod) -> Evicted:
+        new = self._successor(each.pod)
+        successor, to = (pod_key(new), self._world.recorder.node_of(new)) if new is not None else ("", "")
+        return Evicted(pod_key(each.pod), each.by, each.pod.spec.node_name, to, successor)
+
+    def waits(self, pod: Pod) -> PodFate | None:
+        """That the pod, or the pod in its place, has no node. None if it has one, or if it is deleted."""
+        current = last_version(self._world, pod)
+        if current is None or not self._world.recorder.final_of(current).unplaced:
+            return None
+        successor = pod_key(current) if uid_of_pod(current) != uid_of_pod(pod) else ""
+        return PodFate(pod_key(pod), "unplaced", 0, successor, why=self._why_unplaced(current))
+
+    def _fate(self, pod: Pod, number: int) -> PodFate:
+        new = self._successor(pod)
+        if new is None:
+            owner = owner_identity(pod)
+            refused = self._api.refusals.get(owner) if owner is not None else None
+            for each in refused.values() if refused is not None else ():
+                return PodFate(pod_key(pod), "unplaced", number, why=each.message)
+            why = _why_gone(pod)
+            return PodFate(pod_key(pod), "gone", number, why=why, lost=why == _NOT_RECREATED)
+        node = self._world.recorder.node_of(new)
+        if node:
+            return PodFate(pod_key(pod), "moves", number, pod_key(new), node)
+        return PodFate(pod_key(pod), "unplaced", number, pod_key(new), why=self._why_unplaced(new))
+
+    def _why_unplaced(self, pod: Pod) -> str:
+        return self._reasons.of.get(uid_of_pod(pod)) or self._world.recorder.final_of(pod).message
+
+    def _successor(self, pod: Pod) -> Pod | None:
+        """The pod that has this one's place in the end. None if no controller has made one that remains."""
+        new = self._api.successors.last_of(pod)
+        current = self._store.current(new) if new is not None else None
+        if new is None or current is None or uid_of_pod(current) != uid_of_pod(new):
+            return None
+        return current
+
+    def _refusal(self, pod: Pod) -> str:
+        """Why the eviction API keeps the pod, and which pods of its budget have no node."""
+        text = self._api.budgets.refusal(pod)
+        if text == TOO_MANY_BUDGETS:
+            return text
+        covered = [each for item in self._api.budgets.covering(pod) for each in self._api.budgets.covered(item)]
+        waiting = sorted(pod_key(each) for each in covered if not each.spec.node_name)
+        return f"{text}: {', '.join(waiting)} {_WAIT[len(waiting) > 1]} for a place" if waiting else text
+
+
+def _why_gone(pod: Pod) -> str:
+    if is_terminal(pod):
+        return "it is finished"
+    if pod.metadata.deletion_timestamp is not None:
+        return "it is being deleted already"
+    return _NOT_RECREATED

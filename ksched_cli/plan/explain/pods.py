@@ -1,0 +1,278 @@
+"""The pods that people name as kubectl takes names: a pod, KIND/NAME of a workload, or the beginning of a name.
+
+Which of several pods is explained.
+
+The pod to explain, in a cluster where it is pending."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from difflib import get_close_matches
+
+from msgspec import Struct, structs
+
+from ksched_cli.api.core import Pod
+from ksched_cli.api.listing import named
+from ksched_cli.api.pod_facts import is_terminal, pod_key
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.errors import Problem, UsageError
+from ksched_cli.plan.explain.results import Explanation
+from ksched_cli.plan.results.outcomes import RefusedPod
+from ksched_cli.sources.loaded import Loaded
+from ksched_cli.whatif.edits.lib.arguments import EditMistake
+from ksched_cli.whatif.edits.lib.edit import Reference
+from ksched_cli.whatif.edits.lib.references import kind_named
+from ksched_cli.whatif.edits.lib.targets import Owner, owners_in, pods_meant, workload_of
+
+_NEAREST = 5
+_POD_WORDS = ("pod", "pods", "po")
+
+
+class NamedPods(Struct, frozen=True):
+    """The pods that are meant. `workload`: what they belong to, as `Deployment shop/web`; empty for a pod that is named
+    itself."""
+
+    pods: tuple[Pod, ...]
+    workload: str = ""
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        return tuple(map(pod_key, self.pods))
+
+
+def find_named_pods(loaded: Loaded, text: str, namespace: str = "") -> NamedPods:
+    """`text` is NAME, NAMESPACE/NAME, KIND/NAME or KIND/NAMESPACE/NAME. UsageError, with what may have been meant, if
+    nothing has the name or several things have it."""
+    first, *rest = text.split("/")
+    if first.lower() in _POD_WORDS and rest:
+        first, *rest = rest if len(rest) > 1 else ["", *rest]
+    elif rest and not _is_namespace(loaded, first, rest[-1]) and (found := _of_kind(loaded, text, namespace)):
+        return found
+    name = "/".join(rest) if rest else first
+    if not name:
+        raise UsageError(f'"{text}" names no pod: write POD, NAMESPACE/POD or KIND/NAME')
+    within = first if rest else ""
+    if within and namespace and namespace != within:
+        raise UsageError(f"-n {namespace} and {text} name two namespaces: leave one of them out")
+    return _by_name(loaded, name, within or namespace)
+
+
+def _is_namespace(loaded: Loaded, first: str, name: str) -> bool:
+    return any(pod.metadata.namespace == first and pod.metadata.name == name for pod in loaded.of(Pod))
+
+
+def _of_kind(loaded: Loaded, text: str, namespace: str) -> NamedPods | None:
+    """The pods of KIND/NAME. None if the first part is no kind."""
+    kind, *rest = text.split("/")
+    try:
+        found = kind_named(kind)
+    except EditMistake:
+        return None
+    target = Reference(found, rest[-1], rest[0] if len(rest) > 1 else namespace)
+    try:
+        pods = pods_meant(loaded, target, namespace)
+    except EditMistake as mistake:
+        raise UsageError(Problem(str(mistake), hint=mistake.hint)) from None
+    places = sorted({pod.metadata.namespace for pod in pods})
+    if len(places) > 1:
+        names = " or ".join(f"{kind}/{place}/{rest[-1]}" for place in places)
+        raise UsageError(Problem(f"{text} is in several namespaces", hint=f"write {names}, or give -n NAMESPACE"))
+    label = f"{found.__name__} {places[0] if places else target.namespace}/{rest[-1]}"
+    if not pods:
+        raise UsageError(f"{label} has no pods")
+    return NamedPods(tuple(pods), label)
+
+
+def _by_name(loaded: Loaded, name: str, namespace: str) -> NamedPods:
+    pods = loaded.of(Pod)
+    here = [pod for pod in pods if namespace in ("", pod.metadata.namespace)]
+    exact = [pod for pod in here if pod.metadata.name == name]
+    if len(exact) > 1:
+        places = ", ".join(sorted(pod_key(pod) for pod in exact))
+        raise UsageError(f"several pods are named {name}: {places}; give namespace/name or -n NAMESPACE")
+    if exact:
+        if is_terminal(exact[0]):
+            key, phase = pod_key(exact[0]), exact[0].status.phase
+            raise UsageError(f"pod {key} has finished ({phase}): no scheduler looks at it any more")
+        return NamedPods((exact[0],))
+    return _by_beginning(loaded, [pod for pod in here if not is_terminal(pod)], name, namespace)
+
+
+def _by_beginning(loaded: Loaded, here: Sequence[Pod], name: str, namespace: str) -> NamedPods:
+    """The pods of the only workload with the name, else of the only one whose pods begin with it."""
+    owners = owners_in(loaded)
+    groups: dict[Owner, list[Pod]] = {}
+    for pod in here:
+        workload = workload_of(pod, owners)
+        if workload[2] == name or pod.metadata.name.startswith(name):
+            groups.setdefault(workload, []).append(pod)
+    meant = {owner: pods for owner, pods in groups.items() if owner[2] == name} or groups
+    if not meant:
+        raise UsageError(_unknown(loaded, name, namespace))
+    if len(meant) > 1:
+        names = sorted(map(_written, meant))
+        raise UsageError(Problem(f'"{name}" may be several things', hint=f"write one of {named(names, _NEAREST)}"))
+    ((kind, place, owner), pods), *_ = meant.items()
+    return NamedPods(tuple(pods), "" if kind == "Pod" else f"{kind} {place}/{owner}")
+
+
+def _written(owner: Owner) -> str:
+    """As `explain` takes it: `deployment/shop/web`, `shop/web-1`."""
+    kind, *rest = owner
+    return "/".join(rest if kind == "Pod" else [kind.lower(), *rest])
+
+
+def _unknown(loaded: Loaded, name: str, namespace: str) -> str:
+    pods = loaded.of(Pod)
+    text = f"there is no pod {namespace}/{name}" if namespace else f"there is no pod {name}"
+    if not pods:
+        return f"{text}: there are no pods in the input"
+    elsewhere = [pod for pod in loaded.of(Pod) if pod.metadata.name.startswith(name)] if namespace else []
+    if elsewhere:
+        owners = owners_in(loaded)
+        return f"{text}; there is {named(sorted({_written(workload_of(pod, owners)) for pod in elsewhere}), _NEAREST)}"
+    if namespace and not any(pod.metadata.namespace == namespace for pod in pods):
+        near = get_close_matches(namespace, sorted({pod.metadata.namespace for pod in pods}), 1, 0.6)
+        hint = f" (did you mean {near[0]}?)" if near else ""
+        return f"{text}: no pod is in namespace {namespace}{hint}"
+    near = similar_names(pods, name, namespace)
+    if near:
+        return f"{text}; the nearest names are {', '.join(near)}"
+    waiting = sorted(pod_key(pod) for pod in pods if not pod.spec.node_name and not is_terminal(pod))
+    return f"{text}; pending pods are {named(waiting, _NEAREST)}" if waiting else text
+
+
+def similar_names(pods: Iterable[Pod], name: str, namespace: str) -> list[str]:
+    """Names that one may have meant: beginning alike, or much alike."""
+    pods = list(pods)
+    here = [pod for pod in pods if namespace in ("", pod.metadata.namespace)] or pods
+    names = {pod.metadata.name for pod in here}
+    close = get_close_matches(name, sorted(names), _NEAREST, 0.6)
+    close += sorted(each for each in names if each.startswith(name) and each not in close)
+    order = {each: index for index, each in enumerate(close)}
+    found = sorted((pod for pod in here if pod.metadata.name in order), key=lambda pod: order[pod.metadata.name])
+    return [pod_key(pod) for pod in found[:_NEAREST]]
+
+
+class PickedPod(Struct, frozen=True):
+    """The pod to explain, and why it is this one."""
+
+    key: str
+    note: str = ""
+
+
+def pick_named(scheduler: Scheduler, named: NamedPods) -> PickedPod:
+    """Of several pods the first pending one that finds no place; the first one where none is pending."""
+    if len(named.keys) == 1:
+        return PickedPod(named.keys[0], f"It is the only pod of {named.workload}." if named.workload else "")
+    waiting, unplaced = _waiting(scheduler, set(named.keys))
+    count = f"{named.workload} has {len(named.keys)} pods"
+    if len(waiting) == 1:
+        return PickedPod(waiting[0], f"{count}: this one is pending.")
+    if unplaced:
+        return PickedPod(unplaced[0], f"{count}, and {_find_no_place(len(unplaced))}: this is the first of them.")
+    if waiting:
+        return PickedPod(waiting[0], f"{count}, {len(waiting)} pending: this is the first of them.")
+    return PickedPod(min(named.keys), f"{count}, none of them pending: this is the first one by name.")
+
+
+def _find_no_place(count: int) -> str:
+    return f"{count} find{'s' if count == 1 else ''} no place"
+
+
+def pick_pod(
+    scheduler: Scheduler, made: Sequence[str], refused: Sequence[RefusedPod], wanted: Callable[[Pod], bool]
+) -> PickedPod:
+    """Without a name: of the pods that manifests make, or else of the pending ones that are wanted, the first that
+    finds no place, or the first of all; of none one that was refused, or a running one that is wanted."""
+    infos = [info for info in scheduler.cluster.pods.infos if info is not None]
+    queue = scheduler.enqueue()
+    candidates = {scheduler.cluster.pods.infos[row].key for row in (*queue.active, *queue.gated)}
+    chosen = {each.key for each in infos if each.key in candidates and wanted(each.pod)}
+    chosen &= set(made) if made else chosen
+    if not chosen:
+        if refused:
+            return PickedPod(refused[0].pod)
+        return _running(infos, wanted)
+    waiting, unplaced = _waiting(scheduler, chosen)
+    if len(waiting) == 1:
+        return PickedPod(waiting[0])
+    if unplaced:
+        found = f"Of {len(waiting)} pending pods {_find_no_place(len(unplaced))}"
+        return PickedPod(unplaced[0], f"{found}: this is the first of them. Name a pod to explain another one.")
+    return PickedPod(waiting[0], f"All of {len(waiting)} pending pods find a place: this is the first of them.")
+
+
+def _running(infos: Sequence[PodInfo], wanted: Callable[[Pod], bool]) -> PickedPod:
+    """The first running pod that -n and -l select."""
+    keys = sorted(each.key for each in infos if wanted(each.pod))
+    if not keys or len(keys) == len(infos):
+        raise UsageError(
+            Problem("no pod is pending", hint="name a pod or a workload, or give -f FILE with a manifest of it")
+        )
+    return PickedPod(keys[0], f"None of the {len(keys)} selected pods is pending: this is the first one by name.")
+
+
+def _waiting(scheduler: Scheduler, keys: Collection[str]) -> tuple[list[str], list[str]]:
+    """Of these pods the pending ones in the order of the queue, and those of them that find no place."""
+    infos, queue = scheduler.cluster.pods.infos, scheduler.enqueue()
+    waiting = [infos[row].key for row in (*queue.active, *queue.gated) if infos[row].key in keys]
+    if len(waiting) < 2:
+        return waiting, waiting
+    placed = {each.pod.key for each in scheduler.run(queue) if each.row is not None or each.nominated_node}
+    return waiting, [key for key in waiting if key not in placed]
+
+
+def find_refused(refused: Sequence[RefusedPod], name: str, namespace: str) -> Explanation | None:
+    """The result for a pod that admission refuses."""
+    key = f"{namespace}/{name}" if namespace and "/" not in name else name
+    for each in refused:
+        if key in (each.pod, each.pod.partition("/")[2]):
+            text = f"The API server would refuse it ({each.plugin}): {each.message}"
+            return Explanation(each.pod, "refused", summary=(text,))
+    return None
+
+
+class Subject(Struct, frozen=True):
+    """The pod to explain, in a cluster where it is pending. `runs_on`: the node that it has in truth."""
+
+    loaded: Loaded
+    pod: Pod
+    runs_on: str = ""
+
+    @property
+    def key(self) -> str:
+        return pod_key(self.pod)
+
+    @property
+    def uid(self) -> str:
+        """The name under which the scheduler has the pod."""
+        return self.pod.metadata.uid or self.key
+
+
+def find_subject(loaded: Loaded, name: str) -> Subject:
+    """The pod that is named, or the first one of what is named."""
+    return as_pending(loaded, find_named_pods(loaded, name).pods[0])
+
+
+def closest_names(name: str, names: Sequence[str]) -> list[str]:
+    """Of the names those that may have been meant."""
+    close = get_close_matches(name, sorted(names), _NEAREST, 0.6)
+    return close or sorted(each for each in names if each.startswith(name))[:_NEAREST]
+
+
+def as_pending(loaded: Loaded, pod: Pod) -> Subject:
+    """A pod that has a node is put into a copy of the cluster without it, as if it had just been made anew."""
+    if not pod.spec.node_name:
+        return Subject(loaded, pod)
+    bare = structs.replace(
+        pod, spec=structs.replace(pod.spec, node_name=""), status=structs.replace(pod.status, nominated_node_name="")
+    )
+    return Subject(with_object(loaded, pod, bare), bare, pod.spec.node_name)
+
+
+def with_object(loaded: Loaded, old: Pod, new: Pod) -> Loaded:
+    """A copy in which one pod stands in the other's place; what is not changed is shared."""
+    pods = [new if each is old else each for each in loaded.of(Pod)]
+    return structs.replace(loaded, objects={**loaded.objects, Pod: pods}, _places={})

@@ -1,1 +1,0 @@
-"""Other outcomes of what Kubernetes leaves to chance."""

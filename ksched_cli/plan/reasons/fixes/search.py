@@ -1,0 +1,557 @@
+"""A JSON patch of a pod as changes of the manifest that the pod comes from: file, line, field and value.
+
+Pending pods that find a node in any case, so that a trial needs no cycles for them.
+
+What a proposal changes in a world: objects by edits, the template of a workload, or pods that wait.
+
+The pods of the workload that a fix is for.
+
+A proposal tried in a world with controllers until nothing moves.
+
+Try proposals, the smallest first, and keep those that work."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from ksched_cli.api.core import Pod
+from ksched_cli.api.json_patch import Operation, patch_pod, patch_template, pointer_steps
+from ksched_cli.api.meta import controller_of
+from ksched_cli.api.pod_facts import is_terminal, pod_key, uid_of_pod
+from ksched_cli.api.policy import PriorityClass
+from ksched_cli.api.workloads import DaemonSet, Deployment, PodTemplate, ReplicaSet, ReplicationController, StatefulSet
+from ksched_cli.cluster.pod_groups import group_of
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.controlplane.admission.priority import admit_priority
+from ksched_cli.controlplane.controllers.replicaset import selector_of, wanted_replicas
+from ksched_cli.controlplane.controllers.tainteviction import no_execute
+from ksched_cli.controlplane.plane import ControlPlane
+from ksched_cli.controlplane.store import Identity, Store, identity_of, owner_identity
+from ksched_cli.controlplane.workloads import owners, top_owner
+from ksched_cli.engine.cycle_state import CycleState
+from ksched_cli.engine.decision import Decision
+from ksched_cli.engine.faults import CycleError
+from ksched_cli.engine.profile import Profile
+from ksched_cli.engine.runtime import Runtime
+from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.errors import KschedError
+from ksched_cli.forks import WORTH_ANSWERS, Fork, forks_at_once
+from ksched_cli.framework.interfaces import LASTING, Plugin
+from ksched_cli.framework.rows import NodeRows
+from ksched_cli.plan.explain.pods import Subject
+from ksched_cli.plan.reasons.fixes.propose import FixSituation, propose
+from ksched_cli.plan.reasons.fixes.values import Fix, Fixes, ManifestChange, Proposal, TrialResult, kubectl
+from ksched_cli.plugins.in_tree import IN_TREE
+from ksched_cli.sources.controllers.templates import defaulted
+from ksched_cli.sources.loaded import Loaded
+from ksched_cli.sources.places import Path, Places
+from ksched_cli.whatif.changes import Changes
+from ksched_cli.world.results import Ending, FinalPod, Limits, WorldResult
+from ksched_cli.world.world import World
+
+_CLASS, _PRIORITY, _POLICY = "/spec/priorityClassName", "/spec/priority", "/spec/preemptionPolicy"
+
+
+class PodManifest:
+    """The object of the manifests that the pod comes from."""
+
+    def __init__(self, places: Places, item: Any) -> None:
+        self._places, self._item = places, item
+
+    def changes(self, operations: Sequence[Operation]) -> tuple[ManifestChange, ...]:
+        return tuple(self._changes(operations))
+
+    def _changes(self, operations: Sequence[Operation]) -> Iterator[ManifestChange]:
+        """A priority class sets the priority and the policy of its pods: a manifest names the class only."""
+        paths = {each["path"] for each in operations}
+        for each in operations:
+            if each["path"] in (_PRIORITY, _POLICY) and _CLASS in paths:
+                continue
+            if each["path"] == _POLICY and _PRIORITY in paths:
+                continue
+            if each["path"] == _PRIORITY:
+                value = f"(the name of a new PriorityClass with value {each['value']})"
+                yield ManifestChange(self._places.of_pod_field(self._item, ("spec", "priorityClassName")), "set", value)
+            else:
+                yield self._change(each)
+
+    def _change(self, operation: Operation) -> ManifestChange:
+        steps = _path(operation["path"])
+        appends = operation["op"] == "add" and steps[-1] == "-"
+        place = self._places.of_pod_field(self._item, steps[:-1] if appends else steps)
+        if operation["op"] == "remove":
+            return ManifestChange(place, "delete")
+        return ManifestChange(place, "append" if appends else "set", operation["value"])
+
+
+def manifest_of(pod: Pod, store: Store, manifests: Sequence[Loaded]) -> PodManifest | None:
+    """None if the pod comes from no manifest. The last manifest wins, as the last one that is applied does."""
+    wanted = {identity_of(pod), top_owner(store, pod), *owners(store, pod)}
+    for loaded in reversed(manifests):
+        for items in loaded.objects.values():
+            for item in items:
+                if identity_of(item) in wanted or _is_of_template(pod, item):
+                    return PodManifest(Places(loaded), item)
+    return None
+
+
+def _is_of_template(pod: Pod, item: Any) -> bool:
+    """No controller owns the pod that is made of a PodTemplate."""
+    return (
+        isinstance(item, PodTemplate)
+        and not pod.metadata.owner_references
+        and item.metadata.namespace == pod.metadata.namespace
+        and pod.metadata.name.startswith(f"{item.metadata.name}-")
+    )
+
+
+def _path(pointer: str) -> Path:
+    """Steps of a path in a manifest, where positions in lists are numbers."""
+    return tuple(int(step) if step.isdigit() else step for step in pointer_steps(pointer))
+
+
+class CertainPods:
+    """The pending pods of a world that is about to run, with the number of nodes that each fits on.
+
+    `are_independent`: the node of one of these pods decides nothing about another pod but by the room that is left on
+    it. Then a cycle changes the verdict of one node at most, and a pod that fits on more nodes than change before its
+    turn finds a node, wherever the pods before it go. A pod that has found none finds none later either: more pods on
+    a node never help. No controller does more than write statuses when these pods get their nodes.
+    """
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._store, self._controllers = world.plane.store, world.plane.controllers
+        self._nodes = {id(node): node for node in world.cluster.nodes.objects}
+        self._quiet_owners: dict[Identity, bool] = {}
+        self._fits_on: dict[int, tuple[PodInfo, int]] = {}
+        scheduler = world.scheduler
+        self.are_independent = (
+            scheduler.extenders is None
+            and world.cluster.reuse
+            and all(map(_is_known, (each.profile for each in scheduler.runtimes.values())))
+            and not any(map(no_execute, self._nodes.values()))
+            and all(self._take(pod.info, pod.row, is_gated=pod.gated) for pod in world.loop.queue)
+        )
+
+    def _take(self, pod: PodInfo, row: int, *, is_gated: bool) -> bool:
+        """Count the nodes that the pod fits on. Returns whether it is independent of the other pods."""
+        runtime = self._world.scheduler.runtimes[pod.pod.spec.scheduler_name]
+        if group_of(pod) is not None or not self._is_quiet(pod.pod):
+            return False
+        if is_gated:
+            return runtime.lets_copies_in(pod)
+        try:
+            feasible = _feasible_nodes(runtime, pod)
+        except CycleError:
+            return False
+        self._fits_on[row] = pod, feasible or 0
+        return feasible is not None
+
+    def all_find_nodes(self, cycles: int) -> bool:
+        """Whether each pod that is still to be tried finds a node after so many cycles, and nothing else happens."""
+        world = self._world
+        nodes = world.cluster.nodes.objects
+        changed = [node for node in nodes if id(node) not in self._nodes]
+        untried = list(world.loop.queue.active)
+        bound = sum(life.bound is not None for life in world.recorder.lives.values())
+        if len(nodes) < len(self._nodes) or any(map(no_execute, changed)) or len(world.loop.queue.backoff):
+            return False
+        # The kubelets of the bound pods wait, and no one else.
+        if world.scheduler.nominator.nodes() or world.plane.queue.timers != bound:
+            return False
+        needed = cycles + len(changed) + len(untried)
+        return all(not pod.attempts and self._fits(pod.row, pod.info, needed) for pod in untried)
+
+    def _fits(self, row: int, pod: PodInfo, needed: int) -> bool:
+        known, feasible = self._fits_on.get(row, (None, 0))
+        return known is pod and feasible >= needed
+
+    def _is_quiet(self, pod: Pod) -> bool:
+        """Whether no controller does more than write statuses when the pod gets a node and starts."""
+        owner = owner_identity(pod)
+        if owner is None:
+            every = self._controllers
+            adopting = (*every.replica_sets.concerned(pod, pod), *every.stateful_sets.concerned(pod, pod))
+            return not any(map(self._store.find, adopting)) and not every.daemon_sets.adopters(pod)
+        if owner not in self._quiet_owners:
+            self._quiet_owners[owner] = owner[0] != "Job" and self._is_at_rest(self._store.find(owner))
+        return self._quiet_owners[owner]
+
+    def _is_at_rest(self, item: Any) -> bool:
+        """Whether the set has the pods that it wants, and is the only set of its Deployment that wants pods. The input
+        may lack the owner of a pod."""
+        if item is None:
+            return True
+        if not isinstance(item, ReplicaSet | ReplicationController):
+            return False
+        if self._store.count_active(item, selector_of(item))[0] != wanted_replicas(item):
+            return False
+        owner = owner_identity(item)
+        above = self._store.find(owner) if owner is not None else None
+        if above is None:
+            return True
+        if not isinstance(above, Deployment) or above.spec.template is None:
+            return False
+        sets = self._controllers.deployments.replica_sets(above)
+        wanted = [wanted_replicas(above) if each is item else 0 for each in sets]
+        newest = self._controllers.deployments.new_replica_set(above, sets)
+        return newest is item and list(map(wanted_replicas, sets)) == wanted
+
+
+def _is_known(profile: Profile) -> bool:
+    """Whether all plugins of the profile are those that kube-scheduler brings along."""
+    return not profile.checks_all_filters and all(type(plugin) in IN_TREE for plugin in profile.plugins)
+
+
+def _feasible_nodes(runtime: Runtime, pod: PodInfo) -> int | None:
+    """How many nodes pass all filters. None where more than a node itself decides about it, or where binding the pod
+    changes more than the room of its node."""
+    state, profile = CycleState(), runtime.profile
+    outcome = runtime.pre_filters.run(state, pod)
+    if outcome.status is not None:
+        return None
+    points: tuple[Collection[Plugin], ...] = (
+        profile.pre_enqueue,
+        profile.pre_filter,
+        profile.filter,
+        profile.reserve,
+        profile.permit,
+        profile.pre_bind,
+        profile.bind,
+        profile.post_bind,
+    )
+    for plugin in (each for point in points for each in point if not each.lasting):
+        if plugin.name not in state.skip_filter and plugin.placements_version(pod) != LASTING:
+            return None
+    if outcome.node_names is not None:
+        return 0
+    return len(runtime.filters.run(state, pod, NodeRows(runtime.cluster), None))
+
+
+# Controllers that replace their pods when their template changes.
+_ROLLING = (Deployment, StatefulSet, DaemonSet)
+
+
+class ProposedChanges:
+    """The changes of proposals for one pod. `owner` is the workload of the pod, `controller` its object, if there is
+    one."""
+
+    def __init__(self, subject: Subject, world: World) -> None:
+        self._subject, self._world, self._store = subject, world, world.plane.store
+        self.owner = top_owner(self._store, subject.pod)
+        self.controller: Any = self._store.find(self.owner)
+
+    def make(self, proposal: Proposal) -> bool:
+        """Make the changes in the world. Returns whether the workload rolls out another template."""
+        template = self._patched_template(proposal) if proposal.operations else None
+        self._world.apply(self._change(proposal, template))
+        if template is None:
+            self._patch_pods(proposal)
+        return template is not None
+
+    def deleted_by_hand(self, proposal: Proposal) -> list[Pod]:
+        """The pending pods that a person has to delete: the StatefulSet controller waits for a pod that is not ready,
+        whatever its template is."""
+        if not isinstance(self.controller, StatefulSet) or not proposal.operations:
+            return []
+        if self._patched_template(proposal) is None:
+            return []
+        return [pod for pod in self._store.pods_of(self.controller) if not pod.spec.node_name]
+
+    def _change(self, proposal: Proposal, template: Any) -> Callable[[ControlPlane], None]:
+        edits = Changes(edits=proposal.edits, namespace=self._subject.pod.metadata.namespace)
+
+        def change(plane: ControlPlane) -> None:
+            edits(plane)
+            item = plane.store.find(self.owner) if template is not None else None
+            if item is None:
+                return
+            plane.api.update(replace(item, spec=replace(item.spec, template=template)))
+            for pod in self.deleted_by_hand(proposal):
+                plane.api.delete(pod)
+
+        return change
+
+    def _patched_template(self, proposal: Proposal) -> Any:
+        """None if the operations on the pod do not mean the same in the template of its workload."""
+        item = self.controller
+        if not isinstance(item, _ROLLING) or item.spec.template is None:
+            return None
+        template = defaulted(item.spec.template)
+        if template.spec.containers != self._subject.pod.spec.containers:
+            return None
+        try:
+            return patch_template(template, proposal.operations)
+        except LookupError:
+            return None
+
+    def _patch_pods(self, proposal: Proposal) -> None:
+        """Where no controller rolls out a template, the pods that wait are patched themselves."""
+        pods = [self._subject.pod, *self._siblings()] if proposal.operations else []
+        patched = [patch_pod(pod, proposal.operations) for pod in pods]
+        admit_priority(patched, self._store.of(PriorityClass))
+        for pod in patched:
+            self._world.requeue(pod)
+
+    def _siblings(self) -> list[Pod]:
+        """Pending pods of the same controller."""
+        pod = self._subject.pod
+        owner = owner_identity(pod)
+        others = [each for each in self._subject.loaded.of(Pod) if each is not pod and not each.spec.node_name]
+        return [
+            each for each in others if owner is not None and owner_identity(each) == owner and not is_terminal(each)
+        ]
+
+
+class OwnPods:
+    """The pods of the workload of a pod, as the world is now."""
+
+    def __init__(self, pod: Pod, world: World, changes: ProposedChanges) -> None:
+        self._pod, self._world, self._changes = pod, world, changes
+        self._store = store = world.plane.store
+        owners = {owner_identity(each) for each in store.of(Pod) if top_owner(store, each) == changes.owner}
+        self._owners = [each for each in owners if each is not None]
+
+    def now(self) -> list[Pod]:
+        """The pods of the workload, and of what the workload owns by now."""
+        if owner_identity(self._pod) is None:
+            found = [self._store.current(self._pod)]
+            return [pod for pod in found if pod is not None and not is_terminal(pod)]
+        controller = self._changes.controller
+        dependents = self._store.dependents(controller) if controller is not None else []
+        owners = dict.fromkeys([self._changes.owner, *self._owners, *map(identity_of, dependents)])
+        pods = [pod for owner in owners for pod in self._store.pods_of_identity(owner) if not is_terminal(pod)]
+        return sorted(pods, key=pod_key)
+
+    def leading_cycles(self) -> int:
+        """In how many cycles all of them are tried; 0 where other pods are few or something else waits."""
+        active, row_of = self._world.loop.queue.active, self._world.cluster.pods.row_of
+        if self._world.plane.queue.timers:
+            return 0
+        cycles = active.turns_of({row_of.get(uid_of_pod(pod)) for pod in self.now()})
+        return cycles if 2 * cycles <= len(active) else 0
+
+
+class FixTrials:
+    """One world for all trials, each of which begins with the cluster as it was read. `node` is the only node that the
+    pod is to fit on."""
+
+    def __init__(self, subject: Subject, node: str, scheduler: Scheduler) -> None:
+        self._subject, self._node, self._scheduler = subject, node, scheduler
+        self._accepted: list[Decision] = []
+        self._world = World(scheduler, subject.loaded, keeps_timeline=False, decided=self._decided)
+        self.store = self._world.plane.store
+        self.changes = ProposedChanges(subject, self._world)
+        self._workload = "/".join(self.changes.owner)
+        self._own = OwnPods(subject.pod, self._world, self.changes)
+        self._certain = CertainPods(self._world) if self._own.leading_cycles() else None
+        # The run without any change, beside the trials.
+        self._fork: Fork[TrialResult] | None = None
+
+    @cached_property
+    def unchanged(self) -> TrialResult:
+        """What the world comes to without any change."""
+        return self._run_unchanged() if self._fork is None else self._fork.result()
+
+    def _run_unchanged(self) -> TrialResult:
+        with self._world.trial():
+            return self._run_world(rolls_out=False)
+
+    def begin(self) -> None:
+        """Begin the run without any change on another core, if it takes long. `end` comes after the trials."""
+        answers = sum(1 for _ in self._world.loop.queue) * len(self._world.cluster.nodes)
+        is_brief = self._certain is not None and self._certain.are_independent
+        if answers >= WORTH_ANSWERS and not is_brief and forks_at_once():
+            self._world.plane.prepare()
+            self._fork = Fork(self._run_unchanged)
+
+    def end(self) -> None:
+        if self._fork is not None:
+            self._fork.stop()
+
+    def run(self, proposal: Proposal) -> TrialResult | None:
+        """None if the proposal cannot be carried out."""
+        with self._world.trial():
+            try:
+                return self._run_world(rolls_out=self.changes.make(proposal))
+            except (KschedError, LookupError, msgspec.ValidationError):
+                return None
+
+    def _run_world(self, *, rolls_out: bool) -> TrialResult:
+        """The result of a run until nothing moves, without the cycles of pods that find a node in any case."""
+        cycles = self._own.leading_cycles()
+        if self._certain is not None and self._certain.are_independent and cycles and not rolls_out:
+            self._accepted = []
+            with self._world.trial():
+                ending = self._world.run(Limits(max_cycles=self._world.cycles + cycles))
+                if ending == "max-cycles" and self._certain.all_find_nodes(cycles):
+                    found = self._result("settled", rolls_out=False)
+                    final = found.world.final.only(lambda pod: pod.state != "pending")
+                    return replace(found, world=replace(found.world, final=final))
+        self._accepted = []
+        return self._result(self._world.run(), rolls_out=rolls_out)
+
+    def _result(self, ending: Ending, *, rolls_out: bool) -> TrialResult:
+        result = self._world.result(ending, moved_only=True)
+        own = tuple(map(self._world.recorder.final_of, self._own.now()))
+        ours = {f"preempted by {pod.pod}" for pod in (*own, *result.final) if pod.workload == self._workload}
+        preempted = tuple(pod.pod for pod in result.final if pod.state == "gone" and pod.why in ours)
+        survives = any(self._subject.key in (pod.pod, pod.replaces) or rolls_out for pod in own)
+        return TrialResult(result, own, survives, preempted, bool(self._accepted))
+
+    def _decided(self, decision: Decision) -> None:
+        """Keep the decision if it is of a pod of the workload and would do with the wanted node."""
+        row = self._scheduler.cluster.nodes.row_of.get(self._node)
+        owner = owner_identity(decision.pod.pod)
+        mine = decision.pod.uid == self._subject.uid or (owner and owner == owner_identity(self._subject.pod))
+        if mine and decision.row is not None and (decision.row == row or row in decision.feasible):
+            self._accepted.append(decision)
+
+
+MOST = 6
+_TRIES = 30
+# Proposals of one kind differ by the node only: where a few of them fail, so will the others.
+_FAILURES = 3
+_NONE_NEEDED = "none is needed, the pod has a node once nothing moves any more (simulate --settle shows how)"
+
+
+def find_fixes(situation: FixSituation, scheduler: Scheduler) -> Fixes:
+    """At most one of each kind: the smallest. Where one kind of change does, that and another is not looked at."""
+    proposals = propose(situation)
+    if not proposals:
+        return Fixes(why_none=_why_none(situation), on=situation.node)
+    bench = _Bench(situation, scheduler)
+    try:
+        return _first_of_each_kind(situation, proposals, bench)
+    finally:
+        bench.end()
+
+
+def _first_of_each_kind(situation: FixSituation, proposals: Sequence[Proposal], bench: _Bench) -> Fixes:
+    working: list[tuple[Proposal, Fix]] = []
+    failures: Counter[tuple[str, ...]] = Counter()
+    tried = 0
+    for proposal in proposals:
+        if any(set(each.kinds) <= set(proposal.kinds) for each, _ in working):
+            continue
+        if failures[proposal.kinds] == _FAILURES:
+            continue
+        fix = bench.try_out(proposal)
+        tried += 1
+        if fix is None:
+            failures[proposal.kinds] += 1
+        elif bench.unchanged.fits and not situation.node:
+            return Fixes(tried=tried, why_none=_NONE_NEEDED)
+        else:
+            working.append((proposal, fix))
+        if len(working) == MOST or tried == _TRIES:
+            break
+    note = "" if bench.manifest is not None else _note(situation.subject)
+    return Fixes(tuple(fix for _, fix in working), tried, note=note, on=situation.node)
+
+
+class _Bench:
+    """Where proposals are tried, each in a trial of one world."""
+
+    def __init__(self, situation: FixSituation, scheduler: Scheduler) -> None:
+        self._subject = situation.subject
+        self._node = situation.node
+        self._trials = FixTrials(situation.subject, situation.node, scheduler)
+        self._trials.begin()
+        self.manifest: PodManifest | None = manifest_of(self._subject.pod, self._trials.store, situation.manifests)
+
+    @property
+    def unchanged(self) -> TrialResult:
+        """What the world comes to without any change."""
+        return self._trials.unchanged
+
+    def end(self) -> None:
+        self._trials.end()
+
+    def try_out(self, proposal: Proposal) -> Fix | None:
+        """None where some pod of the workload has no node in the end, or the pod cannot go to the wanted node."""
+        found = self._trials.run(proposal)
+        if found is None or not (found.accepts_node if self._node else found.fits):
+            return None
+        return self._fix(proposal, found)
+
+    def _fix(self, proposal: Proposal, found: TrialResult) -> Fix:
+        commands = [each.command for each in proposal.changes if each.command]
+        if pods := self._trials.changes.deleted_by_hand(proposal):
+            names = (pod.metadata.name for pod in pods)
+            commands.append(kubectl("-n", self._subject.pod.metadata.namespace, "delete", "pod", *names))
+        patch_commands = [] if self.manifest is not None else _patch_command(self._subject, proposal.operations)
+        unplaced = {pod.pod for pod in found.world.unplaced} - {pod.pod for pod in self.unchanged.world.unplaced}
+        named = {*found.preempted, *unplaced}
+        return Fix(
+            " and ".join(each.text for each in proposal.changes),
+            round(proposal.cost, 3),
+            tuple(str(edit) for edit in proposal.edits),
+            proposal.operations,
+            (*commands, *patch_commands),
+            self._node_of(found.own),
+            found.preempted,
+            tuple(sorted(unplaced)),
+            tuple(sorted(_lost(found.world) - _lost(self.unchanged.world))),
+            self.manifest.changes(proposal.operations) if self.manifest is not None else (),
+            {pod.pod: pod.workload for pod in found.world.final if pod.pod in named},
+        )
+
+    def _node_of(self, own: Sequence[FinalPod]) -> str:
+        """The node of the pod, or of a pod that has come in its place."""
+        key = self._subject.key
+        same = [pod.node for pod in own if pod.pod == key] or [pod.node for pod in own if pod.replaces == key]
+        came = [pod.node for pod in own if pod.state == "scheduled"]
+        return next((node for node in (*same, *came, *(pod.node for pod in own)) if node), "")
+
+
+def _lost(world: WorldResult) -> set[str]:
+    """Pods that were preempted and that no controller has recreated."""
+    replaced = {pod.replaces for pod in world.final}
+    preempted = {pod.pod for pod in world.final if pod.state == "gone" and pod.why.startswith("preempted")}
+    return preempted - replaced
+
+
+# What the API server lets be changed of a pod that is there; all else is for its manifest.
+_CHANGEABLE = ("/spec/tolerations", "/spec/schedulingGates")
+
+
+def _patch_command(subject: Subject, operations: tuple[Operation, ...]) -> list[str]:
+    if not operations or not all(each["path"].startswith(_CHANGEABLE) for each in operations):
+        return []
+    import json
+
+    metadata = subject.pod.metadata
+    patch = json.dumps(list(operations))
+    return [kubectl("-n", metadata.namespace, "patch", "pod", metadata.name, "--type=json", "-p", patch)]
+
+
+def _note(subject: Subject) -> str:
+    owner = controller_of(subject.pod.metadata)
+    if owner is None:
+        return "Patches are JSON patches of the pod, for its manifest: most of a pod cannot be changed once it is made."
+    replicas = subject.loaded.named(ReplicaSet, owner.name, subject.pod.metadata.namespace)
+    if owner.kind == "ReplicaSet" and replicas is not None:
+        owner = controller_of(replicas.metadata) or owner
+    whose = f"{owner.kind} {owner.name}"
+    return (
+        f"Patches are JSON patches of the pod; in the template of {whose} their paths begin with /spec/template. Every "
+        "pod of the workload has a node then; evictions are for all of them."
+    )
+
+
+def _why_none(situation: FixSituation) -> str:
+    found = situation.found
+    if situation.subject.pod.metadata.deletion_timestamp is not None:
+        return "none, it is being deleted"
+    rejecting = [each.plugin for each in (*found.pre_enqueue, *found.pre_filter) if each.rejects]
+    if rejecting:
+        return f"no change of the pod or of nodes is known that satisfies {', '.join(dict.fromkeys(rejecting))}"
+    return "no change of the pod or of nodes is known that would help"

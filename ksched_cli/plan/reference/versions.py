@@ -1,0 +1,150 @@
+"""The rules of scheduling that changed from one minor to the next, collected from where they are declared.
+
+A pod that goes elsewhere under another version is shown with the rule that changed (`ksched diff`), and
+`ksched versions` lists the changes of a minor.
+
+
+The modelled minors of Kubernetes, and what each of them changed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from importlib import import_module
+
+from msgspec import Struct
+
+from ksched_cli.config.legacy.policy import family_of
+from ksched_cli.releases.changes import Aspect, ReleaseRules, RuleChange, on_since
+from ksched_cli.releases.gates import FeatureGates
+from ksched_cli.releases.minors import RELEASES, Release, release
+
+# These imports load every module that declares rules; a test holds it.
+_DECLARING = (
+    "ksched_cli.plugins.in_tree",
+    "ksched_cli.plugins.dynamic_resources.rules",
+    "ksched_cli.legacy.in_tree",
+    "ksched_cli.engine.reasons",
+    "ksched_cli.releases.configuration",
+    "ksched_cli.releases.engine_rules",
+    "ksched_cli.releases.pod_rules",
+)
+
+
+def _declared() -> tuple[RuleChange, ...]:
+    """Every reported rule, the oldest first."""
+    for module in _DECLARING:
+        import_module(module)
+    rule_changes = dict.fromkeys(rule for rules in ReleaseRules.declared for rule in rules.rule_changes())
+    return tuple(sorted(rule_changes, key=lambda rule: (rule.minor, rule.plugins, rule.text)))
+
+
+def _by_gate(rules: Collection[RuleChange]) -> dict[str, tuple[RuleChange, ...]]:
+    gates = sorted({rule.gate for rule in rules if rule.gate})
+    return {gate: tuple(rule for rule in rules if rule.gate == gate) for gate in gates}
+
+
+_ALL = _declared()
+# Rules of scheduling that depend on no gate.
+MINOR_RULES = tuple(rule for rule in _ALL if not rule.gate and "configuration" not in rule.aspects)
+GATE_RULES = _by_gate(_ALL)
+
+
+def changes_of(release: Release) -> Iterator[RuleChange]:
+    """What this minor changed, in its patches too, configuration and gates included."""
+    minor = release.minor
+    return (rule for rule in _ALL if rule.minor == minor or (rule.fix is not None and minor in rule.fix.patch_of))
+
+
+class Rules(Struct, frozen=True):
+    """The rules of a scheduler. The fields of pods may be those of another minor."""
+
+    release: Release
+    gates: FeatureGates
+    fields: Release
+
+
+def rules_that_differ(before: Rules, after: Rules) -> tuple[RuleChange, ...]:
+    """The rules that are not the same in both, the oldest first. It is the same the other way round."""
+    rules = [rule for rule in MINOR_RULES if _holds(rule, before) != _holds(rule, after)]
+    for gate, own in GATE_RULES.items():
+        if before.gates.enabled(gate) != after.gates.enabled(gate):
+            since = on_since(gate)
+            rules += [RuleChange(since, rule.plugins, rule.aspects, rule.text, gate) for rule in own]
+    return tuple(sorted(rules, key=lambda rule: (rule.minor, rule.plugins, rule.text)))
+
+
+def _holds(rule: RuleChange, rules: Rules) -> bool:
+    release = rules.fields if rule.of_fields else rules.release
+    return rule.holds_in(release)
+
+
+def rule_changes_about(
+    rules: Collection[RuleChange], plugin: str, aspects: Collection[Aspect]
+) -> tuple[RuleChange, ...]:
+    """Those about the plugin, or the one whose work it does, and about one of these aspects."""
+    family = family_of(plugin)
+    return tuple(
+        rule for rule in rules if family in map(family_of, rule.plugins) and not rule.aspects.isdisjoint(aspects)
+    )
+
+
+# The name shown for a change of no plugin.
+KUBE_SCHEDULER = "kube-scheduler"
+
+
+class Version(Struct, rename="camel", frozen=True):
+    """One minor: whether answers are held against recordings of it, and how many changes it brought."""
+
+    version: str
+    recorded: bool
+    configuration_versions: tuple[str, ...]
+    changes: int
+
+
+class VersionChange(Struct, rename="camel", frozen=True):
+    """One change of a minor: the plugins and the parts of scheduling it is about, the gate that switches it, and the
+    patch that brought it if it was not there from the first release on."""
+
+    version: str
+    plugins: tuple[str, ...]
+    about: tuple[str, ...]
+    change: str
+    gate: str = ""
+    patch: str = ""
+
+
+class VersionList(Struct, frozen=True):
+    """All modelled minors."""
+
+    versions: tuple[Version, ...]
+
+
+class VersionChanges(Struct, frozen=True):
+    """The changes of one minor: kube-scheduler itself first, then each plugin."""
+
+    changes: tuple[VersionChange, ...]
+
+
+def list_versions() -> VersionList:
+    """The newest minor first."""
+    return VersionList(
+        tuple(
+            Version(each.version, each.recorded, each.config.read, sum(1 for _ in changes_of(each)))
+            for each in reversed([*RELEASES.values()])
+        )
+    )
+
+
+def list_changes(version: str) -> VersionChanges:
+    """UsageError for an unknown minor."""
+    minor = release(version)
+    changes = [_change_of(each, minor) for each in changes_of(minor)]
+    changes.sort(key=lambda each: (each.plugins != (KUBE_SCHEDULER,), each.plugins, each.gate, each.change))
+    return VersionChanges(tuple(changes))
+
+
+def _change_of(rule: RuleChange, minor: Release) -> VersionChange:
+    plugins = tuple(plugin or KUBE_SCHEDULER for plugin in rule.plugins)
+    patch = rule.fix.patch_of.get(minor.minor) if rule.fix is not None else None
+    brought_by = f"{minor.version}.{patch}" if patch is not None else ""
+    return VersionChange(minor.version, plugins, tuple(sorted(rule.aspects)), rule.text, rule.gate, brought_by)

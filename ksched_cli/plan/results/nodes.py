@@ -1,0 +1,481 @@
+"""What nodes have and what pods take from them, as columns: before and after a run, for documents and node maps.
+
+Values of one node in a cycle: failures and scores.
+
+Everything about every node in one cycle, kept as columns until it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+
+import numpy as np
+from msgspec import Struct
+
+from ksched_cli.cluster.cache import Cluster
+from ksched_cli.cluster.columns import BoolColumn, IdColumn, Int64Column, RowColumn, distinct
+from ksched_cli.cluster.nodes import NodeTable
+from ksched_cli.engine.decision import TIES_NAMED
+from ksched_cli.framework.status import Status
+
+if TYPE_CHECKING:
+    from ksched_cli.cluster.nodes import NodeTable
+    from ksched_cli.engine.score_table import ScoreTable
+
+
+_ZONES = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
+_PODS = "pods"
+
+
+class NodeUse(Struct, frozen=True):
+    """The amounts of a node by resource: cpu in thousandths, all others in their own unit."""
+
+    pods: int
+    requested: Mapping[str, int]
+    allocatable: Mapping[str, int]
+
+
+class NodeColumns(Struct, frozen=True, eq=False):
+    """The nodes at one moment. `requested` has a row per resource, `pods` the number of pods of each node."""
+
+    table: NodeTable
+    resources: tuple[str, ...]
+    allocatable: Int64Column
+    requested: Int64Column
+    pods: Int64Column
+
+    @classmethod
+    def of(cls, cluster: Cluster) -> NodeColumns:
+        """A copy: later changes of the cluster do not change it."""
+        names = tuple(cluster.resources.names)
+        allocatable, usage = cluster.nodes.allocatable, cluster.usage
+        return cls(cluster.nodes, names, allocatable, usage.requested.copy(), usage.pod_count.copy())
+
+    def amounts(self, resource: str) -> tuple[Sequence[int], Sequence[int]]:
+        """Allocatable and requested, by row of the node."""
+        if resource == _PODS:
+            return self.table.allowed_pods.tolist(), self.pods.tolist()
+        has, takes = self.columns_of(resource)
+        return has.tolist(), takes.tolist()
+
+    def columns_of(self, resource: str) -> tuple[Int64Column, Int64Column]:
+        """Allocatable and requested as columns, zeros for a resource that no node has."""
+        row = self.resources.index(resource) if resource in self.resources else len(self.resources)
+        zeros = np.zeros(len(self.table), dtype=np.int64)
+        has, takes = (column[row] if row < len(column) else zeros for column in (self.allocatable, self.requested))
+        return has, takes
+
+    def use_of(self, node: str) -> NodeUse | None:
+        """What the node has and what its pods take; None for a node that does not exist."""
+        row = self.table.row_of.get(node)
+        if row is None:
+            return None
+        requested, allocatable = (column[:, row].tolist() for column in (self.requested, self.allocatable))
+        amounts = _present(self.resources, requested), _present(self.resources, allocatable)
+        return NodeUse(int(self.pods[row]), *amounts)
+
+    def used_resources(self) -> list[str]:
+        """cpu, memory, pods, and every other resource that some pod requests."""
+        others = [
+            name
+            for row, name in enumerate(self.resources)
+            if name not in ("cpu", "memory") and row < len(self.requested) and self.requested[row].any()
+        ]
+        return ["cpu", "memory", _PODS, *others]
+
+    @property
+    def zones(self) -> list[str]:
+        """The zone of each node, empty where it has none."""
+        labels: list[Mapping[str, str]] = [node.metadata.labels for node in self.table.objects]
+        return [next((each[key] for key in _ZONES if key in each), "") for each in labels]
+
+    @property
+    def cordoned(self) -> list[str]:
+        return [name for name, off in zip(self.table.names, self.table.unschedulable.tolist(), strict=True) if off]
+
+
+class NodeChanges(Struct, frozen=True, eq=False):
+    """The nodes before and after a run, in which nodes may come and go."""
+
+    before: NodeColumns
+    after: NodeColumns
+
+    @property
+    def names(self) -> list[str]:
+        """All nodes of both moments, by name."""
+        before, after = self.before.table, self.after.table
+        if before is after:
+            return before.names_in_order
+        return sorted({*before.names, *after.names})
+
+
+def differing_nodes(before: NodeColumns, after: NodeColumns) -> list[str]:
+    """The names of the nodes that were added or removed, or whose use differs, in their order."""
+    names, others = before.table.names, after.table.row_of
+    row_after = np.array([others.get(name, -1) for name in names], dtype=np.int64)
+    on_both = np.flatnonzero(row_after >= 0)
+    rows = row_after[on_both]
+    differs = before.pods[on_both] != after.pods[rows]
+    for resource in {*before.resources, *after.resources}:
+        for was, now in zip(before.columns_of(resource), after.columns_of(resource), strict=True):
+            differs |= was[on_both] != now[rows]
+    added = others.keys() - before.table.row_of.keys()
+    removed = before.table.row_of.keys() - others.keys()
+    return sorted({*added, *removed, *(names[row] for row in on_both[differs])})
+
+
+def _present(names: Iterable[str], amounts: Iterable[int]) -> dict[str, int]:
+    return {name: amount for name, amount in zip(names, amounts, strict=False) if amount}
+
+
+def total_use(nodes: NodeColumns) -> NodeUse:
+    """The sums of all nodes, each resource in the place in which the first node has it."""
+    requested, allocatable = (_sums(nodes.resources, column) for column in (nodes.requested, nodes.allocatable))
+    return NodeUse(sum(nodes.pods.tolist()), requested, allocatable)
+
+
+def _sums(names: Sequence[str], columns: Int64Column) -> dict[str, int]:
+    """The sum of each column. Python's integers do not overflow."""
+    found = []
+    for place, (name, column) in enumerate(zip(names, columns, strict=False)):
+        nodes = np.flatnonzero(column)
+        if len(nodes):
+            found.append((int(nodes[0]), place, name, sum(column.tolist())))
+    return {name: total for _, _, name, total in sorted(found)}
+
+
+class _Names(Sequence[str]):
+    """Names that are looked up when they are read, and are equal to a tuple of them."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and not isinstance(other, str) and tuple(self) == tuple(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[type[tuple[str, ...]], tuple[tuple[str, ...]]]:
+        return tuple, (tuple(self),)
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+
+class NodeNames(_Names):
+    """Names of nodes by their rows. A cycle may tie hundreds of nodes, and most names are never read."""
+
+    __slots__ = ("_names", "_rows")
+
+    def __init__(self, names: Sequence[str], rows: RowColumn) -> None:
+        self._names = names
+        self._rows = rows.astype(np.int32)
+
+    @property
+    def column(self) -> Sequence[str]:
+        """The names of all rows."""
+        return self._names
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[str]: ...
+    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
+        if isinstance(index, slice):
+            return tuple(self._names[row] for row in self._rows[index].tolist())
+        name: str = self._names[self._rows[index]]
+        return name
+
+
+# So many names are at hand; for the others the rows are sorted again.
+_AT_HAND = TIES_NAMED
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FirstNames(_Names):
+    """The first of many names, for tables of which each line shows few: `len` counts all of them, the others are not
+    kept."""
+
+    first: tuple[str, ...]
+    size: int
+
+    @classmethod
+    def of(cls, names: Sequence[str], rows: RowColumn) -> FirstNames:
+        """`rows` are in the order of the names."""
+        return cls(tuple(names[row] for row in rows[:_AT_HAND].tolist()), len(rows))
+
+    def __reduce__(self) -> Any:
+        return FirstNames, (self.first, self.size)
+
+    def __len__(self) -> int:
+        return self.size
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[str]: ...
+    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
+        wanted = range(self.size)[index]
+        places = [wanted] if isinstance(wanted, int) else list(wanted)
+        if places and max(places) >= len(self.first):
+            raise LookupError(f"of {self.size} names the first {len(self.first)} are kept")
+        found = tuple(self.first[place] for place in places)
+        return found[0] if isinstance(index, int) else found
+
+
+class TiedNames(_Names):
+    """Names of nodes, in the order of the names. Long runs have many ties: each node of the cluster takes one bit."""
+
+    __slots__ = ("_first", "_mask", "_names", "_size")
+
+    def __init__(self, names: Sequence[str], rows: RowColumn) -> None:
+        """`rows` are in the order of the names."""
+        self._names = names
+        self._size = len(rows)
+        self._first: list[int] = rows[:_AT_HAND].tolist()
+        mask = np.zeros(len(names) if self._size > _AT_HAND else 0, dtype=np.bool_)
+        if len(mask):
+            mask[rows] = True
+        self._mask = np.packbits(mask).tobytes()
+
+    @property
+    def column(self) -> Sequence[str]:
+        """The names of all rows."""
+        return self._names
+
+    def _rows(self) -> list[int]:
+        if self._size <= _AT_HAND:
+            return self._first
+        mask = np.unpackbits(np.frombuffer(self._mask, dtype=np.uint8), count=len(self._names))
+        return sorted(np.nonzero(mask)[0].tolist(), key=self._names.__getitem__)
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[str]:
+        return (self._names[row] for row in self._rows())
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[str]: ...
+    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
+        if isinstance(index, slice):
+            few = index.start is None and index.step is None and index.stop in range(_AT_HAND + 1)
+            return tuple(self._names[row] for row in (self._first if few else self._rows())[index])
+        return self._names[(self._first if 0 <= index < _AT_HAND else self._rows())[index]]
+
+
+class Failure(Struct, frozen=True, gc=False):
+    """One plugin's rejection: of a node, or of the pod as a whole."""
+
+    plugin: str
+    code: str
+    reasons: tuple[str, ...]
+
+    @classmethod
+    def of(cls, status: Status) -> Failure:
+        return cls(status.plugin, status.code.go_name, status.texts)
+
+
+class FailureGroup(Struct, frozen=True, gc=False):
+    """A failure and how many nodes have it, with a few of their names."""
+
+    failure: Failure
+    nodes: int
+    examples: tuple[str, ...]
+
+
+class Score(Struct, frozen=True):
+    raw: int
+    normalized: int
+    weighted: int
+
+
+class NodeScores(Mapping[str, Score]):
+    """Every plugin's score of one node, kept as numbers: of most nodes the total alone is read."""
+
+    __slots__ = ("names", "normalized", "raw", "weighted")
+
+    def __init__(
+        self, names: tuple[str, ...], raw: tuple[int, ...], normalized: tuple[int, ...], weighted: tuple[int, ...]
+    ) -> None:
+        self.names = names
+        self.raw = raw
+        self.normalized = normalized
+        self.weighted = weighted
+
+    def __getitem__(self, name: str) -> Score:
+        if name not in self.names:
+            raise KeyError(name)
+        at = self.names.index(name)
+        return Score(self.raw[at], self.normalized[at], self.weighted[at])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class ScoredNode(Struct, frozen=True, gc=False):
+    """A feasible node with every plugin's score, in the plugins' order."""
+
+    node: str
+    total: int
+    scores: Mapping[str, Score]
+
+
+K = TypeVar("K")
+
+
+class ByKind(Generic[K]):
+    """Nodes, many of which have the same value: the name and the value's number of each, and the values."""
+
+    __slots__ = ("kinds", "names", "numbers")
+
+    def __init__(self, names: Sequence[str], numbers: Sequence[int], kinds: Sequence[K]) -> None:
+        self.names = names
+        self.numbers = numbers
+        self.kinds = kinds
+
+    def __iter__(self) -> Iterator[tuple[str, K]]:
+        return ((name, self.kinds[number]) for name, number in zip(self.names, self.numbers, strict=True))
+
+
+class NodeDetail:
+    """Everything about every node, for `--detail full`."""
+
+    def __init__(
+        self,
+        nodes: NodeTable,
+        feasible: RowColumn,
+        failures: Sequence[tuple[Failure, RowColumn]],
+        unknown_nodes: Mapping[str, Failure],
+        table: ScoreTable | None,
+    ) -> None:
+        self._nodes = nodes
+        self._feasible = feasible
+        self._failures = failures
+        self._unknown_nodes = unknown_nodes
+        self._table = table
+
+    @property
+    def feasible(self) -> Sequence[str]:
+        return NodeNames(self._nodes.names, self._feasible)
+
+    @cached_property
+    def filters(self) -> Mapping[str, Failure]:
+        """The first failure of each node that is not feasible, by name."""
+        found = dict(self.filters_by_kind())
+        return dict(sorted({**found, **self._unknown_nodes}.items())) if self._unknown_nodes else found
+
+    @cached_property
+    def scored(self) -> tuple[ScoredNode, ...]:
+        """The feasible nodes with every plugin's score."""
+        scores = self.scores_by_kind()
+        return tuple(
+            ScoredNode(name, total, each) for (name, each), total in zip(scores, self.totals.values(), strict=True)
+        )
+
+    @property
+    def totals(self) -> dict[str, int]:
+        """By name."""
+        if self._table is None:
+            return {}
+        return dict(zip(NodeNames(self._nodes.names, self._table.rows), self._table.totals.tolist(), strict=True))
+
+    @property
+    def node_names(self) -> Sequence[str]:
+        """All nodes, by name."""
+        return self._nodes.names_in_order
+
+    def numbers_of_failures(self, number: Callable[[Failure], int]) -> IdColumn:
+        """For each node by name: 0 where it is feasible, the number of its first failure where it is not, -1 where the
+        cycle did not look at it."""
+        numbers = np.full(len(self._nodes), -1, dtype=np.int32)
+        ranks = self._nodes.name_rank
+        for failure, rows in self._failures:
+            numbers[ranks[rows]] = number(failure)
+        for name, failure in self._unknown_nodes.items():
+            if (row := self._nodes.row_of.get(name)) is not None:
+                numbers[ranks[row]] = number(failure)
+        numbers[ranks[self._feasible]] = 0
+        return numbers
+
+    def scores_by_name(self) -> tuple[BoolColumn, Int64Column, dict[str, tuple[Int64Column, ...]]]:
+        """For each node by name: whether it has no scores, its total, and by plugin its raw, normalized and weighted
+        scores."""
+        missing, table = np.ones(len(self._nodes), dtype=np.bool_), self._table
+        if table is None:
+            return missing, np.zeros(len(missing), dtype=np.int64), {}
+        at = self._nodes.name_rank[table.rows]
+        missing[at] = False
+
+        def by_name(column: Int64Column) -> Int64Column:
+            spread = np.zeros(len(missing), dtype=np.int64)
+            spread[at] = column
+            return spread
+
+        kinds = (table.raw, table.normalized, table.weighted)
+        return (
+            missing,
+            by_name(table.totals),
+            {name: tuple(by_name(kind[name]) for kind in kinds) for name in table.raw},
+        )
+
+    def filters_by_kind(self) -> ByKind[Failure]:
+        """Nodes by name; those that only an extender named are not among them."""
+        kinds = [failure for failure, _ in self._failures]
+        if not kinds:
+            return ByKind((), (), ())
+        rows = np.concatenate([rows for _, rows in self._failures])
+        numbers = np.repeat(np.arange(len(kinds)), [len(rows) for _, rows in self._failures])
+        order = np.argsort(self._nodes.name_rank[rows])
+        return ByKind(NodeNames(self._nodes.names, rows[order])[:], numbers[order].tolist(), kinds)
+
+    def scores_by_kind(self) -> ByKind[Mapping[str, Score]]:
+        """Feasible nodes in their order, with the scores of each plugin. Most of them score like many others."""
+        table = self._table
+        if table is None:
+            return ByKind((), (), ())
+        numbers: Int64Column = np.zeros(len(table.rows), dtype=np.int64)
+        for name, raw in table.raw.items():
+            numbers = _split(numbers, raw)
+            if not np.array_equal(normalized := table.normalized[name], raw):
+                numbers = _split(numbers, normalized)
+        examples = np.zeros(int(numbers.max(initial=0)) + 1, dtype=np.int64)
+        examples[numbers] = np.arange(len(numbers))
+        kinds = [
+            {name: Score(raw, normalized, weighted) for name, raw, normalized, weighted in table.scores_at(index)}
+            for index in examples.tolist()
+        ]
+        return ByKind(NodeNames(self._nodes.names, table.rows)[:], numbers.tolist(), kinds)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, NodeDetail):
+            return NotImplemented
+        mine, theirs = ((each.feasible, each.filters, each.scored) for each in (self, other))
+        return mine == theirs
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"NodeDetail(feasible={self.feasible}, filters={self.filters}, scored={self.scored})"
+
+
+def _split(numbers: Int64Column, column: Int64Column) -> Int64Column:
+    """Other numbers for nodes of one number that differ in the column."""
+    lowest = column.min(initial=0) if not len(column) else column.min()
+    values = column - lowest
+    highest = int(values.max(initial=0))
+    if highest == 0:
+        return numbers
+    values = distinct(values)[1]
+    return distinct(numbers * (int(values.max()) + 1) + values)[1]

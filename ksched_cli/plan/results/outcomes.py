@@ -1,0 +1,207 @@
+"""Results that show themselves: a short table in a terminal, HTML in a notebook.
+
+This layer cannot write either. `simulator.py` names the display that can.
+
+
+The results of a simulation, by name: frozen values without rows and columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from msgspec import Struct
+
+from ksched_cli.api.pod_facts import pod_key
+from ksched_cli.plan.results.nodes import Failure, FailureGroup, ScoredNode
+
+if TYPE_CHECKING:
+    from ksched_cli.controlplane.api_server import PodRefusal as Refused
+    from ksched_cli.plan.results.nodes import NodeChanges, NodeDetail
+    from ksched_cli.plan.sweep.statistics import DrawOdds
+    from ksched_cli.whatif.changes import GonePod
+    from ksched_cli.world.results import FinalPod
+
+
+class Display(Protocol):
+    """Writes results."""
+
+    def text(self, result: object) -> str: ...
+
+    def html(self, result: object) -> str: ...
+
+
+class Displayed:
+    """A result with a `repr` for people and with `_repr_html_` for notebooks."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return _display.text(self) if _display is not None else object.__repr__(self)
+
+    def _repr_html_(self) -> str:
+        return _display.html(self) if _display is not None else ""
+
+
+_display: Display | None = None
+
+
+def display_with(display: Display) -> None:
+    """All results show themselves with this display from now on."""
+    global _display
+    _display = display
+
+
+class Preemption(Struct, frozen=True):
+    node: str
+    victims: tuple[str, ...]
+    pdb_violations: int
+
+
+class PodOutcome(Struct, frozen=True, gc=False):
+    """One pod's cycle. `top` holds the best nodes only; `detail` is None without --detail; `missing` are kinds
+    that a live cluster did not show and that could change this. `group_victims` leave for its whole pod group."""
+
+    pod: str
+    result: str
+    node: str = ""
+    ties: Sequence[str] = ()
+    total_nodes: int = 0
+    feasible_nodes: int = 0
+    pre_filter: Failure | None = None
+    failures: tuple[FailureGroup, ...] = ()
+    top: tuple[ScoredNode, ...] = ()
+    message: str = ""
+    preemption: Preemption | None = None
+    nominated_node: str = ""
+    unschedulable_plugins: tuple[str, ...] = ()
+    scheduler: str = ""
+    pod_group: str = ""
+    group_victims: tuple[str, ...] = ()
+    detail: NodeDetail | None = None
+    missing: tuple[str, ...] = ()
+
+    @property
+    def unplaced(self) -> bool:
+        """The pod has no node, is not nominated to one, and no victims leave for its pod group."""
+        return self.result in ("unschedulable", "error") and not self.nominated_node and not self.group_victims
+
+
+class GatedPod(Struct, frozen=True):
+    pod: str
+    plugin: str
+    reasons: tuple[str, ...]
+
+
+class IgnoredPod(Struct, frozen=True):
+    pod: str
+    scheduler: str
+
+
+class RefusedPod(Struct, frozen=True):
+    """A pod of a manifest that admission would not have let in, so that the scheduler never sees it."""
+
+    pod: str
+    plugin: str
+    message: str
+
+
+def refused_pods(refused: Iterable[Refused]) -> tuple[RefusedPod, ...]:
+    """The pods by name."""
+    return tuple(RefusedPod(pod_key(each.pod), each.plugin, each.message) for each in refused)
+
+
+class PodGroupOutcome(Struct, frozen=True):
+    """A group with pods that had no node: how many it has now, how many of them have one, and how many a gang must
+    have (0 without a quorum). `victims` leave for the group as a whole. `result` is scheduled, unschedulable, waiting
+    (for victims to leave), error or gated."""
+
+    pod_group: str
+    result: str
+    min_count: int
+    pods: int
+    placed: int
+    message: str = ""
+    placement: str = ""
+    victims: tuple[str, ...] = ()
+
+
+class PluginTiming(Struct, frozen=True):
+    """What a plugin took at one extension point; `origin` is where an out-of-tree plugin comes from."""
+
+    point: str
+    plugin: str
+    calls: int
+    seconds: float
+    origin: str = ""
+
+
+class Stats(Struct, frozen=True):
+    """Times in seconds, memory in MiB. `timings` with --timings."""
+
+    nodes: int
+    pods: int
+    load_seconds: float
+    schedule_seconds: float
+    pods_per_second: float
+    peak_mib: float
+    timings: tuple[PluginTiming, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Simulation(Displayed):
+    """The results of a run."""
+
+    outcomes: tuple[PodOutcome, ...]
+    gated: tuple[GatedPod, ...]
+    ignored: tuple[IgnoredPod, ...]
+    coverage: Mapping[str, Any]
+    stats: Stats
+    warnings: tuple[str, ...] = field(default=())
+    refused: tuple[RefusedPod, ...] = field(default=())
+    pod_groups: tuple[PodGroupOutcome, ...] = ()
+    # Pods that edits have deleted before the cycles.
+    gone: tuple[GonePod, ...] = ()
+    # Where every pod is after the cycles: computed on first use.
+    final_pods: Callable[[], tuple[FinalPod, ...]] = field(default=tuple, compare=False)
+    # The nodes before and after the run.
+    nodes: NodeChanges | None = field(default=None, compare=False, repr=False)
+    # Results of the pods under random orders and tie-breaks, with --orders or --ties.
+    odds: DrawOdds | None = None
+
+    @property
+    def placements(self) -> dict[str, str]:
+        """Where each pod that was tried goes, by `namespace/name`; an empty string where it has no node."""
+        return {outcome.pod: outcome.node for outcome in self.outcomes}
+
+    def to_arrow(self, *, nodes: bool = False) -> Any:
+        """A pyarrow.Table with a row for each pod that was tried; with `nodes` and a run with detail, a row for each
+        such pod and node. Needs the extra `arrow`."""
+        from ksched_cli.plan.results.arrow import nodes_table, pods_table
+
+        return nodes_table(self.outcomes) if nodes else pods_table(self.outcomes)
+
+    def to_pandas(self, *, nodes: bool = False) -> Any:
+        """The same as a pandas.DataFrame."""
+        from ksched_cli.plan.results.arrow import as_frame
+
+        return as_frame(self.to_arrow(nodes=nodes))
+
+    def pod(self, name: str) -> PodOutcome:
+        """The outcome of one pod, by `namespace/name`, or by its name if only one pod has the name."""
+        found = [each for each in self.outcomes if name in (each.pod, each.pod.partition("/")[2])]
+        if len(found) != 1:
+            known = ", ".join(each.pod for each in found or self.outcomes[:5])
+            more = ", ..." if not found and len(self.outcomes) > 5 else ""
+            raise KeyError(f"{'several pods are' if found else 'no pod that was tried is'} named {name}: {known}{more}")
+        return found[0]
+
+    @property
+    def unplaced(self) -> tuple[PodOutcome, ...]:
+        """Pods that were tried and have neither a place nor one that preemption makes for them."""
+        return tuple(outcome for outcome in self.outcomes if outcome.unplaced)
+
+    @property
+    def preempting(self) -> tuple[PodOutcome, ...]:
+        return tuple(outcome for outcome in self.outcomes if outcome.preemption)

@@ -1,0 +1,151 @@
+"""The scheduler of a run, before there is a cluster: its version, gates, plugins and configuration.
+
+The input of a run as it was loaded, and the schedulers that run over it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ksched_cli.api.core import Pod
+from ksched_cli.api.pod_facts import pod_key
+from ksched_cli.config.model import SchedulerConfiguration
+from ksched_cli.engine.registry import Registry
+from ksched_cli.errors import InputError, Problem
+from ksched_cli.plan.results.outcomes import RefusedPod, refused_pods
+from ksched_cli.releases.default_plugins import plugin_names
+from ksched_cli.releases.gates import FeatureGates
+from ksched_cli.releases.minors import NEWEST, Release, minor_in
+from ksched_cli.sources.loaded import Loaded
+from ksched_cli.whatif.changes import Changes, GonePod, changed
+
+if TYPE_CHECKING:
+    from ksched_cli.cluster.known_pods import KnownPods
+    from ksched_cli.engine.scheduler import Scheduler
+
+
+def plugin_points(registry: Registry, current: Release) -> dict[str, tuple[str, ...]]:
+    """The extension points of each plugin. A plugin of kube-scheduler that is not modelled has none."""
+    return {**dict.fromkeys(plugin_names(current), ()), **registry.points(current)}
+
+
+class SchedulerSpec(Struct, frozen=True):
+    """`requested` is the version that the user or the server named, `points` the extension points of each plugin."""
+
+    requested: str
+    release: Release
+    gates: FeatureGates
+    registry: Registry
+    points: Mapping[str, Collection[str]]
+    configuration: SchedulerConfiguration
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return (*self._about_version(), *self.configuration.notes)
+
+    def _about_version(self) -> Iterator[str]:
+        if not self.modelled:
+            answered = f"the answers are those of {self.release.version}, the nearest that is"
+            yield f"Kubernetes {self.requested} is not modelled; {answered}"
+        if self.not_read:
+            yield f"{self.not_read}; it is taken for what {self.release.config.newest} would say"
+
+    @property
+    def not_read(self) -> str:
+        """The reason why kube-scheduler of that minor rejects the configuration, if its version is a later one."""
+        later = self.configuration.restated_from
+        return f"Kubernetes {self.release.version} does not read apiVersion {later}" if later else ""
+
+    @property
+    def warnings_of_runs(self) -> tuple[str, ...]:
+        """The warnings, with those about given plugins that no profile of the configuration enables."""
+        used = {
+            plugin.name
+            for profile in self.configuration.profiles
+            for own in (profile.plugins.multi_point, *(each for _, each in profile.plugins.points()))
+            for plugin in own.enabled
+        }
+        idle = sorted(self.registry.named - used)
+        hint = "name it in the configuration (plugins.multiPoint)"
+        return (*self.warnings, *(f"plugin {name} is given and no profile enables it: {hint}" for name in idle))
+
+    @property
+    def modelled(self) -> bool:
+        """Whether results are those of the requested minor, and not of the nearest."""
+        return minor_in(self.requested) == self.release.minor
+
+    @property
+    def stores_all_fields(self) -> bool:
+        """Whether the API server of that minor and these gates stores every field of a pod."""
+        return self.release is NEWEST and not self.gates.changed
+
+
+SchedulerMaker = Callable[[Loaded], "Scheduler"]
+
+
+class MakeScheduler(Protocol):
+    """Returns a scheduler over a cluster of its own. `known` has what was computed of pods for earlier clusters."""
+
+    def __call__(self, loaded: Loaded, spec: SchedulerSpec, known: KnownPods | None = None) -> Scheduler: ...
+
+
+class LoadedInput(Struct, frozen=True):
+    """The cluster with its manifests and edits applied, before any scheduler is made. `made_pods` came with
+    the manifests, `gone` those that the edits have deleted, and `wanted` selects the pods that are shown."""
+
+    loaded: Loaded
+    spec: SchedulerSpec
+    make_scheduler: MakeScheduler
+    wanted: Callable[[Pod], bool]
+    seconds: float = 0.0
+    refused: tuple[RefusedPod, ...] = ()
+    made_pods: tuple[Pod, ...] = ()
+    gone: tuple[GonePod, ...] = ()
+    # Manifests that change the template of running pods.
+    rollouts: tuple[Problem, ...] = ()
+
+    @property
+    def made(self) -> tuple[str, ...]:
+        """The pods that came with the manifests, as `namespace/name`."""
+        return tuple(map(pod_key, self.made_pods))
+
+    def changed(self, changes: Changes) -> LoadedInput:
+        """The input after the changes. The controllers react to them, no scheduler runs."""
+        started = time.perf_counter()
+        after = changed(self.loaded, changes)
+        refused = (*self.refused, *refused_pods(after.refused))
+        seconds = self.seconds + time.perf_counter() - started
+        return replace(
+            self,
+            loaded=after.loaded,
+            refused=refused,
+            seconds=seconds,
+            made_pods=after.made_pods,
+            gone=after.gone,
+            rollouts=(*self.rollouts, *after.rollouts),
+        )
+
+    def without_rollouts(self) -> LoadedInput:
+        """InputError for manifests that change the template of running pods: only a world rolls them out."""
+        if self.rollouts:
+            raise InputError(self.rollouts)
+        return self
+
+    def scheduler(self, loaded: Loaded | None = None) -> Scheduler:
+        return self.make_scheduler(self.loaded if loaded is None else loaded, self.spec)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return (*self.loaded.warnings, *self.spec.warnings_of_runs)
+
+
+def scheduler_maker(make_scheduler: MakeScheduler, spec: SchedulerSpec) -> SchedulerMaker:
+    """A function that makes schedulers over versions of one cluster. They share the values computed for a pod."""
+    from ksched_cli.cluster.known_pods import KnownPods
+
+    known = KnownPods(spec.release) if spec.stores_all_fields else None
+    return lambda loaded: make_scheduler(loaded, spec, known)
