@@ -1,0 +1,197 @@
+"""Built-in instance types: figures that the providers publish, settings of node classes, prices, and bad input."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ksched_cli.api.core import Node, NodeSpec
+from ksched_cli.api.meta import ObjectMeta
+from ksched_cli.api.quantity import parse_quantity
+from ksched_cli.autoscale.instance_types.clouds import cloud_catalog, cloud_of, clouds, table_of
+
+ZONES = ("us-east-1a", "us-east-1b")
+AL2023 = {"spec": {"amiSelectorTerms": [{"alias": "al2023@latest"}]}}
+
+
+def the_type(
+    cloud: str, name: str, region: str, node_class: dict[str, Any] | None = None, **how: Any
+) -> dict[str, Any]:
+    catalog = cloud_catalog(cloud, region, how.pop("zones", ZONES), node_class, **how)
+    return next(each for each in catalog.instance_types if each["name"] == name)
+
+
+def allocatable(made: dict[str, Any], resource: str) -> int:
+    """In thousandths, as a quantity of cpu has millicores."""
+    taken = sum(parse_quantity(part.get(resource, "0")) for part in made["overhead"].values())
+    return int((parse_quantity(made["capacity"][resource]) - taken) * 1000)
+
+
+# What the documentation of the provider for AWS prints for Amazon Linux 2023 (instance-types.md of 1.13).
+@pytest.mark.parametrize(
+    ("name", "cpu", "memory", "pods"),
+    [
+        ("t3.nano", "1930m", "74Mi", 4),
+        ("m6i.xlarge", "3920m", "14162Mi", 58),
+        ("m7g.medium", "940m", "3286Mi", 8),
+        ("g5.12xlarge", "47810m", "173400Mi", 737),
+        ("p5.48xlarge", "191450m", "1938410Mi", 100),
+    ],
+)
+def test_what_is_left_for_pods_on_ec2(name: str, cpu: str, memory: str, pods: int) -> None:
+    made = the_type("ec2", name, "us-east-1", AL2023)
+    assert allocatable(made, "cpu") == parse_quantity(cpu) * 1000
+    assert allocatable(made, "memory") == parse_quantity(memory) * 1000
+    assert made["capacity"]["pods"] == str(pods)
+    assert allocatable(made, "ephemeral-storage") == parse_quantity("17Gi") * 1000
+
+
+@pytest.mark.parametrize(
+    ("spec", "where", "resource", "expected"),
+    [
+        pytest.param({"kubelet": {"maxPods": 20}}, "capacity", "pods", "20", id="maxPods"),
+        pytest.param({"kubelet": {"podsPerCore": 5}}, "capacity", "pods", "20", id="podsPerCore below the interfaces"),
+        pytest.param({"kubelet": {"podsPerCore": 50}}, "capacity", "pods", "58", id="podsPerCore above the interfaces"),
+        pytest.param(
+            {"kubelet": {"podsPerCore": 5}, "amiFamily": "Bottlerocket"}, "capacity", "pods", "58", id="Bottlerocket has no podsPerCore"
+        ),
+        pytest.param({"kubelet": {"maxPods": 20}}, "kubeReserved", "memory", "893Mi", id="Amazon Linux reserves by interfaces"),
+        pytest.param(
+            {"kubelet": {"maxPods": 20}, "amiFamily": "Bottlerocket"}, "kubeReserved", "memory", "475Mi", id="Bottlerocket by maxPods"
+        ),
+        pytest.param({"kubelet": {"kubeReserved": {"cpu": "1"}}}, "kubeReserved", "cpu", "1", id="kubeReserved replaces"),
+        pytest.param({"kubelet": {"evictionHard": {"memory.available": "5%"}}}, "evictionThreshold", "memory", "794558464", id="percentage"),
+        pytest.param({"kubelet": {"evictionHard": {"memory.available": "100%"}}}, "evictionThreshold", "memory", "0", id="100 % is off"),
+        pytest.param({"kubelet": {"evictionHard": {"memory.available": "1Gi"}}}, "evictionThreshold", "memory", "1Gi", id="quantity"),
+        pytest.param(
+            {"blockDeviceMappings": [{"deviceName": "/dev/xvda", "ebs": {"volumeSize": "100Gi"}}]},
+            "capacity", "ephemeral-storage", "100Gi", id="root volume",
+        ),
+        pytest.param(
+            {"blockDeviceMappings": [{"deviceName": "/dev/xvdf", "ebs": {"volumeSize": "100Gi"}}]},
+            "capacity", "ephemeral-storage", "20Gi", id="another volume",
+        ),
+        pytest.param({"instanceStorePolicy": "RAID0"}, "capacity", "ephemeral-storage", "20Gi", id="RAID0 without local disks"),
+    ],
+)  # fmt: skip
+def test_a_node_class_of_ec2_changes_sizes(spec: dict[str, Any], where: str, resource: str, expected: str) -> None:
+    made = the_type("ec2", "m6i.xlarge", "us-east-1", {"spec": {"amiFamily": "AL2023"} | spec})
+    assert (made["capacity"] if where == "capacity" else made["overhead"][where])[resource] == expected
+
+
+def test_local_disks_become_ephemeral_storage() -> None:
+    made = the_type("ec2", "m5d.xlarge", "us-east-1", {"spec": {"amiFamily": "AL2023", "instanceStorePolicy": "RAID0"}})
+    assert made["capacity"]["ephemeral-storage"] == "150G"
+
+
+def test_a1_machines_do_not_start_with_amazon_linux_2023() -> None:
+    names = {each["name"] for each in cloud_catalog("ec2", "us-east-1", ZONES, AL2023).instance_types}
+    assert "a1.large" not in names
+    assert "a1.large" in {
+        each["name"]
+        for each in cloud_catalog("ec2", "us-east-1", ZONES, {"spec": {"amiFamily": "Bottlerocket"}}).instance_types
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "labels"),
+    [
+        ("Standard_D4s_v5", {"sku-family": ["D"], "sku-series": ["Ds_v5"], "sku-version": ["5"], "sku-gpu-name": []}),
+        ("Standard_NC24ads_A100_v4", {"sku-family": ["N"], "sku-series": ["NCads_A100_v4"], "sku-gpu-name": ["A100"], "sku-gpu-count": ["1"]}),
+        ("Standard_M416s_8_v2", {"sku-family": ["M"], "sku-version": ["2"]}),
+        ("Standard_A4_v2", {"sku-family": ["A"], "sku-version": ["2"]}),
+    ],
+)  # fmt: skip
+def test_the_parts_of_a_size_of_azure(name: str, labels: dict[str, list[str]]) -> None:
+    requirements = the_type("azure", name, "westeurope")["requirements"]
+    assert {label: requirements["karpenter.azure.com/" + label] for label in labels} == labels
+
+
+def test_what_aks_never_offers() -> None:
+    names = {each["name"] for each in cloud_catalog("azure", "westeurope", ("westeurope-1",)).instance_types}
+    too_small, confidential, constrained, unknown_gpu = (
+        "Standard_A1_v2",
+        "Standard_DC4s_v3",
+        "Standard_E8-2s_v5",
+        "Standard_NP10s",
+    )
+    assert not names & {too_small, confidential, constrained, unknown_gpu}
+    assert {"Standard_A2_v2", "Standard_D4s_v3", "Standard_E8s_v5"} <= names
+
+
+# 16 GiB: a quarter of 4, a fifth of 4, a tenth of 8. Four cores: 6 %, 4 %, two times 2 %.
+@pytest.mark.parametrize(("resource", "expected"), [("memory", "2662Mi"), ("cpu", "140m")])
+def test_what_aks_reserves(resource: str, expected: str) -> None:
+    assert the_type("azure", "Standard_D4s_v5", "westeurope")["overhead"]["kubeReserved"][resource] == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "resource", "reserved"),
+    [
+        ("n2-standard-8", "cpu", "90m"),
+        ("n2-standard-8", "memory", "3645Mi"),
+        ("n2-standard-8", "ephemeral-storage", "41Gi"),
+        ("e2-medium", "cpu", "1060m"),
+        ("a2-ultragpu-2g", "ephemeral-storage", "75Gi"),
+    ],
+)
+def test_what_gke_reserves(name: str, resource: str, reserved: str) -> None:
+    assert (
+        the_type("gce", name, "us-central1", zones=("us-central1-a",))["overhead"]["kubeReserved"][resource] == reserved
+    )
+
+
+def test_prices_of_a_zone_win_over_the_table() -> None:
+    given = {"m6i.xlarge": {"spot": {"us-east-1a": 0.05}, "on-demand": 0.2}}
+    made = the_type("ec2", "m6i.xlarge", "us-east-1", prices=given)
+    assert [(each["zone"], each["capacityType"], each["price"]) for each in made["offerings"]] == [
+        ("us-east-1a", "on-demand", 0.2),
+        ("us-east-1a", "spot", 0.05),
+        ("us-east-1b", "on-demand", 0.2),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("region", "prices", "told", "not_told"),
+    [
+        pytest.param(
+            "us-east-1", None, "no spot prices are known", "no on-demand prices of region", id="built-in region"
+        ),
+        pytest.param("eu-west-1", None, "no on-demand prices of region eu-west-1", "", id="another region"),
+        pytest.param(
+            "us-east-1", {"m6i.large": {"spot": 0.1}}, "built-in table", "no spot prices", id="spot prices given"
+        ),
+    ],
+)
+def test_assumptions_are_reported(region: str, prices: Any, told: str, not_told: str) -> None:
+    assumed = "\n".join(cloud_catalog("ec2", region, ZONES, prices=prices).assumed)
+    assert told in assumed
+    assert not not_told or not_told not in assumed
+
+
+@pytest.mark.parametrize("cloud", clouds())
+def test_a_table_has_whole_columns_its_source_and_three_regions(cloud: str) -> None:
+    table = table_of(cloud)
+    lengths = {len(column) for column in (*table.columns.values(), *table.prices.values())}
+    assert len(lengths) == 1
+    assert len(table.prices) >= 3
+    assert all(" of 20" in source for source in table.sources)
+    assert len(set(table.columns["name"])) == lengths.pop()
+
+
+@pytest.mark.parametrize(
+    ("provider_ids", "cloud"),
+    [
+        (("aws:///us-east-1a/i-0",), "ec2"),
+        (("", "gce://project/zone/name"), "gce"),
+        (("azure:///subscriptions/x",), "azure"),
+        (("kind://docker/kind/kind-worker",), ""),
+        ((), ""),
+    ],
+)
+def test_the_cloud_of_a_provider_id(provider_ids: tuple[str, ...], cloud: str) -> None:
+    nodes = [
+        Node(ObjectMeta(name=f"n{at}"), NodeSpec(provider_id=identity)) for at, identity in enumerate(provider_ids)
+    ]
+    assert cloud_of(nodes) == cloud
