@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 from msgspec import Struct
 
 from ksched_cli.api.core import Pod
-from ksched_cli.releases.changes import Change, ReleaseRules
+from ksched_cli.releases.changes import ReleaseRules, Rule
 from ksched_cli.releases.minors import Release
 
 # From the pod down. A text where an index belongs is the name of a volume.
@@ -82,7 +82,7 @@ class ReasonKind:
 
     def __init__(
         self,
-        text: str | Change[str],
+        text: str | Rule[str],
         code: ReasonCode | None = None,
         *,
         unresolvable_code: ReasonCode | None = None,
@@ -100,7 +100,7 @@ class ReasonKind:
         self.table: type[ReasonTable] | None = None
         # The kind as it is declared, of which this may be the copy for a minor.
         self._declared = self
-        self._set_text("" if isinstance(text, Change) else text)
+        self._set_text("" if isinstance(text, Rule) else text)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}>"
@@ -121,7 +121,7 @@ class ReasonKind:
 
     def in_minor(self, release: Release) -> ReasonKind:
         """The kind with the text of one minor."""
-        if not isinstance(self.text, Change):
+        if not isinstance(self.text, Rule):
             return self
         found = copy(self)
         found._set_text(self.text.value(release))
@@ -158,8 +158,8 @@ class ReasonTable(ReleaseRules):
         return (each for each in vars(cls).values() if isinstance(each, ReasonKind))
 
     @classmethod
-    def changes(cls) -> Iterator[tuple[str, Change[Any]]]:
-        return ((kind.name, kind.text) for kind in cls.kinds() if isinstance(kind.text, Change))
+    def rules(cls) -> Iterator[tuple[str, Rule[Any]]]:
+        return ((kind.name, kind.text) for kind in cls.kinds() if isinstance(kind.text, Rule))
 
     @classmethod
     def tables(cls) -> Iterator[type[ReasonTable]]:

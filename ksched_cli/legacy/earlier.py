@@ -34,7 +34,7 @@ from ksched_cli.plugins.selector_spread import SelectorSpread
 from ksched_cli.plugins.volume_binding.placement import PodClaims
 from ksched_cli.plugins.volume_binding.plugin import VolumeBinding, Volumes
 from ksched_cli.plugins.volume_binding.reasons import VolumeBindingReasons
-from ksched_cli.releases.changes import Note, ReleaseRules
+from ksched_cli.releases.changes import ReleaseRules, Rule
 from ksched_cli.releases.plugin_names import (
     DEFAULT_POD_TOPOLOGY_SPREAD,
     NODE_RESOURCE_LIMITS,
@@ -180,19 +180,19 @@ class VolumeBindingOnEachNode(VolumeBinding):
 
 class FirstPluginsRules(ReleaseRules, plugins=f"{SELECTOR_SPREAD} {NODE_RESOURCE_LIMITS}"):
     notes = (
-        Note(
+        Rule(
             "1.17",
             "message",
             f"The plugin has this name; before, it was the priority {RESOURCE_LIMITS_PRIORITY}.",
             plugins=NODE_RESOURCE_LIMITS,
         ),
-        Note(
+        Rule(
             "1.19",
             "message",
             f"The plugin has this name; before, it was {DEFAULT_POD_TOPOLOGY_SPREAD}.",
             plugins=SELECTOR_SPREAD,
         ),
-        Note(
+        Rule(
             "1.19",
             "score",
             "The plugin is gone; before, the gate ResourceLimitsPriorityFunction enabled it.",

@@ -36,7 +36,7 @@ from ksched_cli.plugins.node_resources_balanced_allocation import NodeResourcesB
 from ksched_cli.plugins.pod_topology_spread.soft import SoftState
 from ksched_cli.plugins.selector_spread import SelectorSpread
 from ksched_cli.plugins.taint_toleration.plugin import TaintToleration
-from ksched_cli.releases.changes import GateNote, ReleaseRules
+from ksched_cli.releases.changes import ReleaseRules, Rule
 
 
 class Priority:
@@ -107,7 +107,7 @@ class ServiceSpreadingPriority(Priority, SelectorSpread):
 
 class ResourceLimitsRules(ReleaseRules, plugins="ResourceLimitsPriority"):
     notes = (
-        GateNote(
+        Rule(
             "ResourceLimitsPriorityFunction",
             "score",
             "Nodes that have room for a pod's limits rank higher; without the gate, limits do not count.",

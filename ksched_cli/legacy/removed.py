@@ -41,7 +41,7 @@ from ksched_cli.plugins.lib.resource_strategies import (
     requested_to_capacity_ratio,
     weighted_mean,
 )
-from ksched_cli.releases.changes import Change, NewRule, Note, ReleaseRules
+from ksched_cli.releases.changes import ReleaseRules, Rule
 from ksched_cli.releases.plugin_names import (
     NODE_LABEL,
     NODE_RESOURCES_FIT,
@@ -56,13 +56,13 @@ _KINDS = ("ReplicationController", "ReplicaSet")
 
 class NodePreferAvoidPodsRules(ReleaseRules, plugins="NodePreferAvoidPods"):
     notes = (
-        Note(
+        Rule(
             "1.22",
             "score",
             "No default plugin any more; before, nodes could ask in an annotation to be spared the pods of a "
             "controller.",
         ),
-        Note(
+        Rule(
             "1.23",
             "filter score",
             "The plugin is gone; before, a configuration could enable it.",
@@ -253,11 +253,11 @@ class ServiceAffinity(PreFilterPlugin[Companions], FilterPlugin[Companions], Sco
 
 
 class RequestedResourcesRules(ReleaseRules, plugins=NODE_RESOURCES_FIT):
-    measures_as_strategies = Change("1.22", before=False, now=True, described_by=NODE_RESOURCES_FIT)
+    measures_as_strategies = Rule("1.22", before=False, now=True, described_by=NODE_RESOURCES_FIT)
 
 
 class MostAllocatedRules(ReleaseRules, plugins="NodeResourcesMostAllocated"):
-    exceeded_resource_is_used_up = NewRule(
+    exceeded_resource_is_used_up = Rule(
         "1.20", "score", "A resource that is requested beyond what there is counts as used up; before, it scored 0."
     )
 

@@ -13,7 +13,7 @@ from ksched_cli.framework.interfaces import LASTING, PermitPlugin, PreEnqueuePlu
 from ksched_cli.framework.reasons import ReasonCode, ReasonKind, ReasonTable, fixed_field
 from ksched_cli.framework.status import SUCCESS, Code, Status, error, unresolvable
 from ksched_cli.plugins.lib.spec import Spec
-from ksched_cli.releases.changes import GateNote, ReleaseRules
+from ksched_cli.releases.changes import ReleaseRules, Rule
 
 # permitTimeoutDuration, in seconds.
 PERMIT_TIMEOUT = 300.0
@@ -39,7 +39,7 @@ _WAITING = Status(Code.WAIT, (GangSchedulingReasons.waits_for_nodes(),))
 
 
 class GangSchedulingRules(ReleaseRules, plugins="GangScheduling"):
-    notes = (GateNote("GangScheduling", "queue search", "Gangs are placed as a whole; without the gate, pod by pod."),)
+    notes = (Rule("GangScheduling", "queue search", "Gangs are placed as a whole; without the gate, pod by pod."),)
 
 
 class GangScheduling(PreEnqueuePlugin, PermitPlugin[None]):

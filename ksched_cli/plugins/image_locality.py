@@ -12,7 +12,7 @@ from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.interfaces import ScorePlugin
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.plugins.lib.spec import Spec
-from ksched_cli.releases.changes import NewRule, Note, ReleaseRules
+from ksched_cli.releases.changes import ReleaseRules, Rule
 
 _MIB = 1024 * 1024
 MIN_THRESHOLD = 23 * _MIB
@@ -20,26 +20,26 @@ MAX_CONTAINER_THRESHOLD = 1000 * _MIB
 
 
 class ImageLocalityRules(ReleaseRules, plugins="ImageLocality"):
-    counts_init_containers = NewRule(
+    counts_init_containers = Rule(
         "1.30",
         "score",
         "Images of init containers count, too; before, only those of containers, and scores rose with these alone.",
     )
-    counts_image_volumes = NewRule(
+    counts_image_volumes = Rule(
         "1.36", "score", "Images that the pod mounts as volumes count, too; before, they did not."
     )
-    ceiling_grows_with_containers = NewRule(
+    ceiling_grows_with_containers = Rule(
         "1.19",
         "score",
         "How large images have to be for the best score grows with the number of containers; before, it was as for "
         "one container.",
     )
-    counts_holders_of_today = NewRule(
+    counts_holders_of_today = Rule(
         "1.29",
         "score",
         "An image counts by how many nodes hold it now; before, by how many did when the node was added.",
     )
-    notes = (Note("1.17", "score", "Nodes score 0 to 100; before, 0 to 10."),)
+    notes = (Rule("1.17", "score", "Nodes score 0 to 100; before, 0 to 10."),)
 
 
 class ImageLocality(ScorePlugin[None]):

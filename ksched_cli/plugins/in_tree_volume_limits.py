@@ -22,7 +22,7 @@ from ksched_cli.plugins.lib.volumes.attached import AttachedVolumes
 from ksched_cli.plugins.lib.volumes.claims import limited_claims
 from ksched_cli.plugins.lib.volumes.migration import counts_as_csi, disk_of
 from ksched_cli.plugins.lib.volumes.reasons import ClaimReasons, LimitReasons, MissingClaim, UnusableClaim
-from ksched_cli.releases.changes import GateNote, NewRule, Note, ReleaseRules
+from ksched_cli.releases.changes import ReleaseRules, Rule
 from ksched_cli.releases.plugin_names import NODE_VOLUME_LIMITS
 
 _TOO_MANY = unschedulable(LimitReasons.too_many_volumes())
@@ -31,22 +31,22 @@ _NITRO = re.compile("^[cmr]5.*|t3|z1d")
 
 
 class InTreeVolumeLimitsRules(ReleaseRules, plugins="EBSLimits GCEPDLimits AzureDiskLimits CinderLimits"):
-    missing_claims_reject = NewRule(
+    missing_claims_reject = Rule(
         "1.30", "filter", "A claim that does not exist rejects the pod; before, the cycle ended in an error."
     )
-    reads_instance_type_without_beta = NewRule(
+    reads_instance_type_without_beta = Rule(
         "1.17",
         "filter",
         "The type of an instance is that of its label without beta, too; before, of the beta label alone.",
     )
     notes = (
-        Note(
+        Rule(
             "1.31",
             "filter",
             "The plugin is gone, and its disks count for their CSI driver; before, each cloud's had a limit of its "
             "own.",
         ),
-        GateNote(
+        Rule(
             "AttachVolumeLimit",
             "filter",
             "Limits that nodes announce count; without the gate, those of the cloud alone.",

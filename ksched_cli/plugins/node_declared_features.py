@@ -18,7 +18,7 @@ from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SKIP, Status, error, unresolvable
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.lib.spec import Spec
-from ksched_cli.releases.changes import GateNote, Note, ReleaseRules
+from ksched_cli.releases.changes import ReleaseRules, Rule
 from ksched_cli.releases.plugin_names import GANG_SCHEDULING
 
 Features = frozenset[str]
@@ -43,13 +43,13 @@ class FeaturesGuide(RejectionGuide):
 
 class NodeDeclaredFeaturesRules(ReleaseRules, plugins="NodeDeclaredFeatures"):
     notes = (
-        Note(
+        Rule(
             "1.35",
             "filter queue",
             "There is such a plugin, which is enabled where the gate of its name is on; before, there was none.",
             plugins=f"NodeDeclaredFeatures {GANG_SCHEDULING}",
         ),
-        GateNote(
+        Rule(
             "NodeDeclaredFeatures",
             "filter queue",
             "A pod goes to nodes whose kubelet declares the features that it needs; without the gate, anywhere.",

@@ -15,7 +15,7 @@ from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import unresolvable
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.lib.spec import Spec
-from ksched_cli.releases.changes import Change
+from ksched_cli.releases.changes import Rule
 
 _OTHER_NODE = ReasonCode(
     "KS109",
@@ -28,7 +28,7 @@ _OTHER_NODE = ReasonCode(
 
 class NodeNameReasons(ReasonTable, plugins="NodeName"):
     other_node = ReasonKind(
-        Change(
+        Rule(
             "1.21",
             before="node(s) didn't match the requested hostname",
             now="node(s) didn't match the requested node name",

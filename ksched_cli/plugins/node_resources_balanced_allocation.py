@@ -28,29 +28,31 @@ from ksched_cli.plugins.lib.resource_scoring import (
 )
 from ksched_cli.plugins.lib.spec import Spec
 from ksched_cli.plugins.lib.volumes.attached import AttachedVolumes
-from ksched_cli.releases.changes import GateNote, NewRule, OldRule, ReleaseRules
+from ksched_cli.releases.changes import ReleaseRules, Rule
 
 # Places in a OneAllocation.
 _ALLOCATED, _REQUESTED, _ALLOCATABLE = 0, 1, 2
 
 
 class BalancedAllocationRules(ReleaseRules, plugins="NodeResourcesBalancedAllocation"):
-    scores_the_difference = NewRule(
+    scores_the_difference = Rule(
         "1.36",
         "score",
         "How much more even the pod makes the use of the node: 75 is as it was, more is better; before, how even the "
         "use is with the pod.",
     )
-    skips_best_effort_pods = NewRule(
+    skips_best_effort_pods = Rule(
         "1.33", "score", "Does not score pods without requests; before, all of them went to the most even node."
     )
-    volumes_of_earlier_pods_count = OldRule(
+    volumes_of_earlier_pods_count = Rule(
         "1.20",
         "score",
         "With the gate BalanceAttachedNodeVolumes disks count for pods that have volumes; before, pods without volumes "
         "were scored with what an earlier pod had left noted on a node.",
+        before=True,
+        now=False,
     )
-    scores_the_deviation = NewRule(
+    scores_the_deviation = Rule(
         "1.22",
         "score",
         "100 less the standard deviation of the shares in use of each resource; before, 100 less the difference "
@@ -58,7 +60,7 @@ class BalancedAllocationRules(ReleaseRules, plugins="NodeResourcesBalancedAlloca
     )
 
     notes = (
-        GateNote(
+        Rule(
             "BalanceAttachedNodeVolumes",
             "score",
             "The share of the disks that a node still takes counts beside the shares of cpu and memory; without the "

@@ -19,7 +19,7 @@ from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import unresolvable
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.lib.spec import Spec
-from ksched_cli.releases.changes import GateNote, ReleaseRules
+from ksched_cli.releases.changes import ReleaseRules, Rule
 from ksched_cli.releases.plugin_names import TAINT_TOLERATION
 
 _CORDONED = ReasonCode(
@@ -35,7 +35,7 @@ _UNSCHEDULABLE = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedul
 
 class NodeUnschedulableRules(ReleaseRules, plugins="NodeUnschedulable"):
     notes = (
-        GateNote(
+        Rule(
             "TaintNodesByCondition",
             "filter",
             "Conditions of a node keep pods away by its taints; without the gate, by themselves.",

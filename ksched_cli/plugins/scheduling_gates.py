@@ -14,7 +14,7 @@ from ksched_cli.framework.reasons import ReasonCode, ReasonKind, ReasonTable, fi
 from ksched_cli.framework.rejections import RejectionGuide
 from ksched_cli.framework.status import SUCCESS, Status, unresolvable
 from ksched_cli.plugins.lib.spec import Spec
-from ksched_cli.releases.changes import GateNote, ReleaseRules
+from ksched_cli.releases.changes import ReleaseRules, Rule
 
 _GATED = ReasonCode(
     "KS201",
@@ -38,7 +38,7 @@ class GatesGuide(RejectionGuide):
 
 class SchedulingGatesRules(ReleaseRules, plugins="SchedulingGates"):
     notes = (
-        GateNote(
+        Rule(
             "PodSchedulingReadiness",
             "fields queue",
             "Pods with schedulingGates are held back until these are gone; without the gate, they are tried.",

@@ -14,28 +14,28 @@ from ksched_cli.framework.status import Status, error
 from ksched_cli.plugins.lib.arithmetic import spared_share
 from ksched_cli.plugins.lib.spec import Spec
 from ksched_cli.plugins.lib.topology_spread import default_selector
-from ksched_cli.releases.changes import NewRule, Note, ReleaseRules
+from ksched_cli.releases.changes import ReleaseRules, Rule
 
 _ZONE_WEIGHT = 2.0 / 3.0
 
 
 class SelectorSpreadRules(ReleaseRules, plugins="SelectorSpread"):
-    leaves_constraints_alone = NewRule(
+    leaves_constraints_alone = Rule(
         "1.18", "score", "Pods with topology spread constraints score 0; before, the constraints made no difference."
     )
     notes = (
-        Note(
+        Rule(
             "1.17",
             "score",
             "Nodes score 0 to 100, and their zone is that of topology.kubernetes.io/zone, too; before, 0 to 10, and "
             "that of the beta label alone.",
         ),
-        Note(
+        Rule(
             "1.24",
             "score",
             "No default plugin any more; before, it was one where the gate DefaultPodTopologySpread was off.",
         ),
-        Note("1.29", "score", "The plugin is gone; before, a configuration could enable it."),
+        Rule("1.29", "score", "The plugin is gone; before, a configuration could enable it."),
     )
 
 

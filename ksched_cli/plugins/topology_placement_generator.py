@@ -13,13 +13,13 @@ from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import Placement, PlacementGeneratePlugin
 from ksched_cli.framework.status import Status, error
 from ksched_cli.plugins.lib.spec import Spec
-from ksched_cli.releases.changes import GateNote, ReleaseRules
+from ksched_cli.releases.changes import ReleaseRules, Rule
 from ksched_cli.releases.plugin_names import DEFAULT_PREEMPTION, NODE_RESOURCES_FIT, POD_GROUP_PODS_COUNT
 
 
 class TopologyPlacementGeneratorRules(ReleaseRules, plugins="TopologyPlacementGenerator"):
     notes = (
-        GateNote(
+        Rule(
             "TopologyAwareWorkloadScheduling",
             "preemption search",
             "Pod groups with constraints are placed in one topology; without the gate, anywhere.",

@@ -25,7 +25,7 @@ from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.lib.blocking_pods import pods_that
 from ksched_cli.plugins.lib.spec import Spec
 from ksched_cli.plugins.lib.volumes.reasons import ClaimReasons, claim_field
-from ksched_cli.releases.changes import Change, GateNote, Note, ReleaseRules
+from ksched_cli.releases.changes import ReleaseRules, Rule
 
 _ONE_POD = "ReadWriteOncePod"
 _DISK_IN_USE = ReasonCode(
@@ -48,7 +48,7 @@ class VolumeRestrictionsReasons(ReasonTable, plugins="VolumeRestrictions"):
     field = claim_field
     disk_in_use = ReasonKind("node(s) had no available disk", _DISK_IN_USE)
     claim_in_use = ReasonKind(
-        Change(
+        Rule(
             "1.34",
             before="node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode",
             now=(
@@ -82,13 +82,13 @@ class VolumeUseGuide(RejectionGuide):
 
 class VolumeRestrictionsRules(ReleaseRules, plugins="VolumeRestrictions"):
     notes = (
-        Note(
+        Rule(
             "1.22",
             "filter",
             "Claims of the access mode ReadWriteOncePod are looked at where the gate of that name is on; before, "
             "never.",
         ),
-        GateNote(
+        Rule(
             "ReadWriteOncePod",
             "filter",
             "A ReadWriteOncePod claim in use, and a claim that does not exist, reject the pod; without the gate, this "

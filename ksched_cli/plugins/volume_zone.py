@@ -26,7 +26,7 @@ from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.lib.spec import Spec
 from ksched_cli.plugins.lib.volumes.claims import WAIT_FOR_FIRST_CONSUMER, class_of_claim
 from ksched_cli.plugins.lib.volumes.reasons import CLAIM_UNBOUND, ClaimReasons, claim_field
-from ksched_cli.releases.changes import Change, NewRule, ReleaseRules
+from ksched_cli.releases.changes import ReleaseRules, Rule
 
 # The beta labels, and those that took their place.
 _GA_LABEL = {
@@ -57,7 +57,7 @@ class VolumeZoneReasons(ReasonTable, plugins="VolumeZone"):
     unbound = ReasonKind("PersistentVolume had no name", CLAIM_UNBOUND)
     without_class = ReasonKind("PersistentVolumeClaim had no pv name and storageClass name", _STORAGE_CLASS)
     class_not_found = ReasonKind(
-        Change(
+        Rule(
             "1.20",
             before='StorageClass "{name}" claimed by PersistentVolumeClaim "{claim}" not found',
             now='storageclass.storage.k8s.io "{name}" not found',
@@ -80,22 +80,22 @@ class ZoneGuide(RejectionGuide):
 
 
 class VolumeZoneRules(ReleaseRules, plugins="VolumeZone"):
-    missing_volumes_reject_everywhere = NewRule(
+    missing_volumes_reject_everywhere = Rule(
         "1.27",
         "filter",
         "Volumes are looked up in PreFilter, so that one that does not exist rejects the pod everywhere; before, "
         "nodes without zone labels were passed unseen.",
     )
-    beta_labels_match_their_successors = NewRule(
+    beta_labels_match_their_successors = Rule(
         "1.29",
         "filter",
         "A volume with a beta zone or region label takes nodes that have only the label that took its place; before, "
         "it did not.",
     )
-    bad_claims_reject = NewRule(
+    bad_claims_reject = Rule(
         "1.20", "filter", "A claim that cannot be followed rejects the pod; before, the cycle ended in an error."
     )
-    labels_without_beta = NewRule(
+    labels_without_beta = Rule(
         "1.19",
         "filter",
         "The labels topology.kubernetes.io/zone and region count, too; before, beta labels alone counted.",

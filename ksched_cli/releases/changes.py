@@ -3,16 +3,17 @@
 A module declares its rules once:
 
     class FeatureRules(ReleaseRules, plugins="Feature"):
-        names_node = Change("1.34", before=True, now=False, about="message", sentence="The reason ...; before, ...")
-        counts_disks = NewRule("1.35", "filter", "Disks count; before, ...")
+        counts_disks = Rule("1.35", "filter", "Disks count; before, ...")
+        names_node = Rule("1.34", "message", "The reason ...; before, ...", before=True, now=False)
+        notes = (Rule("FeatureGateOfDisks", "filter", "Disks count; without the gate, ..."),)
 
 and reads `FeatureRules.of(release).names_node`. `ksched diff` and `ksched versions` render the same declarations.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, Generic, Literal, Self, TypedDict, TypeVar, Unpack, overload
+from collections.abc import Iterator
+from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, overload
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -62,120 +63,105 @@ class RuleChange(Struct, frozen=True):
         return self.aspects == {"fields"}
 
 
-class ChangeStep(Struct, Generic[T], frozen=True):
-    """A value that a rule has since a minor. The sentence is its own, or that of the plugin `described_by`."""
+class RuleStep(Struct, Generic[T], frozen=True):
+    """The value that a rule has from one minor, fix or gate on. Without a sentence of its own it is part of the change
+    that a sentence of the plugin `described_by` describes."""
 
-    since: str
     now: T
-    about: str = ""
-    sentence: str = ""
-    plugins: str = ""
+    change: RuleChange
     described_by: str = ""
-    fix: UpstreamFix | None = None
-
-    def holds_in(self, release: Release) -> bool:
-        return release.at_least(self.since) if self.fix is None else release.has(self.fix)
 
 
-class _Wording(TypedDict, total=False):
-    """The sentence of a change, what it is about, and the plugins, as in ChangeStep."""
+class Rule(Generic[T]):
+    """A rule with one value before `since` and another from then on; `then` adds a further change of the same rule.
 
-    about: str
-    sentence: str
-    plugins: str
-    described_by: str
+    `since` is a minor, a fix that also reached patches of earlier minors, or the name of a feature gate. A rule without
+    values is a switch: off before, on since. In `notes` of a class are rules whose value no code reads, because other
+    data makes the change: a default plugin, an extension point, or the gate itself. `plugins` replace those of the
+    declaring class.
+    """
 
+    @overload
+    def __init__(
+        self: Rule[bool],
+        since: str | UpstreamFix,
+        about: str = "",
+        sentence: str = "",
+        plugins: str = "",
+        *,
+        described_by: str = "",
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        since: str | UpstreamFix,
+        about: str = "",
+        sentence: str = "",
+        plugins: str = "",
+        *,
+        before: T,
+        now: T,
+        described_by: str = "",
+    ) -> None: ...
+    def __init__(
+        self,
+        since: str | UpstreamFix,
+        about: str = "",
+        sentence: str = "",
+        plugins: str = "",
+        *,
+        before: Any = False,
+        now: Any = True,
+        described_by: str = "",
+    ) -> None:
+        self.before: T = before
+        self.steps: list[RuleStep[T]] = []
+        self.then(since, about, sentence, plugins, now=now, described_by=described_by)
 
-class Change(Generic[T]):
-    """A rule with one value before a minor and another since; `then` adds a change of the same rule. `since` is a
-    minor, or a fix that also reached patches of earlier minors. `plugins` replace those of the declaring class."""
-
-    def __init__(self, since: str | UpstreamFix, *, before: T, now: T, **wording: Unpack[_Wording]) -> None:
-        self.before = before
-        self.steps: list[ChangeStep[T]] = []
-        self.then(since, now=now, **wording)
-
-    def then(self, since: str | UpstreamFix, *, now: T, **wording: Unpack[_Wording]) -> Change[T]:
-        minor, fix = (since.since, since) if isinstance(since, UpstreamFix) else (since, None)
-        self.steps.append(ChangeStep(minor, now, fix=fix, **wording))
+    def then(
+        self,
+        since: str | UpstreamFix,
+        about: str = "",
+        sentence: str = "",
+        plugins: str = "",
+        *,
+        now: T,
+        described_by: str = "",
+    ) -> Rule[T]:
+        gate = since if isinstance(since, str) and since in GATE_HISTORY else ""
+        fix = since if isinstance(since, UpstreamFix) else None
+        minor = since.since if isinstance(since, UpstreamFix) else on_since(gate) if gate else modelled(since)
+        aspects: frozenset[Aspect] = frozenset(about.split())  # type: ignore[arg-type]  # a test holds each an Aspect
+        change = RuleChange(minor, tuple(plugins.split()), aspects, sentence, gate, fix)
+        self.steps.append(RuleStep(now, change, described_by))
         return self
 
     @property
     def since(self) -> str:
         """The first minor with another value."""
-        return self.steps[0].since
+        return self.steps[0].change.since
 
     def value(self, release: Release) -> T:
         found = self.before
         for step in self.steps:
-            if step.holds_in(release):
+            if step.change.holds_in(release):
                 found = step.now
         return found
 
-    def rule_changes(self) -> Iterator[RuleChange]:
-        return (
-            _rule_change(step.since, step.plugins, step.about, step.sentence, fix=step.fix)
-            for step in self.steps
-            if step.sentence
-        )
-
     @overload
-    def __get__(self, rules: None, owner: type) -> Change[T]: ...
+    def __get__(self, rules: None, owner: type) -> Rule[T]: ...
     @overload
     def __get__(self, rules: ReleaseRules, owner: type) -> T: ...
-    def __get__(self, rules: ReleaseRules | None, owner: type) -> Change[T] | T:
+    def __get__(self, rules: ReleaseRules | None, owner: type) -> Rule[T] | T:
         # `ReleaseRules.of` puts the values into the instance, where they are found first.
         assert rules is None
         return self
 
 
-class NewRule(Change[bool]):
-    """A rule that is off before a minor and on since."""
-
-    def __init__(self, since: str | UpstreamFix, about: str, sentence: str, plugins: str = "") -> None:
-        super().__init__(since, before=False, now=True, about=about, sentence=sentence, plugins=plugins)
-
-
-class OldRule(Change[bool]):
-    """A rule that is on before a minor and off since."""
-
-    def __init__(self, since: str | UpstreamFix, about: str, sentence: str, plugins: str = "") -> None:
-        super().__init__(since, before=True, now=False, about=about, sentence=sentence, plugins=plugins)
-
-
-class Note(Struct, frozen=True):
-    """A change that other data makes (a default plugin, an extension point, a fixed gate), described here."""
-
-    since: str
-    about: str
-    sentence: str
-    plugins: str = ""
-
-    def rule_changes(self) -> Iterator[RuleChange]:
-        yield _rule_change(self.since, self.plugins, self.about, self.sentence)
-
-
-class GateNote(Struct, frozen=True):
-    """What a feature gate switches."""
-
-    gate: str
-    about: str
-    sentence: str
-    plugins: str = ""
-
-    def rule_changes(self) -> Iterator[RuleChange]:
-        yield _rule_change(on_since(self.gate), self.plugins, self.about, self.sentence, self.gate)
-
-
-def gate_notes(about: str, sentences: Mapping[str, str], plugins: str = "") -> Iterator[GateNote]:
-    """Notes of gates that are about the same, by the name of the gate."""
-    return (GateNote(gate, about, sentence, plugins) for gate, sentence in sentences.items())
-
-
 class ReleaseRules:
-    """Base of the rules of one module: class attributes are `Change`s, an instance has the values of one minor."""
+    """Base of the rules of one module: class attributes are `Rule`s, an instance has the values of one minor."""
 
-    notes: ClassVar[tuple[Note | GateNote, ...]] = ()
+    notes: ClassVar[tuple[Rule[bool], ...]] = ()
     declared: ClassVar[list[type[ReleaseRules]]] = []
     _plugins: ClassVar[str] = ""
     _made: ClassVar[dict[tuple[int, int | None], Any]] = {}
@@ -195,30 +181,23 @@ class ReleaseRules:
 
     @classmethod
     def values(cls, release: Release) -> dict[str, Any]:
-        return {name: change.value(release) for name, change in cls.changes()}
+        return {name: rule.value(release) for name, rule in cls.rules()}
 
     @classmethod
     def plugins(cls) -> tuple[str, ...]:
         return tuple(cls._plugins.split()) or (SCHEDULER,)
 
     @classmethod
-    def changes(cls) -> Iterator[tuple[str, Change[Any]]]:
-        return ((name, each) for name, each in vars(cls).items() if isinstance(each, Change))
+    def rules(cls) -> Iterator[tuple[str, Rule[Any]]]:
+        """The rules that have values, by name."""
+        return ((name, each) for name, each in vars(cls).items() if isinstance(each, Rule))
 
     @classmethod
     def rule_changes(cls) -> Iterator[RuleChange]:
-        """Each change as it is reported, its plugins filled in."""
-        for each in (*(change for _, change in cls.changes()), *cls.notes):
-            for rule in each.rule_changes():
-                plugins = rule.plugins or cls.plugins()
-                yield replace(rule, plugins=plugins)
-
-
-def _rule_change(
-    since: str, plugins: str, about: str, sentence: str, gate: str = "", fix: UpstreamFix | None = None
-) -> RuleChange:
-    aspects: frozenset[Aspect] = frozenset(about.split())  # type: ignore[arg-type]  # a test holds each to be an Aspect
-    return RuleChange(modelled(since) if since else "", tuple(plugins.split()), aspects, sentence, gate, fix)
+        """Each change with a sentence, its plugins filled in."""
+        for rule in (*(rule for _, rule in cls.rules()), *cls.notes):
+            for change in (step.change for step in rule.steps if step.change.text):
+                yield replace(change, plugins=change.plugins or cls.plugins())
 
 
 def modelled(version: str) -> str:

@@ -6,75 +6,89 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ksched_cli.releases import plugin_names as names
-from ksched_cli.releases.changes import Change, NewRule, OldRule, ReleaseRules
+from ksched_cli.releases.changes import ReleaseRules, Rule
 from ksched_cli.releases.minors import RELEASES, Release
 
 _CONFIGURATION = "configuration"
 
 
 class ConfigurationRules(ReleaseRules):
-    has_parallelism = NewRule("1.20", _CONFIGURATION, "The field parallelism can be set; before, it was unknown.")
-    every_plugin_takes_args = NewRule(
+    has_parallelism = Rule("1.20", _CONFIGURATION, "The field parallelism can be set; before, it was unknown.")
+    every_plugin_takes_args = Rule(
         "1.20",
         _CONFIGURATION,
         f"{names.DEFAULT_PREEMPTION} and {names.NODE_AFFINITY} take arguments; before, they took none.",
         f"{names.DEFAULT_PREEMPTION} {names.NODE_AFFINITY}",
     )
-    policy_preempts = OldRule(
+    policy_preempts = Rule(
         "1.19",
         _CONFIGURATION,
         f"There is no preemption under a Policy, for {names.DEFAULT_PREEMPTION} is a plugin; before, there was.",
+        before=True,
+        now=False,
     ).then(
         "1.20",
         now=True,
         about=_CONFIGURATION,
         sentence=f"A Policy enables {names.DEFAULT_PREEMPTION} and the default spreading; before, it enabled neither.",
     )
-    policy_merges_plugins = Change("1.20", before=False, now=True, described_by="kube-scheduler")
-    selector_spread_plugin = Change(
+    policy_merges_plugins = Rule("1.20", before=False, now=True, described_by="kube-scheduler")
+    selector_spread_plugin = Rule(
         "1.19", before=names.DEFAULT_POD_TOPOLOGY_SPREAD, now=names.SELECTOR_SPREAD, described_by=names.SELECTOR_SPREAD
     )
-    spread_priority_weight = Change("1.19", before=1, now=2, described_by=names.POD_TOPOLOGY_SPREAD)
-    has_profiles = NewRule(
+    spread_priority_weight = Rule("1.19", before=1, now=2, described_by=names.POD_TOPOLOGY_SPREAD)
+    has_profiles = Rule(
         "1.18", _CONFIGURATION, "A configuration may have several profiles; before, it was about one scheduler."
     )
-    volume_binding_reserves = NewRule(
+    volume_binding_reserves = Rule(
         "1.19",
         _CONFIGURATION,
         f"{names.VOLUME_BINDING} takes part in PreFilter, Reserve and PreBind; before, it only filtered, and "
         "the scheduler reserved and bound volumes itself.",
         names.VOLUME_BINDING,
     )
-    node_affinity_looks_ahead = NewRule(
+    node_affinity_looks_ahead = Rule(
         "1.21",
         _CONFIGURATION,
         f"{names.NODE_AFFINITY} takes part in PreFilter and PreScore; before, it only filtered and scored.",
         names.NODE_AFFINITY,
     )
-    bind_timeout_may_be_zero = NewRule(
+    bind_timeout_may_be_zero = Rule(
         "1.21", _CONFIGURATION, "bindTimeoutSeconds may be 0; before, it had to be positive.", names.VOLUME_BINDING
     )
-    fit_has_strategies = NewRule(
+    fit_has_strategies = Rule(
         "1.22",
         _CONFIGURATION,
         f"The strategies of scoring are arguments of {names.NODE_RESOURCES_FIT}; before, each was a plugin.",
         names.NODE_RESOURCES_FIT,
     )
-    reads_policy = OldRule(
-        "1.23", _CONFIGURATION, "kube-scheduler reads no Policy; before, it read one from a file or a ConfigMap."
+    reads_policy = Rule(
+        "1.23",
+        _CONFIGURATION,
+        "kube-scheduler reads no Policy; before, it read one from a file or a ConfigMap.",
+        before=True,
+        now=False,
     )
-    serves_http = OldRule(
+    serves_http = Rule(
         "1.23",
         _CONFIGURATION,
         "There is no port without encryption, and its addresses must say so; before, there was one.",
+        before=True,
+        now=False,
     )
-    has_plugins_of_v1beta1 = OldRule(
+    has_plugins_of_v1beta1 = Rule(
         "1.23",
         _CONFIGURATION,
         "Plugins that v1beta1 alone could enable are gone with their arguments; before, they were there.",
+        before=True,
+        now=False,
     )
-    locks_other_than_leases = OldRule(
-        "1.27", _CONFIGURATION, "The resource lock must be leases; before, endpoints and config maps were allowed, too."
+    locks_other_than_leases = Rule(
+        "1.27",
+        _CONFIGURATION,
+        "The resource lock must be leases; before, endpoints and config maps were allowed, too.",
+        before=True,
+        now=False,
     )
 
 

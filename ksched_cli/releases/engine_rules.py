@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ksched_cli.releases.changes import Change, GateNote, NewRule, Note, OldRule, ReleaseRules
+from ksched_cli.releases.changes import ReleaseRules, Rule
 from ksched_cli.releases.fixes import (
     EXTENDERS_REJECT,
     FIRST_REJECTION_DECIDES,
@@ -14,15 +14,15 @@ from ksched_cli.releases.plugin_names import DEFAULT_PREEMPTION, NODE_RESOURCES_
 
 
 class EngineRules(ReleaseRules):
-    failed_pods_lose_nomination = Change("1.23", before=False, now=True, described_by=DEFAULT_PREEMPTION)
-    narrowing_plugins_are_blamed = NewRule(
+    failed_pods_lose_nomination = Rule("1.23", before=False, now=True, described_by=DEFAULT_PREEMPTION)
+    narrowing_plugins_are_blamed = Rule(
         "1.31",
         "queue",
         "Plugins that narrowed the nodes down in PreFilter are noted as ones that rejected the pod, for when "
         "it is tried again; before, they were not.",
     )
     nodes_left_out = (
-        Change(
+        Rule(
             LEFT_OUT_NODES_ARE_SKIPPED,
             before="none",
             now="filtered out",
@@ -42,16 +42,20 @@ class EngineRules(ReleaseRules):
             sentence="Nodes that PreFilter left out have a reason that names the plugin; before, they had none.",
         )
     )
-    unknown_nodes_end_the_cycle = OldRule(
+    unknown_nodes_end_the_cycle = Rule(
         LEFT_OUT_NODES_ARE_SKIPPED,
         "filter",
         "PreFilter may name nodes that do not exist; before, such a name ended the cycle with an error.",
+        before=True,
+        now=False,
     )
-    rejection_reaches_nodes = OldRule(
+    rejection_reaches_nodes = Rule(
         "1.26",
         "message preemption",
         "A rejection by PreFilter is the status of no node; before, it was the status of every node.",
         DEFAULT_PREEMPTION,
+        before=True,
+        now=False,
     ).then(
         REJECTION_REACHES_NODES,
         now=True,
@@ -62,7 +66,7 @@ class EngineRules(ReleaseRules):
         ),
         plugins=DEFAULT_PREEMPTION,
     )
-    all_filters_run = NewRule(
+    all_filters_run = Rule(
         "1.24",
         "message preemption",
         "Up to 1.24.9, 1.25.5 and 1.26.0 every filter runs on a node, and the node has the reasons and the gravest "
@@ -73,59 +77,61 @@ class EngineRules(ReleaseRules):
         about="message preemption",
         sentence="The first filter that rejects a node decides; before, the node had the reasons of all filters.",
     )
-    first_fit_ends_search_without_scores = NewRule(
+    first_fit_ends_search_without_scores = Rule(
         "1.30",
         "search",
         "In a profile without score plugins the search ends at the first node that fits; before, all were "
         "looked at, and the lowest name was taken.",
     )
-    all_assigned_pods_are_news = NewRule(
+    all_assigned_pods_are_news = Rule(
         "1.31",
         "queue",
         f"A pod that comes to a node is news, too, for those that {POD_TOPOLOGY_SPREAD} rejected, and with "
         "queueing hints for all whose plugins registered; before, for those alone that have to be near it.",
     )
-    events_reach_some_plugins = NewRule(
+    events_reach_some_plugins = Rule(
         "1.21",
         "message queue",
         "Events wake pods that lack resources where they can help with that, and an update leaves a pod to "
         "its wait; before, every event woke all pods, and an update ended the wait.",
     )
-    every_plugin_names_events = NewRule(
+    every_plugin_names_events = Rule(
         "1.22",
         "queue",
         f"Every plugin states which events may help a pod that it rejected; before, {NODE_RESOURCES_FIT} alone "
         "did, and every event woke the pods of the others.",
     )
-    errors_back_off = NewRule(
+    errors_back_off = Rule(
         "1.29",
         "queue",
         "A pod whose cycle met an error is tried again when its wait is over; before, it needed an event.",
     )
-    all_pre_filters_are_run = NewRule(
+    all_pre_filters_are_run = Rule(
         "1.30",
         "filter preemption",
         "A plain rejection by a PreFilter plugin lets the others still speak, and where they leave no node in "
         "common, preemption is of no use; before, the first rejection ended the search, and preemption was "
         "tried on no node.",
     )
-    errors_are_counted = OldRule(
+    errors_are_counted = Rule(
         "1.17",
         "message",
         "An error on one node ends the cycle, and a node has one reason; before, errors and reasons of all "
         "nodes were reported together. Nodes are listed zone by zone by their labels without beta, too.",
+        before=True,
+        now=False,
     )
-    claims_are_checked_first = Change("1.20", before=True, now=False, described_by=VOLUME_BINDING)
-    failed_binding_wakes_pods = NewRule(
+    claims_are_checked_first = Rule("1.20", before=True, now=False, described_by=VOLUME_BINDING)
+    failed_binding_wakes_pods = Rule(
         "1.23", "queue", "The room that a pod leaves whose binding failed wakes others; before, it woke none."
     )
-    all_node_changes_wake_pods = NewRule(
+    all_node_changes_wake_pods = Rule(
         "1.30",
         "queue",
         "All that an update changes of a node wakes pods; before, one thing did: the first of unschedulable, "
         "allocatable, labels, taints and conditions.",
     )
-    taints_checked_before_waking = Change(
+    taints_checked_before_waking = Rule(
         "1.22",
         before=frozenset[str](),
         now=frozenset({"NoSchedule", "NoExecute"}),
@@ -140,45 +146,36 @@ class EngineRules(ReleaseRules):
         about="queue",
         sentence="News of a node wake pods that do not tolerate its NoExecute taints, too; before, they did not.",
     )
-    hints_replace_node_check = NewRule(
+    hints_replace_node_check = Rule(
         "1.32",
         "queue",
         "With queueing hints, news of a node wake pods that have no room there as well, if a hint returns Queue; "
         "before, such pods were passed over first.",
     )
-    overcommitted_node_has_no_room = Change("1.28", before=True, now=False, described_by=NODE_RESOURCES_FIT)
-    ended_nomination_wakes_pods = NewRule(
-        "1.33", "queue", "A nomination that ends wakes weaker pods; before, it did not."
-    )
-    extender_nodes_are_scored_as_sent = NewRule(
+    overcommitted_node_has_no_room = Rule("1.28", before=True, now=False, described_by=NODE_RESOURCES_FIT)
+    ended_nomination_wakes_pods = Rule("1.33", "queue", "A nomination that ends wakes weaker pods; before, it did not.")
+    extender_nodes_are_scored_as_sent = Rule(
         "1.33",
         "score",
         "Nodes that an extender sent back whole are scored as it sent them; before, as the cache has them.",
     )
-    extenders_are_blamed = NewRule(
+    extenders_are_blamed = Rule(
         EXTENDERS_REJECT,
         "queue",
         "An extender that left out nodes is noted as one that rejected the pod, so that the pod is tried "
         "again as with plugins; before, it was not.",
     )
-    preemption_needs_victims = Change("1.19", before=False, now=True, described_by=DEFAULT_PREEMPTION)
-    extender_failures_are_lower_case = Change("1.20", before=False, now=True, described_by="kube-scheduler")
-    extenders_may_add_nodes = Change("1.18", before=True, now=False, described_by="kube-scheduler")
-    extenders_name_unresolvable_nodes = Change("1.21", before=False, now=True, described_by="kube-scheduler")
-    error_texts = (
-        Change("1.17", before=0, now=1, described_by="kube-scheduler")
-        .then("1.18", now=2, described_by="kube-scheduler")
-        .then("1.19", now=3, described_by="kube-scheduler")
-        .then("1.20", now=4, described_by="kube-scheduler")
-        .then("1.21", now=5, described_by="kube-scheduler")
-    )
-    nodes_have_one_reason = Change("1.17", before=False, now=True, described_by="kube-scheduler").then(
+    preemption_needs_victims = Rule("1.19", before=False, now=True, described_by=DEFAULT_PREEMPTION)
+    extender_failures_are_lower_case = Rule("1.20", before=False, now=True, described_by="kube-scheduler")
+    extenders_may_add_nodes = Rule("1.18", before=True, now=False, described_by="kube-scheduler")
+    extenders_name_unresolvable_nodes = Rule("1.21", before=False, now=True, described_by="kube-scheduler")
+    nodes_have_one_reason = Rule("1.17", before=False, now=True, described_by="kube-scheduler").then(
         "1.18",
         now=False,
         about="message",
         sentence="A node has all reasons of the filter that rejects it; before, the first of them.",
     )
-    rejection_by_pre_filter_is_an_error = Change("1.17", before=False, now=True, described_by="kube-scheduler").then(
+    rejection_by_pre_filter_is_an_error = Rule("1.17", before=False, now=True, described_by="kube-scheduler").then(
         "1.19",
         now=False,
         about="message preemption",
@@ -187,52 +184,54 @@ class EngineRules(ReleaseRules):
             "before, it ended the cycle with an error."
         ),
     )
-    seconds_in_unschedulable = Change(
+    seconds_in_unschedulable = Rule(
         "1.24",
         before=60.0,
         now=300.0,
         about="queue",
         sentence="A pod that no event wakes is tried again after five minutes; before, after one.",
     )
-    updates_end_backoff = Change("1.21", before=True, now=False, described_by="kube-scheduler")
-    backoff_counts_attempts = OldRule(
+    updates_end_backoff = Rule("1.21", before=True, now=False, described_by="kube-scheduler")
+    backoff_counts_attempts = Rule(
         "1.34",
         "queue",
         "How long a pod waits grows with its rejections, and apart with errors in a row; before, with all attempts.",
+        before=True,
+        now=False,
     )
-    groups_share_a_cycle = NewRule(
+    groups_share_a_cycle = Rule(
         "1.36", "search", "With the gate GenericWorkload the pods of a group share one cycle; before, each had its own."
     )
     notes = (
-        Note(
+        Rule(
             "1.20",
             "message",
             "Taints are looked at early and resources late; before, filters had the order of predicates, so that "
             "nodes that fail several are reported with another of them.",
         ),
-        Note(
+        Rule(
             "1.23",
             "message",
             "Plugins run in one order at all points (multiPoint), so that another PreFilter may be the first to "
             "reject a pod; before, each point had an order of its own.",
         ),
-        GateNote("CSINodeInfo", "queue", "A change of a CSINode wakes pods; without the gate, it does not."),
-        GateNote(
+        Rule("CSINodeInfo", "queue", "A change of a CSINode wakes pods; without the gate, it does not."),
+        Rule(
             "GenericWorkload",
             "queue search",
             "The pods of a pod group share one cycle (from 1.36 on); without the gate, each has its own.",
         ),
-        GateNote(
+        Rule(
             "PreferNominatedNode",
             "search",
             "The node that preemption made room on is tried first, and alone; without the gate, it is one of all.",
         ),
-        GateNote(
+        Rule(
             "SchedulerPopFromBackoffQ",
             "queue",
             "Where no pod is due, those that back off are tried early; without the gate, they wait.",
         ),
-        GateNote(
+        Rule(
             "SchedulerQueueingHints",
             "queue",
             "Plugins say of each event whether it may help a pod that waits; without the gate, its kind alone decides.",
@@ -243,11 +242,11 @@ class EngineRules(ReleaseRules):
 class Wording(ReleaseRules):
     """The parts of a message about an unschedulable pod: PreFilter's text, the counts, the result of preemption."""
 
-    pre_filter = NewRule(
+    pre_filter = Rule(
         "1.26", "message", "PreFilter's text stands by itself; before, it was counted as the reason of every node."
     )
-    post_filter = NewRule("1.24", "message", "The message ends with the result of preemption; before, it did not.")
-    post_filter_end = Change("1.26", before="", now=".", described_by="kube-scheduler").then(
+    post_filter = Rule("1.24", "message", "The message ends with the result of preemption; before, it did not.")
+    post_filter_end = Rule("1.26", before="", now=".", described_by="kube-scheduler").then(
         "1.29",
         now="",
         about="message",

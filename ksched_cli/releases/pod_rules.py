@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ksched_cli.releases.changes import Change, NewRule, ReleaseRules
+from ksched_cli.releases.changes import ReleaseRules, Rule
 from ksched_cli.releases.fixes import INIT_CONTAINERS_COUNT, SIDECAR_PORTS_COUNT
 from ksched_cli.releases.plugin_names import (
     INTER_POD_AFFINITY,
@@ -14,13 +14,13 @@ from ksched_cli.releases.plugin_names import (
 
 
 class FieldRules(ReleaseRules, plugins=f"{NODE_RESOURCES_FIT} {NODE_RESOURCES_BALANCED_ALLOCATION}"):
-    has_sidecars = NewRule(
+    has_sidecars = Rule(
         "1.28",
         "fields",
         "restartPolicy of init containers is known, so that there are sidecars, which need the gate "
         "SidecarContainers; before, they counted as init containers that end.",
     )
-    storage_gate_covers = Change(
+    storage_gate_covers = Rule(
         "1.19",
         before=frozenset[str](),
         now=frozenset({"containers"}),
@@ -38,7 +38,7 @@ class FieldRules(ReleaseRules, plugins=f"{NODE_RESOURCES_FIT} {NODE_RESOURCES_BA
             "it always counted."
         ),
     )
-    reads_namespace_selectors = NewRule(
+    reads_namespace_selectors = Rule(
         "1.21",
         "fields",
         "A term with a namespaceSelector, while the gate PodAffinityNamespaceSelector is off, is about the "
@@ -49,22 +49,22 @@ class FieldRules(ReleaseRules, plugins=f"{NODE_RESOURCES_FIT} {NODE_RESOURCES_BA
 
 
 class PodInfoRules(ReleaseRules, plugins=f"{NODE_RESOURCES_FIT} {NODE_RESOURCES_BALANCED_ALLOCATION}"):
-    sidecars_run_beside_containers = NewRule(
+    sidecars_run_beside_containers = Rule(
         "1.32",
         "score",
         "Sidecars of pods that run count as beside their containers, with defaults for what each does not ask "
         "for; before, as init containers.",
     )
-    init_containers_count = NewRule(
+    init_containers_count = Rule(
         INIT_CONTAINERS_COUNT,
         "filter score",
         "The requests of init containers count in the sums of a node and in scores; before, only those of "
         "containers, and the pending pod alone counted with its init containers.",
     )
-    sidecar_ports_count = NewRule(
+    sidecar_ports_count = Rule(
         SIDECAR_PORTS_COUNT, "filter", "Host ports of sidecars count; before, only those of containers.", NODE_PORTS
     )
 
 
 class ZoneRules(ReleaseRules, plugins=SELECTOR_SPREAD):
-    labels_without_beta = Change("1.17", before=False, now=True, described_by=SELECTOR_SPREAD)
+    labels_without_beta = Rule("1.17", before=False, now=True, described_by=SELECTOR_SPREAD)

@@ -43,10 +43,10 @@ def told(minor: str, plugins: Iterable[str]) -> bool:
 def silent_steps() -> Iterator[tuple[str, str, str]]:
     """Changes that are told in the sentence of another: (rule, minor, the plugin whose sentence it is)."""
     for rules in ReleaseRules.declared:
-        for name, change in rules.changes():
-            for step in change.steps:
-                if not step.sentence:
-                    yield f"{rules.__module__}.{name}", step.since, step.described_by
+        for name, rule in rules.rules():
+            for step in rule.steps:
+                if not step.change.text:
+                    yield f"{rules.__module__}.{name}", step.change.since, step.described_by
 
 
 @pytest.mark.parametrize(("rule", "minor", "plugin"), [pytest.param(*each, id=each[0]) for each in silent_steps()])
@@ -57,8 +57,8 @@ def test_every_change_is_told_in_a_sentence_of_its_own_or_of_another(rule: str, 
 
 def test_changes_come_in_order_and_change_something() -> None:
     for rules in ReleaseRules.declared:
-        for name, change in rules.changes():
-            minors = [minor_of(step.since) for step in change.steps]
+        for name, change in rules.rules():
+            minors = [minor_of(step.change.since) for step in change.steps]
             assert minors == sorted(set(minors)), name
             values = [change.before, *(step.now for step in change.steps)]
             assert all(before != now for before, now in pairwise(values)), name

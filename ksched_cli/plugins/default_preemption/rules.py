@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from ksched_cli.releases.changes import Change, GateNote, NewRule, Note, ReleaseRules
+from ksched_cli.releases.changes import ReleaseRules, Rule
 from ksched_cli.releases.fixes import LEFT_OUT_NODES_ARE_SKIPPED, MIXED_VICTIMS_ARE_SORTED
 
 
 class DefaultPreemptionRules(ReleaseRules, plugins="DefaultPreemption"):
-    skips_nodes_left_out = NewRule(
+    skips_nodes_left_out = Rule(
         LEFT_OUT_NODES_ARE_SKIPPED,
         "preemption",
         "Nodes that PreFilter left out are not tried; before, evicting pods there was tried too.",
     )
-    budgets_have_a_gate = Change(
+    budgets_have_a_gate = Rule(
         "1.17",
         before=False,
         now=True,
@@ -24,32 +24,32 @@ class DefaultPreemptionRules(ReleaseRules, plugins="DefaultPreemption"):
         about="preemption",
         sentence="Disruption budgets always count; before, the gate PodDisruptionBudget could switch them off.",
     )
-    failed_pods_lose_nomination = NewRule(
+    failed_pods_lose_nomination = Rule(
         "1.23",
         "preemption",
         "A pod whose cycle fails is no longer nominated; before, it lost its node only where no eviction could help.",
     )
-    explains_failure = Change("1.19", before=False, now=True, described_by="DefaultPreemption")
-    hopeless_node_ends_waiting = NewRule(
+    explains_failure = Rule("1.19", before=False, now=True, described_by="DefaultPreemption")
+    hopeless_node_ends_waiting = Rule(
         "1.19",
         "preemption",
         "A pod may preempt on another node once evictions on its nominated node cannot help, and a node where no pod "
         "would be evicted is no candidate; before, the pod waited for that node, and such a node was the best.",
     )
-    search_ends_early = NewRule(
+    search_ends_early = Rule(
         "1.20",
         "preemption",
         "The search ends at as many candidates as the arguments say, and there is preemption under a Policy; before, "
         "all nodes were tried, and there was none.",
     )
-    needs_victims = Change("1.19", before=False, now=True, described_by="DefaultPreemption")
-    sorts_mixed_victims = NewRule(
+    needs_victims = Rule("1.19", before=False, now=True, described_by="DefaultPreemption")
+    sorts_mixed_victims = Rule(
         MIXED_VICTIMS_ARE_SORTED,
         "preemption",
         "Where only some victims violate a budget, they are sorted by importance once more, so that a node is ranked "
         "by its most important victim; before, by the first that violates.",
     )
-    counting_of_evictions = Change(
+    counting_of_evictions = Rule(
         "1.18",
         before="allow any",
         now="up to the first",
@@ -65,26 +65,26 @@ class DefaultPreemptionRules(ReleaseRules, plugins="DefaultPreemption"):
         ),
     )
     notes = (
-        Note("1.32", "queue", "Holds a pod back while its victims are being evicted; before, it waited in the queue."),
-        GateNote(
+        Rule("1.32", "queue", "Holds a pod back while its victims are being evicted; before, it waited in the queue."),
+        Rule(
             "NonPreemptingPriority",
             "fields",
             "preemptionPolicy Never counts; without the gate, such pods preempt, too.",
         ),
-        GateNote(
+        Rule(
             "PodDisruptionConditions",
             "preemption",
             "A pod waits on its nominated node for victims of preemption alone; without the gate, for every weaker "
             "pod there that is being deleted.",
         ),
-        GateNote("PodDisruptionBudget", "preemption", "Disruption budgets count; without the gate, there are none."),
-        GateNote(
+        Rule("PodDisruptionBudget", "preemption", "Disruption budgets count; without the gate, there are none."),
+        Rule(
             "WorkloadAwarePreemption",
             "preemption",
             "Victims are chosen for a pod group as a whole, and a group may be one victim; without the gate, each pod "
             "of a group preempts by itself.",
         ),
-        GateNote(
+        Rule(
             "SchedulerAsyncPreemption",
             "queue",
             "Victims are evicted in the background; without the gate, in the cycle.",

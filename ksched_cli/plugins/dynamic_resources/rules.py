@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ksched_cli.releases.changes import GateNote, NewRule, Note, ReleaseRules, gate_notes
+from ksched_cli.releases.changes import ReleaseRules, Rule
 from ksched_cli.releases.fixes import ALLOCATED_CLAIMS_ARE_SCORED
 from ksched_cli.releases.plugin_names import NODE_RESOURCES_BALANCED_ALLOCATION, NODE_RESOURCES_FIT, SCHEDULING_GATES
 
@@ -31,33 +31,33 @@ _WITH_RESOURCES = f"DynamicResources {NODE_RESOURCES_FIT} {NODE_RESOURCES_BALANC
 
 
 class DynamicResourcesRules(ReleaseRules, plugins="DynamicResources"):
-    scores_allocated_claims = NewRule(
+    scores_allocated_claims = Rule(
         ALLOCATED_CLAIMS_ARE_SCORED,
         "score",
         "Nodes are scored for a pod that has allocated claims beside new ones; before, from 1.35 on, the cycle ended "
         "in an error.",
     )
     notes = (
-        Note(
+        Rule(
             "1.26",
             "filter queue",
             "There is such a plugin, which is enabled where its gate is on; before, there was none.",
             plugins=f"DynamicResources {SCHEDULING_GATES}",
         ),
-        Note(
+        Rule(
             "1.35",
             "score weight",
             "Scores, with weight 2, how early in its list (firstAvailable) the alternative stands that a node has "
             "devices for; before, it did not score.",
         ),
-        GateNote(
+        Rule(
             "DRAExtendedResource",
             "filter queue score",
             "Devices stand in for extended resources that their class names; without the gate, a node has to announce "
             "those itself.",
             plugins=_WITH_RESOURCES,
         ),
-        GateNote(
+        Rule(
             "DRANodeAllocatableResources",
             "filter preemption score",
             "Devices can stand for cpu, memory and other resources of their node: the amounts of a new claim are "
@@ -65,22 +65,22 @@ class DynamicResourcesRules(ReleaseRules, plugins="DynamicResources"):
             "not.",
             plugins=_WITH_RESOURCES,
         ),
-        GateNote(
+        Rule(
             "DRASchedulerFilterTimeout",
             "filter",
             "The search for devices has a time limit; without the gate, it has none.",
         ),
-        GateNote(
+        Rule(
             "DRAWorkloadResourceClaims",
             "filter preemption",
             "A claim may belong to a pod group and be reserved for all its pods; without the gate, a claim that was "
             "made for a group is no claim of its pods.",
         ),
-        GateNote(
+        Rule(
             "DynamicResourceAllocation",
             "filter preemption queue score",
             "Resource claims count: a pod goes where there are devices for it, and waits for claims that do not "
             "exist; without the gate, claims are passed over.",
         ),
-        *gate_notes("filter queue score", _GATES),
+        *(Rule(gate, "filter queue score", sentence) for gate, sentence in _GATES.items()),
     )

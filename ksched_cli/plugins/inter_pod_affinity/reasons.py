@@ -15,7 +15,7 @@ from ksched_cli.framework.reasons import (
     ReasonTable,
     fixed_field,
 )
-from ksched_cli.releases.changes import Change
+from ksched_cli.releases.changes import Rule
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
@@ -83,7 +83,7 @@ class InterPodAffinityReasons(ReasonTable, plugins="InterPodAffinity"):
     )
     # For a while every rejection came with this reason, too.
     any_rule = ReasonKind(
-        Change(
+        Rule(
             "1.21",
             before="node(s) didn't match pod affinity/anti-affinity",
             now="node(s) didn't match pod affinity/anti-affinity rules",

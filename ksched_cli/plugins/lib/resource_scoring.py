@@ -19,7 +19,7 @@ from ksched_cli.framework.scoring import MAX_NODE_SCORE
 from ksched_cli.plugins.lib.arithmetic import EXACT
 from ksched_cli.plugins.lib.devices.totals import DeviceTotals
 from ksched_cli.plugins.lib.node_loads import NodeLoads
-from ksched_cli.releases.changes import NewRule, ReleaseRules
+from ksched_cli.releases.changes import ReleaseRules, Rule
 from ksched_cli.releases.minors import Release
 from ksched_cli.releases.plugin_names import NODE_RESOURCES_BALANCED_ALLOCATION, NODE_RESOURCES_FIT
 from ksched_cli.releases.pod_rules import PodInfoRules
@@ -29,7 +29,7 @@ STAND_INS = {"cpu": DEFAULT_MILLI_CPU, "memory": DEFAULT_MEMORY}
 
 
 class RequestRules(ReleaseRules, plugins=f"{NODE_RESOURCES_FIT} {NODE_RESOURCES_BALANCED_ALLOCATION}"):
-    overhead_counts_as_it_is = NewRule(
+    overhead_counts_as_it_is = Rule(
         "1.27",
         "score",
         "The cpu of a pod's overhead counts as it is, and the pod's requests are added up in PreScore; before, the "

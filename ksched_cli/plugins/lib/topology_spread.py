@@ -13,7 +13,7 @@ from ksched_cli.api.meta import OwnerReference, controller_of
 from ksched_cli.api.selectors import EVERYTHING, Selector, SelectorError, compile_selector, selector_from_map
 from ksched_cli.api.workloads import ReplicaSet, ReplicationController, StatefulSet
 from ksched_cli.cluster.catalog import Catalog
-from ksched_cli.releases.changes import NewRule, ReleaseRules
+from ksched_cli.releases.changes import ReleaseRules, Rule
 from ksched_cli.releases.minors import NEWEST, Release
 from ksched_cli.releases.plugin_names import POD_TOPOLOGY_SPREAD, SELECTOR_SPREAD
 
@@ -28,7 +28,7 @@ SYSTEM_DEFAULTS = (
 
 
 class SpreadRules(ReleaseRules, plugins=f"{POD_TOPOLOGY_SPREAD} {SELECTOR_SPREAD}"):
-    selects_as_the_controller_does = NewRule(
+    selects_as_the_controller_does = Rule(
         "1.22",
         "filter score",
         "Pods without constraints are spread with those that their own controller selects; before, with those of "

@@ -37,28 +37,28 @@ from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.lib.spec import Spec
 from ksched_cli.plugins.node_affinity.guide import AffinityGuide
 from ksched_cli.plugins.node_affinity.reasons import NodeAffinityReasons
-from ksched_cli.releases.changes import Change, NewRule, Note, ReleaseRules
+from ksched_cli.releases.changes import ReleaseRules, Rule
 
 _NODE_NAME_FIELD = "metadata.name"
 _NO_TERM = NodeSelectorTerm()
 
 
 class NodeAffinityRules(ReleaseRules, plugins="NodeAffinity"):
-    narrows_to_named_nodes = NewRule(
+    narrows_to_named_nodes = Rule(
         "1.24",
         "filter",
         "A pod that names its nodes (metadata.name) is tried on those alone; before, on all, to the same end.",
     )
-    skips_without_preferences = NewRule(
+    skips_without_preferences = Rule(
         "1.30", "score", "Does not score where nothing is preferred; before, all nodes got 0."
     )
-    errors_name_the_path = Change("1.21", before=False, now=True, described_by="NodeAffinity")
-    preferences_may_be_about_fields = NewRule(
+    errors_name_the_path = Rule("1.21", before=False, now=True, described_by="NodeAffinity")
+    preferences_may_be_about_fields = Rule(
         "1.20", "score", "Preferences can be about fields; before, labels alone counted."
     )
     notes = (
-        Note("1.17", "score", "Nodes score 0 to 100; before, 0 to 10, and small differences were lost."),
-        Note("1.23", "weight", "Its score weighs 2; before, 1."),
+        Rule("1.17", "score", "Nodes score 0 to 100; before, 0 to 10, and small differences were lost."),
+        Rule("1.23", "weight", "Its score weighs 2; before, 1."),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ksched_cli.api.core import Pod
 from ksched_cli.framework.reasons import FieldPath, Reason, ReasonCode, ReasonKind, ReasonTable, fixed_field
-from ksched_cli.releases.changes import Change
+from ksched_cli.releases.changes import Rule
 from ksched_cli.releases.plugin_names import INTER_POD_AFFINITY, NODE_NAME
 
 REQUIRED: FieldPath = ("spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
@@ -49,7 +49,7 @@ def _unmet_field(pod: Pod, reasons: Sequence[Reason], detail: Mapping[str, Any])
 
 class NodeAffinityReasons(ReasonTable, plugins="NodeAffinity"):
     unmatched = ReasonKind(
-        Change(
+        Rule(
             "1.20",
             before="node(s) didn't match node selector",
             now="node(s) didn't match Pod's node affinity",

@@ -8,7 +8,7 @@ from typing import Any
 from ksched_cli.api.core import Pod
 from ksched_cli.api.quantity import largest_request
 from ksched_cli.framework.reasons import FieldPath, Reason, ReasonCode, ReasonKind, ReasonTable, fixed_field
-from ksched_cli.releases.changes import Change
+from ksched_cli.releases.changes import Rule
 
 _INSUFFICIENT = ReasonCode(
     "KS101",
@@ -52,7 +52,7 @@ def _lacking_field(pod: Pod, reasons: Sequence[Reason], detail: Mapping[str, Any
 
 class NodeResourcesFitReasons(ReasonTable, plugins="NodeResourcesFit"):
     too_many_pods = ReasonKind(
-        Change(
+        Rule(
             "1.18",
             before="Insufficient pods",
             now="Too many pods",

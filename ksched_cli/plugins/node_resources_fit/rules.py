@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ksched_cli.releases.changes import GateNote, NewRule, Note, ReleaseRules, gate_notes
+from ksched_cli.releases.changes import ReleaseRules, Rule
 from ksched_cli.releases.plugin_names import (
     GENERAL_PREDICATES,
     INTER_POD_AFFINITY,
@@ -48,23 +48,23 @@ _BOTH = f"NodeResourcesFit {NODE_RESOURCES_BALANCED_ALLOCATION}"
 
 
 class NodeResourcesFitRules(ReleaseRules, plugins="NodeResourcesFit"):
-    sees_hopeless_nodes = NewRule(
+    sees_hopeless_nodes = Rule(
         "1.34",
         "filter preemption",
         "A node that is too small for the pod even if it was empty is beyond help, and no preemption is tried there; "
         "before, it was.",
     )
-    only_requested_resources_lack = NewRule(
+    only_requested_resources_lack = Rule(
         "1.28",
         "filter",
         "Only resources that the pod asks for can lack; before, a node with more cpu, memory or storage requested "
         "than it has took no pod that asks for anything.",
     )
-    overhead_counts_in_scores = NewRule(
+    overhead_counts_in_scores = Rule(
         "1.24", "score", "Scores include the overhead of the pending pod; before, scores of this plugin left it out."
     )
     notes = (
-        Note(
+        Rule(
             "1.17",
             "score",
             "Nodes score 0 to 100; before, 0 to 10, and small differences were lost.",
@@ -73,7 +73,7 @@ class NodeResourcesFitRules(ReleaseRules, plugins="NodeResourcesFit"):
                 f"{SERVICE_AFFINITY} {TAINT_TOLERATION}"
             ),
         ),
-        Note(
+        Rule(
             "1.17",
             "message",
             "Filters are plugins with words of their own; before, there were predicates, one of which, "
@@ -84,7 +84,7 @@ class NodeResourcesFitRules(ReleaseRules, plugins="NodeResourcesFit"):
                 f"{NODE_LABEL}"
             ),
         ),
-        Note(
+        Rule(
             "1.22",
             "score",
             "NodeResourcesFit scores nodes by its scoringStrategy, over the resources that a node has; before, "
@@ -95,19 +95,19 @@ class NodeResourcesFitRules(ReleaseRules, plugins="NodeResourcesFit"):
                 f"{REQUESTED_TO_CAPACITY_RATIO}"
             ),
         ),
-        Note(
+        Rule(
             "1.36",
             "search",
             "Placements for whole pod groups are made and scored where the gate TopologyAwareWorkloadScheduling is "
             "on; before, there were none.",
             plugins=f"NodeResourcesFit {TOPOLOGY_PLACEMENT_GENERATOR} {POD_GROUP_PODS_COUNT}",
         ),
-        GateNote(
+        Rule(
             "SidecarContainers",
             "fields filter",
             "Sidecars (init containers that stay) count beside the containers; without the gate, a pod with one fits "
             "on no node.",
             plugins=_BOTH,
         ),
-        *gate_notes("fields", _GATES, _BOTH),
+        *(Rule(gate, "fields", sentence, _BOTH) for gate, sentence in _GATES.items()),
     )

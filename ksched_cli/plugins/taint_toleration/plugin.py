@@ -24,7 +24,7 @@ from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.lib.spec import Spec
 from ksched_cli.plugins.taint_toleration.guide import TaintGuide
 from ksched_cli.plugins.taint_toleration.reasons import TaintTolerationReasons
-from ksched_cli.releases.changes import GateNote, Note, ReleaseRules
+from ksched_cli.releases.changes import ReleaseRules, Rule
 from ksched_cli.releases.plugin_names import NODE_UNSCHEDULABLE, POD_TOPOLOGY_SPREAD
 
 _HARD = ("NoSchedule", "NoExecute")
@@ -33,8 +33,8 @@ _SOFT = "PreferNoSchedule"
 
 class TaintTolerationRules(ReleaseRules, plugins="TaintToleration"):
     notes = (
-        Note("1.23", "weight", "Its score weighs 3; before, 1."),
-        GateNote(
+        Rule("1.23", "weight", "Its score weighs 3; before, 1."),
+        Rule(
             "TaintTolerationComparisonOperators",
             "filter",
             "Tolerations can compare numbers (Gt, Lt); without the gate, such a toleration tolerates nothing.",

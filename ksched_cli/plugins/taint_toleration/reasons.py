@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ksched_cli.framework.reasons import ReasonCode, ReasonKind, ReasonTable, fixed_field
-from ksched_cli.releases.changes import Change
+from ksched_cli.releases.changes import Rule
 from ksched_cli.releases.fixes import TAINTS_ARE_NOT_NAMED
 
 _UNTOLERATED = ReasonCode(
@@ -18,7 +18,7 @@ _UNTOLERATED = ReasonCode(
 class TaintTolerationReasons(ReasonTable, plugins="TaintToleration"):
     # Where the text names the taint, kube-scheduler counts the nodes of each taint.
     untolerated = ReasonKind(
-        Change(
+        Rule(
             "1.18",
             before="node(s) had taints that the pod didn't tolerate",
             now="node(s) had taint {{{key}: {value}}}, that the pod didn't tolerate",

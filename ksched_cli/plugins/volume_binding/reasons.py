@@ -10,7 +10,7 @@ from ksched_cli.plugins.lib.volumes.reasons import (
     VOLUME_NOT_FOUND,
     claim_field,
 )
-from ksched_cli.releases.changes import Change
+from ksched_cli.releases.changes import Rule
 
 _ELSEWHERE = ReasonCode(
     "KS124",
@@ -38,7 +38,7 @@ _EXHAUSTED = ReasonCode(
 class VolumeBindingReasons(ReasonTable, plugins="VolumeBinding"):
     field = claim_field
     volume_elsewhere = ReasonKind(
-        Change(
+        Rule(
             "1.33",
             before="node(s) had volume node affinity conflict",
             now="node(s) didn't match PersistentVolume's node affinity",
@@ -52,7 +52,7 @@ class VolumeBindingReasons(ReasonTable, plugins="VolumeBinding"):
     no_volume = ReasonKind("node(s) didn't find available persistent volumes to bind", _NO_VOLUME)
     no_storage = ReasonKind("node(s) did not have enough free storage", _EXHAUSTED)
     volume_missing = ReasonKind(
-        Change(
+        Rule(
             "1.23",
             before="pvc(s) bound to non-existent pv(s)",
             now="node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
@@ -63,7 +63,7 @@ class VolumeBindingReasons(ReasonTable, plugins="VolumeBinding"):
     )
     immediate = ReasonKind("pod has unbound immediate PersistentVolumeClaims", CLAIM_UNBOUND)
     awaited = ReasonKind(
-        Change(
+        Rule(
             "1.23",
             before='persistentvolumeclaim "{claim}" not found',
             now='waiting for ephemeral volume controller to create the persistentvolumeclaim "{claim}"',

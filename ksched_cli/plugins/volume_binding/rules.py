@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from ksched_cli.releases.changes import Change, GateNote, NewRule, Note, ReleaseRules
+from ksched_cli.releases.changes import ReleaseRules, Rule
 from ksched_cli.releases.fixes import LOCAL_VOLUMES_KEEP_ALL_NODES
 from ksched_cli.releases.plugin_names import NODE_VOLUME_LIMITS, VOLUME_ZONE
 
 
 class VolumeBindingRules(ReleaseRules, plugins="VolumeBinding"):
-    reads_largest_volume = Change("1.21", before=False, now=True, described_by="VolumeBinding")
-    narrows_to_local_volumes = Change(
+    reads_largest_volume = Rule("1.21", before=False, now=True, described_by="VolumeBinding")
+    narrows_to_local_volumes = Rule(
         "1.27",
         before=False,
         now=True,
@@ -23,51 +23,51 @@ class VolumeBindingRules(ReleaseRules, plugins="VolumeBinding"):
             "PreFilter no longer narrows the nodes of local volumes down; before, the others were not looked at."
         ),
     )
-    lost_claims_reject = NewRule(
+    lost_claims_reject = Rule(
         "1.23", "filter", "A lost claim rejects the pod; before, it was its volume that did not exist."
     )
-    missing_volumes_reject = NewRule(
+    missing_volumes_reject = Rule(
         "1.19",
         "filter",
         "A claim that no controller will bind, or whose volume does not exist, rejects the pod; before, the cycle "
         "ended in an error.",
     )
-    matches_attributes = NewRule(
+    matches_attributes = Rule(
         "1.31",
         "filter",
         "A claim gets volumes of its VolumeAttributesClass only, where the gate of that name is on; before, of any.",
     )
     notes = (
-        Note("1.20", "filter", "A claim that does not exist rejects the pod; before, the cycle ended in an error."),
-        Note("1.21", "score", "It can score nodes by the room in their volumes; before, it never scored."),
-        Note(
+        Rule("1.20", "filter", "A claim that does not exist rejects the pod; before, the cycle ended in an error."),
+        Rule("1.21", "score", "It can score nodes by the room in their volumes; before, it never scored."),
+        Rule(
             "1.23",
             "score",
             "By default it scores, 0 for every node while its gate is off; before, only where that was on.",
         ),
-        Note("1.30", "score", "Does not score where its gate is off; before, all nodes got 0."),
-        GateNote(
+        Rule("1.30", "score", "Does not score where its gate is off; before, all nodes got 0."),
+        Rule(
             "CSIStorageCapacity",
             "filter",
             "What drivers publish of their free capacity counts; without the gate, there is always enough.",
         ),
-        GateNote(
+        Rule(
             "GenericEphemeralVolume",
             "fields",
             "Generic ephemeral volumes have claims, which have to fit; without the gate, there are no such volumes.",
             plugins=f"VolumeBinding {VOLUME_ZONE} {NODE_VOLUME_LIMITS}",
         ),
-        GateNote(
+        Rule(
             "StorageCapacityScoring",
             "score",
             "Nodes score by the room for the pod's volumes; without the gate, they do not.",
         ),
-        GateNote(
+        Rule(
             "VolumeAttributesClass",
             "filter",
             "A claim gets volumes of its VolumeAttributesClass only (from 1.31 on); without the gate, of any.",
         ),
-        GateNote(
+        Rule(
             "VolumeCapacityPriority",
             "score",
             "Nodes score by the room in the volumes that the pod would get; without the gate, they do not.",

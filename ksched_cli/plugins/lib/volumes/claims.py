@@ -11,7 +11,7 @@ from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim, Stor
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.cluster.claims import claim_names, find_claim
 from ksched_cli.plugins.lib.volumes.reasons import ClaimReasons, MissingClaim, UnusableClaim, foreign_claim
-from ksched_cli.releases.changes import NewRule, ReleaseRules
+from ksched_cli.releases.changes import ReleaseRules, Rule
 from ksched_cli.releases.minors import Release
 from ksched_cli.releases.plugin_names import (
     AZURE_DISK_LIMITS,
@@ -31,7 +31,7 @@ _STORAGE = "storage"
 class LimitRules(
     ReleaseRules, plugins=f"{NODE_VOLUME_LIMITS} {EBS_LIMITS} {GCEPD_LIMITS} {AZURE_DISK_LIMITS} {CINDER_LIMITS}"
 ):
-    follows_all_claims = NewRule(
+    follows_all_claims = Rule(
         "1.23",
         "filter",
         "Claims of ephemeral volumes count, and a claim that does not exist rejects the pod; before, both were passed "

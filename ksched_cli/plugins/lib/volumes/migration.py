@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ksched_cli.api.affinity import NodeSelectorRequirement, NodeSelectorTerm
 from ksched_cli.api.storage import CSINode, PersistentVolume, PersistentVolumeSpec
 from ksched_cli.api.volumes import Volume
-from ksched_cli.releases.changes import Change, GateNote, NewRule, ReleaseRules
+from ksched_cli.releases.changes import ReleaseRules, Rule
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
 from ksched_cli.releases.plugin_names import (
@@ -63,12 +63,12 @@ _EVERYWHERE = "disks count for their CSI driver on every node that has a CSINode
 
 class MigrationRules(ReleaseRules, plugins=NODE_VOLUME_LIMITS):
     counted_everywhere = (
-        Change("1.24", before=frozenset[str](), now=_IN_1_24, about="filter", sentence=f"Cinder {_EVERYWHERE}")
+        Rule("1.24", before=frozenset[str](), now=_IN_1_24, about="filter", sentence=f"Cinder {_EVERYWHERE}")
         .then("1.27", now=_IN_1_27, about="filter", sentence=f"AWS EBS and Azure {_EVERYWHERE}")
         .then("1.28", now=_IN_1_28, about="filter", sentence=f"GCE PD {_EVERYWHERE}")
         .then("1.36", now=_IN_1_36, about="filter", sentence=f"Portworx {_EVERYWHERE}")
     )
-    reads_zones_without_beta = NewRule(
+    reads_zones_without_beta = Rule(
         "1.21",
         "filter",
         "Disks that a driver took over are where their labels without beta say, too, and drivers may give the largest "
@@ -76,7 +76,7 @@ class MigrationRules(ReleaseRules, plugins=NODE_VOLUME_LIMITS):
         plugins=f"{VOLUME_BINDING} {NODE_VOLUME_LIMITS}",
     )
     notes = tuple(
-        GateNote(
+        Rule(
             gate,
             "filter",
             f"{disks} are those of their CSI driver on nodes that say so, with its limit and its labels; without the "
