@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ksched_cli.cluster.columns import IdColumn, RowColumn
+from ksched_cli.releases.engine_rules import ZoneRules
 from ksched_cli.releases.minors import NEWEST, Release
-from ksched_cli.releases.pod_rules import ZoneRules
 
 _ZONE, _REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 _BETA_ZONE, _BETA_REGION = "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"

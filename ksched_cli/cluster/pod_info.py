@@ -13,8 +13,8 @@ from ksched_cli.api.pod_facts import parse_time, pod_key, pod_priority
 from ksched_cli.api.pod_resources import nonzero_requests_of, nonzero_requests_without_sidecars, requests_of
 from ksched_cli.cluster.ports import ANY_ADDRESS, HostPort
 from ksched_cli.cluster.resources import ResourceIndex
+from ksched_cli.releases.engine_rules import PodInfoRules
 from ksched_cli.releases.minors import NEWEST, Release
-from ksched_cli.releases.pod_rules import PodInfoRules
 
 _PORTS = attrgetter("ports")
 

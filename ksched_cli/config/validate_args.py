@@ -14,11 +14,10 @@ from ksched_cli.api.affinity import (
 from ksched_cli.api.selectors import FIELD_OPERATORS, NODE_OPERATORS, SelectorError, checked_requirement, is_label_key
 from ksched_cli.config import plugin_args
 from ksched_cli.config.extenders import parse_duration
-from ksched_cli.releases.configuration import ConfigurationRules
+from ksched_cli.releases.configuration import VOLUME_CAPACITY_GATE, ConfigurationRules
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
 from ksched_cli.releases.plugin_names import REQUESTED_TO_CAPACITY_RATIO
-from ksched_cli.releases.removals import VOLUME_CAPACITY_GATE
 
 # (path below args, what is wrong)
 Complaint = tuple[str, str]

@@ -21,7 +21,7 @@ from ksched_cli.framework.status import SKIP, Status, error, unschedulable
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.lib.blocking_pods import pods_that
 from ksched_cli.plugins.lib.spec import Spec
-from ksched_cli.releases.pod_rules import PodInfoRules
+from ksched_cli.releases.engine_rules import PodInfoRules
 
 WantedPorts = tuple[HostPort, ...]
 

@@ -18,9 +18,8 @@ from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, overload
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ksched_cli.releases.fixes import UpstreamFix
-from ksched_cli.releases.gate_history import GATE_HISTORY, minor_of
-from ksched_cli.releases.minors import RELEASES, Release
+from ksched_cli.releases.gates import GATE_HISTORY, minor_of
+from ksched_cli.releases.minors import RELEASES, Release, UpstreamFix
 
 T = TypeVar("T")
 

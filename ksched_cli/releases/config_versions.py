@@ -7,7 +7,7 @@ from functools import cached_property
 from msgspec import Struct
 
 from ksched_cli.releases import plugin_names as names
-from ksched_cli.releases.gate_history import minor_of
+from ksched_cli.releases.gates import minor_of
 
 GROUP = "kubescheduler.config.k8s.io"
 

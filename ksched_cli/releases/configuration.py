@@ -1,4 +1,8 @@
-"""What of kube-scheduler's configuration changed between minors: fields, arguments and files that it reads."""
+"""What of kube-scheduler's configuration changed between minors: fields, arguments and files that it reads.
+
+It mirrors kube-scheduler/config and cmd/kube-scheduler/app/options. The last names are versions of Kubernetes that
+removed something, as messages print them.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ from typing import NamedTuple
 
 from ksched_cli.releases import plugin_names as names
 from ksched_cli.releases.changes import ReleaseRules, Rule
+from ksched_cli.releases.gates import GATE_HISTORY
 from ksched_cli.releases.minors import RELEASES, Release
 
 _CONFIGURATION = "configuration"
@@ -122,3 +127,17 @@ def takes(release: Release, plugin: str, argument: str) -> bool:
 
 # The last minor that read a Policy.
 LAST_WITH_POLICY = next(each for each in reversed([*RELEASES.values()]) if ConfigurationRules.of(each).reads_policy)
+
+# Predicates about the conditions of nodes.
+NODE_CONDITIONS = "Kubernetes 1.17"
+# The priority for limits.
+RESOURCE_LIMITS = "Kubernetes 1.20"
+# Plugins that 1.17 and 1.18 had alone.
+FIRST_PLUGINS = "Kubernetes 1.19"
+# The limits of single clouds.
+IN_TREE_LIMITS = "Kubernetes 1.31"
+POLICY = ConfigurationRules.reads_policy.since
+INSECURE_PORT = f"Kubernetes {ConfigurationRules.serves_http.since}"
+OLD_PLUGINS = f"Kubernetes {ConfigurationRules.has_plugins_of_v1beta1.since}"
+# The minor in which another gate took the place of VolumeCapacityPriority.
+VOLUME_CAPACITY_GATE = next(iter(GATE_HISTORY["StorageCapacityScoring"]))

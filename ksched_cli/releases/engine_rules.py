@@ -1,16 +1,36 @@
-"""What of the engine changed between minors, and the gates that decide how it runs."""
+"""What changed between minors outside the plugins: the cycle, the queue and preemption; the gates that decide how they
+run; and the fields, sums, ports and zones of pods and nodes as the scheduler reads them.
+
+It mirrors pkg/scheduler without framework/plugins. The rules of a plugin are in its room.
+"""
 
 from __future__ import annotations
 
 from ksched_cli.releases.changes import ReleaseRules, Rule
-from ksched_cli.releases.fixes import (
+from ksched_cli.releases.minors import (
     EXTENDERS_REJECT,
     FIRST_REJECTION_DECIDES,
+    INIT_CONTAINERS_COUNT,
     LEFT_OUT_NODES_ARE_SKIPPED,
     LEFT_OUT_NODES_HAVE_NO_STATUS,
     REJECTION_REACHES_NODES,
+    SIDECAR_PORTS_COUNT,
 )
-from ksched_cli.releases.plugin_names import DEFAULT_PREEMPTION, NODE_RESOURCES_FIT, POD_TOPOLOGY_SPREAD, VOLUME_BINDING
+from ksched_cli.releases.plugin_names import (
+    DEFAULT_PREEMPTION,
+    INTER_POD_AFFINITY,
+    NODE_PORTS,
+    NODE_RESOURCES_BALANCED_ALLOCATION,
+    NODE_RESOURCES_FIT,
+    POD_TOPOLOGY_SPREAD,
+    SELECTOR_SPREAD,
+    VOLUME_BINDING,
+)
+
+_FILTER_WITH_POD = 'running "{plugin}" filter plugin for pod "{pod}": {text}'
+_PRE_FILTER_FAILED = 'prefilter plugin "{plugin}" failed for pod "{pod}": {text}'
+_PRE_SCORE_WITH_POD = 'error while running "{plugin}" prescore plugin for pod "{pod}": {text}'
+_KUBE_SCHEDULER = "kube-scheduler"
 
 
 class EngineRules(ReleaseRules):
@@ -252,3 +272,119 @@ class Wording(ReleaseRules):
         about="message",
         sentence="The message ends with one full stop after preemption; before, with two.",
     )
+
+
+class ErrorTexts(ReleaseRules):
+    """How the error of a plugin is framed, by extension point (framework/runtime/framework.go): format strings with the
+    plugin, the pod and the text of the plugin. The errors of predicates and priorities (1.16) are only counted."""
+
+    pre_filter = (
+        Rule(
+            "1.17",
+            before=_PRE_FILTER_FAILED,
+            now='error while running "{plugin}" prefilter plugin for pod "{pod}": {text}',
+            described_by=_KUBE_SCHEDULER,
+        )
+        .then("1.19", now=_PRE_FILTER_FAILED, described_by=_KUBE_SCHEDULER)
+        .then("1.20", now='running PreFilter plugin "{plugin}": {text}', described_by=_KUBE_SCHEDULER)
+    )
+    filter = (
+        Rule(
+            "1.17",
+            before=_FILTER_WITH_POD,
+            now='error while running "{plugin}" filter plugin for pod "{pod}": {text}',
+            described_by=_KUBE_SCHEDULER,
+        )
+        .then("1.18", now=_FILTER_WITH_POD, described_by=_KUBE_SCHEDULER)
+        .then("1.21", now='running "{plugin}" filter plugin: {text}', described_by=_KUBE_SCHEDULER)
+    )
+    pre_score = (
+        Rule(
+            "1.17",
+            before=_PRE_SCORE_WITH_POD,
+            now='error while running "{plugin}" postfilter plugin for pod "{pod}": {text}',
+            described_by=_KUBE_SCHEDULER,
+        )
+        .then("1.18", now=_PRE_SCORE_WITH_POD, described_by=_KUBE_SCHEDULER)
+        .then("1.20", now='running PreScore plugin "{plugin}": {text}', described_by=_KUBE_SCHEDULER)
+    )
+    score = Rule(
+        "1.20",
+        before='error while running score plugin for pod "{pod}": {text}',
+        now='running Score plugins: plugin "{plugin}" failed with: {text}',
+        described_by=_KUBE_SCHEDULER,
+    )
+    score_range = Rule(
+        "1.20",
+        before='error while applying score defaultWeights for pod "{pod}": score plugin "{plugin}" {text}',
+        now='applying score defaultWeights on Score plugins: plugin "{plugin}" {text}',
+        described_by=_KUBE_SCHEDULER,
+    )
+
+    def text_of(self, point: str) -> str:
+        """The format string of an extension point, or of a score out of its range ("range")."""
+        texts = {
+            "preFilter": self.pre_filter,
+            "filter": self.filter,
+            "preScore": self.pre_score,
+            "score": self.score,
+            "range": self.score_range,
+        }
+        return texts[point]
+
+
+class FieldRules(ReleaseRules, plugins=f"{NODE_RESOURCES_FIT} {NODE_RESOURCES_BALANCED_ALLOCATION}"):
+    has_sidecars = Rule(
+        "1.28",
+        "fields",
+        "restartPolicy of init containers is known, so that there are sidecars, which need the gate "
+        "SidecarContainers; before, they counted as init containers that end.",
+    )
+    storage_gate_covers = Rule(
+        "1.19",
+        before=frozenset[str](),
+        now=frozenset({"containers"}),
+        about="fields",
+        sentence=(
+            "Ephemeral storage counts where the gate LocalStorageCapacityIsolation is on, that of init containers "
+            "always; before, it counted whatever the gate was."
+        ),
+    ).then(
+        "1.20",
+        now=frozenset({"containers", "init_containers"}),
+        about="fields",
+        sentence=(
+            "Ephemeral storage of init containers counts where the gate LocalStorageCapacityIsolation is on; before, "
+            "it always counted."
+        ),
+    )
+    reads_namespace_selectors = Rule(
+        "1.21",
+        "fields",
+        "A term with a namespaceSelector, while the gate PodAffinityNamespaceSelector is off, is about the "
+        "namespaces that it names and no other; before, the field was unknown and such a term was about the "
+        "pod's own.",
+        INTER_POD_AFFINITY,
+    )
+
+
+class PodInfoRules(ReleaseRules, plugins=f"{NODE_RESOURCES_FIT} {NODE_RESOURCES_BALANCED_ALLOCATION}"):
+    sidecars_run_beside_containers = Rule(
+        "1.32",
+        "score",
+        "Sidecars of pods that run count as beside their containers, with defaults for what each does not ask "
+        "for; before, as init containers.",
+    )
+    init_containers_count = Rule(
+        INIT_CONTAINERS_COUNT,
+        "filter score",
+        "The requests of init containers count in the sums of a node and in scores; before, only those of "
+        "containers, and the pending pod alone counted with its init containers.",
+    )
+    sidecar_ports_count = Rule(
+        SIDECAR_PORTS_COUNT, "filter", "Host ports of sidecars count; before, only those of containers.", NODE_PORTS
+    )
+
+
+class ZoneRules(ReleaseRules, plugins=SELECTOR_SPREAD):
+    labels_without_beta = Rule("1.17", before=False, now=True, described_by=SELECTOR_SPREAD)

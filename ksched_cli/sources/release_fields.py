@@ -9,10 +9,10 @@ from msgspec.structs import replace
 
 from ksched_cli.api.affinity import Affinity, PodAffinityTerm, TopologySpreadConstraint, with_pod_terms
 from ksched_cli.api.core import Container, Pod, PodSpec, PodStatus, Quantities
+from ksched_cli.releases.engine_rules import FieldRules
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
 from ksched_cli.releases.plugin_names import EVEN_PODS_SPREAD
-from ksched_cli.releases.pod_rules import FieldRules
 
 _STORAGE = "ephemeral-storage"
 

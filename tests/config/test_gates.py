@@ -10,7 +10,7 @@ import pytest
 
 from ksched_cli.cli.main import run
 from ksched_cli.errors import UsageError
-from ksched_cli.releases.gate_history import MODELLED_SINCE, minor_of
+from ksched_cli.releases.gates import MODELLED_SINCE, minor_of
 from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_node, make_pod
 from tests.cli.transcripts import write

@@ -6,10 +6,8 @@ import pytest
 
 from ksched_cli.errors import UsageError
 from ksched_cli.releases import NEWEST_VERSION
-from ksched_cli.releases.fixes import FIXES
-from ksched_cli.releases.gate_history import GATE_HISTORY, minor_of
-from ksched_cli.releases.gates import FeatureGates
-from ksched_cli.releases.minors import NEWEST, RELEASES, Release, minor_in, nearest_release
+from ksched_cli.releases.gates import GATE_HISTORY, FeatureGates, minor_of
+from ksched_cli.releases.minors import FIXES, NEWEST, RELEASES, Release, minor_in, nearest_release
 from ksched_cli.wiring.loading import scheduler_spec
 from ksched_cli.wiring.options import RunOptions
 

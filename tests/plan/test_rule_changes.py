@@ -19,7 +19,7 @@ from ksched_cli.plan.reference.versions import GATE_RULES, MINOR_RULES, Rules, r
 from ksched_cli.plugins.in_tree import IN_TREE
 from ksched_cli.releases.changes import SCHEDULER, Aspect, ReleaseRules, RuleChange, modelled
 from ksched_cli.releases.default_plugins import BEFORE_PLUGINS, BY_POINT, MULTI_POINT
-from ksched_cli.releases.gate_history import GATE_HISTORY, minor_of
+from ksched_cli.releases.gates import GATE_HISTORY, minor_of
 from ksched_cli.releases.minors import RELEASES, Release
 from ksched_cli.wiring.loading import scheduler_spec
 from ksched_cli.wiring.options import RunOptions

@@ -26,8 +26,7 @@ from ksched_cli.config.model import (
 from ksched_cli.config.reading import KIND, ClientConnection, LeaderElection, Reading, read_one
 from ksched_cli.config.resolved_profile import expand_profile
 from ksched_cli.errors import ConfigError
-from ksched_cli.releases.configuration import ConfigurationRules
-from ksched_cli.releases.removals import POLICY
+from ksched_cli.releases.configuration import POLICY, ConfigurationRules
 
 MIGRATE = "ksched config migrate rewrites it"
 

@@ -21,9 +21,8 @@ from ksched_cli.config.plugin_args import (
 from ksched_cli.config.reading import ADDRESSES, LOCK
 from ksched_cli.config.resolved_profile import merge_with_defaults
 from ksched_cli.releases import plugin_names as names
-from ksched_cli.releases.configuration import LAST_WITH_POLICY
+from ksched_cli.releases.configuration import INSECURE_PORT, LAST_WITH_POLICY, NODE_CONDITIONS, RESOURCE_LIMITS
 from ksched_cli.releases.plugin_names import INTER_POD_AFFINITY, INTER_POD_AFFINITY_PRIORITY
-from ksched_cli.releases.removals import INSECURE_PORT, NODE_CONDITIONS, RESOURCE_LIMITS
 
 
 def in_plugins(profile: KubeSchedulerProfile, old: Minor, new: Minor, notes: Notes) -> OldProfile:

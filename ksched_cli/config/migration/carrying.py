@@ -19,10 +19,10 @@ from ksched_cli.config.plugin_args import STRATEGY_OF, NodeLabelArgs, PodTopolog
 from ksched_cli.config.resolved_profile import ALL, ResolvedProfile, expand_profile
 from ksched_cli.errors import Problem
 from ksched_cli.releases import plugin_names as names
+from ksched_cli.releases.configuration import FIRST_PLUGINS, IN_TREE_LIMITS, OLD_PLUGINS
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
 from ksched_cli.releases.plugin_names import NODE_LABEL, NODE_RESOURCES_FIT, NODE_RESOURCES_LEAST_ALLOCATED
-from ksched_cli.releases.removals import FIRST_PLUGINS, IN_TREE_LIMITS, OLD_PLUGINS
 
 Steps = tuple[str | int, ...]
 

@@ -24,10 +24,9 @@ _DECLARING = (
     "ksched_cli.plugins.dynamic_resources.rules",
     "ksched_cli.legacy.in_tree",
     "ksched_cli.engine.reasons",
-    "ksched_cli.engine.wording",
     "ksched_cli.releases.configuration",
     "ksched_cli.releases.engine_rules",
-    "ksched_cli.releases.pod_rules",
+    "ksched_cli.releases.engine_rules",
 )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ksched_cli.releases.changes import ReleaseRules, Rule
-from ksched_cli.releases.fixes import LEFT_OUT_NODES_ARE_SKIPPED, MIXED_VICTIMS_ARE_SORTED
+from ksched_cli.releases.minors import LEFT_OUT_NODES_ARE_SKIPPED, MIXED_VICTIMS_ARE_SORTED
 
 
 class DefaultPreemptionRules(ReleaseRules, plugins="DefaultPreemption"):

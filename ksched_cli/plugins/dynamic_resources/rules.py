@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ksched_cli.releases.changes import ReleaseRules, Rule
-from ksched_cli.releases.fixes import ALLOCATED_CLAIMS_ARE_SCORED
+from ksched_cli.releases.minors import ALLOCATED_CLAIMS_ARE_SCORED
 from ksched_cli.releases.plugin_names import NODE_RESOURCES_BALANCED_ALLOCATION, NODE_RESOURCES_FIT, SCHEDULING_GATES
 
 # Gates that are about filter, queue and score.

@@ -20,9 +20,9 @@ from ksched_cli.plugins.lib.arithmetic import EXACT
 from ksched_cli.plugins.lib.devices.totals import DeviceTotals
 from ksched_cli.plugins.lib.node_loads import NodeLoads
 from ksched_cli.releases.changes import ReleaseRules, Rule
+from ksched_cli.releases.engine_rules import PodInfoRules
 from ksched_cli.releases.minors import Release
 from ksched_cli.releases.plugin_names import NODE_RESOURCES_BALANCED_ALLOCATION, NODE_RESOURCES_FIT
-from ksched_cli.releases.pod_rules import PodInfoRules
 
 _CPU_AND_MEMORY = ["cpu", "memory"]
 STAND_INS = {"cpu": DEFAULT_MILLI_CPU, "memory": DEFAULT_MEMORY}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ksched_cli.framework.reasons import ReasonCode, ReasonKind, ReasonTable, fixed_field
 from ksched_cli.releases.changes import Rule
-from ksched_cli.releases.fixes import TAINTS_ARE_NOT_NAMED
+from ksched_cli.releases.minors import TAINTS_ARE_NOT_NAMED
 
 _UNTOLERATED = ReasonCode(
     "KS107",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ksched_cli.releases.changes import ReleaseRules, Rule
-from ksched_cli.releases.fixes import LOCAL_VOLUMES_KEEP_ALL_NODES
+from ksched_cli.releases.minors import LOCAL_VOLUMES_KEEP_ALL_NODES
 from ksched_cli.releases.plugin_names import NODE_VOLUME_LIMITS, VOLUME_ZONE
 
 
