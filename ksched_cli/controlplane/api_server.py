@@ -1,4 +1,5 @@
-"""The API server's part: admission, graceful deletion, the eviction subresource, and watches."""
+"""The API server's part: admission, graceful deletion, the eviction subresource, watches, and
+statuses, which are not stored."""
 
 from __future__ import annotations
 
@@ -15,16 +16,39 @@ from ksched_cli.api.defaults import default_claim
 from ksched_cli.api.pod_facts import is_terminal, latest_time, uid_of_pod
 from ksched_cli.api.policy import LimitRange, PriorityClass, ResourceQuota, RuntimeClass
 from ksched_cli.api.storage import PersistentVolumeClaim, StorageClass
-from ksched_cli.cluster.undo import Logged, LoggedDict, LoggedIndex, LoggedList, LoggedSet
+from ksched_cli.cluster.undo import Logged, LoggedDict, LoggedIndex, LoggedList, LoggedSet, UndoLog
 from ksched_cli.controlplane.admission.chain import Chain
 from ksched_cli.controlplane.admission.storage_class import admit_storage_class
 from ksched_cli.controlplane.budgets import Budgets
 from ksched_cli.controlplane.draws import Draws
-from ksched_cli.controlplane.statuses import Statuses
 from ksched_cli.controlplane.store import Identity, Store, identity_of
 from ksched_cli.controlplane.successors import Successors
 from ksched_cli.engine.queueing.clock import VirtualClock
 from ksched_cli.sources.controllers.naming import uid_of
+
+
+class Statuses:
+    """Kept beside the objects: the status of an input may be missing or stale, and results need none."""
+
+    def __init__(self, notify: Callable[[Any, Any], None], undo: UndoLog) -> None:
+        self._notify = notify
+        self._statuses: dict[Identity, object] = LoggedDict(undo)
+
+    def get(self, item: Any) -> object | None:
+        return self._statuses.get(identity_of(item))
+
+    def forget(self, item: Any) -> None:
+        """The object is gone. One of its name that comes later has a status of its own."""
+        if self._statuses:
+            self._statuses.pop(identity_of(item), None)
+
+    def set(self, item: Any, status: object) -> None:
+        """Watches see an update of the object if its status has changed."""
+        identity = identity_of(item)
+        if self._statuses.get(identity) != status:
+            self._statuses[identity] = status
+            self._notify(item, item)
+
 
 T = TypeVar("T")
 Watch = Callable[[Any, Any], None]

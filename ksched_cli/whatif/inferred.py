@@ -1,22 +1,29 @@
-"""ReplicaSets that an input leaves out, inferred from the pods that they own."""
+"""What manifests rely on and the input may lack: ReplicaSets, pods of custom resources, and namespaces."""
 
 from __future__ import annotations
 
+import difflib
 from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from msgspec.structs import replace
 
-from ksched_cli.api.core import Pod
+from ksched_cli.api.core import Namespace, Pod
+from ksched_cli.api.kinds import CLUSTER_SCOPED
 from ksched_cli.api.meta import LabelSelector, ObjectMeta, controller_of
 from ksched_cli.api.selectors import selector_of_controller
 from ksched_cli.api.workloads import Deployment, PodTemplateSpec, ReplicaSet, ReplicaSetSpec
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.controlplane.pods import is_active
+from ksched_cli.controlplane.store import identity_of
 from ksched_cli.controlplane.workloads import HASH_LABEL
+from ksched_cli.errors import Problem
 from ksched_cli.sources.controllers.naming import uid_of
 from ksched_cli.sources.controllers.templates import copied, defaulted, owner_reference
-from ksched_cli.sources.custom.labels import workload_label
+from ksched_cli.sources.custom.labels import resource_of, workload_label
+from ksched_cli.sources.input_codes import UNKNOWN_NAMESPACE
+from ksched_cli.sources.loaded import Loaded
 
 
 def infer_replica_sets(plane: ControlPlane, item: Deployment, live: Deployment | None) -> None:
@@ -80,3 +87,44 @@ def _replica_set(item: Deployment, name: str, pods: list[Pod], template: PodTemp
         creation_timestamp=min(pod.metadata.creation_timestamp or "" for pod in pods),
     )
     return ReplicaSet(metadata, ReplicaSetSpec(sum(map(is_active, pods)), selector, own))
+
+
+def adopt(plane: ControlPlane, item: Any) -> None:
+    """Make the workload the controller of the pods and ReplicaSets of its custom resource that its selector matches."""
+    resource, store = resource_of(item), plane.store
+    if resource is None or resource == identity_of(item) or getattr(item.spec, "selector", None) is None:
+        return
+    selector = selector_of_controller(item.spec.selector)
+    owned: list[Any] = [*store.owned_by_identity(resource, ReplicaSet), *store.pods_of_identity(resource)]
+    for each in owned:
+        if selector.matches(each.metadata.labels):
+            owner = owner_reference(type(item).__name__, "apps/v1", item.metadata)
+            plane.api.update(replace(each, metadata=replace(each.metadata, owner_references=(owner,))))
+
+
+# They exist in every cluster, whether the input names them or not.
+_BUILT_IN = ("default", "kube-system", "kube-public", "kube-node-lease")
+
+
+def unknown_namespaces(existing: Iterable[Namespace], pods: Iterable[Pod], manifests: Loaded) -> Iterator[Problem]:
+    """A warning for each namespace that neither the cluster nor the manifests have, and that is not assumed to exist.
+    Where the input has no Namespace objects, the namespaces of its pods are those that exist. An input with neither
+    does not warn."""
+    names = {each.metadata.name for each in existing}
+    missing = "the input has no namespace {}"
+    if not names:
+        names = {pod.metadata.namespace for pod in pods}
+        missing = "the input has no Namespace objects, and no pod in namespace {}"
+    known = {*names, *(each.metadata.name for each in manifests.of(Namespace)), *_BUILT_IN}
+    known |= manifests.assumed_namespaces
+    for kind, items in manifests.objects.items() if names else ():
+        for item in items if kind not in CLUSTER_SCOPED else ():
+            namespace = item.metadata.namespace
+            if namespace not in known:
+                known.add(namespace)
+                origin = manifests.origins[id(item)]
+                text = f"{missing.format(namespace)}: it is assumed to exist, without quotas and limits"
+                hint = f"--create-namespace, or --assume-namespace {namespace}, if that is meant"
+                close = difflib.get_close_matches(namespace, names, 1, 0.75)
+                hint = f"did you mean {close[0]}? Else {hint}" if close else hint
+                yield Problem(text, origin.source, origin.line, "", hint, UNKNOWN_NAMESPACE, "warning")

@@ -24,9 +24,8 @@ from ksched_cli.controlplane.admission.updates import RefusedUpdate, refused_upd
 from ksched_cli.controlplane.api_server import Refusal
 from ksched_cli.controlplane.controllers.daemon_pods import daemon_spec, should_run
 from ksched_cli.controlplane.controllers.job_pods import cron_run
-from ksched_cli.controlplane.plane import ControlPlane
+from ksched_cli.controlplane.plane import ON_DELETE, ControlPlane
 from ksched_cli.controlplane.pods import is_active
-from ksched_cli.controlplane.rollout_status import ON_DELETE
 from ksched_cli.controlplane.store import Store, identity_of
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources.controllers.naming import uid_of
@@ -34,9 +33,7 @@ from ksched_cli.sources.controllers.templates import copied, defaulted, stamp
 from ksched_cli.sources.input_codes import IMMUTABLE
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.places import Places, template_of
-from ksched_cli.whatif.adopted import adopt
-from ksched_cli.whatif.inferred import infer_replica_sets, unknown_workload
-from ksched_cli.whatif.namespaces import unknown_namespaces
+from ksched_cli.whatif.inferred import adopt, infer_replica_sets, unknown_namespaces, unknown_workload
 
 WORKLOADS = (Deployment, ReplicaSet, StatefulSet, DaemonSet, ReplicationController, Job, CronJob, PodTemplate)
 # What `kubectl rollout restart` writes into a template to make it another one.

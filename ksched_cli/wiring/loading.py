@@ -197,8 +197,8 @@ def parse_edits(
     given: Sequence[tuple[str, str]], earlier: Sequence[Edit] = ()
 ) -> tuple[tuple[Edit, ...], tuple[Problem, ...]]:
     """The edits of pairs of flag and text, and all mistakes; they may contradict earlier edits."""
-    from ksched_cli.whatif.edits.lib.contradictions import contradictions
-    from ksched_cli.whatif.edits.lib.parsing import parse_in_order
+    from ksched_cli.whatif.edits.lib.apply import contradictions
+    from ksched_cli.whatif.edits.lib.registry import parse_in_order
 
     edits, problems = parse_in_order(given)
     return tuple(edits), (*problems, *(contradictions([*earlier, *edits]) if edits else ()))

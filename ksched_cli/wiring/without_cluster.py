@@ -95,7 +95,7 @@ class WithoutCluster:
     @staticmethod
     def scenario_schema() -> dict[str, Any]:
         """A JSON Schema of scenario files."""
-        from ksched_cli.whatif.scenario.schema import schema
+        from ksched_cli.whatif.scenario.document import schema
 
         return schema()
 

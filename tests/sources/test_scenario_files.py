@@ -111,7 +111,7 @@ def test_odd_steps(step: str, expected: list[str], tmp_path: Path) -> None:
 
 
 def test_a_reference_is_written_as_it_is_read() -> None:
-    from ksched_cli.whatif.edits.lib.references import reference
+    from ksched_cli.whatif.edits.lib.targets import reference
 
     for text in ("deployment/web", "statefulset/shop/db", "pod/shop/web-*"):
         parsed = reference(text)

@@ -14,7 +14,7 @@ from ksched_cli.simulator import Simulator
 from ksched_cli.whatif import edits
 from ksched_cli.whatif.edits.lib.edit import EditSpec
 from ksched_cli.whatif.edits.lib.registry import edit_specs
-from ksched_cli.whatif.scenario.schema import schema
+from ksched_cli.whatif.scenario.document import schema
 from tests.whatif.edit_stub import STUB, stub
 
 SPECS = [pytest.param(spec, id=spec.flag) for spec in edit_specs()]

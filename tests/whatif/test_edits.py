@@ -19,7 +19,7 @@ from ksched_cli.whatif.changes import ChangedCluster
 from ksched_cli.whatif.edits.add_node import AddNode
 from ksched_cli.whatif.edits.cordon import Cordon
 from ksched_cli.whatif.edits.lib.edit import Edit
-from ksched_cli.whatif.edits.lib.parsing import parse_edits
+from ksched_cli.whatif.edits.lib.registry import parse_edits
 from tests.builders import PodBuilder, make_node, make_pod
 from tests.whatif.changing import edited_by as apply
 

@@ -17,7 +17,7 @@ from ksched_cli.sources.dump import load_dump
 from ksched_cli.sources.manifests import load_manifests
 from ksched_cli.sources.read_options import ManifestReading
 from ksched_cli.whatif.changes import Changes
-from ksched_cli.whatif.edits.lib.parsing import parse_edits
+from ksched_cli.whatif.edits.lib.registry import parse_edits
 from ksched_cli.wiring.loading import scheduler_spec
 from ksched_cli.wiring.options import RunOptions
 from ksched_cli.world.results import Limits

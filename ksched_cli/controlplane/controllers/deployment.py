@@ -1,4 +1,6 @@
-"""The Deployment controller (pkg/controller/deployment)."""
+"""The Deployment controller (pkg/controller/deployment), with the ReplicaSet of its template and the share that each
+ReplicaSet gets when the number of replicas changes during a rollout.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +10,66 @@ from typing import Any
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.meta import controller_of
+from ksched_cli.api.meta import LabelSelector, ObjectMeta, controller_of
 from ksched_cli.api.pod_facts import is_terminal
-from ksched_cli.api.workloads import Deployment, IntOrPercent, PodTemplateSpec, ReplicaSet, RollingUpdate
-from ksched_cli.controlplane.controllers.new_replica_set import HASH_LABEL, find_new_replica_set, new_replica_set
-from ksched_cli.controlplane.controllers.proportions import proportion
+from ksched_cli.api.workloads import (
+    Deployment,
+    IntOrPercent,
+    PodTemplateSpec,
+    ReplicaSet,
+    ReplicaSetSpec,
+    RollingUpdate,
+)
 from ksched_cli.controlplane.controllers.replicaset import ReplicaSetController, wanted_replicas
 from ksched_cli.controlplane.store import Identity, identity_of, owner_identity
 from ksched_cli.controlplane.work import Controller
+from ksched_cli.sources.controllers.templates import copied, defaulted, hash_of, own_metadata, owner_reference
+
+# appsv1.DefaultDeploymentUniqueLabelKey
+HASH_LABEL = "pod-template-hash"
+
+
+def find_new_replica_set(candidates: list[ReplicaSet], template: PodTemplateSpec) -> ReplicaSet | None:
+    """deploymentutil.FindNewReplicaSet: equal but for the hash."""
+    wanted = defaulted(template)
+    for each in sorted(candidates, key=lambda each: (each.metadata.creation_timestamp or "", each.metadata.name)):
+        if each.spec.template is None:
+            continue
+        own = defaulted(each.spec.template)
+        own.metadata.labels.pop(HASH_LABEL, None)
+        if own == wanted:
+            return each
+    return None
+
+
+def new_replica_set(item: Deployment, template: PodTemplateSpec) -> ReplicaSet:
+    """DeploymentController.getNewReplicaSet: the hash is in its name, its selector and its pods' labels."""
+    own = copied(template)
+    digest = hash_of(template)
+    own.metadata.labels[HASH_LABEL] = digest
+    selector = item.spec.selector or LabelSelector()
+    selector = replace(selector, match_labels={**selector.match_labels, HASH_LABEL: digest})
+    name, namespace = f"{item.metadata.name}-{digest}", item.metadata.namespace
+    owner = owner_reference("Deployment", "apps/v1", item.metadata)
+    labelled = ObjectMeta(labels=dict(own.metadata.labels))
+    metadata = own_metadata("ReplicaSet", namespace, name, labelled, owner)
+    return ReplicaSet(metadata, ReplicaSetSpec(item.spec.replicas, selector, own))
+
+
+def proportion(size: int, most_before: int | None, wanted: int, most: int, total: int, allowed: int) -> int:
+    """GetReplicaSetProportion: how many pods the set gains, or loses if `allowed` is negative.
+
+    `most_before` is replicas plus surge when the set was last scaled, `total` the Deployment's status.replicas.
+    """
+    if not size or not allowed:
+        return 0
+    if wanted:
+        before = most_before or total
+        fraction = int(size * most / before + 0.5) - size if before else 0
+    else:
+        fraction = -size
+    return min(fraction, allowed) if allowed > 0 else max(fraction, allowed)
+
 
 DESIRED, MOST = "deployment.kubernetes.io/desired-replicas", "deployment.kubernetes.io/max-replicas"
 RECREATE = "Recreate"

@@ -1,4 +1,5 @@
-"""The garbage collector (pkg/controller/garbagecollector): what a deleted owner leaves behind goes too."""
+"""What is deleted because something else is: dependents of owners, pods of lost nodes and finished pods, objects of
+namespaces (garbagecollector.go, gc_controller.go, namespaced_resources_deleter.go)."""
 
 from __future__ import annotations
 
@@ -7,8 +8,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ksched_cli.api.core import Pod
+from ksched_cli.api.core import Namespace, Node, Pod
 from ksched_cli.api.meta import OwnerReference
+from ksched_cli.api.pod_facts import is_terminal, uid_of_pod
 from ksched_cli.cluster.undo import LoggedDict
 from ksched_cli.controlplane.api_server import ApiServer
 from ksched_cli.controlplane.store import Identity, identity_of
@@ -62,3 +64,63 @@ class GarbageCollector(Controller):
             if uid is not None and (not uid or not owner.uid or uid == owner.uid):
                 return True
         return False
+
+
+# quarantineTime: how long a node has to be gone. The loop runs every 20 s, from a moment that no input contains.
+QUARANTINE_SECONDS = 40.0
+_OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
+
+
+class PodGarbageCollector(Controller):
+    """Keys are names of nodes. Pods of nodes that were absent from the input stay: the input may hold pods only."""
+
+    informers = (Node, Pod)
+    pod_changes = frozenset(("created", "metadata", "other"))
+
+    def concerned(self, old: Any, new: Any) -> Iterable[str]:
+        if isinstance(old, Node) and new is None:
+            self.queue.add_after(self, old.metadata.name, QUARANTINE_SECONDS)
+        if isinstance(new, Node) and _is_out_of_service(new):
+            return (new.metadata.name,)
+        if isinstance(new, Pod) and new.metadata.deletion_timestamp is not None and new.spec.node_name:
+            node = self.store.get(Node, new.spec.node_name)
+            if node is not None and _is_out_of_service(node):
+                return (node.metadata.name,)
+        return ()
+
+    def reconcile(self, key: str) -> None:
+        node = self.store.get(Node, key)
+        if node is None:
+            self._force_delete(self.store.pods_on(key), f"node {key} no longer exists")
+        elif _is_out_of_service(node):
+            terminating = [pod for pod in self.store.pods_on(key) if pod.metadata.deletion_timestamp is not None]
+            self._force_delete(terminating, f"node {key} is out of service")
+
+    def _force_delete(self, pods: Iterable[Pod], why: str) -> None:
+        """markFailedAndDeletePod."""
+        for pod in pods:
+            self.api.disrupted.add(uid_of_pod(pod))
+            if not is_terminal(pod):
+                pod = self.api.update(replace(pod, status=replace(pod.status, phase="Failed")))
+            self.api.delete(pod, grace=0, why=why)
+
+
+def _is_out_of_service(node: Node) -> bool:
+    """gcTerminating: a node that is not ready and has the out-of-service taint."""
+    if _OUT_OF_SERVICE not in [taint.key for taint in node.spec.taints]:
+        return False
+    return not any(each.type == "Ready" and each.status == "True" for each in node.status.conditions)
+
+
+class NamespaceController(Controller):
+    """Keys are names of deleted namespaces."""
+
+    informers = (Namespace,)
+
+    def concerned(self, old: Any, new: Any) -> Iterable[str]:
+        return (old.metadata.name,) if isinstance(old, Namespace) and new is None else ()
+
+    def reconcile(self, key: str) -> None:
+        if self.store.get(Namespace, key) is None:
+            for item in self.store.in_namespace(key):
+                self.api.delete(item, why=f"deleted with Namespace {key}")

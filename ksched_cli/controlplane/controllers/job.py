@@ -14,23 +14,21 @@ from ksched_cli.api.workloads import Job
 from ksched_cli.cluster.undo import Logged, LoggedDict, LoggedSet
 from ksched_cli.controlplane.api_server import ApiServer, Refusal
 from ksched_cli.controlplane.controllers.job_pods import (
+    FAILURE_COUNT,
     INDEX,
     INDEXED,
-    completions_of,
-    index_base,
-    indexed_pod,
-    job_pod,
-    parallelism,
-    read_indexes,
-)
-from ksched_cli.controlplane.controllers.job_policies import (
-    FAILURE_COUNT,
     ReplacedPod,
+    completions_of,
     fails_index,
     failure_action,
     has_limit_per_index,
     has_too_many_failed,
+    index_base,
+    indexed_pod,
+    job_pod,
     meets_success_policy,
+    parallelism,
+    read_indexes,
 )
 from ksched_cli.controlplane.pods import is_active, is_ready, ready_since
 from ksched_cli.controlplane.store import Identity, identity_of, owner_identity

@@ -1,14 +1,10 @@
-"""The volumes that a provisioner makes.
-
-The volume of a StorageClass that binds at once can be used from every node, or from those of the class's
-allowedTopologies. A real provisioner may choose one zone of these. The volume of a class that waits for the first pod
-comes from the storage pool of the pod's node, if the driver publishes its capacity, and stays in the topology that the
-driver names in the CSINode.
-"""
+"""Volumes for claims: what a provisioner makes, and the claims that pods bring with them
+(pv_controller.go, ephemeral/controller.go)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -32,6 +28,8 @@ from ksched_cli.api.storage import (
 )
 from ksched_cli.api.volumes import CSIPersistentVolumeSource
 from ksched_cli.cluster.catalog import Catalog
+from ksched_cli.controlplane.store import Identity, identity_of
+from ksched_cli.controlplane.work import Controller
 from ksched_cli.plugins.lib.volumes.claims import (
     BIND_COMPLETED,
     SELECTED_NODE,
@@ -207,3 +205,43 @@ def _where_consumed(claim: PersistentVolumeClaim, affinity: NodeSelector | None,
     if keys:
         return f"for their first pod: each stays in the {' and '.join(keys)} of that pod's node"
     return "for their first pod: every node reaches each of them"
+
+
+class VolumeController(Controller):
+    """Keys are identities of new claims, and of pods that got a node."""
+
+    informers = (PersistentVolumeClaim, Pod)
+    pod_changes = frozenset(("created", "spec", "other"))
+
+    def concerned(self, old: Any, new: Any) -> Iterable[Identity]:
+        if isinstance(new, PersistentVolumeClaim) and old is None:
+            return (identity_of(new),)
+        got_node = isinstance(new, Pod) and new.spec.node_name and (old is None or not old.spec.node_name)
+        has_claims = got_node and any(volume.persistent_volume_claim or volume.ephemeral for volume in new.spec.volumes)
+        return (identity_of(new),) if has_claims else ()
+
+    def reconcile(self, key: Identity) -> None:
+        kind, namespace, name = key
+        if kind == "Pod":
+            pod = self.store.get(Pod, name, namespace)
+            if pod is not None and pod.spec.node_name:
+                self._provision_selected(pod)
+            return
+        claim = self.store.get(PersistentVolumeClaim, name, namespace)
+        if claim is not None and not claim.spec.volume_name:
+            self._bind(claim, volume_at_once(claim, self.store.catalog))
+
+    def _bind(self, claim: PersistentVolumeClaim, volume: PersistentVolume | None) -> None:
+        if volume is not None:
+            text = remark(claim, volume, self.store.catalog)
+            self.api.warnings += [text] if text and text not in self.api.warnings else []
+            self.api.update(volume)
+            self.api.update(bound_claim(claim, volume))
+
+    def _provision_selected(self, pod: Pod) -> None:
+        """The claims that waited for the pod get their volumes, and the storage pools of the node shrink."""
+        node = self.store.get(Node, pod.spec.node_name)
+        for made in provisioned_on(pod, node, self.store.catalog) if node is not None else ():
+            self._bind(made.claim, made.volume)
+            if made.pool is not None:
+                self.api.update(made.pool)

@@ -8,21 +8,19 @@ from typing import Any
 from ksched_cli.api.core import Pod
 from ksched_cli.api.workloads import ReplicaSet
 from ksched_cli.controlplane.api_server import ApiServer
-from ksched_cli.controlplane.controllers.cronjob import CronJobController
 from ksched_cli.controlplane.controllers.daemonset import DaemonSetController
 from ksched_cli.controlplane.controllers.deployment import DeploymentController
 from ksched_cli.controlplane.controllers.disruption import DisruptionController
-from ksched_cli.controlplane.controllers.gc import GarbageCollector
+from ksched_cli.controlplane.controllers.gc import GarbageCollector, NamespaceController, PodGarbageCollector
 from ksched_cli.controlplane.controllers.job import JobController
-from ksched_cli.controlplane.controllers.namespace import NamespaceController
+from ksched_cli.controlplane.controllers.job_pods import CronJobController
 from ksched_cli.controlplane.controllers.nodelifecycle import NodeLifecycleController
-from ksched_cli.controlplane.controllers.podgc import PodGarbageCollector
+from ksched_cli.controlplane.controllers.provisioning import VolumeController
 from ksched_cli.controlplane.controllers.replicaset import ReplicaSetController
 from ksched_cli.controlplane.controllers.resourceclaim import ResourceClaimController
 from ksched_cli.controlplane.controllers.standin import StandIn
 from ksched_cli.controlplane.controllers.statefulset import StatefulSetController
 from ksched_cli.controlplane.controllers.tainteviction import TaintEvictionController
-from ksched_cli.controlplane.controllers.volumes import VolumeController
 from ksched_cli.controlplane.work import Controller, PodChange, WorkQueue, pod_change
 
 

@@ -47,8 +47,8 @@ from ksched_cli.sources.places import Places
 from ksched_cli.whatif.changes import Changes
 from ksched_cli.whatif.edits.lib.edit import Reference
 from ksched_cli.whatif.edits.scale import Scale
+from ksched_cli.whatif.inferred import unknown_namespaces
 from ksched_cli.whatif.manifests import WORKLOADS, in_order, refused_changes
-from ksched_cli.whatif.namespaces import unknown_namespaces
 from ksched_cli.whatif.other_schedulers import left_to_other_schedulers
 from ksched_cli.world.results import Orders, WorldResult
 from ksched_cli.world.world import World

@@ -24,9 +24,8 @@ from ksched_cli.controlplane.controllers.job_pods import completions_of, paralle
 from ksched_cli.controlplane.controllers.replicaset import wanted_replicas
 from ksched_cli.controlplane.controllers.revisions import revision_of
 from ksched_cli.controlplane.controllers.statefulset import PARALLEL, first_ordinal, ordinal_of, partition
-from ksched_cli.controlplane.plane import ControlPlane
+from ksched_cli.controlplane.plane import ON_DELETE, ControlPlane
 from ksched_cli.controlplane.pods import is_active
-from ksched_cli.controlplane.rollout_status import ON_DELETE
 from ksched_cli.controlplane.store import Identity, identity_of
 from ksched_cli.framework.reasons import FieldPath
 from ksched_cli.sources.custom.labels import workload_label

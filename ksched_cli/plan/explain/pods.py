@@ -22,8 +22,7 @@ from ksched_cli.plan.results.outcomes import RefusedPod
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.edits.lib.arguments import EditMistake
 from ksched_cli.whatif.edits.lib.edit import Reference
-from ksched_cli.whatif.edits.lib.references import kind_named
-from ksched_cli.whatif.edits.lib.targets import Owner, owners_in, pods_meant, workload_of
+from ksched_cli.whatif.edits.lib.targets import Owner, kind_named, owners_in, pods_meant, workload_of
 
 _NEAREST = 5
 _POD_WORDS = ("pod", "pods", "po")

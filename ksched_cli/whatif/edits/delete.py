@@ -27,7 +27,7 @@ class Delete(ObjectEdit, frozen=True):
 
 
 def _parse(text: str) -> Delete:
-    from ksched_cli.whatif.edits.lib.references import reference
+    from ksched_cli.whatif.edits.lib.targets import reference
 
     return Delete(reference(text))
 

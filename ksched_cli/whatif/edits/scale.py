@@ -80,7 +80,7 @@ def _is_owned(item: ReplicaSet, target: Reference) -> bool:
 
 
 def _parse(text: str) -> Scale:
-    from ksched_cli.whatif.edits.lib.references import reference
+    from ksched_cli.whatif.edits.lib.targets import reference
 
     target, found, number = text.rpartition("=")
     if not found:

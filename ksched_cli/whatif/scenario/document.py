@@ -1,11 +1,14 @@
-"""What may stand in a scenario file. The JSON Schema is made of these types, so that the two cannot part."""
+"""What may stand in a scenario file. The JSON Schema is made of these types, so that the two cannot part.
+
+The JSON Schema of scenario files, for editors and CI."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from msgspec import Meta, Struct, defstruct
 
+from ksched_cli.sources.own_documents import API_VERSION, components_of, json_schema
 from ksched_cli.whatif.edits.lib.registry import edit_specs
 
 KIND = "Scenario"
@@ -88,3 +91,21 @@ class ScenarioDocument(Struct, rename="camel", frozen=True, forbid_unknown_field
     kind: str = ""
     metadata: ScenarioMetadata = ScenarioMetadata()
     steps: tuple[StepDocument, ...] = ()
+
+
+_BOUNDS = {"maxSkew": {"minimum": 0}}
+
+
+def schema() -> dict[str, Any]:
+    document, definitions = components_of(ScenarioDocument, lambda name, field: {**field, **_BOUNDS.get(name, {})})
+    document["properties"] = {
+        **document["properties"],
+        "apiVersion": {"const": API_VERSION},
+        "kind": {"const": KIND},
+        "steps": {**document["properties"]["steps"], "minItems": 1},
+    }
+    document["required"] = ["apiVersion", "kind", "steps"]
+    definitions["SpreadDocument"]["required"] = ["of"]
+    survives = definitions["ExpectDocument"]["properties"]["survives"]
+    survives["additionalProperties"] = {"type": "integer", "minimum": 1}
+    return json_schema(document, definitions, "A scenario of ksched")

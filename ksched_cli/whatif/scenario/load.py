@@ -14,11 +14,11 @@ from ksched_cli.api.selectors import is_label_key
 from ksched_cli.api.yaml_reader import Document
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources.own_documents import API_VERSION, expected_kind, read_one_document
+from ksched_cli.whatif.edits.lib.apply import edit_clashes
 from ksched_cli.whatif.edits.lib.arguments import EditMistake
-from ksched_cli.whatif.edits.lib.contradictions import edit_clashes
 from ksched_cli.whatif.edits.lib.edit import Reference
-from ksched_cli.whatif.edits.lib.references import reference
 from ksched_cli.whatif.edits.lib.registry import edit_specs
+from ksched_cli.whatif.edits.lib.targets import reference
 from ksched_cli.whatif.scenario import model
 from ksched_cli.whatif.scenario.document import (
     KIND,

@@ -1,4 +1,5 @@
-"""A scenario in a control plane without a scheduler: every name that means nothing is found before the run."""
+"""The changes of a scenario's steps, and a rehearsal that finds every mistake of all steps before
+the first one runs."""
 
 from __future__ import annotations
 
@@ -9,14 +10,54 @@ from math import comb
 from ksched_cli.api.core import Node
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.controlplane.store import Store
-from ksched_cli.errors import Problem
+from ksched_cli.errors import InputError, Problem, UsageError
 from ksched_cli.sources.loaded import Loaded
+from ksched_cli.sources.manifests import load_manifests
+from ksched_cli.sources.read_options import ManifestReading
 from ksched_cli.whatif.changes import Changes
+from ksched_cli.whatif.edits.lib.apply import attempt_edits
 from ksched_cli.whatif.edits.lib.arguments import EditMistake
 from ksched_cli.whatif.edits.lib.editor import name_hint
 from ksched_cli.whatif.edits.lib.targets import pods_meant
+from ksched_cli.whatif.manifests import apply_manifests
 from ksched_cli.whatif.scenario import model
-from ksched_cli.whatif.scenario.changes import StepChanges, read_step
+from ksched_cli.whatif.scenario.model import PlacedEdit, ScenarioStep
+
+
+class StepChanges(Changes, frozen=True):
+    """Called with a control plane, they are made there. Mistakes have the line of the scenario file `source`."""
+
+    source: str = ""
+    placed: tuple[PlacedEdit, ...] = ()
+
+    def __call__(self, plane: ControlPlane) -> None:
+        problems = self.attempt(plane)
+        if problems:
+            raise UsageError(problems)
+
+    def attempt(self, plane: ControlPlane) -> list[Problem]:
+        """Make what can be made. Returns what cannot."""
+        problems: list[Problem] = []
+        try:
+            apply_manifests(plane, self.manifests)
+        except InputError as mistake:
+            problems += mistake.problems
+        for edit, why in attempt_edits(plane, self.edits, self.namespace):
+            place = next(each.place for each in self.placed if each.edit is edit)
+            problems.append(Problem(str(why), self.source, place.line, place.path, why.hint))
+        return problems
+
+
+def read_step(source: str, step: ScenarioStep, namespace: str) -> tuple[StepChanges, list[Problem]]:
+    """The changes of the step, with its manifests read, and what is wrong with the manifests."""
+    manifests, problems = Loaded(), list[Problem]()
+    try:
+        manifests = load_manifests(step.manifests, None, ManifestReading(namespace)) if step.manifests else manifests
+    except InputError as mistake:
+        problems += mistake.problems
+    edits = tuple(each.edit for each in step.edits)
+    return StepChanges(manifests, edits, (), namespace, source=source, placed=step.edits), problems
+
 
 # Each of them is a run of its own.
 MAX_CASES = 2000

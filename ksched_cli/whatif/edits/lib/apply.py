@@ -1,8 +1,9 @@
-"""Edits made in a control plane."""
+"""Makes edits in a control plane, after the contradictions between them are found."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -11,7 +12,7 @@ from ksched_cli.api.node_facts import full_node_name
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.errors import Problem, UsageError
 from ksched_cli.whatif.edits.lib.arguments import EditMistake
-from ksched_cli.whatif.edits.lib.edit import Edit, NodeEdit
+from ksched_cli.whatif.edits.lib.edit import GIVE_ONE, Edit, NodeEdit
 from ksched_cli.whatif.edits.lib.editor import Editor
 
 
@@ -48,3 +49,24 @@ def _with_full_name(edit: Edit, plane: ControlPlane) -> Edit:
         return edit
     name = full_node_name(edit.node, [node.metadata.name for node in plane.store.of(Node)])
     return edit if name == edit.node else replace(edit, node=name)
+
+
+def contradictions(edits: Sequence[Edit]) -> list[Problem]:
+    """One problem for each edit that contradicts another edit of the same object."""
+    return [Problem(text, str(edit), hint=hint) for edit, text, hint in edit_clashes(edits)]
+
+
+def edit_clashes(edits: Sequence[Edit]) -> Iterator[tuple[Edit, str, str]]:
+    """Each edit that contradicts another edit of the same object, with the reason and a hint."""
+    by_subject: defaultdict[Hashable, list[Edit]] = defaultdict(list)
+    for edit in edits:
+        if edit.subject is not None:
+            by_subject[edit.subject].append(edit)
+    for same in by_subject.values():
+        first: dict[Hashable, Edit] = {}
+        for edit in same:
+            clash = next((found for other in same if (found := other.rules_out(edit)) is not None), None)
+            if clash is None and edit.sets is not None and (before := first.setdefault(edit.sets, edit)) != edit:
+                clash = f"contradicts {before}", GIVE_ONE
+            if clash is not None:
+                yield edit, *clash

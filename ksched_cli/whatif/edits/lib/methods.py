@@ -7,8 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ksched_cli.whatif.edits.lib.edit import Edit, EditSpec
-from ksched_cli.whatif.edits.lib.parsing import parse_arguments
-from ksched_cli.whatif.edits.lib.registry import edit_specs
+from ksched_cli.whatif.edits.lib.registry import edit_specs, parse_arguments
 
 
 class EditMethods:
