@@ -1,6 +1,6 @@
 """The control plane of one cluster: API server, kubelets and controllers on one work queue and one virtual clock.
 
-It also tells whether `kubectl rollout status` would call a workload complete (polymorphichelpers/rollout_status.go).
+It also computes whether `kubectl rollout status` would call a workload complete (polymorphichelpers/rollout_status.go).
 """
 
 from __future__ import annotations

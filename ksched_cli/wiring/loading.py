@@ -197,6 +197,8 @@ def parse_edits(
     given: Sequence[tuple[str, str]], earlier: Sequence[Edit] = ()
 ) -> tuple[tuple[Edit, ...], tuple[Problem, ...]]:
     """The edits of pairs of flag and text, and all mistakes; they may contradict earlier edits."""
+    if not given:
+        return (), ()
     from ksched_cli.whatif.edits.lib.apply import contradictions
     from ksched_cli.whatif.edits.lib.registry import parse_in_order
 
