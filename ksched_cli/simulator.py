@@ -375,6 +375,15 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
         return verify_input(self._current)
 
     @staticmethod
+    def trace(
+        nodes: str, pods: str, *, mapping: str = "openb", seed: int | None = None, fill: float | None = None
+    ) -> dict[str, Any]:
+        """The nodes and pending pods of a scheduling trace (two CSV tables) as a List that `load` reads."""
+        from ksched_cli.sources.traces import read_mapping, read_trace
+
+        return read_trace(nodes, pods, read_mapping(mapping), seed=seed, fill=fill)
+
+    @staticmethod
     def watch(options: RunOptions, seconds: float | None = None) -> Following:
         """The news of a live cluster, for ever or for these seconds. Its manifests are placed in each state of the
         cluster."""

@@ -46,6 +46,7 @@ COMMANDS = {
     "explain-code": "What a reason code of `check` means, and what to do.",
     "explain": "Why a pod is Pending, or why it went where it is.",
     "snapshot": "Put what scheduling reads of a cluster into one file.",
+    "trace": "Make a cluster of a scheduling trace in two tables.",
     "demo": "Do it on a small packaged cluster.",
     "verify": "How far the answers agree with what your cluster did.",
     "report": "Make an HTML page of a stored JSON document.",

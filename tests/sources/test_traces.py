@@ -1,0 +1,145 @@
+"""Tables of a trace become nodes and pods: fields, arrival, filling, and what is wrong in a table."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ksched_cli.cli.main import run
+from ksched_cli.errors import InputError, UsageError
+from ksched_cli.sources.traces import BUILT_IN, read_mapping, read_trace
+
+NODES = "sn,cpu_milli,memory_mib,gpu,model\nn-0,64000,262144,2,P100\nn-1,96000,1024,0,\n"
+PODS = (
+    "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,creation_time\n"
+    "late,4000,100,1,500,V100M16|V100M32,90\n"
+    "early,2000,200,0,0,,5\n"
+)
+COUNT, MILLI, MODEL = (f"alibabacloud.com/gpu-{what}" for what in ("count", "milli", "card-model"))
+
+
+def tables(folder: Path, nodes: str = NODES, pods: str = PODS) -> tuple[str, str]:
+    (folder / "nodes.csv").write_text(nodes)
+    (folder / "pods.csv").write_text(pods)
+    return str(folder / "nodes.csv"), str(folder / "pods.csv")
+
+
+def trace(folder: Path, **how: Any) -> dict[str, list[dict[str, Any]]]:
+    texts = {key: how.pop(key) for key in ("nodes", "pods") if key in how}
+    items = read_trace(*tables(folder, **texts), how.pop("mapping", BUILT_IN["openb"]), **how)["items"]
+    return {kind: [each for each in items if each["kind"] == kind] for kind in ("Node", "Pod")}
+
+
+def names(found: dict[str, list[dict[str, Any]]]) -> list[str]:
+    return [each["metadata"]["name"] for each in found["Pod"]]
+
+
+def test_a_node_has_the_resources_and_the_model_of_its_row(tmp_path: Path) -> None:
+    with_gpus, without = trace(tmp_path)["Node"]
+    assert with_gpus["status"]["allocatable"] == {"cpu": "64000m", "memory": "262144Mi", "pods": "1001", COUNT: "2"}
+    assert with_gpus["metadata"]["labels"][MODEL] == "P100"
+    assert MODEL not in without["metadata"]["labels"]
+
+
+def test_pods_arrive_by_time_one_second_apart(tmp_path: Path) -> None:
+    found = trace(tmp_path)
+    assert names(found) == ["early", "late"]
+    assert [each["metadata"]["creationTimestamp"][-3:] for each in found["Pod"]] == ["00Z", "01Z"]
+    early, late = found["Pod"]
+    assert late["metadata"]["annotations"] == {COUNT: "1", MILLI: "500", MODEL: "V100M16|V100M32"}
+    assert early["metadata"]["annotations"] == {COUNT: "0", MILLI: "0"}
+    assert late["spec"]["containers"][0]["resources"]["requests"] == {"cpu": "4000m", "memory": "100Mi"}
+
+
+MANY = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,creation_time\n" + "".join(
+    f"p{number:02},100,1,1,{100 + number % 5 * 100},,{number}\n" for number in range(30)
+)
+
+
+def test_a_seed_draws_the_order(tmp_path: Path) -> None:
+    first, again, other = (names(trace(tmp_path, pods=MANY, seed=seed)) for seed in (1, 1, 2))
+    assert first == again != other
+    assert sorted(first) == sorted(other) == names(trace(tmp_path, pods=MANY))
+
+
+@pytest.mark.parametrize("share", [0.5, 2.0, 6.5])
+def test_filling_draws_pods_again_or_leaves_some_out(tmp_path: Path, share: float) -> None:
+    found = trace(tmp_path, pods=MANY, seed=3, fill=share)
+    sizes = [int(each["metadata"]["annotations"][MILLI]) for each in found["Pod"]]
+    assert share * 2000 - 500 < sum(sizes) <= share * 2000
+    assert max(Counter(names(found)).values()) == 1
+    assert any("-copy-" in name for name in names(found)) == (sum(sizes) > 9000)
+
+
+def test_a_mapping_of_ones_own(tmp_path: Path) -> None:
+    mapping = tmp_path / "mine.yaml"
+    mapping.write_text(
+        'nodes: {name: "{machine}", resources: {cpu: "{cores}", pods: "110"}}\n'
+        'pods:\n  name: "{job}-{task}"\n  requests: {cpu: "{cpu}"}\n  labels: {user: "{user}"}\n'
+        '  nodeSelector: {pool: "{pool}"}\n'
+    )
+    found = trace(
+        tmp_path,
+        nodes="machine,cores\na,8\n",
+        pods="job,task,cpu,user,pool\nj,1,2,ann,\nj,0,1,,gpu\n",
+        mapping=read_mapping(str(mapping)),
+    )
+    assert names(found) == ["j-1", "j-0"]
+    first, second = found["Pod"]
+    assert first["metadata"]["labels"] == {"user": "ann"}
+    assert "labels" not in second["metadata"]
+    assert second["spec"]["nodeSelector"] == {"pool": "gpu"}
+    assert "nodeSelector" not in first["spec"]
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        pytest.param({"nodes": "sn,cpu\nn,1\n"}, "nodes.csv:1: no column gpu (its columns are sn, cpu)", id="other columns"),
+        pytest.param({"pods": ""}, "pods.csv: the table has no rows", id="empty"),
+        pytest.param({"pods": PODS.replace("late,4000", "late")}, "pods.csv:2: the row has another number of cells", id="ragged"),
+        pytest.param({"pods": PODS.replace(",90", ",soon")}, "pods.csv:2: the time of arrival is 'soon'", id="time"),
+        pytest.param({"pods": PODS.replace(",1,500", ",1,half"), "fill": 2.0}, "column gpu_milli has 'half', not a number", id="size"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_in_a_table(tmp_path: Path, texts: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as raised:
+        trace(tmp_path, **texts)
+    assert message in str(raised.value)
+
+
+def test_all_missing_columns_at_once(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as raised:
+        trace(tmp_path, nodes="sn\nn\n", pods="name\np\n")
+    assert len(raised.value.problems) == 4 + 6
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        pytest.param("nodes: {name: a}", "missing required field `resources`", id="no resources"),
+        pytest.param("nodes: {name: a, resources: {}, colour: b}", "unknown field `colour`", id="unknown field"),
+        pytest.param("[", "broken YAML", id="broken"),
+    ],
+)
+def test_what_is_wrong_in_a_mapping(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "mine.yaml").write_text(text)
+    with pytest.raises(InputError, match=message):
+        read_mapping(str(tmp_path / "mine.yaml"))
+
+
+def test_neither_a_file_nor_built_in() -> None:
+    with pytest.raises(UsageError, match="neither a file nor a built-in mapping"):
+        read_mapping("none")
+
+
+def test_the_command_makes_a_cluster_that_simulate_reads(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = str(tmp_path / "cluster.json")
+    assert run(["trace", *tables(tmp_path), "--seed", "1", "-o", made]) == 0
+    assert capsys.readouterr().out.endswith("cluster.json: 2 nodes, 2 pods\n")
+    assert run(["simulate", "--from", made, "-o", "json"]) == 0
+    assert [each["result"] for each in json.loads(capsys.readouterr().out)["pods"]] == ["scheduled", "scheduled"]
