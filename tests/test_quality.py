@@ -53,3 +53,22 @@ def test_the_plugins_of_1_22_and_before_are_imported_for_those_minors_only() -> 
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "False", "True"]
+
+
+def test_the_configuration_of_1_22_and_before_is_imported_for_such_files_only() -> None:
+    code = (
+        "import sys\n"
+        "from ksched_cli.config.load import load_config\n"
+        "from ksched_cli.config.view import configuration_document\n"
+        "from ksched_cli.plugins.in_tree import plugins_of\n"
+        "from ksched_cli.releases.minors import release\n"
+        "from ksched_cli.engine.registry import Registry\n"
+        "files = ('1.36', 'kubescheduler.config.k8s.io/v1', 'KubeSchedulerConfiguration'), ('1.22', 'v1', 'Policy')\n"
+        "for minor, version, kind in files:\n"
+        "    current, points = release(minor), Registry(plugins_of(release(minor))).points(release(minor))\n"
+        "    text = f'apiVersion: {version}\\nkind: {kind}'\n"
+        "    configuration_document(load_config(text, 'x', current, current.gates(), points), current, current.gates())\n"
+        "    print('ksched_cli.config.legacy' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "True"]

@@ -11,18 +11,18 @@ from msgspec import Struct
 
 from ksched_cli.api.defaults import DEFAULT_SCHEDULER
 from ksched_cli.api.listing import did_you_mean
-from ksched_cli.config.legacy.first_profiles import VERSIONS, with_later_fields
-from ksched_cli.config.legacy.load import MIGRATE, AlphaReading, PolicyReading
-from ksched_cli.config.legacy.policy import is_policy
 from ksched_cli.config.model import Extender, KubeSchedulerProfile, PluginConfig, Plugins, SchedulerConfiguration
 from ksched_cli.config.plugin_args import LATE_ARGS, STRATEGY_OF, args_of, completed, needs_arguments, own_args
 from ksched_cli.config.reading import (
     ADDRESSES,
+    ALPHA_VERSIONS,
     KIND,
+    MIGRATE,
     ClientConnection,
     LeaderElection,
     Reading,
     address_complaints,
+    is_policy,
     read_one,
     unknown_fields,
 )
@@ -77,8 +77,12 @@ def load_config(
     """The configuration of the file. ConfigError has all its problems. `own_models` check arguments of plugins."""
     document = read_one(text, source)
     if is_policy(document.value):
+        from ksched_cli.config.legacy.load import PolicyReading
+
         return PolicyReading(document, source, release, gates).load()
     if release.before_plugins and document.value.get("apiVersion") in release.config.read:
+        from ksched_cli.config.legacy.load import AlphaReading
+
         return AlphaReading(document, source, release, gates).load(extension_points_of, own_models or {})
     return _Loader(document, source, release, gates, extension_points_of, own_models or {}).load()
 
@@ -150,8 +154,10 @@ class _Loader(Reading):
     def _read_first_profiles(self) -> None:
         """Rewrite the fields that only the alpha versions have as the fields of later versions."""
         value = self.document.value
-        if self._restated_from or self._version not in VERSIONS:
+        if self._restated_from or self._version not in ALPHA_VERSIONS:
             return
+        from ksched_cli.config.legacy.first_profiles import with_later_fields
+
         later, mistakes = with_later_fields(value)
         for steps, text in mistakes:
             self.complain(text, steps)

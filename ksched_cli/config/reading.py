@@ -147,6 +147,10 @@ def _later(
 
 
 KIND = "KubeSchedulerConfiguration"
+# A Policy, and the key under which a ConfigMap holds it. Only 1.22 and older minors read it.
+POLICY_KIND, POLICY_KEY = "Policy", "policy.cfg"
+ALPHA_VERSIONS = ("v1alpha1", "v1alpha2")
+MIGRATE = "ksched config migrate rewrites it"
 
 
 def read_file(file: str) -> bytes:
@@ -155,6 +159,13 @@ def read_file(file: str) -> bytes:
         return Path(file).read_bytes()
     except OSError as problem:
         raise InputError(Problem(problem.strerror or str(problem), source=file)) from problem
+
+
+def is_policy(document: dict[str, Any]) -> bool:
+    """Whether the document is a Policy, alone or in its ConfigMap."""
+    data = document.get("data")
+    in_config_map = document.get("kind") == "ConfigMap" and isinstance(data, dict) and POLICY_KEY in data
+    return in_config_map or document.get("kind") == POLICY_KIND
 
 
 def read_one(text: str | bytes, source: str) -> Document:

@@ -7,7 +7,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ksched_cli.config.legacy.restate import NotExpressed, restate_algorithm
 from ksched_cli.config.model import KubeSchedulerProfile, PluginRef, Plugins, PluginSet
 from ksched_cli.config.plugin_args import ARGS_OF, CPU_AND_MEMORY, STRATEGY_OF, NodeResourcesFitArgs
 from ksched_cli.config.resolved_profile import default_plugins
@@ -17,6 +16,8 @@ from ksched_cli.releases.configuration import ConfigurationRules, takes
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
 
+# (plugin, setting)
+NotExpressed = tuple[str, str]
 _ALL = PluginRef("*")
 _PLUGIN_OF = {strategy: plugin for plugin, strategy in STRATEGY_OF.items()}
 _DEFAULT = _PLUGIN_OF["LeastAllocated"]
@@ -27,6 +28,8 @@ def restate(
 ) -> tuple[KubeSchedulerProfile, list[NotExpressed]]:
     """The rewritten profile, and the settings that the minor cannot express."""
     if release.before_plugins:
+        from ksched_cli.config.legacy.restate import restate_algorithm
+
         return restate_algorithm(profile, release, gates)
     not_expressed: list[NotExpressed] = []
     rules = ConfigurationRules.of(release)

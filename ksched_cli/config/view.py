@@ -7,11 +7,9 @@ from typing import Any
 
 import msgspec
 
-from ksched_cli.config.legacy.algorithm import algorithm_document
-from ksched_cli.config.legacy.first_profiles import VERSIONS, with_first_fields
 from ksched_cli.config.model import KubeSchedulerProfile, PluginSet, SchedulerConfiguration
 from ksched_cli.config.plugin_args import LATE_ARGS, args_by_default, args_of, default_args
-from ksched_cli.config.reading import known_args
+from ksched_cli.config.reading import ALPHA_VERSIONS, known_args
 from ksched_cli.config.resolved_profile import merge_with_defaults
 from ksched_cli.releases.config_versions import has_multi_point
 from ksched_cli.releases.configuration import ConfigurationRules
@@ -27,6 +25,8 @@ def configuration_document(
 ) -> dict[str, Any]:
     """The configuration with all defaults, also of out-of-tree plugins; a Policy for predicates and priorities."""
     if release.before_plugins:
+        from ksched_cli.config.legacy.algorithm import algorithm_document
+
         return algorithm_document(configuration, release, gates)
     document: dict[str, Any] = {
         "apiVersion": release.config.read[0],
@@ -39,7 +39,11 @@ def configuration_document(
     }
     if configuration.extenders:
         document["extenders"] = [_filled(msgspec.to_builtins(each)) for each in configuration.extenders]
-    return with_first_fields(document) if release.config.newest in VERSIONS else document
+    if release.config.newest not in ALPHA_VERSIONS:
+        return document
+    from ksched_cli.config.legacy.first_profiles import with_first_fields
+
+    return with_first_fields(document)
 
 
 def _profile(

@@ -8,9 +8,8 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from ksched_cli.config.legacy.policy import is_policy
 from ksched_cli.config.plugin_args import ARGS_OF
-from ksched_cli.config.reading import read_one
+from ksched_cli.config.reading import is_policy, read_one
 from ksched_cli.errors import ConfigError, Problem
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.redaction.configuration import RedactableConfig, take

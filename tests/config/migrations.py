@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ksched_cli.config.legacy.policy import Policy, is_policy
+from ksched_cli.config.legacy.policy import Policy
 from ksched_cli.config.legacy.profile import policy_profile
 from ksched_cli.config.load import load_config
 from ksched_cli.config.migration.carrying import GONE, UNORDERED, Minor
@@ -21,6 +21,7 @@ from ksched_cli.config.plugin_args import (
     RequestedToCapacityRatioParam,
     ScoringStrategy,
 )
+from ksched_cli.config.reading import is_policy
 from ksched_cli.config.resolved_profile import ResolvedProfile
 from ksched_cli.releases.minors import NEWEST, RELEASES
 from tests.config.test_minors import GROUP, points

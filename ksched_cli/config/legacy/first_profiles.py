@@ -14,7 +14,7 @@ from ksched_cli.releases.plugin_names import (
     VOLUME_BINDING,
 )
 
-WITHOUT_PROFILES, VERSIONS = "v1alpha1", ("v1alpha1", "v1alpha2")
+WITHOUT_PROFILES = "v1alpha1"
 _OWN = ("disablePreemption", "bindTimeoutSeconds")
 _OWN_OF_ONE_PROFILE = ("schedulerName", "algorithmSource", "hardPodAffinitySymmetricWeight", "plugins", "pluginConfig")
 _LOCK_NAMES = ("lockObjectNamespace", "lockObjectName")

@@ -23,12 +23,10 @@ from ksched_cli.config.model import (
     PluginSet,
     SchedulerConfiguration,
 )
-from ksched_cli.config.reading import KIND, ClientConnection, LeaderElection, Reading, read_one
+from ksched_cli.config.reading import KIND, MIGRATE, ClientConnection, LeaderElection, Reading, read_one
 from ksched_cli.config.resolved_profile import expand_profile
 from ksched_cli.errors import ConfigError
 from ksched_cli.releases.configuration import POLICY, ConfigurationRules
-
-MIGRATE = "ksched config migrate rewrites it"
 
 
 class PolicyReading(Reading):

@@ -19,6 +19,7 @@ from ksched_cli.config.plugin_args import (
     UtilizationShapePoint,
     with_defaults,
 )
+from ksched_cli.config.reading import POLICY_KEY, POLICY_KIND
 from ksched_cli.errors import ConfigError, Problem
 from ksched_cli.releases import plugin_names as names
 from ksched_cli.releases.minors import Release
@@ -104,10 +105,7 @@ def family_of(plugin: str) -> str:
     return _SUCCESSORS.get(name, name)
 
 
-KIND = "Policy"
 VERSIONS = ("v1", "kubescheduler.config.k8s.io/v1")
-# The key under which a ConfigMap holds it.
-CONFIG_MAP_KEY = "policy.cfg"
 # config.MaxWeight: more would overflow a score.
 MAX_WEIGHT = (2**63 - 1) // 100
 
@@ -221,32 +219,24 @@ class Policy(_Part, frozen=True):
 Complaint = tuple[tuple[str | int, ...], str]
 
 
-def is_policy(document: dict[str, Any]) -> bool:
-    data = document.get("data")
-    in_config_map = document.get("kind") == "ConfigMap" and isinstance(data, dict) and CONFIG_MAP_KEY in data
-    return in_config_map or document.get("kind") == KIND
-
-
 def policy_document(document: dict[str, Any], source: str) -> dict[str, Any]:
     """The Policy itself, out of its ConfigMap if it is in one."""
-    if document.get("kind") == KIND:
+    if document.get("kind") == POLICY_KIND:
         return document
     from ksched_cli.api.yaml_reader import read_documents
 
-    text = document["data"][CONFIG_MAP_KEY]
-    found = [each.value for each in read_documents(str(text), f"{source}: {CONFIG_MAP_KEY}")]
+    text = document["data"][POLICY_KEY]
+    found = [each.value for each in read_documents(str(text), f"{source}: {POLICY_KEY}")]
     if len(found) != 1 or not isinstance(found[0], dict):
-        raise ConfigError(
-            Problem(f"expected one {KIND} under {CONFIG_MAP_KEY}", source, path=f"data[{CONFIG_MAP_KEY}]")
-        )
+        raise ConfigError(Problem(f"expected one {POLICY_KIND} under {POLICY_KEY}", source, path=f"data[{POLICY_KEY}]"))
     return found[0]
 
 
 def policy_complaints(policy: Policy, release: Release) -> Iterator[Complaint]:
     """ValidatePolicy, extenders aside."""
-    if policy.api_version not in VERSIONS or policy.kind != KIND:
+    if policy.api_version not in VERSIONS or policy.kind != POLICY_KIND:
         found = f"{policy.kind or 'none'} of {policy.api_version or 'none'}"
-        yield ("apiVersion",), f"expected a {KIND} of v1, got {found}"
+        yield ("apiVersion",), f"expected a {POLICY_KIND} of v1, got {found}"
     seen: dict[str, PriorityPolicy] = {}
     for index, priority in enumerate(policy.priorities or ()):
         steps: tuple[str | int, ...] = ("priorities", index)

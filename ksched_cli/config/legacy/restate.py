@@ -25,13 +25,11 @@ from ksched_cli.config.plugin_args import (
     with_defaults,
 )
 from ksched_cli.config.resolved_profile import default_weights
+from ksched_cli.config.restate import NotExpressed
 from ksched_cli.releases import plugin_names as names
 from ksched_cli.releases.default_plugins import MULTI_POINT, plugin_names
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import NEWEST, Release
-
-# (plugin, the setting of it that cannot be expressed)
-NotExpressed = tuple[str, str]
 
 _ALL = "*"
 _TODAY = frozenset(plugin_names(NEWEST))

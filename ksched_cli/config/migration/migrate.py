@@ -16,7 +16,7 @@ from ksched_cli.config.legacy.migration import (
     tell_of_all_filters,
     tell_of_policy,
 )
-from ksched_cli.config.legacy.policy import Policy, is_policy, policy_document
+from ksched_cli.config.legacy.policy import Policy, policy_document
 from ksched_cli.config.legacy.profile import policy_profile
 from ksched_cli.config.load import load_config
 from ksched_cli.config.migration.arguments import carried_args, differing
@@ -30,7 +30,7 @@ from ksched_cli.config.model import (
     SchedulerConfiguration,
 )
 from ksched_cli.config.plugin_args import VolumeBindingArgs
-from ksched_cli.config.reading import KIND, read_one
+from ksched_cli.config.reading import KIND, is_policy, read_one
 from ksched_cli.config.resolved_profile import ALL, default_plugins
 from ksched_cli.config.view import plugin_set
 from ksched_cli.releases.plugin_names import VOLUME_BINDING
