@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from ksched_cli.cli import options
 from ksched_cli.cli.file_commands import file_problems
 from ksched_cli.cli.groups import takes_groups
+from ksched_cli.cli.help_layout import HelpCommand, HelpGroup
 from ksched_cli.cli.showing import show
 from ksched_cli.cli.streams import complain, print_text, warn
 from ksched_cli.errors import ConfigError, UsageError
@@ -19,7 +20,7 @@ from ksched_cli.simulator import RunOptions, Simulator
 
 # The new version cannot express something of the old file.
 NOT_WHOLE = 1
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(cls=HelpGroup, no_args_is_help=True)
 
 # The versions that there is a way to.
 TARGETS = ("v1",)
@@ -86,7 +87,7 @@ Examples:
   ksched config schema > kube-scheduler.schema.json"""
 
 
-@app.command("view", help=VIEW_HELP, short_help="Print the effective configuration.")
+@app.command("view", cls=HelpCommand, help=VIEW_HELP, short_help="Print the effective configuration.")
 @takes_groups
 def view(
     config: options.Config = None,
@@ -100,9 +101,9 @@ def view(
     show(found, output, warnings=found.warnings)
 
 
-@app.command("validate", help=VALIDATE_HELP, short_help="Check configurations, all mistakes at once.")
+@app.command("validate", cls=HelpCommand, help=VALIDATE_HELP, short_help="Check configurations, all mistakes at once.")
 def validate(
-    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="KubeSchedulerConfiguration files.")],
+    files: Annotated[list[str], typer.Argument(metavar="FILE", help="KubeSchedulerConfiguration files.")],
     kube_version: options.KubeVersion = "auto",
     feature_gates: options.FeatureGates = "",
     plugin: options.PluginOption = [],  # noqa: B006
@@ -115,7 +116,9 @@ def validate(
         raise ConfigError(problems)
 
 
-@app.command("migrate", help=MIGRATE_HELP, short_help="Rewrite an older configuration or a Policy as v1.")
+@app.command(
+    "migrate", cls=HelpCommand, help=MIGRATE_HELP, short_help="Rewrite an older configuration or a Policy as v1."
+)
 @takes_groups
 def migrate(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A KubeSchedulerConfiguration or a Policy; - is stdin.")],
@@ -135,7 +138,7 @@ def migrate(
     raise typer.Exit(0 if migration.whole else NOT_WHOLE)
 
 
-@app.command("schema", help=SCHEMA_HELP, short_help="Print a JSON Schema for editors.")
+@app.command("schema", cls=HelpCommand, help=SCHEMA_HELP, short_help="Print a JSON Schema for editors.")
 def schema(kube_version: options.KubeVersion = "auto") -> None:
     from ksched_cli.report.encoding import json_text
 

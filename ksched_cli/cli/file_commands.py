@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ksched_cli.cli.help_layout import HelpCommand
 from ksched_cli.cli.streams import print_row, print_text
 from ksched_cli.errors import InputError, Problem
 
@@ -50,7 +51,7 @@ def add_file_commands(
     """Add both commands to the command `kind`. `validate` raises InputError. Only a run can check the `names` of a
     file."""
     help_text = _VALIDATE_HELP.format(kind=kind, names=names, example=example)
-    files = typer.Argument(metavar="FILE...", help=f"{kind.capitalize()} files.")
+    files = typer.Argument(metavar="FILE", help=f"{kind.capitalize()} files.")
 
     def validate_files(given: Any) -> None:
         if problems := file_problems(given, validate):
@@ -63,7 +64,7 @@ def add_file_commands(
 
     validate_files.__annotations__["given"] = Annotated[list[str], files]
     short = f"Check {kind} files, all mistakes at once."
-    app.command("validate", help=help_text, short_help=short)(validate_files)
-    app.command("schema", help=_SCHEMA_HELP.format(kind=kind), short_help="Print a JSON Schema for editors.")(
-        print_schema
-    )
+    app.command("validate", cls=HelpCommand, help=help_text, short_help=short)(validate_files)
+    app.command(
+        "schema", cls=HelpCommand, help=_SCHEMA_HELP.format(kind=kind), short_help="Print a JSON Schema for editors."
+    )(print_schema)

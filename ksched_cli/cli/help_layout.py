@@ -11,9 +11,10 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import Any
 
 from msgspec import Struct
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from ksched_cli.cli.commands import choices_of, short_text
+from ksched_cli.cli.plain_values import without_models
 
 # The groups in the order in which they are shown. Options of no group are the command's own.
 OWN, INPUT, EDITS, RULES, OUTPUT = "Options", "Input", "What-if edits", "Rules", "Output"
@@ -42,6 +43,19 @@ class HelpCommand(TyperCommand):
     def get_help(self, ctx: Any) -> str:
         return "\n".join(help_lines(self, ctx, terminal_width()))
 
+    def get_params(self, ctx: Any) -> list[Any]:
+        return without_models(super().get_params(ctx))
+
+
+class HelpGroup(TyperGroup):
+    """A command with subcommands, in the same layout."""
+
+    def get_help(self, ctx: Any) -> str:
+        return "\n".join(help_lines(self, ctx, terminal_width()))
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return without_models(super().get_params(ctx))
+
 
 def terminal_width() -> int:
     """Columns of the terminal, or COLUMNS; within reason, for long lines are hard to read."""
@@ -49,10 +63,14 @@ def terminal_width() -> int:
 
 
 def help_lines(command: Any, context: Any, width: int) -> Iterator[str]:
-    first, *notes = [each.strip() for each in (command.help or "").split("\n\n")]
-    examples, ends = _examples(command.epilog or "")
+    examples, (first, *notes) = _examples(f"{command.help or ''}\n\n{command.epilog or ''}")
     arguments = [each for each in command.params if each.param_type_name == "argument"]
-    yield " ".join(["Usage:", context.command_path, "[OPTIONS]", *(_usage_of(each) for each in arguments)])
+    commands = getattr(command, "commands", {})
+    usage = [_usage_of(each) for each in arguments]
+    if commands:
+        own = command.subcommand_metavar
+        usage.append("[COMMAND]" if command.invoke_without_command and own.startswith("COMMAND") else own.split()[0])
+    yield " ".join(["Usage:", context.command_path, *(["[OPTIONS]"] if command.params else []), *usage])
     yield ""
     yield from _wrapped(first, width, "  ")
     if examples:
@@ -63,9 +81,13 @@ def help_lines(command: Any, context: Any, width: int) -> Iterator[str]:
         yield from ("", "Arguments:")
         for each in arguments:
             yield from _described(each.metavar or each.name.upper(), each.help or "", width)
+    if commands:
+        yield from ("", "Commands:")
+        for name, each in commands.items():
+            yield from _described(name, each.short_help or "", width)
     for panel in PANELS:
         yield from _panel(panel, [*_of_panel(command.params, panel)], context, width)
-    for note in (*notes, *ends):
+    for note in notes:
         yield ""
         yield from _wrapped(note, width, "")
     yield _ELSEWHERE
@@ -77,10 +99,10 @@ def _usage_of(argument: Any) -> str:
     return (name if argument.required else f"[{name}]") + ("" if argument.nargs == 1 else "...")
 
 
-def _examples(epilog: str) -> tuple[list[str], list[str]]:
-    """The examples, and the paragraphs behind them."""
-    calls = [each.strip() for each in epilog.splitlines() if each.startswith("  ")]
-    return calls, [each for each in epilog.split("\n\n") if each and not each.startswith(("  ", "Examples:"))]
+def _examples(text: str) -> tuple[list[str], list[str]]:
+    """The examples, and the paragraphs around them."""
+    calls = [each.strip() for each in text.splitlines() if each.startswith("  ")]
+    return calls, [each.strip() for each in text.split("\n\n") if each and not each.startswith(("  ", "Examples:"))]
 
 
 def _call(example: str, width: int) -> Iterator[str]:

@@ -13,7 +13,9 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
+from ksched_cli.cli.plain_values import without_models
 from ksched_cli.cli.streams import abandon_stdout, command_line, complain, leave, prepare_streams, print_text
 from ksched_cli.errors import KschedError, UsageError
 from ksched_cli.forks import allow_forks
@@ -61,10 +63,16 @@ COMMANDS = {
 }
 
 
+class _Program(TyperGroup):
+    def get_params(self, ctx: Any) -> list[Any]:
+        return without_models(super().get_params(ctx))
+
+
 def make_app(wanted: Collection[str]) -> typer.Typer:
     """The program with these commands; the others are only names in its help."""
     app = typer.Typer(
         name="ksched",
+        cls=_Program,
         help="What would kube-scheduler do? Runs its scheduling cycle on a dump of your cluster, and binds nothing.",
         no_args_is_help=True,
         add_completion=False,
@@ -231,8 +239,6 @@ def program_with(command: str) -> Any:
 def _usage_error(mistake: Exception) -> int:
     """click's own complaints, in the form of all others and with the way to the help."""
     text: str = mistake.format_message()  # type: ignore[attr-defined]  # requested by the caller
-    # pydantic's words, which do not help the reader.
-    text = text.replace("Value error, ", "")
     if type(mistake).__name__ == "NoArgsIsHelpError":
         print_text(text)
         return 0

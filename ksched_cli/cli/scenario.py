@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from ksched_cli.cli.file_commands import add_file_commands
+from ksched_cli.cli.help_layout import HelpGroup
 from ksched_cli.cli.settle import SettleOptions
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, ExitRules, show
 from ksched_cli.errors import ExpectationFailed, UsageError
@@ -16,7 +17,7 @@ A step may apply manifests, has the edits of the command line ({", ".join(spec.k
 expectations: schedulable, unschedulable, on, notOn, spread, noPreemption, survives. Steps are run one after the other.
 After each step the run goes on until nothing moves, as --settle does: victims of preemption leave, and controllers
 make new pods for them. The next step begins there."""
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(cls=HelpGroup, no_args_is_help=True)
 
 add_file_commands(
     app,

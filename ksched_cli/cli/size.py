@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from ksched_cli.cli import options
 from ksched_cli.cli.groups import ManifestRun, PodSelectionRun, takes_groups
+from ksched_cli.cli.help_layout import HelpCommand, HelpGroup
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
 from ksched_cli.cli.streams import print_text
 from ksched_cli.errors import UsageError
@@ -56,7 +57,7 @@ Examples:
 
   ksched size schema > catalog.schema.json"""
 
-app = typer.Typer(no_args_is_help=False, invoke_without_command=True, rich_markup_mode=None)
+app = typer.Typer(cls=HelpGroup, no_args_is_help=False, invoke_without_command=True)
 
 CatalogFile = Annotated[
     str, typer.Option("--catalog", metavar="FILE", help="The shapes that can be bought, with prices.")
@@ -109,7 +110,9 @@ def size(
     raise typer.Exit(0 if found.fits or exit_zero else SOME_DO_NOT_FIT)
 
 
-@app.command("catalog", help=CATALOG_HELP, short_help="Make a catalog of a cluster's nodes and node groups.")
+@app.command(
+    "catalog", cls=HelpCommand, help=CATALOG_HELP, short_help="Make a catalog of a cluster's nodes and node groups."
+)
 @takes_groups
 def catalog(
     given: PodSelectionRun,
@@ -121,7 +124,7 @@ def catalog(
     show(found, output, warnings=found.warnings)
 
 
-@app.command("schema", help=SCHEMA_HELP, short_help="Print a JSON Schema of catalogs.")
+@app.command("schema", cls=HelpCommand, help=SCHEMA_HELP, short_help="Print a JSON Schema of catalogs.")
 def schema() -> None:
     from ksched_cli.report.encoding import json_text
 

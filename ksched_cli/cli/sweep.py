@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from msgspec.structs import replace
-from typer.core import TyperGroup
 
 from ksched_cli.cli import options
 from ksched_cli.cli.file_commands import add_file_commands
 from ksched_cli.cli.groups import ManifestRun, takes_groups
+from ksched_cli.cli.help_layout import HelpGroup
 from ksched_cli.cli.options import DrawOptions
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
 from ksched_cli.errors import ExpectationFailed, UsageError
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 HELP = """Try many variants of a cluster, each by itself, and show what is worst, how likely each result is, and which
 setting is best.
 
-Each option below is a dimension; dimensions multiply. A number of --add-node, --clone-node or --scale that is written
-A..B, and a --kube-version A..B, is a dimension too. A file SWEEP.yaml has the same words under `dimensions`; options
-replace its settings.
+Each option of the first group is a dimension; dimensions multiply. A number of --add-node, --clone-node or --scale
+that is written A..B, and a --kube-version A..B, is a dimension too. A file SWEEP.yaml has the same words under
+`dimensions`; options replace its settings.
 
 First the setting of the variant is made (version, configuration, edits, order, tie-break) and the pending pods get
 their nodes. Then the nodes fail: they are gone at once with their pods, controllers recreate these pods, and the run
@@ -57,7 +57,7 @@ Exit codes: 0 every variant is safe, 1 some variant is not, 2 the input or the c
 could not be read, 4 an expectation failed."""
 
 
-class _FileOrCommand(TyperGroup):
+class _FileOrCommand(HelpGroup):
     """`sweep FILE` beside `sweep validate FILE`: a first word that is no command is the file."""
 
     def invoke(self, ctx: Any) -> Any:
@@ -71,7 +71,6 @@ class _FileOrCommand(TyperGroup):
 app = typer.Typer(
     cls=_FileOrCommand,
     invoke_without_command=True,
-    rich_markup_mode=None,
     context_settings={"allow_interspersed_args": True},
     subcommand_metavar="[SWEEP.yaml]",
 )
