@@ -147,7 +147,7 @@ def _later(
 
 
 KIND = "KubeSchedulerConfiguration"
-# A Policy, and the key under which a ConfigMap holds it. Only 1.22 and older minors read it.
+# A Policy, and the key under which a ConfigMap holds it. Only old minors read it.
 POLICY_KIND, POLICY_KEY = "Policy", "policy.cfg"
 ALPHA_VERSIONS = ("v1alpha1", "v1alpha2")
 MIGRATE = "ksched config migrate rewrites it"
