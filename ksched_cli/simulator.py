@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from ksched_cli.plan.explain.results import ExplainResult
     from ksched_cli.plan.results.outcomes import Simulation
     from ksched_cli.plan.run.loaded_input import LoadedInput
-    from ksched_cli.plan.run.prepared import PreparedRun
+    from ksched_cli.plan.run.run import Run
     from ksched_cli.plan.scenario import ScenarioRun
     from ksched_cli.plan.settle import SettledSimulation
     from ksched_cli.plan.simulate import SimulationStream
@@ -192,13 +192,13 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
         """The same, one outcome after the other: what has been read is not kept."""
         return self.prepared().stream(detail=detail, top=top)
 
-    def prepared(self, *, orders: int = 0, ties: int = 0) -> PreparedRun:
+    def prepared(self, *, orders: int = 0, ties: int = 0) -> Run:
         """A scheduler over a cluster of its own, ready to run; with `odds` of so many random orders and tie-breaks."""
-        from ksched_cli.plan.run.prepared import PreparedRun
+        from ksched_cli.plan.run.run import Run
 
         source = self._current.without_rollouts()
         self._check_not_empty()
-        return replace(PreparedRun.of(source), odds=self._odds(orders, ties))
+        return Run(source, odds=self._odds(orders, ties))
 
     def _odds(self, orders: int, ties: int) -> DrawOdds | None:
         """What becomes of the pending pods that are wanted, in so many random orders and tie-breaks."""
@@ -387,7 +387,7 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
     def watch(options: RunOptions, seconds: float | None = None) -> Following:
         """The news of a live cluster, for ever or for these seconds. Its manifests are placed in each state of the
         cluster."""
-        from ksched_cli.plan.run.prepared import PreparedRun
+        from ksched_cli.plan.run.run import Run
         from ksched_cli.plan.watch import Following
         from ksched_cli.sources.live.cluster import LiveCluster
         from ksched_cli.sources.live.connection import connect
@@ -399,7 +399,7 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
         def simulate(cluster: LiveCluster) -> Simulation:
             loaded = read_sources(options, lambda: cluster)
             check_selection(only_namespace, loaded)
-            return PreparedRun.of(load_changed(options, loaded)).simulate()
+            return Run(load_changed(options, loaded)).simulate()
 
         return Following(connect(options.live), options.progress, simulate, seconds)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -15,18 +16,30 @@ if TYPE_CHECKING:
     from ksched_cli.engine.scheduler import Scheduler
     from ksched_cli.plan.check.results import Check
     from ksched_cli.plan.run.loaded_input import LoadedInput, SchedulerSpec
-    from ksched_cli.plan.run.prepared import PreparedRun
+    from ksched_cli.plan.run.run import Run
     from ksched_cli.plan.settle import SettledSimulation
     from ksched_cli.plan.verify.verify import VerifyResult
     from ksched_cli.sources.loaded import Loaded
 
 
-def prepare(options: RunOptions) -> PreparedRun:
+def prepare(options: RunOptions) -> Run:
     return Simulator.of(options).prepared()
 
 
 def load(options: RunOptions) -> LoadedInput:
     return load_changed(options)
+
+
+def input_of(options: RunOptions, loaded: Loaded) -> LoadedInput:
+    """These objects under the scheduler of the options."""
+    make = partial(schedulers.make_scheduler, options)
+    return schedulers.LoadedInput(loaded, schedulers.scheduler_spec(options), make, lambda pod: True)
+
+
+def input_over(scheduler: Scheduler, loaded: Loaded) -> LoadedInput:
+    """An input whose run takes this scheduler."""
+    spec = schedulers.scheduler_spec(RunOptions())
+    return schedulers.LoadedInput(loaded, spec, lambda *_: scheduler, lambda pod: True)
 
 
 def make_scheduler(options: RunOptions, loaded: Loaded, spec: SchedulerSpec) -> Scheduler:

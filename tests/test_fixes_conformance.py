@@ -9,16 +9,14 @@ from typing import Any
 
 import pytest
 
-from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.explain.explain import explain
 from ksched_cli.plan.explain.pods import find_subject
 from ksched_cli.plan.explain.results import Explanation
 from ksched_cli.plan.reasons.fixes.values import Fix
-from ksched_cli.plan.run.prepared import PreparedRun
-from ksched_cli.sources.loaded import Loaded
+from ksched_cli.plan.run.run import Run
 from ksched_cli.wiring.options import RunOptions
 from tests.lanes import sampled
-from tests.running import load, make_scheduler, settle
+from tests.running import load, settle
 from tests.test_conformance import CASES
 
 
@@ -82,7 +80,7 @@ def test_every_fix_that_is_printed_works(case: Path, tmp_path: Path) -> None:
     cluster = case / "cluster.json"
     setup = setup_of(case, cluster)
     gathered = load(setup)
-    scheduler = PreparedRun.of(gathered).scheduler
+    scheduler = Run(gathered).scheduler
     queue = scheduler.enqueue()
     unplaced = [
         each.pod.key for each in scheduler.run(queue) if each.result == "unschedulable" and not each.nominated_node
@@ -90,11 +88,8 @@ def test_every_fix_that_is_printed_works(case: Path, tmp_path: Path) -> None:
     unplaced += [scheduler.cluster.pods.infos[row].key for row in queue.gated]
     raw = cluster.read_text()
 
-    def make(loaded: Loaded) -> Scheduler:
-        return make_scheduler(setup, loaded, gathered.spec)
-
     for pod in unplaced:
-        found = explain(find_subject(gathered.loaded, pod), make)
+        found = explain(find_subject(gathered.loaded, pod), Run(gathered))
         assert found.unplaced
         assert found.fixes is not None
         assert found.fixes.found or found.fixes.tried or found.fixes.why_none

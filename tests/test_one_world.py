@@ -20,7 +20,7 @@ from ksched_cli.api.policy import PodDisruptionBudget
 from ksched_cli.api.selectors import compile_selector
 from ksched_cli.api.workloads import ReplicaSet, StatefulSet
 from ksched_cli.controlplane.pods import is_ready
-from ksched_cli.plan.settle import SettleWorld
+from ksched_cli.plan.settle import SettleRun
 from ksched_cli.report.entries import final_entry
 from ksched_cli.simulator import Simulator
 from ksched_cli.sources.loaded import Loaded
@@ -129,7 +129,7 @@ def at_rest(nodes: list[dict[str, Any]], workloads: list[dict[str, Any]], folder
 
 def begun(setup: RunOptions) -> tuple[World, Changes]:
     source, changes = load_input(setup)
-    return SettleWorld.of(source).world, changes
+    return SettleRun(source).world, changes
 
 
 def saved(path: Path, *items: dict[str, Any]) -> str:

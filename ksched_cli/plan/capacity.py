@@ -28,7 +28,7 @@ from ksched_cli.framework.status import Status
 from ksched_cli.plan.results.nodes import Failure, NodeChanges
 from ksched_cli.plan.results.outcomes import Displayed, Stats
 from ksched_cli.plan.run.loaded_input import LoadedInput
-from ksched_cli.plan.run.prepared import PreparedRun
+from ksched_cli.plan.run.run import Run
 from ksched_cli.plan.simulate import shrink_pools
 from ksched_cli.progress import steps
 from ksched_cli.sources.loaded import Loaded
@@ -375,7 +375,7 @@ def count_capacity(
     sets = [read_mix(mix, shapes)] if mix else [[(shape, 1)] for shape in shapes]
     if not pending_first:
         source = replace(source, loaded=loaded.without_pending())
-    prepared = PreparedRun.of(source)
+    prepared = Run(source)
     scheduler, started = prepared.scheduler, time.perf_counter()
     pending = place_pending(scheduler) if pending_first else None
     capacities = []

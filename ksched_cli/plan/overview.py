@@ -10,7 +10,7 @@ from msgspec import Struct
 from ksched_cli.engine.queueing.pending import pending
 from ksched_cli.plan.results.nodes import NodeChanges
 from ksched_cli.plan.run.loaded_input import LoadedInput
-from ksched_cli.plan.run.prepared import PreparedRun
+from ksched_cli.plan.run.run import Run
 
 
 class ClusterOverview(Struct, frozen=True):
@@ -24,7 +24,7 @@ class ClusterOverview(Struct, frozen=True):
 
 def cluster_overview(source: LoadedInput) -> ClusterOverview:
     """The cluster before any pending pod is placed."""
-    prepared = PreparedRun.of(source)
+    prepared = Run(source)
     cluster = prepared.scheduler.cluster
     waiting = sorted(cluster.pods.infos[row].key for row in pending(cluster))
     running = int(prepared.nodes.pods.sum())

@@ -19,7 +19,7 @@ from ksched_cli.errors import InputError, Problem
 from ksched_cli.plan.results.nodes import NodeChanges, NodeColumns
 from ksched_cli.plan.results.outcomes import Stats
 from ksched_cli.plan.run.loaded_input import LoadedInput
-from ksched_cli.plan.run.prepared import PreparedRun
+from ksched_cli.plan.run.run import Run
 from ksched_cli.plan.size.catalog import catalog_of
 from ksched_cli.plan.size.classes import Surveyor
 from ksched_cli.plan.size.derived import derive_catalog
@@ -88,7 +88,7 @@ class Rightsizing(Struct, frozen=True):
 def rightsize_input(source: LoadedInput, catalog: ShapeCatalog | None) -> Rightsizing:
     """Each workload of the manifests. Without a catalog its shapes are the instance types of the nodes."""
     source = source.without_rollouts()
-    prepared = PreparedRun.of(source)
+    prepared = Run(source)
     started = time.perf_counter()
     trials = SizingTrials(source, prepared.scheduler)
     shapes = catalog or _catalog_of_nodes(source.loaded)

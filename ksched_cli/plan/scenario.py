@@ -25,7 +25,7 @@ from ksched_cli.errors import InputError
 from ksched_cli.plan.results.nodes import NodeChanges, NodeColumns
 from ksched_cli.plan.results.outcomes import Displayed, GatedPod, PodOutcome, RefusedPod, refused_pods
 from ksched_cli.plan.run.loaded_input import LoadedInput
-from ksched_cli.plan.settle import KeptOutcomes, SettleResult, SettleWorld
+from ksched_cli.plan.settle import KeptOutcomes, SettleResult, SettleRun
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.changes import Changes, loaded_after, refused_by
 from ksched_cli.whatif.edits.lib.edit import Reference
@@ -287,8 +287,8 @@ def least_certain(end: WorldResult, steps: Sequence[WorldResult]) -> WorldResult
 class ScenarioWorld:
     """`first` is changed before the first step."""
 
-    def __init__(self, settling: SettleWorld, first: Changes, limits: Limits) -> None:
-        self._settling, self._world, self._limits = settling, settling.world, limits
+    def __init__(self, run: SettleRun, first: Changes, limits: Limits) -> None:
+        self._run, self._world, self._limits = run, run.world, limits
         self._before = NodeColumns.of(self._world.cluster)
         self._changes = [first]
         self._ending: Ending = "settled"
@@ -303,20 +303,20 @@ class ScenarioWorld:
                 break
         result = ScenarioResult(scenario.name, scenario.source, tuple(results))
         end = least_certain(self._world.result(self._ending), [each.end for each in results])
-        found = self._settling.settlement(end)
+        found = self._run.settled(end)
         loaded = loaded_after(self._world.plane, *self._changes)
         nodes = NodeChanges(self._before, NodeColumns.of(self._world.cluster))
         return ScenarioRun(result, found, loaded, nodes)
 
     def _take_step(self, step: ScenarioStep, change: Changes) -> StepResult:
         """Make the change and run until nothing moves, in the orders that chance may take."""
-        plane, kept = self._world.plane, self._settling.kept
+        plane, kept = self._world.plane, self._run.kept
         warned, refused = {*plane.warnings, *plane.blocked_evictions()}, {each.pod for each in self._refused()}
         self._world.recorder.note("Step", message=step.name)
         kept.begin_step()
         self._changes.append(change)
         ends: list[tuple[CheckedExpectation, ...]] = []
-        result = self._settling.run(change, self._limits, lambda: ends.append(self._checked(step, change)))
+        result = self._run.settle(change, self._limits, lambda: ends.append(self._checked(step, change)))
         self._ending = result.ending
         return StepResult(
             step.name,
@@ -333,7 +333,7 @@ class ScenarioWorld:
 
     def _checked(self, step: ScenarioStep, change: Changes) -> tuple[CheckedExpectation, ...]:
         """The expectations as the world is now."""
-        facts = StepFacts.of(self._world, self._settling.kept, change.namespace)
+        facts = StepFacts.of(self._world, self._run.kept, change.namespace)
         return tuple(check_expectation(each, facts) for each in step.expectations)
 
     def _gated(self) -> tuple[GatedPod, ...]:
@@ -349,9 +349,9 @@ def play_scenario(
     source: LoadedInput,
     *changes: Changes,
     limits: Limits = DEFAULT_LIMITS,
-    settling: SettleWorld | None = None,
+    run: SettleRun | None = None,
 ) -> ScenarioRun:
-    """Run the steps of the file after the changes, in a world of the input, which is `settling` if there is one. All
+    """Run the steps of the file after the changes, in a world of the input, which is that of `run` if there is one. All
     mistakes of the file are raised together."""
     *earlier, first = changes
     for each in earlier:
@@ -361,4 +361,4 @@ def play_scenario(
     problems += found
     if problems:
         raise InputError(sorted(problems, key=lambda problem: problem.line or 0))
-    return ScenarioWorld(settling or SettleWorld.of(source), first, limits).run(scenario, steps)
+    return ScenarioWorld(run or SettleRun(source), first, limits).run(scenario, steps)

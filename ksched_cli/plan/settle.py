@@ -1,10 +1,4 @@
-"""`simulate --settle`: the world runs until nothing moves.
-
-The last cycle of each pod in a world, and the cycles that preempted.
-
-A world that keeps the decisions of its scheduler for the result of a run until rest.
-
-The result of a world that came to rest."""
+"""`simulate --settle`: the world runs until nothing moves, and the last cycle of every pod is kept."""
 
 from __future__ import annotations
 
@@ -21,7 +15,6 @@ from ksched_cli.controlplane.draws import Choices
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.queueing.pending import PendingQueue, pending
-from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.results.outcomes import (
     Displayed,
     GatedPod,
@@ -33,13 +26,14 @@ from ksched_cli.plan.results.outcomes import (
 )
 from ksched_cli.plan.run.coverage import with_job_gaps
 from ksched_cli.plan.run.loaded_input import LoadedInput
-from ksched_cli.plan.run.orders import Chance, in_orders, run_in_orders
-from ksched_cli.plan.run.prepared import PreparedRun
+from ksched_cli.plan.run.orders import in_orders
+from ksched_cli.plan.run.run import Run
 from ksched_cli.plan.simulate import OutputOptions, outcome_of, pod_group_outcomes
-from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.changes import Changes, refused_by
 from ksched_cli.world.results import DEFAULT_LIMITS, Limits, WorldResult
-from ksched_cli.world.world import World, WorldChange
+from ksched_cli.world.world import WorldChange
+
+_EVERY_POD = OutputOptions()
 
 
 class KeptOutcomes(Logged):
@@ -95,31 +89,18 @@ class SettleResult(Struct, frozen=True):
     preempting: tuple[PodOutcome, ...] = ()
 
 
-class SettleWorld:
-    """A world whose decisions are kept by name."""
+class SettleRun(Run):
+    """A run until nothing moves whose decisions are kept by name. With `only_preempting` it keeps only the cycles that
+    preempt, and no timeline."""
 
     def __init__(
-        self, kept: KeptOutcomes, scheduler: Scheduler, loaded: Loaded, *, keeps_timeline: bool = True
+        self, source: LoadedInput, output: OutputOptions = _EVERY_POD, *, only_preempting: bool = False
     ) -> None:
-        self.kept = kept
-        self._chance = Chance()
-        self.world = World(
-            scheduler,
-            loaded,
-            keeps_timeline=keeps_timeline,
-            wanted=kept.output.wanted,
-            trying=self._chance.trying,
-            decided=self._decided,
-        )
+        super().__init__(source, keeps_timeline=not only_preempting, wanted=output.wanted)
+        self.kept = KeptOutcomes(self.cluster, output, only_preempting=only_preempting)
+        self.observe(self.kept)
 
-    @classmethod
-    def of(cls, source: LoadedInput, *, only_preempting: bool = False) -> SettleWorld:
-        """A world of the input. With `only_preempting` it keeps only the cycles that preempt, and no timeline."""
-        scheduler = source.scheduler()
-        kept = KeptOutcomes(scheduler.cluster, OutputOptions(), only_preempting=only_preempting)
-        return cls(kept, scheduler, source.loaded, keeps_timeline=not only_preempting)
-
-    def run(
+    def settle(
         self, change: WorldChange, limits: Limits = DEFAULT_LIMITS, at_end: Callable[[], object] = lambda: None
     ) -> WorldResult:
         """Make the change, and go on until nothing moves or a limit is reached, in all orders that chance may take.
@@ -127,17 +108,17 @@ class SettleWorld:
 
         def run(choices: Choices) -> WorldResult:
             if not choices:
-                return self.run_once(change, limits)
+                return self.settle_once(change, limits)
             self.kept.output = self.kept.output.without_detail()
-            result = self.run_once(change, limits, moved_only=True)
+            result = self.settle_once(change, limits, moved_only=True)
             at_end()
             return result
 
-        found = run_in_orders(self.world, self._chance, run, in_orders)
+        found = self.in_orders(run, in_orders)
         at_end()
         return found
 
-    def run_once(
+    def settle_once(
         self, change: WorldChange, limits: Limits = DEFAULT_LIMITS, *, moved_only: bool = False
     ) -> WorldResult:
         """The same in one order only."""
@@ -146,14 +127,21 @@ class SettleWorld:
         result = self.world.result(self.world.run(limits), moved_only=moved_only)
         return replace(result, draws=result.draws[before:])
 
-    def _decided(self, decision: Decision) -> None:
-        self._chance.decided(decision)
-        self.kept(decision)
-
-    def settlement(self, result: WorldResult) -> SettleResult:
+    def settled(self, result: WorldResult) -> SettleResult:
+        """The result with the last cycles of the pods, as the world is now."""
         held_back = {pod.row: pod.gate for pod in self.world.loop.queue if pod.gate is not None}
-        groups = pod_group_outcomes(self.world.scheduler, PendingQueue(gated=held_back))
+        groups = pod_group_outcomes(self.scheduler, PendingQueue(gated=held_back))
         return SettleResult(result, self.kept.outcomes, groups, tuple(self.kept.all_preempting))
+
+    def ignored_pods(self) -> tuple[IgnoredPod, ...]:
+        """The pending pods of other schedulers."""
+        infos = [self.cluster.pods.infos[row] for row in pending(self.cluster)]
+        found = [
+            IgnoredPod(info.key, info.pod.spec.scheduler_name)
+            for info in infos
+            if info.pod.spec.scheduler_name not in self.scheduler.runtimes and self.source.wanted(info.pod)
+        ]
+        return tuple(sorted(found, key=lambda each: each.pod))
 
 
 class SettledSimulation(Displayed, WorldResult, frozen=True, kw_only=True):
@@ -166,17 +154,6 @@ class SettledSimulation(Displayed, WorldResult, frozen=True, kw_only=True):
         return cls(**structs.asdict(world), simulation=simulation)
 
 
-def ignored_pods(prepared: PreparedRun) -> list[IgnoredPod]:
-    scheduler = prepared.scheduler
-    infos = [scheduler.cluster.pods.infos[row] for row in pending(scheduler.cluster)]
-    found = [
-        IgnoredPod(info.key, info.pod.spec.scheduler_name)
-        for info in infos
-        if info.pod.spec.scheduler_name not in scheduler.runtimes and prepared.source.wanted(info.pod)
-    ]
-    return sorted(found, key=lambda each: each.pod)
-
-
 def _apply_all(changes: Sequence[Changes], plane: ControlPlane) -> None:
     for change in changes:
         change(plane)
@@ -186,14 +163,13 @@ def settle_input(
     source: LoadedInput, changes: Sequence[Changes], limits: Limits, *, detail: bool = False, top: int = 0
 ) -> SettledSimulation:
     """All changes are applied at the beginning."""
-    prepared = PreparedRun.of(source)
+    run = SettleRun(source, OutputOptions(wanted=source.wanted))
+    run.kept.output = run.output_options(detail=detail, top=top)
     started = time.perf_counter()
-    kept = KeptOutcomes(prepared.scheduler.cluster, prepared.output_options(detail=detail, top=top))
-    settling = SettleWorld(kept, prepared.scheduler, source.loaded)
-    world = settling.world
-    found = settling.settlement(settling.run(partial(_apply_all, changes), limits))
-    stats = prepared.stats(len(found.outcomes), time.perf_counter() - started)
-    coverage = with_job_gaps(prepared.coverage, *(change.manifests for change in changes))
+    world = run.world
+    found = run.settled(run.settle(partial(_apply_all, changes), limits))
+    stats = run.stats(len(found.outcomes), time.perf_counter() - started)
+    coverage = with_job_gaps(run.coverage, *(change.manifests for change in changes))
     others = world.plane.store.others_as_loaded()
     gaps = [gap for change in changes if change for gap in change.gaps(others)]
     if gaps:
@@ -202,12 +178,12 @@ def settle_input(
     simulation = Simulation(
         found.outcomes,
         tuple(GatedPod(each.pod, each.gated_by, (each.message,)) for each in gated),
-        tuple(ignored_pods(prepared)),
+        run.ignored_pods(),
         coverage,
         stats,
         (*source.warnings, *world.plane.warnings, *world.plane.blocked_evictions()),
         (*source.refused, *refused_pods(refused_by(world.plane))),
         found.pod_groups,
-        nodes=prepared.node_changes(),
+        nodes=run.node_changes(),
     )
     return SettledSimulation.of(found.world, simulation)

@@ -30,7 +30,7 @@ from ksched_cli.plan.results.nodes import NodeColumns
 from ksched_cli.plan.results.outcomes import Displayed, RefusedPod, refused_pods
 from ksched_cli.plan.run.coverage import coverage_of
 from ksched_cli.plan.run.loaded_input import LoadedInput, SchedulerSpec, scheduler_maker
-from ksched_cli.plan.settle import SettleResult, SettleWorld
+from ksched_cli.plan.settle import SettleResult, SettleRun
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import RELEASES
 from ksched_cli.sources.loaded import Loaded
@@ -168,7 +168,7 @@ class _Start(Struct, frozen=True):
 
     source: LoadedInput
     changes: Changes
-    settling: SettleWorld
+    run: SettleRun
 
     @property
     def inputs(self) -> tuple[Loaded, ...]:
@@ -199,14 +199,14 @@ def _both(before: RunOptions, after: RunOptions, cluster: Loaded | None) -> tupl
     # With all pods wanted there is no need to look at each.
     wanted = wanted_pods(after) if after.namespace or after.selector else None
     start = _begin(before, cluster)
-    shared = start.settling if cluster is not None and _same_scheduler(before, after) else None
-    begun = start.settling.world.plane.store.kept()
+    shared = start.run if cluster is not None and _same_scheduler(before, after) else None
+    begun = start.run.world.plane.store.kept()
     copy = _begin_in_copy(before, start, wanted, begun)
     if copy is None:
-        with nullcontext() if shared is None else start.settling.world.trial():
+        with nullcontext() if shared is None else start.run.trial():
             first = _settled(before, start, wanted)
         return start, (first, _settled(after, _begin(after, cluster, shared), wanted, in_all_orders=True))
-    nodes = NodeColumns.of(start.settling.world.cluster)
+    nodes = NodeColumns.of(start.run.world.cluster)
     try:
         second = _settled(after, _begin(after, cluster, shared), wanted, in_all_orders=True)
         found = copy.result()
@@ -233,7 +233,7 @@ def _begin_in_copy(
     setup: RunOptions, start: _Start, wanted: Callable[[Pod], bool] | None, begun: KeptObjects
 ) -> Fork[_Copied | None] | None:
     """The side before on another core, where it changes nothing and takes long. None where it does not."""
-    world = start.settling.world
+    world = start.run.world
     answers = sum(1 for _ in world.loop.queue) * len(world.cluster.nodes)
     if setup.scenario is not None or start.changes or setup.allow_extenders:
         return None
@@ -260,30 +260,30 @@ def _begin_in_copy(
     return Fork(compute)
 
 
-def _begin(setup: RunOptions, cluster: Loaded | None, settling: SettleWorld | None = None) -> _Start:
+def _begin(setup: RunOptions, cluster: Loaded | None, run: SettleRun | None = None) -> _Start:
     source, changes = load_input(setup, cluster)
     # Only the expectations of a scenario need more.
-    return _Start(source, changes, settling or SettleWorld.of(source, only_preempting=setup.scenario is None))
+    return _Start(source, changes, run or SettleRun(source, only_preempting=setup.scenario is None))
 
 
 def _settled(
     setup: RunOptions, start: _Start, wanted: Callable[[Pod], bool] | None, *, in_all_orders: bool = False
 ) -> _Settled:
-    source, changes, world = start.source, start.changes, start.settling.world
+    source, changes, world = start.source, start.changes, start.run.world
     inputs = start.inputs
     refused: tuple[RefusedPod, ...] = ()
     if setup.scenario is not None:
         # Imported here: most comparisons have no scenario, and it imports what reads YAML.
         from ksched_cli.plan.scenario import play_scenario
 
-        run = play_scenario(setup.scenario, source, changes, settling=start.settling)
+        run = play_scenario(setup.scenario, source, changes, run=start.run)
         check_scenario_held(run.result)
         settlement, loaded = run.settlement, run.loaded
         inputs, pods = (loaded,), loaded.of(Pod)
     else:
         check_not_empty(setup, *inputs)
-        result = (start.settling.run if in_all_orders else start.settling.run_once)(changes)
-        settlement, loaded = start.settling.settlement(result), loaded_after(world.plane, changes, with_pods=False)
+        result = (start.run.settle if in_all_orders else start.run.settle_once)(changes)
+        settlement, loaded = start.run.settled(result), loaded_after(world.plane, changes, with_pods=False)
         pods = world.plane.store.of(Pod)
         refused = refused_pods(refused_by(world.plane))
     keys = frozenset(map(pod_key, filter(wanted, pods))) if wanted is not None else None

@@ -8,8 +8,7 @@ Detects a world that repeats the same states without end."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ksched_cli.api.core import Node, Pod
@@ -76,11 +75,14 @@ class Oscillation:
 
 
 WorldChange = Callable[[ControlPlane], None]
+# Adds a controller to a new world: a watch of the API server, and a worker of the work queue.
+ControllerFactory = Callable[["World"], object]
 
 
 class World(Logged):
     """`trying` is called with the rows of the pods that are about to have a cycle, `decided` with each decision of the
-    scheduler. `wanted` returns whether the timeline shows a pod; without `keeps_timeline` there is none."""
+    scheduler. `wanted` returns whether the timeline shows a pod; without `keeps_timeline` there is none. `controllers`
+    come beside those of the control plane."""
 
     def __init__(
         self,
@@ -92,6 +94,7 @@ class World(Logged):
         wanted: Callable[[Pod], bool] = lambda pod: True,
         trying: Callable[[Sequence[int]], None] = lambda rows: None,
         decided: Callable[[Decision], None] = lambda decision: None,
+        controllers: Sequence[ControllerFactory] = (),
     ) -> None:
         self.scheduler, self.cluster = scheduler, scheduler.cluster
         self.wanted, self._decided_too = wanted, decided
@@ -117,6 +120,8 @@ class World(Logged):
         )
         self.cycles, self.max_cycles = 0, 0
         self._oscillation = Oscillation()
+        for add_controller in controllers:
+            add_controller(self)
 
     # What the scheduler observes and does
 
@@ -217,24 +222,56 @@ class World(Logged):
         self.api.restore(pod)
         self.loop.queue.add_again(row, self.cluster.pods.infos[row])
 
-    @contextmanager
-    def trial(self) -> Iterator[None]:
-        """Everything that happens inside the block is rolled back at its end, in time proportional to what has changed.
-        Trials nest. Results that are to stay must be read inside the block."""
-        mark = self.mark()
-        try:
-            yield
-        finally:
-            self.undo.roll_back(mark)
-
-    def mark(self) -> int:
-        """Begin changes that `undo.roll_back` takes back, or that `undo.commit` lets stand."""
-        self.plane.prepare()
-        return self.undo.mark()
+    def trial(self, *changes: WorldChange) -> WorldTrial:
+        """A trial in which these changes are made. It begins with its `with` block."""
+        return WorldTrial(self, changes)
 
     def at(self, moment: float, change: WorldChange) -> None:
         """Make a change at this moment."""
         self.queue.at(moment, lambda: change(self.plane))
+
+
+class WorldTrial:
+    """Everything that happens in a trial is rolled back at its end, in time proportional to what has changed. Trials
+    nest. Results that are to stay must be read before the end.
+
+    As a `with` block, or with `begin` and `roll_back`: then the trial stays open until the world before it is needed
+    again, which is often never. `keep` lets everything stand."""
+
+    def __init__(self, world: World, changes: Sequence[WorldChange] = ()) -> None:
+        self.world, self._changes = world, changes
+        self._mark: int | None = None
+
+    def begin(self) -> WorldTrial:
+        """Begin the trial, or roll it back and begin it again."""
+        self.roll_back()
+        self.world.plane.prepare()
+        self._mark = self.world.undo.mark()
+        try:
+            for change in self._changes:
+                self.world.apply(change)
+        except BaseException:
+            self.roll_back()
+            raise
+        return self
+
+    def roll_back(self) -> None:
+        """Take everything back since the trial began, if it is open."""
+        if self._mark is not None:
+            mark, self._mark = self._mark, None
+            self.world.undo.roll_back(mark)
+
+    def keep(self) -> None:
+        """End the trial, if it is open. Everything that happened in it stands."""
+        if self._mark is not None:
+            mark, self._mark = self._mark, None
+            self.world.undo.commit(mark)
+
+    def __enter__(self) -> WorldTrial:
+        return self.begin()
+
+    def __exit__(self, *problem: object) -> None:
+        self.roll_back()
 
 
 class _SchedulerWorker(Worker):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from ksched_cli.cli.main import run
-from ksched_cli.plan.drain.run import DrainWorld
+from ksched_cli.plan.drain.run import DrainRun
 from ksched_cli.report.summary_line import pending_line
 from ksched_cli.simulator import Simulator
 from tests.builders import make_node, make_pod
@@ -210,13 +210,13 @@ def test_a_node_in_turn_is_the_node_by_itself(node: str, capsys: pytest.CaptureF
 def test_the_line_of_each_trial_is_written_as_soon_as_its_result_is_known(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drain, written = DrainWorld.drain, []
+    drain, written = DrainRun.drain, []
 
-    def watched(self: DrainWorld, nodes: Any) -> Any:
+    def watched(self: DrainRun, nodes: Any) -> Any:
         written.append(capsys.readouterr().out)
         return drain(self, nodes)
 
-    monkeypatch.setattr(DrainWorld, "drain", watched)
+    monkeypatch.setattr(DrainRun, "drain", watched)
     run(["drain", "--from", SHOP, "--each", "node", *OVERRIDE, "-o", "name"])
     assert ["\n" in each for each in written] == [False, True, True, True]
 
@@ -225,15 +225,15 @@ def test_the_line_of_each_trial_is_written_as_soon_as_its_result_is_known(
 def test_an_interrupted_command_prints_the_trials_that_are_done(
     output: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drain, begun = DrainWorld.drain, []
+    drain, begun = DrainRun.drain, []
 
-    def interrupted(self: DrainWorld, nodes: Any) -> Any:
+    def interrupted(self: DrainRun, nodes: Any) -> Any:
         begun.append(nodes)
         if len(begun) == 3:
             raise KeyboardInterrupt
         return drain(self, nodes)
 
-    monkeypatch.setattr(DrainWorld, "drain", interrupted)
+    monkeypatch.setattr(DrainRun, "drain", interrupted)
     assert run(["drain", "--from", SHOP, "--each", "node", *OVERRIDE, "-o", output]) == 130
     shown = capsys.readouterr()
     assert "interrupted: 2 of 4 drains are done" in shown.err

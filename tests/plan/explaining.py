@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.explain.explain import explain
 from ksched_cli.plan.explain.pods import find_subject
 from ksched_cli.plan.explain.results import Explanation
+from ksched_cli.plan.run.run import Run
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.wiring.loading import scheduler_spec
 from ksched_cli.wiring.options import RunOptions
-from tests.running import make_scheduler
+from tests.running import input_of
 
 
 def loaded(*items: Any) -> Loaded:
@@ -24,12 +23,8 @@ def loaded(*items: Any) -> Loaded:
 
 def explained(items: Iterable[Any], pod: str, *, node: str = "", **options: Any) -> Explanation:
     setup = RunOptions(**options)
-    setting = scheduler_spec(setup)
-
-    def make(objects: Loaded) -> Scheduler:
-        return make_scheduler(setup, objects, setting)
-
-    return explain(find_subject(loaded(*items), pod), make, node)
+    subject = find_subject(loaded(*items), pod)
+    return explain(subject, Run(input_of(setup, subject.loaded)), node)
 
 
 def why(found: Explanation) -> dict[str, list[str]]:

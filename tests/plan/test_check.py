@@ -13,6 +13,7 @@ from ksched_cli.framework.per_node import PerNodePlugin
 from ksched_cli.framework.status import SUCCESS, Status, unschedulable
 from ksched_cli.plan.check.check import Checker
 from ksched_cli.plan.check.results import WorkloadCheck
+from ksched_cli.plan.run.run import Run
 from ksched_cli.sources.dump import load_dump
 from ksched_cli.sources.manifests import load_manifests
 from ksched_cli.sources.places import Places
@@ -33,7 +34,7 @@ from tests.plan.rollouts import (
     workload,
     write,
 )
-from tests.running import check, prepare
+from tests.running import check, input_over, prepare
 
 ROOT = Path(__file__).parents[2]
 ONE_EACH = ["n0", "n1", "n2"]
@@ -455,6 +456,6 @@ def test_what_could_not_be_read_of_a_live_cluster_is_told_where_it_matters(tmp_p
     loaded = load_dump([write(tmp_path / "cluster.json", *nodes("4"))])
     manifests = load_manifests([write(tmp_path / "manifests.json", plain, mounts)])
     scheduler = make_scheduler(loaded.of(Node), [])
-    checker = Checker(scheduler, loaded, Places(manifests), ["PersistentVolumeClaim", "Service"])
+    checker = Checker(Run(input_over(scheduler, loaded)), Places(manifests), ["PersistentVolumeClaim", "Service"])
     found = checker.check(Changes(manifests))
     assert [each.missing for each in found.workloads] == [("Service",), ("PersistentVolumeClaim",)]

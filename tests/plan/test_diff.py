@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from ksched_cli.forks import Fork
 from ksched_cli.plan.diff import Diff, PodChange, Side, diff
 from ksched_cli.plan.results.nodes import NodeColumns, NodeUse
-from ksched_cli.plan.run.prepared import PreparedRun
+from ksched_cli.plan.run.run import Run
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.wiring import comparison
 from ksched_cli.wiring.comparison import compare
@@ -230,7 +230,7 @@ def test_a_run_leaves_what_was_loaded_as_it_was(case: Path) -> None:
     """Two sides share the objects of a cluster that is read once."""
     setup = RunOptions(sources=[str(case / "cluster.json")])
     gathered = load(setup)
-    prepared = PreparedRun.of(gathered)
+    prepared = Run(gathered)
     before = encoded(gathered.loaded)
     assert len(prepared.simulate().outcomes) > 0
     assert encoded(gathered.loaded) == before

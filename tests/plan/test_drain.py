@@ -23,11 +23,12 @@ from ksched_cli.controlplane.pods import is_ready
 from ksched_cli.plan.drain.drain import find_nodes, in_turn
 from ksched_cli.plan.drain.filters import Flags
 from ksched_cli.plan.drain.results import DrainResult, PodFate
-from ksched_cli.plan.drain.run import SingleDrain, drain_in_turn
+from ksched_cli.plan.drain.run import DrainRun, SingleDrain
 from ksched_cli.sources.loaded import Loaded
 from tests.builders import PodBuilder, make_node, make_pod
 from tests.harness import make_scheduler
 from tests.lanes import examples
+from tests.running import input_over
 
 ALL = Flags(force=True, ignore_daemonsets=True, delete_emptydir_data=True)
 
@@ -42,8 +43,8 @@ def load(*items: Any) -> Loaded:
 def run(loaded: Loaded, *nodes: str, flags: Flags = ALL, pending_first: bool = True, **more: bool) -> DrainResult:
     loaded = loaded if pending_first else loaded.without_pending()
     scheduler = make_scheduler(loaded.of(Node), loaded.of(Pod), objects=loaded.others())
-    (trial,) = drain_in_turn(scheduler, loaded, [("all", nodes)], flags, **more)
-    return trial.drain
+    (found,) = DrainRun(input_over(scheduler, loaded), flags, **more).drain_in_turn([nodes])
+    return found
 
 
 def fates(drain: DrainResult) -> dict[str, tuple[str, int, str]]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ksched_cli.plan.settle import SettleWorld
+from ksched_cli.plan.settle import SettleRun
 from ksched_cli.wiring.loading import load_input
 from ksched_cli.wiring.options import RunOptions
 from ksched_cli.world.results import Limits
@@ -23,7 +23,7 @@ def test_it_settles_and_nobody_who_fits_is_left_behind(case: Path) -> None:
     config = case / "config.yaml"
     setup = RunOptions([str(case / "cluster.json")], config=str(config) if config.exists() else None)
     source, changes = load_input(setup)
-    settling = SettleWorld.of(source)
+    settling = SettleRun(source)
     world = settling.world
     world.apply(changes)
     scheduler, found = world.scheduler, world.result(world.run(Limits(max_time=7200)))

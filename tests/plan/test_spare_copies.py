@@ -9,12 +9,13 @@ import pytest
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.plan.drain import run as spare_copies
 from ksched_cli.plan.drain.results import DrainResult
-from ksched_cli.plan.drain.run import drain_in_turn
+from ksched_cli.plan.drain.run import DrainRun
 from ksched_cli.sources.loaded import Loaded
 from tests.builders import PodBuilder, make_node, make_pod
 from tests.harness import make_scheduler
 from tests.lanes import sampled
 from tests.plan.test_drain import ALL, load, owned, replica_set
+from tests.running import input_over
 
 
 def with_sets(*pods: PodBuilder) -> list[Any]:
@@ -33,8 +34,7 @@ def crowd(size: str, *extra: Node) -> Loaded:
 
 def drained_in_turn(loaded: Loaded) -> list[DrainResult]:
     scheduler = make_scheduler(loaded.of(Node), loaded.of(Pod), objects=loaded.others())
-    groups = [("a", ["a"]), ("b", ["b"])]
-    return [trial.drain for trial in drain_in_turn(scheduler, loaded, groups, ALL)]
+    return list(DrainRun(input_over(scheduler, loaded), ALL).drain_in_turn([["a"], ["b"]]))
 
 
 def without_world(drain: DrainResult) -> dict[str, Any]:

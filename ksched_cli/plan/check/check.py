@@ -19,7 +19,6 @@ from ksched_cli.api.workloads import Deployment, ReplicaSet, StatefulSet
 from ksched_cli.controlplane.draws import Choices
 from ksched_cli.controlplane.store import Store
 from ksched_cli.engine.decision import Decision
-from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.errors import Problem
 from ksched_cli.plan.check.findings import check_workloads
 from ksched_cli.plan.check.results import (
@@ -31,14 +30,14 @@ from ksched_cli.plan.check.results import (
     input_findings,
     nothing_checked,
 )
-from ksched_cli.plan.check.run import CheckRun, OpenTrial, evicted_anyway
+from ksched_cli.plan.check.run import CheckRun, evicted_anyway
 from ksched_cli.plan.check.suppression import NOTHING_ACCEPTED, Suppressions, annotations_of, suppress
 from ksched_cli.plan.reasons.codes import AUTOSCALER_BOUND, PREEMPTS, all_codes
 from ksched_cli.plan.results.nodes import NodeChanges, NodeColumns
 from ksched_cli.plan.run.coverage import with_job_gaps
 from ksched_cli.plan.run.loaded_input import LoadedInput
-from ksched_cli.plan.run.orders import FIRST_ORDER, Chance, decisive_ties, run_in_order
-from ksched_cli.plan.run.prepared import PreparedRun
+from ksched_cli.plan.run.orders import FIRST_ORDER, decisive_ties
+from ksched_cli.plan.run.run import Run
 from ksched_cli.sources.autoscalers import Autoscaler
 from ksched_cli.sources.custom.labels import resource_of, workload_label
 from ksched_cli.sources.input_codes import NOTHING_CHECKED
@@ -99,35 +98,34 @@ class Outcome(Struct, frozen=True):
 class Checker:
     """Checks manifests in trials of one world."""
 
-    def __init__(self, scheduler: Scheduler, loaded: Loaded, places: Places, missing: Sequence[str] = ()) -> None:
-        self._places, self._missing = places, missing
-        self._run: CheckRun | None = None
-        self._chance = Chance()
-        self._world = World(scheduler, loaded, keeps_timeline=False, trying=self._trying, decided=self._decided)
-        self._trial = OpenTrial(self._world)
+    def __init__(self, run: Run, places: Places, missing: Sequence[str] = ()) -> None:
+        self._run, self._places, self._missing = run, places, missing
+        self._manifests: CheckRun | None = None
+        run.matters = self._is_own
+        run.observe(self._decided)
+        # Rolled back when the world before it is needed again.
+        self._trial = run.trial()
 
-    def _trying(self, rows: Sequence[int]) -> None:
-        if self._run is not None:
-            self._chance.trying(rows)
+    def _is_own(self, decision: Decision) -> bool:
+        return self._manifests is not None and self._manifests.is_own(decision.pod.pod)
 
     def _decided(self, decision: Decision) -> None:
-        run = self._run
-        if run is None:
-            return
-        is_own = run.is_own(decision.pod.pod)
-        self._chance.decided(decision, matters=is_own)
-        if is_own:
-            run.decided(decision)
+        if self._manifests is not None and self._manifests.is_own(decision.pod.pod):
+            self._manifests.decided(decision)
 
     def _run_to_end(self, changes: Changes, choices: Choices) -> CheckRun:
-        """The run at its end. It is rolled back when the world is needed again."""
+        """The run at its end."""
         self._trial.begin()
-        run = self._run = CheckRun(self._world, changes)
+        found = self._manifests = CheckRun(self._run.world, changes)
         try:
-            run_in_order(self._world, self._chance, lambda _: run.begin(), choices)
+            self._run.in_order(lambda _: found.begin(), choices)
         finally:
-            self._run = None
-        return run
+            self._manifests = None
+        return found
+
+    def _without_manifests(self) -> World:
+        self._trial.roll_back()
+        return self._run.world
 
     def check(self, changes: Changes, wanted: Callable[[Any], bool] = lambda item: True) -> Outcome:
         """Run the manifests to their end. Where chance has decided something that matters, try other orders too."""
@@ -135,7 +133,8 @@ class Checker:
         items, result, nodes = run.items, run.result, run.nodes
         losses, own, warnings, gaps = Losses(run.world), run.preemptors(), tuple(run.warnings()), tuple(run.gaps())
         workloads: Sequence[WorkloadCheck] = check_workloads(run, self._places, self._missing)
-        others = self._chance.others(self._world, failed=any(each.result == "fails" for each in workloads))
+        failed = any(each.result == "fails" for each in workloads)
+        others = self._run.chance.others(self._run.world, failed=failed)
         if others:
             found = [self._again(changes, each.choices) for each in others]
             results = [[each.result for each in every] for every in (workloads, *found)]
@@ -143,7 +142,7 @@ class Checker:
             result = replace(result, draws=(*result.draws, *ties))
             workloads = in_all_orders([workloads, *found])
         shown = tuple(each for item, each in zip(items, workloads, strict=True) if wanted(item))
-        anyway = evicted_anyway(self._trial.roll_back, losses, own)
+        anyway = evicted_anyway(self._without_manifests, losses, own)
         caused, names = tuple(losses.caused_by(without=anyway)), tuple(pod_key(each.pod) for each in anyway)
         return Outcome(shown, caused, result, warnings, gaps, nodes, names)
 
@@ -151,7 +150,6 @@ class Checker:
         return check_workloads(self._run_to_end(changes, choices), self._places, self._missing)
 
 
-# A StatefulSet of a thousand pods, one grace period after the other, takes nine hours.
 Bound = Literal["min", "current", "max"]
 _FIELDS: Mapping[Bound, tuple[str, str]] = {
     "min": ("minReplicas", "minReplicaCount"),
@@ -247,7 +245,7 @@ class ManifestCheck(Struct, frozen=True, dict=True):
     allow_empty: bool = False
 
     def run(self) -> Check:
-        source, prepared, manifests = self.source, self._prepared, self.changes.manifests
+        source, run, manifests = self.source, Run(self.source), self.changes.manifests
         manifests.findings += unknown_namespaces(source.loaded.of(Namespace), source.loaded.of(Pod), manifests)
         # They are findings now: applying the manifests does not warn of them again.
         manifests.assume_namespaces()
@@ -256,15 +254,15 @@ class ManifestCheck(Struct, frozen=True, dict=True):
         # `wanted` goes by metadata, which workloads have as well.
         wanted = cast(Callable[[Any], bool], source.wanted)
         missing = tuple(source.loaded.missing)
-        checker = Checker(prepared.scheduler, source.loaded, Places(manifests), missing)
+        checker = Checker(run, Places(manifests), missing)
         first, *others = self._bounds
         found = checker.check(self._changes(first), wanted)
         workloads = found.workloads
         for bound in others:
             more = checker.check(self._changes(bound), wanted).workloads
             workloads = with_bound(workloads, more, self._scaled, bound)
-        stats = prepared.stats(sum(each.pods for each in workloads), time.perf_counter() - started)
-        coverage = with_job_gaps(prepared.coverage, manifests)
+        stats = run.stats(sum(each.pods for each in workloads), time.perf_counter() - started)
+        coverage = with_job_gaps(run.coverage, manifests)
         if found.gaps:
             coverage["admissionNotModelled"] = [*coverage.get("admissionNotModelled", []), *found.gaps]
         refused = (f"pod {each.pod} is refused: {each.message}" for each in source.refused)
@@ -275,7 +273,7 @@ class ManifestCheck(Struct, frozen=True, dict=True):
         inputs = input_findings(self._problems(bool(workloads)))
         annotated, mistakes = annotations_of(in_order(manifests))
         warnings = (*warnings, *mistakes)
-        nodes = NodeChanges(prepared.nodes, found.nodes)
+        nodes = NodeChanges(run.nodes, found.nodes)
         whole = Check(
             workloads,
             evicted,
@@ -290,10 +288,6 @@ class ManifestCheck(Struct, frozen=True, dict=True):
         )
         partial = len(workloads) < len(self._items)
         return suppress(whole, replace(self.accepted, annotated=annotated), partial=partial)
-
-    @cached_property
-    def _prepared(self) -> PreparedRun:
-        return PreparedRun.of(self.source)
 
     def _problems(self, checked: bool) -> list[Problem]:
         """What is wrong with the files, and that nothing was checked unless that is meant."""

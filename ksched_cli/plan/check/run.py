@@ -27,26 +27,6 @@ from ksched_cli.world.results import Ending, Limits, WorldResult
 from ksched_cli.world.world import World
 
 
-class OpenTrial:
-    """A trial that is rolled back only when the world before it is needed again: often nothing needs it."""
-
-    def __init__(self, world: World) -> None:
-        self._world = world
-        self._mark: int | None = None
-
-    def begin(self) -> None:
-        """Roll the trial back, and begin another."""
-        self.roll_back()
-        self._mark = self._world.mark()
-
-    def roll_back(self) -> World:
-        """The world as it was before the trial."""
-        if self._mark is not None:
-            self._world.undo.roll_back(self._mark)
-            self._mark = None
-        return self._world
-
-
 def finishes_without_old(run: CheckRun, item: Any) -> bool:
     """Whether the rollout comes to its end once the old pods are gone, whatever its strategy is. The world is where the
     run has left it before and after."""
@@ -73,6 +53,7 @@ def evicted_anyway(begun: Callable[[], World], losses: Losses, own: set[str]) ->
         return losses.same_elsewhere(Losses(world), own)
 
 
+# A StatefulSet of a thousand pods, one grace period after the other, takes nine hours.
 LIMITS = Limits(max_time=7 * 24 * 3600.0, max_cycles=1_000_000)
 MOST_WAVES = 1000
 

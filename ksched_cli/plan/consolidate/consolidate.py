@@ -13,9 +13,9 @@ from ksched_cli.plan.consolidate.candidates import Candidates, find_candidates, 
 from ksched_cli.plan.consolidate.results import Conditions, Consolidation
 from ksched_cli.plan.consolidate.search import ConsolidationSearch, ConsolidationWorld, Deadline
 from ksched_cli.plan.drain.filters import Flags
+from ksched_cli.plan.drain.run import DrainRun
 from ksched_cli.plan.results.nodes import NodeColumns
 from ksched_cli.plan.run.loaded_input import LoadedInput
-from ksched_cli.plan.run.prepared import PreparedRun
 from ksched_cli.plan.size.shapes import ShapeCatalog
 
 # The search is done again without needless cordons while this share of the time limit is left for it.
@@ -32,22 +32,22 @@ def consolidate_input(
     source = source.without_rollouts()
     nodes = source.loaded.of(Node)
     _check(nodes, conditions)
-    prepared = PreparedRun.of(source)
+    run = DrainRun(source, flags)
     clock = Deadline(time_limit)
-    cluster = prepared.scheduler.cluster
-    world = ConsolidationWorld(prepared.scheduler, source.loaded, flags, conditions)
+    world = ConsolidationWorld(run, flags, conditions)
+    cluster = world.cluster
     candidates = find_candidates(source.loaded, cluster, flags, conditions, prices_of(nodes, catalog))
     bound = lower_bound(cluster, candidates, candidates.blocked, catalog, conditions)
     before = NodeColumns.of(cluster)
 
     def search(order: tuple[str, ...]) -> ConsolidationSearch:
-        again = ConsolidationWorld(PreparedRun.of(source).scheduler, source.loaded, flags, conditions)
+        again = ConsolidationWorld(DrainRun(source, flags), flags, conditions)
         return ConsolidationSearch(again, replace(candidates, order=order), catalog, conditions, clock)
 
     first = ConsolidationSearch(world, candidates, catalog, conditions, clock)
     first.run(bound, hoped_for(candidates, bound))
     found = _without_needless_cordons(first, search, bound, clock, _AGAIN * time_limit)
-    return found.result(prepared, bound, time_limit, before)
+    return found.result(run, bound, time_limit, before)
 
 
 def _check(nodes: list[Node], conditions: Conditions) -> None:

@@ -15,7 +15,6 @@ from msgspec.structs import replace
 
 from ksched_cli.api.core import Node
 from ksched_cli.controlplane.plane import ControlPlane
-from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.consolidate.candidates import Candidates
 from ksched_cli.plan.consolidate.results import (
     Conditions,
@@ -28,18 +27,19 @@ from ksched_cli.plan.consolidate.results import (
     PodMove,
 )
 from ksched_cli.plan.drain.filters import Flags
+from ksched_cli.plan.drain.pods import run_until_rest
 from ksched_cli.plan.drain.results import DrainResult
-from ksched_cli.plan.drain.run import DrainWorld
+from ksched_cli.plan.drain.run import DrainRun
 from ksched_cli.plan.results.nodes import NodeChanges, NodeColumns
-from ksched_cli.plan.run.prepared import PreparedRun
+from ksched_cli.plan.run.run import Run
 from ksched_cli.plan.size.shapes import NodeShape, ShapeCatalog
-from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.edits.add_node import AddNode
 from ksched_cli.whatif.edits.cordon import Cordon
 from ksched_cli.whatif.edits.lib.edit import Edit
 from ksched_cli.whatif.edits.lib.editor import Editor
 from ksched_cli.whatif.edits.remove_node import RemoveNode
 from ksched_cli.whatif.edits.uncordon import Uncordon
+from ksched_cli.world.world import WorldTrial
 
 
 class Removal(Struct, frozen=True):
@@ -54,14 +54,18 @@ class Removal(Struct, frozen=True):
 class ConsolidationWorld:
     """A cluster from which nodes are removed, step by step. The pending pods get their nodes first."""
 
-    def __init__(self, scheduler: Scheduler, loaded: Loaded, flags: Flags, conditions: Conditions) -> None:
-        self._drains = DrainWorld(scheduler, loaded, flags, moved_only=True)
-        self.cluster = scheduler.cluster
+    def __init__(self, run: DrainRun, flags: Flags, conditions: Conditions) -> None:
+        self.run = run
+        self.cluster = self.run.cluster
         self._flags, self._conditions = flags, conditions
-        self._drains.place_pending()
+        self.run.place_pending()
         self.tried = 0
-        # The marks of the steps, as long as they may be taken back.
-        self._steps: list[int] = []
+        # The steps, as long as they may be taken back.
+        self._steps: list[WorldTrial] = []
+
+    def _waiting(self) -> list[str]:
+        """The pods that have no node and are not held back."""
+        return sorted(pod.info.key for pod in self.run.world.loop.queue if not pod.gated)
 
     def cordon(self, nodes: Sequence[str]) -> None:
         for node in nodes:
@@ -71,55 +75,55 @@ class ConsolidationWorld:
         self._edit(Uncordon(node))
 
     def _edit(self, edit: Edit) -> None:
-        self._drains.world.apply(partial(_apply, edit))
+        self.run.world.apply(partial(_apply, edit))
 
     def step(self, removal: Removal) -> ConsolidationStep | str:
         """Add the new node, drain the old one and delete it. Returns why it cannot be done, and rolls it back then."""
         self.tried += 1
-        mark = self._drains.world.mark()
+        trial = self.run.trial().begin()
         found = self._carry_out(removal)
         if isinstance(found, str):
-            self._drains.world.undo.roll_back(mark)
+            trial.roll_back()
         elif self._conditions.failing is not None:
-            self._steps.append(mark)
+            self._steps.append(trial)
         else:
             # No step is taken back later: how to undo it would only take memory.
-            self._drains.world.undo.commit(mark)
+            trial.keep()
         return found
 
     def take_back(self) -> None:
         """Undo the last step, and everything that came after it."""
-        self._drains.world.undo.roll_back(self._steps.pop())
+        self._steps.pop().roll_back()
 
     def _carry_out(self, removal: Removal) -> ConsolidationStep | str:
-        waiting = set(self._drains.waiting())
+        waiting = set(self._waiting())
         if removal.shape is not None:
             template = removal.shape.template()
             template.metadata.name = removal.new_node
             self._edit(AddNode(template))
-            self._drains.rest()
-        result = self._drains.drain([removal.node])
+            run_until_rest(self.run.world)
+        result = self.run.drain([removal.node])
         if why := _why_unsafe(result):
             return why
         self._edit(RemoveNode(removal.node))
-        self._drains.rest()
-        lost = [pod for pod in self._drains.waiting() if pod not in waiting]
+        run_until_rest(self.run.world)
+        lost = [pod for pod in self._waiting() if pod not in waiting]
         if lost:
             return f"{lost[0]} has no other node"
         if not self._conditions.leaves_headroom(self.cluster):
             return "too little headroom would be left"
-        self._drains.world.begin_record()
+        self.run.world.begin_record()
         return _step_of(removal, result, self._flags)
 
     def failure_without_place(self, failures: Iterable[NodeFailure]) -> tuple[NodeFailure | None, str]:
         """The first failure after which a pod has no node, and that pod."""
-        before = set(self._drains.waiting())
+        before = set(self._waiting())
         for failure in failures:
-            with self._drains.world.trial():
+            with self.run.world.trial():
                 for node in failure.nodes:
                     self._edit(RemoveNode(node))
-                self._drains.rest()
-                after = [pod for pod in self._drains.waiting() if pod not in before]
+                run_until_rest(self.run.world)
+                after = [pod for pod in self._waiting() if pod not in before]
             if after:
                 return failure, after[0]
         return None, ""
@@ -308,10 +312,10 @@ class ConsolidationSearch:
             self._world.take_back()
             self._why[step.node] = f"{pod} would have no place if {last.title} failed"
 
-    def result(self, prepared: PreparedRun, bound: Decimal, time_limit: float, before: NodeColumns) -> Consolidation:
+    def result(self, run: Run, bound: Decimal, time_limit: float, before: NodeColumns) -> Consolidation:
         gone = {step.node for step in self._steps}
         replaced = sum(1 for step in self._steps if step.shape)
-        nodes = len(prepared.source.loaded.of(Node))
+        nodes = len(run.source.loaded.of(Node))
         cost = self.cost
         ended: ConsolidationEnd = "optimal" if cost <= bound else "time" if self._late else "local"
         steps, last = _with_uncordons(self._events)
@@ -334,9 +338,9 @@ class ConsolidationSearch:
             time_limit,
             self._world.tried,
             self._conditions.texts,
-            prepared.coverage,
-            prepared.stats(len(gone), self._clock.seconds),
-            prepared.source.warnings,
+            run.coverage,
+            run.stats(len(gone), self._clock.seconds),
+            run.source.warnings,
             NodeChanges(before, NodeColumns.of(self._world.cluster)),
         )
 

@@ -17,11 +17,11 @@ from ksched_cli.api.selectors import Selector, read_query
 from ksched_cli.errors import Problem, UsageError
 from ksched_cli.plan.drain.filters import Flags
 from ksched_cli.plan.drain.results import DrainTrial
-from ksched_cli.plan.drain.run import drain_in_turn
+from ksched_cli.plan.drain.run import DrainRun
 from ksched_cli.plan.results.nodes import NodeChanges
 from ksched_cli.plan.results.outcomes import Displayed, Stats
 from ksched_cli.plan.run.loaded_input import LoadedInput
-from ksched_cli.plan.run.prepared import PreparedRun
+from ksched_cli.progress import steps
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.edits.lib.editor import name_hint
 
@@ -81,28 +81,28 @@ class DrainTrials(Displayed, Struct, frozen=True):
 
     trials: TrialSequence
     each: Each | None
-    _prepared: PreparedRun
+    _run: DrainRun
     _started: float
 
     @property
     def coverage(self) -> Mapping[str, Any]:
-        return self._prepared.coverage
+        return self._run.coverage
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        return self._prepared.source.warnings
+        return self._run.source.warnings
 
     @property
     def nodes(self) -> NodeChanges:
         """All nodes before the drain and after it; only before where each has a trial of its own."""
         changes = None if self.each else next(iter(self.trials)).changes
-        return changes or NodeChanges(self._prepared.nodes, self._prepared.nodes)
+        return changes or NodeChanges(self._run.nodes, self._run.nodes)
 
     @property
     def stats(self) -> Stats:
         """Up to now, with all trials run."""
         evicted = sum(len(node.of("moves", "unplaced")) for trial in self.trials for node in trial.drain.nodes)
-        return self._prepared.stats(evicted, time.perf_counter() - self._started)
+        return self._run.stats(evicted, time.perf_counter() - self._started)
 
 
 def drain_nodes(
@@ -124,14 +124,13 @@ def drain_nodes(
     source = source.without_rollouts()
     if not pending_first:
         source = replace(source, loaded=source.loaded.without_pending())
-    prepared = PreparedRun.of(source)
+    run = DrainRun(source, flags, moved_only=not every_pod)
     started = time.perf_counter()
     groups = in_turn(source.loaded, nodes, each)
-    run = drain_in_turn(
-        prepared.scheduler,
-        source.loaded,
-        groups,
-        flags,
-        moved_only=not every_pod,
-    )
-    return DrainTrials(TrialSequence([name for name, _ in groups], run), each, prepared, started)
+    return DrainTrials(TrialSequence([name for name, _ in groups], _trials(run, groups)), each, run, started)
+
+
+def _trials(run: DrainRun, groups: Sequence[tuple[str, tuple[str, ...]]]) -> Iterator[DrainTrial]:
+    results = run.drain_in_turn([nodes for _, nodes in groups])
+    for (name, nodes), result in steps(zip(groups, results, strict=True), "drains are done", len(groups)):
+        yield DrainTrial(name, nodes, result, run.node_changes() if len(groups) == 1 else None)

@@ -1,27 +1,14 @@
-"""`ksched drain`: nodes of a world are cordoned, and their pods evicted through the eviction API.
+"""The run of `ksched drain`: nodes of a world are cordoned, and their pods evicted through the eviction API.
 
-How PodDisruptionBudgets change while nodes are drained.
-
-The evictions of kubectl drain: list the pods of nodes, and request each eviction until it is granted.
-
-One drain of some nodes of a world.
-
-Drains in which chance decides otherwise.
-
-Copies of a pod without a node, left out of the trials of many drains: one of them stands for all.
-
-One of many drains from the same beginning: it is rolled back.
-
-Many drains at once, in copies of this process. A copy ends with its drain, so that nothing is rolled back.
-
-Nodes drained together, or each node or zone by itself, always from the same beginning."""
+Mirrors RunDrain of kubectl/pkg/drain. Nodes are drained together, or each node or zone by itself from the same
+beginning: then each drain is a trial of the world, or has a copy of this process. Copies of a pod without a node are
+left out of the trials (`SpareCopies`): one of them stands for all."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -38,10 +25,8 @@ from ksched_cli.controlplane.budgets import needs_no_budget
 from ksched_cli.controlplane.draws import Alternative, Choices
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.controlplane.store import Identity, identity_of
-from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.queueing.queued_pod import QueuedPod
-from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.forks import compute_in_forks, forks_at_once, is_copy
+from ksched_cli.forks import compute_in_forks, forks_at_once
 from ksched_cli.plan.drain.filters import DrainFilters, Flags
 from ksched_cli.plan.drain.pods import (
     MOST_CYCLES,
@@ -51,26 +36,15 @@ from ksched_cli.plan.drain.pods import (
     SortedNode,
     UnplacedReasons,
     moved_forerunners,
-    run_until_rest,
 )
-from ksched_cli.plan.drain.results import BudgetChange, DrainResult, DrainTrial, PodFate
-from ksched_cli.plan.results.nodes import NodeChanges, NodeColumns
-from ksched_cli.plan.run.orders import (
-    FIRST_ORDER,
-    MOST_RISKS,
-    Chance,
-    Run,
-    decisive_ties,
-    run_in_order,
-    run_in_orders,
-    try_order,
-)
-from ksched_cli.progress import steps
-from ksched_cli.sources.loaded import Loaded
+from ksched_cli.plan.drain.results import BudgetChange, DrainResult, PodFate
+from ksched_cli.plan.run.loaded_input import LoadedInput
+from ksched_cli.plan.run.orders import FIRST_ORDER, decisive_ties
+from ksched_cli.plan.run.run import InOrder, Run
 from ksched_cli.whatif.edits.cordon import Cordon
 from ksched_cli.whatif.edits.lib.editor import Editor
 from ksched_cli.world.results import Ending, Limits
-from ksched_cli.world.world import World
+from ksched_cli.world.world import World, WorldTrial
 
 
 class BudgetWatch:
@@ -247,12 +221,12 @@ class SpareCopies:
         self._kept: dict[bytes, list[QueuedPod]] = {}
         self.were_needed = False
         self.count = 0
-        # Where they were set aside.
-        self._mark = 0
+        # Begins where they were set aside.
+        self._trial: WorldTrial | None = None
 
     def set_aside(self) -> None:
         """Take all but the first copies of each template out of the queue, until `use` or a roll back."""
-        self._mark = self._world.mark()
+        self._trial = self._world.trial().begin()
         queue, copies = self._world.loop.queue, dict[bytes, list[QueuedPod]]()
         for pod in queue:
             if self._has_failed(pod):
@@ -268,7 +242,8 @@ class SpareCopies:
 
     def use(self) -> None:
         """Roll back to where they were set aside."""
-        self._world.undo.roll_back(self._mark)
+        assert self._trial is not None
+        self._trial.roll_back()
         self.put_back()
 
     def put_back(self) -> None:
@@ -294,33 +269,11 @@ class SpareCopies:
         return pod.info.key not in preempting and not world.scheduler.nominator.node_of(pod.row)
 
 
-# Of many drains each is tried in so many other orders.
-MOST_ORDERS_OF_EACH = 2
+# Of many drains each is tried in so many other orders, and all together in so many.
+_MOST_ORDERS_OF_EACH, _MOST_ORDERS_OF_ALL = 2, 200
 _FEW_RISKS = 4
-
-
-def drain_alone(drains: DrainWorld, nodes: Sequence[str], left: int) -> tuple[DrainResult, int]:
-    """One of many drains, with all copies of the pods if the drain needs them. Spare copies are set aside before and
-    after it."""
-    found = drain_in_trial(drains, nodes, left)
-    if drains.spares.were_needed:
-        drains.spares.use()
-        found = drain_in_trial(drains, nodes, left)
-        drains.spares.set_aside()
-    return found
-
-
-def drain_in_trial(drains: DrainWorld, nodes: Sequence[str], left: int) -> tuple[DrainResult, int]:
-    """The result, and in how many other orders the drain was tried."""
-    with drains.world.trial():
-        result = drains.drain(nodes)
-        others = other_orders(drains, left)
-    return drain_in_orders(result, others, partial(drains.again, nodes)), len(others)
-
-
-def other_orders(drains: DrainWorld, left: int = MOST_ORDERS_OF_EACH) -> list[Alternative]:
-    """The other orders in which the last drain is tried, of which so many are left."""
-    return drains.others(_FEW_RISKS)[: min(MOST_ORDERS_OF_EACH, left)] if left else []
+# With fewer nodes all drains together take less than a second.
+_WORTH_NODES = 500
 
 
 class _FirstOrder(Struct, frozen=True):
@@ -331,149 +284,114 @@ class _FirstOrder(Struct, frozen=True):
     needs_spares: bool
 
 
-def drain_in_copies(drains: DrainWorld, groups: Sequence[Sequence[str]], at_once: int) -> Iterator[DrainResult]:
-    """Drain each group in the first order, and then those for which chance may decide otherwise in other orders. Each
-    order has a copy of this process."""
-    waiting: list[_FirstOrder] = []
-    more: list[Callable[[], DrainResult]] = []
-    firsts = compute_in_forks([partial(_first_order, drains, nodes) for nodes in groups], at_once)
-    for nodes, first in zip(groups, firsts, strict=True):
-        if first.needs_spares:
-            more.append(partial(_drain_with_spares, drains, nodes))
-        else:
-            more += [partial(_other_order, drains, nodes, each.choices) for each in first.others]
-        if more:
-            waiting.append(first)
-        else:
-            yield first.result
-    results = compute_in_forks(more, at_once)
-    for first in waiting:
-        if first.needs_spares:
-            yield next(results)
-        else:
-            yield drain_in_orders(first.result, first.others, lambda _: next(results))
+class DrainRun(Run):
+    """A run whose nodes are drained: some nodes once, or many groups of nodes, each in a trial. With `moved_only`, the
+    end of a drain has only the pods to which something happened."""
 
-
-def _first_order(drains: DrainWorld, nodes: Sequence[str]) -> _FirstOrder:
-    drains.spares.were_needed = False
-    with _last_trial(drains.world):
-        result = drains.drain(nodes)
-        others = other_orders(drains)
-    return _FirstOrder(result, others, drains.spares.were_needed)
-
-
-def _other_order(drains: DrainWorld, nodes: Sequence[str], choices: Choices) -> DrainResult:
-    with _last_trial(drains.world):
-        return drains.drain(nodes, choices)
-
-
-def _drain_with_spares(drains: DrainWorld, nodes: Sequence[str]) -> DrainResult:
-    drains.spares.use()
-    result, _ = drain_in_trial(drains, nodes, MOST_ORDERS_OF_EACH)
-    drains.spares.set_aside()
-    return result
-
-
-@contextmanager
-def _last_trial(world: World) -> Iterator[None]:
-    """A trial with which a copy of this process ends: the copy notes nothing that a roll back would need."""
-    if is_copy():
-        world.undo.forget_in_process()
-        yield
-        return
-    with world.trial():
-        yield
-
-
-# All drains together are tried in so many other orders.
-_MOST_ORDERS_OF_ALL = 200
-# With fewer nodes all drains together take less than a second.
-_WORTH_NODES = 500
-
-
-def drain_in_turn(
-    scheduler: Scheduler,
-    loaded: Loaded,
-    groups: Sequence[tuple[str, Sequence[str]]],
-    flags: Flags,
-    *,
-    moved_only: bool = True,
-) -> Iterator[DrainTrial]:
-    """Drain each group from the same beginning. With `moved_only`, `final` has only the pods to which something
-    happened."""
-    world = DrainWorld(scheduler, loaded, flags, moved_only=moved_only)
-    members = [nodes for _, nodes in groups]
-    is_single = len(groups) == 1
-    results = map(world.drain_in_orders, members) if is_single else _drain_each(world, members)
-    for (name, nodes), result in steps(zip(groups, results, strict=True), "drains are done", len(groups)):
-        yield DrainTrial(name, tuple(nodes), result, world.node_changes() if is_single else None)
-
-
-def _drain_each(drains: DrainWorld, groups: Sequence[Sequence[str]]) -> Iterator[DrainResult]:
-    """Place the pending pods once, and drain each group from there, some of them also in other orders."""
-    drains.place_pending()
-    drains.spares.set_aside()
-    if at_once := _drains_at_once(groups):
-        yield from drain_in_copies(drains, groups, at_once)
-        return
-    left = _MOST_ORDERS_OF_ALL
-    for nodes in groups:
-        result, tried = drain_alone(drains, nodes, left)
-        left -= tried
-        yield result
-
-
-def _drains_at_once(groups: Sequence[Sequence[str]]) -> int:
-    """How many groups are drained at once, in copies of this process; 0 where it is not worth the copies, or where one
-    drain may leave no orders for the next."""
-    few = 1 < len(groups) <= _MOST_ORDERS_OF_ALL // MOST_ORDERS_OF_EACH
-    return forks_at_once() if few and sum(map(len, groups)) >= _WORTH_NODES else 0
-
-
-class DrainWorld:
-    """A world whose nodes are drained: some nodes once, or many groups of nodes, each in a trial."""
-
-    def __init__(self, scheduler: Scheduler, loaded: Loaded, flags: Flags, *, moved_only: bool = False) -> None:
-        self._before = NodeColumns.of(scheduler.cluster)
-        self._reasons = UnplacedReasons(scheduler.cluster.undo)
-        self._chance = Chance()
-        self.world = World(scheduler, loaded, keeps_timeline=False, trying=self._chance.trying, decided=self._decided)
+    def __init__(self, source: LoadedInput, flags: Flags, *, moved_only: bool = True) -> None:
+        super().__init__(source)
+        self._reasons = UnplacedReasons(self.cluster.undo)
+        self.observe(self._reasons)
         self._pending = PendingPods(self.world)
         self._single = SingleDrain(self.world, flags, self._pending, self._reasons, moved_only=moved_only)
         self.spares = SpareCopies(self.world)
         self._resting: RestingPods | None = None
 
-    def _decided(self, decision: Decision) -> None:
-        self._reasons(decision)
-        self._chance.decided(decision)
+    def drain_in_turn(self, groups: Sequence[Sequence[str]]) -> Iterator[DrainResult]:
+        """Drain each group from the same beginning. A single group is drained in all orders that chance may take, and
+        the world is at the end of the first order then."""
+        if len(groups) == 1:
+            yield self.in_orders(self._run_of(groups[0]), drain_in_orders)
+            return
+        self.place_pending()
+        self.spares.set_aside()
+        # In copies of this process no drain leaves fewer orders for the next one.
+        few = len(groups) <= _MOST_ORDERS_OF_ALL // _MOST_ORDERS_OF_EACH
+        at_once = forks_at_once() if few and sum(map(len, groups)) >= _WORTH_NODES else 0
+        if at_once:
+            yield from self._drain_in_copies(groups, at_once)
+            return
+        left = _MOST_ORDERS_OF_ALL
+        for nodes in groups:
+            result, tried = self._drain_in_trial(nodes, left)
+            if self.spares.were_needed:
+                self.spares.use()
+                result, tried = self._drain_in_trial(nodes, left)
+                self.spares.set_aside()
+            left -= tried
+            yield result
+
+    def _drain_in_trial(self, nodes: Sequence[str], left: int = _MOST_ORDERS_OF_EACH) -> tuple[DrainResult, int]:
+        """The result, and in how many other orders, of which so many are left, the drain was tried."""
+        with self.trial():
+            result = self.drain(nodes)
+            others = self._other_orders(left)
+        again = partial(self.try_order, self._run_of(nodes))
+        return drain_in_orders(result, others, again), len(others)
+
+    def _other_orders(self, left: int = _MOST_ORDERS_OF_EACH) -> list[Alternative]:
+        """The other orders in which the last drain is tried, of which so many are left."""
+        most = min(_MOST_ORDERS_OF_EACH, left)
+        return self.chance.others(self.world, _FEW_RISKS)[:most] if left else []
+
+    # In copies of this process
+
+    def _drain_in_copies(self, groups: Sequence[Sequence[str]], at_once: int) -> Iterator[DrainResult]:
+        """Drain each group in the first order, and then those for which chance may decide otherwise in other orders.
+        Each order has a copy of this process."""
+        waiting: list[_FirstOrder] = []
+        more: list[Callable[[], DrainResult]] = []
+        firsts = compute_in_forks([partial(self._first_order, nodes) for nodes in groups], at_once)
+        for nodes, first in zip(groups, firsts, strict=True):
+            if first.needs_spares:
+                more.append(partial(self._drain_with_spares, nodes))
+            else:
+                more += [partial(self._other_order, nodes, each.choices) for each in first.others]
+            if more:
+                waiting.append(first)
+            else:
+                yield first.result
+        results = compute_in_forks(more, at_once)
+        for first in waiting:
+            if first.needs_spares:
+                yield next(results)
+            else:
+                yield drain_in_orders(first.result, first.others, lambda _: next(results))
+
+    def _first_order(self, nodes: Sequence[str]) -> _FirstOrder:
+        self.spares.were_needed = False
+        with self.last_trial():
+            result = self.drain(nodes)
+            others = self._other_orders()
+        return _FirstOrder(result, others, self.spares.were_needed)
+
+    def _other_order(self, nodes: Sequence[str], choices: Choices) -> DrainResult:
+        with self.last_trial():
+            return self.drain(nodes, choices)
+
+    def _drain_with_spares(self, nodes: Sequence[str]) -> DrainResult:
+        self.spares.use()
+        result, _ = self._drain_in_trial(nodes)
+        self.spares.set_aside()
+        return result
+
+    # One drain
 
     def place_pending(self) -> None:
         """Give the pending pods their nodes, and record from there."""
         self._pending.place()
-        with self.world.trial():
+        with self.trial():
             self.spares.set_aside()
             resting = self._pending.resting(self.spares.notice)
         self._resting = self._pending.resting() if self.spares.were_needed else resting
         self.spares.put_back()
         self.world.begin_record()
 
-    def rest(self) -> None:
-        """Go on until nothing moves."""
-        run_until_rest(self.world)
-
-    def waiting(self) -> list[str]:
-        """The pods that have no node and are not held back."""
-        return sorted(pod.info.key for pod in self.world.loop.queue if not pod.gated)
-
     def drain(self, nodes: Sequence[str], choices: Choices = FIRST_ORDER) -> DrainResult:
         """Drain the nodes while chance decides so."""
-        return run_in_order(self.world, self._chance, self._run_of(nodes), choices)
+        return self.in_order(self._run_of(nodes), choices)
 
-    def drain_in_orders(self, nodes: Sequence[str]) -> DrainResult:
-        """Drain the nodes in all orders that chance may take. The world is at the end of the first order then."""
-        return run_in_orders(self.world, self._chance, self._run_of(nodes), drain_in_orders)
-
-    def _run_of(self, nodes: Sequence[str]) -> Run[DrainResult]:
+    def _run_of(self, nodes: Sequence[str]) -> InOrder[DrainResult]:
         """A drain of the nodes, after the pending pods have their nodes."""
         resting = self._resting
         if resting is None:
@@ -486,15 +404,3 @@ class DrainWorld:
             return replace(result, left_out=self.spares.count)
 
         return run
-
-    def others(self, risks: int = MOST_RISKS) -> list[Alternative]:
-        """Other outcomes of what chance decided in the last drain."""
-        return self._chance.others(self.world, risks)
-
-    def node_changes(self) -> NodeChanges:
-        """The nodes at the beginning and now."""
-        return NodeChanges(self._before, NodeColumns.of(self.world.cluster))
-
-    def again(self, nodes: Sequence[str], choices: Choices) -> DrainResult:
-        """The same drain in which chance decides so. It is rolled back."""
-        return try_order(self.world, self._chance, self._run_of(nodes), choices)

@@ -60,7 +60,7 @@ from ksched_cli.plan.reasons.rules import own_figures, parts_of, selector_typos
 from ksched_cli.plan.results.nodes import NodeChanges, NodeColumns, ScoredNode
 from ksched_cli.plan.results.outcomes import PodOutcome
 from ksched_cli.plan.run.loaded_input import LoadedInput
-from ksched_cli.plan.run.prepared import PreparedRun
+from ksched_cli.plan.run.run import Run
 from ksched_cli.plan.simulate import OutputOptions, outcome_of
 from ksched_cli.sources.loaded import Loaded
 
@@ -266,21 +266,14 @@ def row_of(subject: Subject, scheduler: Scheduler) -> int:
 
 
 Occupants = Mapping[str, Sequence[tuple[str, Mapping[str, int]]]]
-Make = Callable[[Loaded], Scheduler]
 
 
 def explain(
-    subject: Subject,
-    make: Make,
-    node: str = "",
-    *,
-    fixes: bool = True,
-    scheduler: Scheduler | None = None,
-    manifests: Sequence[Loaded] = (),
+    subject: Subject, run: Run, node: str = "", *, fixes: bool = True, manifests: Sequence[Loaded] = ()
 ) -> Explanation:
-    """`make` gives a scheduler over the objects, fresh each time; `scheduler` is one that has placed nothing yet.
-    `node`: why not there. `fixes`: look for changes with which a pod that has no place finds one."""
-    scheduler = scheduler or make(subject.loaded)
+    """`run` is a run of the subject's cluster that has placed nothing yet. `node`: why not there. `fixes`: look for
+    changes with which a pod that has no place finds one."""
+    scheduler = run.scheduler
     profiles = tuple(sorted(scheduler.runtimes))
     with scheduler.cluster.undo.trial():
         found, on = _look(subject, scheduler)
@@ -289,11 +282,11 @@ def explain(
     )
     if node and found.outcome is not None:
         weights = scheduler.runtimes[found.scheduler].profile.weights
-        found = focus_on(found, node, weights, lambda *change: _placed_with(subject, make, *change))
+        found = focus_on(found, node, weights, lambda *change: _placed_with(subject, run.source.scheduler(), *change))
     on_node = node if found.focus and found.focus.rejections else ""
     if fixes and (found.unplaced or on_node):
         situation = FixSituation(subject, found, on, profiles, on_node, manifests)
-        found = replace(found, fixes=find_fixes(situation, scheduler))
+        found = replace(found, fixes=find_fixes(situation, run))
     return found
 
 
@@ -352,9 +345,8 @@ def _occupants(scheduler: Scheduler) -> Occupants:
     }
 
 
-def _placed_with(subject: Subject, make: Make, plugin: str, weight: int) -> str:
+def _placed_with(subject: Subject, scheduler: Scheduler, plugin: str, weight: int) -> str:
     """The pod's node when a plugin of its profile weighs so much, for the pods before it as well."""
-    scheduler = make(subject.loaded)
     scheduler.reweigh(subject.pod.spec.scheduler_name, plugin, weight)
     decision = decide(scheduler, subject)
     scheduler.close()
@@ -454,8 +446,8 @@ def explain_pod(
     """The pod that is named, or the first pod without a place of what is named. Without a name: a pod of the manifests,
     or the first pending pod that finds no place. Fixes of a pod that comes from one of the manifests are changes of
     that manifest. With a catalog: which node would help."""
-    prepared = PreparedRun.of(source)
-    scheduler = prepared.scheduler
+    run = Run(source)
+    scheduler = run.scheduler
     found, note = find_refused(source.refused, pod, namespace) if pod is not None else None, ""
     if found is None:
         with scheduler.cluster.undo.trial():
@@ -469,8 +461,8 @@ def explain_pod(
     if found is None:
         subject = find_subject(source.loaded, picked.key)
         # A pod that has a node is explained in another cluster, in which it waits.
-        again = scheduler if subject.loaded is source.loaded else source.scheduler(subject.loaded)
-        found = explain(subject, source.scheduler, node, fixes=fixes, scheduler=again, manifests=manifests)
+        own = run if subject.loaded is source.loaded else Run(structs.replace(source, loaded=subject.loaded))
+        found = explain(subject, own, node, fixes=fixes, manifests=manifests)
     if note:
         found = replace(found, notes=(note, *found.notes))
     helping = None
@@ -478,4 +470,4 @@ def explain_pod(
         from ksched_cli.plan.size.helping import find_helping_node
 
         helping = find_helping_node(source, catalog, found.pod)
-    return ExplainResult(found, prepared.coverage, source.warnings, helping_node=helping)
+    return ExplainResult(found, run.coverage, source.warnings, helping_node=helping)

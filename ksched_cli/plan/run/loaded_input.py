@@ -5,7 +5,7 @@ The input of a run as it was loaded, and the schedulers that run over it."""
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
@@ -26,6 +26,7 @@ from ksched_cli.whatif.changes import Changes, GonePod, changed
 if TYPE_CHECKING:
     from ksched_cli.cluster.known_pods import KnownPods
     from ksched_cli.engine.scheduler import Scheduler
+    from ksched_cli.world.world import ControllerFactory
 
 
 def plugin_points(registry: Registry, current: Release) -> dict[str, tuple[str, ...]]:
@@ -107,6 +108,8 @@ class LoadedInput(Struct, frozen=True):
     gone: tuple[GonePod, ...] = ()
     # Manifests that change the template of running pods.
     rollouts: tuple[Problem, ...] = ()
+    # Controllers that each world of the input has beside those of the control plane, such as autoscalers.
+    controllers: Sequence[ControllerFactory] = ()
 
     @property
     def made(self) -> tuple[str, ...]:

@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from itertools import islice
 from types import MappingProxyType
-from typing import TypeVar
 
 import numpy as np
 from msgspec import Struct
@@ -137,6 +135,8 @@ def decisive_ties(first: object, others: Iterable[tuple[Alternative, object]]) -
     return tuple(dict.fromkeys(draw for draw in draws if draw.what == WHAT))
 
 
+FIRST_ORDER: Choices = MappingProxyType({})
+
 # How many orders are tried, the first one among them, and how many cycles they may take together.
 MOST_ORDERS = 8
 MOST_CYCLES = 20_000
@@ -152,6 +152,8 @@ class Chance:
 
     def __init__(self) -> None:
         self.ties: Ties | None = None
+        # Whether the run is going on: what happens in the world at other times is no part of it.
+        self.observes = False
         self.is_tight = False
         self._cycles = self._drawn = 0
         # Called once the run is too long for other orders.
@@ -169,7 +171,7 @@ class Chance:
         return world.api.draws.made[self._drawn :]
 
     def trying(self, rows: Sequence[int]) -> None:
-        if self.ties is not None:
+        if self.observes and self.ties is not None:
             self.ties.trying(rows)
 
     def decided(self, decision: Decision, *, matters: bool = True) -> None:
@@ -238,15 +240,17 @@ def _placed(world: World) -> RowColumn:
 
 
 @contextmanager
-def chosen(world: World, ties: Ties, choices: Choices) -> Iterator[None]:
-    """Chance decides as `choices` have it inside the block."""
-    draws = world.api.draws
+def chosen(world: World, chance: Chance, choices: Choices) -> Iterator[None]:
+    """A run of the world in which chance decides as `choices` have it."""
+    ties, draws = chance.begin(world, choices), world.api.draws
     before, draws.choices = draws.choices, choices
     if ties.are_chosen:
         world.scheduler.break_ties(ties.choose)
+    chance.observes = True
     try:
         yield
     finally:
+        chance.observes = False
         draws.choices = before
         if ties.are_chosen:
             world.scheduler.break_ties(lowest_name)
@@ -279,40 +283,3 @@ def _differs(found: Sequence[Ends], name: str) -> bool:
 def _orders(counts: Iterable[tuple[int, int]]) -> Orders:
     unplaced = [count for count, _ in counts]
     return Orders(len(unplaced), unplaced.count(0))
-
-
-R = TypeVar("R")
-
-FIRST_ORDER: Choices = MappingProxyType({})
-Run = Callable[[Choices], R]
-# Makes one result of the first run, and of the runs with these alternatives.
-Merge = Callable[[R, Sequence[Alternative], Run[R]], R]
-
-
-def run_in_orders(world: World, chance: Chance, run: Run[R], merge: Merge[R]) -> R:
-    """Run in the first order, and in others if chance decides something that may matter. The world is then at the end
-    of the first order."""
-    mark = world.mark()
-    chance.when_long = partial(world.undo.commit, mark)
-    first = run_in_order(world, chance, run, FIRST_ORDER)
-    chance.when_long = None
-    others = chance.others(world)
-    if others:
-        world.undo.roll_back(mark)
-        first = merge(first, others, partial(try_order, world, chance, run))
-        run_in_order(world, chance, run, FIRST_ORDER)
-    elif not chance.is_long:
-        world.undo.commit(mark)
-    return first
-
-
-def try_order(world: World, chance: Chance, run: Run[R], choices: Choices) -> R:
-    """The result of a run in which chance decides so. It is rolled back."""
-    with world.trial():
-        return run_in_order(world, chance, run, choices)
-
-
-def run_in_order(world: World, chance: Chance, run: Run[R], choices: Choices) -> R:
-    """Run while chance decides so."""
-    with chosen(world, chance.begin(world, choices), choices):
-        return run(choices)

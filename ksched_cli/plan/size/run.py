@@ -10,7 +10,7 @@ from ksched_cli.controlplane.store import Store
 from ksched_cli.controlplane.workloads import workload_name
 from ksched_cli.plan.results.nodes import NodeChanges, NodeColumns
 from ksched_cli.plan.run.loaded_input import LoadedInput
-from ksched_cli.plan.run.prepared import PreparedRun
+from ksched_cli.plan.run.run import Run
 from ksched_cli.plan.size.classes import Survey, Surveyor
 from ksched_cli.plan.size.mending import SearchState
 from ksched_cli.plan.size.results import BoughtNodes, CheaperSet, SizedPod, Sizing, UnsizedPod
@@ -29,7 +29,7 @@ def size_input(
     """Survey the cluster, search, and report the cheapest set that the scheduler accepts. `greedy`: without a solver,
     even if one is installed."""
     source = source.without_rollouts()
-    prepared = PreparedRun.of(source)
+    prepared = Run(source)
     started = time.perf_counter()
     trials = SizingTrials(source, prepared.scheduler)
     survey = Surveyor(trials, catalog).survey()
@@ -44,7 +44,7 @@ def size_input(
 
 class _Report:
     def __init__(
-        self, prepared: PreparedRun, trials: SizingTrials, survey: Survey, catalog: ShapeCatalog, state: SearchState
+        self, prepared: Run, trials: SizingTrials, survey: Survey, catalog: ShapeCatalog, state: SearchState
     ) -> None:
         self._prepared, self._trials, self._survey = prepared, trials, survey
         self._catalog, self._state = catalog, state

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import ExitStack
 from math import isqrt
 from typing import Any
 
@@ -39,8 +38,8 @@ from ksched_cli.plan.drain.pods import (
     moved_forerunners,
 )
 from ksched_cli.plan.results.nodes import NodeColumns
-from ksched_cli.plan.run.coverage import coverage_of
 from ksched_cli.plan.run.loaded_input import LoadedInput
+from ksched_cli.plan.run.run import Run
 from ksched_cli.plan.scenario import CheckedExpectation, StepFacts, check_expectation, remove_nodes
 from ksched_cli.plan.settle import KeptOutcomes
 from ksched_cli.plan.simulate import OutputOptions
@@ -51,7 +50,7 @@ from ksched_cli.whatif.edits.lib.arguments import EditMistake
 from ksched_cli.whatif.edits.lib.edit import Edit
 from ksched_cli.whatif.edits.lib.evictions import stays_in_a_drain
 from ksched_cli.world.results import Ending, Limits, WorldResult
-from ksched_cli.world.world import World
+from ksched_cli.world.world import World, WorldTrial
 
 # Shares are counted in hundredths of a percent.
 _WHOLE = 10_000
@@ -321,8 +320,7 @@ class VariantRunner:
         except EditMistake as mistake:
             raise UsageError(Problem(f"expect: {mistake}", hint=mistake.hint)) from None
         trials.check_edits([each.edits[-1] for each in self._task.space.sweep.edits if each.edits[-1]])
-        scheduler, source = trials.scheduler, trials.source
-        return BaseRun(row, NodeColumns.of(scheduler.cluster), coverage_of(scheduler, source.loaded, source.spec))
+        return BaseRun(row, NodeColumns.of(trials.run.cluster), trials.run.coverage)
 
     def _trials_of(self, variant: Variant) -> VariantTrials:
         """The world that has the configuration and the minor of the variant."""
@@ -340,16 +338,17 @@ class VariantTrials:
     """A world, and a trial in it that stays open while the setting of the variants is the same."""
 
     def __init__(self, task: SweepTask, source: LoadedInput) -> None:
-        self.source, self.scheduler = source, source.scheduler()
-        self._decisions = VariantDecisions(task, self.scheduler)
-        self._world = World(self.scheduler, source.loaded, decided=self._decisions)
-        self._measure = ClusterMeasure(self.scheduler.cluster)
+        self.run = Run(source, keeps_timeline=True)
+        self._decisions = VariantDecisions(task, self.run.scheduler)
+        self.run.observe(self._decisions)
+        self._world = self.run.world
+        self._measure = ClusterMeasure(self.run.cluster)
         self._pending = PendingPods(self._world)
         self._seed, self._namespace = task.space.sweep.seed, task.namespace
         self._fails = task.space.sweep.failing is not None
         self._setting: Setting | None = None
         self._resting = NOTHING_MOVES
-        self._trial = ExitStack()
+        self._trial: WorldTrial | None = None
 
     def end(self, variant: Variant, *, whole: bool = False) -> VariantEnd:
         """Run the variant. `whole`: with the timeline and the place of every pod."""
@@ -371,14 +370,15 @@ class VariantTrials:
     def check_edits(self, edits: Sequence[Edit]) -> None:
         """Make the edits, and take them back."""
         self._enter(Setting())
-        with self._world.trial():
-            self._world.apply(Changes(edits=edits, namespace=self._namespace))
+        with self._world.trial(Changes(edits=edits, namespace=self._namespace)):
+            pass
 
     def _enter(self, setting: Setting) -> None:
         """Roll the last setting back, make this one, and give the pending pods their cycles."""
         world, self._setting = self._world, None
-        self._trial.close()
-        self._trial.enter_context(world.trial())
+        if self._trial is None:
+            self._trial = world.trial()
+        self._trial.begin()
         if setting.tie:
             world.scheduler.break_ties(random_choice(seed_of(self._seed, "tie", setting.tie), world.undo))
         if setting.order:

@@ -25,7 +25,7 @@ from ksched_cli.config.model import PluginRef, PluginSet, SchedulerConfiguration
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.results.outcomes import GatedPod, PodOutcome
 from ksched_cli.plan.run.loaded_input import LoadedInput
-from ksched_cli.plan.run.prepared import PreparedRun
+from ksched_cli.plan.run.run import Run
 from ksched_cli.plan.simulate import PlacementRun
 from ksched_cli.plan.verify.history import Evidence, History, condition_of, first_nodes, gather_evidence, read_history
 from ksched_cli.plan.verify.replay import replay
@@ -201,7 +201,7 @@ class VerifyResult(Struct, frozen=True):
 
 def verify_input(source: LoadedInput) -> VerifyResult:
     """Schedule running pods again in a past cluster, and pending pods in the present cluster, and compare."""
-    prepared, loaded = PreparedRun.of(source), source.loaded
+    prepared, loaded = Run(source), source.loaded
     pods = [pod for pod in loaded.of(Pod) if source.wanted(pod)]
     runtimes = prepared.scheduler.runtimes
     history = _history(loaded, pods, runtimes)

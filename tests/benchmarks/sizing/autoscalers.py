@@ -22,7 +22,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from ksched_cli.plan.run.prepared import PreparedRun
+from ksched_cli.plan.run.run import Run
 from ksched_cli.plan.size.catalog import catalog_of
 from ksched_cli.plan.size.classes import Surveyor
 from ksched_cli.plan.size.problem import Matrix, PackingProblem
@@ -38,7 +38,7 @@ _ROUNDS = 30
 def cost_of(instance: Instance, buy: Purchase) -> Decimal:
     """What the autoscaler pays until the scheduler leaves nothing pending that it could help."""
     source = instance.simulator()._current
-    trials = SizingTrials(source, PreparedRun.of(source).scheduler)
+    trials = SizingTrials(source, Run(source).scheduler)
     survey = Surveyor(trials, catalog_of(dict(instance.catalog))).survey()
     trials.excused.update(each.row for each in survey.misfits)
     problem = survey.problem

@@ -16,7 +16,8 @@ from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.errors import InputError, UsageError
 from ksched_cli.plan.consolidate.results import Consolidation
 from ksched_cli.plan.drain.filters import Flags
-from ksched_cli.plan.drain.run import DrainWorld
+from ksched_cli.plan.drain.pods import run_until_rest
+from ksched_cli.plan.drain.run import DrainRun
 from ksched_cli.simulator import Simulator
 from ksched_cli.whatif.edits.add_node import AddNode
 from ksched_cli.whatif.edits.cordon import Cordon
@@ -281,15 +282,18 @@ def _apply(edit: Edit, plane: ControlPlane) -> None:
 
 def replay(simulator: Simulator, found: Consolidation) -> None:
     """Run each step with the drain use case; it must be safe, and no budget may be broken."""
-    prepared = simulator.prepared()
-    world = DrainWorld(prepared.scheduler, prepared.source.loaded, Flags(ignore_daemonsets=True))
+    world = DrainRun(simulator.prepared().source, Flags(ignore_daemonsets=True))
     world.place_pending()
-    waiting = set(world.waiting())
+
+    def without_node() -> set[str]:
+        return {pod.info.key for pod in world.world.loop.queue if not pod.gated}
+
+    waiting = without_node()
 
     def edit(*edits: Edit) -> None:
         for each in edits:
             world.world.apply(partial(_apply, each))
-        world.rest()
+        run_until_rest(world.world)
 
     edit(*(Cordon(each) for each in found.cordon))
     for step in found.steps:
@@ -304,7 +308,7 @@ def replay(simulator: Simulator, found: Consolidation) -> None:
         for each in result.budgets:
             assert each.lowest >= min(each.desired, each.healthy_before)
         edit(RemoveNode(step.node))
-    assert set(world.waiting()) <= waiting
+    assert set(without_node()) <= waiting
 
 
 def _in_zone(name: str, cpu: str, zone: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ksched_cli.plan.run.prepared import PreparedRun
+from ksched_cli.plan.run.run import Run
 from ksched_cli.plan.size.classes import Surveyor
 from ksched_cli.plan.size.mending import SetMender
 from ksched_cli.plan.size.patterns import maximal_patterns
@@ -29,7 +29,7 @@ def survey(*pods: dict[str, Any]) -> tuple[SizingTrials, PackingProblem]:
     source = load([*pods])._current.without_rollouts()
     shapes = read_shapes_of(SHAPES)
     assert shapes is not None
-    trials = SizingTrials(source, PreparedRun.of(source).scheduler)
+    trials = SizingTrials(source, Run(source).scheduler)
     return trials, Surveyor(trials, shapes).survey().problem
 
 

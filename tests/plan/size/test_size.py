@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ksched_cli.plan.run.prepared import PreparedRun
+from ksched_cli.plan.run.run import Run
 from ksched_cli.plan.size.classes import Surveyor
 from ksched_cli.plan.size.problem import Room
 from ksched_cli.plan.size.results import Sizing
@@ -270,7 +270,7 @@ def rooms(*pods: dict[str, Any]) -> tuple[Room, ...]:
     source = load([node("n", cpu="4", memory="8Gi", pods=9), *pods])._current.without_rollouts()
     shapes = read_shapes_of(catalog(SMALL))
     assert shapes is not None
-    return Surveyor(SizingTrials(source, PreparedRun.of(source).scheduler), shapes).survey().problem.rooms
+    return Surveyor(SizingTrials(source, Run(source).scheduler), shapes).survey().problem.rooms
 
 
 def test_the_room_of_a_node_counts_no_more_pods_than_the_smallest_requests_allow() -> None:

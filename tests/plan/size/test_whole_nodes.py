@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ksched_cli.plan.run.prepared import PreparedRun
+from ksched_cli.plan.run.run import Run
 from ksched_cli.plan.size.classes import Surveyor
 from ksched_cli.plan.size.components import payable
 from ksched_cli.plan.size.problem import PackingProblem
@@ -32,7 +32,7 @@ def problem(pods: list[tuple[int, int]], shapes: list[tuple[int, int, int]]) -> 
     source = load(objects)._current.without_rollouts()
     shapes_of = read_shapes_of(offers)
     assert shapes_of is not None
-    return Surveyor(SizingTrials(source, PreparedRun.of(source).scheduler), shapes_of).survey().problem
+    return Surveyor(SizingTrials(source, Run(source).scheduler), shapes_of).survey().problem
 
 
 def bounds(made: PackingProblem) -> tuple[int, int, int]:

@@ -39,7 +39,6 @@ from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.faults import CycleError
 from ksched_cli.engine.profile import Profile
 from ksched_cli.engine.runtime import Runtime
-from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.errors import KschedError
 from ksched_cli.forks import WORTH_ANSWERS, Fork, forks_at_once
 from ksched_cli.framework.interfaces import LASTING, Plugin
@@ -47,6 +46,7 @@ from ksched_cli.framework.rows import NodeRows
 from ksched_cli.plan.explain.pods import Subject
 from ksched_cli.plan.reasons.fixes.propose import FixSituation, propose
 from ksched_cli.plan.reasons.fixes.values import Fix, Fixes, ManifestChange, Proposal, TrialResult, kubectl
+from ksched_cli.plan.run.run import Run
 from ksched_cli.plugins.in_tree import IN_TREE
 from ksched_cli.sources.controllers.templates import defaulted
 from ksched_cli.sources.loaded import Loaded
@@ -343,10 +343,11 @@ class FixTrials:
     """One world for all trials, each of which begins with the cluster as it was read. `node` is the only node that the
     pod is to fit on."""
 
-    def __init__(self, subject: Subject, node: str, scheduler: Scheduler) -> None:
-        self._subject, self._node, self._scheduler = subject, node, scheduler
+    def __init__(self, subject: Subject, node: str, run: Run) -> None:
+        self._subject, self._node = subject, node
         self._accepted: list[Decision] = []
-        self._world = World(scheduler, subject.loaded, keeps_timeline=False, decided=self._decided)
+        self._world = run.world
+        run.observe(self._decided)
         self.store = self._world.plane.store
         self.changes = ProposedChanges(subject, self._world)
         self._workload = "/".join(self.changes.owner)
@@ -408,7 +409,7 @@ class FixTrials:
 
     def _decided(self, decision: Decision) -> None:
         """Keep the decision if it is of a pod of the workload and would do with the wanted node."""
-        row = self._scheduler.cluster.nodes.row_of.get(self._node)
+        row = self._world.cluster.nodes.row_of.get(self._node)
         owner = owner_identity(decision.pod.pod)
         mine = decision.pod.uid == self._subject.uid or (owner and owner == owner_identity(self._subject.pod))
         if mine and decision.row is not None and (decision.row == row or row in decision.feasible):
@@ -422,12 +423,12 @@ _FAILURES = 3
 _NONE_NEEDED = "none is needed, the pod has a node once nothing moves any more (simulate --settle shows how)"
 
 
-def find_fixes(situation: FixSituation, scheduler: Scheduler) -> Fixes:
+def find_fixes(situation: FixSituation, run: Run) -> Fixes:
     """At most one of each kind: the smallest. Where one kind of change does, that and another is not looked at."""
     proposals = propose(situation)
     if not proposals:
         return Fixes(why_none=_why_none(situation), on=situation.node)
-    bench = _Bench(situation, scheduler)
+    bench = _Bench(situation, run)
     try:
         return _first_of_each_kind(situation, proposals, bench)
     finally:
@@ -460,10 +461,10 @@ def _first_of_each_kind(situation: FixSituation, proposals: Sequence[Proposal], 
 class _Bench:
     """Where proposals are tried, each in a trial of one world."""
 
-    def __init__(self, situation: FixSituation, scheduler: Scheduler) -> None:
+    def __init__(self, situation: FixSituation, run: Run) -> None:
         self._subject = situation.subject
         self._node = situation.node
-        self._trials = FixTrials(situation.subject, situation.node, scheduler)
+        self._trials = FixTrials(situation.subject, situation.node, run)
         self._trials.begin()
         self.manifest: PodManifest | None = manifest_of(self._subject.pod, self._trials.store, situation.manifests)
 

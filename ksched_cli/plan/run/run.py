@@ -1,0 +1,230 @@
+"""One run: a scheduler over a loaded input, and the world in which the input is changed.
+
+Every command is a `Run` with its own changes and its own rule when to stop. `simulate` gives each pending pod one
+cycle and needs no world. All others change the world (`World`) and run it until nothing moves. What must not last is
+done in a `WorldTrial` of the world. Chance (ties, draws of controllers) is tried in other orders by `in_orders`.
+
+The world is made when it is first used: only then the controllers of `controlplane/` are imported. Controllers from
+outside, such as autoscalers, come with the input (`LoadedInput.controllers`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec.structs import replace
+
+from ksched_cli.api.core import Pod
+from ksched_cli.api.storage import CSIStorageCapacity
+from ksched_cli.cluster.cache import Cluster
+from ksched_cli.engine.decision import Decision
+from ksched_cli.engine.registry import IN_TREE_ORIGIN
+from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.forks import is_copy
+from ksched_cli.memory import peak_mib
+from ksched_cli.plan.results.nodes import NodeChanges, NodeColumns
+from ksched_cli.plan.results.outcomes import GatedPod, PluginTiming, PodOutcome, Simulation, Stats
+from ksched_cli.plan.run.coverage import MissingKinds, coverage_of
+from ksched_cli.plan.run.loaded_input import LoadedInput
+from ksched_cli.plan.simulate import OutputOptions, PlacementRun, SimulationStream, place
+
+if TYPE_CHECKING:
+    from ksched_cli.controlplane.draws import Alternative, Choices
+    from ksched_cli.plan.run.orders import Chance
+    from ksched_cli.plan.sweep.statistics import DrawOdds
+    from ksched_cli.world.results import FinalPod
+    from ksched_cli.world.world import World, WorldChange, WorldTrial
+
+R = TypeVar("R")
+# Computes a result while chance decides so.
+InOrder = Callable[["Choices"], R]
+
+
+class Run:
+    """`nodes` are the nodes before the run, `load_seconds` the time until the scheduler was ready. The world keeps a
+    timeline if `keeps_timeline` is set, and shows the pods that are `wanted`. With `scheduler` the run takes over one
+    that has placed nothing yet. `matters` returns whether it matters if the pod of a decision has a node: chance is
+    tried in other orders only if such a pod may lose its node."""
+
+    def __init__(
+        self,
+        source: LoadedInput,
+        *,
+        scheduler: Scheduler | None = None,
+        keeps_timeline: bool = False,
+        wanted: Callable[[Pod], bool] = lambda pod: True,
+        odds: DrawOdds | None = None,
+    ) -> None:
+        started = time.perf_counter()
+        self.source, self.odds = source, odds
+        self.scheduler = scheduler or source.scheduler()
+        self.cluster: Cluster = self.scheduler.cluster
+        self._coverage = coverage_of(self.scheduler, source.loaded, source.spec)
+        self.nodes = NodeColumns.of(self.cluster)
+        self.load_seconds = source.seconds + time.perf_counter() - started
+        self._keeps_timeline, self._wanted = keeps_timeline, wanted
+        self._observers: list[Callable[[Decision], None]] = []
+        self.matters: Callable[[Decision], bool] = lambda decision: True
+
+    # The world
+
+    @cached_property
+    def world(self) -> World:
+        """The cluster in motion. It is made of the cluster as it is when the world is first used."""
+        # Imported here: a run without changes needs no controllers.
+        from ksched_cli.world.world import World
+
+        return World(
+            self.scheduler,
+            self.source.loaded,
+            keeps_timeline=self._keeps_timeline,
+            wanted=self._wanted,
+            trying=self.chance.trying,
+            decided=self._decided,
+            controllers=self.source.controllers,
+        )
+
+    @cached_property
+    def chance(self) -> Chance:
+        from ksched_cli.plan.run.orders import Chance
+
+        return Chance()
+
+    def observe(self, decided: Callable[[Decision], None]) -> None:
+        """Call this with each decision of the scheduler in the world."""
+        self._observers.append(decided)
+
+    def _decided(self, decision: Decision) -> None:
+        if self.chance.observes:
+            self.chance.decided(decision, matters=self.matters(decision))
+        for observer in self._observers:
+            observer(decision)
+
+    def trial(self, *changes: WorldChange) -> WorldTrial:
+        """A trial of the world in which these changes are made."""
+        return self.world.trial(*changes)
+
+    @contextmanager
+    def last_trial(self) -> Iterator[None]:
+        """A trial with which a copy of this process ends: the copy notes nothing that a roll back would need."""
+        if is_copy():
+            self.world.undo.forget_in_process()
+            yield
+            return
+        with self.trial():
+            yield
+
+    # Chance
+
+    def in_order(self, run: InOrder[R], choices: Choices) -> R:
+        """Run while chance decides as `choices` have it."""
+        from ksched_cli.plan.run.orders import chosen
+
+        with chosen(self.world, self.chance, choices):
+            return run(choices)
+
+    def in_orders(self, run: InOrder[R], merge: Callable[[R, Sequence[Alternative], InOrder[R]], R]) -> R:
+        """Run in the first order, and in others if chance decides something that may matter. `merge` makes one result
+        of the first one, and of the runs with the alternatives. The world is then at the end of the first order."""
+        from ksched_cli.plan.run.orders import FIRST_ORDER
+
+        trial = self.trial().begin()
+        # A run that is too long for other orders is never rolled back.
+        self.chance.when_long = trial.keep
+        first = self.in_order(run, FIRST_ORDER)
+        self.chance.when_long = None
+        others = self.chance.others(self.world)
+        if others:
+            trial.roll_back()
+            first = merge(first, others, partial(self.try_order, run))
+            self.in_order(run, FIRST_ORDER)
+        else:
+            trial.keep()
+        return first
+
+    def try_order(self, run: InOrder[R], choices: Choices) -> R:
+        """The result of a run in which chance decides so. The run is rolled back."""
+        with self.trial():
+            return self.in_order(run, choices)
+
+    # One cycle for each pod
+
+    @property
+    def coverage(self) -> dict[str, Any]:
+        """The input and the rules that the result ignores. Extenders report when they have been called."""
+        extenders = self.scheduler.extenders
+        return {**self._coverage, **({"extenders": extenders.report()} if extenders else {})}
+
+    def place(self, *, detail: bool, top: int, brief_above: int | None = None) -> PlacementRun:
+        # Only the capacity of storage pools depends on it.
+        made = frozenset(self.source.made if self.cluster.catalog.all(CSIStorageCapacity) else ())
+        output = replace(self.output_options(detail=detail, top=top), brief_above=brief_above)
+        return place(self.scheduler, output, made)
+
+    def output_options(self, *, detail: bool, top: int) -> OutputOptions:
+        missing = self.coverage.get("missing", {})
+        pods = [info.pod for info in self.cluster.pods.infos] if missing else []
+        return OutputOptions(detail, top, self.source.wanted, MissingKinds(missing, pods) if missing else None)
+
+    def simulate(
+        self, *, detail: bool = False, top: int = 3, partial: bool = False, brief_above: int | None = None
+    ) -> Simulation:
+        """Every pending pod, all results in memory. With `partial` an interrupt ends the run, and `coverage` has how
+        many pods had their cycle. `brief_above`: of more pods than so many the results have only what a line of a table
+        shows."""
+        run = self.place(detail=detail, top=top, brief_above=brief_above)
+        outcomes = tuple(run.until_interrupted() if partial else run.outcomes)
+        return self._simulation(run, outcomes, len(outcomes))
+
+    def stream(self, *, detail: bool = False, top: int = 3, partial: bool = False) -> SimulationStream:
+        """Every pending pod, one result after the other."""
+        run = self.place(detail=detail, top=top)
+        stream = SimulationStream(run, lambda kept: self._simulation(run, kept, stream.pods), partial=partial)
+        return stream
+
+    def _simulation(self, run: PlacementRun, outcomes: tuple[PodOutcome, ...], pods: int) -> Simulation:
+        """`pods` is how many had a cycle."""
+        return Simulation(
+            outcomes,
+            run.gated,
+            run.ignored,
+            {**self.coverage, **({"interrupted": {"pods": pods, "of": run.pods}} if run.was_interrupted else {})},
+            self.stats(pods, run.seconds),
+            self.source.warnings,
+            self.source.refused,
+            run.pod_groups(),
+            self.source.gone,
+            lambda: self._final({outcome.pod: outcome for outcome in outcomes}, run.gated),
+            self.node_changes(),
+            self.odds,
+        )
+
+    def node_changes(self) -> NodeChanges:
+        """The nodes before the run and now."""
+        return NodeChanges(self.nodes, NodeColumns.of(self.cluster))
+
+    def _final(self, outcomes: Mapping[str, PodOutcome], gated: Iterable[GatedPod]) -> tuple[FinalPod, ...]:
+        """Where every wanted pod is after the cycles."""
+        # Imported here: only documents show every pod.
+        from ksched_cli.plan.results.final_pods import final_pods
+
+        return final_pods(self.scheduler, outcomes, gated, self.source.gone, self.source.wanted)
+
+    def stats(self, pods: int, seconds: float) -> Stats:
+        rate = pods / seconds if seconds else 0.0
+        nodes = len(self.cluster.nodes)
+        return Stats(nodes, pods, self.load_seconds, seconds, rate, peak_mib(), self._timings())
+
+    def _timings(self) -> tuple[PluginTiming, ...]:
+        registry = self.source.spec.registry
+        origins = {name: registry.origin(name) for name in registry}
+        return tuple(
+            PluginTiming(
+                point, name, spent.calls, spent.seconds, origins.get(name, "extender").replace(IN_TREE_ORIGIN, "")
+            )
+            for point, name, spent in self.scheduler.timings or ()
+        )
