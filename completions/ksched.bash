@@ -31,8 +31,8 @@ _ksched() {
         "drain --tie-break") found="name random" ;;
         "drain --dry-run") found="none client server" ;;
         "drain --each") found="node zone" ;;
-        "drain -o") found="table wide json yaml name html" ;;
-        "drain --output") found="table wide json yaml name html" ;;
+        "drain -o") found="table wide json yaml name markdown html" ;;
+        "drain --output") found="table wide json yaml name markdown html" ;;
         "diff --tie-break") found="name random" ;;
         "diff -o") found="table wide json yaml markdown html" ;;
         "diff --output") found="table wide json yaml markdown html" ;;

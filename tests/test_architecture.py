@@ -67,7 +67,6 @@ PATTERNS = {
     "report/jsonpath_syntax.py": "the expression that a user gives",
     "report/check_junit.py": "characters that XML cannot hold",
     "report/html/html_file.py": "characters that would end a script element",
-    "report/registry.py": "decorators in the source of renderers",
     "report/visible.py": "characters that a terminal would obey",
 }
 

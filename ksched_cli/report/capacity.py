@@ -16,12 +16,12 @@ from ksched_cli.report.console import make_console, print_hanging
 from ksched_cli.report.entries import entry_of, filled, stats_entry
 from ksched_cli.report.grid import Column, Grid
 from ksched_cli.report.node_table import node_table_entry
-from ksched_cli.report.omissions import print_omissions
-from ksched_cli.report.registry import RenderOptions, documents, renders
+from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.rows import write_row
 from ksched_cli.report.short_names import shows_nodes
 from ksched_cli.report.summary_line import BAD, GOOD, counted, summary_line
 from ksched_cli.report.usage_bars import print_usage
+from ksched_cli.report.view.omissions import print_omissions
 from ksched_cli.report.visible import shows_visible
 from ksched_cli.sources.own_documents import API_VERSION
 
@@ -34,7 +34,6 @@ _FEW = 6
 # The document
 
 
-@documents("CapacityResult", "html")
 def capacity_document(found: CapacityResult, options: RenderOptions) -> dict[str, Any]:
     return {
         "apiVersion": API_VERSION,
@@ -46,7 +45,6 @@ def capacity_document(found: CapacityResult, options: RenderOptions) -> dict[str
     }
 
 
-@renders("CapacityResult", "name")
 def write_fits(found: CapacityResult, out: TextIO, options: RenderOptions) -> None:
     for each in found.capacities:
         for name, fits in each.fits.items():
@@ -92,7 +90,6 @@ def _stranded(stranded: Stranded) -> dict[str, Any]:
 # The table
 
 
-@renders("CapacityResult", "table", "wide")
 @shows_nodes
 @shows_visible
 def print_capacities(found: CapacityResult, out: TextIO, options: RenderOptions) -> None:
@@ -104,7 +101,7 @@ def print_capacities(found: CapacityResult, out: TextIO, options: RenderOptions)
         if index:
             console.print()
         _print(each, console, options)
-    print_usage(console, found.nodes, options.nodes, headers=options.headers)
+    print_usage(console, lambda: node_table_entry(found.nodes).get("nodeTable"), options.nodes, headers=options.headers)
     print_omissions(found.coverage, console)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from ksched_cli.plan.check.results import Check, Finding, IgnoredFinding, WorkloadCheck, WorkloadLoss
 from ksched_cli.report.entries import draw_entry, entry_of, filled, final_entry
 from ksched_cli.report.node_table import node_table_entry
-from ksched_cli.report.registry import RenderOptions, documents
+from ksched_cli.report.registry import RenderOptions
 from ksched_cli.sources.own_documents import API_VERSION
 from ksched_cli.sources.places import SourcePlace
 from ksched_cli.world.results import WorldResult
@@ -15,7 +15,6 @@ from ksched_cli.world.results import WorldResult
 KIND = "Check"
 
 
-@documents("Check", "html")
 def check_document(check: Check, options: RenderOptions) -> dict[str, Any]:
     return {
         "apiVersion": API_VERSION,

@@ -13,14 +13,13 @@ from typing import TextIO
 from ksched_cli.plan.check.results import Check, Finding
 from ksched_cli.report.check_table import check_summary, finding_text, spot
 from ksched_cli.report.ci_paths import repository_path
-from ksched_cli.report.registry import RenderOptions, renders
+from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.visible import visible_lines, with_texts
 
 MAX_OF_A_KIND = 10
 _KINDS = {"error": "error", "warning": "warning", "note": "notice"}
 
 
-@renders("Check", "github", help="for annotations and the step's summary of GitHub Actions")
 def write_github(check: Check, out: TextIO, options: RenderOptions) -> None:
     out.writelines(f"{line}\n" for line in github_lines(check))
 

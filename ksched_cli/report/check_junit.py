@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 from ksched_cli.plan.check.results import Check, Finding, WorkloadCheck
 from ksched_cli.report.check_table import counted_ignored, progress, spot, unread
 from ksched_cli.report.ci_paths import STDIN, repository_path
-from ksched_cli.report.registry import RenderOptions, renders
+from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.visible import visible_lines, with_texts
 from ksched_cli.sources.places import SourcePlace
 
@@ -22,7 +22,6 @@ _NO_FILE = "input"
 _UNWRITABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-@renders("Check", "junit", help="for Jenkins and GitLab")
 def write_junit(check: Check, out: TextIO, options: RenderOptions) -> None:
     out.write(junit_text(check))
 

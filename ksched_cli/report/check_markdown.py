@@ -10,8 +10,8 @@ from ksched_cli.plan.reasons.codes import all_codes
 from ksched_cli.report.check_table import check_summary, evicted_anyway, finding_text, payers, progress, unread
 from ksched_cli.report.ci_paths import repository_path
 from ksched_cli.report.escaping import escape_markdown
-from ksched_cli.report.omissions import omissions
-from ksched_cli.report.registry import RenderOptions, renders
+from ksched_cli.report.registry import RenderOptions
+from ksched_cli.report.view.omissions import omissions
 from ksched_cli.report.visible import visible_lines, with_texts
 
 # GitHub accepts 1 MiB from a step, including the text of earlier commands.
@@ -20,7 +20,6 @@ _SIGNS = {"error": "❌", "warning": "⚠️", "note": "💡"}
 _RESULTS = {"fails": "❌", "warns": "⚠️", "held back": "⏸️", "ignored": "🔕", "fits": "✅"}
 
 
-@renders("Check", "markdown")
 def write_check_markdown(check: Check, out: TextIO, options: RenderOptions) -> None:
     out.write(markdown_text(check))
 

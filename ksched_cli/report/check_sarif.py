@@ -13,7 +13,7 @@ from ksched_cli.plan.reasons.codes import all_codes
 from ksched_cli.report.check_table import finding_text
 from ksched_cli.report.ci_paths import as_uri, repository_path
 from ksched_cli.report.encoding import write_json
-from ksched_cli.report.registry import RenderOptions, renders
+from ksched_cli.report.registry import RenderOptions
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 ROOT = "%SRCROOT%"
@@ -22,7 +22,6 @@ FINGERPRINT = "kschedFinding/v1"
 NO_FILE = "stdin"
 
 
-@renders("Check", "sarif", help="for code scanning")
 def write_sarif(check: Check, out: TextIO, options: RenderOptions) -> None:
     write_json(sarif_document(check), out)
 

@@ -11,11 +11,11 @@ from rich.text import Text
 from ksched_cli.api.listing import joined, named
 from ksched_cli.plan.check.results import Check, Finding, WorkloadCheck
 from ksched_cli.report.console import make_console, print_hanging
-from ksched_cli.report.omissions import print_omissions
-from ksched_cli.report.registry import RenderOptions, renders
+from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.settle import span
 from ksched_cli.report.short_names import shows_nodes
 from ksched_cli.report.summary_line import BAD, FAIR, GOOD, counted, summary_line
+from ksched_cli.report.view.omissions import print_omissions
 from ksched_cli.report.visible import shows_visible
 
 # The first line names up to this many workloads that lose pods.
@@ -26,8 +26,6 @@ _COLOURS = {"fits": "green", "fails": "red", "warns": "yellow", "held back": "ye
 _LEVELS = {"error": "red", "warning": "yellow", "note": "cyan"}
 
 
-@renders("Check", "table")
-@renders("Check", "wide", help="with the steps of each rollout")
 def print_check(check: Check, out: TextIO, options: RenderOptions) -> None:
     """Print the workloads. The pods of the world are left out, so their texts need no escapes."""
     _print_check(replace(check, world=None), out, options)

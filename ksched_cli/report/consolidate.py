@@ -16,11 +16,11 @@ from ksched_cli.report.entries import stats_entry
 from ksched_cli.report.escaping import escape_markdown
 from ksched_cli.report.money import plain_money
 from ksched_cli.report.node_table import node_table_entry
-from ksched_cli.report.omissions import omissions, print_omissions
-from ksched_cli.report.registry import RenderOptions, documents, renders
+from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.rows import write_row
 from ksched_cli.report.short_names import shows_nodes
 from ksched_cli.report.summary_line import FAIR, GOOD, counted, summary_line
+from ksched_cli.report.view.omissions import omissions, print_omissions
 from ksched_cli.report.visible import shows_visible, visible, with_texts
 from ksched_cli.sources.own_documents import API_VERSION
 
@@ -32,7 +32,6 @@ _REASONS = 8
 _NODES = 6
 
 
-@documents("Consolidation", "html")
 def consolidation_document(found: Consolidation, options: RenderOptions) -> dict[str, Any]:
     return {
         "apiVersion": API_VERSION,
@@ -76,13 +75,11 @@ def _step_entry(step: ConsolidationStep) -> dict[str, Any]:
     }
 
 
-@renders("Consolidation", "name")
 def write_removed_nodes(found: Consolidation, out: TextIO, options: RenderOptions) -> None:
     for each in found.steps:
         write_row(out, f"node/{each.node}", each.shape or "-")
 
 
-@renders("Consolidation", "table", "wide")
 @shows_visible
 @shows_nodes
 def print_consolidation(found: Consolidation, out: TextIO, options: RenderOptions) -> None:
@@ -169,7 +166,6 @@ def _steps_table(found: Consolidation, options: RenderOptions) -> Table:
     return table
 
 
-@renders("Consolidation", "markdown")
 def write_consolidation_markdown(found: Consolidation, out: TextIO, options: RenderOptions) -> None:
     out.write("\n".join([*_markdown(with_texts(found, visible)), ""]))
 

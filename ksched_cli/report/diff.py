@@ -22,7 +22,7 @@ from ksched_cli.report.entries import end_entries, entry_of, filled
 from ksched_cli.report.escaping import escape_markdown
 from ksched_cli.report.grid import Column, Grid
 from ksched_cli.report.node_table import node_table_entry
-from ksched_cli.report.registry import RenderOptions, documents, renders
+from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.settle import doubt, draws_line
 from ksched_cli.report.short_names import shows_nodes
 from ksched_cli.report.summary_line import BAD, FAIR, GOOD, counted, summary_line
@@ -37,7 +37,6 @@ _COLOURS = {"+": "green", "-": "red", "~": "yellow", "!": "bold red"}
 _LABELS = {"topology.kubernetes.io/zone": "zones", "kubernetes.io/hostname": "nodes"}
 
 
-@renders("DiffResult", "table", "wide")
 def print_diff(found: DiffResult, out: TextIO, options: RenderOptions) -> None:
     """Print the pods that changed. Other pods and nodes are left out, so their texts need no escapes."""
     after = replace(found.diff.after, final=FinalPods(), timeline=())
@@ -194,7 +193,6 @@ def _summary_line(diff: Diff) -> Text:
     return summary_line(pods, verdict, BAD if diff.failing else FAIR if parts else GOOD, details)
 
 
-@renders("DiffResult", "markdown")
 def write_markdown(found: DiffResult, out: TextIO, options: RenderOptions) -> None:
     """Write Markdown for a comment on a pull request."""
     diff = with_texts(found.diff, lambda text: escape_markdown(visible(text)))
@@ -232,7 +230,6 @@ def _markdown_pod(change: PodChange) -> str:
     return f"| `{sign_of(change)}` | {name} | {before} | {after} |{why}"
 
 
-@documents("DiffResult", "html")
 def diff_document(found: DiffResult, options: RenderOptions) -> dict[str, Any]:
     diff, (before, after) = found.diff, found.coverage
     return {

@@ -20,7 +20,7 @@ from ksched_cli.report.console import make_console, print_hanging
 from ksched_cli.report.grid import Column, Grid
 from ksched_cli.report.money import plain_money
 from ksched_cli.report.odds import odds_sentence
-from ksched_cli.report.registry import RenderOptions, renders
+from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.rows import pod_and_node, write_row
 from ksched_cli.report.short_names import shows_nodes
 from ksched_cli.report.summary_line import FAIR, GOOD, summary_line
@@ -33,13 +33,11 @@ NODES, SCORED, CANDIDATES = 20, 5, 3
 _COLOURS = {"scheduled": "green", "preempts": "yellow", "held back": "yellow", "ignored": "yellow", "skipped": "yellow"}
 
 
-@renders("ExplainResult", "name")
 def write_place(result: ExplainResult, out: TextIO, options: RenderOptions) -> None:
     found = result.explanation
     write_row(out, *pod_and_node(found.pod, found.outcome.node if found.outcome else ""))
 
 
-@renders("ExplainResult", "table", "wide")
 @shows_nodes
 def print_explanation(result: ExplainResult, out: TextIO, options: RenderOptions) -> None:
     found = result.explanation

@@ -15,16 +15,14 @@ from ksched_cli.plan.reference.explain_code import ReasonCodes
 from ksched_cli.report.console import make_console
 from ksched_cli.report.entries import entry_of
 from ksched_cli.report.grid import Column, Grid
-from ksched_cli.report.registry import RenderOptions, documents, renders
+from ksched_cli.report.registry import RenderOptions
 
 
-@documents("ReasonCodes")
 def codes_document(found: ReasonCodes, options: RenderOptions) -> list[dict[str, Any]]:
     keys = "code name level title meaning advice"
     return [{**entry_of(each, keys), "plugins": list(plugins_of(each))} for each in found.codes]
 
 
-@renders("ReasonCodes", "table")
 def print_reason_codes(found: ReasonCodes, out: TextIO, options: RenderOptions) -> None:
     console = make_console(options.width, out)
     if not found.in_full:

@@ -10,14 +10,13 @@ from ksched_cli.report.entries import entry_of
 from ksched_cli.report.money import plain_money
 from ksched_cli.report.node_table import node_table_entry
 from ksched_cli.report.odds import odds_entry
-from ksched_cli.report.registry import RenderOptions, documents
+from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.simulate_document import pod_entry
 from ksched_cli.sources.own_documents import API_VERSION
 
 KIND = "Explanation"
 
 
-@documents("ExplainResult", "html")
 def explanation_document(result: results.ExplainResult, options: RenderOptions) -> dict[str, Any]:
     """The entry of the pod as in `simulate`, with its explanation. Amounts of cpu are in thousandths."""
     found = result.explanation

@@ -11,23 +11,20 @@ from rich.console import Console
 from ksched_cli.plan.reference.plugins import PluginList
 from ksched_cli.report.console import make_console
 from ksched_cli.report.grid import Column, Grid
-from ksched_cli.report.registry import RenderOptions, documents, renders
+from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.rows import write_row
 from ksched_cli.report.visible import shows_visible
 
 
-@documents("PluginList")
 def plugins_document(found: PluginList, options: RenderOptions) -> list[Mapping[str, Any]]:
     return list(found.plugins)
 
 
-@renders("PluginList", "name")
 def write_plugin_names(found: PluginList, out: TextIO, options: RenderOptions) -> None:
     for each in found.plugins:
         write_row(out, each["name"])
 
 
-@renders("PluginList", "table", "wide")
 @shows_visible
 def print_plugins(found: PluginList, out: TextIO, options: RenderOptions) -> None:
     console = make_console(options.width, out)

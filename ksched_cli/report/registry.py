@@ -1,36 +1,27 @@
-"""Which renderer writes which result in which format.
+"""Which module shows which result, and in which formats.
 
-A renderer is registered with a decorator that names the class of the result and the formats:
+To add a result of a command:
 
-    @renders("CapacityResult", "table", "wide")
-    def capacity_table(found: CapacityResult, out: TextIO, options: RenderOptions) -> None: ...
+1. Write a module in `view/` with a Struct for the document, `document(result, options)` that makes it, and
+   `view(document)` that returns a View.
+2. Name the class of the result in `_VIEWS` with the module and its formats, and the kind of the document in `_KINDS`.
 
-    @documents("CapacityResult", "html")
-    def capacity_document(found: CapacityResult, options: RenderOptions) -> dict[str, Any]: ...
-
-`documents` registers json and yaml, and html where it is named: the page is made of the document. The decorators are
-found in the source of the modules beside this one, so that the help and the completions list the formats of a command
-without an import of its renderers. Class names are unique in the package.
+Every format then works: `sinks/` writes the View as a table, Markdown and a page, and `encoding.py` the document as
+JSON and YAML. A format of one result only, such as SARIF, is a function that `_WRITERS` names. Class names are unique
+in the package. The help and the completions read these tables and import no module that they name.
 """
 
 from __future__ import annotations
 
-import ast
-import re
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Mapping
 from importlib import import_module
-from pathlib import Path
-from typing import Any, TextIO, TypeAlias, TypeVar
+from typing import Any, TextIO
 
 from msgspec import Struct
 
+from ksched_cli.errors import UsageError
 from ksched_cli.report.shown_nodes import NO_NODES, ShownNodes
 
-Renderer: TypeAlias = "Callable[[Any, TextIO, RenderOptions], None]"
-R = TypeVar("R", bound=Callable[..., Any])
-
-DOCUMENT_FORMATS = ("json", "yaml")
 # The order in which formats are listed, and what each is for; other formats follow by name.
 _PURPOSES = {
     "table": "for people",
@@ -41,9 +32,91 @@ _PURPOSES = {
     "markdown": "for a comment on a pull request",
     "html": "for a browser, in one file",
 }
+_PAGES = "table wide json yaml name markdown html"
 
-_renderers: dict[tuple[str, str], Renderer] = {}
-_documents: dict[str, Callable[[Any, RenderOptions], dict[str, Any]]] = {}
+# Module of view/, and formats.
+_VIEWS: Mapping[str, tuple[str, str]] = {
+    "DrainTrials": ("drain", _PAGES),
+}
+# The module of view/ for a kind of document.
+_KINDS = {
+    "Drain": "drain",
+    "DrainList": "drain",
+}
+# Function and help of a format that no sink writes. Documents of these results are dicts.
+_WRITERS: Mapping[tuple[str, str], tuple[str, str]] = {
+    ("CapacityResult", "table wide"): ("capacity.print_capacities", ""),
+    ("CapacityResult", "name"): ("capacity.write_fits", ""),
+    ("Check", "table"): ("check_table.print_check", ""),
+    ("Check", "wide"): ("check_table.print_check", "with the steps of each rollout"),
+    ("Check", "markdown"): ("check_markdown.write_check_markdown", ""),
+    ("Check", "github"): (
+        "check_github.write_github",
+        "for annotations and the step's summary of GitHub Actions",
+    ),
+    ("Check", "junit"): ("check_junit.write_junit", "for Jenkins and GitLab"),
+    ("Check", "sarif"): ("check_sarif.write_sarif", "for code scanning"),
+    ("Consolidation", "table wide"): ("consolidate.print_consolidation", ""),
+    ("Consolidation", "name"): ("consolidate.write_removed_nodes", ""),
+    ("Consolidation", "markdown"): ("consolidate.write_consolidation_markdown", ""),
+    ("DiffResult", "table wide"): ("diff.print_diff", ""),
+    ("DiffResult", "markdown"): ("diff.write_markdown", ""),
+    ("ExplainResult", "table wide"): ("explain.print_explanation", ""),
+    ("ExplainResult", "name"): ("explain.write_place", ""),
+    ("News", "json"): ("watch.write_news_entry", "for programs: one line each"),
+    ("News", "table"): ("watch.write_news_line", ""),
+    ("PluginList", "table wide"): ("plugins.print_plugins", ""),
+    ("PluginList", "name"): ("plugins.write_plugin_names", ""),
+    ("ReasonCodes", "table"): ("explain_code.print_reason_codes", ""),
+    ("Rightsizing", "table wide"): ("rightsize.print_rightsizing", ""),
+    ("Rightsizing", "markdown"): ("rightsize.write_rightsizing_markdown", ""),
+    ("ScenarioRun", "table wide"): ("scenario.print_scenario", ""),
+    ("SettledSimulation", "table wide"): ("settle.print_settled", ""),
+    ("SettledSimulation", "name"): ("settle.write_moved", ""),
+    ("Simulation", "table wide"): ("simulate_table.print_simulation", ""),
+    ("Simulation", "name"): ("simulate_table.write_places", ""),
+    ("SimulationStream", "json"): ("simulate_document.write_stream", ""),
+    ("SimulationStream", "html"): ("simulate_document.write_stream_page", ""),
+    ("Sizing", "table wide"): ("size.print_sizing", ""),
+    ("Sizing", "name"): ("size.write_sizing_rows", ""),
+    ("Sizing", "markdown"): ("size.write_sizing_markdown", ""),
+    ("StoredDocument", "html"): ("stored.write_stored_page", ""),
+    ("SweepRun", "table wide"): ("sweep.print_sweep", ""),
+    ("SweepRun", "jsonl"): ("sweep_rows.write_lines", "for a line of JSON per variant"),
+    ("SweepRun", "csv"): ("sweep_rows.write_csv", "for spreadsheets, without the pods"),
+    ("SweepRun", "parquet"): (
+        "sweep_rows.write_parquet",
+        "for pandas, DuckDB and Spark (pip install 'ksched-cli[arrow]')",
+    ),
+    ("VerifyResult", "table wide"): ("verify.print_verification", ""),
+    ("VerifyResult", "name"): ("verify.write_agreements", ""),
+    ("VersionChanges", "table wide"): ("versions.print_changes", ""),
+    ("VersionList", "table wide"): ("versions.print_versions", ""),
+    ("VersionList", "name"): ("versions.write_version_names", ""),
+}
+# Documents that are dicts, with the formats that are made of them.
+_DOCUMENTS: Mapping[str, tuple[str, str]] = {
+    "CapacityResult": ("capacity.capacity_document", "json yaml html"),
+    "Check": ("check_document.check_document", "json yaml html"),
+    "ClusterOverview": ("overview.overview_document", "json yaml html"),
+    "Consolidation": ("consolidate.consolidation_document", "json yaml html"),
+    "DerivedCatalog": ("size.catalog_document", "json yaml"),
+    "DiffResult": ("diff.diff_document", "json yaml html"),
+    "EffectiveConfiguration": ("config.effective_configuration_document", "json yaml"),
+    "ExplainResult": ("explain_document.explanation_document", "json yaml html"),
+    "Migration": ("config.migrated_document", "json yaml"),
+    "PluginList": ("plugins.plugins_document", "json yaml"),
+    "ReasonCodes": ("explain_code.codes_document", "json yaml"),
+    "Rightsizing": ("rightsize.rightsizing_document", "json yaml html"),
+    "ScenarioRun": ("scenario.scenario_document", "json yaml html"),
+    "SettledSimulation": ("settle.settled_document", "json yaml html"),
+    "Simulation": ("simulate_document.simulation_document", "json yaml html"),
+    "Sizing": ("size.sizing_document", "json yaml html"),
+    "SweepRun": ("sweep.sweep_document", "json yaml html"),
+    "VerifyResult": ("verify.verification_document", "json yaml"),
+    "VersionChanges": ("versions.version_changes_document", "json yaml"),
+    "VersionList": ("versions.versions_document", "json yaml"),
+}
 
 
 class RenderOptions(Struct, frozen=True):
@@ -64,38 +137,53 @@ class RenderOptions(Struct, frozen=True):
         return self.format == "wide"
 
 
-def renders(result: str, *formats: str, help: str = "") -> Callable[[R], R]:
-    """Register a renderer for these formats. `help` completes "FORMAT ..." in the help of the commands."""
+class Unfinished(KeyboardInterrupt):
+    """The user interrupted the command. `document` has the part of the result that is done, None for nothing."""
 
-    def register(renderer: R) -> R:
-        _renderers.update({(result, each): renderer for each in formats})
-        return renderer
-
-    return register
+    def __init__(self, document: Any) -> None:
+        super().__init__()
+        self.document = document
 
 
-def documents(result: str, *pages: str) -> Callable[[R], R]:
-    """Register a function that returns the document of a result, for json and yaml. With `"html"` also for the page
-    that report/html makes of a document of its kind; the document then has the command line that made it."""
+def render(result: object, out: TextIO, options: RenderOptions) -> None:
+    """Write the result in the format of the options."""
+    name, form = type(result).__name__, options.format
+    for (of, formats), (function, _) in _WRITERS.items():
+        if of == name and form in formats.split():
+            _function(function)(result, out, options)
+            return
+    if name in _DOCUMENTS:
+        _write_document(document_of(result, options), out, form)
+    else:
+        _write_view(result, _VIEWS[name][0], out, options)
 
-    def register(document: R) -> R:
-        def make(found: Any, options: RenderOptions) -> Any:
-            from ksched_cli.report.entries import run_entry
 
-            made = document(found, options)
-            if not pages:
-                return made
-            warnings = getattr(found, "warnings", ())
-            return {**made, **({"warnings": list(warnings)} if warnings else {}), **run_entry(options)}
+def _write_view(result: Any, name: str, out: TextIO, options: RenderOptions) -> None:
+    module, form = _view(name), options.format
+    if form == "name" and hasattr(module, "write_names"):
+        module.write_names(result, out)
+        return
+    if form in ("json", "yaml", "html"):
+        _write_document(document_of(result, options), out, form)
+        return
+    try:
+        _write_people(module.view(module.document(result, options)), out, options)
+    except Unfinished as stop:
+        if stop.document is not None:
+            _write_people(module.view(stop.document), out, options)
+        raise KeyboardInterrupt from None
 
-        def write(found: Any, out: TextIO, options: RenderOptions) -> None:
-            _write_document(make(found, options), out, options.format)
 
-        _documents[result] = make
-        _renderers.update({(result, each): write for each in (*DOCUMENT_FORMATS, *pages)})
-        return document
+def _write_people(view: Any, out: TextIO, options: RenderOptions) -> None:
+    if options.format == "name":
+        from ksched_cli.report.rows import write_row
 
-    return register
+        for row in view.rows:
+            write_row(out, *row)
+    elif options.format == "markdown":
+        _function("sinks.markdown.write_view")(view, out)
+    else:
+        _function("sinks.terminal.write_view")(view, out, options)
 
 
 def _write_document(document: dict[str, Any], out: TextIO, form: str) -> None:
@@ -109,42 +197,54 @@ def _write_document(document: dict[str, Any], out: TextIO, form: str) -> None:
     (write_yaml if form == "yaml" else write_json)(document, out)
 
 
-def document_of(result: object, options: RenderOptions) -> dict[str, Any]:
-    """The document of a result, as json and html are written from it."""
+def document_of(result: Any, options: RenderOptions) -> dict[str, Any]:
+    """The document of a result, as json and html are written from it. One that has a page has the command line that
+    made it."""
+    from ksched_cli.report.entries import run_entry
+
     name = type(result).__name__
-    if name not in _documents:
-        import_module(_declared()[name, DOCUMENT_FORMATS[0]][0])
-    return _documents[name](result, options)
+    if name in _VIEWS:
+        from ksched_cli.report.view.documents import encoded
+
+        module, formats = _VIEWS[name]
+        made = encoded(_view(module).document(result, options))
+    else:
+        function, formats = _DOCUMENTS[name]
+        made = _function(function)(result, options)
+    if "html" not in formats:
+        return made
+    warnings = getattr(result, "warnings", ())
+    return {**made, **({"warnings": list(warnings)} if warnings else {}), **run_entry(options)}
 
 
-def render(result: object, out: TextIO, options: RenderOptions) -> None:
-    """Write the result in the format of the options."""
-    key = type(result).__name__, options.format
-    if key not in _renderers:
-        import_module(_declared()[key][0])
-    _renderers[key](result, out, options)
+def stored_view(document: Mapping[str, Any]) -> Any:
+    """The View of a document of this program; None for a kind without one."""
+    kind, version = document.get("kind"), document.get("apiVersion")
+    if version != "ksched/v1":
+        raise UsageError(f"this is no document of ksched: its apiVersion is {version!r} and not 'ksched/v1'")
+    if kind not in _KINDS:
+        return None
+    from ksched_cli.report.view.documents import decoded
+
+    module = _view(_KINDS[kind])
+    return module.view(decoded(document, module.Document))
+
+
+def _view(name: str) -> Any:
+    return import_module(f"{__package__}.view.{name}")
+
+
+def _function(name: str) -> Any:
+    module, _, function = name.rpartition(".")
+    return getattr(import_module(f"{__package__}.{module}"), function)
 
 
 def formats_of(result: str) -> Mapping[str, str]:
     """The formats of a class of results, each with what it is for, in the order of the help."""
-    found = {name: about or _PURPOSES.get(name, "") for (of, name), (_, about) in _declared().items() if of == result}
+    formats = [each for named in (_VIEWS, _DOCUMENTS) for each in named.get(result, ("", ""))[1].split()]
+    found = {each: _PURPOSES.get(each, "") for each in formats}
+    for (of, names), (_, about) in _WRITERS.items():
+        if of == result:
+            found |= {each: about or _PURPOSES.get(each, "") for each in names.split()}
     order = [*_PURPOSES, *sorted(found)]
     return {name: found[name] for name in sorted(found, key=order.index)}
-
-
-_DECORATOR = re.compile(r"^@(renders|documents)(\(.*?\))\n(?=@|def )", re.MULTILINE | re.DOTALL)
-
-
-@cache
-def _declared() -> Mapping[tuple[str, str], tuple[str, str]]:
-    """The module and the help of every renderer of the package, by result and format."""
-    found: dict[tuple[str, str], tuple[str, str]] = {}
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        for kind, arguments in _DECORATOR.findall(path.read_text(encoding="utf-8")):
-            call = ast.parse(f"_{arguments}", mode="eval").body
-            assert isinstance(call, ast.Call)
-            result, *formats = (ast.literal_eval(each) for each in call.args)
-            about = "".join(ast.literal_eval(each.value) for each in call.keywords)
-            formats = formats if kind == "renders" else [*DOCUMENT_FORMATS, *formats]
-            found |= {(result, each): (f"{__package__}.{path.stem}", about) for each in formats}
-    return found

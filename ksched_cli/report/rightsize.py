@@ -16,10 +16,10 @@ from ksched_cli.report.entries import stats_entry
 from ksched_cli.report.escaping import escape_markdown
 from ksched_cli.report.money import plain_money
 from ksched_cli.report.node_table import node_table_entry
-from ksched_cli.report.omissions import omissions, print_omissions
-from ksched_cli.report.registry import RenderOptions, documents, renders
+from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.short_names import shows_nodes
 from ksched_cli.report.summary_line import BAD, FAIR, GOOD, counted, summary_line
+from ksched_cli.report.view.omissions import omissions, print_omissions
 from ksched_cli.report.visible import shows_visible, visible, with_texts
 from ksched_cli.sources.own_documents import API_VERSION
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 _DIGITS = Decimal("0.00001")
 
 
-@documents("Rightsizing", "html")
 def rightsizing_document(found: Rightsizing, options: RenderOptions) -> dict[str, Any]:
     return {
         "apiVersion": API_VERSION,
@@ -70,7 +69,6 @@ def pod_price(fit: ShapeFit) -> str:
     return plain_money(fit.price.quantize(_DIGITS, ROUND_HALF_UP))
 
 
-@renders("Rightsizing", "table", "wide")
 @shows_visible
 @shows_nodes
 def print_rightsizing(found: Rightsizing, out: TextIO, options: RenderOptions) -> None:
@@ -143,7 +141,6 @@ def _share(name: str, amounts: Mapping[str, int], percent: Mapping[str, int]) ->
     return f"{name} {short(name, amounts[name])} ({percent[name]} %)"
 
 
-@renders("Rightsizing", "markdown")
 def write_rightsizing_markdown(found: Rightsizing, out: TextIO, options: RenderOptions) -> None:
     out.write("\n".join([*_markdown(with_texts(found, visible)), ""]))
 

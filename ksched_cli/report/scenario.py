@@ -15,7 +15,7 @@ from ksched_cli.report.console import make_console, print_hanging
 from ksched_cli.report.entries import end_entries, entry_of, orders_entries
 from ksched_cli.report.grid import Column, Grid
 from ksched_cli.report.node_table import node_table_entry
-from ksched_cli.report.registry import RenderOptions, documents, renders
+from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.settle import draws_line, ending_line, print_settlement, settlement_entries
 from ksched_cli.report.short_names import print_note
 from ksched_cli.report.simulate_document import pod_entry
@@ -27,7 +27,6 @@ KIND = "ScenarioResult"
 _SHOWN, _NAMED = 5, 3
 
 
-@renders("ScenarioRun", "table", "wide")
 def print_scenario(run: ScenarioRun, out: TextIO, options: RenderOptions) -> None:
     console, nodes = make_console(options.width, out), options.nodes
     _print_steps(nodes.shown(run.result), console, options.wide)
@@ -132,7 +131,6 @@ def _summary(result: ScenarioResult) -> Text:
     return summary_line(result.name, what, GOOD, [counted(len(result.steps), "step")])
 
 
-@documents("ScenarioRun", "html")
 def scenario_document(run: ScenarioRun, options: RenderOptions) -> dict[str, Any]:
     """The document; with the timeline if the options want it."""
     result = run.result

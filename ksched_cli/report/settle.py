@@ -12,13 +12,13 @@ from ksched_cli.api.listing import named
 from ksched_cli.report.console import make_console, print_hanging
 from ksched_cli.report.entries import end_entries, entry_of
 from ksched_cli.report.grid import Column, Grid
-from ksched_cli.report.omissions import print_omissions
-from ksched_cli.report.registry import RenderOptions, documents, renders
+from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.rows import pod_and_node, write_row
 from ksched_cli.report.short_names import shows_nodes
 from ksched_cli.report.simulate_document import simulation_document
 from ksched_cli.report.simulate_table import print_groups, print_others, timings_table
 from ksched_cli.report.summary_line import BAD, FAIR, GOOD, counted, summary_line
+from ksched_cli.report.view.omissions import print_omissions
 from ksched_cli.report.visible import shows_visible
 from ksched_cli.world.results import FinalPod, TimelineEvent, WorldResult
 
@@ -68,18 +68,15 @@ def _event(each: TimelineEvent) -> dict[str, Any]:
     return {key: value for key, value in entry.items() if value != ""}
 
 
-@documents("SettledSimulation", "html")
 def settled_document(found: SettledSimulation, options: RenderOptions) -> dict[str, Any]:
     return {**simulation_document(found.simulation, options), **settlement_entries(found)}
 
 
-@renders("SettledSimulation", "name")
 def write_moved(found: SettledSimulation, out: TextIO, options: RenderOptions) -> None:
     for pod in found.moved:
         write_row(out, *pod_and_node(pod.pod, pod.node))
 
 
-@renders("SettledSimulation", "table", "wide")
 @shows_nodes
 @shows_visible
 def print_settled(found: SettledSimulation, out: TextIO, options: RenderOptions) -> None:

@@ -15,14 +15,13 @@ from ksched_cli.report.entries import entry_of, filled, final_entry, run_entry, 
 from ksched_cli.report.node_answers import NodeAnswers
 from ksched_cli.report.node_table import node_table_entry
 from ksched_cli.report.odds import odds_entry
-from ksched_cli.report.registry import RenderOptions, documents, renders
+from ksched_cli.report.registry import RenderOptions
 from ksched_cli.sources.own_documents import API_VERSION
 
 KIND = "Simulation"
 _OPTIONS = RenderOptions("json")
 
 
-@documents("Simulation", "html")
 def simulation_document(simulation: Simulation, options: RenderOptions = _OPTIONS) -> dict[str, Any]:
     """The whole document, for YAML and for Python code."""
     entries = _PodEntries(options, simulation.nodes.names if simulation.nodes else None)
@@ -35,7 +34,6 @@ def simulation_document(simulation: Simulation, options: RenderOptions = _OPTION
     }
 
 
-@renders("SimulationStream", "json")
 def write_stream(stream: SimulationStream, out: TextIO, options: RenderOptions) -> None:
     """Write the document while the cycles run, one pod a line, without keeping any."""
     entries = _PodEntries(options)
@@ -49,7 +47,6 @@ def write_stream(stream: SimulationStream, out: TextIO, options: RenderOptions) 
     out.write("\n], " + json_text(rest)[1:] + "\n")
 
 
-@renders("SimulationStream", "html")
 def write_stream_page(stream: SimulationStream, out: TextIO, options: RenderOptions) -> None:
     """Write the page of the document."""
     from ksched_cli.report.html.html_file import write_page

@@ -20,11 +20,11 @@ from ksched_cli.releases.plugin_names import NODE_RESOURCES_FIT
 from ksched_cli.report.console import make_console, print_hanging
 from ksched_cli.report.grid import Column, Grid
 from ksched_cli.report.odds import odds_sentence
-from ksched_cli.report.omissions import print_omissions
-from ksched_cli.report.registry import RenderOptions, renders
+from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.rows import pod_and_node, write_row
 from ksched_cli.report.short_names import shows_nodes
 from ksched_cli.report.summary_line import BAD, FAIR, GOOD, counted, summary_line
+from ksched_cli.report.view.omissions import print_omissions
 from ksched_cli.report.visible import shows_visible
 from ksched_cli.whatif.changes import GonePod
 
@@ -39,13 +39,11 @@ _COLOURS = {"scheduled": "green", "unschedulable": "red", "error": "red", "skipp
 _GROUP_RESULTS = {"gated": "held back", "waiting": "waits for victims to leave"}
 
 
-@renders("Simulation", "name")
 def write_places(simulation: Simulation, out: TextIO, options: RenderOptions) -> None:
     for outcome in simulation.outcomes:
         write_row(out, *pod_and_node(outcome.pod, outcome.node))
 
 
-@renders("Simulation", "table", "wide")
 @shows_nodes
 @shows_visible
 def print_simulation(simulation: Simulation, out: TextIO, options: RenderOptions) -> None:

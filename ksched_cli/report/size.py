@@ -18,11 +18,11 @@ from ksched_cli.report.entries import stats_entry
 from ksched_cli.report.escaping import escape_markdown
 from ksched_cli.report.money import plain_money
 from ksched_cli.report.node_table import node_table_entry
-from ksched_cli.report.omissions import omissions, print_omissions
-from ksched_cli.report.registry import RenderOptions, documents, renders
+from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.rows import write_row
 from ksched_cli.report.short_names import shows_nodes
 from ksched_cli.report.summary_line import BAD, GOOD, counted, summary_line
+from ksched_cli.report.view.omissions import omissions, print_omissions
 from ksched_cli.report.visible import shows_visible, visible, with_texts
 from ksched_cli.sources.own_documents import API_VERSION
 
@@ -37,7 +37,6 @@ _REASONS = 12
 # The document
 
 
-@documents("Sizing", "html")
 def sizing_document(found: Sizing, options: RenderOptions) -> dict[str, Any]:
     bound, gap = found.lower_bound, found.gap
     document: dict[str, Any] = {
@@ -99,12 +98,10 @@ def _unplaced_entry(pod: UnsizedPod) -> dict[str, Any]:
     return {key: each for key, each in entry.items() if each}
 
 
-@documents("DerivedCatalog")
 def catalog_document(found: DerivedCatalog, options: RenderOptions) -> dict[str, Any]:
     return dict(found.document)
 
 
-@renders("Sizing", "name")
 def write_sizing_rows(found: Sizing, out: TextIO, options: RenderOptions) -> None:
     for each in found.nodes:
         write_row(out, each.shape, each.zone or "-", str(each.count), plain_money(each.cost))
@@ -113,7 +110,6 @@ def write_sizing_rows(found: Sizing, out: TextIO, options: RenderOptions) -> Non
 # The table
 
 
-@renders("Sizing", "table", "wide")
 @shows_visible
 @shows_nodes
 def print_sizing(found: Sizing, out: TextIO, options: RenderOptions) -> None:
@@ -236,7 +232,6 @@ def _held_back_line(held_back: Mapping[str, str]) -> str:
 # Markdown
 
 
-@renders("Sizing", "markdown")
 def write_sizing_markdown(found: Sizing, out: TextIO, options: RenderOptions) -> None:
     shown = with_texts(found, visible)
     out.write("\n".join([*_markdown(shown), ""]))

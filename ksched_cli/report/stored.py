@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, TextIO
 from msgspec import Struct
 
 from ksched_cli.errors import InputError, Problem
-from ksched_cli.report.registry import RenderOptions, renders
+from ksched_cli.report.registry import RenderOptions
 
 
 class StoredDocument(Struct, frozen=True):
@@ -48,7 +48,6 @@ def _parsed(text: str, source: str) -> Any:
             raise InputError(Problem(in_json.msg.lower(), source, in_json.lineno)) from None
 
 
-@renders("StoredDocument", "html")
 def write_stored_page(stored: StoredDocument, out: TextIO, options: RenderOptions) -> None:
     """Write the page. Raises InputError if the document lacks fields of its kind."""
     from ksched_cli.report.html.html_file import page_html

@@ -17,12 +17,12 @@ from ksched_cli.report.console import make_console, print_hanging
 from ksched_cli.report.grid import Column, Grid
 from ksched_cli.report.node_table import node_table_entry
 from ksched_cli.report.odds import odds_of_pod, percent_text, share_entry
-from ksched_cli.report.omissions import print_omissions
-from ksched_cli.report.registry import RenderOptions, documents, renders
+from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.settle import settlement_entries
 from ksched_cli.report.short_names import print_note
 from ksched_cli.report.summary_line import BAD, FAIR, GOOD, counted, summary_line
 from ksched_cli.report.usage_bars import sparkline
+from ksched_cli.report.view.omissions import print_omissions
 from ksched_cli.report.visible import shows_visible
 from ksched_cli.sources.own_documents import API_VERSION
 
@@ -49,7 +49,6 @@ _UNITS = {"spread": 100, "strandedMilliCpu": 1000, "strandedMemory": 1 << 30}
 # The document
 
 
-@documents("SweepRun", "html")
 def sweep_document(run: SweepRun, options: RenderOptions) -> dict[str, Any]:
     found = run.result()
     return {
@@ -115,7 +114,6 @@ def _stats(stats: SweepStats) -> dict[str, Any]:
 # The tables
 
 
-@renders("SweepRun", "table", "wide")
 def print_sweep(run: SweepRun, out: TextIO, options: RenderOptions) -> None:
     found = options.nodes.shown(run.result())
     console = make_console(options.width, out)

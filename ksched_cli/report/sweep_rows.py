@@ -11,7 +11,7 @@ import msgspec
 from ksched_cli.errors import UsageError
 from ksched_cli.plan.sweep.statistics import FIGURE_FIELDS, FIGURES, VariantRow
 from ksched_cli.report.encoding import compact_json
-from ksched_cli.report.registry import RenderOptions, renders
+from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.visible import visible
 
 if TYPE_CHECKING:
@@ -20,14 +20,12 @@ if TYPE_CHECKING:
 COLUMNS = ("variant", "at", "outcome", *FIGURES, "reason", "failed", "error")
 
 
-@renders("SweepRun", "jsonl", help="for a line of JSON per variant")
 def write_lines(run: SweepRun, out: TextIO, options: RenderOptions) -> None:
     for row in run:
         out.write(compact_json(row) + "\n")
         out.flush()
 
 
-@renders("SweepRun", "csv", help="for spreadsheets, without the pods")
 def write_csv(run: SweepRun, out: TextIO, options: RenderOptions) -> None:
     writer = csv.writer(out, lineterminator="\n")
     if options.headers:
@@ -36,7 +34,6 @@ def write_csv(run: SweepRun, out: TextIO, options: RenderOptions) -> None:
         writer.writerow([visible(each) if isinstance(each, str) else each for each in flat(row)])
 
 
-@renders("SweepRun", "parquet", help="for pandas, DuckDB and Spark (pip install 'ksched-cli[arrow]')")
 def write_parquet(run: SweepRun, out: TextIO, options: RenderOptions) -> None:
     from ksched_cli.plan.results.arrow import write_variants
 

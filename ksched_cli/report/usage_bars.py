@@ -5,15 +5,14 @@ Without colours nothing is shown: a log or a pipe has the numbers. A terminal wi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from ksched_cli.plan.results.nodes import NodeChanges
 from ksched_cli.report.grid import Column, Grid
 from ksched_cli.report.shown_nodes import ShownNodes
 from ksched_cli.report.visible import visible
@@ -33,12 +32,15 @@ class _Use(Struct, frozen=True):
     whole: int
 
 
-def print_usage(console: Console, changes: NodeChanges | None, nodes: ShownNodes, *, headers: bool = True) -> None:
-    """Print a line for each zone, and for the nodes that the run changes most."""
-    if changes is None or console.color_system is None:
+def print_usage(
+    console: Console, nodes: Callable[[], Mapping[str, Any] | None], shown: ShownNodes, *, headers: bool = True
+) -> None:
+    """Print a line for each zone, and for the nodes that the run changes most. `nodes` returns a `nodeTable`."""
+    found = nodes() if console.color_system is not None else None
+    if not found:
         return
-    uses = _uses(changes)
-    rows = [*_zones(uses, changes), *_nodes(uses, nodes)]
+    uses = _uses(found)
+    rows = [*_zones(uses, found), *_nodes(uses, shown)]
     if not rows:
         return
     grid = Grid(Column("USE"), *(Column(each.upper()) for each in _RESOURCES), headers=headers)
@@ -88,12 +90,8 @@ def _change(use: _Use) -> float:
     return abs(use.after - use.before) / use.whole if use.whole else 0.0
 
 
-def _zones(uses: Mapping[str, Sequence[_Use]], changes: NodeChanges) -> Iterator[tuple[str, Sequence[_Use]]]:
-    zone_of = {
-        name: zone
-        for side in (changes.before, changes.after)
-        for name, zone in zip(side.table.names, side.zones, strict=True)
-    }
+def _zones(uses: Mapping[str, Sequence[_Use]], found: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[_Use]]]:
+    zone_of = dict(zip(found["names"], found["zones"], strict=True))
     zones = sorted(set(zone_of.values()))
     if 1 < len(zones) <= _MOST_ZONES:
         for zone in zones:
@@ -106,21 +104,10 @@ def _sum(uses: Iterable[_Use]) -> _Use:
     return _Use(*(sum(getattr(use, name) for use in found) for name in _Use.__struct_fields__))
 
 
-def _uses(changes: NodeChanges) -> dict[str, list[_Use]]:
+def _uses(found: Mapping[str, Any]) -> dict[str, list[_Use]]:
     """The use of each node by resource. A node that is added or removed has requests on one side only."""
-    columns = [
-        [(side.table.row_of, *side.amounts(resource)) for side in (changes.before, changes.after)]
-        for resource in _RESOURCES
-    ]
-    return {name: [_use(name, *sides) for sides in columns] for name in changes.names}
-
-
-_Side: TypeAlias = tuple[Mapping[str, int], Sequence[int], Sequence[int]]
-
-
-def _use(name: str, before: _Side, after: _Side) -> _Use:
-    (has_before, took), (has_after, takes) = (
-        (has[row], takes[row]) if (row := rows.get(name)) is not None else (0, 0)
-        for rows, has, takes in (before, after)
-    )
-    return _Use(took, takes, has_after or has_before)
+    columns = [found["resources"][resource] for resource in _RESOURCES]
+    return {
+        name: [_Use(each["before"][at] or 0, each["after"][at] or 0, each["allocatable"][at]) for each in columns]
+        for at, name in enumerate(found["names"])
+    }

@@ -14,11 +14,11 @@ from ksched_cli.plan.verify.results import Agreement, Checked, Order, Verificati
 from ksched_cli.plan.verify.verify import VerifyResult
 from ksched_cli.report.console import make_console, print_hanging
 from ksched_cli.report.entries import entry_of, filled
-from ksched_cli.report.omissions import print_omissions
-from ksched_cli.report.registry import RenderOptions, documents, renders
+from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.rows import write_row
 from ksched_cli.report.short_names import shows_nodes
 from ksched_cli.report.summary_line import FAIR, GOOD, counted, summary_line
+from ksched_cli.report.view.omissions import print_omissions
 from ksched_cli.report.visible import shows_visible
 from ksched_cli.sources.own_documents import API_VERSION
 
@@ -29,7 +29,6 @@ _SOURCES = {"condition": "condition:", "event": "event:    "}
 _COLOURS = {Agreement.OTHER_NODE: "yellow", Agreement.SAME_REASONS: "yellow", Agreement.FITS: "yellow"}
 
 
-@documents("VerifyResult")
 def verification_document(found: VerifyResult, options: RenderOptions) -> dict[str, Any]:
     verification = found.verification
     return {
@@ -50,13 +49,11 @@ def _entry(checked: Checked) -> dict[str, Any]:
     return filled({**entry, "agreement": checked.agreement.value, "order": order})
 
 
-@renders("VerifyResult", "name")
 def write_agreements(found: VerifyResult, out: TextIO, options: RenderOptions) -> None:
     for each in (*found.verification.placements, *found.verification.pending):
         write_row(out, f"pod/{each.pod}", each.agreement.value)
 
 
-@renders("VerifyResult", "table", "wide")
 @shows_nodes
 @shows_visible
 def print_verification(found: VerifyResult, out: TextIO, options: RenderOptions) -> None:

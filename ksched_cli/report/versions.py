@@ -9,24 +9,21 @@ from msgspec import to_builtins
 from ksched_cli.plan.reference.versions import VersionChanges, VersionList
 from ksched_cli.report.console import make_console, print_hanging
 from ksched_cli.report.grid import Column, Grid
-from ksched_cli.report.registry import RenderOptions, documents, renders
+from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.rows import write_row
 from ksched_cli.report.summary_line import GOOD, summary_line
 from ksched_cli.report.visible import shows_visible
 
 
-@documents("VersionList")
 def versions_document(found: VersionList, options: RenderOptions) -> Any:
     return to_builtins(found.versions)
 
 
-@renders("VersionList", "name")
 def write_version_names(found: VersionList, out: TextIO, options: RenderOptions) -> None:
     for each in found.versions:
         write_row(out, each.version)
 
 
-@renders("VersionList", "table", "wide")
 @shows_visible
 def print_versions(found: VersionList, out: TextIO, options: RenderOptions) -> None:
     """Print one line for each minor."""
@@ -47,12 +44,10 @@ def print_versions(found: VersionList, out: TextIO, options: RenderOptions) -> N
     console.print(table)
 
 
-@documents("VersionChanges")
 def version_changes_document(found: VersionChanges, options: RenderOptions) -> Any:
     return to_builtins(found.changes)
 
 
-@renders("VersionChanges", "table", "wide")
 @shows_visible
 def print_changes(found: VersionChanges, out: TextIO, options: RenderOptions) -> None:
     """Print one line for each change, with its patch and its gate before the sentence."""

@@ -7,13 +7,12 @@ from typing import TextIO
 
 from ksched_cli.plan.watch import Kind, News
 from ksched_cli.report.encoding import json_text
-from ksched_cli.report.registry import RenderOptions, renders
+from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.visible import visible
 
 _PREPOSITIONS = {Kind.BOUND: "to", Kind.UNSCHEDULABLE: "but nominated for"}
 
 
-@renders("News", "json", help="for programs: one line each")
 def write_news_entry(news: News, out: TextIO, options: RenderOptions) -> None:
     entry = {"time": _now().isoformat(timespec="seconds"), "kind": news.kind.value, "pod": news.pod}
     entry |= {"node": news.node, "why": news.why}
@@ -21,7 +20,6 @@ def write_news_entry(news: News, out: TextIO, options: RenderOptions) -> None:
     out.flush()
 
 
-@renders("News", "table")
 def write_news_line(news: News, out: TextIO, options: RenderOptions) -> None:
     out.write(f"{_now():%H:%M:%S}  {visible(sentence(news))}\n")
     out.flush()

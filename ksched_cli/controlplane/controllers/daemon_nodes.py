@@ -44,7 +44,7 @@ class DaemonStatus(Struct, frozen=True):
     updated: int
 
 
-class View(Struct):
+class NodeView(Struct):
     """One node. `unsettled` counts against maxUnavailable, or with surge against maxSurge; `serves`: 1 if the pod
     of the node is available, the old one first."""
 
@@ -71,7 +71,7 @@ class DaemonNodes:
         self._undo = store.undo
         self._pods: LoggedIndex[str, Identity, None] = LoggedIndex(store.undo)
         self._verdicts: dict[str, tuple[Node, bool, bool]] = {}
-        self._views: dict[str, View] = LoggedDict(store.undo)
+        self._views: dict[str, NodeView] = LoggedDict(store.undo)
         self._due: list[tuple[float, str]] = []
         self._sums = [0] * 8
         self.found: dict[DaemonAction, dict[str, tuple[Pod, ...]]] = {
@@ -109,7 +109,7 @@ class DaemonNodes:
         changed = list(self._changed)
         self._changed.clear()
         for name in changed:
-            old, new = self._views.get(name, View()), self._look_at(name, now)
+            old, new = self._views.get(name, NodeView()), self._look_at(name, now)
             for what in old.found:
                 del self.found[what][name]
             for what, pods in new.found.items():
@@ -144,10 +144,10 @@ class DaemonNodes:
             known = self._verdicts[node.metadata.name] = node, runs, runs or should_run(self._spec, node, _SENDS_AWAY)
         return known[1], known[2]
 
-    def _look_at(self, name: str, now: float) -> View:
+    def _look_at(self, name: str, now: float) -> NodeView:
         node = self._store.get(Node, name)
         pods = self._current_pods(name)
-        view = View()
+        view = NodeView()
         runs, goes_on = self.verdict(node) if node is not None else (False, False)
         if node is None:
             # getUnscheduledPodsWithoutNode
@@ -173,7 +173,7 @@ class DaemonNodes:
                 pods.append(pod)
         return pods
 
-    def _manage(self, view: View, pods: Sequence[Pod], runs: bool, goes_on: bool, now: float) -> None:
+    def _manage(self, view: NodeView, pods: Sequence[Pod], runs: bool, goes_on: bool, now: float) -> None:
         """podsShouldBeOnNode."""
         if not pods:
             if runs:
@@ -200,7 +200,7 @@ class DaemonNodes:
             wrong.append(old[0])
         return wrong
 
-    def _roll(self, view: View, pods: Iterable[Pod], runs: bool, now: float) -> None:
+    def _roll(self, view: NodeView, pods: Iterable[Pod], runs: bool, now: float) -> None:
         """What rollingUpdate counts, of one node (findUpdatedPodsOnNode)."""
         new = [pod for pod in _staying(pods) if self.is_updated(pod)]
         old = [pod for pod in _staying(pods) if not self.is_updated(pod)]
@@ -216,7 +216,7 @@ class DaemonNodes:
             view.unsettled = not self._is_available(old[0], now)
             _note(view, DaemonAction.REPLACE if view.unsettled else DaemonAction.UPDATE, old)
 
-    def _roll_by_surge(self, view: View, new: Sequence[Pod], old: Sequence[Pod], runs: bool, now: float) -> None:
+    def _roll_by_surge(self, view: NodeView, new: Sequence[Pod], old: Sequence[Pod], runs: bool, now: float) -> None:
         serves = any(self._is_available(pod, now) for pod in (old or new))
         view.serves = serves
         if old and new:
@@ -227,7 +227,7 @@ class DaemonNodes:
         elif old:
             _note(view, DaemonAction.ELSEWHERE if serves else DaemonAction.OVER, old)
 
-    def _count(self, view: View, pods: Sequence[Pod], runs: bool, now: float) -> None:
+    def _count(self, view: NodeView, pods: Sequence[Pod], runs: bool, now: float) -> None:
         """updateDaemonSetStatus: the oldest pod counts."""
         if not runs:
             view.status = (0, 0, bool(pods), 0, 0, 0)
@@ -251,13 +251,13 @@ def _staying(pods: Iterable[Pod]) -> list[Pod]:
     return [pod for pod in pods if pod.metadata.deletion_timestamp is None]
 
 
-def _note(view: View, what: DaemonAction, pods: Iterable[Pod]) -> None:
+def _note(view: NodeView, what: DaemonAction, pods: Iterable[Pod]) -> None:
     found = tuple(pods)
     if found:
         view.found[what] = found
 
 
-def _numbers(view: View) -> tuple[int, ...]:
+def _numbers(view: NodeView) -> tuple[int, ...]:
     return *view.status, view.unsettled, view.serves
 
 

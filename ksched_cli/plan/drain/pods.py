@@ -237,7 +237,7 @@ class Fates:
     def evicted(self, each: PreemptedPod) -> Evicted:
         new = self._successor(each.pod)
         successor, to = (pod_key(new), self._world.recorder.node_of(new)) if new is not None else ("", "")
-        return Evicted(pod_key(each.pod), each.by, each.pod.spec.node_name, to, successor)
+        return Evicted(pod_key(each.pod), each.pod.spec.node_name, each.by, successor, to)
 
     def waits(self, pod: Pod) -> PodFate | None:
         """That the pod, or the pod in its place, has no node. None if it has one, or if it is deleted."""

@@ -25,18 +25,18 @@ Fate = Literal["moves", "unplaced", "gone", "stuck", "stays", "refused", "waits"
 DrainOutcome = Literal["safe", "evicts others", "loses pods", "no place", "blocked"]
 
 
-class Evicted(Struct, frozen=True):
+class Evicted(Struct, frozen=True, rename="camel", omit_defaults=True):
     """A pod that the scheduler preempts to make room for another. `successor` is the pod that a controller makes in its
     place, `to` the node of that."""
 
     pod: str
-    by: str
     node: str
-    to: str = ""
+    by: str
     successor: str = ""
+    to: str = ""
 
 
-class PodFate(Struct, frozen=True):
+class PodFate(Struct, frozen=True, rename="camel", omit_defaults=True):
     """What becomes of one pod of a drained node. `why` has kubectl's or the API server's words, or the scheduler's.
     `lost`: the pod was running and no controller recreates it."""
 
@@ -45,7 +45,7 @@ class PodFate(Struct, frozen=True):
     round: int = 0
     successor: str = ""
     to: str = ""
-    why: str = ""
+    why: str = field(default="", name="message")
     lost: bool = False
 
 

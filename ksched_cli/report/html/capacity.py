@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ksched_cli.report.html.model import Bar, Figure, Page, Section, Tone, bars, headings, table
+from ksched_cli.report.html.model import Bar, Figure, Page, PageSection, Tone, bars, headings, table
 from ksched_cli.report.html.nodes import NodeResults, node_columns, node_map, zone_bars
 from ksched_cli.report.html.pods import pods_section
 from ksched_cli.report.html.words import count
@@ -111,7 +111,7 @@ def _figures(capacities: Sequence[Mapping[str, Any]]) -> list[Figure]:
     ]
 
 
-def _shapes(document: Mapping[str, Any]) -> Section:
+def _shapes(document: Mapping[str, Any]) -> PageSection:
     """The table of the counted manifests; the node map shows what keeps one more out."""
     columns = headings("Counted; Result: badge; Fit: number; Each requests: wide")
     rows, details, legend = [], [], NodeResults(document)
@@ -131,7 +131,7 @@ def _shapes(document: Mapping[str, Any]) -> Section:
     return pods_section("counted", "What was counted", columns, rows, details, data, tones=_TONES)
 
 
-def _runs_out(capacities: Sequence[Mapping[str, Any]]) -> list[Section]:
+def _runs_out(capacities: Sequence[Mapping[str, Any]]) -> list[PageSection]:
     """The number of nodes that lack each resource for one more."""
     rows = []
     for each in capacities:
@@ -149,7 +149,7 @@ def _keeps_out(node: Mapping[str, Any]) -> str:
     return ", ".join(node["reasons"]) if "reasons" in node else "nothing"
 
 
-def _nodes(capacities: Sequence[Mapping[str, Any]]) -> Section:
+def _nodes(capacities: Sequence[Mapping[str, Any]]) -> PageSection:
     many = len(capacities) > 1
     counted = "Counted: filters; " if many else ""
     columns = headings(f"Node; {counted}Fit: number; Keeps out one more: filters wide; Stays free: wide")
@@ -171,7 +171,7 @@ def _free(amounts: Mapping[str, str]) -> str:
     return ", ".join(f"{resource} {amount}" for resource, amount in amounts.items() if amount != "0")
 
 
-def _stranded(capacities: Sequence[Mapping[str, Any]]) -> list[Section]:
+def _stranded(capacities: Sequence[Mapping[str, Any]]) -> list[PageSection]:
     columns = headings("Counted; Nodes: number; Stays free there: wide; Of: wide")
     rows = [
         [_label(each), found["nodes"], _free(found["free"]), _free(found["allocatable"])]

@@ -8,7 +8,7 @@ from typing import Any
 
 from ksched_cli.api.listing import joined, named
 from ksched_cli.report.html.ends import draws, final_pods, rollouts
-from ksched_cli.report.html.model import Page, Section, Step, Tone, counting, headings, steps, table
+from ksched_cli.report.html.model import Page, PageSection, PageStep, Tone, counting, headings, steps, table
 from ksched_cli.report.html.nodes import node_columns, node_map, zone_bars
 from ksched_cli.report.html.words import count
 
@@ -81,7 +81,7 @@ def _notes(document: Mapping[str, Any]) -> Iterator[str]:
     yield from draws(document)
 
 
-def _findings(document: Mapping[str, Any]) -> list[Section]:
+def _findings(document: Mapping[str, Any]) -> list[PageSection]:
     columns = headings("Code: filters; Level: badge filters; Workload: filters; What: wide; Where: wide")
     rows = [_finding(each) for each in document["findings"]]
     intro = "`ksched explain-code CODE` explains a code and lists what to do."
@@ -100,7 +100,7 @@ def _finding(finding: Mapping[str, Any]) -> list[Any]:
     ]
 
 
-def _workloads(workloads: Sequence[Mapping[str, Any]]) -> Section:
+def _workloads(workloads: Sequence[Mapping[str, Any]]) -> PageSection:
     columns = headings(
         "Workload; Result: badge filters; Pods: number; With a node: number; Old pods left: number; Orders; File"
     )
@@ -124,10 +124,10 @@ def _orders(workload: Mapping[str, Any]) -> str:
     return f"finishes in {orders['finished']} of {orders['tried']}" if orders else ""
 
 
-def _steps(workloads: Sequence[Mapping[str, Any]]) -> list[Section]:
+def _steps(workloads: Sequence[Mapping[str, Any]]) -> list[PageSection]:
     """The steps of the rollouts in order of time."""
     done = [
-        Step(f"{each['workload']} at {step['seconds']:g}s", list(_step_lines(step)))
+        PageStep(f"{each['workload']} at {step['seconds']:g}s", list(_step_lines(step)))
         for each in workloads
         if each["rollout"] or len(each["steps"]) > 1
         for step in each["steps"]
@@ -147,13 +147,13 @@ def _step_lines(step: Mapping[str, Any]) -> Iterator[tuple[Tone, str]]:
         yield "plain", f"removed: {named(step['removed'], _MOST_PODS)}"
 
 
-def _losses(losses: Sequence[Mapping[str, Any]]) -> list[Section]:
+def _losses(losses: Sequence[Mapping[str, Any]]) -> list[PageSection]:
     columns = headings("Workload; Evicted: list wide; Pending in the end: number; Budgets violated: list")
     rows = [[each["workload"], each["evicted"], each["pending"], each.get("budgets", [])] for each in losses]
     return [table("losses", "Workloads that lose running pods", columns, rows)] if rows else []
 
 
-def _ignored(ignored: Sequence[Mapping[str, Any]]) -> list[Section]:
+def _ignored(ignored: Sequence[Mapping[str, Any]]) -> list[PageSection]:
     columns = headings("Code; Level: badge; Workload; What: wide; Accepted by")
     rows = [[*_finding(each)[:4], f"{each['ignoredBy']} {each['reason']}".strip()] for each in ignored]
     return [table("ignored", "Accepted findings", columns, rows, tones=_LEVELS)] if rows else []

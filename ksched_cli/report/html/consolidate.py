@@ -7,7 +7,19 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ksched_cli.api.listing import joined
-from ksched_cli.report.html.model import Bar, Figure, Page, Section, Step, Tone, bars, counting, headings, steps, table
+from ksched_cli.report.html.model import (
+    Bar,
+    Figure,
+    Page,
+    PageSection,
+    PageStep,
+    Tone,
+    bars,
+    counting,
+    headings,
+    steps,
+    table,
+)
 from ksched_cli.report.html.nodes import node_columns, node_map
 from ksched_cli.report.html.words import count, noun
 
@@ -79,7 +91,7 @@ def _notes(document: Mapping[str, Any]) -> Iterator[str]:
         yield f"Kept to: {condition}."
 
 
-def _costs(document: Mapping[str, Any]) -> list[Section]:
+def _costs(document: Mapping[str, Any]) -> list[PageSection]:
     series = "nodes" if document["unit"] == "nodes" else "cost"
     names = {"costBefore": "now", "costAfter": "after", "lowerBound": "proven lower bound"}
     rows = [Bar(text, [(series, float(document[key]))], _price(document, key)) for key, text in names.items()]
@@ -87,20 +99,20 @@ def _costs(document: Mapping[str, Any]) -> list[Section]:
     return [bars("costs", title, rows)]
 
 
-def _plan(document: Mapping[str, Any]) -> list[Section]:
+def _plan(document: Mapping[str, Any]) -> list[PageSection]:
     """The commands in the order in which they are run."""
     done = [
-        Step(_title(each), list(_lines(each)), f"saves {_amount(each['saving'], document['unit'])}")
+        PageStep(_title(each), list(_lines(each)), f"saves {_amount(each['saving'], document['unit'])}")
         for each in document["steps"]
     ]
     cordon = (
-        [Step("Cordon first", [("plain", f"kubectl cordon {' '.join(document['cordon'])}")])]
+        [PageStep("Cordon first", [("plain", f"kubectl cordon {' '.join(document['cordon'])}")])]
         if document["cordon"]
         else []
     )
     last: list[tuple[Tone, str]] = [("plain", f"kubectl uncordon {' '.join(document['uncordon'])}")]
-    uncordon = [Step("Uncordon in the end", last)] if document["uncordon"] else []
-    return [steps("plan", "Step by step", [*cordon, *done, *uncordon])] if done else []
+    uncordon = [PageStep("Uncordon in the end", last)] if document["uncordon"] else []
+    return [steps("plan", "PageStep by step", [*cordon, *done, *uncordon])] if done else []
 
 
 def _title(step: Mapping[str, Any]) -> str:
@@ -119,15 +131,15 @@ def _lines(step: Mapping[str, Any]) -> Iterator[tuple[Tone, str]]:
         yield "good", f"and {count(left, 'more pod')}"
 
 
-def _moves(document: Mapping[str, Any]) -> list[Section]:
-    columns = headings("Pod; Step: badge filters; From: filters; To: filters")
+def _moves(document: Mapping[str, Any]) -> list[PageSection]:
+    columns = headings("Pod; PageStep: badge filters; From: filters; To: filters")
     rows = [
         [move["pod"], step["action"], step["node"], move["to"]] for step in document["steps"] for move in step["moves"]
     ]
     return [table("moves", "Where pods go", columns, rows, tones=_TONES)] if rows else []
 
 
-def _kept(document: Mapping[str, Any]) -> list[Section]:
+def _kept(document: Mapping[str, Any]) -> list[PageSection]:
     columns = headings("Node; Why it stays: filters wide")
     rows = [[each["node"], each["why"]] for each in document["kept"]]
     return [table("kept", "Nodes that stay", columns, rows)] if rows else []

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ksched_cli.api.listing import joined, named
-from ksched_cli.report.html.model import Figure, Page, Section, Tone, headings, table
+from ksched_cli.report.html.model import Figure, Page, PageSection, Tone, headings, table
 from ksched_cli.report.html.nodes import node_columns, node_map, zone_bars
 from ksched_cli.report.html.pods import pods_section
 from ksched_cli.report.html.words import capitalised, count
@@ -68,7 +68,7 @@ def _verdict(document: Mapping[str, Any]) -> tuple[Tone, str]:
     return "bad" if bad else "warn" if counts["moved"] else "good", f"{text}."
 
 
-def _pods(changes: Sequence[Mapping[str, Any]]) -> list[Section]:
+def _pods(changes: Sequence[Mapping[str, Any]]) -> list[PageSection]:
     if not changes:
         return []
     columns = headings("Pod; Change: badge filters; Before; After; Because of: filters wide")
@@ -129,7 +129,7 @@ def _figure(value: Any) -> str:
     return "nothing" if value in (None, "") else f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def _rules(rules: Sequence[Mapping[str, Any]]) -> list[Section]:
+def _rules(rules: Sequence[Mapping[str, Any]]) -> list[PageSection]:
     columns = headings("Rule: wide; Since; Plugins: list; Pods that moved: number")
     rows = [
         [
@@ -143,7 +143,7 @@ def _rules(rules: Sequence[Mapping[str, Any]]) -> list[Section]:
     return [table("rules", "Rules that differ", columns, rows)] if rows else []
 
 
-def _spread(spread: Sequence[Mapping[str, Any]]) -> list[Section]:
+def _spread(spread: Sequence[Mapping[str, Any]]) -> list[PageSection]:
     """The number of pods of each workload in each domain, before and after."""
     rows = [
         [each["workload"], each["topologyKey"], domain, each["before"].get(domain, 0), each["after"].get(domain, 0)]

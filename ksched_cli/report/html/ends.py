@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ksched_cli.report.html.model import Section, Tone, headings, table, table_data
+from ksched_cli.report.html.model import PageSection, Tone, headings, table, table_data
 from ksched_cli.report.html.words import count
 from ksched_cli.report.settle import span
 
@@ -36,7 +36,7 @@ _LEGEND = [
 ]
 
 
-def timeline(document: Mapping[str, Any]) -> list[Section]:
+def timeline(document: Mapping[str, Any]) -> list[PageSection]:
     """The events of the run, with a lane for each pod."""
     events = [each for each in document.get("timeline", []) if not _is_noise(each)]
     if not events:
@@ -54,7 +54,7 @@ def timeline(document: Mapping[str, Any]) -> list[Section]:
         "table": table_data("Events", columns, rows),
     }
     intro = "Seconds on a virtual clock. A dotted line is a pod that waits, a solid line a pod that has its node."
-    return [Section("timeline", "Timeline", "timeline", data, intro)]
+    return [PageSection("timeline", "Timeline", "timeline", data, intro)]
 
 
 def _is_noise(event: Mapping[str, Any]) -> bool:
@@ -104,7 +104,7 @@ def _spans(events: Sequence[Mapping[str, Any]]) -> Iterator[tuple[float, float |
     if _leaves_first(events):
         state = "run"
     for each in events:
-        if state == "" and each["event"] != "Step":
+        if state == "" and each["event"] != "PageStep":
             state, since = "wait", each["time"]
         if each.get("decision") == "scheduled":
             yield since, each["time"], state
@@ -128,7 +128,7 @@ def _leaves_first(events: Sequence[Mapping[str, Any]]) -> bool:
     return first is not None and "decision" not in first
 
 
-def final_pods(document: Mapping[str, Any]) -> list[Section]:
+def final_pods(document: Mapping[str, Any]) -> list[PageSection]:
     """The table of the pods that the run changed."""
     moved = [each for each in document.get("final", []) if each["state"] != "running"]
     columns = headings("Pod; State: badge filters; Node; Workload: filters; In place of; Why: wide")
@@ -143,7 +143,7 @@ def _final_row(pod: Mapping[str, Any]) -> list[Any]:
     return [pod["pod"], pod["state"], node, pod["workload"], pod.get("replaces", ""), why]
 
 
-def rollouts(document: Mapping[str, Any]) -> list[Section]:
+def rollouts(document: Mapping[str, Any]) -> list[PageSection]:
     """The table of the workloads whose template or scale the run changes."""
     rows = [[name, "complete" if done else "not complete"] for name, done in document.get("finished", {}).items()]
     tones: Mapping[str, Tone] = {"complete": "good", "not complete": "bad"}

@@ -7,7 +7,18 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ksched_cli.api.listing import joined
-from ksched_cli.report.html.model import Figure, Page, Section, Step, Tone, counting, facts, headings, steps, table
+from ksched_cli.report.html.model import (
+    Figure,
+    Page,
+    PageSection,
+    PageStep,
+    Tone,
+    counting,
+    facts,
+    headings,
+    steps,
+    table,
+)
 from ksched_cli.report.html.nodes import node_columns, node_map
 from ksched_cli.report.html.pods import PodDetails, pod_section
 from ksched_cli.report.html.simulate import result_of
@@ -82,18 +93,20 @@ def _figures(document: Mapping[str, Any]) -> list[Figure]:
     return found
 
 
-def _pod(document: Mapping[str, Any], result: str) -> Section:
+def _pod(document: Mapping[str, Any], result: str) -> PageSection:
     details = PodDetails(document)
     detail = details.of(0, document)
     return pod_section("pod", "The pod", document["pod"], result, detail, details.legend, _TONES)
 
 
-def _fixes(document: Mapping[str, Any]) -> list[Section]:
+def _fixes(document: Mapping[str, Any]) -> list[PageSection]:
     found = document.get("fixes")
     if not found:
         return []
     done = [
-        Step(each["text"], list(_fix_lines(each)), f"\N{RIGHTWARDS ARROW} {each['node']}" if each.get("node") else "")
+        PageStep(
+            each["text"], list(_fix_lines(each)), f"\N{RIGHTWARDS ARROW} {each['node']}" if each.get("node") else ""
+        )
         for each in found
     ]
     on = f" on {document['fixesOn']}" if document.get("fixesOn") else ""
@@ -122,7 +135,7 @@ def _fix_lines(fix: Mapping[str, Any]) -> Iterator[tuple[Tone, str]]:
         yield "bad", f"without a node then: {by_workload(fix['leftOut'], fix.get('workloads', {}))}"
 
 
-def _why_not(document: Mapping[str, Any]) -> list[Section]:
+def _why_not(document: Mapping[str, Any]) -> list[PageSection]:
     focus = document.get("whyNot")
     if not focus:
         return []
@@ -131,10 +144,10 @@ def _why_not(document: Mapping[str, Any]) -> list[Section]:
         ("plain", f"{each['plugin']} with weight {each['newWeight']} instead of {each['weight']} would choose it")
         for each in focus.get("weights", [])
     ]
-    return [steps("why-not", f"Why not {focus['node']}", [Step(focus["node"], lines)])]
+    return [steps("why-not", f"Why not {focus['node']}", [PageStep(focus["node"], lines)])]
 
 
-def _rejections(document: Mapping[str, Any]) -> list[Section]:
+def _rejections(document: Mapping[str, Any]) -> list[PageSection]:
     columns = headings("Node; Plugin: filters; Why: wide; Reason: filters wide")
     rows = [
         [node, each["plugin"], each.get("text", ""), ", ".join(each["reasons"])]
@@ -145,7 +158,7 @@ def _rejections(document: Mapping[str, Any]) -> list[Section]:
     return [table("rejections", "Node by node", columns, rows, intro=intro)] if rows else []
 
 
-def _preemption(document: Mapping[str, Any]) -> list[Section]:
+def _preemption(document: Mapping[str, Any]) -> list[PageSection]:
     study = document.get("preemptionStudy")
     if not study:
         return []
@@ -163,13 +176,13 @@ def _preemption(document: Mapping[str, Any]) -> list[Section]:
     return [table("preemption", "Preemption", columns, rows, intro=intro)]
 
 
-def _retries(document: Mapping[str, Any]) -> list[Section]:
+def _retries(document: Mapping[str, Any]) -> list[PageSection]:
     rows = [[plugin, ", ".join(events) or "nothing"] for plugin, events in document.get("retriedOn", {}).items()]
     columns = headings("Plugin; Events: wide")
     return [table("retries", "What makes the scheduler try again", columns, rows)] if rows else []
 
 
-def _facts(document: Mapping[str, Any]) -> list[Section]:
+def _facts(document: Mapping[str, Any]) -> list[PageSection]:
     pairs = [
         ("Requests", ", ".join(f"{name} {amount}" for name, amount in document.get("asks", {}).items()) or "nothing")
     ]

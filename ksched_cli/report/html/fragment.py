@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ksched_cli.report.html.html_file import page_html, templates, with_short_names, with_visible_texts
+from ksched_cli.report.html.html_file import page_html, page_of_document, templates
 from ksched_cli.report.html.model import Page
-from ksched_cli.report.html.pages import page_of
 
 _ROWS = 5
 
 
 def fragment_html(document: Mapping[str, Any]) -> str:
     """The HTML of a result for a notebook. The frame is a sandbox: its page has no access to the notebook."""
-    document = with_short_names(with_visible_texts(document))
-    page = page_of(document)
+    page = page_of_document(document)
     heads, rows, left = _first_rows(page)
     template = templates().get_template("fragment.html.j2")
     return template.render(page=page, heads=heads, rows=rows, left=left, whole=page_html(document))

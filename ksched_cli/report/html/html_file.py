@@ -21,7 +21,9 @@ from ksched_cli import __version__
 from ksched_cli.report.html.model import Page
 from ksched_cli.report.html.pages import page_of
 from ksched_cli.report.html.provenance import provenance
+from ksched_cli.report.registry import stored_view
 from ksched_cli.report.shown_nodes import COPIED, ShownNodes
+from ksched_cli.report.sinks.page import page_of as page_of_view
 from ksched_cli.report.visible import is_plain, visible, with_texts
 
 if TYPE_CHECKING:
@@ -45,15 +47,14 @@ def write_page(document: Mapping[str, Any], out: TextIO) -> None:
 
 def page_html(document: Mapping[str, Any]) -> str:
     """The page. Raises UsageError for a document that has no page."""
-    document = with_short_names(with_visible_texts(document))
-    page = page_of(document)
+    page = page_of_document(document)
     style, script = _asset(STYLES), _asset(SCRIPTS)
     text = (
         templates()
         .get_template("page.html.j2")
         .render(
             page=page,
-            made=provenance(document),
+            made=provenance(with_visible_texts(document)),
             version=__version__,
             style=style,
             script=script,
@@ -63,6 +64,12 @@ def page_html(document: Mapping[str, Any]) -> str:
         )
     )
     return text.encode("ascii", "xmlcharrefreplace").decode()
+
+
+def page_of_document(document: Mapping[str, Any]) -> Page:
+    """The page of a document of this program. Raises UsageError if there is none."""
+    view = stored_view(document)
+    return page_of_view(view) if view is not None else page_of(with_short_names(with_visible_texts(document)))
 
 
 def with_visible_texts(document: Mapping[str, Any]) -> Mapping[str, Any]:

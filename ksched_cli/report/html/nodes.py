@@ -9,7 +9,7 @@ import numpy as np
 
 from ksched_cli.plan.results.nodes import Failure
 from ksched_cli.report.amounts import short
-from ksched_cli.report.html.model import Bar, Section
+from ksched_cli.report.html.model import Bar, PageSection
 from ksched_cli.report.html.model import bars as bars_section
 from ksched_cli.report.node_answers import NodeAnswers
 
@@ -55,14 +55,14 @@ def _unit(resource: str) -> str:
     return "bytes" if sizes else "count"
 
 
-def node_map(document: Mapping[str, Any], *, intro: str = "", **data: Any) -> list[Section]:
+def node_map(document: Mapping[str, Any], *, intro: str = "", **data: Any) -> list[PageSection]:
     """The map of the nodes, or an empty list for a document without nodes. `data` is for the code of the map."""
     if not document.get("nodeTable", {}).get("names"):
         return []
-    return [Section("nodes", "Nodes", "map", data, intro)]
+    return [PageSection("nodes", "Nodes", "map", data, intro)]
 
 
-def zone_bars(document: Mapping[str, Any]) -> list[Section]:
+def zone_bars(document: Mapping[str, Any]) -> list[PageSection]:
     """The share of cpu and memory of each zone that is requested, before and by the run."""
     found = document.get("nodeTable")
     zones = sorted(set(found["zones"])) if found else []

@@ -25,8 +25,6 @@ _PAGES = {
     "Explanation": "explain",
     "Check": "check",
     "Capacity": "capacity",
-    "Drain": "drain",
-    "DrainList": "drain.list_page",
     "Diff": "diff",
     "Cluster": "cluster",
     "SweepResult": "sweep",

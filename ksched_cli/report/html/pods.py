@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ksched_cli.report.html.model import Heading, Section, Tone, headings, table_data
+from ksched_cli.report.html.model import PageHeading, PageSection, Tone, headings, table_data
 from ksched_cli.report.html.nodes import PodAnswers
 
 _MOST_NODES = 10
@@ -14,20 +14,20 @@ _MOST_NODES = 10
 def pods_section(
     name: str,
     title: str,
-    columns: Sequence[Heading],
+    columns: Sequence[PageHeading],
     rows: Sequence[Sequence[Any]],
     details: Sequence[Mapping[str, Any]],
     legend: Mapping[str, Any] | None = None,
     order: Sequence[int] | None = None,
     *,
     tones: Mapping[str, Tone] | None = None,
-) -> Section:
+) -> PageSection:
     """The section of a table of pods. `details` come from `PodDetails`; `order` has the number of the details of each
     row."""
     data = table_data(title, columns, rows, tones)
     order = range(len(rows)) if order is None else order
     data = {"table": data, "pods": list(details), "order": list(order), **(legend or {})}
-    return Section(name, title, "pods", data)
+    return PageSection(name, title, "pods", data)
 
 
 def pod_section(
@@ -38,10 +38,10 @@ def pod_section(
     detail: Mapping[str, Any],
     legend: Mapping[str, Any],
     tones: Mapping[str, Tone],
-) -> Section:
+) -> PageSection:
     """The section of one pod."""
     data = table_data(title, headings("Pod; Result: badge"), [[pod, result]], tones)
-    return Section(name, title, "pod", {"table": data, "pods": [detail], "order": [0], **legend})
+    return PageSection(name, title, "pod", {"table": data, "pods": [detail], "order": [0], **legend})
 
 
 class PodDetails:

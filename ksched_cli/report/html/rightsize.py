@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ksched_cli.report.html.model import Heading, Page, Section, Tone, counting, table
+from ksched_cli.report.html.model import Page, PageHeading, PageSection, Tone, counting, table
 from ksched_cli.report.html.nodes import node_columns, node_map
 from ksched_cli.report.html.words import count
 
@@ -43,9 +43,9 @@ def _notes(workloads: list[Mapping[str, Any]]) -> Iterator[str]:
             yield f"{each['workload']}: {each['message']}"
 
 
-def _now(workloads: list[Mapping[str, Any]]) -> list[Section]:
+def _now(workloads: list[Mapping[str, Any]]) -> list[PageSection]:
     names = ("Workload", "Pods", "Fit now", "Cpu", "Cpu up to", "Memory", "Memory up to")
-    columns = [Heading(name, "number" if name in ("Pods", "Fit now") else "text") for name in names]
+    columns = [PageHeading(name, "number" if name in ("Pods", "Fit now") else "text") for name in names]
     rows = [
         [
             each["workload"],
@@ -61,10 +61,10 @@ def _now(workloads: list[Mapping[str, Any]]) -> list[Section]:
     return [table("now", "What each pod requests, and may request now", columns, rows)]
 
 
-def _shapes(workload: Mapping[str, Any], unit: str) -> list[Section]:
+def _shapes(workload: Mapping[str, Any], unit: str) -> list[PageSection]:
     price = f"{unit} a pod".strip()
     names = ("Shape", "Pods", "Each up to", "One more at", "Stranded", price, "Why none")
-    columns = [Heading(name, "number" if name == "Pods" else "text", hides_zeros=name == price) for name in names]
+    columns = [PageHeading(name, "number" if name == "Pods" else "text", hides_zeros=name == price) for name in names]
     rows = [
         [
             fit["shape"],

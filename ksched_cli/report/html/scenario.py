@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from ksched_cli.report.html.ends import draws, final_pods, rollouts, timeline
-from ksched_cli.report.html.model import Page, Step, Tone, counting, steps
+from ksched_cli.report.html.model import Page, PageStep, Tone, counting, steps
 from ksched_cli.report.html.nodes import node_columns, node_map, zone_bars
 from ksched_cli.report.html.simulate import pods, preemptions
 from ksched_cli.report.html.words import count
@@ -31,7 +31,7 @@ def page(document: Mapping[str, Any]) -> Page:
         verdict = f"{count(len(done), 'step')} done, nothing was expected."
     last = {entry["pod"]: entry for step in done for entry in step["pods"]}
     sections = [
-        steps("steps", "Step by step", [_step(each) for each in done]),
+        steps("steps", "PageStep by step", [_step(each) for each in done]),
         *timeline(document),
         *node_map(
             document,
@@ -52,8 +52,8 @@ def page(document: Mapping[str, Any]) -> Page:
     return Page("simulate --scenario", tone, verdict, notes, figures, sections, node_columns(document))
 
 
-def _step(step: Mapping[str, Any]) -> Step:
-    return Step(step["name"], list(_lines(step)), _came_of(step["pods"]))
+def _step(step: Mapping[str, Any]) -> PageStep:
+    return PageStep(step["name"], list(_lines(step)), _came_of(step["pods"]))
 
 
 def _came_of(entries: Sequence[Mapping[str, Any]]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ksched_cli.api.listing import joined
-from ksched_cli.report.html.model import Figure, Page, Section, Tone, counting, headings, table
+from ksched_cli.report.html.model import Figure, Page, PageSection, Tone, counting, headings, table
 from ksched_cli.report.html.nodes import node_columns, node_map, zone_bars
 from ksched_cli.report.html.pods import PodDetails, pods_section
 from ksched_cli.report.html.sweep import pod_odds
@@ -154,7 +154,7 @@ def placed_pods(document: Mapping[str, Any]) -> dict[int, list[str]]:
     return found
 
 
-def pods(document: Mapping[str, Any], title: str = "Pods") -> Section:
+def pods(document: Mapping[str, Any], title: str = "Pods") -> PageSection:
     """The table of all pods that were tried, pods without a node first."""
     entries = document["pods"]
     order = sorted(range(len(entries)), key=lambda number: bool(entries[number].get("node")))
@@ -174,7 +174,7 @@ def pod_row(entry: Mapping[str, Any]) -> list[Any]:
     return [entry["pod"], result, node, fits, why[0] if why else ""]
 
 
-def preemptions(entries: Sequence[Mapping[str, Any]]) -> list[Section]:
+def preemptions(entries: Sequence[Mapping[str, Any]]) -> list[PageSection]:
     """The table of preemptions, with a row for each victim."""
     rows = [
         [entry["pod"], found["node"], victim, found["pdbViolations"]]
@@ -187,7 +187,7 @@ def preemptions(entries: Sequence[Mapping[str, Any]]) -> list[Section]:
     return [table("preemption", "Preemption", columns, rows, intro=intro)] if rows else []
 
 
-def not_tried(document: Mapping[str, Any]) -> list[Section]:
+def not_tried(document: Mapping[str, Any]) -> list[PageSection]:
     """The table of the pods that had no cycle."""
     messages = {each["pod"]: each.get("message", "") for each in document.get("final", []) if each["state"] == "gated"}
     rows: list[list[Any]] = [[pod, "gated", messages.get(pod, "")] for pod in document["gated"]]

@@ -7,7 +7,18 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
-from ksched_cli.report.html.model import Bar, Figure, Heading, Page, Section, Tone, bars, counting, headings, table
+from ksched_cli.report.html.model import (
+    Bar,
+    Figure,
+    Page,
+    PageHeading,
+    PageSection,
+    Tone,
+    bars,
+    counting,
+    headings,
+    table,
+)
 from ksched_cli.report.html.nodes import node_columns, node_map
 from ksched_cli.report.html.words import count
 
@@ -67,10 +78,10 @@ def _notes(document: Mapping[str, Any]) -> Iterator[str]:
         yield f"Why not {price} ({nodes}): {cheaper['pod']} has no node: {cheaper['message']}"
 
 
-def _nodes(document: Mapping[str, Any]) -> list[Section]:
+def _nodes(document: Mapping[str, Any]) -> list[PageSection]:
     names = ("Shape", "Zone", "Nodes", "Price", "Cost", "Pods", "Spot")
     kinds = {"Nodes": "number", "Price": "number", "Cost": "number", "Pods": "number"}
-    columns = [Heading(name, "number" if name in kinds else "text") for name in names]
+    columns = [PageHeading(name, "number" if name in kinds else "text") for name in names]
     on = Counter(each["node"] for each in document["pods"])
     rows = [
         [
@@ -87,7 +98,7 @@ def _nodes(document: Mapping[str, Any]) -> list[Section]:
     return [table("to-add", "Nodes to add", columns, rows)] if rows else []
 
 
-def _costs(document: Mapping[str, Any]) -> list[Section]:
+def _costs(document: Mapping[str, Any]) -> list[PageSection]:
     rows = [
         Bar(
             f"{each['shape']} {each.get('zone', '')}".rstrip(),
@@ -99,7 +110,7 @@ def _costs(document: Mapping[str, Any]) -> list[Section]:
     return [bars("costs", "What they cost", rows)] if rows else []
 
 
-def _unplaced(document: Mapping[str, Any]) -> list[Section]:
+def _unplaced(document: Mapping[str, Any]) -> list[PageSection]:
     columns = headings("Pod; Workload: filters; Why: wide")
     rows = [[each["pod"], each.get("workload", ""), _why(each)] for each in document["unplaced"]]
     return [table("unplaced", "Pods that cannot be placed", columns, rows)] if rows else []
@@ -113,7 +124,7 @@ def _why(pod: Mapping[str, Any]) -> str:
     return "; ".join(reasons[:_MOST_REASONS]) + more
 
 
-def _pods(document: Mapping[str, Any]) -> list[Section]:
+def _pods(document: Mapping[str, Any]) -> list[PageSection]:
     columns = headings("Pod; Workload: filters; Node; Shape: filters")
     rows = [
         [each["pod"], each.get("workload", ""), each["node"], each.get("shape", "a node of the cluster")]
@@ -122,7 +133,7 @@ def _pods(document: Mapping[str, Any]) -> list[Section]:
     return [table("pods", "Where each pod goes", columns, rows)] if rows else []
 
 
-def _left_out(document: Mapping[str, Any]) -> list[Section]:
+def _left_out(document: Mapping[str, Any]) -> list[PageSection]:
     rows = [["shape", name, why] for name, why in document["unusableShapes"].items()]
     rows += [["pod", name, why] for name, why in document["heldBack"].items()]
     columns = headings("Name; What: filters; Why: wide")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ksched_cli.api.listing import joined
-from ksched_cli.report.html.model import Bar, Figure, Page, Section, Tone, bars, counting, facts, headings, table
+from ksched_cli.report.html.model import Bar, Figure, Page, PageSection, Tone, bars, counting, facts, headings, table
 from ksched_cli.report.html.nodes import RESULT_COLOURS, node_columns, node_groups, node_map
 from ksched_cli.report.html.words import capitalised, count
 
@@ -48,7 +48,7 @@ def page(document: Mapping[str, Any]) -> Page:
     return Page("sweep", tone, verdict, list(_notes(document)), figures, sections, node_columns(document))
 
 
-def _map(document: Mapping[str, Any]) -> list[Section]:
+def _map(document: Mapping[str, Any]) -> list[PageSection]:
     """The map of the nodes, coloured by the worst result of the variants in which each node fails."""
     worst = document.get("worstByFailure")
     found = document.get("nodeTable")
@@ -83,7 +83,7 @@ def _text(value: Any) -> str:
     return ", ".join(map(_text, value)) if isinstance(value, list) else str(value)
 
 
-def _outcomes(document: Mapping[str, Any]) -> Section:
+def _outcomes(document: Mapping[str, Any]) -> PageSection:
     rows = [Bar(name, [(name, each["share"])], _share(each, document)) for name, each in document["outcomes"].items()]
     rows += [
         Bar(f"failed: {text}", [("failed expectation", each["share"])], _share(each, document))
@@ -99,7 +99,7 @@ def _share(each: Mapping[str, Any], document: Mapping[str, Any]) -> str:
     return f"{each['variants']:,}, {100 * each['share']:.1f} %{interval}"
 
 
-def _settings(settings: Sequence[Mapping[str, Any]]) -> list[Section]:
+def _settings(settings: Sequence[Mapping[str, Any]]) -> list[PageSection]:
     """Bars of the share of safe variants by setting, and a table with all figures."""
     if len(settings) < 2:
         return []
@@ -136,7 +136,7 @@ def _amount(name: str, value: float) -> float:
     return round(value / _UNITS.get(name, 1), 2)
 
 
-def _figures(document: Mapping[str, Any]) -> list[Section]:
+def _figures(document: Mapping[str, Any]) -> list[PageSection]:
     columns = headings("Figure; Now: number; Least: number; Mean: number; Most: number")
     rows = [
         [
@@ -149,7 +149,7 @@ def _figures(document: Mapping[str, Any]) -> list[Section]:
     return [table("figures", "Figures over all variants", columns, rows)] if rows else []
 
 
-def _worst(worst: Sequence[Mapping[str, Any]]) -> list[Section]:
+def _worst(worst: Sequence[Mapping[str, Any]]) -> list[PageSection]:
     columns = headings(
         "Variant; Result: badge filters; Lost their node: number; No node: number; Lost: number; Why: wide"
     )
@@ -166,7 +166,7 @@ def _worst(worst: Sequence[Mapping[str, Any]]) -> list[Section]:
     return [table("worst", "Worst variants", columns, rows, tones=tones)] if rows else []
 
 
-def pod_odds(name: str, pods: Sequence[Mapping[str, Any]]) -> list[Section]:
+def pod_odds(name: str, pods: Sequence[Mapping[str, Any]]) -> list[PageSection]:
     """The table of how often each pod is on each node, and how often it has none."""
     columns = headings("Pod; Variants: number; Has a node: share; Results: wide; Nodes: wide")
     rows = [

@@ -1,0 +1,1 @@
+"""Where a View goes: terminal, Markdown, page. A sink knows no result."""

@@ -1,0 +1,45 @@
+"""Rows that differ in one column only, together: 12 copies of a pod that fail for one reason are one row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from ksched_cli.report.view.model import Cell, Table, Tone, counted
+
+# So many rows that are alike are named one by one.
+_FEW = 2
+
+
+def fold(table: Table) -> Table:
+    """The table in which rows are one row if they differ only in columns with `same`. A column of nodes has the
+    nodes of such a row, any other column their number: `12 pods`."""
+    places = [number for number, column in enumerate(table.columns) if column.same]
+    if not places or len(table.rows) <= _FEW:
+        return table
+    groups: dict[Any, list[int]] = {}
+    for number, row in enumerate(table.rows):
+        key = tuple(_hashable(cell) for place, cell in enumerate(row) if place not in places)
+        groups.setdefault((key, table.row_tones.get(number)), []).append(number)
+    if len(groups) == len(table.rows):
+        return table
+    rows: list[list[Any]] = []
+    tones: dict[int, Tone] = {}
+    for (_, tone), members in groups.items():
+        first = list(table.rows[members[0]])
+        for place in places if len(members) > 1 else ():
+            column = table.columns[place]
+            values = list(dict.fromkeys(_hashable(table.rows[number][place]) for number in members))
+            if column.kind == "node":
+                first[place] = [str(each) for each in values]
+            elif len(values) > 1:
+                first[place] = counted(len(values), column.same)
+        if tone:
+            tones[len(rows)] = tone
+        rows.append(first)
+    return replace(table, rows=rows, row_tones=tones)
+
+
+def _hashable(cell: Cell) -> Any:
+    return tuple(cell) if isinstance(cell, list) else cell

@@ -1,0 +1,135 @@
+"""Writes a View as Markdown, for a comment on a pull request or the summary of a CI step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TextIO
+
+from ksched_cli.report.escaping import escape_markdown
+from ksched_cli.report.sinks.folding import fold
+from ksched_cli.report.sinks.terminal import cell_text
+from ksched_cli.report.view.model import (
+    Bars,
+    Block,
+    Facts,
+    Line,
+    Lines,
+    NodeMap,
+    Pods,
+    Steps,
+    Table,
+    Timeline,
+    View,
+    plural,
+)
+from ksched_cli.report.visible import visible
+
+# GitHub accepts 1 MiB from a step, including the text of earlier commands.
+MAX_BYTES = 900_000
+# A table has so many rows, and the document or -o wide has the others.
+_MOST_ROWS = 300
+
+
+def write_view(view: View, out: TextIO) -> None:
+    """Write as many lines as fit, and a note if some are left out."""
+    size = 0
+    for line in _lines(view):
+        size += len(line.encode()) + 1
+        if size > MAX_BYTES:
+            out.write("\n… and more than fits here: see the log.\n")
+            break
+        out.write(f"{line}\n")
+
+
+def _lines(view: View) -> Iterator[str]:
+    first = f"{_text(view.subject)}: {', '.join(map(_text, (view.verdict, *view.details)))}"
+    context = f" ({_text(view.context)})" if view.context else ""
+    yield f"### ksched {view.command}: {first}{context}"
+    notes = [note for note in view.notes if _shows(note.place)]
+    if notes:
+        yield ""
+        yield from _list(notes)
+    for section in view.sections:
+        block = section.content if _shows(section.place) else None
+        if block is None or isinstance(block, NodeMap | Bars):
+            continue
+        yield ""
+        yield f"**{_text(section.title)}**"
+        yield ""
+        yield from _block(block)
+    if view.omitted:
+        yield ""
+        yield f"Not taken into account: {_text('; '.join(view.omitted))}"
+
+
+def _shows(place: str) -> bool:
+    return place in ("everywhere", "terminal")
+
+
+def _text(text: str) -> str:
+    return escape_markdown(visible(text))
+
+
+def _list(lines: Iterable[Line]) -> Iterator[str]:
+    for line in lines:
+        if _shows(line.place):
+            yield f"- {_code(line.text) if line.copied else _text(line.text)}"
+
+
+def _code(text: str) -> str:
+    """The text between more backticks than it has in a row."""
+    text = visible(text)
+    fence = "`"
+    while fence in text:
+        fence += "`"
+    return f"{fence} {text} {fence}" if "`" in text else f"`{text}`"
+
+
+def _block(block: Block) -> Iterator[str]:
+    if isinstance(block, Table):
+        yield from _table(block)
+    elif isinstance(block, Pods | Timeline):
+        yield from _table(block.table)
+    elif isinstance(block, Steps):
+        yield from _steps(block)
+    elif isinstance(block, Lines):
+        yield from _list(block.lines)
+    elif isinstance(block, Facts):
+        yield from (f"- {_text(name)}: {_text(text)}" for name, text in block.pairs)
+
+
+def _steps(block: Steps) -> Iterator[str]:
+    for number, step in enumerate(block.steps, start=1):
+        result = f" {_text(step.result)}" if step.result else ""
+        about = f" {_text(step.about)}" if step.about else ""
+        yield f"{f'{number}.' if block.numbered else '-'} **{_text(step.title)}**{result}{about}"
+        yield from (f"  {line}" for line in _list(step.lines))
+        for each in step.blocks:
+            yield ""
+            yield from _table(each) if isinstance(each, Table) else _list(each.lines)
+            yield ""
+
+
+def _table(table: Table) -> Iterator[str]:
+    table = fold(table)
+    shown = [
+        number
+        for number, column in enumerate(table.columns)
+        if _shows(column.place) and (number == 0 or any(_counts(row[number], column.hides_zeros) for row in table.rows))
+    ]
+    columns = [table.columns[number] for number in shown]
+    yield _row([_text(column.name) for column in columns])
+    yield "|" + "|".join("--:" if column.kind in ("number", "share") else "---" for column in columns) + "|"
+    for row in table.rows[:_MOST_ROWS]:
+        yield _row([_text(cell_text(row[number], table.columns[number])) for number in shown])
+    if (left := len(table.rows) - _MOST_ROWS) and left > 0:
+        yield ""
+        yield f"and {left:,} more {plural(left, table.rows_are)}"
+
+
+def _counts(value: object, hides_zeros: bool) -> bool:
+    return bool(value) if hides_zeros else value not in ("", None, [], ())
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"

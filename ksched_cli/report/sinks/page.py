@@ -1,0 +1,170 @@
+"""A View as the data of a page: what the template writes, and what the code of the page draws.
+
+Names of nodes lose the suffix that they share, except in texts that people copy; all texts are made visible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from msgspec import Struct
+
+from ksched_cli.report.html import model
+from ksched_cli.report.html.nodes import node_columns
+from ksched_cli.report.shown_nodes import ShownNodes
+from ksched_cli.report.view.model import (
+    Bars,
+    Block,
+    Facts,
+    Heading,
+    Line,
+    Lines,
+    NodeMap,
+    Pods,
+    Section,
+    Step,
+    Steps,
+    Table,
+    Timeline,
+    View,
+    capitalised,
+)
+from ksched_cli.report.visible import visible
+
+
+class _Copied(str):
+    """A text that is never shortened."""
+
+    __slots__ = ()
+
+
+def page_of(view: View) -> model.Page:
+    """The page of a View."""
+    table = view.nodes() or {}
+    names = table.get("names", [])
+    shown = ShownNodes.shortened(dict.fromkeys(names, ""))
+    nodes = node_columns({"nodeTable": table}) if table else {}
+    if shown.suffix:
+        whole = [number for number, name in enumerate(names) if not name.endswith(shown.suffix)]
+        nodes |= {"suffix": _Copied(shown.suffix), "whole": whole}
+    details = [f"{capitalised(', '.join(view.details))}."] if view.details else []
+    notes = [_line(note) for note in view.notes if _shows(note.place)]
+    sections = [
+        made
+        for section in view.sections
+        if _shows(section.place) and (block := section.content) is not None
+        for made in [_section(section, block)]
+    ]
+    verdict = f"{view.subject}: {view.verdict}."
+    page = model.Page(
+        view.command, view.tone, capitalised(verdict), [*details, *notes], list(view.figures), sections, nodes
+    )
+    found: model.Page = _converted(page, _text(shown))
+    return found
+
+
+def _shows(place: str) -> bool:
+    return place != "terminal"
+
+
+def _line(line: Line) -> str:
+    return _Copied(line.text) if line.copied else line.text
+
+
+def _text(shown: ShownNodes) -> Callable[[str], str]:
+    @cache
+    def text(plain: str) -> str:
+        return shown.text(visible(plain))
+
+    return text
+
+
+def _converted(value: Any, convert: Callable[[str], str]) -> Any:
+    """The value with all its texts converted, keys included."""
+    kind = type(value)
+    if kind is str:
+        return convert(value)
+    if kind is _Copied:
+        return visible(value)
+    if isinstance(value, str):
+        return convert(str(value))
+    if isinstance(value, list | tuple):
+        return [_converted(each, convert) for each in value]
+    if isinstance(value, Mapping):
+        return {convert(key) if isinstance(key, str) else key: _converted(each, convert) for key, each in value.items()}
+    if isinstance(value, Struct):
+        return kind(*(_converted(getattr(value, name), convert) for name in value.__struct_fields__))
+    return value
+
+
+def _section(section: Section, block: Block) -> model.PageSection:
+    kind, data = _block(section.title, block)
+    return model.PageSection(section.name, section.title, kind, data, section.intro)
+
+
+def _block(title: str, block: Block) -> tuple[Any, dict[str, Any]]:
+    if isinstance(block, Table):
+        return "table", _table(title, block)
+    if isinstance(block, Pods):
+        order = range(len(block.table.rows)) if block.order is None else block.order
+        data = {"table": _table(title, block.table), "pods": block.details, "order": list(order), **block.data}
+        return ("pod" if block.alone else "pods"), data
+    if isinstance(block, Timeline):
+        return "timeline", {**block.data, "table": _table(title, block.table)}
+    if isinstance(block, Steps):
+        return "steps", {"steps": [_step(each) for each in block.steps]}
+    if isinstance(block, Lines):
+        return "steps", {"steps": [_step(Step("", block.lines))]}
+    if isinstance(block, Facts):
+        return "facts", {"pairs": block.pairs}
+    if isinstance(block, NodeMap):
+        return "map", dict(block.data)
+    return _bars(title, block)
+
+
+def _bars(title: str, block: Bars) -> tuple[Any, dict[str, Any]]:
+    rows = [{"label": each.label, "segments": list(each.segments), "text": each.text} for each in block.rows]
+    return "bars", {"caption": title, "rows": rows, "whole": block.whole, "colours": dict(block.colours)}
+
+
+def _step(step: Step) -> dict[str, Any]:
+    lines = [(line.tone, _line(line), line.copied) for line in step.lines if _shows(line.place)]
+    return {"title": step.title, "result": step.result, "tone": step.tone, "about": step.about, "lines": lines}
+
+
+def _table(caption: str, table: Table) -> dict[str, Any]:
+    """A table for the code of the page, without columns that are empty in every row."""
+    shown = [
+        at
+        for at, each in enumerate(table.columns)
+        if _shows(each.place) and (not at or not table.rows or any(_counts(each, row[at]) for row in table.rows))
+    ]
+    columns = [_heading(table.columns[at]) for at in shown]
+    every = len(shown) == len(table.columns)
+    rows = table.rows if every else [[row[at] for at in shown] for row in table.rows]
+    return {"caption": caption, "columns": columns, "rows": rows, "tones": dict(table.tones)}
+
+
+def _heading(column: Heading) -> dict[str, Any]:
+    kind = "text" if column.kind == "node" else column.kind
+    flags = {"filters": column.filters, "wide": column.flows}
+    return {"name": column.name, "kind": kind, **{name: True for name, holds in flags.items() if holds}}
+
+
+def _counts(column: Heading, value: Any) -> bool:
+    """Whether a column with this value is shown."""
+    return bool(value) if column.hides_zeros else value not in ("", None, [], ())
+
+
+def first_rows(view: View, most: int) -> tuple[Sequence[str], Sequence[Sequence[Any]], int]:
+    """The names of the columns of the first table, its first rows, and the number of other rows."""
+    for section in view.sections:
+        block = section.content if _shows(section.place) else None
+        table = block.table if isinstance(block, Pods) else block
+        if isinstance(table, Table):
+            made = _table("", table)
+            heads = [each["name"] for each in made["columns"]]
+            return heads, made["rows"][:most], max(0, len(table.rows) - most)
+    return [], [], 0

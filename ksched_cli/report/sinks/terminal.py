@@ -1,0 +1,251 @@
+"""Writes a View as lines and tables: for terminals with colours, for pipes and logs without.
+
+The first line is `SUBJECT: VERDICT, DETAIL, DETAIL (CONTEXT)`. Sections follow, each after an empty line. Without
+-o wide a table has `most` of its rows, and rows that differ in one column only share a line. Texts are made visible
+here, and the names of nodes lose the suffix that they share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TextIO
+
+from rich.padding import Padding
+from rich.text import Text
+
+from ksched_cli.report.console import make_console, print_hanging
+from ksched_cli.report.grid import Column as GridColumn
+from ksched_cli.report.grid import Grid
+from ksched_cli.report.registry import RenderOptions
+from ksched_cli.report.short_names import print_note
+from ksched_cli.report.sinks.folding import fold
+from ksched_cli.report.usage_bars import print_usage
+from ksched_cli.report.view.model import (
+    Bars,
+    Block,
+    Cell,
+    Facts,
+    Heading,
+    Line,
+    Lines,
+    NodeMap,
+    NodeTitle,
+    Place,
+    Pods,
+    Section,
+    Step,
+    Steps,
+    Table,
+    Timeline,
+    Tone,
+    View,
+    counted,
+    plural,
+)
+from ksched_cli.report.visible import visible
+
+_COLOURS: dict[Tone, str] = {"good": "green", "warn": "yellow", "bad": "red", "plain": ""}
+_INDENT, _HANGING = 2, 2
+
+
+def write_view(view: View, out: TextIO, options: RenderOptions) -> None:
+    """Write the View as a table."""
+    _Writer(out, options).write(view)
+
+
+class _Writer:
+    def __init__(self, out: TextIO, options: RenderOptions) -> None:
+        self._console = make_console(options.width, out)
+        self._out, self._options, self._nodes = out, options, options.nodes
+        self._wide, self._headers = options.wide, options.headers
+        self._text: Callable[[str], str] = _visible_and_short(options)
+
+    def write(self, view: View) -> None:
+        self._hanging(self._first_line(view))
+        for note in view.notes:
+            if self._shows(note.place):
+                self._hanging(self._line(note))
+        for section in view.sections:
+            if self._shows(section.place) and (block := section.content) is not None:
+                self._section(section, block)
+        if view.shows_use:
+            print_usage(self._console, view.nodes, self._nodes, headers=self._headers)
+        if view.omitted:
+            self._print(Text(f"not taken into account: {'; '.join(map(visible, view.omitted))}", style="yellow"))
+        if self._nodes.suffix:
+            print_note(self._out, self._options)
+
+    def _shows(self, place: Place) -> bool:
+        return place in ("everywhere", "terminal") or (place == "wide" and self._wide)
+
+    def _first_line(self, view: View) -> Text:
+        name = self._text(view.subject)
+        subject = self._nodes.with_zone(name) if isinstance(view.subject, NodeTitle) else name
+        style = f"bold {_COLOURS[view.tone]}".rstrip()
+        line = Text.assemble((subject, "bold"), ": ", (self._text(view.verdict), style))
+        for detail in view.details:
+            line.append(f", {self._text(detail)}")
+        if view.context:
+            line.append(f" ({self._text(view.context)})", style="dim")
+        return line
+
+    def _section(self, section: Section, block: Block) -> None:
+        if isinstance(block, NodeMap | Bars):
+            return
+        self._print()
+        if section.titled and (not isinstance(block, Steps) or block.steps):
+            self._hanging(Text(self._text(section.title), style="bold"))
+        if isinstance(block, Table):
+            self._table(block)
+        elif isinstance(block, Pods | Timeline):
+            self._table(block.table)
+        elif isinstance(block, Steps):
+            self._steps(block)
+        elif isinstance(block, Lines):
+            self._lines(block.lines, 0)
+        elif isinstance(block, Facts):
+            grid = Grid(GridColumn(style="dim"), GridColumn(flows=True))
+            for name, text in block.pairs:
+                grid.add(self._text(name), self._text(text))
+            self._print(grid)
+
+    def _line(self, line: Line) -> Text:
+        text = visible(line.text) if line.copied else self._text(line.text)
+        return Text(text, style=_COLOURS[line.tone] or ("dim" if line.aside or line.copied else ""))
+
+    def _lines(self, lines: Sequence[Line], indent: int) -> None:
+        for line in lines:
+            if self._shows(line.place):
+                self._hanging(self._line(line), indent)
+
+    # Tables
+
+    def _table(self, table: Table, indent: int = 0) -> None:
+        if not self._wide:
+            table = fold(table)
+        rows = table.rows if self._wide or table.most is None else table.rows[: table.most]
+        shown = [number for number, column in enumerate(table.columns) if self._has(table, column, number)]
+        grid = Grid(*self._grid_columns([table.columns[number] for number in shown]), headers=self._headers)
+        for place, row in enumerate(rows):
+            style = _COLOURS[table.row_tones.get(place, "plain")]
+            grid.add(*self._cells([(table.columns[number], row[number]) for number in shown], table), style=style)
+        self._print(grid, indent)
+        if left := len(table.rows) - len(rows):
+            what = f"and {left:,} more {plural(left, table.rows_are)} (-o wide shows all)"
+            self._print(Text(what, style="dim"), indent)
+
+    def _has(self, table: Table, column: Heading, number: int) -> bool:
+        if not self._shows(column.place):
+            return False
+        return not table.rows or number == 0 or any(row[number] not in ("", None, [], ()) for row in table.rows)
+
+    def _grid_columns(self, columns: Sequence[Heading]) -> Iterator[GridColumn]:
+        for column in columns:
+            right = column.kind in ("number", "share")
+            hides, optional = column.hides_zeros, column.optional and not self._wide
+            yield GridColumn(column.name.upper(), right, column.flows, hides, optional)
+            if column.kind == "node":
+                yield GridColumn("ZONE", hides_zeros=True, optional=True)
+
+    def _cells(self, cells: Sequence[tuple[Heading, Cell]], table: Table) -> Iterator[str | Text]:
+        for column, value in cells:
+            text = self._cell(value, column)
+            if column.kind == "badge":
+                yield Text(text, style=_COLOURS[table.tones.get(str(value), "plain")])
+            else:
+                yield text
+            if column.kind == "node":
+                yield visible(self._zone(value))
+
+    def _zone(self, value: Cell) -> str:
+        if isinstance(value, str):
+            return self._nodes.zone(value)
+        if not isinstance(value, list | tuple):
+            return ""
+        zones = sorted({self._nodes.zone(each) for each in value})
+        return zones[0] if len(zones) == 1 else f"{len(zones)} zones"
+
+    def _cell(self, value: Cell, column: Heading) -> str:
+        if isinstance(value, str):
+            return self._text(value)
+        if value is None:
+            return ""
+        if column.kind == "node" and not isinstance(value, int | float):
+            return self._text(value[0]) if len(value) == 1 else counted(len(value), "node")
+        return self._text(cell_text(value, column))
+
+    # Steps
+
+    def _steps(self, block: Steps) -> None:
+        steps = block.steps if self._wide or block.most is None else block.steps[: block.most]
+        if block.numbered:
+            grid = Grid(GridColumn(right=True), GridColumn(flows=True))
+            for number, step in enumerate(steps, start=1):
+                grid.add(f" {number}", self._step_line(step))
+                for line in step.lines:
+                    if self._shows(line.place):
+                        grid.add("", self._line(line))
+            self._print(grid)
+        for step in () if block.numbered else steps:
+            if step is not steps[0] and (step.lines or step.blocks):
+                self._print()
+            self._hanging(self._step_line(step))
+            self._lines(step.lines, _INDENT)
+            for each in step.blocks:
+                if isinstance(each, Table):
+                    self._table(each, _INDENT)
+                else:
+                    self._lines(each.lines, _INDENT)
+        if left := len(block.steps) - len(steps):
+            self._print(Text(f"and {left:,} more {plural(left, block.steps_are)} (-o wide shows all)", style="dim"))
+
+    def _step_line(self, step: Step) -> Text:
+        """`node-1 (zone-a): drained in 1 round, 3 pods move`, or `lower the cpu request  -> node-1`."""
+        title = self._text(step.title)
+        line = Text(self._nodes.with_zone(title) if isinstance(step.title, NodeTitle) else title, style="bold")
+        if step.result:
+            line = Text.assemble(line, ": ", (self._text(step.result), f"bold {_COLOURS[step.tone]}".rstrip()))
+        if step.about:
+            line = Text.assemble(line, f"{', ' if step.result else '  '}{self._text(step.about)}")
+        return line
+
+    # Output
+
+    def _hanging(self, text: Text, indent: int = 0) -> None:
+        """Print the text. If it takes several lines, all lines except the first are indented further."""
+        width = self._console.width - indent
+        for number, line in enumerate(text.split("\n") if indent else [text]):
+            if not indent:
+                print_hanging(self._console, line)
+            elif line.cell_len <= width:
+                self._console.print(Padding(line, (0, 0, 0, indent)))
+            else:
+                for place, part in enumerate(line.wrap(self._console, width - _HANGING)):
+                    part.rstrip()
+                    self._console.print(Padding(part, (0, 0, 0, indent + (_HANGING if place or number else 0))))
+
+    def _print(self, shown: Grid | Text | None = None, indent: int = 0) -> None:
+        if shown is None:
+            self._console.print()
+        else:
+            self._console.print(Padding(shown, (0, 0, 0, indent)) if indent else shown)
+
+
+def _visible_and_short(options: RenderOptions) -> Callable[[str], str]:
+    if not options.nodes.suffix:
+        return visible
+    shorten = options.nodes.text
+    return lambda text: shorten(visible(text))
+
+
+def cell_text(value: Cell, column: Heading) -> str:
+    """A value as text: `1,200`, `12.5 %`, `a, b`."""
+    if value is None:
+        return ""
+    if column.kind == "share" and isinstance(value, int | float):
+        return f"{100 * value:.1f} %"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.4g}" if abs(value) < 10 else f"{value:,.2f}".rstrip("0").rstrip(".")
+    return value if isinstance(value, str) else ", ".join(map(str, value))

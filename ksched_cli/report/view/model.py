@@ -1,0 +1,230 @@
+"""A result for people, without a layout: a verdict, details, figures, and sections of blocks.
+
+`view(result)` of the modules beside this one makes a View, and the sinks of `report/sinks/` write it: as a table for a
+terminal, as Markdown, as a page. A View has the words; a sink decides about width, colour, the number of rows and the
+names of nodes. All texts are plain: a sink makes them visible, escapes them and shortens the names of nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, TypeAlias, get_args
+
+from msgspec import Struct, field
+
+Tone = Literal["good", "warn", "bad", "plain"]
+# node: the name of a node; terminals add a column with its zone. badge: its tone is that of the table for its value.
+# share: a number from 0 to 1. list: several values. choice: its value is one of few.
+ColumnKind = Literal["text", "number", "badge", "share", "list", "node"]
+# wide: on the page, and on a terminal with -o wide.
+Place = Literal["everywhere", "page", "terminal", "wide"]
+Cell: TypeAlias = "str | int | float | Sequence[str] | None"
+
+
+class NodeTitle(str):
+    """The name of a node in a summary line: a terminal adds its zone."""
+
+    __slots__ = ()
+
+
+class Line(Struct, frozen=True):
+    """A sentence. `aside`: it is less important. `copied`: people copy it, so that it is never shortened."""
+
+    text: str
+    tone: Tone = "plain"
+    aside: bool = False
+    copied: bool = False
+    place: Place = "everywhere"
+
+
+class Figure(Struct, frozen=True):
+    """A number with its label, for the top of a page."""
+
+    label: str
+    value: str
+    tone: Tone = "plain"
+
+
+class Heading(Struct, frozen=True):
+    """A column of a table.
+
+    `flows`: its cells are wrapped. `filters`: a page lets the reader choose one of its values. `hides_zeros`: the
+    column is left out if all its values are 0 or empty; without it, if all are empty. `optional`: a terminal leaves it
+    out if that saves lines. `same`: rows that differ in this column and in no other become one row that counts them as
+    this noun."""
+
+    name: str
+    kind: ColumnKind = "text"
+    flows: bool = False
+    filters: bool = False
+    hides_zeros: bool = False
+    optional: bool = False
+    place: Place = "everywhere"
+    same: str = ""
+
+
+def columns(text: str) -> list[Heading]:
+    """The columns that a line declares, each with its kind and the attributes that hold: `Pod; Why: list flows`."""
+    return [_heading(*each.partition(":")[::2]) for each in text.split(";")]
+
+
+def _heading(name: str, words: str) -> Heading:
+    attributes: dict[str, Any] = {}
+    for word in words.split():
+        if word in get_args(ColumnKind):
+            attributes["kind"] = word
+        elif word in get_args(Place):
+            attributes["place"] = word
+        else:
+            attribute, _, value = word.partition("=")
+            attributes[attribute] = value or True
+    return Heading(name.strip(), **attributes)
+
+
+class Table(Struct, frozen=True):
+    """Rows of cells. `tones`: of the values of badges. `row_tones`: of rows, by number. A terminal shows `most` rows
+    without -o wide, and names what it leaves out as `rows_are`."""
+
+    columns: Sequence[Heading]
+    rows: Sequence[Sequence[Any]]
+    tones: Mapping[str, Tone] = field(default_factory=dict)
+    row_tones: Mapping[int, Tone] = field(default_factory=dict)
+    most: int | None = None
+    rows_are: str = "row"
+
+
+class Pods(Struct, frozen=True):
+    """A table of pods with the details of each for a page. `data` has the legends of the details; `order` the number of
+    the details of each row; `alone`: the details of a single pod, without the table."""
+
+    table: Table
+    details: Sequence[Mapping[str, Any]]
+    data: Mapping[str, Any] = field(default_factory=dict)
+    order: Sequence[int] | None = None
+    alone: bool = False
+
+
+class Step(Struct, frozen=True):
+    """One of several things with a title: a round of a drain, a change to try, a workload. `result` is a word with a
+    tone behind the title, `about` more on the same line. `lines` follow, then `blocks`, which a page leaves out."""
+
+    title: str
+    lines: Sequence[Line] = ()
+    about: str = ""
+    result: str = ""
+    tone: Tone = "plain"
+    blocks: Sequence[Table | Lines] = ()
+
+
+class Steps(Struct, frozen=True):
+    """Things in their order. `numbered`: a terminal writes their numbers."""
+
+    steps: Sequence[Step]
+    numbered: bool = False
+    most: int | None = None
+    steps_are: str = "step"
+
+
+class Lines(Struct, frozen=True):
+    """Sentences below each other."""
+
+    lines: Sequence[Line]
+
+
+class Facts(Struct, frozen=True):
+    """Names with texts."""
+
+    pairs: Sequence[tuple[str, str]]
+
+
+class Bar(Struct, frozen=True):
+    """A bar of segments: the name of the series and its amount. `text` is written behind it."""
+
+    label: str
+    segments: Sequence[tuple[str, float]]
+    text: str = ""
+
+
+class Bars(Struct, frozen=True):
+    """Stacked bars. `whole` is the amount of a full bar, 1 where the amounts are shares; without it the longest bar is
+    full. `colours` by series, as numbers of the colours of the page; without it every series has its own."""
+
+    rows: Sequence[Bar]
+    whole: float | None = None
+    colours: Mapping[str, int] = field(default_factory=dict)
+
+
+class NodeMap(Struct, frozen=True):
+    """The map of the nodes of the View. `data` is for the code of the page."""
+
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Timeline(Struct, frozen=True):
+    """Events on a virtual clock: as a table, and `data` as lanes for a page."""
+
+    table: Table
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+Block: TypeAlias = Table | Pods | Steps | Lines | Facts | Bars | NodeMap | Timeline
+
+
+class Section(Struct, frozen=True):
+    """A part of a View. Sections of a View have different names. `block` may be a function that returns it, or None to
+    leave the section out: it is called where the section is shown. `titled`: a terminal writes the title, too."""
+
+    name: str
+    title: str
+    block: Block | Callable[[], Block | None]
+    intro: str = ""
+    place: Place = "everywhere"
+    titled: bool = False
+
+    @property
+    def content(self) -> Block | None:
+        return self.block() if callable(self.block) else self.block
+
+
+def _no_nodes() -> dict[str, Any] | None:
+    return None
+
+
+class View(Struct, frozen=True):
+    """A result for people. `subject: verdict, detail, detail (context)` is its first line. `rows` are those of -o name.
+    `nodes` returns the nodes of the map, which few formats show; `shows_use`: a terminal with colours has bars of their
+    use."""
+
+    command: str
+    subject: str
+    verdict: str
+    tone: Tone
+    details: Sequence[str] = ()
+    context: str = ""
+    notes: Sequence[Line] = ()
+    figures: Sequence[Figure] = ()
+    sections: Sequence[Section] = ()
+    rows: Sequence[Sequence[str]] = ()
+    omitted: Sequence[str] = ()
+    shows_use: bool = False
+    nodes: Callable[[], dict[str, Any] | None] = field(default=_no_nodes)
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 node`, `12 nodes`."""
+    return f"{number:,} {plural(number, noun)}"
+
+
+def plural(number: int, noun: str) -> str:
+    """`pod` for 1, `pods` for other numbers."""
+    return noun if number == 1 else f"{noun}s"
+
+
+def capitalised(text: str) -> str:
+    """The text with a capital first letter."""
+    return text[:1].upper() + text[1:]
+
+
+def counting(number: int, noun: str, rest: str = "", tone: Tone = "plain") -> Figure:
+    """The figure of a number of things: `1` with the label `node to add`, or `2` with `nodes to add`."""
+    return Figure(f"{plural(number, noun)} {rest}".rstrip(), f"{number:,}", tone)
