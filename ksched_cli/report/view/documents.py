@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct, ValidationError, convert, field, to_builtins
 
-from ksched_cli.plan.node_columns import NodeChanges
+from ksched_cli.plan.results.nodes import NodeChanges
 from ksched_cli.report.node_table import node_table_entry
 from ksched_cli.sources.own_documents import API_VERSION
 from ksched_cli.world.results import WorldResult
