@@ -36,16 +36,16 @@ class CloudCatalog(msgspec.Struct, frozen=True):
     assumed: tuple[str, ...]
 
 
-class Table(msgspec.Struct, frozen=True):
+class CloudTable(msgspec.Struct, frozen=True):
     sources: tuple[str, ...]
     columns: dict[str, list[Any]]
     prices: dict[str, list[float]]
 
 
 @cache
-def table_of(cloud: str) -> Table:
+def table_of(cloud: str) -> CloudTable:
     packed = resources.files(__package__).joinpath(f"{cloud}.json.gz").read_bytes()
-    return msgspec.convert(json.loads(gzip.decompress(packed)), Table)
+    return msgspec.convert(json.loads(gzip.decompress(packed)), CloudTable)
 
 
 def clouds() -> tuple[str, ...]:
