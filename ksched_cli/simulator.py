@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 from msgspec.structs import replace
 
 from ksched_cli.errors import UsageError
-from ksched_cli.plan.results.outcomes import display_with
+from ksched_cli.plan.results.displayed import display_with
 from ksched_cli.report.notebook import NotebookDisplay
 from ksched_cli.sources.live.options import LiveOptions, parse_seconds, parse_timeout
 from ksched_cli.sources.read_options import ManifestReading

@@ -26,6 +26,16 @@ def test_importing_what_the_help_needs_loads_nothing_heavy() -> None:
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+def test_the_help_of_a_command_loads_no_objects_and_no_numpy() -> None:
+    code = (
+        "import sys, ksched_cli.cli.main\n"
+        "ksched_cli.cli.main.run(['simulate', '--help'])\n"
+        "print([m for m in ('numpy', 'ksched_cli.api.core', 'ksched_cli.config.model', 'pydantic') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
 def test_a_simulation_without_changes_loads_no_control_plane() -> None:
     """Each of these takes 5 to 30 ms: controllers, sweeps, redaction, packages with plugins."""
     heavy = (

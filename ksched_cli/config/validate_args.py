@@ -11,9 +11,10 @@ from ksched_cli.api.affinity import (
     NodeSelectorTerm,
     TopologySpreadConstraint,
 )
-from ksched_cli.api.selectors import FIELD_OPERATORS, NODE_OPERATORS, SelectorError, checked_requirement, is_label_key
+from ksched_cli.api.label_names import is_label_key
+from ksched_cli.api.selectors import FIELD_OPERATORS, NODE_OPERATORS, SelectorError, checked_requirement
 from ksched_cli.config import plugin_args
-from ksched_cli.config.extenders import parse_duration
+from ksched_cli.config.durations import parse_duration
 from ksched_cli.releases.configuration import VOLUME_CAPACITY_GATE, ConfigurationRules
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release

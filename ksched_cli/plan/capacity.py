@@ -25,8 +25,9 @@ from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.errors import InputError, Problem, UsageError
 from ksched_cli.framework.reasons import Reason
 from ksched_cli.framework.status import Status
+from ksched_cli.plan.results.displayed import Displayed
 from ksched_cli.plan.results.nodes import Failure, NodeChanges
-from ksched_cli.plan.results.outcomes import Displayed, Stats
+from ksched_cli.plan.results.outcomes import Stats
 from ksched_cli.plan.run.loaded_input import LoadedInput
 from ksched_cli.plan.run.run import Run
 from ksched_cli.plan.simulate import shrink_pools

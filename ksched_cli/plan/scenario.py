@@ -22,8 +22,9 @@ from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.pod_facts import is_terminal, pod_key
 from ksched_cli.controlplane.controllers.daemon_pods import should_run
 from ksched_cli.errors import InputError
+from ksched_cli.plan.results.displayed import Displayed
 from ksched_cli.plan.results.nodes import NodeChanges, NodeColumns
-from ksched_cli.plan.results.outcomes import Displayed, GatedPod, PodOutcome, RefusedPod, refused_pods
+from ksched_cli.plan.results.outcomes import GatedPod, PodOutcome, RefusedPod, refused_pods
 from ksched_cli.plan.run.loaded_input import LoadedInput
 from ksched_cli.plan.settle import KeptOutcomes, SettleResult, SettleRun
 from ksched_cli.sources.loaded import Loaded

@@ -26,8 +26,9 @@ from ksched_cli.forks import WORTH_ANSWERS, Fork, forks_at_once
 from ksched_cli.plan.diff import Diff, Side, diff
 from ksched_cli.plan.reasons.causes import RuleSet, Way
 from ksched_cli.plan.reference.versions import GATE_RULES, MINOR_RULES
+from ksched_cli.plan.results.displayed import Displayed
 from ksched_cli.plan.results.nodes import NodeColumns
-from ksched_cli.plan.results.outcomes import Displayed, RefusedPod, refused_pods
+from ksched_cli.plan.results.outcomes import RefusedPod, refused_pods
 from ksched_cli.plan.run.coverage import coverage_of
 from ksched_cli.plan.run.loaded_input import LoadedInput, SchedulerSpec, scheduler_maker
 from ksched_cli.plan.settle import SettleResult, SettleRun

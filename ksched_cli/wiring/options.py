@@ -125,7 +125,7 @@ def wanted_pods(options: RunOptions) -> Callable[[Pod], bool]:
 
 def settle_limits(max_time: str | None = None, max_cycles: int | None = None) -> Limits:
     """The limits of --max-time and --max-cycles."""
-    from ksched_cli.config.extenders import parse_duration
+    from ksched_cli.config.durations import parse_duration
     from ksched_cli.world.results import DEFAULT_LIMITS, Limits
 
     seconds = DEFAULT_LIMITS.max_time if max_time is None else parse_duration(max_time)

@@ -6,14 +6,13 @@ import msgspec
 import pytest
 
 from ksched_cli.api.affinity import NodeSelectorTerm
+from ksched_cli.api.label_names import is_label_key, is_label_value
 from ksched_cli.api.meta import LabelSelector
 from ksched_cli.api.selectors import (
     NOTHING,
     SelectorError,
     compile_node_selector_term,
     compile_selector,
-    is_label_key,
-    is_label_value,
     selector_from_map,
 )
 from tests.builders import term

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ksched_cli.api.selectors import domain_problems, key_problems, value_problems
+from ksched_cli.api.label_names import domain_problems, key_problems, value_problems
 from ksched_cli.api.validation.fields import (
     FieldErrors,
     Path,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from ksched_cli.api.selectors import domain_problems, key_problems
+from ksched_cli.api.label_names import domain_problems, key_problems
 from ksched_cli.api.validation.containers import containers, resources
 from ksched_cli.api.validation.fields import (
     FieldErrors,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ksched_cli.api.selectors import domain_problems
+from ksched_cli.api.label_names import domain_problems
 from ksched_cli.api.validation import others, pods, volumes, workloads
 from ksched_cli.api.validation.fields import FieldErrors
 from ksched_cli.api.validation.names import NameRule, dns_label, metadata

@@ -7,7 +7,7 @@ from typing import Any
 
 from ksched_cli.api.affinity import WHEN_UNSATISFIABLE
 from ksched_cli.api.core import TAINT_EFFECTS
-from ksched_cli.api.selectors import key_problems, value_problems
+from ksched_cli.api.label_names import key_problems, value_problems
 from ksched_cli.api.validation.fields import (
     FieldErrors,
     Path,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ksched_cli.api.label_names import domain_problems
 from ksched_cli.api.schema import fields_of
-from ksched_cli.api.selectors import domain_problems
 from ksched_cli.api.validation.fields import (
     FieldErrors,
     Path,

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from ksched_cli.config.extenders import parse_duration
+from ksched_cli.config.durations import parse_duration
 from ksched_cli.config.legacy.policy import (
     GATED_PREDICATES,
     GATED_PRIORITIES,

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import asdict
 
-from ksched_cli.config.extenders import duration_text
+from ksched_cli.config.durations import duration_text
 from ksched_cli.config.model import Extender, ExtenderManagedResource, ExtenderTLSConfig
 from ksched_cli.config.plugin_args import (
     NodeLabelArgs,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ksched_cli.api.core import Namespace, Pod
-from ksched_cli.api.selectors import is_label_key, is_label_value, key_problems, value_problems
+from ksched_cli.api.label_names import is_label_key, is_label_value, key_problems, value_problems
 
 ANNOTATION = "scheduler.alpha.kubernetes.io/node-selector"
 

@@ -16,7 +16,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from ksched_cli.config.extenders import extender_name, parse_duration
+from ksched_cli.config.durations import parse_duration
+from ksched_cli.config.extenders import extender_name
 from ksched_cli.config.model import Extender
 from ksched_cli.engine.extenders.tls import tls_context
 from ksched_cli.engine.faults import ExtenderError

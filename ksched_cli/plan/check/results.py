@@ -21,8 +21,9 @@ from ksched_cli.controlplane.store import Identity, identity_of, owner_identity
 from ksched_cli.controlplane.workloads import top_owner
 from ksched_cli.errors import Level, Problem
 from ksched_cli.plan.reasons.codes import all_codes
+from ksched_cli.plan.results.displayed import Displayed
 from ksched_cli.plan.results.nodes import NodeChanges
-from ksched_cli.plan.results.outcomes import Displayed, Stats
+from ksched_cli.plan.results.outcomes import Stats
 from ksched_cli.sources.input_codes import NOT_RUN, NOTHING_CHECKED
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.places import SourcePlace

@@ -18,8 +18,9 @@ from ksched_cli.errors import Problem, UsageError
 from ksched_cli.plan.drain.filters import Flags
 from ksched_cli.plan.drain.results import DrainTrial
 from ksched_cli.plan.drain.run import DrainRun
+from ksched_cli.plan.results.displayed import Displayed
 from ksched_cli.plan.results.nodes import NodeChanges
-from ksched_cli.plan.results.outcomes import Displayed, Stats
+from ksched_cli.plan.results.outcomes import Stats
 from ksched_cli.plan.run.loaded_input import LoadedInput
 from ksched_cli.progress import steps
 from ksched_cli.sources.loaded import Loaded

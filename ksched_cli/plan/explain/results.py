@@ -13,8 +13,9 @@ from ksched_cli.framework.reasons import Reason
 from ksched_cli.framework.rejections import RejectionGuide
 from ksched_cli.plan.reasons.fixes.values import Fixes
 from ksched_cli.plan.reasons.rules import guide_of
+from ksched_cli.plan.results.displayed import Displayed
 from ksched_cli.plan.results.nodes import NodeChanges
-from ksched_cli.plan.results.outcomes import Displayed, PodOutcome
+from ksched_cli.plan.results.outcomes import PodOutcome
 from ksched_cli.plan.sweep.statistics import DrawOdds
 
 if TYPE_CHECKING:

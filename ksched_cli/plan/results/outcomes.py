@@ -1,56 +1,22 @@
-"""Results that show themselves: a short table in a terminal, HTML in a notebook.
-
-This layer cannot write either. `simulator.py` names the display that can.
-
-
-The results of a simulation, by name: frozen values without rows and columns."""
+"""The results of a simulation, by name: frozen values without rows and columns."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from ksched_cli.api.pod_facts import pod_key
-from ksched_cli.plan.results.nodes import Failure, FailureGroup, ScoredNode
+from ksched_cli.plan.results.displayed import Displayed
 
 if TYPE_CHECKING:
     from ksched_cli.controlplane.api_server import PodRefusal as Refused
-    from ksched_cli.plan.results.nodes import NodeChanges, NodeDetail
+    from ksched_cli.plan.results.nodes import Failure, FailureGroup, NodeChanges, NodeDetail, ScoredNode
     from ksched_cli.plan.sweep.statistics import DrawOdds
     from ksched_cli.whatif.changes import GonePod
     from ksched_cli.world.results import FinalPod
-
-
-class Display(Protocol):
-    """Writes results."""
-
-    def text(self, result: object) -> str: ...
-
-    def html(self, result: object) -> str: ...
-
-
-class Displayed:
-    """A result with a `repr` for people and with `_repr_html_` for notebooks."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return _display.text(self) if _display is not None else object.__repr__(self)
-
-    def _repr_html_(self) -> str:
-        return _display.html(self) if _display is not None else ""
-
-
-_display: Display | None = None
-
-
-def display_with(display: Display) -> None:
-    """All results show themselves with this display from now on."""
-    global _display
-    _display = display
 
 
 class Preemption(Struct, frozen=True):

@@ -11,9 +11,9 @@ from msgspec import Struct, field
 
 from ksched_cli.api.conversion import path_text, problems_in
 from ksched_cli.api.core import Taint
+from ksched_cli.api.label_names import is_label_key, is_label_value
 from ksched_cli.api.listing import did_you_mean
 from ksched_cli.api.quantity import QuantityError, parse_quantity
-from ksched_cli.api.selectors import is_label_key, is_label_value
 from ksched_cli.api.yaml_reader import Document
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.plan.size.shapes import NodeShape, ShapeCatalog, node_base

@@ -8,8 +8,9 @@ from typing import Any, Literal
 
 from msgspec import Struct, field
 
+from ksched_cli.plan.results.displayed import Displayed
 from ksched_cli.plan.results.nodes import NodeChanges
-from ksched_cli.plan.results.outcomes import Displayed, Stats
+from ksched_cli.plan.results.outcomes import Stats
 
 # optimal: the cost is the lower bound; local: no exchange of two nodes makes the set cheaper; stalled: no cheaper set
 # was found for 20 % of the time limit; time: the time limit ended the search; greedy: no solver searched.

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from msgspec import structs
 
 from ksched_cli.api.conversion import path_text, problems_in
-from ksched_cli.api.selectors import is_label_key
+from ksched_cli.api.label_names import is_label_key
 from ksched_cli.api.yaml_reader import Document
 from ksched_cli.errors import InputError, KschedError, Problem, UsageError
 from ksched_cli.plan.sweep.model import (

@@ -23,8 +23,8 @@ from msgspec import Struct
 
 from ksched_cli import __version__
 from ksched_cli.errors import InputError, KschedError, Problem, UsageError
+from ksched_cli.plan.results.displayed import Displayed
 from ksched_cli.plan.results.nodes import NodeColumns
-from ksched_cli.plan.results.outcomes import Displayed
 from ksched_cli.plan.sweep.executors import Executor, RanSpan, Spans
 from ksched_cli.plan.sweep.model import Sweep, dimensions_of
 from ksched_cli.plan.sweep.space import SweepTask

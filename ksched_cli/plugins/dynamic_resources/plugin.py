@@ -22,7 +22,7 @@ from ksched_cli.api.selectors import SelectorError
 from ksched_cli.cluster.columns import BoolColumn, Int64Column
 from ksched_cli.cluster.pod_groups import PodGroups
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.config.extenders import seconds
+from ksched_cli.config.durations import seconds
 from ksched_cli.config.plugin_args import DynamicResourcesArgs
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.handle import CycleHandle, Handle

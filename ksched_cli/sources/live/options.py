@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
-from ksched_cli.config.extenders import parse_duration
+from ksched_cli.config.durations import parse_duration
 from ksched_cli.errors import UsageError
 
 DEFAULT_TIMEOUT = 60.0

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from ksched_cli.api.conversion import path_text, problems_in, type_name
-from ksched_cli.api.selectors import is_label_key
+from ksched_cli.api.label_names import is_label_key
 from ksched_cli.api.yaml_reader import Document
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources.own_documents import API_VERSION, expected_kind, read_one_document

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ksched_cli.api.selectors import is_label_key, is_label_value
+from ksched_cli.api.label_names import is_label_key, is_label_value
 
 MAX_NODES = 100_000
 _NUMBER = re.compile(r"\d+", re.ASCII)
