@@ -13,11 +13,13 @@ from typing import Any
 
 import pytest
 
-from ksched_cli import forks
-from ksched_cli.forks import Fork, compute_in_forks, forks_at_once, is_copy
+from ksched_cli import process
 from ksched_cli.plan.drain import run
 from ksched_cli.plan.reasons.fixes import search as trial
+from ksched_cli.plan.run import each as parallel
+from ksched_cli.plan.run.each import Copy, copies_at_once, each
 from ksched_cli.plan.verify import replay
+from ksched_cli.process import is_copy
 from ksched_cli.simulator import Simulator
 from tests.builders import make_node, make_pod
 from tests.plan.test_orders import drained
@@ -31,8 +33,8 @@ pytestmark = [
 
 @pytest.fixture
 def allowed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forks._Process, "may_be_copied", True)
-    monkeypatch.setattr(forks, "core_count", lambda: 2)
+    monkeypatch.setattr(process._Process, "may_be_copied", True)
+    monkeypatch.setattr(parallel, "core_count", lambda: 2)
 
 
 def _number_and_process(number: int) -> tuple[int, int]:
@@ -41,18 +43,18 @@ def _number_and_process(number: int) -> tuple[int, int]:
 
 @pytest.mark.parametrize("at_once", [1, 2, 9])
 def test_results_come_in_order_and_from_other_processes(at_once: int) -> None:
-    found = list(compute_in_forks([partial(_number_and_process, number) for number in range(5)], at_once))
+    found = list(each([partial(_number_and_process, number) for number in range(5)], at_once))
     assert [number for number, _ in found] == [0, 1, 2, 3, 4]
     assert os.getpid() not in {process for _, process in found}
 
 
 def test_only_a_copy_is_one() -> None:
-    assert Fork(is_copy).result()
+    assert Copy(is_copy).result()
     assert not is_copy()
 
 
 def test_a_result_larger_than_a_pipe_holds_is_whole() -> None:
-    assert len(Fork(lambda: "x" * 3_000_000).result()) == 3_000_000
+    assert len(Copy(lambda: "x" * 3_000_000).result()) == 3_000_000
 
 
 def test_an_exception_is_raised_here() -> None:
@@ -60,7 +62,7 @@ def test_an_exception_is_raised_here() -> None:
         raise ValueError("no such thing")
 
     with pytest.raises(ValueError, match="no such thing"):
-        Fork(fail).result()
+        Copy(fail).result()
 
 
 def test_what_a_copy_did_not_return_is_computed_here() -> None:
@@ -71,7 +73,7 @@ def test_what_a_copy_did_not_return_is_computed_here() -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         return here
 
-    assert Fork(die_elsewhere).result() == here
+    assert Copy(die_elsewhere).result() == here
 
 
 def test_what_no_process_is_allowed_for_is_computed_here(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,7 +82,7 @@ def test_what_no_process_is_allowed_for_is_computed_here(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(os, "fork", refuse)
     computations = [partial(_number_and_process, number) for number in range(3)]
-    assert list(compute_in_forks(computations, 2)) == [(number, os.getpid()) for number in range(3)]
+    assert list(each(computations, 2)) == [(number, os.getpid()) for number in range(3)]
 
 
 def test_copies_end_with_the_loop_over_their_results(tmp_path: Path) -> None:
@@ -90,7 +92,7 @@ def test_copies_end_with_the_loop_over_their_results(tmp_path: Path) -> None:
             signal.pause()
         return number
 
-    results: Iterator[int] = compute_in_forks([partial(wait_or_write, number) for number in range(2)], 2)
+    results: Iterator[int] = each([partial(wait_or_write, number) for number in range(2)], 2)
     assert next(results) == 0
     while not (tmp_path / "1").exists() or not (tmp_path / "1").read_text():
         os.sched_yield()
@@ -104,18 +106,18 @@ def test_an_interrupt_reaches_only_the_process_that_was_copied() -> None:
         os.kill(os.getpid(), signal.SIGINT)
         return "alive"
 
-    assert Fork(survive).result() == "alive"
+    assert Copy(survive).result() == "alive"
 
 
 def test_only_the_command_line_makes_copies(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forks, "core_count", lambda: 2)
-    monkeypatch.setattr(forks, "available_mib", lambda: 8192.0)
-    monkeypatch.setattr(forks._Process, "may_be_copied", False)
-    assert forks_at_once() == 0
-    forks.allow_forks()
-    assert forks_at_once() == 3
-    monkeypatch.setattr(forks, "peak_mib", lambda: 1e9)
-    assert forks_at_once() == 0
+    monkeypatch.setattr(parallel, "core_count", lambda: 2)
+    monkeypatch.setattr(parallel, "available_mib", lambda: 8192.0)
+    monkeypatch.setattr(process._Process, "may_be_copied", False)
+    assert copies_at_once() == 0
+    process.allow_copies()
+    assert copies_at_once() == 3
+    monkeypatch.setattr(parallel, "peak_mib", lambda: 1e9)
+    assert copies_at_once() == 0
 
 
 def _cluster() -> list[dict[str, Any]]:
@@ -145,7 +147,7 @@ def _guarded() -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    ("cluster", "each", "computations"),
+    ("cluster", "each_of", "computations"),
     [
         pytest.param(_cluster, "zone", [3, 0], id="one order"),
         pytest.param(_tied, "node", [3, 1], id="another order of one drain"),
@@ -153,28 +155,28 @@ def _guarded() -> list[dict[str, Any]]:
     ],
 )
 def test_drains_in_copies_come_to_the_same(
-    cluster: Any, each: Any, computations: list[int], monkeypatch: pytest.MonkeyPatch, allowed: None
+    cluster: Any, each_of: Any, computations: list[int], monkeypatch: pytest.MonkeyPatch, allowed: None
 ) -> None:
     def drains() -> list[Any]:
-        trials = Simulator.load(cluster()).drain_nodes(each=each, force=True).trials
+        trials = Simulator.load(cluster()).drain_nodes(each=each_of, force=True).trials
         return [(trial.name, trial.drain) for trial in trials]
 
     monkeypatch.setattr(run, "KEPT_COPIES", 2)
     here = drains()
     monkeypatch.setattr(run, "_WORTH_NODES", 0)
     started: list[int] = []
-    monkeypatch.setattr(run, "compute_in_forks", _noting(started))
+    monkeypatch.setattr(run, "each", _noting(started))
     assert drains() == here
     assert started == computations
     # Where no process can be copied, the drains run here.
-    monkeypatch.setattr(run, "compute_in_forks", lambda computations, at_once: (each() for each in computations))
+    monkeypatch.setattr(run, "each", lambda trials, workers: (trial() for trial in trials))
     assert drains() == here
 
 
 def _noting(started: list[int]) -> Any:
     def compute(computations: Any, at_once: int) -> Any:
         started.append(len(computations))
-        return compute_in_forks(computations, at_once)
+        return each(computations, at_once)
 
     return compute
 
@@ -188,11 +190,11 @@ def test_fixes_beside_a_copy_are_the_same(monkeypatch: pytest.MonkeyPatch, allow
     monkeypatch.setattr(trial, "WORTH_ANSWERS", 0)
     begun: list[str] = []
 
-    def fork(compute: Any) -> Fork[Any]:
+    def fork(compute: Any) -> Copy[Any]:
         begun.append(compute.__name__)
-        return Fork(compute)
+        return Copy(compute)
 
-    monkeypatch.setattr(trial, "Fork", fork)
+    monkeypatch.setattr(trial, "Copy", fork)
     assert fixes() == here
     assert begun == ["_run_unchanged"]
 

@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 
-from ksched_cli import forks, memory
+from ksched_cli import process
 from ksched_cli.cli.output_files import is_below
+from ksched_cli.plan.run import each
 from ksched_cli.report.ci_paths import archive_of, as_uri, relative_to_first
 from ksched_cli.sources.unrendered import unrendered
 from tests.package_source import trees
@@ -77,8 +78,8 @@ def calls_without_fallback(tree: ast.AST) -> Iterator[tuple[int, str]]:
     yield from visit(tree, False)
 
 
-# `forks_at_once` is 0 on every system but Linux, and without it no copy is made.
-FOR_LINUX = "forks.py"
+# `copies_at_once` is 0 on every system but Linux, and without it no copy is made.
+FOR_LINUX = "plan/run/each.py"
 
 
 def test_no_call_needs_posix() -> None:
@@ -95,12 +96,12 @@ def test_no_call_needs_posix() -> None:
 
 @pytest.mark.parametrize("system", ["win32", "darwin"])
 def test_processes_are_copied_on_linux_only(system: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forks._Process, "may_be_copied", True)
-    monkeypatch.setattr(forks, "core_count", lambda: 4)
+    monkeypatch.setattr(process._Process, "may_be_copied", True)
+    monkeypatch.setattr(each, "core_count", lambda: 4)
     monkeypatch.setattr(sys, "platform", "linux")
-    assert forks.forks_at_once() > 1
+    assert each.copies_at_once() > 1
     monkeypatch.setattr(sys, "platform", system)
-    assert forks.forks_at_once() == 0
+    assert each.copies_at_once() == 0
 
 
 def test_calls_of_posix_are_found() -> None:
@@ -131,10 +132,10 @@ def test_memory_without_proc_and_resource(monkeypatch: pytest.MonkeyPatch) -> No
     def missing(path: Any) -> str:
         raise FileNotFoundError
 
-    monkeypatch.setattr(memory.Path, "read_text", missing)
-    assert memory.peak_mib() > 1
+    monkeypatch.setattr(process.Path, "read_text", missing)
+    assert process.peak_mib() > 1
     monkeypatch.setitem(sys.modules, "resource", None)
-    assert memory.peak_mib() == 0.0 or sys.platform == "win32"
+    assert process.peak_mib() == 0.0 or sys.platform == "win32"
 
 
 @pytest.mark.parametrize(

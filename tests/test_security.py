@@ -82,7 +82,7 @@ def test_only_get_is_sent_to_a_cluster() -> None:
 
 def test_input_is_never_executed() -> None:
     # Pickled results come from copies and workers of this very process.
-    workers = {"forks.py", "plan/sweep/executors.py", "plan/sweep/dask.py"}
+    workers = {"plan/run/each.py"}
     assert importers(EXECUTION) <= workers
     for path, tree in trees(r"\b(eval|exec|compile|system|popen|yaml|shell)\b"):
         for node in ast.walk(tree):
@@ -98,14 +98,14 @@ def test_input_is_never_executed() -> None:
 def test_who_starts_programs() -> None:
     threads = r".*\.(ThreadPoolExecutor|Future|CancelledError)"
     starters = importers({"subprocess", "multiprocessing", "pty"}) | importers({"concurrent"}, threads)
-    assert starters == {"sources/rendering.py", "build_info.py", "cli/pager.py", "plan/sweep/executors.py"}
+    assert starters == {"sources/rendering.py", "build_info.py", "cli/pager.py", "plan/run/each.py"}
 
 
 def test_who_uses_the_network() -> None:
     pure = r"urllib\.(parse|error)\b.*|http\.HTTPStatus"
     users = importers(NETWORK, pure)
     assert {path for path in users if not path.startswith(("sources/live/", "engine/extenders/"))} <= {
-        "plan/sweep/dask.py"
+        "plan/run/each.py"
     }
 
 

@@ -18,7 +18,7 @@ from typer.core import TyperGroup
 from ksched_cli.cli.plain_values import without_models
 from ksched_cli.cli.streams import abandon_stdout, command_line, complain, leave, prepare_streams, print_text
 from ksched_cli.errors import KschedError, UsageError
-from ksched_cli.forks import allow_forks
+from ksched_cli.process import allow_copies
 from ksched_cli.progress import listen
 from ksched_cli.report.progress import RunProgress
 
@@ -113,7 +113,7 @@ def complete_for_kubectl() -> NoReturn:
 
 def run(arguments: list[str]) -> int:
     """The exit code of the command. Every failure is a sentence on stderr."""
-    allow_forks()
+    allow_copies()
     shown = RunProgress(bar=sys.stderr is not None and sys.stderr.isatty())
     listen(shown)
     command_line.set(shlex.join([_program(), *arguments]))

@@ -22,7 +22,6 @@ from ksched_cli.cluster.columns import Int64Column
 from ksched_cli.controlplane.store import Identity, KeptObjects
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.errors import KschedError
-from ksched_cli.forks import WORTH_ANSWERS, Fork, forks_at_once
 from ksched_cli.plan.diff import Diff, Side, diff
 from ksched_cli.plan.reasons.causes import RuleSet, Way
 from ksched_cli.plan.reference.versions import GATE_RULES, MINOR_RULES
@@ -30,6 +29,7 @@ from ksched_cli.plan.results.displayed import Displayed
 from ksched_cli.plan.results.nodes import NodeColumns
 from ksched_cli.plan.results.outcomes import RefusedPod, refused_pods
 from ksched_cli.plan.run.coverage import coverage_of
+from ksched_cli.plan.run.each import WORTH_ANSWERS, Copy, copies_at_once
 from ksched_cli.plan.run.loaded_input import LoadedInput, SchedulerSpec, scheduler_maker
 from ksched_cli.plan.settle import SettleResult, SettleRun
 from ksched_cli.releases.gates import FeatureGates
@@ -232,13 +232,13 @@ def _with_unmoved(settlement: SettleResult, unmoved: UnmovedPods) -> SettleResul
 
 def _begin_in_copy(
     setup: RunOptions, start: _Start, wanted: Callable[[Pod], bool] | None, begun: KeptObjects
-) -> Fork[_Copied | None] | None:
+) -> Copy[_Copied | None] | None:
     """The side before on another core, where it changes nothing and takes long. None where it does not."""
     world = start.run.world
     answers = sum(1 for _ in world.loop.queue) * len(world.cluster.nodes)
     if setup.scenario is not None or start.changes or setup.allow_extenders:
         return None
-    if answers < WORTH_ANSWERS or not forks_at_once():
+    if answers < WORTH_ANSWERS or not copies_at_once():
         return None
     here, table = os.getpid(), world.cluster.nodes
 
@@ -258,7 +258,7 @@ def _begin_in_copy(
             settlement = _with_unmoved(settlement, UnmovedPods())
         return _Copied((settlement, side.wanted, side.refused, side.warnings), left_out, amounts, found.coverage)
 
-    return Fork(compute)
+    return Copy(compute)
 
 
 def _begin(setup: RunOptions, cluster: Loaded | None, run: SettleRun | None = None) -> _Start:

@@ -16,8 +16,8 @@ from msgspec.structs import replace
 
 from ksched_cli.api.yaml_reader import read_documents
 from ksched_cli.errors import ConfigError, Problem, UsageError
+from ksched_cli.plan.run.each import Cores, Executor, InProcess, OnDask, Processes
 from ksched_cli.plan.run.loaded_input import LoadedInput
-from ksched_cli.plan.sweep.executors import Cores, Executor, InProcess, Processes
 from ksched_cli.plan.sweep.load import read_sweep
 from ksched_cli.plan.sweep.model import Sweep
 from ksched_cli.plan.sweep.run import RowStore, SweepProgress, SweepRun, about_rows
@@ -125,8 +125,6 @@ def _executor(workers: int, dask: str | None, variants: int) -> Executor:
         return Processes(min(workers, variants)) if workers > 1 else InProcess() if workers else Cores()
     if importlib.util.find_spec("distributed") is None:
         raise UsageError("--dask needs dask.distributed: pip install 'ksched-cli[dask]'")
-    from ksched_cli.plan.sweep.dask import OnDask
-
     return OnDask(dask)
 
 

@@ -116,9 +116,8 @@ def test_the_help_of_all_imports_no_command() -> None:
         "cli.streams",
         "cli.plain_values",
         "errors",
-        "memory",
+        "process",
         "progress",
-        "forks",
         "report",
         "report.progress",
     }

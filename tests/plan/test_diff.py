@@ -14,9 +14,9 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from ksched_cli.forks import Fork
 from ksched_cli.plan.diff import Diff, PodChange, Side, diff
 from ksched_cli.plan.results.nodes import NodeColumns, NodeUse
+from ksched_cli.plan.run.each import Copy
 from ksched_cli.plan.run.run import Run
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.wiring import comparison
@@ -249,13 +249,13 @@ def test_a_side_in_a_copy_of_the_process_is_the_side_itself(tmp_path: Path, monk
     expected = [compare(before, after) for after in sides]
     copies: list[object] = []
 
-    def in_copy(compute: Callable[[], Any]) -> Fork[Any]:
+    def in_copy(compute: Callable[[], Any]) -> Copy[Any]:
         copies.append(compute)
-        return Fork(compute)
+        return Copy(compute)
 
     monkeypatch.setattr(comparison, "WORTH_ANSWERS", 1)
-    monkeypatch.setattr(comparison, "forks_at_once", lambda: 2)
-    monkeypatch.setattr(comparison, "Fork", in_copy)
+    monkeypatch.setattr(comparison, "copies_at_once", lambda: 2)
+    monkeypatch.setattr(comparison, "Copy", in_copy)
     found = [compare(before, after) for after in sides]
     assert len(copies) == 2
     assert found == expected
@@ -265,5 +265,5 @@ def test_a_side_in_a_copy_of_the_process_is_the_side_itself(tmp_path: Path, monk
             assert next(amounts) == next(amounts)
     # If the copy fails, this process computes the side.
     here = os.getpid()
-    monkeypatch.setattr(comparison, "Fork", lambda compute: Fork(lambda: compute() if os.getpid() == here else 1 / 0))
+    monkeypatch.setattr(comparison, "Copy", lambda compute: Copy(lambda: compute() if os.getpid() == here else 1 / 0))
     assert [compare(before, after) for after in sides] == expected

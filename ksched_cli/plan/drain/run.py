@@ -26,7 +26,6 @@ from ksched_cli.controlplane.draws import Alternative, Choices
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.controlplane.store import Identity, identity_of
 from ksched_cli.engine.queueing.queued_pod import QueuedPod
-from ksched_cli.forks import compute_in_forks, forks_at_once
 from ksched_cli.plan.drain.filters import DrainFilters, Flags
 from ksched_cli.plan.drain.pods import (
     MOST_CYCLES,
@@ -38,6 +37,7 @@ from ksched_cli.plan.drain.pods import (
     moved_forerunners,
 )
 from ksched_cli.plan.drain.results import BudgetChange, DrainResult, PodFate
+from ksched_cli.plan.run.each import copies_at_once, each
 from ksched_cli.plan.run.loaded_input import LoadedInput
 from ksched_cli.plan.run.orders import FIRST_ORDER, decisive_ties
 from ksched_cli.plan.run.run import InOrder, Run
@@ -307,7 +307,7 @@ class DrainRun(Run):
         self.spares.set_aside()
         # In copies of this process no drain leaves fewer orders for the next one.
         few = len(groups) <= _MOST_ORDERS_OF_ALL // _MOST_ORDERS_OF_EACH
-        at_once = forks_at_once() if few and sum(map(len, groups)) >= _WORTH_NODES else 0
+        at_once = copies_at_once() if few and sum(map(len, groups)) >= _WORTH_NODES else 0
         if at_once:
             yield from self._drain_in_copies(groups, at_once)
             return
@@ -341,7 +341,7 @@ class DrainRun(Run):
         Each order has a copy of this process."""
         waiting: list[_FirstOrder] = []
         more: list[Callable[[], DrainResult]] = []
-        firsts = compute_in_forks([partial(self._first_order, nodes) for nodes in groups], at_once)
+        firsts = each([partial(self._first_order, nodes) for nodes in groups], at_once)
         for nodes, first in zip(groups, firsts, strict=True):
             if first.needs_spares:
                 more.append(partial(self._drain_with_spares, nodes))
@@ -351,7 +351,7 @@ class DrainRun(Run):
                 waiting.append(first)
             else:
                 yield first.result
-        results = compute_in_forks(more, at_once)
+        results = each(more, at_once)
         for first in waiting:
             if first.needs_spares:
                 yield next(results)

@@ -24,13 +24,12 @@ from ksched_cli.cluster.cache import Cluster
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.registry import IN_TREE_ORIGIN
 from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.forks import is_copy
-from ksched_cli.memory import peak_mib
 from ksched_cli.plan.results.nodes import NodeChanges, NodeColumns
 from ksched_cli.plan.results.outcomes import GatedPod, PluginTiming, PodOutcome, Simulation, Stats
 from ksched_cli.plan.run.coverage import MissingKinds, coverage_of
 from ksched_cli.plan.run.loaded_input import LoadedInput
 from ksched_cli.plan.simulate import OutputOptions, PlacementRun, SimulationStream, place
+from ksched_cli.process import is_copy, peak_mib
 
 if TYPE_CHECKING:
     from ksched_cli.controlplane.draws import Alternative, Choices

@@ -25,7 +25,7 @@ from ksched_cli import __version__
 from ksched_cli.errors import InputError, KschedError, Problem, UsageError
 from ksched_cli.plan.results.displayed import Displayed
 from ksched_cli.plan.results.nodes import NodeColumns
-from ksched_cli.plan.sweep.executors import Executor, RanSpan, Spans
+from ksched_cli.plan.run.each import Executor, RanSpan, Spans
 from ksched_cli.plan.sweep.model import Sweep, dimensions_of
 from ksched_cli.plan.sweep.space import SweepTask
 from ksched_cli.plan.sweep.statistics import (

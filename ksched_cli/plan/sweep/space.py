@@ -16,6 +16,7 @@ from msgspec import Struct
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.pod_facts import is_terminal
 from ksched_cli.errors import Problem, UsageError
+from ksched_cli.plan.run.each import SpanRunner
 from ksched_cli.plan.run.loaded_input import LoadedInput
 from ksched_cli.plan.scenario import domains
 from ksched_cli.plan.sweep.model import Sweep
@@ -94,6 +95,13 @@ class SweepTask(Struct, frozen=True):
     space: VariantSpace
     source: SweptInput
     namespace: str = ""
+
+    def runner(self) -> SpanRunner:
+        """A runner of this process."""
+        # Imported here: a runner imports this module.
+        from ksched_cli.plan.sweep.trials import VariantRunner
+
+        return VariantRunner(self)
 
 
 # More variants than these are drawn from with --sample only.

@@ -44,7 +44,7 @@ from ksched_cli.plan.scenario import CheckedExpectation, StepFacts, check_expect
 from ksched_cli.plan.settle import KeptOutcomes
 from ksched_cli.plan.simulate import OutputOptions
 from ksched_cli.plan.sweep.space import Setting, SweepTask, Variant, seed_of
-from ksched_cli.plan.sweep.statistics import Figures, PodResultWord, SweptPod, VariantOutcome, VariantRow
+from ksched_cli.plan.sweep.statistics import Figures, PodResultWord, SweptPod, VariantOutcome, VariantRow, encode_rows
 from ksched_cli.whatif.changes import Changes
 from ksched_cli.whatif.edits.lib.arguments import EditMistake
 from ksched_cli.whatif.edits.lib.edit import Edit
@@ -300,15 +300,19 @@ class VariantRunner:
                 kind = "" if isinstance(problem, KschedError) else f"{type(problem).__name__}: "
                 yield VariantRow(number, variant.coordinates, "error", error=f"{kind}{problem}")
 
+    def rows(self, span: Iterable[int]) -> bytes:
+        """The rows of these variants, as lines of JSON."""
+        return encode_rows(self.run(span))
+
     def whole(self, number: int) -> VariantEnd:
         """The variant with everything that happens in it."""
         variant = self._variants[number]
         return self._trials_of(variant).end(variant, whole=True)
 
-    def died(self, number: int) -> VariantRow:
+    def died(self, number: int) -> bytes:
         """The row of a variant whose worker dies whenever it runs it."""
         error = "the worker process died each time it ran this variant: is there enough memory?"
-        return VariantRow(number, self._variants[number].coordinates, "error", error=error)
+        return encode_rows([VariantRow(number, self._variants[number].coordinates, "error", error=error)])
 
     def base(self) -> BaseRun:
         """The cluster as it is, without any variant: its row has number -1. UsageError for expectations of pods that

@@ -26,7 +26,7 @@ from ksched_cli.api.core import Node
 from ksched_cli.api.pod_facts import parse_time
 from ksched_cli.api.volumes import Volume
 from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.forks import WORTH_ANSWERS, Fork, forks_at_once, is_copy
+from ksched_cli.plan.run.each import WORTH_ANSWERS, Copy, copies_at_once
 from ksched_cli.plan.verify.history import (
     BindingSecond,
     Evidence,
@@ -38,6 +38,7 @@ from ksched_cli.plan.verify.history import (
     version_of,
 )
 from ksched_cli.plan.verify.results import Agreement, Checked, Order
+from ksched_cli.process import is_copy
 
 
 @dataclass
@@ -320,14 +321,14 @@ def replay(scheduler: Scheduler, history: History, nodes: Sequence[Node], eviden
     replayed on another core: the pods before it are on their real nodes, wherever they would go."""
     run, steps = _Replay(scheduler, history, nodes, evidence), list(binding_seconds(history, nodes))
     is_long = len(history.tried) * len(nodes) >= WORTH_ANSWERS
-    middle = run.middle_of(steps) if is_long and forks_at_once() else None
+    middle = run.middle_of(steps) if is_long and copies_at_once() else None
     if middle is None:
         return run.checked(steps)
 
     def compute() -> _Rest | None:
         return run.rest(steps, middle) if is_copy() else None
 
-    copy = Fork(compute)
+    copy = Copy(compute)
     try:
         checked = run.checked(steps[:middle])
         rest = copy.result()

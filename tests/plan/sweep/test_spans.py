@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ksched_cli.plan.sweep.executors import Spans
+from ksched_cli.plan.run.each import Spans
 
 
 def taken(spans: Spans) -> list[range]:

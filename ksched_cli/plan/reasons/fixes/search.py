@@ -40,12 +40,12 @@ from ksched_cli.engine.faults import CycleError
 from ksched_cli.engine.profile import Profile
 from ksched_cli.engine.runtime import Runtime
 from ksched_cli.errors import KschedError
-from ksched_cli.forks import WORTH_ANSWERS, Fork, forks_at_once
 from ksched_cli.framework.interfaces import LASTING, Plugin
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.plan.explain.pods import Subject
 from ksched_cli.plan.reasons.fixes.propose import FixSituation, propose
 from ksched_cli.plan.reasons.fixes.values import Fix, Fixes, ManifestChange, Proposal, TrialResult, kubectl
+from ksched_cli.plan.run.each import WORTH_ANSWERS, Copy, copies_at_once
 from ksched_cli.plan.run.run import Run
 from ksched_cli.plugins.in_tree import IN_TREE
 from ksched_cli.sources.controllers.templates import defaulted
@@ -354,12 +354,12 @@ class FixTrials:
         self._own = OwnPods(subject.pod, self._world, self.changes)
         self._certain = CertainPods(self._world) if self._own.leading_cycles() else None
         # The run without any change, beside the trials.
-        self._fork: Fork[TrialResult] | None = None
+        self._copy: Copy[TrialResult] | None = None
 
     @cached_property
     def unchanged(self) -> TrialResult:
         """What the world comes to without any change."""
-        return self._run_unchanged() if self._fork is None else self._fork.result()
+        return self._run_unchanged() if self._copy is None else self._copy.result()
 
     def _run_unchanged(self) -> TrialResult:
         with self._world.trial():
@@ -369,13 +369,13 @@ class FixTrials:
         """Begin the run without any change on another core, if it takes long. `end` comes after the trials."""
         answers = sum(1 for _ in self._world.loop.queue) * len(self._world.cluster.nodes)
         is_brief = self._certain is not None and self._certain.are_independent
-        if answers >= WORTH_ANSWERS and not is_brief and forks_at_once():
+        if answers >= WORTH_ANSWERS and not is_brief and copies_at_once():
             self._world.plane.prepare()
-            self._fork = Fork(self._run_unchanged)
+            self._copy = Copy(self._run_unchanged)
 
     def end(self) -> None:
-        if self._fork is not None:
-            self._fork.stop()
+        if self._copy is not None:
+            self._copy.stop()
 
     def run(self, proposal: Proposal) -> TrialResult | None:
         """None if the proposal cannot be carried out."""

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from ksched_cli.build_info import __version__
 from ksched_cli.cli.main import run
 from ksched_cli.errors import ClusterUnreadable, UsageError
-from ksched_cli.plan.sweep.executors import Spans
+from ksched_cli.plan.run.each import Spans
 from ksched_cli.plan.sweep.statistics import decode_rows
 from ksched_cli.plan.sweep.trials import VariantRunner
 from tests.cli.transcripts import ROOT
@@ -85,7 +85,7 @@ def test_a_worker_that_is_killed_changes_no_row(two_workers: Any) -> None:
 def test_a_variant_that_kills_its_worker_is_a_row_with_an_error() -> None:
     import dask
 
-    from ksched_cli.plan.sweep.dask import OnDask
+    from ksched_cli.plan.run.each import OnDask
 
     task = simulator().sweep(fail="zone")._task
     deadly = replace(task, source=DeadlySource(task.source, 1))

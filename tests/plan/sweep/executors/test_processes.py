@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from ksched_cli.errors import KschedError
-from ksched_cli.plan.sweep.executors import Cores, InProcess, Processes, Spans
+from ksched_cli.plan.run.each import Cores, InProcess, Processes, Spans
 from ksched_cli.plan.sweep.statistics import decode_rows
 from ksched_cli.plan.sweep.trials import VariantRunner
 from tests.plan.sweep.executors.deadly import DeadlySource

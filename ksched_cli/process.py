@@ -1,9 +1,44 @@
-"""How much memory a run took, and how much there is."""
+"""This process: its memory, its cores, and whether it may be copied."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
+
+
+class _Process:
+    """Whether this process may be copied, and whether it is a copy."""
+
+    may_be_copied = False
+    is_copy = False
+
+
+def allow_copies() -> None:
+    """From now on this process may be copied (`plan/run/each.py`). Only the command line allows it: a program that uses
+    ksched as a library may have threads, and a copy of it would have one of them."""
+    _Process.may_be_copied = True
+
+
+def may_be_copied() -> bool:
+    return _Process.may_be_copied
+
+
+def become_copy() -> None:
+    """From now on this process is a copy, which ends with its computation."""
+    _Process.is_copy = True
+
+
+def is_copy() -> bool:
+    """Whether this process is a copy: it need not undo what its computation has changed."""
+    return _Process.is_copy
+
+
+def core_count() -> int:
+    """How many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def peak_mib() -> float:
