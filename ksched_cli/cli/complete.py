@@ -15,7 +15,6 @@ from typing import Any
 from msgspec import Struct
 
 from ksched_cli.cli.commands import Command, Option, commands_of
-from ksched_cli.simulator import Simulator
 
 HIDDEN = "__complete"
 # Before the words, for shells that drop an empty word at the end.
@@ -98,15 +97,18 @@ def _read(words: Sequence[str], commands: dict[str, Command]) -> _Typed:
 
 
 def _of_value(option: Option, typed: _Typed, prefix: str, current: str) -> Completion:
-    found = [*option.values, *_names(option.kind, typed, current, counted="--scale" in option.names)]
+    values = [*option.values, *_names(option.kind, typed, current, counted="--scale" in option.names)]
+    found = [each for each in values if each.startswith(current)]
     directive = FILES if option.files else NO_SPACE if found and found[0].endswith("=") else NO_FILES
-    return Completion(tuple(f"{prefix}{each}" for each in found if each.startswith(current)), directive)
+    return Completion(tuple(f"{prefix}{each}\t{option.about}" for each in found), directive)
 
 
 def _names(kind: str, typed: _Typed, current: str, *, counted: bool = False) -> Iterator[str]:
     """Of the dumps that --from names. `counted`: the number of replicas follows."""
     if kind == "minor":
-        yield from (each.version for each in Simulator.versions().versions)
+        from ksched_cli.releases.minors import RELEASES
+
+        yield from RELEASES
     elif kind == "topic":
         from ksched_cli.cli.help import OPTIONS, TOPICS
         from ksched_cli.cli.main import COMMANDS
@@ -125,7 +127,11 @@ def _names(kind: str, typed: _Typed, current: str, *, counted: bool = False) -> 
 def _objects(typed: _Typed, kinds: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Namespace and name of each object. A shell puts a candidate on the command line as it is."""
     sources = typed.of("--from")
-    for kind in kinds if sources else ():
+    if not sources:
+        return
+    from ksched_cli.simulator import Simulator
+
+    for kind in kinds:
         for namespace, name in Simulator.object_names(sources, kind):
             if _SAFE.fullmatch(f"{namespace}{name}"):
                 yield namespace or _DEFAULT_NAMESPACE, name
@@ -157,7 +163,11 @@ def _workloads(typed: _Typed, kinds: Sequence[str]) -> Iterator[str]:
                 yield f"{kind.lower()}/{where}{name}"
 
 
-def print_completion(words: Sequence[str], root: Any) -> int:
-    """Completion offers nothing where something fails: an error message would stand in the middle of a command line."""
-    sys.stdout.write(str(complete(words, root)))
+def print_completion(words: Sequence[str]) -> int:
+    """Completion offers nothing where something fails: an error message would stand in the middle of a command line.
+    Only the command that is typed is imported."""
+    from ksched_cli.cli.main import COMMANDS, program_with
+
+    before = words[1:] if words and words[0].startswith(TYPING) else words[:-1]
+    sys.stdout.write(str(complete(words, program_with(next((each for each in before if each in COMMANDS), "")))))
     return 0

@@ -166,7 +166,7 @@ def _dispatch(arguments: list[str]) -> object:
     if arguments[:1] == [COMPLETE]:
         from ksched_cli.cli.complete import print_completion
 
-        return print_completion(arguments[1:], program_with(EVERY))
+        return print_completion(arguments[1:])
     return _invoke(arguments)
 
 
@@ -221,8 +221,7 @@ def _invoke(arguments: list[str]) -> object:
 def _called(arguments: list[str]) -> object:
     """What the command returns. click's own `main` would take a closed pipe for exit code 1."""
     first = arguments[0] if arguments else ""
-    # `completion` needs all commands, every other command only itself.
-    command = program_with(EVERY if first == "completion" else first if first in COMMANDS else "")
+    command = program_with(first if first in COMMANDS else "")
     try:
         with command.make_context(_program(), list(arguments)) as context:
             return command.invoke(context)

@@ -219,9 +219,3 @@ def test_descriptions(tmp_path: Path, shell: str) -> None:
             assert [each for each in expected if each not in shown] == [], shown
     finally:
         session.close()
-
-
-def test_descriptions_of_zsh_are_in_its_script() -> None:
-    script = (ROOT / "completions" / "_ksched").read_text()
-    assert "'--tie-break:Of several best nodes'" in script
-    assert "'verify:How far the answers agree with what your cluster did'" in script
