@@ -30,18 +30,25 @@ _PURPOSES = {
     "yaml": "for programs",
     "name": "for names alone",
     "markdown": "for a comment on a pull request",
+    "commands": "for a shell",
     "html": "for a browser, in one file",
 }
 _PAGES = "table wide json yaml name markdown html"
 
 # Module of view/, and formats.
 _VIEWS: Mapping[str, tuple[str, str]] = {
+    "Consolidation": ("consolidate", f"{_PAGES} commands"),
     "DrainTrials": ("drain", _PAGES),
+    "Rightsizing": ("rightsize", _PAGES),
+    "Sizing": ("size", _PAGES),
 }
 # The module of view/ for a kind of document.
 _KINDS = {
+    "Consolidation": "consolidate",
     "Drain": "drain",
     "DrainList": "drain",
+    "Rightsizing": "rightsize",
+    "Sizing": "size",
 }
 # Function and help of a format that no sink writes. Documents of these results are dicts.
 _WRITERS: Mapping[tuple[str, str], tuple[str, str]] = {
@@ -56,9 +63,6 @@ _WRITERS: Mapping[tuple[str, str], tuple[str, str]] = {
     ),
     ("Check", "junit"): ("check_junit.write_junit", "for Jenkins and GitLab"),
     ("Check", "sarif"): ("check_sarif.write_sarif", "for code scanning"),
-    ("Consolidation", "table wide"): ("consolidate.print_consolidation", ""),
-    ("Consolidation", "name"): ("consolidate.write_removed_nodes", ""),
-    ("Consolidation", "markdown"): ("consolidate.write_consolidation_markdown", ""),
     ("DiffResult", "table wide"): ("diff.print_diff", ""),
     ("DiffResult", "markdown"): ("diff.write_markdown", ""),
     ("ExplainResult", "table wide"): ("explain.print_explanation", ""),
@@ -68,8 +72,6 @@ _WRITERS: Mapping[tuple[str, str], tuple[str, str]] = {
     ("PluginList", "table wide"): ("plugins.print_plugins", ""),
     ("PluginList", "name"): ("plugins.write_plugin_names", ""),
     ("ReasonCodes", "table"): ("explain_code.print_reason_codes", ""),
-    ("Rightsizing", "table wide"): ("rightsize.print_rightsizing", ""),
-    ("Rightsizing", "markdown"): ("rightsize.write_rightsizing_markdown", ""),
     ("ScenarioRun", "table wide"): ("scenario.print_scenario", ""),
     ("SettledSimulation", "table wide"): ("settle.print_settled", ""),
     ("SettledSimulation", "name"): ("settle.write_moved", ""),
@@ -77,9 +79,6 @@ _WRITERS: Mapping[tuple[str, str], tuple[str, str]] = {
     ("Simulation", "name"): ("simulate_table.write_places", ""),
     ("SimulationStream", "json"): ("simulate_document.write_stream", ""),
     ("SimulationStream", "html"): ("simulate_document.write_stream_page", ""),
-    ("Sizing", "table wide"): ("size.print_sizing", ""),
-    ("Sizing", "name"): ("size.write_sizing_rows", ""),
-    ("Sizing", "markdown"): ("size.write_sizing_markdown", ""),
     ("StoredDocument", "html"): ("stored.write_stored_page", ""),
     ("SweepRun", "table wide"): ("sweep.print_sweep", ""),
     ("SweepRun", "jsonl"): ("sweep_rows.write_lines", "for a line of JSON per variant"),
@@ -99,19 +98,16 @@ _DOCUMENTS: Mapping[str, tuple[str, str]] = {
     "CapacityResult": ("capacity.capacity_document", "json yaml html"),
     "Check": ("check_document.check_document", "json yaml html"),
     "ClusterOverview": ("overview.overview_document", "json yaml html"),
-    "Consolidation": ("consolidate.consolidation_document", "json yaml html"),
-    "DerivedCatalog": ("size.catalog_document", "json yaml"),
+    "DerivedCatalog": ("config.catalog_document", "json yaml"),
     "DiffResult": ("diff.diff_document", "json yaml html"),
     "EffectiveConfiguration": ("config.effective_configuration_document", "json yaml"),
     "ExplainResult": ("explain_document.explanation_document", "json yaml html"),
     "Migration": ("config.migrated_document", "json yaml"),
     "PluginList": ("plugins.plugins_document", "json yaml"),
     "ReasonCodes": ("explain_code.codes_document", "json yaml"),
-    "Rightsizing": ("rightsize.rightsizing_document", "json yaml html"),
     "ScenarioRun": ("scenario.scenario_document", "json yaml html"),
     "SettledSimulation": ("settle.settled_document", "json yaml html"),
     "Simulation": ("simulate_document.simulation_document", "json yaml html"),
-    "Sizing": ("size.sizing_document", "json yaml html"),
     "SweepRun": ("sweep.sweep_document", "json yaml html"),
     "VerifyResult": ("verify.verification_document", "json yaml"),
     "VersionChanges": ("versions.version_changes_document", "json yaml"),
@@ -180,6 +176,8 @@ def _write_people(view: Any, out: TextIO, options: RenderOptions) -> None:
 
         for row in view.rows:
             write_row(out, *row)
+    elif options.format == "commands":
+        out.writelines(f"{_function('visible.visible')(each)}\n" for each in view.commands)
     elif options.format == "markdown":
         _function("sinks.markdown.write_view")(view, out)
     else:

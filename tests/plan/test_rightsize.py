@@ -10,7 +10,7 @@ import pytest
 from ksched_cli.api.quantity import milli_value, value
 from ksched_cli.errors import InputError
 from ksched_cli.plan.rightsize import Rightsizing
-from ksched_cli.report.rightsize import limit_lines
+from ksched_cli.report.view.rightsize import RequestsPart, limit_lines
 from tests.lanes import sampled
 from tests.plan.size.cases import catalog, daemon_set, load, node, pending, shape
 
@@ -105,7 +105,7 @@ def test_a_daemon_set_has_no_request_to_size() -> None:
 def test_a_printed_limit_fits_and_one_step_more_does_not(replicas: int, resource: str, step: int) -> None:
     objects = [node("n0", cpu="3930m", memory="15100Mi", pods=20), node("n1", cpu="4", memory="16Gi", pods=20)]
     (workload,) = rightsize(objects, deployment("web", replicas, "100m", "100Mi")).workloads
-    (line,) = [each for each in limit_lines(workload) if each.startswith(resource)]
+    (line,) = [each for each in limit_lines(RequestsPart.of(workload)) if each.startswith(resource)]
     printed = line.split("up to ")[1].split()[0]
     amount = milli_value(printed) if resource == "cpu" else value(printed)
     larger = f"{amount + step}m" if resource == "cpu" else str(amount + step)

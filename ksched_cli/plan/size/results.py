@@ -30,7 +30,7 @@ class BoughtNodes(Struct, frozen=True):
     spot: bool = False
 
 
-class SizedPod(Struct, frozen=True):
+class SizedPod(Struct, frozen=True, rename="camel", omit_defaults=True):
     """A pending pod and its node. `shape` is empty if the node is one that the cluster has."""
 
     pod: str
@@ -39,12 +39,12 @@ class SizedPod(Struct, frozen=True):
     shape: str = ""
 
 
-class UnsizedPod(Struct, frozen=True):
+class UnsizedPod(Struct, frozen=True, rename="camel", omit_defaults=True):
     """A pod that no node of the catalog helps. `reasons`: why, by shape; `message`: why with all nodes bought."""
 
     pod: str
-    workload: str
-    message: str
+    workload: str = ""
+    message: str = ""
     reasons: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -28,9 +28,6 @@ _PAGES = {
     "Diff": "diff",
     "Cluster": "cluster",
     "SweepResult": "sweep",
-    "Sizing": "size",
-    "Consolidation": "consolidate",
-    "Rightsizing": "rightsize",
 }
 
 

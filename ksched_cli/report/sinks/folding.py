@@ -34,7 +34,8 @@ def fold(table: Table) -> Table:
             if column.kind == "node":
                 first[place] = [str(each) for each in values]
             elif len(values) > 1:
-                first[place] = counted(len(values), column.same)
+                owners = [first[at] for at, each in enumerate(table.columns) if each.kind == "workload" and first[at]]
+                first[place] = counted(len(values), column.same) + "".join(f" of {each}" for each in owners)
         if tone:
             tones[len(rows)] = tone
         rows.append(first)

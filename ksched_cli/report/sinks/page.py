@@ -148,7 +148,7 @@ def _table(caption: str, table: Table) -> dict[str, Any]:
 
 
 def _heading(column: Heading) -> dict[str, Any]:
-    kind = "text" if column.kind == "node" else column.kind
+    kind = "text" if column.kind in ("node", "workload") else column.kind
     flags = {"filters": column.filters, "wide": column.flows}
     return {"name": column.name, "kind": kind, **{name: True for name, holds in flags.items() if holds}}
 

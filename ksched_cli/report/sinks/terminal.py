@@ -7,7 +7,7 @@ here, and the names of nodes lose the suffix that they share.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TextIO
 
 from rich.padding import Padding
@@ -46,6 +46,8 @@ from ksched_cli.report.visible import visible
 
 _COLOURS: dict[Tone, str] = {"good": "green", "warn": "yellow", "bad": "red", "plain": ""}
 _INDENT, _HANGING = 2, 2
+# So many nodes of a row are named.
+_NAMED = 2
 
 
 def write_view(view: View, out: TextIO, options: RenderOptions) -> None:
@@ -58,7 +60,7 @@ class _Writer:
         self._console = make_console(options.width, out)
         self._out, self._options, self._nodes = out, options, options.nodes
         self._wide, self._headers = options.wide, options.headers
-        self._text: Callable[[str], str] = _visible_and_short(options)
+        self._any_is_short = False
 
     def write(self, view: View) -> None:
         self._hanging(self._first_line(view))
@@ -72,8 +74,16 @@ class _Writer:
             print_usage(self._console, view.nodes, self._nodes, headers=self._headers)
         if view.omitted:
             self._print(Text(f"not taken into account: {'; '.join(map(visible, view.omitted))}", style="yellow"))
-        if self._nodes.suffix:
+        if self._any_is_short:
             print_note(self._out, self._options)
+
+    def _text(self, text: str) -> str:
+        """The text with escapes and with short names of nodes."""
+        shown = visible(text)
+        if not self._nodes.suffix or (short := self._nodes.text(shown)) == shown:
+            return shown
+        self._any_is_short = True
+        return short
 
     def _shows(self, place: Place) -> bool:
         return place in ("everywhere", "terminal") or (place == "wide" and self._wide)
@@ -171,7 +181,7 @@ class _Writer:
         if value is None:
             return ""
         if column.kind == "node" and not isinstance(value, int | float):
-            return self._text(value[0]) if len(value) == 1 else counted(len(value), "node")
+            return ", ".join(map(self._text, value)) if len(value) <= _NAMED else counted(len(value), "node")
         return self._text(cell_text(value, column))
 
     # Steps
@@ -229,13 +239,6 @@ class _Writer:
             self._console.print()
         else:
             self._console.print(Padding(shown, (0, 0, 0, indent)) if indent else shown)
-
-
-def _visible_and_short(options: RenderOptions) -> Callable[[str], str]:
-    if not options.nodes.suffix:
-        return visible
-    shorten = options.nodes.text
-    return lambda text: shorten(visible(text))
 
 
 def cell_text(value: Cell, column: Heading) -> str:

@@ -14,8 +14,8 @@ from msgspec import Struct, field
 
 Tone = Literal["good", "warn", "bad", "plain"]
 # node: the name of a node; terminals add a column with its zone. badge: its tone is that of the table for its value.
-# share: a number from 0 to 1. list: several values. choice: its value is one of few.
-ColumnKind = Literal["text", "number", "badge", "share", "list", "node"]
+# share: a number from 0 to 1. list: several values. workload: the workload of the pod of the row.
+ColumnKind = Literal["text", "number", "badge", "share", "list", "node", "workload"]
 # wide: on the page, and on a terminal with -o wide.
 Place = Literal["everywhere", "page", "terminal", "wide"]
 Cell: TypeAlias = "str | int | float | Sequence[str] | None"
@@ -191,9 +191,10 @@ def _no_nodes() -> dict[str, Any] | None:
 
 
 class View(Struct, frozen=True):
-    """A result for people. `subject: verdict, detail, detail (context)` is its first line. `rows` are those of -o name.
-    `nodes` returns the nodes of the map, which few formats show; `shows_use`: a terminal with colours has bars of their
-    use."""
+    """A result for people. `subject: verdict, detail, detail (context)` is its first line.
+
+    `rows` are those of -o name, `commands` those of -o commands. `nodes` returns the nodes of the map, which few
+    formats show; `shows_use`: a terminal with colours has bars of their use."""
 
     command: str
     subject: str
@@ -205,6 +206,7 @@ class View(Struct, frozen=True):
     figures: Sequence[Figure] = ()
     sections: Sequence[Section] = ()
     rows: Sequence[Sequence[str]] = ()
+    commands: Sequence[str] = ()
     omitted: Sequence[str] = ()
     shows_use: bool = False
     nodes: Callable[[], dict[str, Any] | None] = field(default=_no_nodes)

@@ -1,0 +1,258 @@
+"""The nodes that can be removed or replaced, in their order, and what that saves (`Consolidation`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ksched_cli.plan.consolidate.results import Consolidation, ConsolidationStep, KeptNode, PodMove
+from ksched_cli.report.entries import stats_entry
+from ksched_cli.report.money import plain_money
+from ksched_cli.report.registry import RenderOptions
+from ksched_cli.report.view.documents import DocumentPart, nodes_part
+from ksched_cli.report.view.model import (
+    Bar,
+    Bars,
+    Figure,
+    Line,
+    Section,
+    Step,
+    Steps,
+    Table,
+    Tone,
+    View,
+    columns,
+    counted,
+    counting,
+    plural,
+)
+from ksched_cli.report.view.nodes import node_map, nodes_of
+from ksched_cli.report.view.omissions import omissions
+
+_TONES: Mapping[str, Tone] = {"remove": "good", "replace": "warn"}
+_MAP = "A cell is a node, filled by what pods request of it before the first step and after the last."
+# The most moves of a step that are named, and the most nodes of a command.
+_MOVES, _NODES = 12, 6
+
+
+class StepPart(DocumentPart, frozen=True, kw_only=True):
+    node: str
+    action: str
+    shape: str = ""
+    new_node: str = ""
+    saving: str
+    uncordon: tuple[str, ...]
+    rounds: int
+    commands: tuple[str, ...]
+    moves: tuple[PodMove, ...]
+
+    @classmethod
+    def of(cls, step: ConsolidationStep) -> StepPart:
+        return cls(
+            node=step.node,
+            action="replace" if step.shape else "remove",
+            shape=step.shape,
+            new_node=step.new_node if step.shape else "",
+            saving=plain_money(step.saving),
+            uncordon=step.uncordon,
+            rounds=step.rounds,
+            commands=step.commands,
+            moves=step.moves,
+        )
+
+
+class DrainSearchPart(DocumentPart, frozen=True, kw_only=True):
+    ended: str
+    seconds: float
+    time_limit: float
+    drains_tried: int
+
+
+class ConsolidationDocument(DocumentPart, frozen=True, kw_only=True, tag_field="kind", tag="Consolidation"):
+    cost_before: str
+    cost_after: str
+    saving: str
+    lower_bound: str
+    gap: float
+    unit: str
+    nodes_before: int
+    nodes_after: int
+    cordon: tuple[str, ...]
+    steps: tuple[StepPart, ...]
+    uncordon: tuple[str, ...]
+    kept: tuple[KeptNode, ...]
+    conditions: tuple[str, ...]
+    search: DrainSearchPart
+    coverage: Mapping[str, Any]
+    stats: Any
+    node_table: Any = None
+
+
+Document = ConsolidationDocument
+
+
+def document(found: Consolidation, options: RenderOptions) -> ConsolidationDocument:
+    return ConsolidationDocument(
+        cost_before=plain_money(found.cost_before),
+        cost_after=plain_money(found.cost_after),
+        saving=plain_money(found.saving),
+        lower_bound=plain_money(found.lower_bound),
+        gap=float(found.gap),
+        unit=found.unit,
+        nodes_before=found.nodes_before,
+        nodes_after=found.nodes_after,
+        cordon=found.cordon,
+        steps=tuple(map(StepPart.of, found.steps)),
+        uncordon=found.uncordon,
+        kept=found.kept,
+        conditions=found.conditions,
+        search=DrainSearchPart(
+            ended=found.ended,
+            seconds=round(found.seconds, 3),
+            time_limit=found.time_limit,
+            drains_tried=found.tried,
+        ),
+        coverage=found.coverage,
+        stats=stats_entry(found.stats),
+        node_table=nodes_part(found.columns),
+    )
+
+
+def view(found: ConsolidationDocument) -> View:
+    """`10 nodes: 5 can be removed and 1 can be replaced, saves 5.2 of 10 USD/h, gap 3 %`."""
+    replaced = sum(1 for step in found.steps if step.shape)
+    removed = len(found.steps) - replaced
+    parts = [f"{removed:,} can be removed"] if removed else []
+    parts += [f"{replaced:,} can be replaced"] if replaced else []
+    proven = f"gap {found.gap:g} %" if found.gap else "proven"
+    cost = _price(found, found.cost_before)
+    saved = f"saves {found.saving} of {cost}" if parts else f"the cluster costs {cost}"
+    tone: Tone = "good" if parts else "plain"
+    return View(
+        "consolidate",
+        counted(found.nodes_before, "node"),
+        " and ".join(parts) or "none can be removed",
+        tone if parts else "warn",
+        [saved, proven],
+        notes=[*(Line(text, aside=True) for text in _notes(found)), *_cordoned(found)],
+        figures=[
+            counting(found.nodes_before, "node", "before"),
+            counting(found.nodes_after, "node", "after", tone),
+            Figure(_saved(found), found.saving, tone),
+        ],
+        sections=[
+            *_steps(found),
+            node_map(found.node_table, _MAP),
+            _costs(found),
+            *_moves(found),
+            *_kept(found),
+        ],
+        rows=[(f"node/{each.node}", each.shape or "-") for each in found.steps],
+        commands=list(_commands(found)),
+        omitted=omissions(found.coverage),
+        nodes=nodes_of(found.node_table),
+    )
+
+
+def _price(found: ConsolidationDocument, amount: str) -> str:
+    """`0.5 USD/h`, or `2 nodes`: without prices the unit is a node."""
+    return counted(int(amount), "node") if found.unit == "nodes" else f"{amount} {found.unit}".rstrip()
+
+
+def _saved(found: ConsolidationDocument) -> str:
+    """The label of the saving: `node saved`, or `saved, USD/h`."""
+    if found.unit == "nodes":
+        return f"{plural(int(found.saving), 'node')} saved"
+    return f"saved, {found.unit}".rstrip(", ")
+
+
+def _notes(found: ConsolidationDocument) -> Iterator[str]:
+    """The proven bound, the conditions, and how the search ended."""
+    search = found.search
+    if search.ended == "optimal":
+        yield "proven: no cluster of these nodes and shapes that holds the pods is cheaper"
+    else:
+        yield f"proven lower bound {_price(found, found.lower_bound)}, gap {found.gap:g} %"
+    if found.conditions:
+        yield f"holds with {', '.join(found.conditions)}"
+    yield f"searched {search.seconds:.1f} s, {search.drains_tried:,} drains tried"
+    if search.ended == "time":
+        yield f"the time limit of {search.time_limit:g} s ended the search: more nodes may be removable"
+
+
+def _cordoned(found: ConsolidationDocument) -> Iterator[Line]:
+    if found.cordon:
+        text = f"before the first step: kubectl cordon {_some(found.cordon)} (-o commands has all commands)"
+        yield Line(text, copied=True)
+    if found.uncordon:
+        yield Line(f"after the last step: kubectl uncordon {_some(found.uncordon)}", copied=True)
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - _NODES
+    return " ".join(names[:_NODES]) + (f" and {more} more" if more > 0 else "")
+
+
+def _commands(found: ConsolidationDocument) -> Iterator[str]:
+    """All commands in the order in which they are run."""
+    if found.cordon:
+        yield f"kubectl cordon {' '.join(found.cordon)}"
+    for step in found.steps:
+        yield from step.commands
+    if found.uncordon:
+        yield f"kubectl uncordon {' '.join(found.uncordon)}"
+
+
+def _steps(found: ConsolidationDocument) -> list[Section]:
+    """The steps as a table for a terminal, and with their commands for a page."""
+    if not found.steps:
+        return []
+    shown = columns(
+        "Step: number; Node: node; Replaced by; Saves: number; Pods move: number; Rounds: number hides_zeros"
+    )
+    rows = [
+        [at, each.node, each.shape, each.saving, len(each.moves), each.rounds]
+        for at, each in enumerate(found.steps, start=1)
+    ]
+    done = [Step(_title(each), list(_lines(each)), f"saves {_price(found, each.saving)}") for each in found.steps]
+    if found.cordon:
+        done.insert(0, Step("Cordon first", [Line(f"kubectl cordon {' '.join(found.cordon)}", copied=True)]))
+    if found.uncordon:
+        done.append(Step("Uncordon in the end", [Line(f"kubectl uncordon {' '.join(found.uncordon)}", copied=True)]))
+    return [
+        Section("steps", "Nodes that can go", Table(shown, rows), place="terminal"),
+        Section("plan", "Step by step", Steps(done), place="wide"),
+    ]
+
+
+def _title(step: StepPart) -> str:
+    if step.shape:
+        return f"Replace {step.node} by {step.new_node} ({step.shape})"
+    return f"Remove {step.node}"
+
+
+def _lines(step: StepPart) -> Iterator[Line]:
+    yield from (Line(command, copied=True) for command in step.commands)
+    yield from (Line(f"{move.pod} moves to {move.to}", "good") for move in step.moves[:_MOVES])
+    if (left := len(step.moves) - _MOVES) > 0:
+        yield Line(f"and {counted(left, 'more pod')}", "good")
+
+
+def _costs(found: ConsolidationDocument) -> Section:
+    series = "nodes" if found.unit == "nodes" else "cost"
+    amounts = {"now": found.cost_before, "after": found.cost_after, "proven lower bound": found.lower_bound}
+    rows = [Bar(text, [(series, float(amount))], _price(found, amount)) for text, amount in amounts.items()]
+    title = "How many nodes there are" if found.unit == "nodes" else "What the nodes cost"
+    return Section("costs", title, Bars(rows), place="page")
+
+
+def _moves(found: ConsolidationDocument) -> list[Section]:
+    shown = columns("Pod; Step: badge filters; From: filters; To: filters")
+    rows = [[move.pod, step.action, step.node, move.to] for step in found.steps for move in step.moves]
+    return [Section("moves", "Where pods go", Table(shown, rows, _TONES), place="page")] if rows else []
+
+
+def _kept(found: ConsolidationDocument) -> list[Section]:
+    rows = [[each.node, each.why] for each in found.kept]
+    table = Table(columns("Node that stays: node same=node; Why: flows filters"), rows, most=8, rows_are="reason")
+    return [Section("kept", "Nodes that stay", table)] if rows else []
