@@ -47,10 +47,6 @@ class Command:
         """The subcommands and the values of arguments."""
         return (*self.commands, *self.arguments)
 
-    @property
-    def option_names(self) -> tuple[str, ...]:
-        return tuple(name for option in self.options for name in option.names)
-
     def option(self, name: str) -> Option | None:
         return next((option for option in self.options if name in option.names), None)
 

@@ -12,8 +12,9 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-_STRING = r"""[rR]?(?:'''(?:[^\\]|\\.)*?'''|\"\"\"(?:[^\\]|\\.)*?\"\"\"|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")"""
-_TOKEN = re.compile(rf"(?P<string>{_STRING})|(?P<name>[A-Za-z_]\w*)|(?P<sign>==|!=|<=|>=|&&|\|\||\S)", re.DOTALL)
+from ksched_cli.plugins.lib.cel.syntax import tokens_of
+from ksched_cli.plugins.lib.cel.values import CelCompileError
+
 _PLAIN_LITERAL = re.compile(r"""(['"])[^'"\\]*\1""")
 
 _COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
@@ -60,13 +61,15 @@ def with_literals(expression: str, rename: Callable[[str], str]) -> str:
 
 
 def _tokens(expression: str) -> list[_Token]:
-    found = _TOKEN.finditer(expression)
-    return [_Token(each.group(), each.lastgroup or "", each.start()) for each in found]
+    return [_Token(text, kind, place) for kind, text, place in tokens_of(expression)[:-1]]
 
 
 def _only_compares(expression: str) -> bool:
     """Whether no function reads the characters of a string and every literal has one of the known forms."""
-    tokens = _tokens(expression)
+    try:
+        tokens = _tokens(expression)
+    except CelCompileError:
+        return False
     names = [one.text for one, after in pairwise(tokens) if after.text == "(" and one.group == "name"]
     if any(name not in (*_BLIND, _MEMBER) for name in names) or any(token.text == _JOINING for token in tokens):
         return False

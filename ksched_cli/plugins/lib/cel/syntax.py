@@ -145,7 +145,7 @@ class _Parser:
 
     def __init__(self, source: str) -> None:
         self.source = source
-        self.tokens = _tokens(source)
+        self.tokens = tokens_of(source)
         self.at = 0
         self.depth = 0
 
@@ -313,7 +313,8 @@ class _Parser:
         return CelLiteral(number)
 
 
-def _tokens(source: str) -> list[tuple[str, str, int]]:
+def tokens_of(source: str) -> list[tuple[str, str, int]]:
+    """Kind, text and place of each token, the last of kind "end". CelCompileError for a character that begins none."""
     tokens: list[tuple[str, str, int]] = []
     place = 0
     while place < len(source):
