@@ -15,6 +15,7 @@ from ksched_cli.api.core import ContainerImage, Node, Pod
 from ksched_cli.api.decode import DecodedObject, UnknownKind, decode_plain, decode_unknown
 from ksched_cli.api.defaults import DEFAULT_NAMESPACE, fill_in
 from ksched_cli.api.events import Event
+from ksched_cli.api.karpenter import karpenter_kind
 from ksched_cli.api.kinds import CLUSTER_SCOPED, KINDS
 from ksched_cli.api.meta import metadata_of
 from ksched_cli.api.pod_facts import pod_key
@@ -331,11 +332,20 @@ class _Reader:
         node_group = node_group_of(unknown)
         if node_group is not None:
             self._loaded.node_groups.append(node_group)
+        kind = karpenter_kind(unknown.api_version, unknown.kind)
+        if kind is not None:
+            self._take_of_karpenter(decode_unknown(found, kind, source))
         if unknown.kind in ("Status", "Table"):
             self._problems.append(no_manifest(unknown, source, found.line))
         elif self._manifests is not None and self._take_custom(self._manifests.unknown(unknown, origin), origin):
             return
         self._loaded.unknown[f"{unknown.api_version}/{unknown.kind}"] += 1
+
+    def _take_of_karpenter(self, found: DecodedObject) -> None:
+        """Keep an object of Karpenter, which counts as one that kube-scheduler does not read."""
+        self._add(found.problems, INVALID)
+        if isinstance(found.value, Struct):
+            self._loaded.karpenter.setdefault(type(found.value), []).append(found.value)
 
     def _take_custom(self, found: Iterable[Problem | CustomWorkload], origin: Origin) -> bool:
         """Read the workloads that stand for a custom resource. Returns whether there are any."""

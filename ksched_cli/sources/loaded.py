@@ -35,7 +35,8 @@ class Loaded(Struct):
     that are not modelled. Manifests have `origins`, by id of the object, `texts`, by source, and `findings`, problems
     that do not end the run. `missing` are kinds that the cluster did not list, with the reason; `namespace` is that of
     the kubeconfig's context; `failures`, `bindings` and `preemptions` are events of schedulers. `assumed_namespaces`
-    count as existing. `node_groups` are the nodes that autoscalers can add. `paths_in_resources`, by id, maps a path in
+    count as existing. `node_groups` are the nodes that autoscalers can add;
+    `karpenter` has the objects of Karpenter by kind. `paths_in_resources`, by id, maps a path in
     a workload that stands for a custom resource to the path in that resource."""
 
     objects: dict[type[Struct], list[Any]] = field(default_factory=dict)
@@ -53,6 +54,7 @@ class Loaded(Struct):
     findings: list[Problem] = field(default_factory=list)
     autoscalers: list[Autoscaler] = field(default_factory=list)
     node_groups: list[NodeGroup] = field(default_factory=list)
+    karpenter: dict[type[Struct], list[Any]] = field(default_factory=dict)
     assumed_namespaces: set[str] = field(default_factory=set)
     paths_in_resources: dict[int, Callable[[FieldPath], FieldPath]] = field(default_factory=dict)
     _places: dict[type[Struct], dict[tuple[str, str], int]] = field(default_factory=dict)
@@ -111,6 +113,10 @@ class Loaded(Struct):
 
     def of(self, kind: type[K]) -> list[K]:
         return self.objects.get(kind, [])
+
+    def with_karpenter(self, kind: type[K]) -> list[K]:
+        """The objects of a kind, also of one that only Karpenter reads."""
+        return self.karpenter.get(kind) or self.of(kind)
 
     @property
     def has_events(self) -> bool:

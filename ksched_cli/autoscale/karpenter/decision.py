@@ -1,0 +1,128 @@
+"""What Karpenter decides: claims for new nodes, pods on nodes that exist, and pods without a place.
+
+`new_node` mirrors FinalizeScheduling, TruncateInstanceTypes and ToNodeClaim (nodeclaim.go, scheduler.go,
+nodeclaimtemplate.go): the claim as it would be sent to the API server, with its instance types ordered by price.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from msgspec import UNSET, Struct, UnsetType, field
+
+from ksched_cli.autoscale.karpenter.instance_types import InstanceTypes, Mask
+from ksched_cli.autoscale.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, RESERVED
+from ksched_cli.autoscale.karpenter.node_claim import OpenClaim
+from ksched_cli.autoscale.karpenter.requirements import ZONE, LabelRequirement, LabelRequirements
+from ksched_cli.autoscale.karpenter.resources import merged
+
+
+class Cheapest(Struct, rename="camel", omit_defaults=True):
+    """The cheapest instance type of a claim. `zone` and `capacity_type` only if every offering of the type at this
+    price has them. It is no promise of what the cloud launches. `price`: None if no price is known."""
+
+    instance_type: str
+    price: float | None
+    zone: str = ""
+    capacity_type: str = ""
+
+
+class NewNode(Struct, rename="camel"):
+    """A node that Karpenter adds. `requirements_vary` names labels whose value Karpenter draws: the one shown is an
+    example. `state` has the requirements for other modules."""
+
+    node_pool: str
+    pods: list[str]
+    instance_types: list[str]
+    requirements: dict[str, list[dict[str, object]]]
+    cheapest: Cheapest
+    requests: dict[str, str]
+    taints: list[str] | UnsetType = UNSET
+    min_values_relaxed: str | UnsetType = UNSET
+    requirements_vary: list[str] | UnsetType = UNSET
+
+
+class PodWithoutNode(Struct, rename="camel"):
+    """A pod without a place. `stage`: validate, nodepools, sync or solve. `by_pool` has the reason of each NodePool."""
+
+    pod: str
+    stage: str
+    message: str
+    by_pool: dict[str, str] = {}
+    codes: dict[str, str] = {}
+
+
+class Provisioning(Struct, rename="camel"):
+    """The answer of one pass. `pools_without_types`: NodePools that no instance type meets, with the labels of which
+    there are too few values."""
+
+    new_nodes: list[NewNode] = field(default_factory=list)
+    existing: dict[str, list[str]] = field(default_factory=dict)
+    unplaced: list[PodWithoutNode] = field(default_factory=list)
+    not_considered: list[str] = field(default_factory=list)
+    pools_without_types: dict[str, list[str]] = field(default_factory=dict)
+
+    def document(self) -> dict[str, Any]:
+        """The keys `autoscaling` of a document."""
+        import msgspec
+
+        found: dict[str, Any] = msgspec.to_builtins(self)
+        del found["poolsWithoutTypes"]
+        for each in found["unplaced"]:
+            del each["byPool"], each["codes"]
+        return found
+
+
+def new_node(claim: OpenClaim, types: InstanceTypes, most: int, *, strict: bool) -> NewNode | dict[str, int]:
+    """The node of a claim; or, if minValues are not met by the `most` cheapest types, what is missing."""
+    state = claim.state
+    if claim.reserved:
+        reserved = LabelRequirement(CAPACITY_TYPE, frozenset((RESERVED,)))
+        own = LabelRequirement(types.reservation_label, claim.reserved)
+        state = LabelRequirements((*state.without(CAPACITY_TYPE).values(), reserved)).added(LabelRequirements((own,)))
+    rows = types.by_price(state, claim.types)[:most]
+    kept = np.zeros(len(types), bool)
+    kept[rows] = True
+    if strict and state.has_min_values:
+        too_few = types.too_few_values(state, kept)
+        if too_few:
+            return too_few
+    names = [types.names[row] for row in rows]
+    least = state.allowed(INSTANCE_TYPE).min_values
+    state = state.added(LabelRequirements((LabelRequirement(INSTANCE_TYPE, frozenset(names), min_values=least),)))
+    capacity_types = {each.capacity_type for each in types.offerings_of(state, kept)}
+    if capacity_types:
+        state = state.added(LabelRequirements((LabelRequirement(CAPACITY_TYPE, frozenset(capacity_types)),)))
+    requests = merged(claim.template.daemons, *(pod.of.amounts for pod in claim.pods))
+    taints = [str(each) for each in claim.template.taints]
+    return NewNode(
+        claim.template.name,
+        sorted(pod.name for pod in claim.pods),
+        names,
+        {key: state[key].selectors() for key in sorted(state)},
+        _cheapest(rows[0], state, types),
+        {name: str(requests[name]) for name in sorted(requests)},
+        taints or UNSET,
+        "true" if claim.template.min_values_relaxed else UNSET,
+        sorted(claim.drawn) or UNSET,
+    )
+
+
+def _cheapest(row: int, state: LabelRequirements, types: InstanceTypes) -> Cheapest:
+    only: Mask = np.zeros(len(types), bool)
+    only[row] = True
+    offerings = [each for each in types.offerings_of(state, only) if each.price is not None]
+    price = min((each.price for each in offerings if each.price is not None), default=None)
+    best = [each for each in offerings if each.price == price]
+    zones, kinds = {each.zone for each in best}, {each.capacity_type for each in best}
+    is_zone_fixed = len(zones) == 1
+    return Cheapest(
+        types.names[row],
+        price,
+        next(iter(zones)) if is_zone_fixed else "",
+        next(iter(kinds)) if len(kinds) == 1 else "",
+    )
+
+
+__all__ = ["ZONE", "Cheapest", "NewNode", "PodWithoutNode", "Provisioning", "new_node"]
