@@ -133,14 +133,6 @@ class RenderOptions(Struct, frozen=True):
         return self.format == "wide"
 
 
-class Unfinished(KeyboardInterrupt):
-    """The user interrupted the command. `document` has the part of the result that is done, None for nothing."""
-
-    def __init__(self, document: Any) -> None:
-        super().__init__()
-        self.document = document
-
-
 def render(result: object, out: TextIO, options: RenderOptions) -> None:
     """Write the result in the format of the options."""
     name, form = type(result).__name__, options.format
@@ -156,18 +148,10 @@ def render(result: object, out: TextIO, options: RenderOptions) -> None:
 
 def _write_view(result: Any, name: str, out: TextIO, options: RenderOptions) -> None:
     module, form = _view(name), options.format
-    if form == "name" and hasattr(module, "write_names"):
-        module.write_names(result, out)
-        return
     if form in ("json", "yaml", "html"):
         _write_document(document_of(result, options), out, form)
         return
-    try:
-        _write_people(module.view(module.document(result, options)), out, options)
-    except Unfinished as stop:
-        if stop.document is not None:
-            _write_people(module.view(stop.document), out, options)
-        raise KeyboardInterrupt from None
+    _write_people(module.view(module.document(result, options)), out, options)
 
 
 def _write_people(view: Any, out: TextIO, options: RenderOptions) -> None:
