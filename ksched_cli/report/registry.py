@@ -39,6 +39,7 @@ _PAGES = "table wide json yaml name markdown html"
 _VIEWS: Mapping[str, tuple[str, str]] = {
     "Consolidation": ("consolidate", f"{_PAGES} commands"),
     "DrainTrials": ("drain", _PAGES),
+    "ExplainResult": ("explain", _PAGES),
     "Rightsizing": ("rightsize", _PAGES),
     "Sizing": ("size", _PAGES),
 }
@@ -47,6 +48,7 @@ _KINDS = {
     "Consolidation": "consolidate",
     "Drain": "drain",
     "DrainList": "drain",
+    "Explanation": "explain",
     "Rightsizing": "rightsize",
     "Sizing": "size",
 }
@@ -65,8 +67,6 @@ _WRITERS: Mapping[tuple[str, str], tuple[str, str]] = {
     ("Check", "sarif"): ("check_sarif.write_sarif", "for code scanning"),
     ("DiffResult", "table wide"): ("diff.print_diff", ""),
     ("DiffResult", "markdown"): ("diff.write_markdown", ""),
-    ("ExplainResult", "table wide"): ("explain.print_explanation", ""),
-    ("ExplainResult", "name"): ("explain.write_place", ""),
     ("News", "json"): ("watch.write_news_entry", "for programs: one line each"),
     ("News", "table"): ("watch.write_news_line", ""),
     ("PluginList", "table wide"): ("plugins.print_plugins", ""),
@@ -101,7 +101,6 @@ _DOCUMENTS: Mapping[str, tuple[str, str]] = {
     "DerivedCatalog": ("config.catalog_document", "json yaml"),
     "DiffResult": ("diff.diff_document", "json yaml html"),
     "EffectiveConfiguration": ("config.effective_configuration_document", "json yaml"),
-    "ExplainResult": ("explain_document.explanation_document", "json yaml html"),
     "Migration": ("config.migrated_document", "json yaml"),
     "PluginList": ("plugins.plugins_document", "json yaml"),
     "ReasonCodes": ("explain_code.codes_document", "json yaml"),

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ksched_cli.world.results import FinalPod
 
 
-class Preemption(Struct, frozen=True):
+class Preemption(Struct, frozen=True, rename="camel"):
     node: str
     victims: tuple[str, ...]
     pdb_violations: int
