@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ksched_cli.plan.run.loaded_input import LoadedInput
     from ksched_cli.plan.size.derived import DerivedCatalog
     from ksched_cli.plan.size.results import Sizing
+    from ksched_cli.plan.size.settings import SearchSettings
     from ksched_cli.plan.size.shapes import ShapeCatalog
 
 
@@ -44,16 +45,19 @@ class SizingMethods:
         greedy: bool = False,
         spot: bool = True,
         allow_empty: bool = False,
+        settings: SearchSettings | None = None,
     ) -> Sizing:
         """The cheapest nodes of a catalog, a file or a document, to add so that the scheduler places every pending pod.
-        `greedy`: without a solver. `spot`: with the spot shapes. The search ends after `time_limit` seconds."""
+        `greedy`: without a solver. `spot`: with the spot shapes. The search ends after `time_limit` seconds;
+        `settings` say how far each of its steps goes."""
         from ksched_cli.plan.size.run import size_input
 
         source = self._current
         self._check_not_empty(allow_empty=allow_empty)
         found = read_shapes_of(catalog)
         assert found is not None
-        return size_input(source, found if spot else found.without_spot(), time_limit=time_limit, greedy=greedy)
+        shapes = found if spot else found.without_spot()
+        return size_input(source, shapes, time_limit=time_limit, greedy=greedy, settings=settings)
 
     def consolidate(
         self,

@@ -467,7 +467,7 @@ def explain_pod(
         found = replace(found, notes=(note, *found.notes))
     helping = None
     if catalog is not None and found.unplaced:
-        from ksched_cli.plan.size.helping import find_helping_node
+        from ksched_cli.plan.size.classes import find_helping_node
 
         helping = find_helping_node(source, catalog, found.pod)
     return ExplainResult(found, run.coverage, source.warnings, helping_node=helping)

@@ -19,7 +19,7 @@ from ksched_cli.plan.results.outcomes import PodOutcome
 from ksched_cli.plan.sweep.statistics import DrawOdds
 
 if TYPE_CHECKING:
-    from ksched_cli.plan.size.helping import HelpingNode
+    from ksched_cli.plan.size.classes import HelpingNode
 
 # How the pod stands before anything is worked out. "running": it has a node already and is looked at as if it had none.
 Standing = Literal["pending", "running", "gated", "ignored", "refused"]
@@ -64,7 +64,7 @@ class ExplainedNode(Struct, frozen=True):
     rejections: tuple[Rejection, ...]
 
 
-class PluginAnswer(Struct, frozen=True, rename="camel", omit_defaults=True):
+class PluginAnswer(Struct, frozen=True):
     """The result of a plugin for the pod as a whole; `nodes` are the only ones it leaves where it narrows them."""
 
     plugin: str
@@ -100,7 +100,7 @@ class Retry(Struct, frozen=True):
     events: tuple[str, ...]
 
 
-class PreemptionCandidate(Struct, frozen=True, rename="camel", omit_defaults=True):
+class PreemptionCandidate(Struct, frozen=True):
     """A node that the pod would fit on if the victims left it; `why` it was chosen or was not."""
 
     node: str
@@ -120,7 +120,7 @@ class PreemptionStudy(Struct, frozen=True):
     beyond_help: int = 0
 
 
-class WeightChange(Struct, frozen=True, rename="camel", omit_defaults=True):
+class WeightChange(Struct, frozen=True):
     """Another weight of one score plugin with which the pod goes to the node: tried, pods before it included."""
 
     plugin: str

@@ -1,10 +1,12 @@
-"""Reads the packing problem off a cluster: probes of each shape, judged by the scheduler's own filters."""
+"""Reads the packing problem off a cluster: probes of each shape, judged by the scheduler's own filters. And the
+cheapest node of a catalog that gives one pending pod a place."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 
 import msgspec
 import numpy as np
@@ -16,6 +18,7 @@ from ksched_cli.cluster.columns import RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.ports import ANY_ADDRESS, HostPort
 from ksched_cli.engine.local_filters import LocalVerdict
+from ksched_cli.plan.run.loaded_input import LoadedInput
 from ksched_cli.plan.size.problem import (
     ForecastNodes,
     Matrix,
@@ -305,3 +308,31 @@ def _clash(one: HostPort, other: HostPort) -> bool:
     if (one.protocol, one.port) != (other.protocol, other.port):
         return False
     return one.address == other.address or ANY_ADDRESS in (one.address, other.address)
+
+
+class HelpingNode(Struct, frozen=True):
+    """`shape` is empty if no single node helps; `reasons` has the rejections by shape, for those that cost less or for
+    all."""
+
+    shape: str
+    price: Decimal
+    unit: str
+    reasons: Mapping[str, str] = msgspec.field(default_factory=dict)
+
+
+def find_helping_node(source: LoadedInput, catalog: ShapeCatalog, pod: str) -> HelpingNode | None:
+    """Try the shapes in the order of their prices. None if the pod is not one that waits for a node."""
+    trials = SizingTrials(source, source.scheduler())
+    row = next((row for row in trials.pending if trials.info(row).key == pod), None)
+    if row is None:
+        return None
+    reasons: dict[str, str] = {}
+    judged = Surveyor(trials, catalog).judge_on_shapes(row)
+    for shape, _, why in sorted(judged, key=lambda each: each[0].price):
+        if not why:
+            attempt = trials.run({shape: 1})
+            if row in attempt.on:
+                return HelpingNode(shape.title, shape.price, catalog.unit, reasons)
+            why = next((each.message for each in attempt.unplaced if each.row == row), "")
+        reasons[shape.title] = why
+    return HelpingNode("", Decimal(0), catalog.unit, reasons)

@@ -11,19 +11,13 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from ksched_cli.plan.size.exchange import is_allowed
 from ksched_cli.plan.size.forecast import Forecast
 from ksched_cli.plan.size.greedy import GreedyBuyer
 from ksched_cli.plan.size.problem import Matrix, PackingProblem
 from ksched_cli.plan.size.results import SearchEnd
+from ksched_cli.plan.size.settings import SearchSettings
 from ksched_cli.plan.size.shapes import NodeShape
 from ksched_cli.plan.size.trials import Attempt, SizingTrials, UnplacedDaemon, UnplacedPod
-
-# How often a forecast is mended before the scheduler tries the set.
-_FORECASTS = 20
-# The scheduler tries so many single nodes where the forecast has to choose.
-_HELPERS = 4
-_ZONE_SPREADS = 4
 
 
 class RejectedSet(Struct, frozen=True):
@@ -37,8 +31,8 @@ class RejectedSet(Struct, frozen=True):
 
 @dataclass
 class SearchState:
-    """The cheapest set so far, and what was tried. `ended`: `optimal` if the cost is the lower bound, `local` if no
-    exchange of two nodes makes it cheaper, `stalled` if no better set was found for long, `time` if the time limit
+    """The cheapest set so far, and what was tried. `ended`: `optimal` if the cost is the lower bound, `local` if
+    every search came to its end, `stalled` if one was cut short, `time` if the time limit
     ended it, `greedy` if no solver searched."""
 
     best: Attempt | None = None
@@ -52,8 +46,10 @@ class SearchState:
 class SetMender:
     """Tries sets and keeps the cheapest that the scheduler accepts in `state`."""
 
-    def __init__(self, trials: SizingTrials, problem: PackingProblem, deadline: float) -> None:
-        self._trials, self._deadline = trials, deadline
+    def __init__(
+        self, trials: SizingTrials, problem: PackingProblem, deadline: float, settings: SearchSettings
+    ) -> None:
+        self._trials, self._deadline, self._settings = trials, deadline, settings
         self._class_of = {row: at for at, each in enumerate(problem.classes) for row in each.pods}
         self._known: dict[frozenset[tuple[NodeShape, int]], Attempt] = {}
         # How many pods more or fewer than forecast the scheduler left without a node.
@@ -69,9 +65,6 @@ class SetMender:
         return time.perf_counter() < self._deadline
 
     # Sets and what the scheduler makes of them
-
-    def _cost_of(self, counts: Mapping[int, int]) -> int:
-        return sum(self._problem.choices[choice].price * count for choice, count in counts.items())
 
     def _spread(self, counts: Mapping[int, int], start: int = 0) -> dict[NodeShape, int]:
         """So many nodes of each choice, over their zones in turn."""
@@ -103,7 +96,7 @@ class SetMender:
 
     def _accepts_any(self, counts: Mapping[int, int]) -> bool:
         """Whether the scheduler accepts the nodes in one of several ways to spread them over zones."""
-        spreads = (self._spread(counts, start) for start in range(_ZONE_SPREADS))
+        spreads = (self._spread(counts, start) for start in range(self._settings.zone_spreads))
         for spread in {frozenset(each.items()): each for each in spreads}.values():
             if not self._has_time():
                 return False
@@ -172,7 +165,7 @@ class SetMender:
     def _forecast_grown(self, missing: Matrix) -> dict[int, int]:
         """A greedy purchase with more nodes for the pods that it leaves over by the forecast."""
         numbers = Counter(choice for choice, _ in self._buyer.buy(missing))
-        for turn in range(_FORECASTS):
+        for turn in range(self._settings.mended_forecasts):
             left = self._forecast.left_by_class(numbers)
             more = self._buyer.buy(np.minimum(left << max(turn - 2, 0), self._problem.demand), numbers)
             if not more:
@@ -230,14 +223,14 @@ class SetMender:
         takers = [
             at for at in range(len(problem.choices)) if not missing.any() or (problem.most[at] > 0)[missing].any()
         ]
-        if len(takers) <= _HELPERS:
+        if len(takers) <= self._settings.helping_nodes:
             return takers
         numbers = self._numbers(attempt.counts)
         left = self._forecast.left_over(numbers)
         gains = {at: left - self._forecast.left_over({**numbers, at: numbers.get(at, 0) + 1}) for at in takers}
         return sorted(
             takers, key=lambda at: (-gains[at] / max(problem.choices[at].price, 1e-9), problem.choices[at].price)
-        )[:_HELPERS]
+        )[: self._settings.helping_nodes]
 
     # Cheaper ones
 
@@ -264,7 +257,7 @@ class SetMender:
             best: tuple[float, int, int] | None = None
             for at, choice in enumerate(problem.choices):
                 more = {**numbers, at: numbers.get(at, 0) + 1}
-                if self._cost_of(more) >= self.state.cost or not is_allowed(problem, more):
+                if problem.cost_of_choices(more) >= self.state.cost or not problem.allows(more):
                     continue
                 after = self._forecast.left_over(more)
                 rate = (left - after) / (choice.price or 1e-9)

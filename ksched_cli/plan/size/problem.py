@@ -175,6 +175,14 @@ class PackingProblem(Struct, frozen=True, dict=True):
     def price_of(self) -> Mapping[NodeShape, int]:
         return {shape: choice.price for choice in self.choices for shape in choice.variants}
 
+    def cost_of_choices(self, counts: Mapping[int, int]) -> int:
+        """In grains, of so many nodes of each choice."""
+        return sum(self.choices[choice].price * count for choice, count in counts.items())
+
+    def allows(self, counts: Mapping[int, int]) -> bool:
+        """Whether so many nodes of each choice can be bought."""
+        return all(sum(counts.get(each, 0) for each in members) <= limit for limit, members in self.limits.values())
+
     def within_limits(self, counts: Mapping[NodeShape, int]) -> bool:
         bought: dict[str, int] = {}
         for shape, count in counts.items():

@@ -17,8 +17,7 @@ import numpy as np
 from msgspec import Struct
 
 from ksched_cli.plan.size.greedy import GreedyBuyer, Pattern, fill
-from ksched_cli.plan.size.patterns import maximal_patterns
-from ksched_cli.plan.size.pricing import PatternPricing
+from ksched_cli.plan.size.patterns import PatternPricing, maximal_patterns
 from ksched_cli.plan.size.problem import PackingProblem
 from ksched_cli.plan.size.solver import LinearModel
 
@@ -26,8 +25,6 @@ _EPSILON = 1e-7
 # Of sets that cost the same, those with few nodes first: all nodes together may cost so much more, in grains. A set is
 # optimal if it is this close to the bound of the solver.
 _TIE_BREAK, _GAP = 0.25, 0.3
-# Every maximal pattern of a shape is listed up to this number: then the program is exact and not only its relaxation.
-LISTED = 400
 # Room of the cluster is modelled in whole pods up to this many variables, and in fractions beyond.
 _WHOLE_ROOMS = 400
 
@@ -40,9 +37,10 @@ class ProgramSet(Struct, frozen=True):
 
 
 class PurchaseProgram:
-    """Sets of nodes in the order of their cost. `bound` is in grains, and grows as columns are found."""
+    """Sets of nodes in the order of their cost. `bound` is in grains, and grows as columns are found. If every shape
+    has at most `listed` maximal patterns, the program is exact and not only its relaxation."""
 
-    def __init__(self, problem: PackingProblem, deadline: float, listed: int = LISTED) -> None:
+    def __init__(self, problem: PackingProblem, deadline: float, listed: int) -> None:
         self._problem, self._deadline = problem, deadline
         self._columns: list[tuple[int, Pattern]] = []
         self._known: set[tuple[int, Pattern]] = set()

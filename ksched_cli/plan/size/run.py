@@ -15,6 +15,7 @@ from ksched_cli.plan.size.classes import Survey, Surveyor
 from ksched_cli.plan.size.mending import SearchState
 from ksched_cli.plan.size.results import BoughtNodes, CheaperSet, SizedPod, Sizing, UnsizedPod
 from ksched_cli.plan.size.search import PurchaseSearch
+from ksched_cli.plan.size.settings import SearchSettings
 from ksched_cli.plan.size.shapes import NodeShape, ShapeCatalog
 from ksched_cli.plan.size.solver import solver_is_installed
 from ksched_cli.plan.size.trials import SizingTrials
@@ -24,7 +25,12 @@ DEFAULT_TIME_LIMIT = 20.0
 
 
 def size_input(
-    source: LoadedInput, catalog: ShapeCatalog, *, time_limit: float = DEFAULT_TIME_LIMIT, greedy: bool = False
+    source: LoadedInput,
+    catalog: ShapeCatalog,
+    *,
+    time_limit: float = DEFAULT_TIME_LIMIT,
+    greedy: bool = False,
+    settings: SearchSettings | None = None,
 ) -> Sizing:
     """Survey the cluster, search, and report the cheapest set that the scheduler accepts. `greedy`: without a solver,
     even if one is installed."""
@@ -34,7 +40,7 @@ def size_input(
     trials = SizingTrials(source, prepared.scheduler)
     survey = Surveyor(trials, catalog).survey()
     trials.excused.update(misfit.row for misfit in survey.misfits)
-    search = PurchaseSearch(trials, survey.problem, started + time_limit)
+    search = PurchaseSearch(trials, survey.problem, started + time_limit, settings or SearchSettings())
     with_solver = not greedy and solver_is_installed()
     state = search.run(with_solver=with_solver)
     return _Report(prepared, trials, survey, catalog, state).result(

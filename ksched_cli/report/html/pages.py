@@ -22,6 +22,7 @@ from ksched_cli.report.html.model import Page
 _PAGES = {
     "Simulation": "simulate",
     "ScenarioResult": "scenario",
+    "Explanation": "explain",
     "Check": "check",
     "Capacity": "capacity",
     "Diff": "diff",

@@ -63,7 +63,7 @@ def _lines(view: View) -> Iterator[str]:
 
 
 def _shows(place: str) -> bool:
-    return place in ("everywhere", "terminal", "narrow")
+    return place in ("everywhere", "terminal")
 
 
 def _text(text: str) -> str:

@@ -14,6 +14,7 @@ from ksched_cli.plan.run.run import Run
 from ksched_cli.plan.size.classes import Surveyor
 from ksched_cli.plan.size.problem import Room
 from ksched_cli.plan.size.results import Sizing
+from ksched_cli.plan.size.settings import SearchSettings
 from ksched_cli.plan.size.trials import SizingTrials
 from ksched_cli.wiring.size_methods import read_shapes_of
 from tests.builders import make_pod
@@ -253,14 +254,14 @@ def test_without_the_solver_a_greedy_method_answers_and_says_so(monkeypatch: pyt
     assert "highspy is not installed" in found.warnings[-1]
 
 
-def test_nodes_are_exchanged_where_no_cheaper_purchase_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("listed", [30_000, 0], ids=["all sets are few", "exchanges at random"])
+def test_the_parts_are_searched_without_a_solver_too(listed: int) -> None:
     """One node of each of two shapes is cheaper than the first purchases, which have nodes of one shape or more of
     them."""
-    monkeypatch.setattr("ksched_cli.plan.size.search._COUNTED_CHOICES", 0)
     shapes = [shape("a", 3, "4", "8Gi"), shape("b", 5, "8", "10Gi"), shape("c", 4, "6", "16Gi")]
     wanted = [("2", "2Gi"), ("3", "2Gi"), ("1", "6Gi"), ("5", "2Gi")]
     objects = [pending(f"p{at}", cpu=cpu, memory=memory) for at, (cpu, memory) in enumerate(wanted)]
-    found = size(objects, *shapes, greedy=True)
+    found = size(objects, *shapes, greedy=True, settings=SearchSettings(listed_sets=listed))
     assert (found.fits, found.cost) == (True, 9)
     assert left_pending(load(objects), found.nodes) == []
 

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ksched_cli.plan.run.run import Run
+from ksched_cli.plan.size.bounds import WholeNodes, payable
 from ksched_cli.plan.size.classes import Surveyor
-from ksched_cli.plan.size.components import payable
 from ksched_cli.plan.size.problem import PackingProblem
 from ksched_cli.plan.size.program import PurchaseProgram
+from ksched_cli.plan.size.settings import SearchSettings
 from ksched_cli.plan.size.trials import SizingTrials
-from ksched_cli.plan.size.whole_nodes import WholeNodes
 from ksched_cli.wiring.size_methods import read_shapes_of
 from tests.lanes import examples
 from tests.plan.size.cases import catalog, load, pending, shape
@@ -38,7 +38,7 @@ def problem(pods: list[tuple[int, int]], shapes: list[tuple[int, int, int]]) -> 
 def bounds(made: PackingProblem) -> tuple[int, int, int]:
     """Of the linear relaxation, of whole numbers of nodes, and the optimum of the packing."""
     soon = time.perf_counter() + 20
-    relaxed = PurchaseProgram(made, soon)
+    relaxed = PurchaseProgram(made, soon, SearchSettings().listed_patterns)
     relaxed.relax()
     linear = relaxed.bound
     whole = WholeNodes(made, soon, relaxed.columns).least_cost(linear)
