@@ -12,7 +12,7 @@ All problems of an input are raised together, as a `KschedError`. A use case is 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from ksched_cli.plan.check.results import Check
     from ksched_cli.plan.check.suppression import Suppressions
     from ksched_cli.plan.drain.drain import DrainTrials
+    from ksched_cli.plan.drain.results import DrainTrial
     from ksched_cli.plan.explain.results import ExplainResult
     from ksched_cli.plan.results.outcomes import Simulation
     from ksched_cli.plan.run.loaded_input import LoadedInput
@@ -319,9 +320,12 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
         timeout: float | None = None,
         ignore_pending: bool = False,
         every_pod: bool = False,
+        done: Callable[[DrainTrial], object] = lambda trial: None,
+        partial: bool = False,
     ) -> DrainTrials:
         """What `kubectl drain` would do with these or the selected nodes, or with every node or zone by itself
-        (`each`). `grace_period` and `timeout` are in seconds. `every_pod`: the end has also the pods that stay."""
+        (`each`). `grace_period` and `timeout` are in seconds. `every_pod`: the end has also the pods that stay. `done`
+        is called with each trial at its end. With `partial` an interrupt ends the run, and its trials are shown."""
         from ksched_cli.api.selectors import read_query
         from ksched_cli.plan.drain.drain import drain_nodes
         from ksched_cli.plan.drain.filters import Flags
@@ -331,7 +335,15 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
         query = read_query(pod_selector, "--pod-selector")
         flags = Flags(force, ignore_daemonsets, delete_emptydir_data, query, disable_eviction, grace_period, timeout)
         return drain_nodes(
-            self._current, nodes, selector, flags, each=each, pending_first=not ignore_pending, every_pod=every_pod
+            self._current,
+            nodes,
+            selector,
+            flags,
+            each=each,
+            pending_first=not ignore_pending,
+            every_pod=every_pod,
+            done=done,
+            partial=partial,
         )
 
     def sweep(

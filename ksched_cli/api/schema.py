@@ -32,12 +32,13 @@ class Misfit(Struct, frozen=True):
 
 def misfits(document: Mapping[str, Any], api_version: str, kind: str) -> Iterator[Misfit]:
     """Everything in the document that a strict decoder of its kind refuses. A kind without known fields has none."""
-    name = _type_name(api_version, kind)
+    name = type_of(api_version, kind)
     if name is not None:
         yield from _object(document, name, (), ())
 
 
-def _type_name(api_version: str, kind: str) -> str | None:
+def type_of(api_version: str, kind: str) -> str | None:
+    """The name of the type of a kind; None for a kind without known fields."""
     group, _, version = api_version.rpartition("/")
     own = f"{kind}.{group.partition('.')[0] or 'core'}.{version}"
     return own if own in _lines() else kind if kind in _lines() else None

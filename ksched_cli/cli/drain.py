@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from enum import StrEnum
 from typing import Annotated, ClassVar
 
@@ -12,6 +13,7 @@ from ksched_cli.cli import options
 from ksched_cli.cli.groups import ManifestRun, takes_groups
 from ksched_cli.cli.help_layout import OWN, Panel
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, collector_off, show
+from ksched_cli.cli.streams import warn
 from ksched_cli.errors import UsageError
 from ksched_cli.simulator import Simulator, parse_seconds
 
@@ -147,8 +149,13 @@ def drain(
         raise UsageError("cannot specify both a node name and a --selector option")
     if not (nodes or selector or each):
         raise UsageError("say which nodes to drain: NODE..., -l QUERY, or --each node for all in turn")
+    # Imported here: the help of the command needs no results.
+    from ksched_cli.report.view.drain import show_trial
+
     with collector_off():
         simulator = Simulator.of(given.read())
+    as_rows = output == "name"
+    warn(simulator.warnings)
     found = simulator.drain_nodes(
         *(nodes or ()),
         selector=selector,
@@ -162,7 +169,12 @@ def drain(
         timeout=parse_seconds(timeout, "--timeout") or None,
         ignore_pending=ignore_pending,
         every_pod=output in ("json", "yaml") and each is None,
+        done=lambda trial: show_trial(trial, sys.stdout if as_rows else None),
+        partial=output not in ("json", "yaml", "html"),
     )
-    show(found, output, warnings=found.warnings, headers=not no_headers, zones=simulator.zones)
+    if not as_rows:
+        show(found, output, headers=not no_headers, zones=simulator.zones)
+    if found.was_interrupted:
+        raise KeyboardInterrupt
     safe = all(trial.drain.safe for trial in found.trials)
     raise typer.Exit(0 if safe or exit_zero else SOME_DO_NOT_FIT)

@@ -125,8 +125,12 @@ class ManifestOptions(SourceOptions, frozen=True):
     helm: options.Helm = field(default_factory=list)
     values: options.Values = field(default_factory=list)
     strict: options.Strict = None
+    server_side: options.ServerSide = False
+    force_conflicts: options.ForceConflicts = False
 
     def contradictions(self) -> Iterator[str]:
+        if self.force_conflicts and not self.server_side:
+            yield "--force-conflicts goes with --server-side"
         if self.values and not self.helm:
             yield "--values are for a chart: give it with --helm CHART"
         if "-" in self.sources and "-" in self.filenames:
@@ -145,6 +149,8 @@ class ManifestOptions(SourceOptions, frozen=True):
             charts=tuple(self.helm),
             values=tuple(self.values),
             strict=self.strict,
+            server_side=self.server_side,
+            force_conflicts=self.force_conflicts,
         )
         run = replace(super().read(), filenames=self.filenames, namespace=self.namespace)
         return replace(run, reading=reading, allow_empty=self.allow_empty)

@@ -113,6 +113,16 @@ Strict = Annotated[
         help="Refuse fields of manifests that their kind does not have, or ignore them. Without it: warn.",
     ),
 ]
+ServerSide = Annotated[
+    bool,
+    typer.Option(
+        "--server-side",
+        help="Apply the manifests as kubectl apply --server-side does: the managers of fields are respected.",
+    ),
+]
+ForceConflicts = Annotated[
+    bool, typer.Option("--force-conflicts", help="With --server-side: take over fields of other managers.")
+]
 AllowEmpty = Annotated[
     bool, typer.Option("--allow-empty", help="Exit with 0 although there was nothing to place, or no node.")
 ]

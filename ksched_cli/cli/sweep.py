@@ -125,6 +125,8 @@ Resume = Annotated[
     bool, typer.Option("--resume", help="Go on with the rows of --out: variants that are there are not run again.")
 ]
 Output = Annotated[str, options.FormatOption("SweepRun")]
+# Formats in which each row is written as soon as it is there.
+_ROWS = ("jsonl", "csv", "parquet")
 
 
 @app.callback()
@@ -164,6 +166,8 @@ def sweep(
         raise UsageError("--dask and --workers contradict each other: Dask has its own workers")
     file = files[0] if files else None
     found = simulator.sweep(file, workers=workers or 0, dask=dask, out=out, resume=resume, **words)
+    if output not in _ROWS:
+        found.result()
     show(found, output, warnings=found.warnings, headers=not no_headers, zones=simulator.zones)
     result = found.result()
     if out is not None and result.kept:

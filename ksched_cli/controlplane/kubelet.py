@@ -39,7 +39,8 @@ class Kubelets:
             if (old is None or old.metadata.deletion_timestamp is None) and not is_terminal(new):
                 self._end(new)
         elif new.spec.node_name and (old is None or not old.spec.node_name) and not is_terminal(new):
-            self._queue.at(self._queue.clock.now + START_SECONDS, lambda: self._start(new))
+            # Kubelets report one pod after the other: controllers react to the first before the next is Ready.
+            self._queue.at(self._queue.clock.now + START_SECONDS, lambda: self._start(new), is_alone=True)
 
     def _start(self, pod: Pod) -> None:
         """Running and Ready, if the pod and its node are still there."""

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
+import msgspec
 from msgspec import Struct
 
 from ksched_cli.api.core import Node, Pod
@@ -18,9 +19,10 @@ from ksched_cli.api.meta import ObjectMeta, controller_of
 from ksched_cli.api.selectors import Selector
 from ksched_cli.api.workloads import ReplicaSet, ReplicationController
 from ksched_cli.cluster.catalog import Catalog
-from ksched_cli.cluster.undo import Logged, LoggedIndex, LoggedTable, UndoLog
+from ksched_cli.cluster.undo import Logged, LoggedDict, LoggedIndex, LoggedList, LoggedTable, UndoLog
+from ksched_cli.controlplane.merge import overlaid, written
 from ksched_cli.controlplane.pods import is_active, is_ready
-from ksched_cli.sources.loaded import Loaded
+from ksched_cli.sources.loaded import Loaded, WrittenObject
 
 # Kind, namespace and name of an owner; with an empty kind and name, the pods of a namespace without a controller.
 Owner = tuple[str, str, str]
@@ -208,6 +210,10 @@ class Store(Logged, NamedObjects):
         self._pods_on: LoggedIndex[str, Identity, None] = LoggedIndex(self.undo)
         self._owned: LoggedIndex[Identity, Identity, Any] | None = None
         self._referring: LoggedIndex[tuple[str, str], Identity, Any] | None = None
+        # The documents of objects that `kubectl apply` may change, each with the typed object that it belongs to.
+        self._documents: dict[Identity, WrittenObject] = LoggedDict(self.undo, loaded.documents)
+        # What is not known of how manifests were applied.
+        self.apply_gaps: list[str] = LoggedList(self.undo, loaded.apply_gaps)
         self._index_pods(pods)
         self._tallies = PodTallies(self.undo, self.pods_of_identity, self._has_tallied_sets)
 
@@ -234,6 +240,24 @@ class Store(Logged, NamedObjects):
             return found  # type: ignore[no-any-return]
         metadata: ObjectMeta = item.metadata  # type: ignore[attr-defined]
         return self.get(type(item), metadata.name, metadata.namespace)
+
+    def document(self, item: Any) -> dict[str, Any]:
+        """The stored version of an object as a document. Fields that no typed object has are as they were read."""
+        known = self._documents.get(identity_of(item))
+        if known is None:
+            return written(item)  # type: ignore[no-any-return]
+        text = msgspec.json.decode(known.written) if isinstance(known.written, bytes) else known.written
+        if known.item is item:
+            return text
+        return overlaid(text, written(known.item), written(item))  # type: ignore[no-any-return]
+
+    def is_whole(self, item: Any) -> bool:
+        """Whether `document` has all fields of the object, also those that no typed object has."""
+        return identity_of(item) in self._documents
+
+    def keep_document(self, item: Any, document: dict[str, Any]) -> None:
+        """The document that belongs to this version of an object."""
+        self._documents[identity_of(item)] = WrittenObject(item, document)
 
     def of(self, kind: type[K]) -> list[K]:
         found: Any
@@ -458,6 +482,7 @@ class Store(Logged, NamedObjects):
     def others_as_loaded(self) -> Loaded:
         """The same with the pods and nodes that were loaded."""
         now = self._loaded.copied()
+        now.documents, now.apply_gaps = dict(self._documents), list(self.apply_gaps)
         for kind in {*now.objects, *self.catalog.kinds()} - {Node, Pod}:
             items = {identity_of(item): item for item in self.catalog.all(kind)}
             now.set_all(kind, _in_input_order(self._loaded.of(kind), items))

@@ -76,12 +76,13 @@ class Controller(Worker):
 class Timer(NamedTuple):
     """Timers are in the order of their moments. No two have the same turn, so that nothing else is compared.
     `failed_at` is for a retry: the version at which it failed. The same request would fail again while nothing has
-    changed."""
+    changed. What follows from a timer that `is_alone` happens before the next timer of the same moment."""
 
     moment: float
     turn: int
     action: Callable[[], None]
     failed_at: int | None = None
+    is_alone: bool = False
 
 
 class WorkQueue:
@@ -115,8 +116,10 @@ class WorkQueue:
         self._due[worker, key] = moment
         self.at(moment, lambda: self.add(worker, key))
 
-    def at(self, moment: float, action: Callable[[], None], failed_at: int | None = None) -> Timer:
-        timer = Timer(moment, next(self._turn), action, failed_at)
+    def at(
+        self, moment: float, action: Callable[[], None], failed_at: int | None = None, *, is_alone: bool = False
+    ) -> Timer:
+        timer = Timer(moment, next(self._turn), action, failed_at, is_alone)
         self._undo.keep(self._timers)
         heapq.heappush(self._timers, timer)
         return timer
@@ -162,7 +165,10 @@ class WorkQueue:
         return None
 
     def run_due(self) -> None:
-        """Run the timers that are due by now."""
+        """Run the timers that are due by now, up to the first that is alone."""
         while self._timers and self._timers[0].moment <= self.clock.now:
             self._undo.keep(self._timers)
-            heapq.heappop(self._timers).action()
+            timer = heapq.heappop(self._timers)
+            timer.action()
+            if timer.is_alone:
+                return

@@ -12,7 +12,6 @@ and its plugin rejects with `unresolvable(FeatureReasons.of(release).missing(fea
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from copy import copy
 from string import Formatter
 from typing import Any, ClassVar
 
@@ -105,6 +104,10 @@ class ReasonKind:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}>"
 
+    def __reduce__(self) -> Any:
+        """Another process has the same declaration: the table and the name are enough."""
+        return (getattr, (self.table, self.name)) if self.table is not None else "FREE_TEXT"
+
     def __set_name__(self, table: type[ReasonTable], name: str) -> None:
         self.table, self.name, self.field = table, name, self.field or table.field
 
@@ -123,7 +126,8 @@ class ReasonKind:
         """The kind with the text of one minor."""
         if not isinstance(self.text, Rule):
             return self
-        found = copy(self)
+        found = object.__new__(type(self))
+        found.__dict__.update(vars(self))
         found._set_text(self.text.value(release))
         return found
 

@@ -39,6 +39,7 @@ _PAGES = "table wide json yaml name markdown html"
 _VIEWS: Mapping[str, tuple[str, str]] = {
     "Consolidation": ("consolidate", f"{_PAGES} commands"),
     "DrainTrials": ("drain", _PAGES),
+    "ExplainResult": ("explain", _PAGES),
     "Rightsizing": ("rightsize", _PAGES),
     "Sizing": ("size", _PAGES),
 }
@@ -47,6 +48,7 @@ _KINDS = {
     "Consolidation": "consolidate",
     "Drain": "drain",
     "DrainList": "drain",
+    "Explanation": "explain",
     "Rightsizing": "rightsize",
     "Sizing": "size",
 }
@@ -65,8 +67,6 @@ _WRITERS: Mapping[tuple[str, str], tuple[str, str]] = {
     ("Check", "sarif"): ("check_sarif.write_sarif", "for code scanning"),
     ("DiffResult", "table wide"): ("diff.print_diff", ""),
     ("DiffResult", "markdown"): ("diff.write_markdown", ""),
-    ("ExplainResult", "table wide"): ("explain.print_explanation", ""),
-    ("ExplainResult", "name"): ("explain.write_place", ""),
     ("News", "json"): ("watch.write_news_entry", "for programs: one line each"),
     ("News", "table"): ("watch.write_news_line", ""),
     ("PluginList", "table wide"): ("plugins.print_plugins", ""),
@@ -101,7 +101,6 @@ _DOCUMENTS: Mapping[str, tuple[str, str]] = {
     "DerivedCatalog": ("config.catalog_document", "json yaml"),
     "DiffResult": ("diff.diff_document", "json yaml html"),
     "EffectiveConfiguration": ("config.effective_configuration_document", "json yaml"),
-    "ExplainResult": ("explain_document.explanation_document", "json yaml html"),
     "Migration": ("config.migrated_document", "json yaml"),
     "PluginList": ("plugins.plugins_document", "json yaml"),
     "ReasonCodes": ("explain_code.codes_document", "json yaml"),
@@ -133,14 +132,6 @@ class RenderOptions(Struct, frozen=True):
         return self.format == "wide"
 
 
-class Unfinished(KeyboardInterrupt):
-    """The user interrupted the command. `document` has the part of the result that is done, None for nothing."""
-
-    def __init__(self, document: Any) -> None:
-        super().__init__()
-        self.document = document
-
-
 def render(result: object, out: TextIO, options: RenderOptions) -> None:
     """Write the result in the format of the options."""
     name, form = type(result).__name__, options.format
@@ -156,18 +147,10 @@ def render(result: object, out: TextIO, options: RenderOptions) -> None:
 
 def _write_view(result: Any, name: str, out: TextIO, options: RenderOptions) -> None:
     module, form = _view(name), options.format
-    if form == "name" and hasattr(module, "write_names"):
-        module.write_names(result, out)
-        return
     if form in ("json", "yaml", "html"):
         _write_document(document_of(result, options), out, form)
         return
-    try:
-        _write_people(module.view(module.document(result, options)), out, options)
-    except Unfinished as stop:
-        if stop.document is not None:
-            _write_people(module.view(stop.document), out, options)
-        raise KeyboardInterrupt from None
+    _write_people(module.view(module.document(result, options)), out, options)
 
 
 def _write_people(view: Any, out: TextIO, options: RenderOptions) -> None:

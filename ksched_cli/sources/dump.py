@@ -17,8 +17,9 @@ from ksched_cli.api.defaults import DEFAULT_NAMESPACE, fill_in
 from ksched_cli.api.events import Event
 from ksched_cli.api.karpenter import karpenter_kind
 from ksched_cli.api.kinds import CLUSTER_SCOPED, KINDS
-from ksched_cli.api.meta import metadata_of
+from ksched_cli.api.meta import controller_of, metadata_of
 from ksched_cli.api.pod_facts import pod_key
+from ksched_cli.api.workloads import CronJob, DaemonSet, Deployment, Job, StatefulSet
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources import files
 from ksched_cli.sources.archives import SUFFIXES, Content
@@ -28,7 +29,7 @@ from ksched_cli.sources.declared_files import DeclaredFiles
 from ksched_cli.sources.decoding import decode
 from ksched_cli.sources.events import FailedScheduling, ScheduledPod, is_event, read_event
 from ksched_cli.sources.input_codes import DUPLICATE, INVALID, SKIPPED, UNKNOWN_FIELD, UNREADABLE
-from ksched_cli.sources.loaded import Loaded, Origin
+from ksched_cli.sources.loaded import Loaded, Origin, WrittenObject
 from ksched_cli.sources.node_groups import node_group_of
 from ksched_cli.sources.places import path_in_resource, with_field_line
 from ksched_cli.sources.read_options import DUMPS, ReadOptions
@@ -50,6 +51,7 @@ MAX_PROBLEMS = 50
 _NAMED = 3
 LIVE = "live"
 READ_KINDS = frozenset(KINDS.values())
+_WITH_TEMPLATES = (Deployment, StatefulSet, DaemonSet, Job, CronJob)
 
 
 def load_dump(
@@ -308,7 +310,7 @@ class _Reader:
             elif type(value) is Event:
                 self._take_event(value)
             elif (self._manifests is None or self._is_accepted(self._manifests, each, source)) and value is not None:
-                self._take_object(value, Origin(source, each.line, each.path), is_written=True)
+                self._take_object(value, Origin(source, each.line, each.path), each.document, is_written=True)
 
     def _is_accepted(self, manifests: Manifests, found: DecodedObject, source: str) -> bool:
         """Whether the API server accepts the object as it is written."""
@@ -368,7 +370,7 @@ class _Reader:
         elif found is not None:
             self._loaded.preemptions.append(found)
 
-    def _take_object(self, item: Struct, origin: Origin, *, is_written: bool = False) -> None:
+    def _take_object(self, item: Struct, origin: Origin, document: Any = None, *, is_written: bool = False) -> None:
         kind, manifests = type(item), self._manifests
         if manifests is not None:
             manifests.complete(item)
@@ -393,6 +395,10 @@ class _Reader:
             items = self._loaded.objects[kind] = []
         self._seen[identity] = _Place(origin.source, len(items))
         items.append(item)
+        if document is not None and (manifests is not None or _may_be_applied(item, document)):
+            name = kind.__name__, metadata.namespace, metadata.name
+            written = document if isinstance(document, dict) else bytes(document)
+            self._loaded.documents[name] = WrittenObject(item, written)
         if manifests is not None:
             file = self._declared.file_of(item, origin.line)
             self._loaded.origins[id(item)] = msgspec.structs.replace(origin, file=file)
@@ -442,6 +448,16 @@ class _Reader:
         for pod in lost:
             where = f"pod {pod.metadata.namespace}/{pod.metadata.name} is on node {pod.spec.node_name}"
             self._loaded.warnings.append(f"{where}, which is not in the input: it counts nowhere")
+
+
+def _may_be_applied(item: Any, document: Any) -> bool:
+    """Whether `kubectl apply` of the object depends on more than its typed fields: on its owners, on the last manifest,
+    or on fields of a template that no typed object has."""
+    if controller_of(item.metadata) is not None:
+        return False
+    if isinstance(document, dict):
+        return isinstance(item, _WITH_TEMPLATES) or "managedFields" in (document.get("metadata") or {})
+    return isinstance(item, _WITH_TEMPLATES) or b"managedFields" in bytes(document)
 
 
 def _mistakes_in(item: Struct, manifests: Manifests, is_written: bool) -> Sequence[Complaint]:

@@ -17,6 +17,8 @@ from ksched_cli.sources.events import FailedScheduling, PreemptionEvent, Schedul
 from ksched_cli.sources.node_groups import NodeGroup
 
 FieldPath = tuple[str | int, ...]
+# Kind, namespace and name.
+Identity = tuple[str, str, str]
 K = TypeVar("K", bound=Struct)
 
 
@@ -30,14 +32,23 @@ class Origin(Struct):
     file: str = ""
 
 
+class WrittenObject(Struct, frozen=True):
+    """A typed object, and the document that it was read from: plain values, or JSON."""
+
+    item: Any
+    written: dict[str, Any] | bytes
+
+
 class Loaded(Struct):
     """Typed objects by kind, and in `unknown` the number of objects of each other kind. `gaps` are parts of admission
     that are not modelled. Manifests have `origins`, by id of the object, `texts`, by source, and `findings`, problems
     that do not end the run. `missing` are kinds that the cluster did not list, with the reason; `namespace` is that of
     the kubeconfig's context; `failures`, `bindings` and `preemptions` are events of schedulers. `assumed_namespaces`
-    count as existing. `node_groups` are the nodes that autoscalers can add;
-    `karpenter` has the objects of Karpenter by kind. `paths_in_resources`, by id, maps a path in
-    a workload that stands for a custom resource to the path in that resource."""
+    count as existing. `node_groups` are the nodes that autoscalers can add, `karpenter` the objects of Karpenter by
+    kind. `paths_in_resources`, by id, maps a path in a workload that stands for a custom resource to the path in that
+    resource. `documents` are objects as they are written: manifests, and what `kubectl apply` may write again;
+    `server_side` and `force_conflicts` are how manifests are applied, `apply_gaps`
+    what is not known of that."""
 
     objects: dict[type[Struct], list[Any]] = field(default_factory=dict)
     unknown: Counter[str] = field(default_factory=Counter)
@@ -57,6 +68,10 @@ class Loaded(Struct):
     karpenter: dict[type[Struct], list[Any]] = field(default_factory=dict)
     assumed_namespaces: set[str] = field(default_factory=set)
     paths_in_resources: dict[int, Callable[[FieldPath], FieldPath]] = field(default_factory=dict)
+    documents: dict[Identity, WrittenObject] = field(default_factory=dict)
+    server_side: bool = False
+    force_conflicts: bool = False
+    apply_gaps: list[str] = field(default_factory=list)
     _places: dict[type[Struct], dict[tuple[str, str], int]] = field(default_factory=dict)
 
     def add(self, item: Struct) -> None:
@@ -76,7 +91,8 @@ class Loaded(Struct):
         """A copy with its own lists of the same objects. A change of an object replaces it by a copy."""
         objects = {kind: list(items) for kind, items in self.objects.items()}
         own = replace(self, objects=objects, unknown=Counter(self.unknown), origins=dict(self.origins), _places={})
-        own.warnings, own.gaps = list(self.warnings), list(self.gaps)
+        own.warnings, own.gaps, own.apply_gaps = list(self.warnings), list(self.gaps), list(self.apply_gaps)
+        own.documents = dict(self.documents)
         return own
 
     def discard(self, kind: type[K], out: Callable[[K], bool]) -> list[K]:

@@ -94,6 +94,7 @@ def load_manifests(
     files, new = [path for path in paths if path not in urls], _New(reading)
     loaded = load_dump(files, stdin, new, objects=objects) if files or objects or new.renderings else Loaded()
     loaded.findings += problems
+    loaded.server_side, loaded.force_conflicts = reading.server_side, reading.force_conflicts
     loaded.assumed_namespaces.update(reading.assumed_namespaces)
     if reading.creates_namespaces:
         loaded.assume_namespaces()

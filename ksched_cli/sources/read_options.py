@@ -23,7 +23,7 @@ class ManifestReading(Struct, frozen=True):
     error. `pod_templates` are the texts of --pod-template. `assumed_namespaces` count as existing, and with
     `creates_namespaces` all namespaces of the manifests. Files of `optional` need not be manifests. Installed tools
     render `kustomizations`, and `charts` with the files of `values`. `strict` makes unknown fields errors; None warns
-    of them, False ignores them."""
+    of them, False ignores them. `server_side` and `force_conflicts` are those of kubectl apply."""
 
     namespace: str = ""
     recursive: bool = False
@@ -38,3 +38,5 @@ class ManifestReading(Struct, frozen=True):
     charts: Sequence[str] = ()
     values: Sequence[str] = ()
     strict: bool | None = None
+    server_side: bool = False
+    force_conflicts: bool = False

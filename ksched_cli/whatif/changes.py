@@ -40,11 +40,12 @@ class Changes(Struct, frozen=True):
         apply_edits(plane, self.edits, self.problems, self.namespace)
 
     def gaps(self, now: Loaded) -> list[str]:
-        """What of the admission of the new pods is not modelled in the cluster as it is now."""
+        """What of the admission of the new pods is not modelled in the cluster as it is now, and what the input lacks
+        to know how the manifests are applied."""
         from ksched_cli.controlplane.admission.gaps import admission_gaps
 
         items = [item for items in self.manifests.objects.values() for item in items]
-        return list(admission_gaps(now, {item.metadata.namespace for item in items}))
+        return [*now.apply_gaps, *admission_gaps(now, {item.metadata.namespace for item in items})]
 
 
 class GonePod(Struct, frozen=True):

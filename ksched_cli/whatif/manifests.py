@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from ksched_cli.api.core import Namespace, Node, Pod
 from ksched_cli.api.storage import PersistentVolumeClaim
@@ -24,15 +23,18 @@ from ksched_cli.controlplane.admission.updates import RefusedUpdate, refused_upd
 from ksched_cli.controlplane.api_server import Refusal
 from ksched_cli.controlplane.controllers.daemon_pods import daemon_spec, should_run
 from ksched_cli.controlplane.controllers.job_pods import cron_run
+from ksched_cli.controlplane.merge import overlaid, written
+from ksched_cli.controlplane.ownership import ApplyConflict
 from ksched_cli.controlplane.plane import ON_DELETE, ControlPlane
 from ksched_cli.controlplane.pods import is_active
 from ksched_cli.controlplane.store import Store, identity_of
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources.controllers.naming import uid_of
 from ksched_cli.sources.controllers.templates import copied, defaulted, stamp
-from ksched_cli.sources.input_codes import IMMUTABLE
+from ksched_cli.sources.input_codes import APPLY_CONFLICT, IMMUTABLE
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.places import Places, template_of
+from ksched_cli.whatif.apply import AppliedObject, applied, apply_gaps
 from ksched_cli.whatif.inferred import adopt, infer_replica_sets, unknown_namespaces, unknown_workload
 
 WORKLOADS = (Deployment, ReplicaSet, StatefulSet, DaemonSet, ReplicationController, Job, CronJob, PodTemplate)
@@ -48,16 +50,23 @@ def apply_manifests(plane: ControlPlane, manifests: Loaded, *, restart: bool = F
     _warn_of_namespaces(plane, manifests)
     _check_updates(plane, manifests)
     order = in_order(manifests)
-    apply_items(plane, sorted(order, key=lambda item: isinstance(item, (Pod, *WORKLOADS))), restart=restart)
+    plane.store.apply_gaps += [
+        each for each in apply_gaps(plane.store, manifests) if each not in plane.store.apply_gaps
+    ]
+    items = sorted(order, key=lambda item: isinstance(item, (Pod, *WORKLOADS)))
+    apply_items(plane, items, manifests, restart=restart)
     plane.warnings += manifests.warnings
 
 
-def apply_items(plane: ControlPlane, items: Iterable[Any], *, restart: bool = False) -> None:
+def apply_items(
+    plane: ControlPlane, items: Iterable[Any], manifests: Loaded | None = None, *, restart: bool = False
+) -> None:
     """Write these objects, one after the other. Controllers look at a workload that stays as it is, too: the input may
     lack some of its pods."""
+    target = _Target(plane, manifests or Loaded(), restart)
     for item in items:
         live = plane.store.current(item)
-        _APPLIERS.get(type(item), _apply_object)(_Target(plane, restart), item)
+        _APPLIERS.get(type(item), _apply_object)(target, item)
         if live is not None and plane.store.current(item) is live and isinstance(item, WORKLOADS):
             plane.controllers.sync_workload(item)
         if plane.api.places_everything:
@@ -78,7 +87,7 @@ def apply_others(cluster: Loaded, manifests: Loaded) -> None:
     _check_updates(plane, manifests)
     for item in in_order(manifests):
         if isinstance(item, PersistentVolumeClaim):
-            _apply_claim(_Target(plane, False), item)
+            _apply_claim(_Target(plane, manifests, False), item)
         elif not isinstance(item, Pod):
             plane.store.put(item)
     plane.run()
@@ -107,12 +116,24 @@ def in_order(manifests: Loaded) -> list[Any]:
 
 
 class _Target:
-    def __init__(self, plane: ControlPlane, restart: bool) -> None:
+    def __init__(self, plane: ControlPlane, manifests: Loaded, restart: bool) -> None:
         self.plane, self.api, self.store, self.restart = plane, plane.api, plane.store, restart
+        self._manifests = manifests
+
+    def update(self, item: Any) -> None:
+        """Let the API server store what the manifest makes of the live object."""
+        self.store_as(self.applied(item))
+
+    def applied(self, item: Any) -> AppliedObject:
+        return applied(self.store, self._manifests, item)
+
+    def store_as(self, made: AppliedObject) -> None:
+        self.api.update(made.item)
+        self.store.keep_document(self.store.current(made.item), made.document)
 
 
 def _apply_object(target: _Target, item: Any) -> None:
-    target.api.update(item)
+    target.update(item)
 
 
 def _apply_claim(target: _Target, item: PersistentVolumeClaim) -> None:
@@ -144,7 +165,9 @@ def _create_pod(target: _Target, owner: Any, pod: Pod) -> None:
 
 def _apply_pod_template(target: _Target, item: PodTemplate) -> None:
     """No controller makes pods of a PodTemplate; one pod, to see where it would go."""
-    target.api.update(item)
+    made = target.applied(item)
+    target.store_as(made)
+    item = made.item
     namespace = item.metadata.namespace
     name = target.api.successors.new_name(f"{item.metadata.name}-", namespace, ("PodTemplate", namespace, ""))
     pod = stamp(item.template, namespace, name, None)
@@ -155,12 +178,13 @@ def _apply_pod_template(target: _Target, item: PodTemplate) -> None:
 def _apply_cron_job(target: _Target, item: CronJob) -> None:
     """One run of it: the controller runs a new CronJob once, and one that exists is run here."""
     live = target.store.current(item)
-    target.api.update(item if live is None else _with_identity(item, live))
-    if item.spec.suspend:
+    made = target.applied(item)
+    target.store_as(made)
+    if made.item.spec.suspend:
         name = f"{item.metadata.namespace}/{item.metadata.name}"
         target.plane.warnings.append(f"CronJob {name} is suspended: it makes no pods")
     elif live is not None:
-        target.api.update(cron_run(item))
+        target.api.update(cron_run(made.item))
 
 
 def cron_job_run(item: CronJob) -> str:
@@ -169,37 +193,33 @@ def cron_job_run(item: CronJob) -> str:
 
 
 def _apply_job(target: _Target, item: Job) -> None:
-    live = target.store.current(item)
-    if item.spec.suspend:
+    made = target.applied(item)
+    if made.item.spec.suspend:
         name = f"{item.metadata.namespace}/{item.metadata.name}"
         target.plane.warnings.append(f"Job {name} is suspended: it makes no pods")
-    target.api.update(item if live is None else _with_identity(replace(item, status=live.status), live))
+    target.store_as(made)
 
 
 def _apply_workload(target: _Target, item: Any) -> None:
-    """A workload that exists keeps its identity and the fields that the manifest leaves out."""
-    new = copied(item)
+    made = target.applied(item)
+    new, live = copied(made.item), target.store.current(item)
     adopt(target.plane, new)
     if target.restart and not isinstance(item, ReplicaSet | ReplicationController):
         new.spec.template.metadata.annotations[_RESTARTED] = "now"
-    live = target.store.current(item)
-    if live is None and isinstance(new, Deployment):
-        infer_replica_sets(target.plane, new, None)
+    if isinstance(new, Deployment):
+        infer_replica_sets(target.plane, new, live)
     if live is None and isinstance(new, StatefulSet | DaemonSet) and target.store.pods_of(new):
         target.plane.warnings.append(unknown_workload(new, f"{type(new).__name__.lower()}s"))
     if isinstance(new, DaemonSet):
         target.plane.warnings += _without_nodes(target.store, new)
-    if live is not None:
-        if isinstance(new, Deployment):
-            infer_replica_sets(target.plane, new, live)
-        new = _with_identity(_with_live_fields(new, live), live)
     if getattr(new.spec, "replicas", 0) is None:
-        new.spec.replicas = _running(target, new) or 1
+        is_known = live is not None and live.spec.replicas is not None
+        new.spec.replicas = 1 if is_known else _running(target, new) or 1
     if live is not None and _replaces_pods(target, new, live):
         target.plane.rolled_out.append(item)
-    if new.spec.template is not None and (live is None or _is_changed(new, live)):
+    if new.spec.template is not None:
         target.plane.mark_as_set(new)
-    target.api.update(new)
+    target.store_as(AppliedObject(new, overlaid(made.document, written(made.item), written(new))))
 
 
 def _without_nodes(store: Store, item: DaemonSet) -> Iterator[str]:
@@ -237,36 +257,6 @@ def rollout_problems(manifests: Loaded, rolled_out: Iterable[Any]) -> Iterator[P
         yield Problem(text, place.source, place.line, where, "run ksched check -f, or ksched simulate --settle -f")
 
 
-def _with_identity(item: Any, live: Any) -> Any:
-    metadata = replace(
-        item.metadata,
-        uid=live.metadata.uid,
-        creation_timestamp=live.metadata.creation_timestamp,
-        annotations={**live.metadata.annotations, **item.metadata.annotations},
-        owner_references=live.metadata.owner_references,
-    )
-    return replace(item, metadata=metadata)
-
-
-# Fields that `kubectl apply` leaves alone if the manifest does not have them.
-_KEPT = ("replicas", "strategy", "update_strategy", "pod_management_policy", "ordinals", "selector")
-
-
-def _with_live_fields(item: Any, live: Any) -> Any:
-    kept = {name: getattr(live.spec, name) for name in _KEPT if not getattr(item.spec, name, True)}
-    if getattr(item.spec, "replicas", None) == 0:
-        kept.pop("replicas", None)
-    new = replace(item, spec=replace(item.spec, **kept))
-    return replace(new, status=live.status) if hasattr(live, "status") else new
-
-
-def _is_changed(item: Any, live: Any) -> bool:
-    """Whether the template or the scale changes, as far as they are read."""
-    if getattr(item.spec, "replicas", None) != getattr(live.spec, "replicas", None) or live.spec.template is None:
-        return True
-    return bool(defaulted(item.spec.template) != defaulted(live.spec.template))
-
-
 _APPLIERS: Mapping[type[Struct], Callable[[_Target, Any], None]] = {
     PersistentVolumeClaim: _apply_claim,
     Pod: _apply_pod,
@@ -292,12 +282,27 @@ def refused_changes(store: Store, manifests: Loaded) -> Iterator[tuple[Any, Prob
     places = Places(manifests)
     for item in in_order(manifests):
         live = store.current(item)
-        for refused in refused_updates(item, live) if live is not None else ():
+        if live is None:
+            continue
+        try:
+            made = applied(store, manifests, item).item
+        except ApplyConflict as conflict:
+            place = places.of(item, ())
+            yield item, Problem(str(conflict), place.source, place.line, _label(item), _CONFLICT_HINT, APPLY_CONFLICT)
+            continue
+        for refused in refused_updates(made, live):
             yield item, _refusal(item, refused, places)
 
 
+_CONFLICT_HINT = "leave the fields out of the manifest, or take them over: --force-conflicts"
+
+
+def _label(item: Any) -> str:
+    namespace, name = item.metadata.namespace, item.metadata.name
+    return f"{type(item).__name__} {namespace}/{name}" if namespace else f"{type(item).__name__} {name}"
+
+
 def _refusal(item: Any, refused: RefusedUpdate, places: Places) -> Problem:
-    namespace, name, path = item.metadata.namespace, item.metadata.name, refused.error.path
-    label = f"{type(item).__name__} {namespace}/{name}" if namespace else f"{type(item).__name__} {name}"
-    place = places.of(item, path)
-    return Problem(refused.error.message, place.source, place.line, f"{label}: {place.path}", refused.hint, IMMUTABLE)
+    place = places.of(item, refused.error.path)
+    path = f"{_label(item)}: {place.path}"
+    return Problem(refused.error.message, place.source, place.line, path, refused.hint, IMMUTABLE)

@@ -9,9 +9,11 @@ import shlex
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from ksched_cli.controlplane.merge import LAST_APPLIED
 from ksched_cli.plan.reasons.fixes.values import Fix
 from ksched_cli.plan.settle import SettledSimulation
 from ksched_cli.simulator import RunOptions, Simulator
@@ -28,7 +30,7 @@ def applied(cluster: FixCluster, fix: Fix, folder: Path) -> SettledSimulation:
     """The patches in the manifest of the workload, the flags on the command line, and what kubectl would do besides."""
     manifest = copy.deepcopy(cluster.workload)
     operations = [{**each, "path": f"/spec/template{each['path']}"} for each in fix.patch]
-    items = list(cluster.items)
+    items = [as_applied(each) if each["kind"] == cluster.workload["kind"] else each for each in cluster.items]
     if made := _NEW_CLASS.search(fix.text):
         value = int(made[1])
         new = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "new"}}
@@ -41,6 +43,12 @@ def applied(cluster: FixCluster, fix: Fix, folder: Path) -> SettledSimulation:
     edits += [("delete", f"pod/shop/{name}") for name in deleted_by_hand(fix.commands)]
     filenames = [str(folder / "m.json")] if fix.patch else []
     return settle(RunOptions([str(folder / "c.json")], filenames=filenames, edits=edits))
+
+
+def as_applied(item: dict[str, Any]) -> dict[str, Any]:
+    """The object with the annotation that `kubectl apply` leaves: without it, what leaves the manifest stays."""
+    annotations = {LAST_APPLIED: json.dumps(item)}
+    return {**item, "metadata": {**item["metadata"], "annotations": annotations}}
 
 
 def deleted_by_hand(commands: Sequence[str]) -> list[str]:

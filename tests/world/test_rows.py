@@ -30,7 +30,8 @@ from tests.test_one_world import at_rest, documents, node, saved, workload
 from tests.test_one_world import template as pod_template
 
 CASES = Path(__file__).parents[2] / "fixtures" / "controlplane" / "cases"
-RECORDINGS = sorted(path.parent.name for path in CASES.glob("*/before.json"))
+# Those from 101 on have pods that waited or moved before the recording began.
+RECORDINGS = sorted(path.parent.name for path in CASES.glob("*-[0-9][0-9]/before.json"))
 # In these a node was cordoned while the pods were placed.
 CORDONED = {"rollout-statefulset-13": "node-4", "rollout-statefulset-14": "node-1"}
 

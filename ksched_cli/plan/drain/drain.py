@@ -5,7 +5,7 @@ Which nodes are drained, together or in turn."""
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -57,53 +57,18 @@ def in_turn(loaded: Loaded, nodes: Sequence[str], each: Each | None) -> list[tup
     return [(zone, tuple(sorted(members))) for zone, members in sorted(zones.items())]
 
 
-class TrialSequence:
-    """Each trial runs when it is read for the first time."""
-
-    def __init__(self, names: Sequence[str], run: Iterator[DrainTrial]) -> None:
-        self.names = tuple(names)
-        self._run = run
-        self._done: list[DrainTrial] = []
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-    def __iter__(self) -> Iterator[DrainTrial]:
-        for at in range(len(self)):
-            if at == len(self._done):
-                self._done.append(next(self._run))
-            yield self._done[at]
-        # The loop of the run is over, and its progress bar goes away.
-        next(self._run, None)
-
-
 class DrainTrials(Displayed, Struct, frozen=True):
-    """All nodes drained together in a single trial, or each node or zone (`each`) in a trial of its own."""
+    """All nodes drained together in a single trial, or each node or zone (`each`) in a trial of its own. `nodes` are
+    all nodes before the drain and after it; only before where each has a trial of its own. `was_interrupted`: the
+    trials are those that were done by then."""
 
-    trials: TrialSequence
+    trials: tuple[DrainTrial, ...]
     each: Each | None
-    _run: DrainRun
-    _started: float
-
-    @property
-    def coverage(self) -> Mapping[str, Any]:
-        return self._run.coverage
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        return self._run.source.warnings
-
-    @property
-    def nodes(self) -> NodeChanges:
-        """All nodes before the drain and after it; only before where each has a trial of its own."""
-        changes = None if self.each else next(iter(self.trials)).changes
-        return changes or NodeChanges(self._run.nodes, self._run.nodes)
-
-    @property
-    def stats(self) -> Stats:
-        """Up to now, with all trials run."""
-        evicted = sum(len(node.of("moves", "unplaced")) for trial in self.trials for node in trial.drain.nodes)
-        return self._run.stats(evicted, time.perf_counter() - self._started)
+    nodes: NodeChanges
+    coverage: Mapping[str, Any]
+    warnings: tuple[str, ...]
+    stats: Stats
+    was_interrupted: bool = False
 
 
 def drain_nodes(
@@ -115,10 +80,13 @@ def drain_nodes(
     each: Each | None = None,
     pending_first: bool = True,
     every_pod: bool = False,
+    done: Callable[[DrainTrial], object] = lambda trial: None,
+    partial: bool = False,
 ) -> DrainTrials:
     """Every trial starts from the loaded cluster, in which the pending pods get their nodes once: those that take a
     place on nodes of the trial look for another one. With `every_pod` the end of a single drain has all pods, not only
-    those to which something happened."""
+    those to which something happened. `done` is called with each trial at its end. With `partial` the result has the
+    trials that are done when the user interrupts the run, if there are any."""
     nodes = find_nodes(source.loaded, names, read_query(selector) if selector else None)
     if not nodes:
         raise UsageError("there is no node to drain" + (f": none matches -l {selector}" if selector else ""))
@@ -128,10 +96,24 @@ def drain_nodes(
     run = DrainRun(source, flags, moved_only=not every_pod)
     started = time.perf_counter()
     groups = in_turn(source.loaded, nodes, each)
-    return DrainTrials(TrialSequence([name for name, _ in groups], _trials(run, groups)), each, run, started)
-
-
-def _trials(run: DrainRun, groups: Sequence[tuple[str, tuple[str, ...]]]) -> Iterator[DrainTrial]:
-    results = run.drain_in_turn([nodes for _, nodes in groups])
-    for (name, nodes), result in steps(zip(groups, results, strict=True), "drains are done", len(groups)):
-        yield DrainTrial(name, nodes, result, run.node_changes() if len(groups) == 1 else None)
+    results = zip(groups, run.drain_in_turn([group for _, group in groups]), strict=True)
+    trials: list[DrainTrial] = []
+    was_interrupted = False
+    try:
+        for (name, group), result in steps(results, "drains are done", len(groups)):
+            trials.append(DrainTrial(name, group, result))
+            done(trials[-1])
+    except KeyboardInterrupt:
+        if not partial or not trials:
+            raise
+        was_interrupted = True
+    evicted = sum(len(node.of("moves", "unplaced")) for trial in trials for node in trial.drain.nodes)
+    return DrainTrials(
+        tuple(trials),
+        each,
+        run.node_changes() if each is None else NodeChanges(run.nodes, run.nodes),
+        run.coverage,
+        source.warnings,
+        run.stats(evicted, time.perf_counter() - started),
+        was_interrupted,
+    )

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from ksched_cli.world.results import WorldResult
 
 if TYPE_CHECKING:
-    from ksched_cli.plan.results.nodes import NodeChanges
+    pass
 
 # moves: evicted, and its successor has a node; unplaced: evicted, and its successor has none; gone: evicted, and no
 # controller recreates it; stuck: a budget holds it; stays: drain leaves it; refused: drain wants a flag; waits: other
@@ -153,10 +153,8 @@ class DrainResult(Struct, frozen=True, dict=True):
 
 
 class DrainTrial(Struct, frozen=True):
-    """Some nodes that were drained by themselves, as one of many such trials. `changes` of all nodes are there if it is
-    the only trial."""
+    """Some nodes that were drained by themselves, as one of many such trials."""
 
     name: str
     nodes: tuple[str, ...]
     drain: DrainResult
-    changes: NodeChanges | None = None

@@ -64,7 +64,7 @@ class ExplainedNode(Struct, frozen=True):
     rejections: tuple[Rejection, ...]
 
 
-class PluginAnswer(Struct, frozen=True):
+class PluginAnswer(Struct, frozen=True, rename="camel", omit_defaults=True):
     """The result of a plugin for the pod as a whole; `nodes` are the only ones it leaves where it narrows them."""
 
     plugin: str
@@ -100,7 +100,7 @@ class Retry(Struct, frozen=True):
     events: tuple[str, ...]
 
 
-class PreemptionCandidate(Struct, frozen=True):
+class PreemptionCandidate(Struct, frozen=True, rename="camel", omit_defaults=True):
     """A node that the pod would fit on if the victims left it; `why` it was chosen or was not."""
 
     node: str
@@ -120,7 +120,7 @@ class PreemptionStudy(Struct, frozen=True):
     beyond_help: int = 0
 
 
-class WeightChange(Struct, frozen=True):
+class WeightChange(Struct, frozen=True, rename="camel", omit_defaults=True):
     """Another weight of one score plugin with which the pod goes to the node: tried, pods before it included."""
 
     plugin: str

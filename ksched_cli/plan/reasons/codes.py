@@ -21,6 +21,7 @@ from ksched_cli.framework.reasons import ReasonCode, ReasonTable
 from ksched_cli.plugins.in_tree import all_specs
 from ksched_cli.releases import NEWEST_VERSION
 from ksched_cli.sources.input_codes import (
+    APPLY_CONFLICT,
     DUPLICATE,
     IMMUTABLE,
     INVALID,
@@ -247,6 +248,14 @@ INPUT_CODES = [
         "another name or is not among the manifests.",
         ("write the baseline again with --write-baseline",),
         level="note",
+    ),
+    ReasonCode(
+        APPLY_CONFLICT,
+        "apply-conflict",
+        "another manager owns a field of the manifest",
+        "With --server-side the API server refuses to change a field that belongs to another manager, such as a "
+        "controller or `kubectl scale`. ksched does not apply the object, checks the others and exits with code 2.",
+        ("leave the field out of the manifest", "--force-conflicts takes the field over"),
     ),
 ]
 

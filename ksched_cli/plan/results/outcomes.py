@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from ksched_cli.world.results import FinalPod
 
 
-class Preemption(Struct, frozen=True):
+class Preemption(Struct, frozen=True, rename="camel"):
     node: str
     victims: tuple[str, ...]
     pdb_violations: int
@@ -115,6 +116,27 @@ class Stats(Struct, frozen=True):
     timings: tuple[PluginTiming, ...] = ()
 
 
+class PodsAfterCycles:
+    """Where every pod is after the cycles: computed when it is first read, or when the result is pickled."""
+
+    def __init__(self, find: Callable[[], tuple[FinalPod, ...]] = tuple) -> None:
+        self._find = find
+
+    @cached_property
+    def pods(self) -> tuple[FinalPod, ...]:
+        return self._find()
+
+    def __call__(self) -> tuple[FinalPod, ...]:
+        return self.pods
+
+    def __reduce__(self) -> tuple[Callable[..., PodsAfterCycles], tuple[object, ...]]:
+        return _found_pods, self.pods
+
+
+def _found_pods(*pods: FinalPod) -> PodsAfterCycles:
+    return PodsAfterCycles(lambda: pods)
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Simulation(Displayed):
     """The results of a run."""
@@ -129,8 +151,8 @@ class Simulation(Displayed):
     pod_groups: tuple[PodGroupOutcome, ...] = ()
     # Pods that edits have deleted before the cycles.
     gone: tuple[GonePod, ...] = ()
-    # Where every pod is after the cycles: computed on first use.
-    final_pods: Callable[[], tuple[FinalPod, ...]] = field(default=tuple, compare=False)
+    # Where every pod is after the cycles.
+    final_pods: PodsAfterCycles = field(default_factory=PodsAfterCycles, compare=False)
     # The nodes before and after the run.
     nodes: NodeChanges | None = field(default=None, compare=False, repr=False)
     # Results of the pods under random orders and tie-breaks, with --orders or --ties.

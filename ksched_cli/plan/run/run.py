@@ -25,7 +25,7 @@ from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.registry import IN_TREE_ORIGIN
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.results.nodes import NodeChanges, NodeColumns
-from ksched_cli.plan.results.outcomes import GatedPod, PluginTiming, PodOutcome, Simulation, Stats
+from ksched_cli.plan.results.outcomes import GatedPod, PluginTiming, PodOutcome, PodsAfterCycles, Simulation, Stats
 from ksched_cli.plan.run.coverage import MissingKinds, coverage_of
 from ksched_cli.plan.run.loaded_input import LoadedInput
 from ksched_cli.plan.simulate import OutputOptions, PlacementRun, SimulationStream, place
@@ -197,7 +197,7 @@ class Run:
             self.source.refused,
             run.pod_groups(),
             self.source.gone,
-            lambda: self._final({outcome.pod: outcome for outcome in outcomes}, run.gated),
+            PodsAfterCycles(lambda: self._final({outcome.pod: outcome for outcome in outcomes}, run.gated)),
             self.node_changes(),
             self.odds,
         )

@@ -275,6 +275,10 @@ class SweepRun(Displayed):
         assert self._result is not None
         return self._result
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The state of a sweep that is over: its rows are read, and its result is known."""
+        return {"_task": self._task, "warnings": self.warnings, "_result": self.result(), "_rows": iter(())}
+
     def _run(self) -> Iterator[VariantRow]:
         started = time.perf_counter()
         here = VariantRunner(self._task)

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ksched_cli.report.html.model import Bar, Figure, Page, PageSection, Tone, bars, headings, table
-from ksched_cli.report.html.nodes import NodeResults, node_columns, node_map, zone_bars
+from ksched_cli.report.html.nodes import node_columns, node_map, zone_bars
 from ksched_cli.report.html.pods import pods_section
 from ksched_cli.report.html.words import count
+from ksched_cli.report.view.pods import NodeResults
 
 _FITS, _NONE = "fits", "none fits"
 _TONES: Mapping[str, Tone] = {_FITS: "good", _NONE: "bad"}

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from ksched_cli.plan.results.nodes import Failure
 from ksched_cli.report.amounts import short
 from ksched_cli.report.html.model import Bar, PageSection
 from ksched_cli.report.html.model import bars as bars_section
-from ksched_cli.report.node_answers import NodeAnswers
 
 # Above this many zones no bars are drawn.
 _MOST_ZONES = 40
@@ -94,70 +90,3 @@ def node_groups(document: Mapping[str, Any], results: Mapping[str, str], best: s
     answers = [texts.index(results[name]) if name in results else -1 for name in names]
     colours = {text: RESULT_COLOURS[text] for text in texts if text in RESULT_COLOURS}
     return {"groups": {"texts": texts, "answers": answers, "colours": colours}}
-
-
-class NodeResults:
-    """Results of nodes that come from no scheduling cycle, in the short form of `NodeAnswers`."""
-
-    def __init__(self, document: Mapping[str, Any]) -> None:
-        names = document.get("nodeTable", {}).get("names", [])
-        self._place = {name: number for number, name in enumerate(names)}
-        self._answers = NodeAnswers(names)
-
-    @property
-    def failures(self) -> list[tuple[str, str]]:
-        """Plugin and text of each failure, by number from 1."""
-        return [(each.plugin, ", ".join(each.reasons)) for each in self._answers.kinds]
-
-    def pack(
-        self, number: int, rejected: Mapping[str, tuple[str, str]], feasible: Iterable[str]
-    ) -> dict[str, Any] | None:
-        """The entry of the nodes. `rejected` has plugin and text by node. None for a document without nodes."""
-        if not self._place:
-            return None
-        column = np.full(len(self._place), -1, dtype=np.int32)
-        for node in feasible:
-            column[self._place[node]] = 0
-        for node, (plugin, text) in rejected.items():
-            column[self._place[node]] = self._answers.number(Failure(plugin, "", (text,)))
-        return self._answers.pack_column(number, column)
-
-
-class PodAnswers:
-    """The results of nodes for the pods of a page. A document has them in short form, in full, or as examples."""
-
-    def __init__(self, document: Mapping[str, Any]) -> None:
-        self._names: Sequence[str] = document.get("nodeTable", {}).get("names", [])
-        self._place = {name: number for number, name in enumerate(self._names)}
-        self._answers = NodeAnswers(self._names)
-        self._packed: Sequence[Mapping[str, Any]] | None = document.get("failureKinds")
-
-    @property
-    def failures(self) -> list[tuple[str, str]]:
-        """Plugin and text of each failure, by number from 1."""
-        if self._packed is not None:
-            return [(each["plugin"], ", ".join(each["reasons"])) for each in self._packed]
-        return [(each.plugin, ", ".join(each.reasons)) for each in self._answers.kinds]
-
-    def of(self, number: int, entry: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """The results for the pod with this number, or None if the document has none."""
-        if "nodeAnswers" in entry:
-            answers: Mapping[str, Any] = entry["nodeAnswers"]
-            return answers
-        filters, feasible = entry.get("filters"), entry.get("feasible")
-        if not self._names or (filters is None and feasible is None):
-            return None
-        column = np.full(len(self._names), -1, dtype=np.int32)
-        self._put(column, feasible or (), 0)
-        for node, failure in (filters or {}).items():
-            self._put(column, [node], self._answers.number(_failure(failure)))
-        return self._answers.pack_column(number, column)
-
-    def _put(self, column: Any, nodes: Iterable[str], number: int) -> None:
-        for node in nodes:
-            if node in self._place:
-                column[self._place[node]] = number
-
-
-def _failure(entry: Mapping[str, Any]) -> Failure:
-    return Failure(entry["plugin"], entry["code"], tuple(entry["reasons"]))

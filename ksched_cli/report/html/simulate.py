@@ -9,9 +9,10 @@ from typing import Any
 from ksched_cli.api.listing import joined
 from ksched_cli.report.html.model import Figure, Page, PageSection, Tone, counting, headings, table
 from ksched_cli.report.html.nodes import node_columns, node_map, zone_bars
-from ksched_cli.report.html.pods import PodDetails, pods_section
+from ksched_cli.report.html.pods import pods_section
 from ksched_cli.report.html.sweep import pod_odds
 from ksched_cli.report.html.words import count
+from ksched_cli.report.view.pods import PodDetails
 
 _TONES: Mapping[str, Tone] = {
     "scheduled": "good",

@@ -42,5 +42,10 @@ def fold(table: Table) -> Table:
     return replace(table, rows=rows, row_tones=tones)
 
 
+def all_rows(table: Table) -> Table:
+    """The table with every row."""
+    return table if table.whole is None else replace(table, rows=table.whole, whole=None, row_tones={})
+
+
 def _hashable(cell: Cell) -> Any:
     return tuple(cell) if isinstance(cell, list) else cell

@@ -63,7 +63,7 @@ def _lines(view: View) -> Iterator[str]:
 
 
 def _shows(place: str) -> bool:
-    return place in ("everywhere", "terminal")
+    return place in ("everywhere", "terminal", "narrow")
 
 
 def _text(text: str) -> str:

@@ -14,6 +14,7 @@ from msgspec import Struct
 from ksched_cli.report.html import model
 from ksched_cli.report.html.nodes import node_columns
 from ksched_cli.report.shown_nodes import ShownNodes
+from ksched_cli.report.sinks.folding import all_rows
 from ksched_cli.report.view.model import (
     Bars,
     Block,
@@ -66,7 +67,7 @@ def page_of(view: View) -> model.Page:
 
 
 def _shows(place: str) -> bool:
-    return place != "terminal"
+    return place not in ("terminal", "narrow")
 
 
 def _line(line: Line) -> str:
@@ -136,6 +137,7 @@ def _step(step: Step) -> dict[str, Any]:
 
 def _table(caption: str, table: Table) -> dict[str, Any]:
     """A table for the code of the page, without columns that are empty in every row."""
+    table = all_rows(table)
     shown = [
         at
         for at, each in enumerate(table.columns)

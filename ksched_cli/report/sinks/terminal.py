@@ -18,7 +18,7 @@ from ksched_cli.report.grid import Column as GridColumn
 from ksched_cli.report.grid import Grid
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.short_names import print_note
-from ksched_cli.report.sinks.folding import fold
+from ksched_cli.report.sinks.folding import all_rows, fold
 from ksched_cli.report.usage_bars import print_usage
 from ksched_cli.report.view.model import (
     Bars,
@@ -46,8 +46,8 @@ from ksched_cli.report.visible import visible
 
 _COLOURS: dict[Tone, str] = {"good": "green", "warn": "yellow", "bad": "red", "plain": ""}
 _INDENT, _HANGING = 2, 2
-# So many nodes of a row are named.
-_NAMED = 2
+# Names of several nodes are written in so many characters; otherwise their number is.
+_NAMES = 20
 
 
 def write_view(view: View, out: TextIO, options: RenderOptions) -> None:
@@ -66,7 +66,7 @@ class _Writer:
         self._hanging(self._first_line(view))
         for note in view.notes:
             if self._shows(note.place):
-                self._hanging(self._line(note))
+                self._print(self._line(note))
         for section in view.sections:
             if self._shows(section.place) and (block := section.content) is not None:
                 self._section(section, block)
@@ -86,13 +86,15 @@ class _Writer:
         return short
 
     def _shows(self, place: Place) -> bool:
-        return place in ("everywhere", "terminal") or (place == "wide" and self._wide)
+        return place in ("everywhere", "terminal", "wide" if self._wide else "narrow")
 
     def _first_line(self, view: View) -> Text:
         name = self._text(view.subject)
         subject = self._nodes.with_zone(name) if isinstance(view.subject, NodeTitle) else name
         style = f"bold {_COLOURS[view.tone]}".rstrip()
-        line = Text.assemble((subject, "bold"), ": ", (self._text(view.verdict), style))
+        zone = self._nodes.zone(view.node)
+        verdict = f"{self._text(view.verdict)}{f' ({visible(zone)})' if zone else ''}"
+        line = Text.assemble((subject, "bold"), ": ", (verdict, style))
         for detail in view.details:
             line.append(f", {self._text(detail)}")
         if view.context:
@@ -102,9 +104,10 @@ class _Writer:
     def _section(self, section: Section, block: Block) -> None:
         if isinstance(block, NodeMap | Bars):
             return
-        self._print()
+        if not section.joined:
+            self._print()
         if section.titled and (not isinstance(block, Steps) or block.steps):
-            self._hanging(Text(self._text(section.title), style="bold"))
+            self._print(Text(self._text(section.title), style="bold"))
         if isinstance(block, Table):
             self._table(block)
         elif isinstance(block, Pods | Timeline):
@@ -125,14 +128,15 @@ class _Writer:
 
     def _lines(self, lines: Sequence[Line], indent: int) -> None:
         for line in lines:
-            if self._shows(line.place):
+            if self._shows(line.place) and indent:
                 self._hanging(self._line(line), indent)
+            elif self._shows(line.place):
+                self._print(self._line(line))
 
     # Tables
 
     def _table(self, table: Table, indent: int = 0) -> None:
-        if not self._wide:
-            table = fold(table)
+        table = all_rows(table) if self._wide else fold(table)
         rows = table.rows if self._wide or table.most is None else table.rows[: table.most]
         shown = [number for number, column in enumerate(table.columns) if self._has(table, column, number)]
         grid = Grid(*self._grid_columns([table.columns[number] for number in shown]), headers=self._headers)
@@ -150,12 +154,12 @@ class _Writer:
         return not table.rows or number == 0 or any(row[number] not in ("", None, [], ()) for row in table.rows)
 
     def _grid_columns(self, columns: Sequence[Heading]) -> Iterator[GridColumn]:
-        for column in columns:
+        for number, column in enumerate(columns):
             right = column.kind in ("number", "share")
             hides, optional = column.hides_zeros, column.optional and not self._wide
             yield GridColumn(column.name.upper(), right, column.flows, hides, optional)
             if column.kind == "node":
-                yield GridColumn("ZONE", hides_zeros=True, optional=True)
+                yield GridColumn("ZONE", hides_zeros=True, optional=number > 0)
 
     def _cells(self, cells: Sequence[tuple[Heading, Cell]], table: Table) -> Iterator[str | Text]:
         for column, value in cells:
@@ -181,7 +185,8 @@ class _Writer:
         if value is None:
             return ""
         if column.kind == "node" and not isinstance(value, int | float):
-            return ", ".join(map(self._text, value)) if len(value) <= _NAMED else counted(len(value), "node")
+            names = ", ".join(map(self._text, value))
+            return names if len(value) == 1 or len(names) <= _NAMES else counted(len(value), "node")
         return self._text(cell_text(value, column))
 
     # Steps

@@ -9,13 +9,22 @@ from typing import Any, TextIO, get_args
 from ksched_cli.api.listing import named
 from ksched_cli.controlplane.draws import Draw
 from ksched_cli.plan.drain.drain import DrainTrials
-from ksched_cli.plan.drain.results import BudgetChange, DrainOutcome, DrainResult, Evicted, Fate, NodeDrain, PodFate
+from ksched_cli.plan.drain.results import (
+    BudgetChange,
+    DrainOutcome,
+    DrainResult,
+    DrainTrial,
+    Evicted,
+    Fate,
+    NodeDrain,
+    PodFate,
+)
 from ksched_cli.plan.drain.results import Remark as RemarkPart
 from ksched_cli.progress import note
 from ksched_cli.report.entries import stats_entry
-from ksched_cli.report.registry import RenderOptions, Unfinished
+from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.rows import write_row
-from ksched_cli.report.view.documents import DocumentPart, LaterPart, OrdersPart, final_part, nodes_part
+from ksched_cli.report.view.documents import DocumentPart, OrdersPart, final_part, nodes_part
 from ksched_cli.report.view.ends import draws_notes, draws_text, ending_text, final_pods
 from ksched_cli.report.view.model import (
     Figure,
@@ -140,25 +149,11 @@ Document = DrainDocument | DrainListDocument
 
 
 def document(found: DrainTrials, options: RenderOptions) -> Document:
-    """The document. While the trials run, the newest stand above the bar; Unfinished has those that are done if the
-    user interrupts them."""
-    parts: list[DrainPart] = []
-    try:
-        for trial in found.trials:
-            if found.each is None:
-                rest = _rest(found)
-                return DrainDocument(**_parts(trial.drain), **rest)
-            parts.append(DrainPart.of(trial.drain, trial.name))
-            note(visible("  ".join((trial.name, parts[-1].result, parts[-1].reason))))
-    except KeyboardInterrupt:
-        done = DrainListDocument(each=found.each or "", trials=tuple(parts), coverage={})
-        raise Unfinished(done if parts else None) from None
-    return DrainListDocument(each=found.each or "", trials=tuple(parts), **_rest(found))
-
-
-def _rest(found: DrainTrials) -> dict[str, Any]:
-    nodes = nodes_part(found.nodes)
-    return {"node_table": nodes, "coverage": found.coverage, "stats": LaterPart(lambda: stats_entry(found.stats))}
+    rest = {"node_table": nodes_part(found.nodes), "coverage": found.coverage, "stats": stats_entry(found.stats)}
+    if found.each is None:
+        return DrainDocument(**_parts(found.trials[0].drain), **rest)
+    trials = tuple(DrainPart.of(trial.drain, trial.name) for trial in found.trials)
+    return DrainListDocument(each=found.each, trials=trials, **rest)
 
 
 def _parts(drain: DrainResult) -> dict[str, Any]:
@@ -187,9 +182,11 @@ def _parts(drain: DrainResult) -> dict[str, Any]:
     }
 
 
-def write_names(found: DrainTrials, out: TextIO) -> None:
-    """The rows of -o name, each as soon as its trial is done."""
-    for trial in found.trials:
+def show_trial(trial: DrainTrial, out: TextIO | None = None) -> None:
+    """Show one trial while the others run: as a row of -o name in `out`, else in a line above the progress bar."""
+    if out is None:
+        note(visible("  ".join((trial.name, trial.drain.outcome, _reason(trial.drain)))))
+    else:
         write_row(out, trial.name, trial.drain.outcome)
         out.flush()
 

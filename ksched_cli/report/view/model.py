@@ -16,8 +16,8 @@ Tone = Literal["good", "warn", "bad", "plain"]
 # node: the name of a node; terminals add a column with its zone. badge: its tone is that of the table for its value.
 # share: a number from 0 to 1. list: several values. workload: the workload of the pod of the row.
 ColumnKind = Literal["text", "number", "badge", "share", "list", "node", "workload"]
-# wide: on the page, and on a terminal with -o wide.
-Place = Literal["everywhere", "page", "terminal", "wide"]
+# wide: on the page, and on a terminal with -o wide. narrow: on a terminal without it.
+Place = Literal["everywhere", "page", "terminal", "wide", "narrow"]
 Cell: TypeAlias = "str | int | float | Sequence[str] | None"
 
 
@@ -83,7 +83,8 @@ def _heading(name: str, words: str) -> Heading:
 
 class Table(Struct, frozen=True):
     """Rows of cells. `tones`: of the values of badges. `row_tones`: of rows, by number. A terminal shows `most` rows
-    without -o wide, and names what it leaves out as `rows_are`."""
+    without -o wide, and names what it leaves out as `rows_are`. `whole`: the rows with -o wide and on a page, if `rows`
+    are groups of them."""
 
     columns: Sequence[Heading]
     rows: Sequence[Sequence[Any]]
@@ -91,6 +92,7 @@ class Table(Struct, frozen=True):
     row_tones: Mapping[int, Tone] = field(default_factory=dict)
     most: int | None = None
     rows_are: str = "row"
+    whole: Sequence[Sequence[Any]] | None = None
 
 
 class Pods(Struct, frozen=True):
@@ -172,7 +174,8 @@ Block: TypeAlias = Table | Pods | Steps | Lines | Facts | Bars | NodeMap | Timel
 
 class Section(Struct, frozen=True):
     """A part of a View. Sections of a View have different names. `block` may be a function that returns it, or None to
-    leave the section out: it is called where the section is shown. `titled`: a terminal writes the title, too."""
+    leave the section out: it is called where the section is shown. `titled`: a terminal writes the title, too;
+    `joined`: it has no empty line before the section."""
 
     name: str
     title: str
@@ -180,6 +183,7 @@ class Section(Struct, frozen=True):
     intro: str = ""
     place: Place = "everywhere"
     titled: bool = False
+    joined: bool = False
 
     @property
     def content(self) -> Block | None:
@@ -191,7 +195,8 @@ def _no_nodes() -> dict[str, Any] | None:
 
 
 class View(Struct, frozen=True):
-    """A result for people. `subject: verdict, detail, detail (context)` is its first line.
+    """A result for people. `subject: verdict, detail, detail (context)` is its first line; a terminal adds the zone of
+    `node` to the verdict.
 
     `rows` are those of -o name, `commands` those of -o commands. `nodes` returns the nodes of the map, which few
     formats show; `shows_use`: a terminal with colours has bars of their use."""
@@ -202,6 +207,7 @@ class View(Struct, frozen=True):
     tone: Tone
     details: Sequence[str] = ()
     context: str = ""
+    node: str = ""
     notes: Sequence[Line] = ()
     figures: Sequence[Figure] = ()
     sections: Sequence[Section] = ()

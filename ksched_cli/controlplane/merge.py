@@ -1,0 +1,246 @@
+"""What `kubectl apply` makes of a manifest, the live object and the last manifest: a three-way strategic merge
+(strategicpatch.CreateThreeWayMergePatch on the client, StrategicMergePatch on the server), as one function.
+
+Objects are documents, as JSON has them: the typed objects of ksched lack fields. How a field is merged is data:
+`merge_rules.txt` has the strategies of the API's types, `known_fields.txt` the types of fields. Not done: directives
+such as `$patch` in a manifest, and the failures of kubectl where a key of a list is missing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any, TypeAlias
+
+import msgspec
+from msgspec import NODEFAULT, Struct
+
+from ksched_cli.api.core import Container, PodSpec
+from ksched_cli.api.quantity import QuantityError, nano_value
+from ksched_cli.api.schema import fields_of, type_of
+
+Document: TypeAlias = dict[str, Any]
+
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+# In the annotations of a template: a digest of the fields that no typed object has.
+UNREAD = "ksched.dev/unread-fields"
+_RETAIN_KEYS, _REPLACE, _TEXTS = "!", "replace", "merge"
+# What a field holds whose content is not known.
+_ANYTHING = "o"
+
+
+@cache
+def _rules() -> Mapping[str, Mapping[str, tuple[str, str]]]:
+    text = files("ksched_cli.api").joinpath("merge_rules.txt").read_text(encoding="utf-8")
+    found = {}
+    for line in text.splitlines():
+        name, *fields = line.split()
+        found[name] = {
+            field: (server, client)
+            for field, _, rule in (each.partition("=") for each in fields)
+            for server, _, client in [rule.partition("|")]
+        }
+    return found
+
+
+def rules_of(holds: str, field: str) -> tuple[str, str]:
+    """How server-side apply and `kubectl apply` merge a field of a type; empty texts for the usual way."""
+    return _rules().get(holds, {}).get(field, ("", ""))
+
+
+def held_by(holds: str, field: str) -> str:
+    """What a field of a type holds, in the notation of known_fields.txt."""
+    if holds[:1] == "%":
+        return holds[1:]
+    try:
+        return fields_of(holds).get(field, _ANYTHING)
+    except KeyError:
+        return _ANYTHING
+
+
+def holds_of(document: Document) -> str:
+    """The type of an object's document."""
+    return type_of(document.get("apiVersion", ""), document.get("kind", "")) or _ANYTHING
+
+
+def three_way(last: Document, live: Document, manifest: Document) -> Document:
+    """The object after `kubectl apply`: fields of the manifest are set, fields that only the last manifest has are
+    deleted, and all others stay as they are."""
+    return _merge(holds_of(manifest), last, live, manifest)
+
+
+def _merge(holds: str, last: Document, live: Document, new: Document, retains: bool = False) -> Document:
+    out = {key: value for key, value in live.items() if key in new or key not in last}
+    if retains and any(value is not None for value in new.values()):
+        out = {key: value for key, value in out.items() if new.get(key) is not None}
+    for key, value in new.items():
+        there, before = live.get(key), last.get(key)
+        held, (_, strategy) = held_by(holds, key), rules_of(holds, key)
+        if value is None:
+            out.pop(key, None)
+        elif isinstance(value, dict) and isinstance(there, dict) and strategy != _REPLACE:
+            out[key] = _merge(held, before if isinstance(before, dict) else {}, there, value, strategy == _RETAIN_KEYS)
+        elif isinstance(value, list) and isinstance(there, list) and strategy:
+            out[key] = _merge_lists(held[1:], strategy, before if isinstance(before, list) else [], there, value)
+        else:
+            out[key] = without_nulls(value)
+    return out
+
+
+def _merge_lists(holds: str, strategy: str, last: list[Any], live: list[Any], new: list[Any]) -> list[Any]:
+    """Elements are merged by their keys. Elements that only the live object has keep their places among the others."""
+    name = strategy.rstrip(_RETAIN_KEYS)
+    if name == _TEXTS:
+        return interleaved([each for each in live if each not in new and each not in last], new, live)
+    if not all(isinstance(each, dict) and name in each for each in (*last, *live, *new)):
+        return [without_nulls(each) for each in new]
+    before = {str(each[name]): each for each in last}
+    places: defaultdict[str, list[Document]] = defaultdict(list)
+    for each in live:
+        places[str(each[name])].append(each)
+    merged: list[Document] = []
+    seen: Counter[str] = Counter()
+    for each in new:
+        key = str(each[name])
+        there = places.get(key, [])
+        if seen[key] < len(there):
+            element = there[seen[key]]
+            merged.append(_merge(holds, before.get(key, {}), element, each, strategy.endswith(_RETAIN_KEYS)))
+        elif there:
+            # kubectl's known defect: of two ports of one number the second is merged into the first.
+            at = next(number for number, other in enumerate(merged) if str(other[name]) == key)
+            merged[at] = _merge(holds, {}, merged[at], each)
+        else:
+            merged.append(without_nulls(each))
+        seen[key] += 1
+    rest = [each for each in live if str(each[name]) not in seen and str(each[name]) not in before]
+    return interleaved(rest, merged, live, lambda each: str(each[name]))
+
+
+def interleaved(
+    left: Sequence[Any], right: Sequence[Any], order: Sequence[Any], key: Callable[[Any], Any] = lambda each: each
+) -> list[Any]:
+    """Both lists in one, each in its order: an element of `left` comes first where `order` has it before the next of
+    `right` (mergeSortedSlice)."""
+    places: dict[Any, int] = {}
+    for number, each in enumerate(order):
+        places.setdefault(key(each), number)
+    found: list[Any] = []
+    i = j = 0
+    while i < len(left) or j < len(right):
+        if j >= len(right):
+            takes_left = True
+        elif i >= len(left):
+            takes_left = False
+        else:
+            takes_left = key(right[j]) in places and places[key(left[i])] < places[key(right[j])]
+        found.append(left[i] if takes_left else right[j])
+        i, j = (i + 1, j) if takes_left else (i, j + 1)
+    return found
+
+
+def without_nulls(value: Any) -> Any:
+    """The value without nulls in its maps."""
+    if isinstance(value, dict):
+        return {key: without_nulls(each) for key, each in value.items() if each is not None}
+    return [without_nulls(each) for each in value] if isinstance(value, list) else value
+
+
+# Documents of typed objects
+
+
+def written(item: Any) -> Any:
+    """The document of a typed object: fields that have their defaults are left out."""
+    if isinstance(item, Struct):
+        fields = ((each.encode_name, getattr(item, each.name), each) for each in msgspec.structs.fields(item))
+        return {name: written(value) for name, value, field in fields if value != _default(field)}
+    if isinstance(item, dict):
+        return {key: written(each) for key, each in item.items()}
+    return [written(each) for each in item] if isinstance(item, list | tuple) else item
+
+
+def _default(field: msgspec.structs.FieldInfo) -> Any:
+    return field.default if field.default_factory is NODEFAULT else field.default_factory()
+
+
+def overlaid(document: Any, old: Any, new: Any) -> Any:
+    """The document with what differs between an old and a new version of its typed object."""
+    if isinstance(old, dict) and isinstance(new, dict) and isinstance(document, dict):
+        out = {key: value for key, value in document.items() if key in new or key not in old}
+        for key, value in new.items():
+            if key not in old:
+                out[key] = value
+            elif value != old[key]:
+                out[key] = overlaid(document.get(key), old[key], value)
+        return out
+    lists = isinstance(old, list) and isinstance(new, list) and isinstance(document, list)
+    if lists and len(old) == len(new) == len(document):
+        return [overlaid(*each) for each in zip(document, old, new, strict=True)]
+    return new
+
+
+# Fields of a template that no typed object has
+
+
+# SetDefaults of pkg/apis/core/v1, for such fields.
+_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
+    "Container": {"terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File"},
+    "Probe": {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3},
+    "HTTPGetAction": {"path": "/", "scheme": "HTTP"},
+    "ObjectFieldSelector": {"apiVersion": "v1"},
+    "PodSpec": {"dnsPolicy": "ClusterFirst"},
+    "SecretVolumeSource": {"defaultMode": 420},
+    "ConfigMapVolumeSource": {"defaultMode": 420},
+    "DownwardAPIVolumeSource": {"defaultMode": 420},
+    "ProjectedVolumeSource": {"defaultMode": 420},
+    "ServiceAccountTokenProjection": {"expirationSeconds": 3600},
+    "PersistentVolumeClaimSpec": {"volumeMode": "Filesystem"},
+    "RBDVolumeSource": {"pool": "rbd", "user": "admin", "keyring": "/etc/ceph/keyring"},
+    "ISCSIVolumeSource": {"iscsiInterface": "default"},
+    "AzureDiskVolumeSource": {"cachingMode": "ReadWrite", "fsType": "ext4", "readOnly": False, "kind": "Shared"},
+}
+_POD_SPEC = "PodSpec"
+_READ = {
+    _POD_SPEC: {each.encode_name for each in msgspec.structs.fields(PodSpec)} - {"containers", "initContainers"},
+    "Container": {each.encode_name for each in msgspec.structs.fields(Container)} - {"name"},
+}
+# The API server mirrors them.
+_MIRRORED = {"serviceAccount": "serviceAccountName"}
+# Fields that Go does not distinguish from absent ones when they are false or 0.
+_PLAIN = frozenset({"hostIPC", "hostPID", "initialDelaySeconds", "port", "readOnly", "stdin", "stdinOnce", "tty"})
+
+
+def unread_digest(spec: Document) -> str:
+    """A digest of the fields of a pod spec that no typed object has, with the API server's defaults."""
+    plain = [_canonical(_POD_SPEC, spec), [_canonical("Volume", each) for each in spec.get("volumes") or ()]]
+    return hashlib.sha256(msgspec.json.encode(plain, order="deterministic")).hexdigest()[:16]
+
+
+def _canonical(holds: str, value: Any) -> Any:
+    """The value as the API server stores it, without the fields that typed objects have."""
+    if isinstance(value, dict):
+        read = _READ.get(holds, ())
+        full = {**_DEFAULTS.get(holds, {}), **{key: each for key, each in value.items() if key not in _MIRRORED}}
+        if holds == "Container":
+            full.setdefault("imagePullPolicy", _pull_policy(value.get("image") or ""))
+        if holds == _POD_SPEC and "serviceAccountName" not in value and value.get("serviceAccount"):
+            full["serviceAccountName"] = value["serviceAccount"]
+        found = {key: _canonical(held_by(holds, key), each) for key, each in full.items() if key not in read}
+        plain = {key: each for key, each in found.items() if each not in (None, "", [], {}) or each is False}
+        return {key: each for key, each in plain.items() if each or key not in _PLAIN}
+    if isinstance(value, list):
+        return [_canonical(holds[1:], each) for each in value]
+    if holds == "q" and value is not None:
+        try:
+            return nano_value(value)
+        except QuantityError:
+            return value
+    return int(value) if isinstance(value, float) and value == int(value) else value
+
+
+def _pull_policy(image: str) -> str:
+    tag = image.partition("@")[0].rpartition("/")[2].partition(":")[2]
+    return "Always" if tag == "latest" or (not tag and "@" not in image) else "IfNotPresent"

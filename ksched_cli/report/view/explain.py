@@ -1,0 +1,542 @@
+"""Why a pod is where it is, node by node and plugin by plugin, and which changes would move it (`ExplainResult`)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from ksched_cli.api.listing import joined, named
+from ksched_cli.plan.explain import results
+from ksched_cli.plan.explain.summary import group_nodes
+from ksched_cli.plan.reasons.fixes.values import Fix, ManifestChange
+from ksched_cli.plan.results.nodes import Score, ScoredNode
+from ksched_cli.plugins.in_tree import column_of
+from ksched_cli.report.money import plain_money
+from ksched_cli.report.registry import RenderOptions
+from ksched_cli.report.rows import pod_and_node
+from ksched_cli.report.view.documents import DocumentPart, nodes_part
+from ksched_cli.report.view.model import (
+    Facts,
+    Figure,
+    Line,
+    Lines,
+    Place,
+    Pods,
+    Section,
+    Step,
+    Steps,
+    Table,
+    Tone,
+    View,
+    columns,
+    counted,
+    counting,
+)
+from ksched_cli.report.view.nodes import node_map, nodes_of
+from ksched_cli.report.view.odds import OddsPart, pod_odds
+from ksched_cli.report.view.omissions import omissions
+from ksched_cli.report.view.pods import PodDetails, PodPart, entry_of_pod, pod_fields
+from ksched_cli.report.workload_counts import by_workload
+
+_MOST_NODES, _MOST_SCORES, _MOST_CANDIDATES = 20, 5, 3
+_TONES: Mapping[str, Tone] = {
+    "scheduled": "good",
+    "running": "good",
+    "preempts": "warn",
+    "gated": "warn",
+    "held back": "warn",
+    "skipped": "warn",
+    "ignored": "warn",
+    "unschedulable": "bad",
+    "refused": "bad",
+    "error": "bad",
+}
+
+
+class QueuePart(DocumentPart, frozen=True, kw_only=True):
+    position: int
+    pods: int
+    placed_before: int
+
+
+class RejectionPart(DocumentPart, frozen=True, kw_only=True):
+    plugin: str
+    code: str
+    reasons: tuple[str, ...]
+    detail: Mapping[str, Any]
+    text: str
+    beside_nominated: bool = False
+
+    @classmethod
+    def of(cls, each: results.Rejection) -> RejectionPart:
+        return cls(
+            plugin=each.plugin,
+            code=each.code,
+            reasons=each.texts,
+            detail=each.detail,
+            text=each.describe(),
+            beside_nominated=each.beside,
+        )
+
+
+class GroupedRejectionPart(DocumentPart, frozen=True, kw_only=True):
+    plugin: str
+    text: str
+
+
+class RejectingNodesPart(DocumentPart, frozen=True, kw_only=True):
+    """Nodes that reject the pod for the same reasons, the closest first."""
+
+    nodes: tuple[str, ...]
+    rejections: tuple[GroupedRejectionPart, ...]
+
+
+class MarginPart(DocumentPart, frozen=True, kw_only=True):
+    node: str
+    behind: int
+    by_plugin: Mapping[str, int]
+
+
+class FocusPart(DocumentPart, frozen=True, kw_only=True):
+    node: str
+    chosen: bool
+    text: tuple[str, ...]
+    rank: int | None = None
+    behind: int | None = None
+    by_plugin: Mapping[str, int] | None = None
+    weights: tuple[results.WeightChange, ...] | None = None
+
+    @classmethod
+    def of(cls, focus: results.NodeFocus) -> FocusPart:
+        if not focus.behind:
+            return cls(node=focus.node, chosen=focus.chosen, text=focus.text)
+        return cls(
+            node=focus.node,
+            chosen=focus.chosen,
+            text=focus.text,
+            rank=focus.rank,
+            behind=focus.behind.total,
+            by_plugin=focus.behind.by_plugin,
+            weights=focus.weights,
+        )
+
+
+class StudyPart(DocumentPart, frozen=True, kw_only=True):
+    """`ineligible`: why the pod may not preempt; the rest is there without it."""
+
+    ineligible: str = ""
+    candidates: tuple[results.PreemptionCandidate, ...] | None = None
+    others: Mapping[str, str] | None = None
+    beyond_help: int | None = None
+
+    @classmethod
+    def of(cls, study: results.PreemptionStudy) -> StudyPart:
+        if study.ineligible:
+            return cls(ineligible=study.ineligible)
+        return cls(candidates=study.candidates, others=study.others, beyond_help=study.beyond_help)
+
+
+class ManifestPart(DocumentPart, frozen=True, kw_only=True):
+    file: str
+    line: int | None = None
+    field: str
+    action: str
+    value: Any = None
+
+    @classmethod
+    def of(cls, change: ManifestChange) -> ManifestPart:
+        place = change.place
+        return cls(file=place.source, line=place.line, field=place.path, action=change.action, value=change.value)
+
+    def __str__(self) -> str:
+        """`web.yaml:18: spec.template.spec.priorityClassName: high`."""
+        where = f"{self.file}:{self.line}" if self.line is not None else self.file
+        if self.action == "delete":
+            return f"{where}: delete {self.field}"
+        value = self.value if isinstance(self.value, str) else json.dumps(self.value)
+        return f"{where}: {self.field}: {'add ' if self.action == 'append' else ''}{value}"
+
+
+class FixPart(DocumentPart, frozen=True, kw_only=True):
+    """A change that makes the pod fit: flags of ksched, a JSON patch of the pod or its template, changes of the
+    manifest, commands."""
+
+    text: str
+    cost: float
+    flags: tuple[str, ...] = ()
+    patch: tuple[Mapping[str, Any], ...] = ()
+    commands: tuple[str, ...] = ()
+    node: str
+    victims: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+    manifest: tuple[ManifestPart, ...] = ()
+    workloads: Mapping[str, str] = msgspec.field(default_factory=dict)
+
+    @classmethod
+    def of(cls, fix: Fix) -> FixPart:
+        fields = {name: getattr(fix, name) for name in fix.__struct_fields__}
+        return cls(**{**fields, "manifest": tuple(map(ManifestPart.of, fix.manifest))})
+
+
+class HelpingNodePart(DocumentPart, frozen=True, kw_only=True):
+    """`shape` is absent if no single node helps."""
+
+    shape: str = ""
+    price: str = ""
+    unit: str = ""
+    reasons: Mapping[str, str]
+
+
+class ExplanationDocument(PodPart, frozen=True, kw_only=True, tag_field="kind", tag="Explanation"):
+    """The entry of the pod as in `simulate`, with its explanation. Amounts of cpu are in thousandths."""
+
+    standing: str
+    runs_on: str = ""
+    asks: Mapping[str, str] = msgspec.field(default_factory=dict)
+    priority: int
+    scheduler: str = ""
+    summary: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    queue: QueuePart | None = None
+    pre_enqueue_answers: tuple[results.PluginAnswer, ...] = ()
+    pre_filter_answers: tuple[results.PluginAnswer, ...] = ()
+    rejections: Mapping[str, tuple[RejectionPart, ...]] = msgspec.field(default_factory=dict)
+    problems: Mapping[str, str] = msgspec.field(default_factory=dict)
+    runner_up: MarginPart | None = None
+    why_not: FocusPart | None = None
+    preemption_study: StudyPart | None = None
+    fixes: tuple[FixPart, ...] = ()
+    fixes_on: str = ""
+    fixes_tried: int | None = None
+    helping_node: HelpingNodePart | None = None
+    retried_on: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
+    rejection_groups: tuple[RejectingNodesPart, ...] = ()
+    why_no_fix: str = ""
+    about_patches: str = ""
+    node_table: Any = None
+    odds: OddsPart | None = None
+    coverage: Mapping[str, Any]
+
+
+Document = ExplanationDocument
+
+
+def document(result: results.ExplainResult, options: RenderOptions) -> ExplanationDocument:
+    found = result.explanation
+    pod = pod_fields(found.outcome) if found.outcome else {"pod": found.pod, "result": found.standing}
+    margin, queue, fixes = found.runner_up, found.queue, found.fixes
+    return ExplanationDocument(
+        **pod,
+        standing=found.standing,
+        runs_on=found.node,
+        asks=found.asks,
+        priority=found.priority,
+        scheduler=found.scheduler,
+        summary=found.summary,
+        notes=found.notes,
+        queue=QueuePart(position=queue.position, pods=queue.pods, placed_before=queue.placed) if queue else None,
+        pre_enqueue_answers=found.pre_enqueue,
+        pre_filter_answers=found.pre_filter,
+        rejections={
+            node.name: tuple(map(RejectionPart.of, node.rejections)) for node in found.nodes if node.rejections
+        },
+        problems=found.problems,
+        runner_up=MarginPart(node=margin.node, behind=margin.total, by_plugin=margin.by_plugin) if margin else None,
+        why_not=FocusPart.of(found.focus) if found.focus else None,
+        preemption_study=StudyPart.of(found.preemption) if found.preemption else None,
+        fixes=tuple(map(FixPart.of, fixes.found)) if fixes else (),
+        fixes_on=fixes.on if fixes else "",
+        fixes_tried=fixes.tried if fixes else None,
+        helping_node=_helping_node_part(result),
+        retried_on={each.plugin: each.events for each in found.retries},
+        rejection_groups=tuple(
+            RejectingNodesPart(
+                nodes=each.nodes,
+                rejections=tuple(GroupedRejectionPart(plugin=plugin, text=why) for plugin, why in each.rejections),
+            )
+            for each in group_nodes(found.nodes)
+        ),
+        why_no_fix=fixes.why_none if fixes else "",
+        about_patches=fixes.note if fixes else "",
+        node_table=nodes_part(found.columns),
+        odds=OddsPart.of(result.odds),
+        coverage=result.coverage,
+    )
+
+
+def _helping_node_part(result: results.ExplainResult) -> HelpingNodePart | None:
+    node = result.helping_node
+    if node is None:
+        return None
+    if not node.shape:
+        return HelpingNodePart(reasons=node.reasons)
+    return HelpingNodePart(shape=node.shape, price=plain_money(node.price), unit=node.unit, reasons=node.reasons)
+
+
+# The view
+
+
+def view(found: ExplanationDocument) -> View:
+    """`shop/web-1: unschedulable, 0 of 12 nodes fit`."""
+    verdict, tone = _verdict(found)
+    tried = found.total_nodes and found.standing != "gated"
+    feasible, whole = found.feasible_nodes, found.total_nodes
+    requests = ", ".join(f"{name} {amount}" for name, amount in found.asks.items()) or "nothing"
+    notes = [Line(f"requests {requests}; priority {found.priority}", aside=True)]
+    notes = [*(notes if found.standing != "refused" else []), *map(Line, found.summary)]
+    if found.odds is not None:
+        notes.append(Line(found.odds.sentence(found.pod)))
+    notes += [Line(text, aside=True) for text in found.notes]
+    notes += [Line(text, "warn") for text in (found.why_not.text if found.why_not else ())]
+    figures = (
+        [Figure(f"of {counted(whole, 'node')} fit", f"{feasible:,}", "good" if feasible else "bad")] if whole else []
+    )
+    if found.queue:
+        figures.append(Figure(f"of {counted(found.queue.pods, 'pod')} in the queue", f"{found.queue.position:,}"))
+    if found.fixes:
+        figures.append(counting(len(found.fixes), "possible change", tone="good"))
+    return View(
+        "explain",
+        found.pod,
+        verdict,
+        tone,
+        [f"{feasible} of {whole} nodes fit"] if tried else [],
+        node=found.runs_on or found.node or found.nominated_node,
+        notes=notes,
+        figures=figures,
+        sections=[
+            *_fixes(found),
+            *_helping_node(found),
+            *_weights(found),
+            *_answers(found),
+            *_rejections(found),
+            *_scores(found),
+            *_preemption(found),
+            *_retries(found),
+            node_map(
+                found.node_table,
+                "The colour of a node is its answer to the pod. The darker band is what the pod would take.",
+            ),
+            _pod(found),
+            *pod_odds("odds", [each for each in (found.odds.pods if found.odds else ()) if each.pod == found.pod]),
+            *_facts(found),
+        ],
+        rows=[pod_and_node(found.pod, found.node)],
+        omitted=omissions(found.coverage),
+        nodes=nodes_of(found.node_table),
+    )
+
+
+def _verdict(found: ExplanationDocument) -> tuple[str, Tone]:
+    if found.standing == "gated":
+        return "held back", "warn"
+    if found.standing in ("ignored", "refused"):
+        return found.standing, _TONES[found.standing]
+    if found.standing == "running":
+        return f"runs on {found.runs_on}", "good"
+    if found.node:
+        return f"scheduled on {found.node}", "good"
+    if found.nominated_node:
+        return f"preempts on {found.nominated_node}", "warn"
+    return found.result, _TONES.get(found.result, "bad")
+
+
+def _fixes(found: ExplanationDocument) -> list[Section]:
+    """The changes that help, with flags of ksched, lines of the manifest, a JSON patch, and kubectl commands."""
+    if found.fixes_tried is None:
+        return []
+    on = f" on {found.fixes_on}" if found.fixes_on else ""
+    if not found.fixes:
+        number = found.fixes_tried
+        tried = found.why_no_fix or f"{number} {'was' if number == 1 else 'were'} tried and none works"
+        text = f"Changes that would make it fit{on}: {tried}."
+        return [Section("fixes", f"Changes that would make it fit{on}", Lines([Line(text)]))]
+    where = f"{on} (it may still go elsewhere)" if on else ""
+    title = f"Changes that make it fit{where}, the smallest first; each was tried in a run of its own:"
+    steps = [Step(each.text, list(_fix_lines(each)), f"-> {each.node}{_costs(each)}") for each in found.fixes]
+    sections = [Section("fixes", title, Steps(steps, numbered=True), titled=True)]
+    if found.about_patches and any(_shows_patch(each) for each in found.fixes):
+        sections.append(Section("patches", "Patches", Lines([Line(found.about_patches, aside=True)]), joined=True))
+    return sections
+
+
+def _costs(fix: FixPart) -> str:
+    """The consequences of a fix for other pods."""
+    text = f", evicting {by_workload(fix.victims, fix.workloads)}" if fix.victims else ""
+    if fix.lost:
+        text += f"; no controller recreates {named(fix.lost)}"
+    if fix.left_out:
+        text += f"; without a node then: {by_workload(fix.left_out, fix.workloads)}"
+    return text
+
+
+def _fix_lines(fix: FixPart) -> Iterator[Line]:
+    patch = [f"patch {json.dumps(list(fix.patch))}"] if _shows_patch(fix) else []
+    for text in (*fix.flags, *map(str, fix.manifest), *patch, *fix.commands):
+        yield Line(text, copied=True)
+
+
+def _shows_patch(fix: FixPart) -> bool:
+    """Whether the JSON patch is shown: not if the lines of the manifest or a kubectl command show the same change."""
+    return bool(fix.patch) and not fix.manifest and not any("--type=json" in each for each in fix.commands)
+
+
+def _helping_node(found: ExplanationDocument) -> list[Section]:
+    """The cheapest node of the catalog that would help."""
+    node = found.helping_node
+    if node is None:
+        return []
+    if node.shape:
+        lines = [Line(f"The cheapest node that would help: {node.shape} for {f'{node.price} {node.unit}'.rstrip()}.")]
+    else:
+        lines = [Line("No single node of the catalog would help:")]
+        lines += [Line(f"{shape}: {reason}", aside=True) for shape, reason in node.reasons.items()]
+    return [Section("helping-node", "A node that would help", Lines(lines))]
+
+
+def _weights(found: ExplanationDocument) -> list[Section]:
+    focus = found.why_not
+    lines = [
+        Line(f"{each.plugin} with weight {each.new_weight} instead of {each.weight} would choose it")
+        for each in (focus.weights if focus else None) or ()
+    ]
+    return [Section("why-not", f"Why not {focus.node}", Lines(lines), place="page")] if focus and lines else []
+
+
+def _answers(found: ExplanationDocument) -> list[Section]:
+    """The results of PreEnqueue and PreFilter that restrict the pod, and the problems of Filter."""
+    lines = []
+    points = (("PreEnqueue", found.pre_enqueue_answers), ("PreFilter", found.pre_filter_answers))
+    for point, answers in points:
+        for answer in answers:
+            if answer.rejects:
+                lines.append(Line(f"{point} {answer.plugin}: {', '.join(answer.reasons)}", "bad"))
+            elif answer.nodes is not None:
+                leaves = ", ".join(answer.nodes[:5]) or "no node"
+                more = " and others" if len(answer.nodes) > 5 else ""
+                lines.append(Line(f"{point} {answer.plugin}: leaves only {leaves}{more}"))
+    lines += [Line(f"Filter {plugin}: {problem}", "bad") for plugin, problem in found.problems.items()]
+    return [Section("answers", "Results for the pod as a whole", Lines(lines))] if lines else []
+
+
+def _rejections(found: ExplanationDocument) -> list[Section]:
+    """The nodes that reject the pod, those with the fewest problems first. Nodes with equal problems share a row, and
+    each plugin has a line; -o wide has every node."""
+    groups = found.rejection_groups
+    if not groups:
+        return []
+    rows: list[list[Any]] = []
+    for group in groups:
+        for at, each in enumerate(group.rejections):
+            rows.append(["" if at else list(group.nodes), each.plugin, each.text])
+    order = [node for group in groups for node in group.nodes]
+    whole = [[node, each.plugin, each.text] for node in order for each in found.rejections.get(node, ())]
+    single = all(len(each.nodes) == 1 for each in groups)
+    shown = columns(f"{'Node' if single else 'Nodes'}: node; Rejected by: filters optional; Why: flows")
+    return [Section("rejections", "Why nodes are rejected", Table(shown, rows, whole=whole, most=_MOST_NODES))]
+
+
+def _scores(found: ExplanationDocument) -> list[Section]:
+    """The raw, normalised and weighted score of each plugin by node, and their total. A plugin that gives 0 to every
+    node is left out."""
+    best = found.best
+    if not best:
+        return []
+    plugins = [name for name in best[0].scores if any(each.scores[name] != Score(0, 0, 0) for each in best)]
+    top = next((each.total for each in best if each.node == found.node), best[0].total)
+    rows = [
+        [each.node, each.total, "" if each.node == found.node else top - each.total, _score_text(each, plugins)]
+        for each in best
+    ]
+    tones: dict[int, Tone] = {at: "good" for at, each in enumerate(best) if each.node == found.node}
+    shown = columns("Node: node; Total: number; Behind: number hides_zeros; Scores, raw > normalised > weighted: flows")
+    table = Table(shown, rows, row_tones=tones, most=_MOST_SCORES, rows_are="node")
+    return [Section("scores", "Scores of the nodes that fit", table, place="terminal")]
+
+
+def _score_text(scored: ScoredNode, plugins: Sequence[str]) -> str:
+    """The scores of a node. If raw, normalised and weighted score are equal, the number is shown once."""
+    parts = []
+    for plugin in plugins:
+        score = scored.scores[plugin]
+        steps = [score.raw, score.normalized, score.weighted]
+        numbers = str(score.raw) if len(set(steps)) == 1 else ">".join(map(str, steps))
+        parts.append(f"{column_of(plugin)} {numbers}")
+    return ", ".join(parts)
+
+
+def _preemption(found: ExplanationDocument) -> list[Section]:
+    """The candidates for preemption, best first, and why other nodes are no candidates."""
+    study = found.preemption_study
+    if study is None:
+        return []
+    if study.ineligible:
+        return [Section("preemption", "Preemption", Lines([Line(f"Preemption: {study.ineligible}")]))]
+    candidates, others = study.candidates or (), study.others or {}
+    sections = []
+    if candidates:
+        rows = [
+            [each.node, list(each.victims), each.pdb_violations, each.highest_priority, each.why] for each in candidates
+        ]
+        tones: dict[int, Tone] = {at: "warn" for at, each in enumerate(candidates) if each.why == "chosen"}
+        shown = columns(
+            "Preemption on; Victims: list flows; Budgets violated: number wide hides_zeros; "
+            "Highest priority: number wide; Chosen, or why not: flows"
+        )
+        table = Table(shown, rows, row_tones=tones, most=_MOST_CANDIDATES, rows_are="node")
+        sections.append(Section("preemption", "Preemption, node by node", table))
+    else:
+        text = f"Preemption helps nowhere: {counted(len(others), 'node')} tried, "
+        text += f"{counted(study.beyond_help or 0, 'node')} with problems that no eviction solves."
+        sections.append(Section("preemption", "Preemption", Lines([Line(text)])))
+    if others:
+        table = Table(columns("Node: node same=node; Why no preemption: flows"), [*map(list, others.items())], most=6)
+        place: Place = "wide" if candidates else "everywhere"
+        title = "Nodes where preemption does not help"
+        sections.append(Section("no-preemption", title, table, place=place, joined=not candidates))
+    return sections
+
+
+def _retries(found: ExplanationDocument) -> list[Section]:
+    """The events that each plugin waits for; without -o wide only the kinds of their objects."""
+    if not found.retried_on:
+        return []
+    kinds = dict.fromkeys(event.partition(" ")[0] for events in found.retried_on.values() for event in events)
+    text = f"kube-scheduler tries it again after changes of: {', '.join(kinds) or 'nothing'}"
+    if any(each.islower() for each in kinds):
+        text = "kube-scheduler tries it again after anything that happens"
+    rows = [
+        [plugin, ", ".join(events) or "nothing that the plugin names"] for plugin, events in found.retried_on.items()
+    ]
+    table = Table(columns("Plugin; Tried again when one of these happens: flows"), rows)
+    return [
+        Section("retried", "What makes the scheduler try again", Lines([Line(text)]), place="narrow"),
+        Section("retries", "What makes the scheduler try again", table, place="wide"),
+    ]
+
+
+def _pod(found: ExplanationDocument) -> Section:
+    """The pod with its details, for a page."""
+
+    def pods() -> Pods:
+        table = nodes_of(found.node_table)()
+        details = PodDetails({"nodeTable": table} if table else {})
+        detail = details.of(0, entry_of_pod(found))
+        result = found.verdict if found.standing == "pending" else found.standing
+        shown = Table(columns("Pod; Result: badge"), [[found.pod, result]], _TONES)
+        return Pods(shown, [detail], details.legend, [0], alone=True)
+
+    return Section("pod", "The pod", pods, place="page")
+
+
+def _facts(found: ExplanationDocument) -> list[Section]:
+    pairs = [("Scheduler", found.scheduler)]
+    if margin := found.runner_up:
+        by = joined([f"{plugin} {amount:+,}" for plugin, amount in margin.by_plugin.items()] or ["nothing"])
+        pairs.append(("Next best node", f"{margin.node}, behind by {margin.behind:,}: {by}"))
+    pairs = [pair for pair in pairs if pair[1]]
+    return [Section("facts", "More about the pod", Facts(pairs), place="page")] if pairs else []

@@ -1,0 +1,228 @@
+"""Pods that were tried, as entries of documents, and their details for a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from msgspec import convert, to_builtins
+
+from ksched_cli.plan.results.nodes import Failure, Score, ScoredNode
+from ksched_cli.plan.results.outcomes import PodOutcome, Preemption
+from ksched_cli.report.node_answers import NodeAnswers
+from ksched_cli.report.view.documents import DocumentPart
+
+_MOST_NODES = 10
+
+
+class NodeCountPart(DocumentPart, frozen=True, kw_only=True):
+    total: int
+    feasible: int
+
+
+class FailurePart(DocumentPart, frozen=True, kw_only=True):
+    """A failure, the number of nodes that have it, and a few of their names."""
+
+    plugin: str
+    code: str
+    reasons: tuple[str, ...]
+    nodes: int
+    examples: tuple[str, ...]
+
+
+class PodPart(DocumentPart, frozen=True, kw_only=True):
+    """A pod that was tried. `nodes`, `failures` and `top` are there without --detail, and `feasible`, `filters`,
+    `scores` and `totals` with it; `nodeAnswers` is the short form of these."""
+
+    pod: str
+    result: str
+    node: str = ""
+    ties: tuple[str, ...] = ()
+    nodes: NodeCountPart | None = None
+    feasible: tuple[str, ...] = ()
+    pre_filter: Failure | None = None
+    filters: dict[str, Failure] | None = None
+    failures: tuple[FailurePart, ...] = ()
+    scores: dict[str, dict[str, Score]] | None = None
+    totals: dict[str, int] | None = None
+    top: tuple[ScoredNode, ...] = ()
+    message: str = ""
+    preemption: Preemption | None = None
+    nominated_node: str = ""
+    pod_group: str = ""
+    unschedulable_plugins: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    node_answers: dict[str, Any] | None = None
+
+    @property
+    def verdict(self) -> str:
+        """The result; `preempts` for a pod that waits until its victims have left."""
+        return "preempts" if self.nominated_node and not self.node else self.result
+
+    @property
+    def feasible_nodes(self) -> int:
+        return self.nodes.feasible if self.nodes is not None else len(self.feasible)
+
+    @property
+    def total_nodes(self) -> int:
+        return self.nodes.total if self.nodes is not None else len(self.feasible) + len(self.filters or ())
+
+    @property
+    def best(self) -> Sequence[ScoredNode]:
+        """The nodes with scores, the best first."""
+        if self.top or not self.totals:
+            return self.top
+        order = sorted(self.totals.items(), key=lambda item: (-item[1], item[0]))
+        return [ScoredNode(node, total, (self.scores or {})[node]) for node, total in order]
+
+    def groups(self) -> list[FailurePart]:
+        """The failures with the number of their nodes, the most frequent first."""
+        if self.failures or not self.filters:
+            return list(self.failures)
+        nodes: dict[Failure, list[str]] = {}
+        for node, failure in self.filters.items():
+            nodes.setdefault(failure, []).append(node)
+        found = [
+            FailurePart(
+                plugin=each.plugin, code=each.code, reasons=each.reasons, nodes=len(names), examples=tuple(names)
+            )
+            for each, names in nodes.items()
+        ]
+        return sorted(found, key=lambda each: -each.nodes)
+
+
+def pod_fields(outcome: PodOutcome) -> dict[str, Any]:
+    """The values of the fields of a PodPart."""
+    from ksched_cli.report.simulate_document import pod_entry
+
+    part = convert(pod_entry(outcome), PodPart)
+    return {name: getattr(part, name) for name in PodPart.__struct_fields__}
+
+
+def entry_of_pod(part: PodPart) -> dict[str, Any]:
+    """The pod as dicts and lists, for the code of a page."""
+    found: dict[str, Any] = to_builtins(part)
+    return found
+
+
+class PodDetails:
+    """The details of each pod that was tried, and the lists that these details refer to by number."""
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self._answers = PodAnswers(document)
+        self._plugins: dict[str, int] = {}
+
+    @property
+    def legend(self) -> dict[str, Any]:
+        """`failures` has plugin and text of failure 1 and so on, `plugins` the names of plugins from 0 on."""
+        return {"failures": self._answers.failures, "plugins": list(self._plugins)}
+
+    def of(self, number: int, entry: Mapping[str, Any]) -> dict[str, Any]:
+        """The details of a pod. `number` is its place in the document."""
+        found = self._answers.of(number, entry)
+        detail = {
+            "message": entry.get("message", ""),
+            "to": entry.get("node", ""),
+            "nominated": entry.get("nominatedNode", ""),
+            "ties": len(entry.get("ties", ())),
+            "whole": _texts(entry["preFilter"]) if "preFilter" in entry else None,
+            "answers": found,
+            "groups": [] if found else [_group(each) for each in entry.get("failures", [])],
+            "top": [self._scored(each) for each in _top(entry)],
+            "preemption": entry.get("preemption"),
+            "missing": entry.get("missing", ()),
+        }
+        return {key: value for key, value in detail.items() if value}
+
+    def _scored(self, node: Mapping[str, Any]) -> list[Any]:
+        """The name and total of a node, and the number of each plugin with its raw, normalised and weighted score."""
+        scores = [
+            [self._plugins.setdefault(plugin, len(self._plugins)), each["raw"], each["normalized"], each["weighted"]]
+            for plugin, each in node["scores"].items()
+        ]
+        return [node["node"], node["total"], scores]
+
+
+def _texts(failure: Mapping[str, Any]) -> list[str]:
+    return [failure["plugin"], ", ".join(failure["reasons"])]
+
+
+def _group(group: Mapping[str, Any]) -> list[Any]:
+    return [*_texts(group), group["nodes"], group["examples"]]
+
+
+def _top(entry: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """The best nodes, in the form of a document without full detail."""
+    if "top" in entry:
+        top: Sequence[Mapping[str, Any]] = entry["top"]
+        return top
+    best = sorted(entry.get("totals", {}).items(), key=lambda item: (-item[1], item[0]))[:_MOST_NODES]
+    return [{"node": node, "total": total, "scores": entry["scores"][node]} for node, total in best]
+
+
+class NodeResults:
+    """Results of nodes that come from no scheduling cycle, in the short form of `NodeAnswers`."""
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        names = document.get("nodeTable", {}).get("names", [])
+        self._place = {name: number for number, name in enumerate(names)}
+        self._answers = NodeAnswers(names)
+
+    @property
+    def failures(self) -> list[tuple[str, str]]:
+        """Plugin and text of each failure, by number from 1."""
+        return [(each.plugin, ", ".join(each.reasons)) for each in self._answers.kinds]
+
+    def pack(
+        self, number: int, rejected: Mapping[str, tuple[str, str]], feasible: Iterable[str]
+    ) -> dict[str, Any] | None:
+        """The entry of the nodes. `rejected` has plugin and text by node. None for a document without nodes."""
+        if not self._place:
+            return None
+        column = np.full(len(self._place), -1, dtype=np.int32)
+        for node in feasible:
+            column[self._place[node]] = 0
+        for node, (plugin, text) in rejected.items():
+            column[self._place[node]] = self._answers.number(Failure(plugin, "", (text,)))
+        return self._answers.pack_column(number, column)
+
+
+class PodAnswers:
+    """The results of nodes for the pods of a page. A document has them in short form, in full, or as examples."""
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self._names: Sequence[str] = document.get("nodeTable", {}).get("names", [])
+        self._place = {name: number for number, name in enumerate(self._names)}
+        self._answers = NodeAnswers(self._names)
+        self._packed: Sequence[Mapping[str, Any]] | None = document.get("failureKinds")
+
+    @property
+    def failures(self) -> list[tuple[str, str]]:
+        """Plugin and text of each failure, by number from 1."""
+        if self._packed is not None:
+            return [(each["plugin"], ", ".join(each["reasons"])) for each in self._packed]
+        return [(each.plugin, ", ".join(each.reasons)) for each in self._answers.kinds]
+
+    def of(self, number: int, entry: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """The results for the pod with this number, or None if the document has none."""
+        if "nodeAnswers" in entry:
+            answers: Mapping[str, Any] = entry["nodeAnswers"]
+            return answers
+        filters, feasible = entry.get("filters"), entry.get("feasible")
+        if not self._names or (filters is None and feasible is None):
+            return None
+        column = np.full(len(self._names), -1, dtype=np.int32)
+        self._put(column, feasible or (), 0)
+        for node, failure in (filters or {}).items():
+            self._put(column, [node], self._answers.number(_failure(failure)))
+        return self._answers.pack_column(number, column)
+
+    def _put(self, column: Any, nodes: Iterable[str], number: int) -> None:
+        for node in nodes:
+            if node in self._place:
+                column[self._place[node]] = number
+
+
+def _failure(entry: Mapping[str, Any]) -> Failure:
+    return Failure(entry["plugin"], entry["code"], tuple(entry["reasons"]))
