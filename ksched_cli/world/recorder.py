@@ -96,6 +96,7 @@ class Recorder(Logged):
         # By uid, of the pods that were created, bound or removed in the run.
         self.lives: dict[str, PodLife] = LoggedDict(undo)
         self.preempted: list[PreemptedPod] = LoggedList(undo)
+        self._preemptors: dict[str, str] = LoggedDict(undo)
         # Each budget's status when one of its pods was last preempted, and how many it lost in that status.
         self._budget_uses: dict[Identity, tuple[PodDisruptionBudgetStatus, int]] = LoggedDict(undo)
         # Pods to which something happened in the run of the world, and those of which `places` is made, by uid.
@@ -136,6 +137,7 @@ class Recorder(Logged):
 
     def note_preempted(self, pod: Pod, by: str) -> None:
         self.preempted.append(PreemptedPod(pod, by, self._broken_budgets(pod)))
+        self._preemptors.setdefault(uid_of_pod(pod), by)
         self.note_pod("Preempted", pod, node=pod.spec.node_name, message=f"makes room for {by}")
 
     def _broken_budgets(self, pod: Pod) -> tuple[str, ...]:
@@ -209,6 +211,7 @@ class Recorder(Logged):
             attempts=self._attempts_of(uid),
             replaces=replaced_key(self._api.successors, pod),
             why=self._api.reasons.get(uid, ""),
+            preempted_by=self._preemptors.get(uid, ""),
         )
 
     def _attempts_of(self, uid: str) -> int:

@@ -163,6 +163,8 @@ class FinalPod(Struct, frozen=True):
     gated_by: str = ""
     why: str = ""
     moved: bool = True
+    # The pod or pod group that preempted the pod.
+    preempted_by: str = ""
 
     @property
     def unplaced(self) -> bool:

@@ -17,7 +17,6 @@ from msgspec import Struct, field
 from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_facts import is_terminal, pod_key, uid_of_pod
 from ksched_cli.cluster.undo import LoggedDict, LoggedIndex, LoggedSet, UndoLog
-from ksched_cli.controlplane.budgets import TOO_MANY_BUDGETS
 from ksched_cli.controlplane.store import owner_identity
 from ksched_cli.engine.decision import Decision
 from ksched_cli.plan.drain.filters import DrainFilterResult
@@ -274,10 +273,10 @@ class Fates:
 
     def _refusal(self, pod: Pod) -> str:
         """Why the eviction API keeps the pod, and which pods of its budget have no node."""
-        text = self._api.budgets.refusal(pod)
-        if text == TOO_MANY_BUDGETS:
+        text, covering = self._api.budgets.refusal(pod), self._api.budgets.covering(pod)
+        if len(covering) > 1:
             return text
-        covered = [each for item in self._api.budgets.covering(pod) for each in self._api.budgets.covered(item)]
+        covered = [each for item in covering for each in self._api.budgets.covered(item)]
         waiting = sorted(pod_key(each) for each in covered if not each.spec.node_name)
         return f"{text}: {', '.join(waiting)} {_WAIT[len(waiting) > 1]} for a place" if waiting else text
 

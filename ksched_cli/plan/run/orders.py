@@ -272,7 +272,7 @@ def in_orders(
 
 def ends_of(result: WorldResult) -> Ends:
     unplaced = Counter(pod.workload for pod in result.moved if pod.unplaced)
-    evicted = Counter(pod.workload for pod in result.moved if pod.state == "gone" and pod.why.startswith("preempted"))
+    evicted = Counter(pod.workload for pod in result.moved if pod.state == "gone" and pod.preempted_by)
     return {name: (unplaced[name], evicted[name]) for name in (*unplaced, *evicted)}
 
 

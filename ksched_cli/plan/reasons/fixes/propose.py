@@ -67,7 +67,7 @@ class Occupants:
         for _, key in sorted(enough):
             change = self.remove(key, self._freed(key, node, short))
             if change is not None:
-                changes.setdefault(change.text.partition(" (")[0], change)
+                changes.setdefault(str(change.edit), change)
             if len(changes) == _MOST:
                 break
         return list(changes.values())

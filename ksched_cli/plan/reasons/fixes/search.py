@@ -402,8 +402,8 @@ class FixTrials:
     def _result(self, ending: Ending, *, rolls_out: bool) -> TrialResult:
         result = self._world.result(ending, moved_only=True)
         own = tuple(map(self._world.recorder.final_of, self._own.now()))
-        ours = {f"preempted by {pod.pod}" for pod in (*own, *result.final) if pod.workload == self._workload}
-        preempted = tuple(pod.pod for pod in result.final if pod.state == "gone" and pod.why in ours)
+        ours = {pod.pod for pod in (*own, *result.final) if pod.workload == self._workload}
+        preempted = tuple(pod.pod for pod in result.final if pod.state == "gone" and pod.preempted_by in ours)
         survives = any(self._subject.key in (pod.pod, pod.replaces) or rolls_out for pod in own)
         return TrialResult(result, own, survives, preempted, bool(self._accepted))
 
@@ -516,7 +516,7 @@ class _Bench:
 def _lost(world: WorldResult) -> set[str]:
     """Pods that were preempted and that no controller has recreated."""
     replaced = {pod.replaces for pod in world.final}
-    preempted = {pod.pod for pod in world.final if pod.state == "gone" and pod.why.startswith("preempted")}
+    preempted = {pod.pod for pod in world.final if pod.state == "gone" and pod.preempted_by}
     return preempted - replaced
 
 
