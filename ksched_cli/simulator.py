@@ -18,16 +18,10 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from msgspec.structs import replace
 
-from ksched_cli.errors import UsageError
+from ksched_cli.errors import Problem, UsageError
 from ksched_cli.plan.results.displayed import display_with
-from ksched_cli.report.notebook import NotebookDisplay
-from ksched_cli.sources.live.options import LiveOptions, parse_seconds, parse_timeout
-from ksched_cli.sources.read_options import ManifestReading
-from ksched_cli.whatif.edits.lib.edit import EditSpec
-from ksched_cli.whatif.edits.lib.methods import EditMethods
-from ksched_cli.whatif.edits.lib.registry import edit_specs
-from ksched_cli.whatif.ranges import is_edit_range, is_version_range, swept_edits
-from ksched_cli.wiring.options import (
+from ksched_cli.plan.run.options import (
+    AUTO,
     Objects,
     RunOptions,
     SchedulerKeywords,
@@ -36,32 +30,45 @@ from ksched_cli.wiring.options import (
     paths_and_objects,
     settle_limits,
 )
-from ksched_cli.wiring.size_methods import SizingMethods, read_shapes_of
-from ksched_cli.wiring.without_cluster import WithoutCluster
+from ksched_cli.report.notebook import NotebookDisplay
+from ksched_cli.sources.live.options import LiveOptions, parse_seconds, parse_timeout
+from ksched_cli.sources.read_options import ManifestReading
+from ksched_cli.whatif.edits.lib.edit import Edit, EditSpec
+from ksched_cli.whatif.edits.lib.methods import EditMethods
+from ksched_cli.whatif.edits.lib.registry import edit_specs
+from ksched_cli.whatif.ranges import is_edit_range, is_version_range, swept_edits
 
 if TYPE_CHECKING:
     from ksched_cli.api.core import Node, Pod
+    from ksched_cli.config.migration.migrate import Migration
     from ksched_cli.plan.capacity import CapacityResult
     from ksched_cli.plan.check.results import Check
     from ksched_cli.plan.check.suppression import Suppressions
+    from ksched_cli.plan.consolidate.results import Consolidation
+    from ksched_cli.plan.diff.compare import DiffResult
     from ksched_cli.plan.drain.drain import DrainTrials
     from ksched_cli.plan.drain.results import DrainTrial
     from ksched_cli.plan.explain.results import ExplainResult
+    from ksched_cli.plan.reference.config import EffectiveConfiguration
+    from ksched_cli.plan.reference.explain_code import ReasonCodes
+    from ksched_cli.plan.reference.plugins import PluginList
+    from ksched_cli.plan.reference.versions import VersionChanges, VersionList
     from ksched_cli.plan.results.outcomes import Simulation
+    from ksched_cli.plan.rightsize import Rightsizing
     from ksched_cli.plan.run.loaded_input import LoadedInput
     from ksched_cli.plan.run.run import Run
     from ksched_cli.plan.scenario import ScenarioRun
     from ksched_cli.plan.settle import SettledSimulation
     from ksched_cli.plan.simulate import SimulationStream
+    from ksched_cli.plan.size.derived import DerivedCatalog
     from ksched_cli.plan.size.results import Sizing
+    from ksched_cli.plan.size.settings import SearchSettings
     from ksched_cli.plan.snapshot import SnapshotResult
     from ksched_cli.plan.sweep.run import SweepProgress, SweepResult, SweepRun
     from ksched_cli.plan.sweep.statistics import DrawOdds
     from ksched_cli.plan.verify.verify import VerifyResult
     from ksched_cli.plan.watch import Following
     from ksched_cli.whatif.changes import Changes
-    from ksched_cli.whatif.edits.lib.edit import Edit
-    from ksched_cli.wiring.comparison import DiffResult
     from ksched_cli.world.results import Limits
 
 __all__ = [
@@ -91,7 +98,7 @@ __all__ = [
 display_with(NotebookDisplay())
 
 
-class Simulator(EditMethods, SizingMethods, WithoutCluster):
+class Simulator(EditMethods):
     """A cluster with its scheduler. It never changes: an edit returns a new simulator."""
 
     def __init__(
@@ -127,7 +134,7 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
     @classmethod
     def of(cls, options: RunOptions) -> Simulator:
         """The cluster and the changes of a command line. Changes are applied when a method computes a result."""
-        from ksched_cli.wiring.loading import load_input
+        from ksched_cli.wiring import load_input
 
         begun, changes = load_input(options)
         return cls(options, begun, (changes,))
@@ -135,7 +142,7 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
     @property
     def _current(self) -> LoadedInput:
         if self._changed_input is None:
-            from ksched_cli.wiring.loading import changed_input
+            from ksched_cli.wiring import changed_input
 
             self._changed_input = changed_input(self._options, self._begun, *self._changes)
         return self._changed_input
@@ -205,17 +212,13 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
         """What becomes of the pending pods that are wanted, in so many random orders and tie-breaks."""
         if not orders and not ties:
             return None
-        from ksched_cli.api.core import Pod
-        from ksched_cli.api.pod_facts import pod_key
         from ksched_cli.plan.sweep.statistics import DrawOdds
 
         words: SweepKeywords = {"seed": self._options.seed}
         words |= {"orders": orders} if orders else {}
         words |= {"ties": ties} if ties else {}
         found = self.sweep(workers=0, **words).result()
-        current = self._current
-        wanted = {pod_key(pod) for pod in current.loaded.of(Pod) if current.wanted(pod) and not pod.spec.node_name}
-        return DrawOdds(orders, ties, {each.pod: each for each in found.pods if each.pod in wanted})
+        return DrawOdds.of(orders, ties, found.pods, filter(self._current.wanted, self.pods))
 
     def settle(self, limits: Limits | None = None, *, detail: bool = False, top: int = 0) -> SettledSimulation:
         """Make all changes and run until nothing moves. `final` has the place of every pod in the end."""
@@ -227,8 +230,8 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
 
     def scenario(self, path: str, limits: Limits | None = None) -> ScenarioRun:
         """The steps of a scenario file, each run until nothing moves, and whether its expectations hold."""
+        from ksched_cli.plan.run.checks import check_selection
         from ksched_cli.plan.scenario import play_scenario
-        from ksched_cli.wiring.loading import check_selection
         from ksched_cli.world.results import DEFAULT_LIMITS
 
         run = play_scenario(path, self._begun, *self._changes, limits=limits or DEFAULT_LIMITS)
@@ -249,6 +252,7 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
         place. `node`: why not there. `fixes`: the smallest changes that help. `orders` and `ties`: how often it goes
         where in random orders and tie-breaks. `catalog`: the cheapest node that helps."""
         from ksched_cli.plan.explain.explain import explain_pod
+        from ksched_cli.plan.size.catalog import read_shapes_of
 
         self._check_manifests(need_pods=pod is None)
         if pod is None:
@@ -275,7 +279,8 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
         max or all. `fail_on`: `preemption` or `warning` for findings that count as errors."""
         from ksched_cli.plan.check.check import ManifestCheck, with_errors
         from ksched_cli.plan.check.suppression import NOTHING_ACCEPTED
-        from ksched_cli.wiring.loading import check_nodes, parse_edits
+        from ksched_cli.plan.run.checks import check_nodes
+        from ksched_cli.wiring import parse_edits
 
         source = self._current
         paths, changes = self._manifests(manifests, reading, collects=True)
@@ -298,7 +303,7 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
     ) -> CapacityResult:
         """How many more pods of each manifest fit, or sets of them as `mix` has them (`web=3,batch=1`)."""
         from ksched_cli.plan.capacity import count_capacity
-        from ksched_cli.wiring.loading import check_nodes
+        from ksched_cli.plan.run.checks import check_nodes
 
         source = self._current
         paths, loaded = self._manifests(manifests, reading)
@@ -334,17 +339,78 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
         self._check_selection()
         query = read_query(pod_selector, "--pod-selector")
         flags = Flags(force, ignore_daemonsets, delete_emptydir_data, query, disable_eviction, grace_period, timeout)
-        return drain_nodes(
-            self._current,
-            nodes,
-            selector,
-            flags,
-            each=each,
-            pending_first=not ignore_pending,
-            every_pod=every_pod,
-            done=done,
-            partial=partial,
-        )
+        how: Any = {"each": each, "pending_first": not ignore_pending, "every_pod": every_pod}
+        return drain_nodes(self._current, nodes, selector, flags, **how, done=done, partial=partial)
+
+    def size(
+        self,
+        catalog: str | Mapping[str, Any],
+        *,
+        time_limit: float = 20.0,
+        greedy: bool = False,
+        spot: bool = True,
+        allow_empty: bool = False,
+        settings: SearchSettings | None = None,
+    ) -> Sizing:
+        """The cheapest nodes of a catalog, a file or a document, to add so that the scheduler places every pending pod.
+        `greedy`: without a solver. `spot`: with the spot shapes. The search ends after `time_limit` seconds;
+        `settings` say how far each of its steps goes."""
+        from ksched_cli.plan.size.catalog import read_shapes_of
+        from ksched_cli.plan.size.run import size_input
+
+        source = self._current
+        self._check_not_empty(allow_empty=allow_empty)
+        found = read_shapes_of(catalog)
+        assert found is not None
+        shapes = found if spot else found.without_spot()
+        return size_input(source, shapes, time_limit=time_limit, greedy=greedy, settings=settings)
+
+    def consolidate(
+        self,
+        catalog: str | Mapping[str, Any] | None = None,
+        *,
+        keep_headroom: str = "",
+        survive: str = "",
+        only: str = "",
+        force: bool = False,
+        delete_emptydir_data: bool = False,
+        time_limit: float = 20.0,
+    ) -> Consolidation:
+        """The nodes that can be drained and deleted one after the other, every pod placed again and every budget kept.
+        With a catalog nodes have its prices, and cheaper shapes replace nodes. `keep_headroom`: `cpu=10%`; `survive`:
+        `node=1` or `zone=1`; `only`: labels of the nodes that may go."""
+        from ksched_cli.plan.consolidate.consolidate import consolidate_input
+        from ksched_cli.plan.consolidate.results import read_conditions
+        from ksched_cli.plan.drain.filters import Flags
+        from ksched_cli.plan.size.catalog import read_shapes_of
+
+        self._check_selection()
+        conditions = read_conditions(keep_headroom, survive, only)
+        flags = Flags(force, ignore_daemonsets=True, delete_emptydir_data=delete_emptydir_data)
+        return consolidate_input(self._current, read_shapes_of(catalog), flags, conditions, time_limit=time_limit)
+
+    def rightsize(self, catalog: str | Mapping[str, Any] | None = None) -> Rightsizing:
+        """How much the pods of the manifests may request at most and still fit, now and on each shape of the catalog or
+        of the nodes."""
+        from ksched_cli.plan.rightsize import rightsize_input
+        from ksched_cli.plan.size.catalog import read_shapes_of
+
+        self._check_selection()
+        return rightsize_input(self._current, read_shapes_of(catalog))
+
+    def size_catalog(self, *, prices: Sequence[str] = (), rates: str = "") -> DerivedCatalog:
+        """A catalog of the instance types of the nodes and of the node groups of autoscalers. `prices` are written
+        SHAPE=PRICE, `rates` cpu=PRICE,memory=PRICE."""
+        from ksched_cli.plan.size.derived import derive_catalog
+
+        return derive_catalog(self._current.loaded, prices, rates)
+
+    @staticmethod
+    def catalog_schema() -> dict[str, Any]:
+        """A JSON Schema of catalogs."""
+        from ksched_cli.plan.size.catalog import catalog_schema
+
+        return catalog_schema()
 
     def sweep(
         self,
@@ -361,27 +427,38 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
         the rows as they come, or call `result()`. `workers` are processes, 0 for one on each core; `dask` is the
         address of a Dask scheduler, or `local`. Rows are stored in the folder `out`; `resume` goes on with those that
         it has. `progress` is called with how many are done and how many there are."""
-        from ksched_cli.wiring.sweeping import sweep_input
+        from ksched_cli.plan.sweep.cluster import sweep_input
+        from ksched_cli.wiring import Wiring
 
         self._check_selection()
         options = self._options if self._options.scenario is None else replace(self._options, scenario=None)
         source, path = self._current.without_rollouts(), None if file is None else str(file)
         return sweep_input(
-            options, source, path, words, workers=workers, dask=dask, out=out, resume=resume, progress=progress
+            options,
+            source,
+            Wiring(),
+            path,
+            words,
+            workers=workers,
+            dask=dask,
+            out=out,
+            resume=resume,
+            progress=progress,
         )
 
     @staticmethod
     def compare(before: RunOptions, after: RunOptions) -> DiffResult:
         """The pods that move between two clusters, configurations, versions or manifests, and the rules that move
         them."""
-        from ksched_cli.wiring.comparison import compare
+        from ksched_cli.plan.diff.compare import compare
+        from ksched_cli.wiring import Wiring
 
-        return compare(before, after)
+        return compare(before, after, Wiring())
 
     def verify(self) -> VerifyResult:
         """How far the results agree with what the scheduler of the cluster did."""
+        from ksched_cli.plan.run.checks import check_selection
         from ksched_cli.plan.verify.verify import verify_input
-        from ksched_cli.wiring.loading import check_selection
 
         check_selection(self._options, self._current.loaded)
         return verify_input(self._current)
@@ -399,11 +476,12 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
     def watch(options: RunOptions, seconds: float | None = None) -> Following:
         """The news of a live cluster, for ever or for these seconds. Its manifests are placed in each state of the
         cluster."""
+        from ksched_cli.plan.run.checks import check_selection
         from ksched_cli.plan.run.run import Run
         from ksched_cli.plan.watch import Following
         from ksched_cli.sources.live.cluster import LiveCluster
         from ksched_cli.sources.live.connection import connect
-        from ksched_cli.wiring.loading import check_selection, load_changed, read_sources
+        from ksched_cli.wiring import load_changed, read_sources
 
         # Pods with the labels of -l may come later.
         only_namespace = replace(options, selector="")
@@ -457,7 +535,7 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
     ) -> tuple[list[str], Changes]:
         """The paths among the manifests, and the changes that apply them. `collects`: mistakes become findings."""
         from ksched_cli.whatif.changes import Changes
-        from ksched_cli.wiring.loading import read_manifests
+        from ksched_cli.wiring import read_manifests
 
         paths, objects = paths_and_objects(manifests)
         options = replace(
@@ -468,13 +546,13 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
 
     def _check_selection(self) -> None:
         """Raise InputError if nothing of the input is in the namespace, or has the labels, of the options."""
-        from ksched_cli.wiring.loading import check_selection
+        from ksched_cli.plan.run.checks import check_selection
 
         check_selection(self._options, self._begun.loaded, self._current.loaded)
 
     def _check_manifests(self, *, need_pods: bool = False) -> None:
         """Raise InputError for manifests that change nothing, or that make no pod where some pod is needed."""
-        from ksched_cli.wiring.loading import check_manifests
+        from ksched_cli.plan.run.checks import check_manifests
 
         if need_pods and self._options.has_manifests:
             self._check_not_empty()
@@ -483,7 +561,7 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
 
     def _check_not_empty(self, *, allow_empty: bool | None = None) -> None:
         """Raise InputError if the changes leave nothing to place. Without `allow_empty` the options decide."""
-        from ksched_cli.wiring.loading import check_not_empty, check_schedulers, check_selection
+        from ksched_cli.plan.run.checks import check_not_empty, check_schedulers, check_selection
 
         options = self._options if allow_empty is None else replace(self._options, allow_empty=allow_empty)
         if options.scenario is None:
@@ -493,3 +571,125 @@ class Simulator(EditMethods, SizingMethods, WithoutCluster):
             check_selection(options, self._begun.loaded, *manifests)
         else:
             check_selection(options, self._begun.loaded, self._current.loaded)
+
+    # Without a cluster
+
+    @staticmethod
+    def plugins(name: str | None = None, options: RunOptions | None = None) -> PluginList:
+        """What each plugin does, where, and with which arguments; or one plugin in full."""
+        from ksched_cli.plan.reference.plugins import describe_plugins
+        from ksched_cli.wiring import scheduler_spec
+
+        return describe_plugins(name, scheduler_spec(options or RunOptions()))
+
+    @staticmethod
+    def versions() -> VersionList:
+        """The modelled minors of Kubernetes."""
+        from ksched_cli.plan.reference.versions import list_versions
+
+        return list_versions()
+
+    @staticmethod
+    def version_changes(version: str) -> VersionChanges:
+        """What a minor changed."""
+        from ksched_cli.plan.reference.versions import list_changes
+
+        return list_changes(version)
+
+    @staticmethod
+    def reason_codes(*codes: str) -> ReasonCodes:
+        """What reason codes of `check` mean; all codes where none is named."""
+        from ksched_cli.plan.reference.explain_code import explain_codes
+
+        return explain_codes(codes)
+
+    @staticmethod
+    def configuration(options: RunOptions) -> EffectiveConfiguration:
+        """The configuration of the options with every default written out."""
+        from ksched_cli.plan.reference.config import effective_configuration
+        from ksched_cli.wiring import scheduler_spec
+
+        return effective_configuration(scheduler_spec(options))
+
+    @staticmethod
+    def validate_configuration(options: RunOptions) -> tuple[str, ...]:
+        """Warnings about the configuration of the options. ConfigError where kube-scheduler would not accept it."""
+        from ksched_cli.plan.reference.config import validate_configuration
+        from ksched_cli.wiring import scheduler_spec
+
+        return validate_configuration(scheduler_spec(options), str(options.config))
+
+    @staticmethod
+    def migrate_configuration(options: RunOptions) -> Migration:
+        """The configuration or Policy of the options, rewritten for the newest minor."""
+        from ksched_cli.plan.reference.config import migrate_file
+        from ksched_cli.wiring import make_registry
+
+        version = None if options.kube_version == AUTO else options.kube_version
+        gates, plugins = options.feature_gates, options.plugins
+        return migrate_file(str(options.config), options.stdin, version, gates, plugins, make_registry)
+
+    @staticmethod
+    def configuration_schema(kube_version: str = AUTO) -> dict[str, Any]:
+        """A JSON Schema of KubeSchedulerConfiguration."""
+        from ksched_cli.config.schema import configuration_schema
+        from ksched_cli.wiring import scheduler_spec
+
+        spec = scheduler_spec(RunOptions(kube_version=kube_version))
+        return configuration_schema(spec.release, spec.registry.in_tree_models())
+
+    @staticmethod
+    def validate_scenario(path: str) -> str:
+        """The name of a scenario. InputError with all mistakes of its file."""
+        from ksched_cli.whatif.scenario.load import validate_scenario
+
+        return validate_scenario(path)
+
+    @staticmethod
+    def scenario_schema() -> dict[str, Any]:
+        """A JSON Schema of scenario files."""
+        from ksched_cli.whatif.scenario.document import schema
+
+        return schema()
+
+    @staticmethod
+    def object_names(sources: Sequence[str], kind: str) -> list[tuple[str, str]]:
+        """Namespace and name of the objects of a kind in files, for completion. Nothing is checked."""
+        from ksched_cli.sources.names import find_names
+
+        return list(find_names(sources, kind))
+
+    @staticmethod
+    def validate_sweep(path: str) -> str:
+        """The name of a sweep. InputError with all mistakes of its file."""
+        from ksched_cli.plan.sweep.load import validate_sweep
+
+        return validate_sweep(path)
+
+    @staticmethod
+    def sweep_schema() -> dict[str, Any]:
+        """A JSON Schema of sweep files."""
+        from ksched_cli.plan.sweep.load import sweep_schema
+
+        return sweep_schema()
+
+    @staticmethod
+    def suppressions(codes: Sequence[str], baseline: str = "") -> Suppressions:
+        """The findings with these codes or names, and those of a baseline file, are accepted."""
+        from ksched_cli.plan.check.suppression import accept
+
+        return accept(codes, baseline)
+
+    @staticmethod
+    def baseline(found: Check) -> dict[str, Any]:
+        """The document of a baseline that accepts the findings of a check."""
+        from ksched_cli.plan.check.suppression import baseline_document
+
+        return baseline_document(found)
+
+    @staticmethod
+    def check_not_run(problems: Iterable[Problem]) -> Check:
+        """The result of a check that could not begin."""
+        from ksched_cli.plan.check.results import check_not_run
+
+        return check_not_run(problems)

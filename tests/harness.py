@@ -24,7 +24,7 @@ from ksched_cli.framework.status import Status
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plan.run.loaded_input import plugin_points
 from ksched_cli.releases.minors import NEWEST, Release
-from ksched_cli.wiring.loading import make_registry
+from ksched_cli.wiring import make_registry
 from ksched_cli.world.results import DEFAULT_LIMITS, Limits, WorldResult
 from ksched_cli.world.world import World, WorldChange
 

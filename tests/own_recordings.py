@@ -10,8 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.report.registry import RenderOptions, render
-from ksched_cli.wiring.options import RunOptions
 from tests.running import prepare
 
 _ROOT = Path(__file__).parent.parent / "fixtures" / "conformance"

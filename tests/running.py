@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from ksched_cli import wiring as schedulers
 from ksched_cli.simulator import RunOptions, Simulator
-from ksched_cli.wiring import loading as schedulers
-from ksched_cli.wiring.loading import load_changed
+from ksched_cli.wiring import load_changed
 from ksched_cli.world.results import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from ksched_cli.plan.settle import SettledSimulation
     from ksched_cli.plan.verify.verify import VerifyResult
     from ksched_cli.sources.loaded import Loaded
+
+
+compare = Simulator.compare
 
 
 def prepare(options: RunOptions) -> Run:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.sources.decoding import decode
-from ksched_cli.wiring.options import RunOptions
 from tests.benchmarks import commands
 from tests.benchmarks.__main__ import measure
 from tests.benchmarks.reading import full_pod, timed, write_list

@@ -8,14 +8,13 @@ from msgspec.structs import replace as replace_struct
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_facts import pod_key
-from ksched_cli.plan.diff import Diff
+from ksched_cli.plan.diff.diff import Diff
 from ksched_cli.plan.reference.versions import Rules, rules_that_differ
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.simulate import place
 from ksched_cli.releases.minors import RELEASES
-from ksched_cli.wiring.comparison import compare
-from ksched_cli.wiring.options import RunOptions
 from tests.lanes import sampled
-from tests.running import load, make_scheduler
+from tests.running import compare, load, make_scheduler
 from tests.test_conformance import CORPUS
 
 

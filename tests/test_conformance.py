@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.report.registry import RenderOptions, render
-from ksched_cli.wiring.options import RunOptions
 from tests.lanes import sampled
 from tests.running import prepare
 

@@ -29,6 +29,7 @@ from ksched_cli.controlplane.store import Store
 from ksched_cli.engine import copy_runs
 from ksched_cli.framework.status import Status
 from ksched_cli.plan.results.outcomes import Simulation
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plugins.scheduling_gates import SchedulingGates
 from ksched_cli.progress import listen
 from ksched_cli.report.progress import RunProgress
@@ -38,7 +39,6 @@ from ksched_cli.report.simulate_table import PODS_WITH_NODES
 from ksched_cli.sources.controllers import naming
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.manifests import apply_items
-from ksched_cli.wiring.options import RunOptions
 from tests.builders import make_node, make_pod
 from tests.clusters import TAINTS, ZONES, nodes, pods
 from tests.controlplane.test_created_pods import workload

@@ -10,9 +10,9 @@ import pytest
 
 from ksched_cli.engine.inspection import inspect
 from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.simulate import OutputOptions, outcome_of
 from ksched_cli.report.simulate_document import pod_entry
-from ksched_cli.wiring.options import RunOptions
 from tests.lanes import sampled
 from tests.running import prepare
 from tests.test_conformance import CASES, differences

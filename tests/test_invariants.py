@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ksched_cli.api.dynamic_resources import ResourceClaim
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plugins.default_preemption.evaluator import Evaluator
 from ksched_cli.report.simulate_document import simulation_document
-from ksched_cli.wiring.options import RunOptions
 from tests.builders import make_node, make_pod
 from tests.clusters import clusters, nodes, pods
 from tests.harness import decide, make_scheduler

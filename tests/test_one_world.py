@@ -20,18 +20,17 @@ from ksched_cli.api.policy import PodDisruptionBudget
 from ksched_cli.api.selectors import compile_selector
 from ksched_cli.api.workloads import ReplicaSet, StatefulSet
 from ksched_cli.controlplane.pods import is_ready
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.settle import SettleRun
 from ksched_cli.report.entries import final_entry
 from ksched_cli.simulator import Simulator
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.changes import Changes
-from ksched_cli.wiring.comparison import compare
-from ksched_cli.wiring.loading import load_input
-from ksched_cli.wiring.options import RunOptions
+from ksched_cli.wiring import load_input
 from ksched_cli.world.results import FinalPod, Limits, WorldResult
 from ksched_cli.world.world import World
 from tests.lanes import examples
-from tests.running import check, settle
+from tests.running import check, compare, settle
 
 # An edit, as flag and text, or a manifest.
 Change = tuple[str, str] | dict[str, Any]

@@ -12,9 +12,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.releases.minors import RELEASES
 from ksched_cli.report.registry import RenderOptions, render
-from ksched_cli.wiring.options import RunOptions
 from tests.lanes import sampled
 from tests.running import prepare
 from tests.test_conformance import CORPUS, SUBJECTS, disagreements, simulate

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from ksched_cli.api.core import Pod
 from ksched_cli.cluster import node_memory
 from ksched_cli.plan.results.outcomes import PodOutcome
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.simulate import OutputOptions, outcome_of
 from ksched_cli.report.simulate_document import simulation_document
-from ksched_cli.wiring.options import RunOptions
 from tests.builders import make_pod
 from tests.clusters import ZONES, nodes, pods
 from tests.harness import make_scheduler

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ksched_cli.api.listing import named
-from ksched_cli.plan.diff import Cause, Decider, Diff, Figure, OnNode, PodChange, Tally
+from ksched_cli.plan.diff.diff import Cause, Decider, Diff, Figure, OnNode, PodChange, Tally
 from ksched_cli.releases.changes import RuleChange
 from ksched_cli.report.entries import entry_of, filled
 from ksched_cli.report.grid import Column, Grid

@@ -13,7 +13,8 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from ksched_cli.plan.diff import Diff, NodeChange, PodChange, SpreadChange, Whereabouts
+from ksched_cli.plan.diff.compare import DiffResult
+from ksched_cli.plan.diff.diff import Diff, NodeChange, PodChange, SpreadChange, Whereabouts
 from ksched_cli.plan.results.nodes import NodeUse
 from ksched_cli.report.amounts import exact_all
 from ksched_cli.report.causes import cause_entry, cause_lines, markdown_rules, print_rules, tally_entry
@@ -28,7 +29,6 @@ from ksched_cli.report.short_names import shows_nodes
 from ksched_cli.report.summary_line import BAD, FAIR, GOOD, counted, summary_line
 from ksched_cli.report.visible import shows_visible, visible, with_texts
 from ksched_cli.sources.own_documents import API_VERSION
-from ksched_cli.wiring.comparison import DiffResult
 from ksched_cli.world.results import FinalPods
 
 KIND = "Diff"

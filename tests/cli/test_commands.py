@@ -246,7 +246,7 @@ def test_a_bug_is_told_without_a_traceback(capsys: pytest.CaptureFixture[str], m
     def broken(*_: Any, **__: Any) -> None:
         raise ZeroDivisionError("oops")
 
-    monkeypatch.setattr("ksched_cli.wiring.loading.load_input", broken)
+    monkeypatch.setattr("ksched_cli.wiring.load_input", broken)
     monkeypatch.delenv("KSCHED_TRACEBACK", raising=False)
     assert run(["demo"]) == 2
     assert "a bug in ksched: ZeroDivisionError: oops" in capsys.readouterr().err

@@ -11,9 +11,9 @@ import yaml
 
 from ksched_cli.cli.main import run
 from ksched_cli.config.schema import configuration_schema
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.releases.minors import release
-from ksched_cli.wiring.loading import scheduler_spec
-from ksched_cli.wiring.options import RunOptions
+from ksched_cli.wiring import scheduler_spec
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "conformance"
 VALID = sorted(FIXTURES.glob("1.36/*/config.yaml"))

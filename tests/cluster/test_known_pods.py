@@ -10,9 +10,9 @@ from ksched_cli.cluster.known_pods import KnownPods
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.results.outcomes import PodOutcome
 from ksched_cli.plan.run.loaded_input import scheduler_maker
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.simulate import OutputOptions, place
-from ksched_cli.wiring.loading import make_scheduler
-from ksched_cli.wiring.options import RunOptions
+from ksched_cli.wiring import make_scheduler
 from tests.builders import make_pod
 from tests.lanes import sampled
 from tests.running import load

@@ -14,7 +14,7 @@ from ksched_cli.config.resolved_profile import expand_profile
 from ksched_cli.errors import ConfigError, UsageError
 from ksched_cli.plan.run.loaded_input import plugin_points
 from ksched_cli.releases.minors import release
-from ksched_cli.wiring.loading import make_registry
+from ksched_cli.wiring import make_registry
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "conformance"
 RELEASE = release("1.36")

@@ -19,9 +19,9 @@ from ksched_cli.config.model import KubeSchedulerProfile, SchedulerConfiguration
 from ksched_cli.config.resolved_profile import ResolvedProfile
 from ksched_cli.config.view import configuration_document
 from ksched_cli.errors import ConfigError
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.releases.minors import NEWEST, RELEASES
-from ksched_cli.wiring.loading import scheduler_spec
-from ksched_cli.wiring.options import RunOptions
+from ksched_cli.wiring import scheduler_spec
 from tests.config.migrations import (
     POLICY,
     READERS,

@@ -15,7 +15,7 @@ from ksched_cli.config.view import configuration_document
 from ksched_cli.errors import ConfigError
 from ksched_cli.plan.run.loaded_input import plugin_points
 from ksched_cli.releases.minors import RELEASES, Release
-from ksched_cli.wiring.loading import make_registry
+from ksched_cli.wiring import make_registry
 from tests.lanes import sampled
 
 GROUP = "kubescheduler.config.k8s.io"

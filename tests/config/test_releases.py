@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from ksched_cli.errors import UsageError
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.releases import NEWEST_VERSION
 from ksched_cli.releases.gates import GATE_HISTORY, FeatureGates, minor_of
 from ksched_cli.releases.minors import FIXES, NEWEST, RELEASES, Release, minor_in, nearest_release
-from ksched_cli.wiring.loading import scheduler_spec
-from ksched_cli.wiring.options import RunOptions
+from ksched_cli.wiring import scheduler_spec
 
 
 @pytest.mark.parametrize(

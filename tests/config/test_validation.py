@@ -11,7 +11,7 @@ from ksched_cli.config.load import load_config
 from ksched_cli.errors import ConfigError
 from ksched_cli.plan.run.loaded_input import plugin_points
 from ksched_cli.releases.minors import RELEASES
-from ksched_cli.wiring.loading import make_registry
+from ksched_cli.wiring import make_registry
 
 RELEASE = RELEASES["1.36"]
 POINTS = plugin_points(make_registry(), RELEASE)

@@ -14,6 +14,7 @@ from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.storage import PersistentVolume
 from ksched_cli.config.load import load_config
 from ksched_cli.engine.decision import Decision
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plugins.image_locality import ImageLocality
 from ksched_cli.plugins.node_ports import NodePorts
 from ksched_cli.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
@@ -22,7 +23,6 @@ from ksched_cli.plugins.pod_topology_spread.plugin import PodTopologySpread
 from ksched_cli.plugins.taint_toleration.plugin import TaintToleration
 from ksched_cli.plugins.volume_zone import VolumeZone
 from ksched_cli.releases.minors import RELEASES, nearest_release
-from ksched_cli.wiring.options import RunOptions
 from tests.builders import make_node, make_pod, term
 from tests.cli.transcripts import write
 from tests.harness import decide, make_bench, make_scheduler

@@ -10,11 +10,11 @@ import pytest
 import yaml
 from msgspec.structs import replace
 
-from ksched_cli.plan.diff import Cause, Diff, PodChange
-from ksched_cli.wiring.comparison import compare
-from ksched_cli.wiring.options import RunOptions
+from ksched_cli.plan.diff.diff import Cause, Diff, PodChange
+from ksched_cli.plan.run.options import RunOptions
 from tests.builders import make_node, make_pod, owned
 from tests.pod_groups import GANG, member
+from tests.running import compare
 
 GIB = 1 << 30
 

@@ -13,12 +13,12 @@ from ksched_cli.framework.per_node import PerNodePlugin
 from ksched_cli.framework.status import SUCCESS, Status, unschedulable
 from ksched_cli.plan.check.check import Checker
 from ksched_cli.plan.check.results import WorkloadCheck
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.run.run import Run
 from ksched_cli.sources.dump import load_dump
 from ksched_cli.sources.manifests import load_manifests
 from ksched_cli.sources.places import Places
 from ksched_cli.whatif.changes import Changes
-from ksched_cli.wiring.options import RunOptions
 from tests.builders import make_node, make_pod, term
 from tests.harness import make_scheduler
 from tests.plan.rollouts import (

@@ -22,7 +22,7 @@ from ksched_cli.plan.reasons.rules import code_of
 from ksched_cli.plugins.in_tree import all_specs, spec_of
 from ksched_cli.plugins.node_resources_fit.reasons import NodeResourcesFitReasons
 from ksched_cli.releases.minors import NEWEST
-from ksched_cli.wiring.loading import make_registry
+from ksched_cli.wiring import make_registry
 from tests.package_source import PACKAGE, trees
 from tests.test_conformance import CASES
 

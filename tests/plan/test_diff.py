@@ -14,18 +14,18 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from ksched_cli.plan.diff import Diff, PodChange, Side, diff
+from ksched_cli.plan.diff import compare as comparison
+from ksched_cli.plan.diff.diff import Diff, PodChange, Side, diff
 from ksched_cli.plan.results.nodes import NodeColumns, NodeUse
 from ksched_cli.plan.run.each import Copy
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.run.run import Run
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.wiring import comparison
-from ksched_cli.wiring.comparison import compare
-from ksched_cli.wiring.options import RunOptions
+from ksched_cli.wiring import Wiring
 from ksched_cli.world.results import FinalPod, FinalPods
 from tests.builders import PodBuilder, make_node, make_pod, owned
 from tests.lanes import sampled
-from tests.running import load
+from tests.running import compare, load
 
 SWAPPED = {"moved": "moved", "newlyFailing": "newlyFitting", "newlyFitting": "newlyFailing", "added": "removed", "removed": "added"}  # fmt: skip
 
@@ -176,7 +176,7 @@ def test_pods_with_one_forerunner(
 
 
 def side_of(tmp_path: Path, *objects: Any) -> Side:
-    start = comparison._begin(RunOptions(sources=[save(tmp_path / "c.json", *objects)]), None)
+    start = comparison._begin(Wiring(), RunOptions(sources=[save(tmp_path / "c.json", *objects)]), None)
     return comparison._settled(RunOptions(), start, lambda pod: True).side
 
 

@@ -11,14 +11,13 @@ from msgspec.structs import replace
 
 from ksched_cli.cli.main import run
 from ksched_cli.cluster.cache import Cluster
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.scenario import ScenarioRun
 from ksched_cli.simulator import Simulator
-from ksched_cli.wiring.comparison import compare
-from ksched_cli.wiring.options import RunOptions
 from ksched_cli.world.results import Orders
 from tests.builders import make_pod
 from tests.plan.rollouts import nodes, write
-from tests.running import settle
+from tests.running import compare, settle
 
 N0, N1 = {"kubernetes.io/hostname": "n0"}, {"kubernetes.io/hostname": "n1"}
 

@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from ksched_cli.errors import ExpectationFailed, InputError
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.scenario import ScenarioResult
 from ksched_cli.simulator import Simulator
-from ksched_cli.wiring.options import RunOptions
 from tests.builders import PodBuilder, make_node, make_pod, owned
 from tests.running import load
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.settle import SettleRun
-from ksched_cli.wiring.loading import load_input
-from ksched_cli.wiring.options import RunOptions
+from ksched_cli.wiring import load_input
 from ksched_cli.world.results import Limits
 from tests.lanes import sampled
 from tests.running import prepare, settle

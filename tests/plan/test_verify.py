@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from ksched_cli.cli.main import run
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.verify.results import Agreement, Checked, Verification
-from ksched_cli.wiring.options import RunOptions
 from tests.builders import make_node, make_pod
 from tests.failed_scheduling import in_its_own_group, of_old, written_now
 from tests.lanes import sampled

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.verify import history, replay
 from ksched_cli.plan.verify.results import Agreement, Order, Verification
-from ksched_cli.wiring.options import RunOptions
 from tests.builders import make_node, make_pod
 from tests.running import verify
 from tests.scheduler_events import bound_event, bound_event_of_its_group, bound_event_of_old, preempted_event

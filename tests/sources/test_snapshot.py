@@ -12,10 +12,10 @@ import pytest
 from ksched_cli.api.core import Pod
 from ksched_cli.cli.main import run
 from ksched_cli.errors import InputError
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.report.simulate_document import simulation_document
 from ksched_cli.sources.dump import load_dump
 from ksched_cli.sources.snapshot import FORMAT, read_snapshot, write_snapshot
-from ksched_cli.wiring.options import RunOptions
 from tests.builders import make_node, make_pod
 from tests.lanes import sampled
 from tests.running import prepare

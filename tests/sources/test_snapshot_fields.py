@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from ksched_cli.api.kinds import KINDS
 from ksched_cli.api.workloads import Deployment
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.simulator import Simulator
 from ksched_cli.sources.controllers.templates import defaulted
 from ksched_cli.sources.dump import load_dump
@@ -24,7 +25,6 @@ from ksched_cli.sources.redaction.fields import NAMES, NAMES_OF, PLAIN, PLAIN_OF
 from ksched_cli.sources.redaction.redact import redact
 from ksched_cli.sources.redaction.unread import is_read
 from ksched_cli.sources.snapshot import write_snapshot
-from ksched_cli.wiring.options import RunOptions
 from tests.builders import make_pod
 
 EXPECTED = Path(__file__).with_name("snapshot_fields.txt")

@@ -15,11 +15,11 @@ from ksched_cli.api.storage import PersistentVolumeClaim
 from ksched_cli.api.workloads import ReplicaSet
 from ksched_cli.cli.main import run
 from ksched_cli.errors import InputError
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.report.simulate_document import simulation_document
 from ksched_cli.sources.dump import load_dump
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.manifests import load_manifests
-from ksched_cli.wiring.options import RunOptions
 from tests.builders import make_node, make_pod
 from tests.running import prepare
 from tests.whatif.changing import with_manifests

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tests.package_source import texts, trees
 
 # The layers above the world; `Scheduler.run` and `World.run` are the loops that they use.
-DRIVERS = ("plan/", "wiring/", "cli/", "report/", "simulator.py")
+DRIVERS = ("plan/", "wiring.py", "cli/", "report/", "simulator.py")
 # One cycle or one turn of `Scheduler` and `SchedulingLoop`.
 CYCLE_FUNCTIONS = {"take", "turns", "schedule", "schedule_group", "schedule_one", "step", "conclude"}
 

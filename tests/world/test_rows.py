@@ -13,10 +13,10 @@ from ksched_cli.api.core import Node, Taint
 from ksched_cli.api.policy import ResourceQuota
 from ksched_cli.cli.main import run
 from ksched_cli.controlplane.plane import ControlPlane
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.verify.results import Order, Verification
 from ksched_cli.whatif.edits.lib.apply import apply_edits
 from ksched_cli.whatif.edits.taint import TaintNode
-from ksched_cli.wiring.options import RunOptions
 from ksched_cli.world.results import Limits
 from tests.builders import make_node, make_pod
 from tests.controlplane.harness import make

@@ -7,7 +7,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace as replace_fields
 from pathlib import Path, PurePath
 from typing import Any
@@ -20,6 +20,7 @@ from ksched_cli.api.listing import named
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.plan.check.results import MOST_NAMED, Check, Finding, IgnoredFinding
 from ksched_cli.plan.reasons.codes import all_codes, find_code
+from ksched_cli.plan.reference.explain_code import explain_codes
 from ksched_cli.sources.custom.labels import workload_label
 from ksched_cli.sources.input_codes import STALE_BASELINE
 from ksched_cli.sources.places import SourcePlace, template_of
@@ -69,6 +70,12 @@ class Suppressions(Struct, frozen=True):
 
 
 NOTHING_ACCEPTED = Suppressions()
+
+
+def accept(codes: Sequence[str], baseline: str = "") -> Suppressions:
+    """The findings with these codes or names, and those of a baseline file, are accepted."""
+    found = frozenset(each.code for each in explain_codes(codes).codes) if codes else frozenset[str]()
+    return Suppressions(found, baseline=read_baseline(baseline) if baseline else {}, baseline_source=baseline)
 
 
 def annotated_codes(text: str) -> tuple[dict[str, str], list[str]]:

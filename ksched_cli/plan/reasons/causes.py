@@ -33,7 +33,7 @@ from ksched_cli.engine.inspection import inspect
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.framework.scoring import MAX_NODE_SCORE
 from ksched_cli.framework.status import Code
-from ksched_cli.plan.diff import FITS, Cause, Decider, Diff, OnNode, PodChange, Side, Tally
+from ksched_cli.plan.diff.diff import FITS, Cause, Decider, Diff, OnNode, PodChange, Side, Tally
 from ksched_cli.plan.reference.versions import Rules, rule_changes_about, rules_that_differ
 from ksched_cli.releases.changes import Aspect, RuleChange
 from ksched_cli.releases.plugin_names import DEFAULT_PREEMPTION

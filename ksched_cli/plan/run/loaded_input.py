@@ -26,6 +26,7 @@ from ksched_cli.whatif.changes import Changes, GonePod, changed
 if TYPE_CHECKING:
     from ksched_cli.cluster.known_pods import KnownPods
     from ksched_cli.engine.scheduler import Scheduler
+    from ksched_cli.plan.run.options import RunOptions
     from ksched_cli.world.world import ControllerFactory
 
 
@@ -92,6 +93,22 @@ class MakeScheduler(Protocol):
     """Returns a scheduler over a cluster of its own. `known` has what was computed of pods for earlier clusters."""
 
     def __call__(self, loaded: Loaded, spec: SchedulerSpec, known: KnownPods | None = None) -> Scheduler: ...
+
+
+class InputMaker(Protocol):
+    """What the composition root does for commands that make inputs of their own. It can be pickled."""
+
+    def read_sources(self, options: RunOptions) -> Loaded:
+        """The sources and objects, or the live cluster where there are neither."""
+
+    def load_input(self, options: RunOptions, cluster: Loaded | None = None) -> tuple[LoadedInput, Changes]:
+        """The cluster, unless it is loaded already, and the changes of its manifests and edits."""
+
+    def scheduler_spec(self, options: RunOptions) -> SchedulerSpec:
+        """The scheduler of the options."""
+
+    def maker(self, options: RunOptions) -> MakeScheduler:
+        """Makes schedulers with these options."""
 
 
 class LoadedInput(Struct, frozen=True):

@@ -87,6 +87,13 @@ def catalog_of(document: Mapping[str, Any], source: str = "catalog") -> ShapeCat
     return _CatalogReader(Document(dict(document), 0), source).read()
 
 
+def read_shapes_of(catalog: str | Mapping[str, Any] | None) -> ShapeCatalog | None:
+    """The catalog of a file or a document."""
+    if catalog is None:
+        return None
+    return load_catalog(catalog) if isinstance(catalog, str) else catalog_of(catalog)
+
+
 def catalog_schema() -> dict[str, Any]:
     """A JSON Schema of catalogs, for editors and CI."""
     document, definitions = components_of(CatalogDocument, lambda name, field: field)

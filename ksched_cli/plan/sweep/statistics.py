@@ -17,6 +17,9 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from ksched_cli.api.core import Pod
+from ksched_cli.api.pod_facts import pod_key
+
 # From the best to the worst. evicts others: pods were preempted, and all of them have a place in the end; loses pods:
 # no controller recreates a pod; no place: a pod that had a place, or that the variant adds or places, has none in the
 # end; error: the variant could not be run.
@@ -89,6 +92,12 @@ class DrawOdds(Struct, frozen=True):
     orders: int
     ties: int
     pods: Mapping[str, PodOdds]
+
+    @classmethod
+    def of(cls, orders: int, ties: int, found: Iterable[PodOdds], pods: Iterable[Pod]) -> DrawOdds:
+        """Those of these pods that are pending."""
+        pending = {pod_key(pod) for pod in pods if not pod.spec.node_name}
+        return cls(orders, ties, {each.pod: each for each in found if each.pod in pending})
 
 
 # The quantile of the normal distribution for 95 %.

@@ -12,10 +12,10 @@ from ksched_cli.config.model import Extender, SchedulerConfiguration
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.run.loaded_input import SchedulerSpec, plugin_points
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.releases.minors import RELEASES
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.wiring.loading import make_registry
-from ksched_cli.wiring.options import RunOptions
+from ksched_cli.wiring import make_registry
 from tests.builders import make_node, make_pod
 from tests.running import make_scheduler as wire
 

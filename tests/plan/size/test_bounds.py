@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from ksched_cli.plan.run.run import Run
+from ksched_cli.plan.size.catalog import read_shapes_of
 from ksched_cli.plan.size.classes import Surveyor
 from ksched_cli.plan.size.mending import SetMender
 from ksched_cli.plan.size.patterns import PatternPricing, maximal_patterns
 from ksched_cli.plan.size.problem import PackingProblem
 from ksched_cli.plan.size.settings import SearchSettings
 from ksched_cli.plan.size.trials import SizingTrials
-from ksched_cli.wiring.size_methods import read_shapes_of
 from tests.builders import make_pod
 from tests.plan.size.cases import catalog, load, pending, pod_doc, shape
 

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from ksched_cli.plan.run.run import Run
 from ksched_cli.plan.size.bounds import WholeNodes, payable
+from ksched_cli.plan.size.catalog import read_shapes_of
 from ksched_cli.plan.size.classes import Surveyor
 from ksched_cli.plan.size.problem import PackingProblem
 from ksched_cli.plan.size.program import PurchaseProgram
 from ksched_cli.plan.size.settings import SearchSettings
 from ksched_cli.plan.size.trials import SizingTrials
-from ksched_cli.wiring.size_methods import read_shapes_of
 from tests.lanes import examples
 from tests.plan.size.cases import catalog, load, pending, shape
 

@@ -15,6 +15,7 @@ import trustme
 from ksched_cli.api.core import Pod
 from ksched_cli.cli.main import run
 from ksched_cli.plan import watch as plan_watch
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.watch import Kind, News, Picture, Watch, news
 from ksched_cli.simulator import Simulator
 from ksched_cli.sources.live import watch as watching
@@ -22,7 +23,6 @@ from ksched_cli.sources.live.cluster import read_cluster
 from ksched_cli.sources.live.connection import connect
 from ksched_cli.sources.live.options import LiveOptions
 from ksched_cli.sources.live.watch import ClusterMirror, Event, Follower, Listed, Lost, ObjectChange, Reached
-from ksched_cli.wiring.options import RunOptions
 from tests.builders import make_node, make_pod
 from tests.sources.live.kube_server import (
     KubeServer,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Mapping
 from dataclasses import replace as replace_fields
-from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -16,16 +15,16 @@ from msgspec.structs import replace
 
 from ksched_cli.api.yaml_reader import read_documents
 from ksched_cli.errors import ConfigError, Problem, UsageError
+from ksched_cli.plan.run.checks import check_nodes
 from ksched_cli.plan.run.each import Cores, Executor, InProcess, OnDask, Processes
-from ksched_cli.plan.run.loaded_input import LoadedInput
+from ksched_cli.plan.run.loaded_input import InputMaker, LoadedInput
+from ksched_cli.plan.run.options import Configuration, RunOptions, SweepKeywords
 from ksched_cli.plan.sweep.load import read_sweep
 from ksched_cli.plan.sweep.model import Sweep
 from ksched_cli.plan.sweep.run import RowStore, SweepProgress, SweepRun, about_rows
 from ksched_cli.plan.sweep.space import SweepTask, variant_space
 from ksched_cli.releases.minors import minor_in
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.wiring.loading import check_nodes, make_scheduler, scheduler_spec
-from ksched_cli.wiring.options import Configuration, RunOptions, SweepKeywords
 
 
 class SweptCluster(Struct, frozen=True):
@@ -34,9 +33,10 @@ class SweptCluster(Struct, frozen=True):
     options: RunOptions
     loaded: Loaded
     sweep: Sweep
+    maker: InputMaker
 
     @classmethod
-    def of(cls, options: RunOptions, source: LoadedInput, sweep: Sweep) -> SweptCluster:
+    def of(cls, options: RunOptions, source: LoadedInput, sweep: Sweep, maker: InputMaker) -> SweptCluster:
         """Everything that is for reading is left out: nothing is read again."""
         kept = replace(
             options, sources=(), objects=(), filenames=(), edits=(), scenario=None, progress=None, stdin=None
@@ -46,7 +46,7 @@ class SweptCluster(Struct, frozen=True):
         version = source.spec.requested
         if minor_in(version) is None:
             version = source.spec.release.version
-        return cls(replace(kept, kube_version=version, config=_as_document(options.config)), loaded, sweep)
+        return cls(replace(kept, kube_version=version, config=_as_document(options.config)), loaded, sweep, maker)
 
     @property
     def digest(self) -> str:
@@ -71,13 +71,14 @@ class SweptCluster(Struct, frozen=True):
             options = replace(options, config=self.sweep.grid[grid].configuration)
         if version >= 0:
             options = replace(options, kube_version=self.sweep.kube_versions[version])
-        spec = scheduler_spec(options)
-        return LoadedInput(self.loaded, spec, partial(make_scheduler, options), _every_pod)
+        spec = self.maker.scheduler_spec(options)
+        return LoadedInput(self.loaded, spec, self.maker.maker(options), _every_pod)
 
 
 def sweep_input(
     options: RunOptions,
     source: LoadedInput,
+    maker: InputMaker,
     path: str | None,
     words: Mapping[str, Any],
     *,
@@ -97,7 +98,7 @@ def sweep_input(
         known = ", ".join(SweepKeywords.__annotations__)
         raise UsageError(f"there is no dimension {', '.join(unknown)}; there are {known}")
     sweep = read_sweep(path, words, _as_document(options.config))
-    cluster = SweptCluster.of(options, source, sweep)
+    cluster = SweptCluster.of(options, source, sweep, maker)
     _check_grid(cluster)
     check_nodes(options, cluster.loaded, Loaded())
     space = variant_space(sweep, cluster.loaded)
@@ -113,7 +114,7 @@ def _check_grid(cluster: SweptCluster) -> None:
     problems: dict[str, Problem] = {}
     for point in cluster.sweep.grid:
         try:
-            scheduler_spec(replace(cluster.options, config=point.configuration))
+            cluster.maker.scheduler_spec(replace(cluster.options, config=point.configuration))
         except ConfigError as mistake:
             problems |= {str(each): replace_fields(each, source="--grid", line=None) for each in mistake.problems}
     if problems:

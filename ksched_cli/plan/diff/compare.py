@@ -1,6 +1,7 @@
-"""Builds two clusters, configurations or versions and compares them.
+"""`diff`: two clusters, configurations or versions, each as its world comes to rest, and what differs.
 
-The way from the rules of one side of a comparison to those of the other."""
+A cluster that both sides have is read once, and is one world if both have the same scheduler. If only the rules of the
+scheduler differ, `find_way` gives the way from the rules of one side to those of the other, for the causes."""
 
 from __future__ import annotations
 
@@ -8,8 +9,6 @@ import io
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from functools import partial
-from itertools import starmap
 from typing import Any
 
 from msgspec import Struct, field
@@ -22,52 +21,44 @@ from ksched_cli.cluster.columns import Int64Column
 from ksched_cli.controlplane.store import Identity, KeptObjects
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.errors import KschedError
-from ksched_cli.plan.diff import Diff, Side, diff
+from ksched_cli.plan.diff.diff import Diff, Side, diff
 from ksched_cli.plan.reasons.causes import RuleSet, Way
 from ksched_cli.plan.reference.versions import GATE_RULES, MINOR_RULES
 from ksched_cli.plan.results.displayed import Displayed
 from ksched_cli.plan.results.nodes import NodeColumns
 from ksched_cli.plan.results.outcomes import RefusedPod, refused_pods
+from ksched_cli.plan.run.checks import check_not_empty, check_scenario_held, check_selection
 from ksched_cli.plan.run.coverage import coverage_of
 from ksched_cli.plan.run.each import WORTH_ANSWERS, Copy, copies_at_once
-from ksched_cli.plan.run.loaded_input import LoadedInput, SchedulerSpec, scheduler_maker
+from ksched_cli.plan.run.loaded_input import InputMaker, LoadedInput, SchedulerSpec, scheduler_maker
+from ksched_cli.plan.run.options import RunOptions, wanted_pods
 from ksched_cli.plan.settle import SettleResult, SettleRun
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import RELEASES
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.release_fields import as_stored
 from ksched_cli.whatif.changes import Changes, loaded_after, refused_by
-from ksched_cli.wiring.loading import (
-    check_not_empty,
-    check_scenario_held,
-    check_selection,
-    load_input,
-    make_scheduler,
-    read_sources,
-    scheduler_spec,
-)
-from ksched_cli.wiring.options import RunOptions, wanted_pods
 from ksched_cli.world.results import FinalPods, StoredPods, UnmovedPods
 
 
-def find_way(before: RunOptions, after: RunOptions, start: SchedulerSpec, end: SchedulerSpec) -> Way:
+def find_way(maker: InputMaker, before: RunOptions, after: RunOptions, start: SchedulerSpec, end: SchedulerSpec) -> Way:
     """From minor to minor under the configuration and gates of the older side; at last to the gates, and the
     configuration, of the newer one."""
     if start.release.minor > end.release.minor:
         # A gate has its own rules from the first minor that has it.
-        return find_way(after, before, end, start).back
-    rule_sets, here = [_rule_set(before, start)], start
+        return find_way(maker, after, before, end, start).back
+    rule_sets, here = [_rule_set(maker, before, start)], start
     for setup in _minors(before, after, start, end):
-        there = _setting(setup)
+        there = _setting(maker, setup)
         if there is None:
             continue
-        stops = list(_gate_by_gate(here.gates, setup, there))
+        stops = list(_gate_by_gate(maker, here.gates, setup, there))
         if any(each.of_fields and here.release.minor < each.minor <= there.release.minor for each in MINOR_RULES):
             # A minor that has more fields of pods: its rules come first, without these fields.
-            rule_sets.append(_rule_set(*stops[0], fields=here))
-        rule_sets += starmap(_rule_set, stops)
+            rule_sets.append(_rule_set(maker, *stops[0], fields=here))
+        rule_sets += [_rule_set(maker, *stop) for stop in stops]
         here = there
-    rule_sets.append(_rule_set(after, end, configuration=int(before.config != after.config)))
+    rule_sets.append(_rule_set(maker, after, end, configuration=int(before.config != after.config)))
     return Way(rule_sets)
 
 
@@ -80,10 +71,14 @@ def _minors(before: RunOptions, after: RunOptions, start: SchedulerSpec, end: Sc
 
 
 def _rule_set(
-    setup: RunOptions, setting: SchedulerSpec, configuration: int = 0, fields: SchedulerSpec | None = None
+    maker: InputMaker,
+    setup: RunOptions,
+    setting: SchedulerSpec,
+    configuration: int = 0,
+    fields: SchedulerSpec | None = None,
 ) -> RuleSet:
     """`fields` is the setting whose API server stores the pods, if it is another one."""
-    known, make = fields or setting, scheduler_maker(partial(make_scheduler, setup), setting)
+    known, make = fields or setting, scheduler_maker(maker.maker(setup), setting)
 
     def stored(pod: Pod) -> Pod:
         return as_stored(as_stored([pod], setting.release, setting.gates), known.release, known.gates)[0]
@@ -98,7 +93,7 @@ def _rule_set(
 
 
 def _gate_by_gate(
-    gates: FeatureGates, setup: RunOptions, there: SchedulerSpec
+    maker: InputMaker, gates: FeatureGates, setup: RunOptions, there: SchedulerSpec
 ) -> Iterator[tuple[RunOptions, SchedulerSpec]]:
     """The setups from `gates` to those of `there`: each switches one more gate that has rules."""
     known = there.release.known_gates.items()
@@ -112,16 +107,16 @@ def _gate_by_gate(
         for left in ([*ruled[done:], *others], ruled[done:]):
             kept = ",".join(f"{name}={str(gates.enabled(name)).lower()}" for name in left)
             stop = replace(setup, feature_gates=f"{setup.feature_gates},{kept}")
-            setting = _setting(stop)
+            setting = _setting(maker, stop)
             if setting is not None:
                 yield stop, setting
                 break
     yield setup, there
 
 
-def _setting(setup: RunOptions) -> SchedulerSpec | None:
+def _setting(maker: InputMaker, setup: RunOptions) -> SchedulerSpec | None:
     try:
-        return scheduler_spec(setup)
+        return maker.scheduler_spec(setup)
     except KschedError:
         return None
 
@@ -135,21 +130,21 @@ class DiffResult(Displayed, Struct, frozen=True):
     zones: Mapping[str, str] = field(default_factory=dict)
 
 
-def compare(before: RunOptions, after: RunOptions) -> DiffResult:
+def compare(before: RunOptions, after: RunOptions, maker: InputMaker) -> DiffResult:
     """Each side as its world comes to rest. A cluster that both have is read once, and is one world if both have the
     same scheduler: the side before is a trial in it."""
-    cluster = read_sources(before) if _same_cluster(before, after) else None
+    cluster = maker.read_sources(before) if _same_cluster(before, after) else None
     if "-" in before.filenames and "-" in after.filenames and before.stdin is not None:
         stdin = _Rewinding(before.stdin.read())
         before, after = replace(before, stdin=stdin), replace(after, stdin=stdin)
-    start, (first, second) = _both(before, after, cluster)
+    start, (first, second) = _both(maker, before, after, cluster)
     check_selection(before, *first.inputs, *second.inputs)
     found = diff(first.side, second.side)
     if before != after and only_rules_differ(before, after):
         # Imported here: most comparisons need no causes.
         from ksched_cli.plan.reasons.causes import with_causes
 
-        way = find_way(before, after, first.source.spec, second.source.spec)
+        way = find_way(maker, before, after, first.source.spec, second.source.spec)
         everything = diff(first.side, second.side, of_all_pods=True)
         begun = start.source.changed(start.changes).loaded
         found = with_causes(found, everything, way, begun, first.side, second.side)
@@ -195,27 +190,29 @@ class _Copied(Struct, frozen=True):
     coverage: dict[str, Any]
 
 
-def _both(before: RunOptions, after: RunOptions, cluster: Loaded | None) -> tuple[_Start, tuple[_Settled, _Settled]]:
+def _both(
+    maker: InputMaker, before: RunOptions, after: RunOptions, cluster: Loaded | None
+) -> tuple[_Start, tuple[_Settled, _Settled]]:
     """How the side before begins, and both sides."""
     # With all pods wanted there is no need to look at each.
     wanted = wanted_pods(after) if after.namespace or after.selector else None
-    start = _begin(before, cluster)
+    start = _begin(maker, before, cluster)
     shared = start.run if cluster is not None and _same_scheduler(before, after) else None
     begun = start.run.world.plane.store.kept()
     copy = _begin_in_copy(before, start, wanted, begun)
     if copy is None:
         with nullcontext() if shared is None else start.run.trial():
             first = _settled(before, start, wanted)
-        return start, (first, _settled(after, _begin(after, cluster, shared), wanted, in_all_orders=True))
+        return start, (first, _settled(after, _begin(maker, after, cluster, shared), wanted, in_all_orders=True))
     nodes = NodeColumns.of(start.run.world.cluster)
     try:
-        second = _settled(after, _begin(after, cluster, shared), wanted, in_all_orders=True)
+        second = _settled(after, _begin(maker, after, cluster, shared), wanted, in_all_orders=True)
         found = copy.result()
     finally:
         copy.stop()
     if found is None:
         # The copy has failed, and the world is another one by now.
-        return start, (_settled(before, _begin(before, cluster), wanted), second)
+        return start, (_settled(before, _begin(maker, before, cluster), wanted), second)
     settlement, keys, refused, warnings = found.side
     if found.left_out is not None:
         settlement = _with_unmoved(settlement, StoredPods.all_but(found.left_out, begun))
@@ -261,8 +258,8 @@ def _begin_in_copy(
     return Copy(compute)
 
 
-def _begin(setup: RunOptions, cluster: Loaded | None, run: SettleRun | None = None) -> _Start:
-    source, changes = load_input(setup, cluster)
+def _begin(maker: InputMaker, setup: RunOptions, cluster: Loaded | None, run: SettleRun | None = None) -> _Start:
+    source, changes = maker.load_input(setup, cluster)
     # Only the expectations of a scenario need more.
     return _Start(source, changes, run or SettleRun(source, only_preempting=setup.scenario is None))
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ksched_cli.sources.live.cluster import Progress
     from ksched_cli.world.results import Limits
 
+
 AUTO = "auto"
 
 # A file, a document, or nothing for the defaults.
