@@ -28,7 +28,7 @@ from ksched_cli.plan.run.checks import check_named_nodes, check_nodes, check_sce
 from ksched_cli.plan.run.loaded_input import LoadedInput, MakeScheduler, SchedulerSpec, plugin_points
 from ksched_cli.plan.run.options import AUTO, PluginGiven, RunOptions, wanted_pods
 from ksched_cli.plugins.in_tree import plugins_of
-from ksched_cli.releases.minors import NEWEST, Release, minor_in, nearest_release
+from ksched_cli.releases.minors import DEFAULT, Release, minor_in, nearest_release
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.release_fields import as_stored, storage_counts
 from ksched_cli.whatif.changes import Changes
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     Live = Callable[[], LiveCluster]
 
 
-def make_registry(given: Sequence[PluginGiven] = (), current: Release = NEWEST) -> Registry:
+def make_registry(given: Sequence[PluginGiven] = (), current: Release = DEFAULT) -> Registry:
     """The minor's in-tree plugins, those that installed packages announce, and those given, as classes or as
     `module:Class`."""
     registry = Registry(plugins_of(current))
@@ -60,8 +60,8 @@ def scheduler_spec(options: RunOptions, server_version: str = "") -> SchedulerSp
     requested = options.kube_version
     if requested == AUTO:
         # A server may give a text that is no version: that is no mistake of the user.
-        requested = server_version or NEWEST.version
-        current = NEWEST if minor_in(requested) is None else nearest_release(requested)
+        requested = server_version or DEFAULT.version
+        current = DEFAULT if minor_in(requested) is None else nearest_release(requested)
     else:
         current = nearest_release(requested)
     gates = current.gates(options.feature_gates)

@@ -23,7 +23,7 @@ from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import Status
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plan.run.loaded_input import plugin_points
-from ksched_cli.releases.minors import NEWEST, Release
+from ksched_cli.releases.minors import DEFAULT, Release
 from ksched_cli.wiring import make_registry
 from ksched_cli.world.results import DEFAULT_LIMITS, Limits, WorldResult
 from ksched_cli.world.world import World, WorldChange
@@ -97,7 +97,7 @@ def make_bench(
     args: Any = None,
     gates: str = "",
     objects: Iterable[Any] = (),
-    current: Release = NEWEST,
+    current: Release = DEFAULT,
 ) -> Bench:
     cluster = Cluster(list(nodes), running, Catalog(objects), release=current)
     pod_row = cluster.register(pod)
@@ -118,7 +118,7 @@ def make_scheduler(
     objects: Iterable[Any] = (),
     gates: str = "",
     reuse: bool = True,
-    current: Release = NEWEST,
+    current: Release = DEFAULT,
     **options: Any,
 ) -> Scheduler:
     registry = make_registry(current=current)

@@ -5,7 +5,7 @@ Sums are exact, in billionths, and are rounded up once at the end, as in Kuberne
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from ksched_cli.api.core import Container, ContainerStatus, Pod, Quantities
 from ksched_cli.api.quantity import MAX_INT64, NANO, nano_value
@@ -22,24 +22,31 @@ _HUGEPAGES = "hugepages-"
 _ALWAYS = "Always"
 
 
-def requests_of(pod: Pod, *, use_status: bool, pod_level: bool = True, with_claims: bool = False) -> dict[str, int]:
+def requests_of(
+    pod: Pod, *, use_status: bool, pod_level: bool = True, with_claims: bool = False, by_sums: bool = False
+) -> dict[str, int]:
     """All requests of the pod: cpu in thousandths, other resources in whole units.
 
-    With `use_status` a pod that is resized in place counts with all that it may still hold, as in the cache.
-    `with_claims` adds the node resources that the devices of the pod's claims take, as its status lists them.
+    With `use_status` a pod that is resized in place counts with all that it may still hold, as in the cache: the
+    largest of what its spec requests, what is allocated and what is actuated, of each container or, with `by_sums`,
+    of all together. `with_claims` adds the node resources that the devices of the pod's claims take, as
+    its status lists them.
     """
-    sums = _pod_requests(pod, _NONE, use_status=use_status, pod_level=pod_level, with_claims=with_claims)
+    sums = _pod_requests(
+        pod, _NONE, use_status=use_status, pod_level=pod_level, with_claims=with_claims, by_sums=by_sums
+    )
     return {name: _milli(amount) if name == "cpu" else _whole(amount) for name, amount in sums.items()}
 
 
-def nonzero_requests_of(pod: Pod) -> tuple[int, int]:
+def nonzero_requests_of(pod: Pod, *, by_sums: bool = False) -> tuple[int, int]:
     """Cpu and memory as the cache counts them for scoring: containers without requests count with the defaults; with
     pod-level requests only if no container and not the pod requests the resource (getNonMissingContainerRequests)."""
     stand_ins = _DEFAULTS
     if _has_pod_level_requests(pod):
-        requests = _pod_requests(pod, _NONE, use_status=True, pod_level=True, with_claims=True)
+        requests = _pod_requests(pod, _NONE, use_status=True, pod_level=True, with_claims=True, by_sums=by_sums)
         stand_ins = {name: amount for name, amount in _DEFAULTS.items() if name not in requests}
-    return _cpu_and_memory(_pod_requests(pod, stand_ins, use_status=True, pod_level=True, with_claims=True))
+    sums = _pod_requests(pod, stand_ins, use_status=True, pod_level=True, with_claims=True, by_sums=by_sums)
+    return _cpu_and_memory(sums)
 
 
 def requests_over_pod_level(pod: Pod) -> list[str]:
@@ -101,20 +108,82 @@ def _has_pod_level_requests(pod: Pod) -> bool:
 
 
 def _pod_requests(
-    pod: Pod, stand_ins: Mapping[str, int], *, use_status: bool, pod_level: bool, with_claims: bool = False
+    pod: Pod,
+    stand_ins: Mapping[str, int],
+    *,
+    use_status: bool,
+    pod_level: bool,
+    with_claims: bool = False,
+    by_sums: bool = False,
 ) -> Sums:
-    sums = container_requests(pod, stand_ins, use_status=use_status)
-    if with_claims:
-        for claim in pod.status.node_allocatable_resource_claim_statuses:
-            _add(sums, _nano(claim.resources))
+    claims = [each.resources for each in pod.status.node_allocatable_resource_claim_statuses] if with_claims else []
+    if by_sums and use_status:
+        sums = _largest_sums(pod, stand_ins, claims)
+    else:
+        sums = container_requests(pod, stand_ins, use_status=use_status)
+        for resources in claims:
+            _add(sums, _nano(resources))
     own = pod.spec.resources
     if pod_level and own is not None and _has_pod_level_requests(pod):
         effective = _effective_pod_level(pod) if use_status else None
-        for name, quantity in own.requests.items():
-            if is_pod_level_resource(name):
-                sums[name] = nano_value(quantity) if effective is None else effective.get(name, 0)
+        if by_sums and effective is not None:
+            sums.update({name: amount for name, amount in effective.items() if is_pod_level_resource(name)})
+        else:
+            for name, quantity in own.requests.items():
+                if is_pod_level_resource(name):
+                    sums[name] = nano_value(quantity) if effective is None else effective.get(name, 0)
     _add(sums, _nano(pod.spec.overhead))
     return sums
+
+
+def _largest_sums(pod: Pod, stand_ins: Mapping[str, int], claims: Iterable[Quantities]) -> Sums:
+    """AggregateContainerRequests with the status, in newer minors: the largest of the three sums. The status of the
+    pod as a whole has sums of its own; only the spec and what is allocated lack what the claims take."""
+    infeasible, whole = _is_resize_infeasible(pod), pod.status.resources
+    sums: list[Sums] = []
+    if not infeasible:
+        sums.append(container_requests(pod, stand_ins))
+    if whole is not None and whole.requests and pod.status.allocated_resources:
+        for resources in claims:
+            for each in sums:
+                _add(each, _nano(resources))
+        sums += [_nano(pod.status.allocated_resources), _nano(whole.requests)]
+    else:
+        statuses = _statuses(pod)
+        sums.append(_sum_of(pod, lambda each: _allocated(each, statuses, infeasible), stand_ins))
+        for resources in claims:
+            for each in sums:
+                _add(each, _nano(resources))
+        sums.append(_sum_of(pod, lambda each: _actuated(each, statuses, infeasible), stand_ins))
+    largest: Sums = {}
+    for each in sums:
+        _raise_to(largest, each)
+    return largest
+
+
+def _allocated(container: Container, statuses: Mapping[str, ContainerStatus], infeasible: bool) -> Quantities:
+    """containerAllocatedRequests."""
+    status = statuses.get(container.name)
+    if status is not None and status.allocated_resources:
+        return status.allocated_resources
+    return {} if infeasible else container.resources.requests
+
+
+def _actuated(container: Container, statuses: Mapping[str, ContainerStatus], infeasible: bool) -> Quantities:
+    """containerActuatedRequests."""
+    status = statuses.get(container.name)
+    if status is not None and status.resources is not None and status.resources.requests:
+        return status.resources.requests
+    return _allocated(container, statuses, infeasible)
+
+
+def _sum_of(pod: Pod, requests: Callable[[Container], Quantities], stand_ins: Mapping[str, int]) -> Sums:
+    """What the containers request together, each as `requests` returns it."""
+
+    def of(container: Container) -> Sums:
+        return {**stand_ins, **_nano(requests(container))}
+
+    return _combined(pod, of, of)
 
 
 def _effective_pod_level(pod: Pod) -> Sums | None:
@@ -129,15 +198,24 @@ def container_requests(pod: Pod, stand_ins: Mapping[str, int] = _NONE, *, use_st
     """AggregateContainerRequests: the larger of containers with sidecars, and the largest init container with the
     sidecars started before it."""
     statuses = _statuses(pod) if use_status else {}
+    return _combined(
+        pod,
+        lambda container: _container(pod, container, statuses, stand_ins),
+        lambda container: _container(pod, container, {}, stand_ins),
+    )
+
+
+def _combined(pod: Pod, of: Callable[[Container], Sums], of_init: Callable[[Container], Sums]) -> Sums:
+    """`of` is for containers and sidecars, `of_init` for init containers that end."""
     sums: Sums = {}
     for container in pod.spec.containers:
-        _add(sums, _container(pod, container, statuses, stand_ins))
+        _add(sums, of(container))
     if pod.spec.init_containers:
         sidecars: Sums = {}
         peak: Sums = {}
         for container in pod.spec.init_containers:
             is_sidecar = container.restart_policy == _ALWAYS
-            requests = _container(pod, container, statuses if is_sidecar else {}, stand_ins)
+            requests = of(container) if is_sidecar else of_init(container)
             if is_sidecar:
                 _add(sums, requests)
                 _add(sidecars, requests)

@@ -15,7 +15,7 @@ from ksched_cli.cli.help_layout import HelpCommand, HelpGroup
 from ksched_cli.cli.showing import show
 from ksched_cli.cli.streams import complain, print_text, warn
 from ksched_cli.errors import ConfigError, UsageError
-from ksched_cli.releases import NEWEST_VERSION
+from ksched_cli.releases import DEFAULT_VERSION
 from ksched_cli.simulator import RunOptions, Simulator
 
 # The new version cannot express something of the old file.
@@ -64,7 +64,7 @@ MIGRATE_HELP = f"""Rewrite an older configuration, or a Policy, as a configurati
 FILE is a KubeSchedulerConfiguration of any version, or a Policy in JSON or YAML, also in its ConfigMap; - is stdin.
 It is read, and its mistakes are reported, as by the newest Kubernetes that reads it, or by that of --kube-version.
 
-What is printed means the same to Kubernetes {NEWEST_VERSION}, and has only what differs from its defaults. Defaults of
+What is printed means the same to Kubernetes {DEFAULT_VERSION}, and has only what differs from its defaults. Defaults of
 the old version that have changed are written out. Comments are not kept.
 
 Notes on stderr list what has changed. A warning names what v1 cannot express, and what to use instead; the exit

@@ -9,7 +9,7 @@ import typer
 from msgspec import Struct
 
 from ksched_cli.cli.help_layout import OUTPUT, RARE
-from ksched_cli.releases import NEWEST_VERSION
+from ksched_cli.releases import DEFAULT_VERSION
 
 
 class FormatOption(Struct, frozen=True):
@@ -146,7 +146,7 @@ KubeVersion = Annotated[
     typer.Option(
         metavar="X.Y",
         help="Answer as this minor of Kubernetes. auto: the version of the server, where the input has it, "
-        f"else {NEWEST_VERSION}.",
+        f"else {DEFAULT_VERSION}.",
     ),
 ]
 FeatureGates = Annotated[

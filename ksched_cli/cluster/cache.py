@@ -21,7 +21,7 @@ from ksched_cli.cluster.pods import PodTable
 from ksched_cli.cluster.resources import ResourceIndex
 from ksched_cli.cluster.undo import LoggedSet
 from ksched_cli.cluster.usage import Usage
-from ksched_cli.releases.minors import NEWEST, Release
+from ksched_cli.releases.minors import DEFAULT, Release
 
 # A pod that came to a node row (1) or left it (-1).
 Move = tuple[PodInfo, int, int]
@@ -47,7 +47,7 @@ class Cluster:
         catalog: Catalog | None = None,
         *,
         reuse: bool = True,
-        release: Release = NEWEST,
+        release: Release = DEFAULT,
         known: KnownPods | None = None,
         storage_counts: bool = True,
     ) -> None:

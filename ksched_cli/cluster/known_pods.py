@@ -5,13 +5,13 @@ from __future__ import annotations
 from ksched_cli.api.core import Pod
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.resources import ResourceIndex
-from ksched_cli.releases.minors import NEWEST, Release
+from ksched_cli.releases.minors import DEFAULT, Release
 
 
 class KnownPods:
     """Sums are worked out once for every pod object, however many clusters it is in. They share the resource rows."""
 
-    def __init__(self, release: Release = NEWEST) -> None:
+    def __init__(self, release: Release = DEFAULT) -> None:
         self.resources = ResourceIndex()
         self.release = release
         # Each entry holds its pod, so that no other object comes to have its id.

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from ksched_cli.cluster.columns import IdColumn, RowColumn
 from ksched_cli.releases.engine_rules import ZoneRules
-from ksched_cli.releases.minors import NEWEST, Release
+from ksched_cli.releases.minors import DEFAULT, Release
 
 _ZONE, _REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 _BETA_ZONE, _BETA_REGION = "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"
 
 
-def zone_key(labels: Mapping[str, str], release: Release = NEWEST) -> tuple[str, str]:
+def zone_key(labels: Mapping[str, str], release: Release = DEFAULT) -> tuple[str, str]:
     """utilnode.GetZoneKey: (region, zone), the beta labels first because old volumes still carry them. The
     oldest minors have no others."""
     if not ZoneRules.of(release).labels_without_beta:

@@ -16,7 +16,7 @@ from ksched_cli.cluster.images import ImageIndex
 from ksched_cli.cluster.labels import LabelColumns
 from ksched_cli.cluster.node_tree import listing_order, zone_key
 from ksched_cli.cluster.resources import CPU, ResourceIndex, is_scalar
-from ksched_cli.releases.minors import NEWEST, Release
+from ksched_cli.releases.minors import DEFAULT, Release
 
 Amounts = tuple[tuple[str, str | int | float], ...]
 
@@ -33,7 +33,7 @@ class NodeTable:
         self,
         arrival: Sequence[Node] | None,
         resources: ResourceIndex,
-        release: Release = NEWEST,
+        release: Release = DEFAULT,
         before: NodeTable | None = None,
         kept: RowColumn | None = None,
         *,

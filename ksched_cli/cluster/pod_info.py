@@ -14,7 +14,7 @@ from ksched_cli.api.pod_resources import nonzero_requests_of, nonzero_requests_w
 from ksched_cli.cluster.ports import ANY_ADDRESS, HostPort
 from ksched_cli.cluster.resources import ResourceIndex
 from ksched_cli.releases.engine_rules import PodInfoRules
-from ksched_cli.releases.minors import NEWEST, Release
+from ksched_cli.releases.minors import DEFAULT, Release
 
 _PORTS = attrgetter("ports")
 
@@ -108,15 +108,16 @@ class PodParts:
 
     def _added_up(self) -> PodSums:
         rules, placed = PodInfoRules.of(self._release), self._pod
+        by_sums = rules.resized_pods_count_by_sums
         if not rules.init_containers_count:
             placed = replace(placed, spec=replace(placed.spec, init_containers=()))
-        requests = self._resources.amounts(requests_of(placed, use_status=True, with_claims=True))
+        requests = self._resources.amounts(requests_of(placed, use_status=True, with_claims=True, by_sums=by_sums))
         if self.containers_are_all:
             incoming = requests
         else:
             incoming = self._resources.amounts(requests_of(self._pod, use_status=False))
         if rules.sidecars_run_beside_containers:
-            return PodSums(requests, incoming, nonzero_requests_of(placed))
+            return PodSums(requests, incoming, nonzero_requests_of(placed, by_sums=by_sums))
         return PodSums(requests, incoming, nonzero_requests_without_sidecars(placed))
 
     @property
@@ -149,7 +150,7 @@ class PodInfo:
     __slots__ = ("_created", "_key", "labels", "name", "namespace", "parts", "pod", "priority", "uid")
 
     def __init__(
-        self, pod: Pod, resources: ResourceIndex, release: Release = NEWEST, like: PodInfo | None = None
+        self, pod: Pod, resources: ResourceIndex, release: Release = DEFAULT, like: PodInfo | None = None
     ) -> None:
         """`like` is a pod that this pod may be a copy of."""
         copies = like is not None and like.parts.are_parts_of(pod)

@@ -181,6 +181,8 @@ def args_by_default(plugin: str, gates: FeatureGates) -> Any:
     """The arguments of an in-tree plugin for which the configuration has none; None if it takes none."""
     if plugin == names.POD_TOPOLOGY_SPREAD:
         return PodTopologySpreadArgs(defaulting_type=_defaulting_type(gates))
+    if plugin == names.VOLUME_BINDING:
+        return VolumeBindingArgs(shape=_shape_by_default(gates))
     return ARGS_OF[plugin]() if plugin in ARGS_OF else None
 
 
@@ -190,8 +192,13 @@ def completed(args: object, given: Mapping[str, Any], gates: FeatureGates, confi
         own = args.default_constraints and config_version == "v1beta1"
         args = replace(args, defaulting_type="List" if own else _defaulting_type(gates))
     if isinstance(args, VolumeBindingArgs) and not args.shape:
-        args = replace(args, shape=next((shape for gate, shape in _SHAPES.items() if gates.enabled(gate)), ()))
+        args = replace(args, shape=_shape_by_default(gates))
     return with_defaults(args)
+
+
+def _shape_by_default(gates: FeatureGates) -> tuple[UtilizationShapePoint, ...]:
+    """SetDefaults_VolumeBindingArgs."""
+    return next((shape for gate, shape in _SHAPES.items() if gates.enabled(gate)), ())
 
 
 def _defaulting_type(gates: FeatureGates) -> str:

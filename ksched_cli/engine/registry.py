@@ -17,7 +17,7 @@ from ksched_cli.engine.guards import guarded
 from ksched_cli.errors import KschedError, UsageError
 from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import Plugin, extension_points
-from ksched_cli.releases.minors import NEWEST, Release
+from ksched_cli.releases.minors import DEFAULT, Release
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -82,7 +82,7 @@ class Registry(Mapping[str, type[Plugin]]):
                 f'plugin "{name}" ({self._origins[name]}) cannot be made: {error_text(problem)}'
             ) from problem
 
-    def points(self, release: Release = NEWEST) -> dict[str, tuple[str, ...]]:
+    def points(self, release: Release = DEFAULT) -> dict[str, tuple[str, ...]]:
         """Which extension points each plugin takes part in, for expanding profiles."""
         return {name: extension_points(plugin, release) for name, plugin in self._plugins.items()}
 

@@ -35,7 +35,7 @@ from ksched_cli.engine.waiting import WaitingPods, WaitingPodState
 from ksched_cli.framework.handle import PreemptingExtenders
 from ksched_cli.releases.engine_rules import EngineRules
 from ksched_cli.releases.gates import FeatureGates
-from ksched_cli.releases.minors import NEWEST, Release
+from ksched_cli.releases.minors import DEFAULT, Release
 
 if TYPE_CHECKING:
     from ksched_cli.engine.extenders.chain import Extenders
@@ -49,7 +49,7 @@ class SchedulerHandle(Struct, frozen=True):
     nominator: NominatedPods
     sampling: bool
     scheduler_names: frozenset[str] = frozenset({DEFAULT_SCHEDULER})
-    release: Release = NEWEST
+    release: Release = DEFAULT
     extenders: PreemptingExtenders | None = None
     waiting: WaitingPods = field(default_factory=WaitingPods)
 
@@ -117,6 +117,7 @@ class Scheduler:
             most_in_unschedulable=rules.seconds_in_unschedulable,
             updates_at_once=rules.updates_end_backoff,
             counts_attempts=rules.backoff_counts_attempts,
+            gated_nominations=rules.gated_pods_keep_nominations,
         )
         self.groups = PodGroups(cluster, names)
         self.group_decisions: dict[GroupKey, GroupDecision] = LoggedDict(cluster.undo)
@@ -198,10 +199,11 @@ class Scheduler:
 
     def _nominate_known(self) -> None:
         """Nominate the pods whose status names a node that an earlier preemption cleared."""
+        gated_too = EngineRules.of(self.cluster.release).gated_pods_keep_nominations
         for row in pending(self.cluster):
             info = self.cluster.pods.infos[row]
-            node = info.pod.status.nominated_node_name
-            if node and info.pod.spec.scheduler_name in self.runtimes:
+            node, runtime = info.pod.status.nominated_node_name, self.runtimes.get(info.pod.spec.scheduler_name)
+            if node and runtime is not None and (gated_too or runtime.run_pre_enqueue(info) is None):
                 self.nominator.add(row, node)
 
     def enqueue(self, rows: Iterable[int] | None = None) -> PendingQueue:

@@ -15,7 +15,7 @@ from ksched_cli.cluster.columns import BoolColumn, CodeColumn, IdColumn, RowColu
 from ksched_cli.framework.status import SUCCESS, Code, Status
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.releases.engine_rules import Wording
-from ksched_cli.releases.minors import NEWEST
+from ksched_cli.releases.minors import DEFAULT
 
 T = TypeVar("T")
 
@@ -240,7 +240,7 @@ class Diagnosis(Struct):
     post_filter_message: str = ""
     # How many nodes were looked at where that is not all of the cluster's (the nodes of a placement).
     placement_nodes: int | None = None
-    wording: Wording = field(default_factory=lambda: Wording.of(NEWEST))
+    wording: Wording = field(default_factory=lambda: Wording.of(DEFAULT))
 
     @property
     def total_nodes(self) -> int:

@@ -20,7 +20,7 @@ from ksched_cli.framework.handle import CycleHandle, GroupTrial, Handle
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SUCCESS, Status
 from ksched_cli.framework.verdict import Verdict
-from ksched_cli.releases.minors import NEWEST, Release
+from ksched_cli.releases.minors import DEFAULT, Release
 
 Detail = Mapping[str, Any]
 LASTING = "lasting"
@@ -281,7 +281,7 @@ EXTENSION_POINTS: Mapping[str, type[Plugin]] = {
 }
 
 
-def extension_points(plugin: type[Plugin], release: Release = NEWEST) -> tuple[str, ...]:
+def extension_points(plugin: type[Plugin], release: Release = DEFAULT) -> tuple[str, ...]:
     """The points that a plugin class takes part in, in the order of a cycle."""
     since = dict(plugin.points_since)
     return tuple(

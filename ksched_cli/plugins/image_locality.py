@@ -28,6 +28,12 @@ class ImageLocalityRules(ReleaseRules, plugins="ImageLocality"):
     counts_image_volumes = Rule(
         "1.36", "score", "Images that the pod mounts as volumes count, too; before, they did not."
     )
+    counts_volumes_in_ceiling = Rule(
+        "1.37",
+        "score",
+        "Image volumes raise how large images have to be for the best score, as containers do; before, they did not, "
+        "so that an image scored more as a volume than as a container.",
+    )
     ceiling_grows_with_containers = Rule(
         "1.19",
         "score",
@@ -82,11 +88,12 @@ class ImageLocality(ScorePlugin[None]):
         return [normalized_image_name(name) for name in names]
 
     def _containers(self, pod: PodInfo) -> int:
-        """How many containers raise the ceiling of the score."""
+        """How many containers, and since 1.37 image volumes, raise the ceiling of the score."""
         rules, spec = ImageLocalityRules.of(self.handle.release), pod.pod.spec
         if not rules.ceiling_grows_with_containers:
             return 1
-        return len(spec.containers) + (len(spec.init_containers) if rules.counts_init_containers else 0)
+        volumes = sum(volume.image is not None for volume in spec.volumes) if rules.counts_volumes_in_ceiling else 0
+        return len(spec.containers) + (len(spec.init_containers) if rules.counts_init_containers else 0) + volumes
 
     def _scaled(self, image: Image, nodes: NodeRows) -> int | Int64Column:
         """The size times the share of nodes that hold the image, so that few nodes do not attract all pods."""

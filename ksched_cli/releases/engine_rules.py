@@ -219,6 +219,11 @@ class EngineRules(ReleaseRules):
         before=True,
         now=False,
     )
+    gated_pods_keep_nominations = Rule(
+        "1.37",
+        "filter queue",
+        "The room of a nominated pod is kept while the pod is gated; before, weaker pods could take it.",
+    )
     groups_share_a_cycle = Rule(
         "1.36", "search", "With the gate GenericWorkload the pods of a group share one cycle; before, each had its own."
     )
@@ -374,6 +379,12 @@ class PodInfoRules(ReleaseRules, plugins=f"{NODE_RESOURCES_FIT} {NODE_RESOURCES_
         "score",
         "Sidecars of pods that run count as beside their containers, with defaults for what each does not ask "
         "for; before, as init containers.",
+    )
+    resized_pods_count_by_sums = Rule(
+        "1.37",
+        "filter score",
+        "A pod that is resized in place counts with the largest of what its containers request, are allocated and "
+        "have together; before, with the largest of each container, which may be more than the pod ever needs.",
     )
     init_containers_count = Rule(
         INIT_CONTAINERS_COUNT,

@@ -53,35 +53,43 @@ GATE_HISTORY: Mapping[str, Mapping[str, Gate | None]] = {
     "CSINodeInfo": {"1.16": BETA, "1.17": LOCKED, "1.21": GONE},
     "CSIStorageCapacity": {"1.19": ALPHA, "1.21": BETA, "1.24": LOCKED, "1.28": GONE},
     "ClearingNominatedNodeNameAfterBinding": {"1.34": ALPHA, "1.35": BETA},
+    "CompositePodGroup": {"1.37": ALPHA},
     "DRAAdminAccess": {"1.32": ALPHA, "1.34": BETA, "1.36": LOCKED},
     "DRAConsumableCapacity": {"1.34": ALPHA, "1.36": BETA},
     "DRAControlPlaneController": {"1.31": ALPHA, "1.32": GONE},
+    "DRADerivedAttributes": {"1.37": ALPHA},
     "DRADeviceBindingConditions": {"1.34": ALPHA, "1.36": BETA},
-    "DRADeviceTaintRules": {"1.35": ALPHA, "1.36": BETA_OFF},
-    "DRADeviceTaints": {"1.33": ALPHA, "1.36": BETA},
-    "DRAExtendedResource": {"1.34": ALPHA, "1.36": BETA},
+    "DRADeviceCompatibilityGroups": {"1.37": ALPHA},
+    "DRADeviceTaintRules": {"1.35": ALPHA, "1.36": BETA_OFF, "1.37": GA},
+    "DRADeviceTaints": {"1.33": ALPHA, "1.36": BETA, "1.37": GA},
+    "DRAExtendedResource": {"1.34": ALPHA, "1.36": BETA, "1.37": LOCKED},
+    "DRAFractionalCapacityRange": {"1.37": BETA},
     "DRAListTypeAttributes": {"1.36": ALPHA},
     "DRANodeAllocatableResources": {"1.36": ALPHA},
+    "DRAOptionalNodeOperations": {"1.37": ALPHA},
     "DRAPartitionableDevices": {"1.33": ALPHA, "1.36": BETA},
-    "DRAPrioritizedList": {"1.33": ALPHA, "1.34": BETA, "1.36": GA},
-    "DRAResourceClaimDeviceStatus": {"1.32": ALPHA, "1.33": BETA},
+    "DRAPrioritizedList": {"1.33": ALPHA, "1.34": BETA, "1.36": GA, "1.37": LOCKED},
+    "DRAResourceClaimDeviceStatus": {"1.32": ALPHA, "1.33": BETA, "1.37": LOCKED},
     "DRASchedulerFilterTimeout": {"1.34": BETA},
-    "DRAWorkloadResourceClaims": {"1.36": ALPHA},
+    "DRAWorkloadResourceClaims": {"1.36": ALPHA, "1.37": BETA_OFF},
     "DefaultPodTopologySpread": {"1.19": ALPHA, "1.20": BETA, "1.24": LOCKED, "1.26": GONE},
     "DynamicResourceAllocation": {"1.26": ALPHA, "1.32": BETA_OFF, "1.34": GA, "1.35": LOCKED},
     EVEN_PODS_SPREAD: {"1.16": ALPHA, "1.18": BETA, "1.19": LOCKED, "1.21": GONE},
-    GANG_SCHEDULING: {"1.35": ALPHA},
+    # GenericWorkload covers it since 1.37 (#139520).
+    GANG_SCHEDULING: {"1.35": ALPHA, "1.37": GONE},
     "GenericEphemeralVolume": {"1.19": ALPHA, "1.21": BETA, "1.23": LOCKED, "1.25": GONE},
-    "GenericWorkload": {"1.35": ALPHA},
+    "GenericWorkload": {"1.35": ALPHA, "1.37": BETA_OFF},
     "InPlacePodLevelResourcesVerticalScaling": {"1.35": ALPHA, "1.36": BETA},
     "InPlacePodVerticalScaling": {"1.27": ALPHA, "1.33": BETA, "1.35": LOCKED},
+    "InPlacePodVerticalScalingSchedulerPreemption": {"1.37": ALPHA},
+    "InterPodAffinityHostnameFastPath": {"1.37": ALPHA},
     "LocalStorageCapacityIsolation": {"1.16": BETA, "1.25": LOCKED, "1.27": GONE},
     "MatchLabelKeysInPodAffinity": {"1.29": ALPHA, "1.31": BETA, "1.33": LOCKED},
     "MatchLabelKeysInPodTopologySpread": {"1.25": ALPHA, "1.27": BETA},
     "MatchLabelKeysInPodTopologySpreadSelectorMerge": {"1.34": BETA},
     "MinDomainsInPodTopologySpread": {"1.24": ALPHA, "1.25": BETA_OFF, "1.27": BETA, "1.30": LOCKED, "1.32": GONE},
     "MutableCSINodeAllocatableCount": {"1.33": ALPHA, "1.34": BETA_OFF, "1.35": BETA, "1.36": LOCKED},
-    NODE_DECLARED_FEATURES: {"1.35": ALPHA, "1.36": BETA},
+    NODE_DECLARED_FEATURES: {"1.35": ALPHA, "1.36": BETA, "1.37": LOCKED},
     "NodeInclusionPolicyInPodTopologySpread": {"1.25": ALPHA, "1.26": BETA, "1.33": LOCKED},
     "NominatedNodeNameForExpectation": {"1.34": ALPHA, "1.35": BETA},
     "NonPreemptingPriority": {"1.16": ALPHA, "1.19": BETA, "1.24": LOCKED, "1.26": GONE},
@@ -89,6 +97,7 @@ GATE_HISTORY: Mapping[str, Mapping[str, Gate | None]] = {
     "PodAffinityNamespaceSelector": {"1.21": ALPHA, "1.22": BETA, "1.24": LOCKED, "1.26": GONE},
     "PodDisruptionBudget": {"1.17": BETA, "1.21": LOCKED, "1.25": GONE},
     "PodDisruptionConditions": {"1.25": ALPHA, "1.26": BETA, "1.31": LOCKED, "1.34": GONE},
+    "PodGroupPreemptionPolicy": {"1.37": ALPHA},
     "PodLevelResources": {"1.32": ALPHA, "1.34": BETA},
     "PodOverhead": {"1.16": ALPHA, "1.18": BETA, "1.24": LOCKED, "1.26": GONE},
     "PodSchedulingReadiness": {"1.26": ALPHA, "1.27": BETA, "1.30": LOCKED},
@@ -98,16 +107,17 @@ GATE_HISTORY: Mapping[str, Mapping[str, Gate | None]] = {
     "SchedulerAsyncAPICalls": {"1.34": BETA_OFF},
     "SchedulerAsyncPreemption": {"1.32": ALPHA, "1.33": BETA},
     "SchedulerPopFromBackoffQ": {"1.33": BETA},
+    "SchedulerPreQueueingHints": {"1.37": ALPHA},
     "SchedulerQueueingHints": {"1.28": BETA_OFF, "1.32": BETA, "1.34": LOCKED},
-    "SidecarContainers": {"1.28": ALPHA, "1.29": BETA, "1.33": LOCKED},
-    "StorageCapacityScoring": {"1.33": ALPHA},
+    "SidecarContainers": {"1.28": ALPHA, "1.29": BETA, "1.33": LOCKED, "1.37": GONE},
+    "StorageCapacityScoring": {"1.33": ALPHA, "1.37": BETA},
     "TaintNodesByCondition": {"1.16": BETA, "1.17": LOCKED, "1.18": GONE},
     "TaintTolerationComparisonOperators": {"1.35": ALPHA},
     "TopologyAwareWorkloadScheduling": {"1.36": ALPHA},
     "VolumeAttributesClass": {"1.29": ALPHA, "1.31": BETA_OFF, "1.34": GA, "1.36": LOCKED},
     "VolumeCapacityPriority": {"1.21": ALPHA, "1.33": GONE},
-    "VolumeLimitScaling": {"1.35": ALPHA},
-    "WorkloadAwarePreemption": {"1.36": ALPHA},
+    "VolumeLimitScaling": {"1.35": ALPHA, "1.37": BETA},
+    "WorkloadAwarePreemption": {"1.36": ALPHA, "1.37": GONE},
     # As it was called in its first minor.
     "csiMigrationRBD": {"1.23": ALPHA, "1.24": GONE},
 }
@@ -119,13 +129,17 @@ STAGE_GATES: Mapping[str, str] = {"AllAlpha": ALPHA.stage, "AllBeta": BETA.stage
 NEVER = ""
 MODELLED_SINCE: Mapping[str, str] = {
     "CSIMigrationRBD": NEVER,
+    "CompositePodGroup": NEVER,
     "DRAAdminAccess": "1.34",
     "DRAConsumableCapacity": "1.36",
     "DRAControlPlaneController": NEVER,
+    "DRADerivedAttributes": NEVER,
     "DRADeviceBindingConditions": "1.36",
+    "DRADeviceCompatibilityGroups": NEVER,
     "DRADeviceTaintRules": "1.36",
     "DRADeviceTaints": "1.36",
     "DRAExtendedResource": "1.36",
+    "DRAOptionalNodeOperations": NEVER,
     "DRAPartitionableDevices": "1.36",
     "DRAPrioritizedList": "1.34",
     "DynamicResourceAllocation": "1.34",
@@ -133,15 +147,24 @@ MODELLED_SINCE: Mapping[str, str] = {
     "GenericWorkload": "1.36",
     # Before resizes had conditions they had a field.
     "InPlacePodVerticalScaling": "1.33",
+    "InPlacePodVerticalScalingSchedulerPreemption": NEVER,
     # Selectors are read as they are stored, and those of manifests are made as the API server does it now.
     "MatchLabelKeysInPodAffinity": NEVER,
     "MatchLabelKeysInPodTopologySpreadSelectorMerge": NEVER,
     NODE_DECLARED_FEATURES: "1.36",
+    "PodGroupPreemptionPolicy": NEVER,
     "PodLevelResources": "1.34",
     # Before that it was PreFilter that refused.
     "ReadWriteOncePod": "1.27",
     "VolumeAttributesClass": "1.31",
     "csiMigrationRBD": NEVER,
+}
+# Gates of which later minors than this one changed what ksched does not follow.
+MODELLED_UNTIL: Mapping[str, str] = {
+    "DRANodeAllocatableResources": "1.36",
+    "DRAWorkloadResourceClaims": "1.36",
+    "GenericWorkload": "1.36",
+    "TopologyAwareWorkloadScheduling": "1.36",
 }
 
 
@@ -155,8 +178,12 @@ _GATE_DEPENDENCIES: Mapping[str, tuple[str, ...]] = {
     "InPlacePodLevelResourcesVerticalScaling": ("PodLevelResources", NODE_DECLARED_FEATURES),
     "MatchLabelKeysInPodTopologySpreadSelectorMerge": ("MatchLabelKeysInPodTopologySpread",),
     "TopologyAwareWorkloadScheduling": ("GenericWorkload",),
+    "CompositePodGroup": ("GenericWorkload", "TopologyAwareWorkloadScheduling"),
+    "DRADeviceCompatibilityGroups": ("DRAPartitionableDevices",),
     "WorkloadAwarePreemption": (GANG_SCHEDULING,),
 }
+# Gates that were taken away, and the gate that switches what they switched.
+_MERGED_INTO: Mapping[str, str] = {GANG_SCHEDULING: "GenericWorkload", "WorkloadAwarePreemption": "GenericWorkload"}
 # Since this minor kube-scheduler refuses gates whose dependencies are off.
 _DEPENDENCIES_SINCE = "1.35"
 
@@ -165,9 +192,14 @@ class FeatureGates:
     """The gates of a run: a minor's defaults and what the user sets."""
 
     def __init__(
-        self, defaults: Mapping[str, bool], overrides: Mapping[str, bool], not_modelled: Container[str] = ()
+        self,
+        defaults: Mapping[str, bool],
+        overrides: Mapping[str, bool],
+        not_modelled: Container[str] = (),
+        merged: Mapping[str, str] = {},
     ) -> None:
         self._enabled = {**defaults, **overrides}
+        self._enabled |= {name: self._enabled[into] for name, into in merged.items()}
         changed = sorted(name for name, on in overrides.items() if on != defaults[name])
         self.changed = tuple(changed)
         # Gates that were set against their default and that decide something which is answered by the default.
@@ -208,7 +240,9 @@ def _defaults(minor: int) -> dict[str, bool]:
 
 def is_modelled(minor: int, gate: str) -> bool:
     """Whether both states of the gate are answered as the minor's kube-scheduler does."""
-    since = MODELLED_SINCE.get(gate)
+    since, until = MODELLED_SINCE.get(gate), MODELLED_UNTIL.get(gate)
+    if until is not None and minor > minor_of(until):
+        return False
     return since is None or (since != NEVER and minor >= minor_of(since))
 
 
@@ -224,8 +258,9 @@ def parse_gates(minor: int, overrides: str) -> FeatureGates:
         else:
             problems.append(Problem(problem, path=f"--feature-gates {entry}"))
     wanted = {**_stages(minor, wanted), **wanted}
+    gone = {name: into for name, into in _MERGED_INTO.items() if is_there(minor, name) and name not in gates_of(minor)}
     not_modelled = {name for name in _states(minor) if not is_modelled(minor, name)}
-    gates = FeatureGates(_defaults(minor), wanted, not_modelled)
+    gates = FeatureGates(_defaults(minor), wanted, not_modelled, gone)
     problems += _unmet(minor, gates) if not problems else []
     if problems:
         raise UsageError(problems)
@@ -278,5 +313,7 @@ def _past(minor: int, gate: str) -> str:
     if minor < minor_of(since):
         return f"; it came with {since}"
     gone = next(version for version, state in history.items() if state is None)
+    if gate in _MERGED_INTO:
+        return f"; it was taken away in {gone}, and {_MERGED_INTO[gate]} switches what it switched"
     value = "on" if _defaults(minor)[gate] else "off"
     return f"; it was taken away in {gone} and what it switched is {value} for good"

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.errors import UsageError
-from ksched_cli.releases import NEWEST_VERSION
+from ksched_cli.releases import DEFAULT_VERSION, NEWEST_VERSION
 from ksched_cli.releases.config_versions import ConfigVersions, within
 from ksched_cli.releases.gates import FeatureGates, Gate, gates_of, minor_of, parse_gates
 
@@ -51,6 +51,8 @@ SIDECAR_PORTS_COUNT = UpstreamFix(132040, "1.34", ("1.33.6",))
 TAINTS_ARE_NOT_NAMED = UpstreamFix(134740, "1.35", ("1.34.2",))
 # Devices are scored for pods that have allocated claims beside new ones.
 ALLOCATED_CLAIMS_ARE_SCORED = UpstreamFix(139017, "1.37", ("1.35.6", "1.36.2"))
+# A device that was refused, or given back in the search, takes no shared counters any more.
+REFUSED_DEVICES_ARE_FORGOTTEN = UpstreamFix(140431, "1.37", ("1.36.3",))
 # An extender that left out nodes is one of those that rejected the pod.
 EXTENDERS_REJECT = UpstreamFix(122022, "1.30", ("1.27.9", "1.28.5", "1.29.2"))
 # The requests of init containers count on nodes and in scores.
@@ -66,6 +68,7 @@ FIXES = (
     SIDECAR_PORTS_COUNT,
     TAINTS_ARE_NOT_NAMED,
     ALLOCATED_CLAIMS_ARE_SCORED,
+    REFUSED_DEVICES_ARE_FORGOTTEN,
     EXTENDERS_REJECT,
     INIT_CONTAINERS_COUNT,
 )
@@ -130,7 +133,7 @@ RELEASES: Mapping[str, Release] = {
     version: Release(version, recorded=version in _RECORDED)
     for version in (f"1.{minor}" for minor in range(16, minor_of(NEWEST_VERSION) + 1))
 }
-NEWEST = RELEASES[NEWEST_VERSION]
+NEWEST, DEFAULT = RELEASES[NEWEST_VERSION], RELEASES[DEFAULT_VERSION]
 
 _VERSION = re.compile(r"v?1\.(\d{1,3})(?:\.(\d{1,4})(?![\w.]))?\+?(?:[.+-].*)?", re.ASCII)
 

@@ -15,7 +15,7 @@ from ksched_cli.api.listing import named
 from ksched_cli.plan.results.nodes import FailureGroup, ScoredNode
 from ksched_cli.plan.results.outcomes import PluginTiming, PodGroupOutcome, PodOutcome, Simulation
 from ksched_cli.plugins.in_tree import column_of
-from ksched_cli.releases.minors import NEWEST
+from ksched_cli.releases.minors import DEFAULT
 from ksched_cli.releases.plugin_names import NODE_RESOURCES_FIT
 from ksched_cli.report.console import make_console, print_hanging
 from ksched_cli.report.grid import Column, Grid
@@ -162,9 +162,9 @@ def simulation_summary_line(simulation: Simulation) -> Text:
     )
     total = len(simulation.outcomes) + len(simulation.gated) + len(simulation.ignored) + len(simulation.refused)
     gone = [f"{counted(len(simulation.gone), 'running pod')} deleted"] if simulation.gone else []
-    version = simulation.coverage.get("kubeVersion", NEWEST.version)
+    version = simulation.coverage.get("kubeVersion", DEFAULT.version)
     context = counted(simulation.stats.nodes, "node")
-    context += f", Kubernetes {version}" if version != NEWEST.version else ""
+    context += f", Kubernetes {version}" if version != DEFAULT.version else ""
     parts = [*bad, *good] or ["none"]
     style = BAD if bad else FAIR if counts["preempts"] or simulation.gated else GOOD
     return summary_line(

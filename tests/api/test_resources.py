@@ -8,6 +8,9 @@ from hypothesis import strategies as st
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_resources import nonzero_requests_of, requests_of, scoring_requests_of
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.cluster.resources import ResourceIndex
+from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_pod
 
 MI = 1024 * 1024
@@ -164,3 +167,68 @@ def test_init_containers_never_lower_what_the_containers_ask(inits: list[tuple[i
         default=0,
     )
     assert asked == max(stays, passes)
+
+
+def held(name: str, allocated: str = "", actuated: str = "") -> dict[str, Any]:
+    """The status of a container."""
+    status: dict[str, Any] = {"name": name}
+    if allocated:
+        status["allocatedResources"] = {"cpu": allocated}
+    if actuated:
+        status["resources"] = {"requests": {"cpu": actuated}}
+    return status
+
+
+def in_place(*spec: str, statuses: list[dict[str, Any]], **status: Any) -> Pod:
+    """A pod with containers c1, c2 ... that request this much cpu."""
+    containers = [{"name": f"c{at}", **(cpu(amount) if amount else {})} for at, amount in enumerate(spec, 1)]
+    return make_pod().spec(containers=containers).status(containerStatuses=statuses, **status).obj()
+
+
+INFEASIBLE = {"conditions": [{"type": "PodResizePending", "status": "True", "reason": "Infeasible"}]}
+
+
+@pytest.mark.parametrize(
+    ("pod", "before", "now"),
+    [
+        pytest.param(in_place("", statuses=[held("c1", actuated="2")]), 2000, 2000, id="actuated alone"),
+        pytest.param(
+            in_place("1", "2", statuses=[held("c1", "2"), held("c2", "1")]), 3000, 3000, id="allocated, not actuated"
+        ),
+        pytest.param(
+            in_place("1", "2", statuses=[held("c1", "2", "2"), held("c2", "1", "1")]),
+            4000,
+            3000,
+            id="the largest of sums, not the sum of the largest",
+        ),
+        pytest.param(in_place("1", statuses=[held("c1", "6", "5")]), 6000, 6000, id="one container"),
+        pytest.param(
+            in_place("10", statuses=[held("c1", actuated="6")], **INFEASIBLE), 6000, 6000, id="an infeasible resize"
+        ),
+        pytest.param(
+            in_place("10", statuses=[held("c1", "3")], **INFEASIBLE), 10000, 3000, id="infeasible, allocated alone"
+        ),
+        pytest.param(
+            in_place("1", statuses=[], allocatedResources={"cpu": "4"}, resources={"requests": {"cpu": "3"}}),
+            1000,
+            4000,
+            id="the status of the pod",
+        ),
+        pytest.param(
+            in_place("1", statuses=[held("c1", "6", "5")], resources={"requests": {"cpu": "3"}}),
+            6000,
+            6000,
+            id="the status of the pod without what is allocated",
+        ),
+    ],
+)
+def test_a_resized_pod_counts_by_sums_since_1_37(pod: Pod, before: int, now: int) -> None:
+    """#140047, with cases of TestAggregateContainerRequestsAndLimits (component-helpers/resource)."""
+    found = [requests_of(pod, use_status=True, by_sums=by_sums).get("cpu") for by_sums in (False, True)]
+    assert found == [before, now]
+
+
+def test_the_cache_of_1_37_counts_by_sums() -> None:
+    pod = in_place("1", "2", statuses=[held("c1", "2", "2"), held("c2", "1", "1")])
+    found = {version: PodInfo(pod, ResourceIndex(), RELEASES[version]).requests for version in ("1.36", "1.37")}
+    assert {version: dict(each).popitem()[1] for version, each in found.items()} == {"1.36": 4000, "1.37": 3000}

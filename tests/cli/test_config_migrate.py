@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from ksched_cli.cli.main import run
-from ksched_cli.releases import NEWEST_VERSION
+from ksched_cli.releases import DEFAULT_VERSION
 from tests.cli.transcripts import same_as_golden
 
 PACKED = """\
@@ -113,7 +113,7 @@ def test_by_another_minor(capsys: pytest.CaptureFixture[str]) -> None:
         pytest.param(
             [],
             V1BETA3.replace("v1beta3", "v2"),
-            f"c.yaml:1: apiVersion: Kubernetes {NEWEST_VERSION} does not read apiVersion kubescheduler.config.k8s.io/v2",
+            f"c.yaml:1: apiVersion: Kubernetes {DEFAULT_VERSION} does not read apiVersion kubescheduler.config.k8s.io/v2",
             id="no such version",
         ),
         pytest.param(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ksched_cli.cli.main import run
-from ksched_cli.releases import NEWEST_VERSION
+from ksched_cli.releases import DEFAULT_VERSION, NEWEST_VERSION
 from ksched_cli.sources.dump import load_dump
 from ksched_cli.sources.snapshot import write_snapshot
 from tests.cli.transcripts import CASE
@@ -49,7 +49,7 @@ def test_a_version_that_is_not_modelled(capsys: pytest.CaptureFixture[str]) -> N
 def test_the_table_says_which_minor_answered(capsys: pytest.CaptureFixture[str]) -> None:
     run(["demo", "--kube-version", "1.35"])
     assert "(6 nodes, Kubernetes 1.35)" in " ".join(capsys.readouterr().out.split())
-    run(["demo", "--kube-version", NEWEST_VERSION])
+    run(["demo", "--kube-version", DEFAULT_VERSION])
     assert "(6 nodes)" in capsys.readouterr().out
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ksched_cli.cli.main import run
-from ksched_cli.releases import NEWEST_VERSION
+from ksched_cli.releases import DEFAULT_VERSION
 from tests.builders import make_node
 from tests.cli.transcripts import write
 
@@ -27,7 +27,7 @@ def node(name: str, version: str) -> dict[str, Any]:
     [
         pytest.param(["v1.31.2", "v1.33.5-eks-113cf36"], [], "1.33", "1.33", id="the newest kubelet"),
         pytest.param(["v1.33.5"], ["--kube-version", "1.30"], "1.30", "", id="a version that is named"),
-        pytest.param(["", "unknown"], [], NEWEST_VERSION, "", id="no version"),
+        pytest.param(["", "unknown"], [], DEFAULT_VERSION, "", id="no version"),
     ],
 )
 def test_the_version_that_the_nodes_tell(

@@ -23,12 +23,12 @@ from ksched_cli.config.plugin_args import (
 )
 from ksched_cli.config.reading import is_policy
 from ksched_cli.config.resolved_profile import ResolvedProfile
-from ksched_cli.releases.minors import NEWEST, RELEASES
+from ksched_cli.releases.minors import DEFAULT, RELEASES
 from tests.config.test_minors import GROUP, points
 
-READERS = {"v1beta1": "1.22", "v1beta2": "1.27", "v1beta3": "1.28", "v1": NEWEST.version}
+READERS = {"v1beta1": "1.22", "v1beta2": "1.27", "v1beta3": "1.28", "v1": DEFAULT.version}
 SHAPE = [{"utilization": 0, "score": 0}, {"utilization": 100, "score": 10}]
-PRE_SCORERS = [name for name, where in points(NEWEST).items() if "preScore" in where]
+PRE_SCORERS = [name for name, where in points(DEFAULT).items() if "preScore" in where]
 POLICY = {"kind": "Policy", "apiVersion": "v1"}
 
 
@@ -52,7 +52,7 @@ def read(document: dict[str, Any], by: Minor) -> SchedulerConfiguration:
 
 def migrated(document: dict[str, Any], gates: str = "", by: str = "") -> Migration:
     old = minor(by or reader(document), gates)
-    return migrate(json.dumps(document), "c.yaml", old, minor(NEWEST.version), {})
+    return migrate(json.dumps(document), "c.yaml", old, minor(DEFAULT.version), {})
 
 
 def told(migration: Migration) -> list[str]:
@@ -119,7 +119,7 @@ def in_new_terms(before: ResolvedProfile) -> tuple[dict[str, set[str]], dict[str
 
 def check_meaning(document: dict[str, Any], gates: str = "") -> Migration:
     """The new document is valid, says what the old one said apart from what the notes name, and stays as it is."""
-    old, new = minor(reader(document), gates), minor(NEWEST.version)
+    old, new = minor(reader(document), gates), minor(DEFAULT.version)
     given = read(document, old)
     migration = migrated(document, gates)
     now = read(migration.document, new)

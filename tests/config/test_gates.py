@@ -150,6 +150,32 @@ GATES = (
     ("VolumeLimitScaling", "1.35", "1.36", "off", True),
     ("WorkloadAwarePreemption", "1.36", "1.36", "off", True),
     ("csiMigrationRBD", "1.23", "1.23", "off", False),
+    # 1.37. Of gates whose rules it changed only the default is answered.
+    ("CompositePodGroup", "1.37", "1.37", "off", False),
+    ("DRAAdminAccess", "1.37", "1.37", "locked", True),
+    ("DRAConsumableCapacity", "1.37", "1.37", "on", True),
+    ("DRADerivedAttributes", "1.37", "1.37", "off", False),
+    ("DRADeviceBindingConditions", "1.37", "1.37", "on", True),
+    ("DRADeviceCompatibilityGroups", "1.37", "1.37", "off", False),
+    ("DRADeviceTaintRules", "1.37", "1.37", "on", True),
+    ("DRADeviceTaints", "1.37", "1.37", "on", True),
+    ("DRAExtendedResource", "1.37", "1.37", "locked", True),
+    ("DRAFractionalCapacityRange", "1.37", "1.37", "on", True),
+    ("DRAListTypeAttributes", "1.37", "1.37", "off", True),
+    ("DRANodeAllocatableResources", "1.37", "1.37", "off", False),
+    ("DRAOptionalNodeOperations", "1.37", "1.37", "off", False),
+    ("DRAPrioritizedList", "1.37", "1.37", "locked", True),
+    ("DRAResourceClaimDeviceStatus", "1.37", "1.37", "locked", True),
+    ("DRAWorkloadResourceClaims", "1.37", "1.37", "off", False),
+    ("GenericWorkload", "1.37", "1.37", "off", False),
+    ("InPlacePodVerticalScalingSchedulerPreemption", "1.37", "1.37", "off", False),
+    ("InterPodAffinityHostnameFastPath", "1.37", "1.37", "off", True),
+    ("NodeDeclaredFeatures", "1.37", "1.37", "locked", True),
+    ("PodGroupPreemptionPolicy", "1.37", "1.37", "off", False),
+    ("SchedulerPreQueueingHints", "1.37", "1.37", "off", True),
+    ("StorageCapacityScoring", "1.37", "1.37", "on", True),
+    ("TopologyAwareWorkloadScheduling", "1.37", "1.37", "off", False),
+    ("VolumeLimitScaling", "1.37", "1.37", "on", True),
 )
 
 
@@ -161,6 +187,8 @@ def cases() -> Iterator[Any]:
 
 # What has to be set together with a gate, since minors check that.
 WITH_IT = {
+    "CompositePodGroup": "GenericWorkload=true,TopologyAwareWorkloadScheduling=true",
+    "DRADeviceTaints": "DRADeviceTaintRules=false",
     "DRADeviceTaintRules": "DRADeviceTaints=true",
     "DRAResourceClaimDeviceStatus": "DRADeviceBindingConditions=false",
     "DRAWorkloadResourceClaims": "GenericWorkload=true",
@@ -238,3 +266,30 @@ def test_the_table_tells_of_a_gate_that_is_not_answered(tmp_path: Any, capsys: p
     gates = "DynamicResourceAllocation=true"
     assert run(["simulate", "--from", cluster, "--kube-version", "1.31", "--feature-gates", gates]) == 0
     assert "feature gate DynamicResourceAllocation" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("gate", ["GangScheduling", "WorkloadAwarePreemption"])
+def test_generic_workload_switches_what_gates_of_1_36_did(gate: str) -> None:
+    """#139520."""
+    release = RELEASES["1.37"]
+    assert [release.gates(each).enabled(gate) for each in ("", "GenericWorkload=true")] == [False, True]
+    with pytest.raises(UsageError, match=f"{gate} .*taken away in 1.37, and GenericWorkload switches what it switched"):
+        release.gates(f"{gate}=true")
+
+
+@pytest.mark.parametrize(
+    ("workload", "topology", "accepted"),
+    [
+        pytest.param(True, True, True, id="all enabled"),
+        pytest.param(False, True, False, id="missing workload"),
+        pytest.param(True, False, False, id="missing topology"),
+    ],
+)
+def test_what_composite_pod_groups_need(workload: bool, topology: bool, accepted: bool) -> None:
+    """TestSchedulerFeatureGateDependencies of kube-scheduler/pkg/features."""
+    gates = f"CompositePodGroup=true,GenericWorkload={workload},TopologyAwareWorkloadScheduling={topology}"
+    if accepted:
+        assert RELEASES["1.37"].gates(gates).enabled("CompositePodGroup")
+    else:
+        with pytest.raises(UsageError, match="depends on features that are disabled"):
+            RELEASES["1.37"].gates(gates)

@@ -20,7 +20,7 @@ from ksched_cli.config.resolved_profile import ResolvedProfile
 from ksched_cli.config.view import configuration_document
 from ksched_cli.errors import ConfigError
 from ksched_cli.plan.run.options import RunOptions
-from ksched_cli.releases.minors import NEWEST, RELEASES
+from ksched_cli.releases.minors import DEFAULT, RELEASES
 from ksched_cli.wiring import scheduler_spec
 from tests.config.migrations import (
     POLICY,
@@ -166,9 +166,9 @@ def test_a_policy_means_in_1_16_what_it_means_in_1_22(predicates: Any, prioritie
 
 
 def resolved(migration: Migration) -> ResolvedProfile:
-    (only,) = read(migration.document, minor(NEWEST.version)).profiles
+    (only,) = read(migration.document, minor(DEFAULT.version)).profiles
     assert migrated(migration.document).document == migration.document
-    return minor(NEWEST.version).resolve(only)
+    return minor(DEFAULT.version).resolve(only)
 
 
 @pytest.mark.parametrize(

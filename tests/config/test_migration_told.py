@@ -10,7 +10,7 @@ import pytest
 
 from ksched_cli.errors import ConfigError
 from ksched_cli.plan.reference.config import reader_of
-from ksched_cli.releases import NEWEST_VERSION
+from ksched_cli.releases import DEFAULT_VERSION
 from tests.config.migrations import (
     POLICY,
     SHAPE,
@@ -128,7 +128,7 @@ def test_a_new_plugin_that_is_off_by_name_stays_off() -> None:
                     }
                 ],
             },
-            f"Kubernetes {NEWEST_VERSION} does not take scoringStrategy.resources[0].weight of NodeResourcesFit",
+            f"Kubernetes {DEFAULT_VERSION} does not take scoringStrategy.resources[0].weight of NodeResourcesFit",
             id="a weight beyond what is valid now",
         ),
     ],
@@ -168,7 +168,8 @@ def test_arguments_that_hang_on_a_gate() -> None:
     document = configuration("v1beta2", profiles=[{"pluginConfig": config_of("VolumeBinding", shape=SHAPE)}])
     migration = migrated(document, "VolumeCapacityPriority=true")
     assert (
-        f"Kubernetes {NEWEST_VERSION} does not take shape of VolumeBinding: remove it, or turn on" in told(migration)[0]
+        f"Kubernetes {DEFAULT_VERSION} does not take shape of VolumeBinding: remove it, or turn on"
+        in told(migration)[0]
     )
     assert "pluginConfig" not in profiles_of(migration)[0]
 

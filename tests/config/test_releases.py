@@ -8,7 +8,7 @@ from ksched_cli.errors import UsageError
 from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.releases import NEWEST_VERSION
 from ksched_cli.releases.gates import GATE_HISTORY, FeatureGates, minor_of
-from ksched_cli.releases.minors import FIXES, NEWEST, RELEASES, Release, minor_in, nearest_release
+from ksched_cli.releases.minors import DEFAULT, FIXES, RELEASES, Release, minor_in, nearest_release
 from ksched_cli.wiring import scheduler_spec
 
 
@@ -18,7 +18,7 @@ from ksched_cli.wiring import scheduler_spec
         pytest.param("1.36", "1.36", id="a minor"),
         pytest.param("v1.35.6", "1.35", id="as a server says it"),
         pytest.param("1.35+", "1.35", id="a minor with a vendor's plus"),
-        pytest.param("v1.36.2-eks-1234abc", "1.36", id="a vendor's build"),
+        pytest.param("v1.36.3-eks-1234abc", "1.36", id="a vendor's build"),
         pytest.param("v1.36.3+rke2r1", "1.36", id="build metadata"),
         pytest.param(" 1.36 ", "1.36", id="blanks around it"),
     ],
@@ -32,6 +32,8 @@ def test_versions_as_they_are_written(written: str, minor: str) -> None:
     ("written", "answered"),
     [
         pytest.param("1.29.1", "1.29.1", id="it lacks later fixes"),
+        pytest.param("v1.36.2", "1.36.2", id="device search before 1.36.3"),
+        pytest.param("v1.37.1", "1.37", id="the newest minor"),
         pytest.param("v1.29.1-eks-1234abc", "1.29.1", id="a vendor's build"),
         pytest.param("1.29", "1.29", id="a minor is its latest patch"),
         pytest.param("1.29.11", "1.29", id="it has every fix"),
@@ -72,10 +74,10 @@ def test_a_version_that_is_not_modelled_is_answered_by_the_nearest_with_a_warnin
 def test_the_server_decides_where_the_user_does_not() -> None:
     assert scheduler_spec(RunOptions(), "v1.35.2").release.version == "1.35.2"
     assert scheduler_spec(RunOptions(kube_version="1.36"), "v1.35.2").release.version == "1.36"
-    assert scheduler_spec(RunOptions()).release is NEWEST
+    assert scheduler_spec(RunOptions()).release is DEFAULT
     assert scheduler_spec(RunOptions(), "v1.35.2").warnings == ()
     strange = scheduler_spec(RunOptions(), "canary")
-    assert strange.release is NEWEST
+    assert strange.release is DEFAULT
     assert "Kubernetes canary is not modelled" in strange.warnings[0]
 
 

@@ -21,7 +21,7 @@ from ksched_cli.plan.reasons.codes import all_codes, code_of_admission, find_cod
 from ksched_cli.plan.reasons.rules import code_of
 from ksched_cli.plugins.in_tree import all_specs, spec_of
 from ksched_cli.plugins.node_resources_fit.reasons import NodeResourcesFitReasons
-from ksched_cli.releases.minors import NEWEST
+from ksched_cli.releases.minors import DEFAULT
 from ksched_cli.wiring import make_registry
 from tests.package_source import PACKAGE, trees
 from tests.test_conformance import CASES
@@ -131,7 +131,7 @@ def test_a_code_is_found_by_name_too(text: str) -> None:
     assert found.code == "KS104"
 
 
-CPU, FULL = NodeResourcesFitReasons.insufficient(resource="cpu"), NodeResourcesFitReasons.of(NEWEST).too_many_pods()
+CPU, FULL = NodeResourcesFitReasons.insufficient(resource="cpu"), NodeResourcesFitReasons.of(DEFAULT).too_many_pods()
 
 
 @pytest.mark.parametrize(

@@ -217,10 +217,14 @@ def test_fields_of_an_older_minor_under_the_rules_of_a_newer_one() -> None:
 def test_gates_that_are_set_are_rules_too() -> None:
     newest = RELEASES["1.36"]
     ends = (
-        Rules(newest, newest.gates(gates), newest) for gates in ("", "DRADeviceTaints=false,VolumeLimitScaling=true")
+        Rules(newest, newest.gates(gates), newest)
+        for gates in ("", "DRADeviceTaints=false,TaintTolerationComparisonOperators=true")
     )
     rules = rules_that_differ(*ends)
-    assert [(rule.gate, rule.since) for rule in rules] == [("VolumeLimitScaling", ""), ("DRADeviceTaints", "1.36")]
+    assert [(rule.gate, rule.since) for rule in rules] == [
+        ("TaintTolerationComparisonOperators", ""),
+        ("DRADeviceTaints", "1.36"),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 
 from ksched_cli.plugins.image_locality import ImageLocality, normalized_image_name
+from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_node, make_pod
 from tests.clusters import clusters
 from tests.harness import make_bench
@@ -95,3 +96,29 @@ def test_agrees_with_the_plain_reading(drawn: Any) -> None:
         ceiling = 1000 * MB * len(pod.spec.containers)
         want[node.metadata.name] = 100 * (min(max(total, 23 * MB), ceiling) - 23 * MB) // (ceiling - 23 * MB)
     assert make_bench(ImageLocality, nodes, pod, running).scores() == want
+
+
+def _volumes(*images: str) -> list[dict[str, object]]:
+    return [{"name": f"v{at}", "image": {"reference": image}} for at, image in enumerate(images)]
+
+
+@pytest.mark.parametrize(
+    ("images", "volumes", "before", "now"),
+    [
+        pytest.param(["a:v1"], [], 100, 100, id="a container alone"),
+        pytest.param(["none:v1"], ["a:v1"], 100, 49, id="an image is worth as much as a volume as in a container"),
+        pytest.param(["a:v1", "none:v1"], [], 49, 49, id="the same in containers"),
+        pytest.param(["a:v1"], ["none:v1"], 100, 49, id="a volume that no node holds raises the ceiling, too"),
+        pytest.param(["a:v1"], ["b:v1"], 100, 74, id="both"),
+    ],
+)
+def test_image_volumes_by_minor(images: list[str], volumes: list[str], before: int, now: int) -> None:
+    """#138951: 1000 MiB for each container and, since 1.37, each image volume make the best score."""
+    node = make_node("n").image(1000 * MB, "a:v1").image(500 * MB, "b:v1").obj()
+    containers = [{"name": f"c{at}", "image": image} for at, image in enumerate(images)]
+    pod = make_pod().spec(containers=containers, volumes=_volumes(*volumes)).obj()
+    found = {
+        minor: make_bench(ImageLocality, [node], pod, current=RELEASES[minor]).scores()["n"]
+        for minor in ("1.36", "1.37")
+    }
+    assert found == {"1.36": before, "1.37": now}

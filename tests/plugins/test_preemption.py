@@ -18,8 +18,9 @@ from ksched_cli.framework.handle import Candidate
 from ksched_cli.plugins.default_preemption.budgets import PreemptionBudgets
 from ksched_cli.plugins.default_preemption.importance import Importance
 from ksched_cli.plugins.default_preemption.outcomes import Outcomes
+from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_node, make_pod
-from tests.harness import decide, make_scheduler
+from tests.harness import decide, make_scheduler, placed
 from tests.lanes import examples
 
 NEW_YEAR, LATER, LATEST = "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z", "2026-03-01T00:00:00Z"
@@ -364,3 +365,43 @@ def test_the_start_of_a_pod_on_a_node_is_noticed() -> None:
     scheduler.nominator.delete(first)
     cluster.bind(started, pod("m", "m", "4", started=NEW_YEAR))
     assert scheduler.schedule(second).nominated_node == "n"
+
+
+@pytest.mark.parametrize(
+    ("victims", "end"),
+    [
+        pytest.param(1, " preemption: found a potential placement for pod on node n, preempting 1 victims", id="one"),
+        pytest.param(2, " preemption: found a potential placement for pod on node n, preempting 2 victims", id="two"),
+    ],
+)
+def test_the_message_of_a_pod_that_preempts_by_minor(victims: int, end: str) -> None:
+    """#140180: the text of a FailedScheduling event of 1.37."""
+    node = make_node("n").allocatable(cpu="2", pods="10").obj()
+    running = [make_pod(f"p{at}").requests(cpu=2 // victims).on("n").obj() for at in range(victims)]
+    found = {}
+    for minor in ("1.36", "1.37"):
+        scheduler = make_scheduler([node], [*running, PREEMPTOR.obj()], current=RELEASES[minor])
+        (decision,) = decide(scheduler).values()
+        found[minor] = decision.message
+    before = "0/1 nodes are available: 1 Insufficient cpu."
+    assert found == {"1.36": before, "1.37": before + end}
+
+
+@pytest.mark.parametrize(
+    ("gated", "before", "now"),
+    [
+        pytest.param(False, "", "", id="a nominated pod"),
+        pytest.param(True, "n", "", id="a nominated pod that is gated"),
+    ],
+)
+def test_the_room_of_a_gated_pod_by_minor(gated: bool, before: str, now: str) -> None:
+    """#139057: where a weaker pod goes, in one cycle per pod."""
+    node = make_node("n").allocatable(cpu="2", pods="10").obj()
+    strong = make_pod("strong").requests(cpu="2").priority(100).nominated("n")
+    strong = strong.gate("later") if gated else strong.scheduler("default-scheduler")
+    found = {}
+    for minor in ("1.36", "1.37"):
+        weak = make_pod("weak").requests(cpu="2").obj()
+        scheduler = make_scheduler([node], [strong.obj(), weak], current=RELEASES[minor])
+        found[minor] = placed(scheduler)["default/weak"]
+    assert found == {"1.36": before, "1.37": now}

@@ -15,7 +15,7 @@ from ksched_cli.framework.events import Action, ClusterEvent, matches_any
 from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import Plugin
 from ksched_cli.releases.engine_rules import EngineRules
-from ksched_cli.releases.minors import NEWEST
+from ksched_cli.releases.minors import DEFAULT
 from ksched_cli.releases.plugin_names import NODE_RESOURCES_FIT
 
 _NODE_TAINT = ClusterEvent("Node", Action.UPDATE_NODE_TAINT)
@@ -65,7 +65,7 @@ class Hints:
     def __init__(self, by_profile: Mapping[str, Iterable[Plugin]], handle: Handle | None = None) -> None:
         # Whether plugins give hints. Else every event that one registered for is worth a try, and any during a cycle.
         self.asks = handle is None or handle.gates.enabled("SchedulerQueueingHints")
-        rules = EngineRules.of(NEWEST if handle is None else handle.release)
+        rules = EngineRules.of(DEFAULT if handle is None else handle.release)
         # Plugins register for nothing: every event is news.
         self._every_event_counts = not rules.events_reach_some_plugins
         # One plugin alone registers.

@@ -64,6 +64,7 @@ class QueueSettings(Struct, frozen=True):
     pod_groups: bool = False
     updates_at_once: bool = False
     counts_attempts: bool = False
+    gated_nominations: bool = False
 
 
 DEFAULT_SETTINGS = QueueSettings()
@@ -312,6 +313,8 @@ class SchedulingQueue:
         """moveToActiveQ. PreEnqueue ran for a pod of the backoff queue when the pod went there."""
         if not (from_backoff and self.settings.pop_from_backoff):
             self._run_pre_enqueue(pod)
+        if event in _FROM_INFORMER and (self.settings.gated_nominations or not pod.gated):
+            self._nominator.follow_status(pod.row, pod.info.pod.status.nominated_node_name)
         if pod.gated:
             if pod.row not in self.active and pod.row not in self.backoff:
                 self._to_unschedulable(pod, event)
@@ -322,8 +325,6 @@ class SchedulingQueue:
         self.backoff.remove(pod.row)
         self.active.put(pod)
         self._moved(pod, ACTIVE, event)
-        if event in _FROM_INFORMER:
-            self._nominator.follow_status(pod.row, pod.info.pod.status.nominated_node_name)
         return True
 
     def _to_backoff(self, pod: QueuedPod, event: str) -> bool:

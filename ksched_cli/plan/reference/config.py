@@ -18,7 +18,7 @@ from ksched_cli.engine.registry import Registry
 from ksched_cli.errors import ConfigError, Problem, UsageError
 from ksched_cli.plan.run.loaded_input import SchedulerSpec, plugin_points
 from ksched_cli.releases.configuration import LAST_WITH_POLICY, ConfigurationRules
-from ksched_cli.releases.minors import NEWEST, RELEASES, Release, nearest_release
+from ksched_cli.releases.minors import DEFAULT, RELEASES, Release, nearest_release
 
 
 class EffectiveConfiguration(Struct, frozen=True):
@@ -65,16 +65,17 @@ def migrate_file(
     registry = make_registry(classes, release)
     by_name = {each: _points_listed(document, each) for each in plugins if isinstance(each, str) and ":" not in each}
     old = _minor(release, feature_gates, registry, by_name)
-    new = old if release == NEWEST else _minor(NEWEST, "", make_registry(classes, NEWEST), by_name)
+    new = old if release == DEFAULT else _minor(DEFAULT, "", make_registry(classes, DEFAULT), by_name)
     return migrate(text, source, old, new, registry.models())
 
 
 def reader_of(document: dict[str, Any]) -> Release:
-    """The newest minor that reads a file of this kind and version; the newest minor of all if none does."""
+    """The minor that answers by default if it reads a file of this kind and version, else the newest that does."""
     if is_policy(document):
         return LAST_WITH_POLICY
-    readers = (each for each in RELEASES.values() if document.get("apiVersion") in each.config.read)
-    return max(readers, key=lambda each: each.minor, default=NEWEST)
+    version = document.get("apiVersion")
+    readers = (each for each in RELEASES.values() if version in each.config.read)
+    return DEFAULT if version in DEFAULT.config.read else max(readers, key=lambda each: each.minor, default=DEFAULT)
 
 
 def _minor(release: Release, gates: str, registry: Registry, by_name: Mapping[str, Collection[str]]) -> Minor:

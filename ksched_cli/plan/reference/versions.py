@@ -22,6 +22,7 @@ from ksched_cli.releases.minors import RELEASES, Release, release
 _DECLARING = (
     "ksched_cli.plugins.in_tree",
     "ksched_cli.plugins.dynamic_resources.rules",
+    "ksched_cli.plugins.lib.devices.rules",
     "ksched_cli.legacy.in_tree",
     "ksched_cli.engine.reasons",
     "ksched_cli.releases.configuration",

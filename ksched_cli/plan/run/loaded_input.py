@@ -19,7 +19,7 @@ from ksched_cli.errors import InputError, Problem
 from ksched_cli.plan.results.outcomes import RefusedPod, refused_pods
 from ksched_cli.releases.default_plugins import plugin_names
 from ksched_cli.releases.gates import FeatureGates
-from ksched_cli.releases.minors import NEWEST, Release, minor_in
+from ksched_cli.releases.minors import DEFAULT, NEWEST, Release, minor_in
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.changes import Changes, GonePod, changed
 
@@ -83,7 +83,7 @@ class SchedulerSpec(Struct, frozen=True):
     @property
     def stores_all_fields(self) -> bool:
         """Whether the API server of that minor and these gates stores every field of a pod."""
-        return self.release is NEWEST and not self.gates.changed
+        return self.release in (DEFAULT, NEWEST) and not self.gates.changed
 
 
 SchedulerMaker = Callable[[Loaded], "Scheduler"]

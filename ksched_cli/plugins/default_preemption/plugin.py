@@ -88,7 +88,11 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None], PodGroupPostFi
             if not left:
                 return None, unschedulable(f"preemption: {NO_CANDIDATE}")
             best = self._evaluator.best_of(left)
-        return PostFilterResult(nodes.names[best.row], best.victims, best.pdb_violations), SUCCESS
+        node, status = nodes.names[best.row], SUCCESS
+        if self._rules.reports_its_node:
+            text = f"found a potential placement for pod on node {node}, preempting {len(best.victims)} victims"
+            status = Status(Code.SUCCESS, as_reasons([f"preemption: {text}"]))
+        return PostFilterResult(node, best.victims, best.pdb_violations), status
 
     def _without_candidate(self, found: PreemptionSearch) -> tuple[PostFilterResult | None, Status]:
         # Else a pod keeps its nomination where eviction is tried and does not help.

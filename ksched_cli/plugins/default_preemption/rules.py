@@ -64,6 +64,11 @@ class DefaultPreemptionRules(ReleaseRules, plugins="DefaultPreemption"):
             "it counted up to the first budget that it violates, known or not."
         ),
     )
+    reports_its_node = Rule(
+        "1.37",
+        "message",
+        "The message of a pod that preempts names its node and the number of victims; before, it did not.",
+    )
     notes = (
         Rule("1.32", "queue", "Holds a pod back while its victims are being evicted; before, it waited in the queue."),
         Rule(

@@ -18,7 +18,13 @@ _GATES = {
     ),
     "DRADeviceTaintRules": "The taints of DeviceTaintRules count; without the gate, those that drivers publish alone.",
     "DRADeviceTaints": "Tainted devices want a toleration; without the gate, they are free.",
-    "DRAListTypeAttributes": "Attributes of devices can be lists; without the gate, they cannot.",
+    "DRAFractionalCapacityRange": (
+        "Ranges of capacity requests are counted in thousandths; without the gate, in whole units, rounded up."
+    ),
+    "DRAListTypeAttributes": (
+        "Constraints compare attributes that are lists, and up to 1.36 selectors read them; without the gate, such a "
+        "device satisfies no constraint."
+    ),
     "DRAPartitionableDevices": (
         "Devices share counters, so that parts of one device can be given out; without the gate, such devices are "
         "passed over."

@@ -147,7 +147,8 @@ class InterPodAffinity(
             return True
         if event.resource == "Node":
             return affinity_node_may_help(terms, old, new)
-        return affinity_pod_may_help(terms, pod.pod, old, new, self._parser)
+        any_term = InterPodAffinityRules.of(self.handle.release).any_anti_affinity_term_wakes
+        return affinity_pod_may_help(terms, pod.pod, old, new, self._parser, any_term=any_term)
 
     def placements_version(self, pod: PodInfo) -> Hashable | None:
         return self._synced().version

@@ -31,6 +31,12 @@ class InterPodAffinityRules(ReleaseRules, plugins="InterPodAffinity"):
             ),
         )
     )
+    any_anti_affinity_term_wakes = Rule(
+        "1.37",
+        "queue",
+        "A pod that leaves, or no longer matches, wakes pods if one of their anti-affinity terms was about it; before, "
+        "only if all were.",
+    )
     skips_without_preferences = Rule("1.28", before=False, now=True, described_by="InterPodAffinity")
     scores_from_the_lowest = Rule(
         "1.21",

@@ -14,7 +14,7 @@ from ksched_cli.api.selectors import EVERYTHING, Selector, SelectorError, compil
 from ksched_cli.api.workloads import ReplicaSet, ReplicationController, StatefulSet
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.releases.changes import ReleaseRules, Rule
-from ksched_cli.releases.minors import NEWEST, Release
+from ksched_cli.releases.minors import DEFAULT, Release
 from ksched_cli.releases.plugin_names import POD_TOPOLOGY_SPREAD, SELECTOR_SPREAD
 
 HARD, SOFT = WHEN_UNSATISFIABLE
@@ -82,7 +82,7 @@ def merged(one: Selector, other: Selector) -> Selector:
 class DefaultSelectors:
     """Default selectors, computed once per template of pods until the catalog changes."""
 
-    def __init__(self, catalog: Catalog, release: Release = NEWEST) -> None:
+    def __init__(self, catalog: Catalog, release: Release = DEFAULT) -> None:
         self._catalog = catalog
         self._release = release
         self._version = catalog.version
@@ -112,7 +112,7 @@ def default_constraints_of(
     return tuple(replace(each, selector=selector) for each in constraints)
 
 
-def default_selector(pod: Pod, catalog: Catalog, release: Release = NEWEST) -> Selector:
+def default_selector(pod: Pod, catalog: Catalog, release: Release = DEFAULT) -> Selector:
     """helper.DefaultSelector: what the pod's services and its controller select."""
     namespace = pod.metadata.namespace
     labels = selected_labels(pod, catalog.in_namespace(Service, namespace))

@@ -10,7 +10,7 @@ from ksched_cli.api.storage import CSIDriver, CSIStorageCapacity, PersistentVolu
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import BoolColumn, Int64Column
 from ksched_cli.plugins.volume_binding.rules import VolumeBindingRules
-from ksched_cli.releases.minors import NEWEST, Release
+from ksched_cli.releases.minors import DEFAULT, Release
 
 
 def with_enough_capacity(cluster: Cluster, claim: PersistentVolumeClaim, storage_class: StorageClass) -> BoolColumn:
@@ -50,7 +50,7 @@ def _large_enough(
     ]
 
 
-def largest_volume(pool: CSIStorageCapacity, release: Release = NEWEST) -> int:
+def largest_volume(pool: CSIStorageCapacity, release: Release = DEFAULT) -> int:
     """The driver's limit of a volume where the minor reads it, else the capacity of the pool; -1 without either."""
     limited = pool.maximum_volume_size is not None and VolumeBindingRules.of(release).reads_largest_volume
     limit = pool.maximum_volume_size if limited else pool.capacity

@@ -8,8 +8,10 @@ import pytest
 
 from ksched_cli.api.pod_facts import is_same_pod
 from ksched_cli.framework.events import ASSIGNED_POD_DELETE, Action, ClusterEvent
+from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_node, make_pod
 from tests.engine.queueing.line import Line, make_line, registering
+from tests.engine.queueing.line import line_of as minor_line
 
 NODE_ADD = ClusterEvent("Node", Action.ADD)
 NODE_LABEL = ClusterEvent("Node", Action.UPDATE_NODE_LABEL)
@@ -288,6 +290,13 @@ def test_nominations_follow_updates(before: str, after: str, known: str, expecte
 def test_a_new_pod_is_nominated_as_its_status_says() -> None:
     line = make_line(make_pod("p").nominated("node").obj(), make_pod("gated").gate("x").nominated("node").obj())
     assert line.scheduler.nominator.known() == {0: "node"}
+
+
+@pytest.mark.parametrize(("minor", "known"), [("1.36", {0: "node"}), ("1.37", {0: "node", 1: "node"})])
+def test_a_new_pod_that_is_gated_is_nominated_since_1_37(minor: str, known: dict[int, str]) -> None:
+    """#139057."""
+    pods = make_pod("p").nominated("node").obj(), make_pod("gated").gate("x").nominated("node").obj()
+    assert minor_line(RELEASES[minor], *pods).scheduler.nominator.known() == known
 
 
 # Activation

@@ -22,6 +22,7 @@ from ksched_cli.plugins.gang_scheduling import GangScheduling
 from ksched_cli.plugins.inter_pod_affinity.plugin import InterPodAffinity
 from ksched_cli.plugins.pod_topology_spread.plugin import PodTopologySpread
 from ksched_cli.plugins.scheduling_gates import SchedulingGates
+from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_node, make_pod
 from tests.harness import make_bench
 from tests.plugins.hints.asking import CASE, case, hint
@@ -252,3 +253,62 @@ def test_preemption_leaves_it_to_the_plugins_whose_rejection_it_answers() -> Non
     assert not hint(DefaultPreemption, pod(), ASSIGNED_POD_DELETE, placed(), None, {})
     off = make_bench(DefaultPreemption, [], pod().obj(), gates="SchedulerAsyncPreemption=false")
     assert off.plugin.events_to_register() == ()
+
+
+def _far(*keys: str) -> dict[str, Any]:
+    terms = [
+        {"topologyKey": "zone", "labelSelector": {"matchExpressions": [{"key": key, "operator": "Exists"}]}}
+        for key in keys
+    ]
+    return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+
+
+@pytest.mark.parametrize(
+    ("event", "own", "old", "new", "before", "now"),
+    [
+        pytest.param(
+            ASSIGNED_POD_DELETE, _far("a", "b"), pod("old", a="").on("n"), None, False, True, id="one of two, deleted"
+        ),
+        pytest.param(
+            ASSIGNED_POD_DELETE, _far("a", "b"), pod("old", a="", b="").on("n"), None, True, True, id="both, deleted"
+        ),
+        pytest.param(ASSIGNED_POD_DELETE, _far("a", "b"), pod("old").on("n"), None, False, False, id="none, deleted"),
+        pytest.param(
+            RELABELLED,
+            _far("a", "b"),
+            pod("old", a="").on("n"),
+            pod("old").on("n"),
+            False,
+            True,
+            id="one of two, no longer",
+        ),
+        pytest.param(
+            RELABELLED,
+            _far("a", "b"),
+            pod("old", a="", b="").on("n"),
+            pod("old", b="").on("n"),
+            True,
+            False,
+            id="both, one is left",
+        ),
+        pytest.param(
+            ASSIGNED_POD_DELETE,
+            {},
+            pod("old").on("n").spec(affinity=_far("mine", "x")),
+            None,
+            False,
+            True,
+            id="one of two terms of the deleted pod",
+        ),
+    ],
+)
+def test_anti_affinity_with_several_terms_by_minor(
+    event: ClusterEvent, own: dict[str, Any], old: Any, new: Any, before: bool, now: bool
+) -> None:
+    """#139161."""
+    waiting = pod("p", mine="").spec(affinity=own)
+    found = {
+        minor: hint(InterPodAffinity, waiting, event, old, new, {"current": RELEASES[minor]})
+        for minor in ("1.36", "1.37")
+    }
+    assert found == {"1.36": before, "1.37": now}

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from msgspec import Struct, field
 
 from ksched_cli.api.dynamic_resources import Device, DeviceClass, ResourceClaim, ResourceSlice
-from ksched_cli.plugins.lib.devices.capacity import consumed_capacity, fits
+from ksched_cli.plugins.lib.devices.capacity import THOUSANDTHS, WHOLE, consumed_capacity, fits
 from ksched_cli.plugins.lib.devices.claims import AllocatedState, Capacity, DeviceID, add_capacity, key_of
 from ksched_cli.plugins.lib.devices.constraints import ClaimConstraint, constraint_of
 from ksched_cli.plugins.lib.devices.counters import AvailableCounters, ConsumedCounters
@@ -57,7 +57,8 @@ class Allocator:
     def __init__(self, inventory: Inventory, allocated: AllocatedState) -> None:
         self.inventory = inventory
         self.allocated = allocated
-        self.available_counters = AvailableCounters(allocated)
+        by_driver = inventory.rules.pools_are_known_by_driver
+        self.available_counters = AvailableCounters(allocated, by_driver=by_driver)
 
     def allocate(self, row: int, claims: Sequence[ResourceClaim], deadline: float = math.inf) -> Picks | None:
         """The devices for each claim, or None where the node does not have them."""
@@ -70,6 +71,8 @@ class _Search:
     def __init__(self, allocator: Allocator, row: int, claims: Sequence[ResourceClaim], deadline: float) -> None:
         self.inventory = allocator.inventory
         self.features = allocator.inventory.features
+        self.rules = allocator.inventory.rules
+        self.parts = THOUSANDTHS if self.features.fractional_ranges else WHOLE
         self.allocated = allocator.allocated
         self.row = row
         self.claims = claims
@@ -114,7 +117,7 @@ class _Search:
             )
         constraints: list[ClaimConstraint] = []
         for at, each in enumerate(claim.spec.devices.constraints):
-            constraint = constraint_of(each, lists=self.features.list_attributes)
+            constraint = constraint_of(each, self.rules, lists=self.features.list_attributes)
             if constraint is None:
                 raise AllocationError(
                     f"claim {key_of(claim)}, constraint #{at}: empty constraint (unsupported constraint type?)"
@@ -174,9 +177,18 @@ class _Search:
                 )
             for home in pool.slices:
                 for device in home.spec.devices:
-                    if self._suits(claim_at, data, home, device):
+                    if self._selects_all(claim_at, data, home, device):
                         found.append(_Candidate(device, home, pool, device_id(home, device)))
         return found
+
+    def _selects_all(self, claim_at: int, data: _RequestData, home: ResourceSlice, device: Device) -> bool:
+        """Whether a request for all devices is about this one. Since 1.37 a device without capacity left counts, and
+        is refused when it is taken."""
+        if not self._is_selectable(claim_at, data, home, device):
+            return False
+        if self.rules.all_includes_full_devices:
+            return not self.features.consumable or fits(device, data.request.capacity, parts=self.parts)
+        return self._has_capacity(data, home, device)
 
     # The search
 
@@ -292,10 +304,10 @@ class _Search:
         return found
 
     def _selects(self, claim_at: int, data: _RequestData, home: ResourceSlice, device: Device) -> bool:
-        driver, named, whose = home.spec.driver, data.device_class, f"claim {key_of(self.claims[claim_at])}"
+        named, whose = data.device_class, f"claim {key_of(self.claims[claim_at])}"
         return (
-            self.inventory.selected(named.spec.selectors, driver, device, f"class {named.metadata.name}")
-            and self.inventory.selected(data.request.selectors, driver, device, whose)
+            self.inventory.selected(named.spec.selectors, home, device, f"class {named.metadata.name}")
+            and self.inventory.selected(data.request.selectors, home, device, whose)
             and (not home.spec.per_device_node_selection or self.inventory.pools.device_reaches(device, self.row))
         )
 
@@ -308,46 +320,58 @@ class _Search:
             data.request.capacity,
             self.allocated.capacity.get(device_key, {}),
             self.allocating_capacity.get(device_key, {}),
+            parts=self.parts,
         )
 
     def _in_use(self, device: DeviceID) -> bool:
         return device in self.allocated.devices or bool(self.allocating.get(device))
 
     def _take(self, claim_at: int, data: _RequestData, candidate: _Candidate) -> bool:
-        """allocateDevice, in its order: a refusal takes back only what Go takes back."""
+        """allocateDevice, in its order: before 1.36.3 a refusal takes back only a part of what was taken."""
         request, device = data.request, candidate.device
         shared = self.features.consumable and bool(device.allow_multiple_allocations)
         if not shared and request.admin and claim_at in self.allocating.get(candidate.id, ()):
             return False
         if not request.admin and self._in_use(candidate.id):
             return False
-        if not self._take_counters(candidate, shared):
+        charged = self._needs_counters(candidate, shared)
+        if charged and not (self.features.partitionable and self.counters.take(candidate.pool, device)):
             return False
         if self.features.taints and taint_prevents_allocation(device.taints, request.tolerations):
-            return False
+            return self._refuse(candidate, charged)
         if not self._add_to_constraints(claim_at, request, candidate):
-            return False
+            return self._refuse(candidate, charged)
         holders = self.allocating.setdefault(candidate.id, set())
         if not shared:
             holders.add(claim_at)
         if not self._has_capacity(data, candidate.slice, device):
-            return False
-        consumed: Capacity | None = None
+            if self.rules.refused_devices_are_forgotten:
+                holders.discard(claim_at)
+                self._remove_from_constraints(claim_at, request, candidate)
+            return self._refuse(candidate, charged)
+        consumed, was_shared = None, candidate.id in self.allocating_capacity
         if shared:
-            consumed = consumed_capacity(device, request.capacity)
+            consumed = consumed_capacity(device, request.capacity, parts=self.parts)
             add_capacity(self.allocating_capacity.setdefault(candidate.id, {}), consumed)
-        self.picks[claim_at].append(Pick(request, device, candidate.slice, consumed))
+        self.picks[claim_at].append(Pick(request, device, candidate.slice, consumed, charged, was_shared))
         return True
 
-    def _take_counters(self, candidate: _Candidate, shared: bool) -> bool:
-        """Takes the counters of the device, unless another share of the device took them."""
+    def _needs_counters(self, candidate: _Candidate, shared: bool) -> bool:
+        """Whether the device takes shared counters: not if another share of the device took them."""
         if not candidate.device.consumes_counters:
-            return True
-        if not self.features.partitionable:
             return False
-        if shared and (candidate.id in self.allocated.capacity or candidate.id in self.allocating_capacity):
+        if not (shared and self.features.partitionable):
             return True
-        return self.counters.take(candidate.pool, candidate.device)
+        persisted = candidate.id in self.allocated.capacity
+        if self.rules.shares_hold_counters:
+            persisted = persisted or candidate.id in self.allocated.shares
+        return not persisted and candidate.id not in self.allocating_capacity
+
+    def _refuse(self, candidate: _Candidate, charged: bool) -> bool:
+        """Refuse a device that has taken its counters. Before 1.36.3 they stay taken."""
+        if charged and self.rules.refused_devices_are_forgotten:
+            self.counters.give_back(candidate.pool, candidate.device)
+        return False
 
     def _add_to_constraints(self, claim_at: int, request: RequestView, candidate: _Candidate) -> bool:
         constraints, driver = self.constraints[claim_at], candidate.id[0]
@@ -364,21 +388,28 @@ class _Search:
             return False
         return True
 
+    def _remove_from_constraints(self, claim_at: int, request: RequestView, candidate: _Candidate) -> None:
+        for constraint in reversed(self.constraints[claim_at]):
+            constraint.remove(request, candidate.device, candidate.id[0])
+
     def _give_back(self, claim_at: int, data: _RequestData, candidate: _Candidate) -> None:
-        for constraint in self.constraints[claim_at]:
-            constraint.remove(data.request, candidate.device, candidate.id[0])
+        self._remove_from_constraints(claim_at, data.request, candidate)
         self.allocating[candidate.id].discard(claim_at)
         pick = self.picks[claim_at].pop()
         if pick.consumed is not None:
             self._give_back_capacity(candidate.id, pick)
-        elif self.features.partitionable and candidate.device.consumes_counters:
+        if pick.charged and (pick.consumed is None or self.rules.refused_devices_are_forgotten):
             self.counters.give_back(candidate.pool, candidate.device)
 
     def _give_back_capacity(self, device: DeviceID, pick: Pick) -> None:
-        """Gives capacity back. A device without capacity in use is no longer in use."""
+        """Gives capacity back. A device without capacity in use is no longer in use, unless this search gave out
+        another share of it; before 1.36.3 that share was forgotten, too."""
         taken = self.allocating_capacity[device]
         add_capacity(taken, {name: -amount for name, amount in (pick.consumed or {}).items()})
-        if pick.consumed and not any(taken.values()):
+        if self.rules.refused_devices_are_forgotten:
+            if not any(taken.values()) and not pick.was_shared:
+                del self.allocating_capacity[device]
+        elif pick.consumed and not any(taken.values()):
             del self.allocating_capacity[device]
 
 

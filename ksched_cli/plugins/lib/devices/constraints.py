@@ -7,18 +7,21 @@ from collections.abc import Callable, Collection
 
 from ksched_cli.api.dynamic_resources import Device, DeviceAttribute, DeviceConstraint
 from ksched_cli.plugins.lib.devices.requests import RequestView
+from ksched_cli.plugins.lib.devices.rules import DeviceRules
 
 _Values = frozenset[tuple[str, object]]
 
 
-def constraint_of(constraint: DeviceConstraint, *, lists: bool = False) -> ClaimConstraint | None:
+def constraint_of(constraint: DeviceConstraint, rules: DeviceRules, *, lists: bool = False) -> ClaimConstraint | None:
     """The constraint; None for an unknown kind. With `lists` (DRAListTypeAttributes) attributes are sets of values."""
     if constraint.match_attribute is not None:
-        kind = MatchAnyOf if lists else MatchAttribute
-        return kind(constraint.requests, constraint.match_attribute)
+        if not lists:
+            return MatchAttribute(constraint.requests, constraint.match_attribute)
+        return MatchAnyOf(constraint.requests, constraint.match_attribute, returns=rules.common_values_come_back)
     if constraint.distinct_attribute is not None:
         clash = _share_a_value if lists else _clash
-        return DistinctAttribute(constraint.requests, constraint.distinct_attribute, clash)
+        kind = DistinctDevices if rules.every_device_is_distinct else DistinctAttribute
+        return kind(constraint.requests, constraint.distinct_attribute, clash)
     return None
 
 
@@ -81,19 +84,27 @@ class MatchAttribute(ClaimConstraint):
 
 
 class MatchAnyOf(ClaimConstraint):
-    """All devices have the attribute, with at least one value that they share. As in kube-scheduler, values that a
-    device has ruled out stay ruled out when it is given back, until no device is left."""
+    """All devices have the attribute, with at least one value that they share. Without `returns` (up to 1.36), values
+    that a device has ruled out stay ruled out when it is given back, until no device is left."""
 
-    _common: _Values | None = None
+    def __init__(self, requests: Collection[str], attribute: str, *, returns: bool) -> None:
+        super().__init__(requests, attribute)
+        self._returns = returns
+        # What the devices up to each one share.
+        self._common: list[_Values] = []
 
     def _take(self, request: RequestView, found: DeviceAttribute) -> bool:
         values = _values(found)
-        if self._devices and self._common is not None and values is not None:
-            values &= self._common
+        if self._devices and self._common and values is not None:
+            values &= self._common[-1]
         if not values:
             return False
-        self._common = values
+        self._common.append(values)
         return True
+
+    def _forget(self, request: RequestView) -> None:
+        if self._returns:
+            self._common.pop()
 
 
 class DistinctAttribute(ClaimConstraint):
@@ -115,6 +126,25 @@ class DistinctAttribute(ClaimConstraint):
 
     def _forget(self, request: RequestView) -> None:
         self._values.pop(request.parent or request.name, None)
+
+
+class DistinctDevices(DistinctAttribute):
+    """DistinctAttribute, but each device is compared with all others."""
+
+    def __init__(
+        self, requests: Collection[str], attribute: str, clash: Callable[[DeviceAttribute, DeviceAttribute], bool]
+    ) -> None:
+        super().__init__(requests, attribute, clash)
+        self._taken: list[DeviceAttribute] = []
+
+    def _take(self, request: RequestView, found: DeviceAttribute) -> bool:
+        if any(self._clash(found, other) for other in self._taken):
+            return False
+        self._taken.append(found)
+        return True
+
+    def _forget(self, request: RequestView) -> None:
+        self._taken.pop()
 
 
 def _typed(attribute: DeviceAttribute) -> tuple[str, object] | None:

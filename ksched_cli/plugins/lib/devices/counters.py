@@ -15,17 +15,22 @@ Counters = dict[CounterKey, Fraction]
 
 
 class AvailableCounters:
-    """What allocated devices leave of each pool's counters, for one pod's cycle. As in kube-scheduler the name of the
-    pool alone is the key."""
+    """What allocated devices leave of each pool's counters, for one pod's cycle. Up to 1.36 the name of the pool alone
+    is the key (`by_driver` is false)."""
 
-    def __init__(self, allocated: AllocatedState) -> None:
+    def __init__(self, allocated: AllocatedState, *, by_driver: bool) -> None:
         self._allocated = allocated
+        self._by_driver = by_driver
         self._pools: dict[str, Counters] = {}
 
+    def key_of(self, pool: Pool) -> str:
+        return pool.full_name if self._by_driver else pool.name
+
     def of(self, pool: Pool) -> Counters:
-        found = self._pools.get(pool.name)
+        key = self.key_of(pool)
+        found = self._pools.get(key)
         if found is None:
-            found = self._pools[pool.name] = self._remaining(pool)
+            found = self._pools[key] = self._remaining(pool)
         return found
 
     def _remaining(self, pool: Pool) -> Counters:
@@ -53,7 +58,7 @@ class ConsumedCounters:
     def take(self, pool: Pool, device: Device) -> bool:
         """checkAvailableCounters: False, and nothing taken, where any counter of the pool would be overdrawn."""
         available = self._available.of(pool)
-        consumed = self._pools.setdefault(pool.name, {})
+        consumed = self._pools.setdefault(self._available.key_of(pool), {})
         for key, amount in consumption_of(device):
             consumed[key] = consumed.get(key, Fraction(0)) + amount
         if any(limit < consumed.get(key, 0) for key, limit in available.items()):
@@ -62,7 +67,7 @@ class ConsumedCounters:
         return True
 
     def give_back(self, pool: Pool, device: Device) -> None:
-        consumed = self._pools.setdefault(pool.name, {})
+        consumed = self._pools.setdefault(self._available.key_of(pool), {})
         for key, amount in consumption_of(device):
             consumed[key] = consumed.get(key, Fraction(0)) - amount
 

@@ -11,8 +11,15 @@ from ksched_cli.cluster.cache import Cluster
 from ksched_cli.plugins.lib.cel.values import CelCompileError, CelError
 from ksched_cli.plugins.lib.devices.errors import AllocationError
 from ksched_cli.plugins.lib.devices.pools import PoolIndex
+from ksched_cli.plugins.lib.devices.requests import device_id
+from ksched_cli.plugins.lib.devices.rules import DeviceRules
 from ksched_cli.plugins.lib.devices.taints import with_taint_rules
 from ksched_cli.releases.gates import FeatureGates
+
+_NO_SUCH_KEY_HINT = (
+    ". consider using CEL optional chaining (.? followed by orValue()) or guarding the check with has() "
+    "for optional fields"
+)
 
 
 class Features(Struct, frozen=True):
@@ -26,6 +33,7 @@ class Features(Struct, frozen=True):
     consumable: bool = True
     list_attributes: bool = False
     taint_rules: bool = False
+    fractional_ranges: bool = False
 
     @classmethod
     def of(cls, gates: FeatureGates) -> Features:
@@ -38,6 +46,7 @@ class Features(Struct, frozen=True):
             gates.enabled("DRAConsumableCapacity"),
             gates.enabled("DRAListTypeAttributes"),
             gates.enabled("DRADeviceTaintRules"),
+            gates.enabled("DRAFractionalCapacityRange"),
         )
 
 
@@ -47,6 +56,7 @@ class Inventory:
     def __init__(self, cluster: Cluster, features: Features) -> None:
         self._cluster = cluster
         self.features = features
+        self.rules = DeviceRules.of(cluster.release)
         self._stamp: tuple[int, int] = (-1, -1)
         self._read: list[ResourceSlice | DeviceTaintRule] = []
         self._pools: PoolIndex | None = None
@@ -69,19 +79,28 @@ class Inventory:
     def device_class(self, name: str) -> DeviceClass | None:
         return self._cluster.catalog.get(DeviceClass, name)
 
-    def selected(self, selectors: Iterable[DeviceSelector], driver: str, device: Device, whose: str) -> bool:
+    def selected(self, selectors: Iterable[DeviceSelector], home: ResourceSlice, device: Device, whose: str) -> bool:
         """selectorsMatch: whether the device fits all of them; AllocationError where one cannot be evaluated."""
         for position, selector in enumerate(selectors):
             expression = selector.cel.expression if selector.cel else ""
             try:
-                matches = self._match(expression, driver, device)
+                matches = self._match(expression, home.spec.driver, device)
             except CelCompileError as problem:
                 raise AllocationError(f"{whose}: selector #{position}: CEL compile error: {problem}") from None
             except CelError as problem:
-                raise AllocationError(f"{whose}: selector #{position}: CEL runtime error: {problem}") from None
+                raise AllocationError(
+                    f"{whose}: selector #{position}{self._runtime_error(home, device, str(problem))}"
+                ) from None
             if not matches:
                 return False
         return True
+
+    def _runtime_error(self, home: ResourceSlice, device: Device, problem: str) -> str:
+        """The end of the message about a selector that failed on this device (EnhanceRuntimeError)."""
+        if not self.rules.errors_name_the_device:
+            return f": CEL runtime error: {problem}"
+        hint = _NO_SUCH_KEY_HINT if "no such key:" in problem else ""
+        return f" on device {'/'.join(device_id(home, device))}: CEL runtime error: {problem}{hint}"
 
     def _match(self, expression: str, driver: str, device: Device) -> bool:
         """Whether the device matches, computed once per expression and device."""
@@ -92,7 +111,9 @@ class Inventory:
             from ksched_cli.plugins.lib.cel.expression import compile_cel_selector
 
             selector = compile_cel_selector(
-                expression, shareable=self.features.consumable, lists=self.features.list_attributes
+                expression,
+                shareable=self.features.consumable,
+                lists=self.features.list_attributes or self.rules.selectors_see_lists,
             )
             try:
                 found = selector.matches(driver, device)

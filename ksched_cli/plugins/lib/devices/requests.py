@@ -74,12 +74,15 @@ def _view(
 
 
 class Pick(Struct, frozen=True, eq=False):
-    """A device chosen for a request."""
+    """A device chosen for a request. `charged`: it took its shared counters; `was_shared`: this search had given out
+    another share of it already."""
 
     request: RequestView
     device: Device
     slice: ResourceSlice
     consumed: Mapping[str, Fraction] | None
+    charged: bool = False
+    was_shared: bool = False
 
 
 def device_id(home: ResourceSlice, device: Device) -> DeviceID:

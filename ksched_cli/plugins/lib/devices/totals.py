@@ -15,6 +15,7 @@ from ksched_cli.plugins.lib.cel.values import CelCompileError, CelError
 from ksched_cli.plugins.lib.devices.claims import ClaimTracker
 from ksched_cli.plugins.lib.devices.extended import ExtendedResourceIndex, may_be_device_backed
 from ksched_cli.plugins.lib.devices.requests import device_id
+from ksched_cli.plugins.lib.devices.rules import DeviceRules
 
 
 class DeviceTotals:
@@ -24,7 +25,8 @@ class DeviceTotals:
         gates = handle.gates
         self._cluster = handle.cluster
         self._shareable = gates.enabled("DRAConsumableCapacity")
-        self._lists = gates.enabled("DRAListTypeAttributes")
+        sees_lists = DeviceRules.of(handle.release).selectors_see_lists
+        self._lists = gates.enabled("DRAListTypeAttributes") or sees_lists
         self._tracker = ClaimTracker(handle.cluster.catalog, shareable=self._shareable)
         self._index = ExtendedResourceIndex(handle.cluster.catalog, enabled=gates.enabled("DRAExtendedResource"))
 

@@ -14,6 +14,7 @@ from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.plugins.lib.devices.allocator import Allocator
 from ksched_cli.plugins.lib.devices.claims import ClaimTracker
 from ksched_cli.plugins.lib.devices.inventory import Features, Inventory
+from ksched_cli.releases.minors import DEFAULT, Release
 from tests.builders import make_node, make_pod
 
 DRIVER = "dra.example.com"
@@ -125,19 +126,23 @@ def allocated(*names: str, driver: str = DRIVER, pool: str = "node", **more: Any
 
 
 def make_allocator(
-    nodes: Sequence[Node], objects: Sequence[Any], features: Features | None = None
+    nodes: Sequence[Node], objects: Sequence[Any], features: Features | None = None, release: Release = DEFAULT
 ) -> tuple[Cluster, Allocator]:
     features = features or Features()
-    cluster = Cluster(nodes, catalog=Catalog(objects))
+    cluster = Cluster(nodes, catalog=Catalog(objects), release=release)
     tracker = ClaimTracker(cluster.catalog, shareable=features.consumable)
     return cluster, Allocator(Inventory(cluster, features), tracker.allocated())
 
 
 def allocate(
-    claims: Sequence[ResourceClaim], objects: Sequence[Any], features: Features | None = None, node: Node | None = None
+    claims: Sequence[ResourceClaim],
+    objects: Sequence[Any],
+    features: Features | None = None,
+    node: Node | None = None,
+    release: Release = DEFAULT,
 ) -> list[list[str]] | None:
     """Per claim `request=device` of what was picked on the node."""
-    _, allocator = make_allocator([node or make_node("node").obj()], objects, features)
+    _, allocator = make_allocator([node or make_node("node").obj()], objects, features, release)
     picks = allocator.allocate(0, claims)
     if picks is None:
         return None

@@ -14,6 +14,7 @@ from ksched_cli.api.dynamic_resources import Device
 from ksched_cli.plugins.lib.devices.capacity import consumed_capacity, fits
 from ksched_cli.plugins.lib.devices.inventory import Features
 from ksched_cli.plugins.lib.devices.results import allocation_of
+from ksched_cli.releases.minors import nearest_release
 from tests.builders import make_node
 from tests.plugins.lib.devices.resources import (
     GPU,
@@ -84,14 +85,16 @@ def test_counters_on_a_node_of_their_own() -> None:
     assert allocate([claim], [GPU, far, near, shared, busy]) is None
 
 
-def test_a_tainted_partition_keeps_its_counters_as_in_kube_scheduler() -> None:
+def test_a_tainted_partition_keeps_its_counters_before_1_36_3() -> None:
     taint = {"key": "broken", "effect": "NoSchedule"}
     made = [
         device("a", consumesCounters=counters("10Gi"), taints=[taint]),
         device("b", consumesCounters=counters("10Gi")),
     ]
     slices = make_slice("partitions", made, node="node", count=2)
-    assert allocate([make_claim("claim", exactly())], [GPU, COUNTERS, slices]) is None
+    assert (
+        allocate([make_claim("claim", exactly())], [GPU, COUNTERS, slices], release=nearest_release("1.36.2")) is None
+    )
 
 
 # Consumable capacity
