@@ -119,10 +119,12 @@ Ending = Literal["settled", "max-time", "max-cycles", "oscillation"]
 
 
 class Limits(Struct, frozen=True):
-    """The limits of a run, in virtual seconds and in cycles."""
+    """The limits of a run, in virtual seconds and in cycles. It also ends, as at `max_time`, where nothing more happens
+    at this moment and `until` holds."""
 
     max_time: float = 3600.0
     max_cycles: int = 100_000
+    until: Callable[[], bool] | None = None
 
 
 DEFAULT_LIMITS = Limits()

@@ -174,6 +174,8 @@ class World(Logged):
             if self.loop.has_work():
                 self.queue.add(self._worker)
                 continue
+            if limits.until is not None and limits.until():
+                return "max-time"
             moment = self._next_moment()
             # Pods that are bound within the limit still become Ready.
             goes_on = moment is not None and moment <= limits.max_time + START_SECONDS

@@ -95,11 +95,11 @@ class NodeEvictions:
         self.requested: list[Pod] = []
         self.ending: Ending = "settled"
 
-    def run(self, seconds: float = math.inf) -> None:
-        """Go on until nothing moves, or for so many seconds."""
+    def run(self, seconds: float = math.inf, until: Callable[[], bool] | None = None) -> None:
+        """Go on until nothing moves, for so many seconds, or until this holds."""
         limit = self._world.clock.now + seconds
-        ending = self._world.run(Limits(limit, self._world.cycles + MOST_CYCLES))
-        if seconds < math.inf and ending == "max-time":
+        ending = self._world.run(Limits(limit, self._world.cycles + MOST_CYCLES, until))
+        if (seconds < math.inf or until is not None) and ending == "max-time":
             return
         self.ending = ending if self.ending == "settled" else self.ending
 
@@ -120,20 +120,34 @@ class NodeEvictions:
         return self._request(node)
 
     def _request(self, node: SortedNode) -> bool:
-        """Request all evictions, each again every 5 s, until nothing moves or kubectl's time is over. Returns whether
-        any was granted."""
+        """Request all evictions, each again every 5 s, until all pods are gone, nothing moves, or kubectl's time is
+        over: kubectl does not wait for the pods that controllers make in their place. Returns whether any was
+        granted."""
         flags, granted = self._flags, self._drainer.granted
         self._drainer.evict(node.left, deletes=flags.disable_eviction, grace=flags.grace_period)
-        if flags.timeout is not None:
-            self.run(flags.timeout)
-            node.timed_out = any(map(self._is_there, node.left))
-            self._drainer.give_up()
-        self.run()
+        seconds = math.inf if flags.timeout is None else flags.timeout
+        self.run(seconds, lambda: not any(map(self._is_there, node.left)))
+        there = [pod for pod in node.left if self._is_there(pod)]
+        node.timed_out = flags.timeout is not None and bool(there)
         self._drainer.give_up()
-        left = [pod for pod in node.left if uid_of_pod(pod) not in granted]
-        any_granted = len(left) < len(node.left)
-        node.left = [pod for pod in left if self._is_there(pod)]
+        if not there:
+            moment = self._notices(node.left)
+            self._world.at(moment, lambda plane: None)
+            self.run(until=lambda: self._world.clock.now >= moment)
+        any_granted = any(uid_of_pod(pod) in granted for pod in node.left)
+        node.left = [pod for pod in there if uid_of_pod(pod) not in granted]
         return any_granted
+
+    def _notices(self, pods: Iterable[Pod]) -> float:
+        """When kubectl notices that all these pods are gone: it looks after each at once and then every second
+        (waitForDelete)."""
+        now, granted, ends = self._world.clock.now, self._drainer.granted, self._world.plane.kubelets.ends
+        moments = [now]
+        for pod in pods:
+            begin = granted.get(uid_of_pod(pod), now)
+            seconds = ends.get(uid_of_pod(pod), begin) - begin
+            moments.append(begin + math.floor(seconds) + 1 if seconds > 0 else begin)
+        return max(moments)
 
     def _is_there(self, pod: Pod) -> bool:
         current = self._store.current(pod)
