@@ -4,6 +4,7 @@ The pods to which nothing happened in a run: most pods of a large cluster, of wh
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,6 +12,7 @@ from heapq import merge
 from typing import Literal, TypeAlias, overload
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_facts import pod_key
@@ -18,6 +20,8 @@ from ksched_cli.controlplane.draws import Draw
 from ksched_cli.controlplane.store import Identity, KeptObjects
 from ksched_cli.controlplane.workloads import WorkloadNames
 
+# The event of a pod that has left its node.
+_DEPARTURE = "AssignedPodDelete"
 # Names, workloads and nodes.
 Columns: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
 
@@ -268,3 +272,27 @@ class WorldResult(Struct, frozen=True):
     @property
     def preempting(self) -> bool:
         return any(entry.event == "Preempted" for entry in self.timeline)
+
+
+def first_lives(timeline: Iterable[TimelineEvent], final: FinalPods) -> tuple[list[TimelineEvent], FinalPods]:
+    """The end of a run in which pods go and come back without end: without the pods that came and went in between, and
+    without what happened after the first of these had gone too."""
+    replaces = {each.pod: each.replaces for each in final.others if each.replaces != each.pod}
+
+    def first(pod: str) -> str:
+        seen = {pod}
+        while (before := replaces.get(pod)) and before not in seen:
+            seen.add(before)
+            pod = before
+        return pod
+
+    departures: Counter[str] = Counter()
+    events = []
+    for event in timeline:
+        pod = first(event.pod)
+        if departures[pod] < 2 or not pod:
+            events.append(event)
+        departures[pod] += event.event == _DEPARTURE
+    kept = (each for each in final.others if each.state != "gone" or not each.replaces)
+    named = (replace(each, replaces=first(each.replaces)) if each.replaces else each for each in kept)
+    return events, FinalPods.of(named, final.unmoved)

@@ -30,7 +30,7 @@ from ksched_cli.progress import count
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.release_fields import as_stored
 from ksched_cli.world.recorder import Recorder
-from ksched_cli.world.results import DEFAULT_LIMITS, Ending, Limits, WorldResult
+from ksched_cli.world.results import DEFAULT_LIMITS, Ending, Limits, WorldResult, first_lives
 
 # A state that occurs so many times, with other states in between, occurs again without end.
 _OFTEN = 3
@@ -199,9 +199,12 @@ class World(Logged):
     def result(self, ending: Ending, *, moved_only: bool = False) -> WorldResult:
         """What the world came to; with `moved_only` its `final` leaves out the pods to which nothing happened."""
         oscillating = ending == "oscillation"
+        timeline, final = self.recorder.timeline, self.recorder.final(moved_only=moved_only)
+        if oscillating:
+            timeline, final = first_lives(timeline, final)
         return WorldResult(
-            tuple(self.recorder.timeline),
-            self.recorder.final(moved_only=moved_only),
+            tuple(timeline),
+            final,
             ending,
             self.recorder.last_moment,
             self.cycles,

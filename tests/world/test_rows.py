@@ -231,3 +231,50 @@ def test_the_back_off_of_the_replica_set_controller_after_a_quota_refusal() -> N
 
 def test_no_recording_is_left_out() -> None:
     assert len(RECORDINGS) == 85
+
+
+def test_an_eviction_without_end_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Pods that tolerate a taint for a while come back and go again. Each is shown once, however long it goes on."""
+    items = []
+    for name, seconds, count in (("a", 4, 1), ("b", 7, 3), ("c", 11, 2)):
+        toleration = {"key": "k", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": seconds}
+        labels = {"app": name}
+        containers = [{"name": "c", "image": "a:1", "resources": {"requests": {"cpu": "100m"}}}]
+        spec = {"containers": containers, "tolerations": [toleration], "terminationGracePeriodSeconds": 1}
+        selector = {"matchLabels": labels}
+        template = {"metadata": {"labels": labels}, "spec": spec}
+        of = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": name, "uid": name, "controller": True}
+        items.append(
+            {
+                "apiVersion": "apps/v1",
+                "kind": "ReplicaSet",
+                "metadata": {"name": name, "namespace": "shop", "uid": name},
+                "spec": {"replicas": count, "selector": selector, "template": template},
+            }
+        )
+        for number in range(count):
+            metadata = {"name": f"{name}-{number}", "namespace": "shop", "uid": f"{name}{number}", "labels": labels}
+            items.append(
+                {
+                    "apiVersion": "v1",
+                    "kind": "Pod",
+                    "metadata": {**metadata, "ownerReferences": [of]},
+                    "spec": {**spec, "nodeName": "n1"},
+                    "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
+                }
+            )
+    path = tmp_path / "c.json"
+    nodes = [make_node("n1").allocatable(cpu="8", memory="16Gi", pods=110).doc()]
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [*nodes, *items]}))
+    given = ["simulate", "--from", str(path), "--settle", "--taint", "n1=k=v:NoExecute"]
+    run(given)
+    out = capsys.readouterr().out
+    assert "not settled: the same happens again every" in out
+    assert len(out.splitlines()) < 60
+    run([*given, "-o", "json"])
+    final = json.loads(capsys.readouterr().out)["final"]
+    assert sorted(pod["pod"] for pod in final if pod["state"] == "gone") == [
+        f"shop/{name}-{number}" for name, count in (("a", 1), ("b", 3), ("c", 2)) for number in range(count)
+    ]
+    firsts = {pod["replaces"] for pod in final if pod.get("replaces")}
+    assert firsts <= {pod["pod"] for pod in final if pod["state"] == "gone"}

@@ -12,6 +12,7 @@ import io
 import socket
 import ssl
 import time
+import zlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, unquote, urlsplit
@@ -31,6 +32,7 @@ FOR_EVER = 3600.0
 # Fifteen thousand whole node objects are a third of it.
 MAX_ANSWER = 512 * 1024 * 1024
 _CHUNK = 1024 * 1024
+_GZIP = 16 + zlib.MAX_WBITS
 
 WAITING = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
 READING = "context deadline exceeded (Client.Timeout or context cancellation while reading body)"
@@ -48,7 +50,11 @@ class Client:
         self._timeout = timeout_of(extender)
         self._tls = tls_context(extender) if self._parts.scheme == "https" else None
         self._server_name = (extender.tls_config.server_name if extender.tls_config else "") or self._host
-        self._headers = {"Content-Type": "application/json", "Host": self._parts.netloc.rpartition("@")[2]}
+        self._headers = {
+            "Content-Type": "application/json",
+            "Accept-Encoding": "gzip",
+            "Host": self._parts.netloc.rpartition("@")[2],
+        }
         self._headers.update(_credentials(self._parts))
         self._connection: http.client.HTTPConnection | None = None
         self._deadline = 0.0
@@ -127,14 +133,20 @@ class Client:
 
     def _read(self, response: http.client.HTTPResponse) -> bytes:
         chunks, size = [], 0
+        # Go's transport asks for gzip, and unpacks it.
+        is_packed = response.headers.get("Content-Encoding", "").lower() == "gzip"
+        unpack = zlib.decompressobj(_GZIP).decompress if is_packed else bytes
         try:
             while chunk := response.read(_CHUNK):
+                chunk = unpack(chunk)
                 chunks.append(chunk)
                 size += len(chunk)
                 if size > MAX_ANSWER:
                     raise ExtenderError(f"{self._shown} answers with more than {MAX_ANSWER >> 20} MiB")
         except TimeoutError:
             raise ExtenderError(READING) from None
+        except zlib.error:
+            raise ExtenderError("gzip: invalid header") from None
         except (OSError, http.client.HTTPException):
             raise ExtenderError("unexpected EOF") from None
         if response.length:
@@ -195,30 +207,47 @@ def _credentials(parts: SplitResult) -> dict[str, str]:
 
 class _Timed:
     """A socket whose every operation ends when the time for the whole exchange does; a timeout of its own each would
-    let an extender that sends a byte now and then go on for ever."""
+    let an extender that sends a byte now and then go on for ever. It is closed when its files are closed too:
+    http.client closes the connection of an answer that ends with it before the answer is read."""
 
     def __init__(self, sock: socket.socket, left: Callable[[], float]) -> None:
         self._sock = sock
         self._left = left
+        self._files = 0
+        self._is_closed = False
 
     def sendall(self, data: Any) -> None:
         self._sock.settimeout(self._left())
         self._sock.sendall(data)
 
     def makefile(self, mode: str) -> io.BufferedReader:
-        return io.BufferedReader(_Incoming(self._sock, self._left))
+        self._files += 1
+        return io.BufferedReader(_Incoming(self._sock, self._left, self._file_closed))
 
     def close(self) -> None:
-        self._sock.close()
+        self._is_closed = True
+        if not self._files:
+            self._sock.close()
+
+    def _file_closed(self) -> None:
+        self._files -= 1
+        if self._is_closed and not self._files:
+            self._sock.close()
 
 
 class _Incoming(io.RawIOBase):
-    def __init__(self, sock: socket.socket, left: Callable[[], float]) -> None:
+    def __init__(self, sock: socket.socket, left: Callable[[], float], closed: Callable[[], None]) -> None:
         self._sock = sock
         self._left = left
+        self._on_close = closed
 
     def readable(self) -> bool:
         return True
+
+    def close(self) -> None:
+        if not self.closed:
+            super().close()
+            self._on_close()
 
     def readinto(self, buffer: WriteableBuffer) -> int:
         self._sock.settimeout(self._left())
