@@ -7,6 +7,7 @@ their own: `diff` and `sweep`."""
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -194,7 +195,9 @@ def read_manifests(
         return Loaded()
     from ksched_cli.sources.manifests import load_manifests
 
-    return load_manifests(filenames, options.stdin, replace(options.reading, namespace=namespace), objects)
+    found = re.fullmatch(r"v?1\.(\d+)(\..*)?", options.kube_version)
+    reading = replace(options.reading, namespace=namespace, minor=int(found[1]) if found else None)
+    return load_manifests(filenames, options.stdin, reading, objects)
 
 
 def read_sources(options: RunOptions, live: Live | None = None) -> Loaded:

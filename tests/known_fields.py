@@ -2,9 +2,11 @@
 
     python -m tests.known_fields swagger.json > ksched_cli/api/known_fields.txt
 
-A line has a type and its fields. What a field holds stands after `=`: nothing for text, `i` a whole number, `n` a
-number, `b` true or false, `q` a quantity, `x` a number or text, `o` anything, else the name of a type. `*` before it
-makes a list of it, `%` a map. Statuses and managed fields hold anything: nobody writes them.
+The present file comes from the specification of Kubernetes 1.36. A line has a type and its fields. What a field holds
+stands after `=`: nothing for text, `i` a whole number of 32 bits, `l` one of 64 bits, `n` a number, `b` true or false,
+`q` a quantity, `t` a time, `y` text in base64, `x` a number or text, `o` anything, else the name of a type. `*` before
+it makes a list of it, `%` a map. Statuses and managed fields hold anything: nobody writes them. A line that begins with
+`@` has a version of a group and its kinds.
 """
 
 from __future__ import annotations
@@ -18,12 +20,24 @@ from typing import Any
 from ksched_cli.api.kinds import KINDS
 
 _REF = "#/definitions/"
-_SCALARS = {"string": "", "integer": "i", "boolean": "b", "number": "n"}
-_NAMED = {"Quantity": "q", "IntOrString": "x", "Time": "", "MicroTime": "", "FieldsV1": "o", "RawExtension": "o"}
+_SCALARS = {"string": "", "integer": "l", "boolean": "b", "number": "n"}
+_FORMATS = {"int32": "i", "byte": "y"}
+_NAMED = {"Quantity": "q", "IntOrString": "x", "Time": "t", "MicroTime": "t", "FieldsV1": "o", "RawExtension": "o"}
 # As ksched_cli/api/affinity.py calls it: a plugin has the name of the type.
 _RENAMED = {"NodeAffinity": "NodeAffinityTerms"}
 _ANYTHING = ("status", "managedFields")
-_MORE_KINDS = (("autoscaling/v2", "HorizontalPodAutoscaler"), ("autoscaling/v1", "HorizontalPodAutoscaler"))
+# Kinds that decide nothing about pods: their fields are checked, and nothing else.
+_MORE_KINDS = (
+    ("autoscaling/v2", "HorizontalPodAutoscaler"),
+    ("autoscaling/v1", "HorizontalPodAutoscaler"),
+    *(("v1", kind) for kind in ("ConfigMap", "Secret", "ServiceAccount", "Endpoints")),
+    *(("networking.k8s.io/v1", kind) for kind in ("Ingress", "IngressClass", "NetworkPolicy")),
+    *(("rbac.authorization.k8s.io/v1", kind) for kind in ("Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")),
+    ("coordination.k8s.io/v1", "Lease"),
+    ("discovery.k8s.io/v1", "EndpointSlice"),
+)
+# Kinds of requests and answers.
+_NO_OBJECTS = ("DeleteOptions", "WatchEvent", "Status", "Scale", "Eviction", "Binding", "TokenRequest", "APIGroup")
 
 
 class _Types:
@@ -65,7 +79,7 @@ class _Types:
             return (
                 "%" + self._holds("", described["additionalProperties"]) if "additionalProperties" in described else "o"
             )
-        return _SCALARS.get(kind, "o")
+        return _FORMATS.get(described.get("format", "")) or _SCALARS.get(kind, "o")
 
 
 def _written(field: str, holds: str) -> str:
@@ -85,6 +99,12 @@ def lines_of(swagger: dict[str, Any]) -> Iterator[str]:
         types.reserve(root)
     for root in roots:
         types.add(root)
+    kinds: dict[str, list[str]] = {}
+    for version, kind in sorted(by_kind):
+        if kind not in _NO_OBJECTS and not kind.endswith("List"):
+            kinds.setdefault(version, []).append(kind)
+    for version, names in kinds.items():
+        yield f"@{version} {' '.join(names)}"
     for name, fields in sorted(types.lines.items()):
         yield f"{name} {fields}".rstrip()
 

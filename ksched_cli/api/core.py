@@ -205,8 +205,15 @@ class Namespace(KubernetesObject):
     pass
 
 
+class ServicePort(Struct, rename="camel", frozen=True, gc=False):
+    node_port: int = 0
+
+
 class ServiceSpec(Struct, rename="camel", gc=False):
     selector: dict[str, str] = {}
+    type: str = ""
+    ports: tuple[ServicePort, ...] = ()
+    allocate_load_balancer_node_ports: bool | None = None
 
 
 class Service(KubernetesObject):

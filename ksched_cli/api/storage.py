@@ -64,6 +64,10 @@ class TopologySelectorTerm(Struct, rename="camel", frozen=True, gc=False):
     match_label_expressions: tuple[TopologySelectorLabelRequirement, ...] = ()
 
 
+# It was the field storageClassName before 1.6.
+CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
+
+
 class StorageClass(KubernetesObject):
     provisioner: str = ""
     parameters: dict[str, str] = field(default_factory=dict)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
-from ksched_cli.api.core import PodSpec
+from ksched_cli.api.core import Pod, PodSpec
 from ksched_cli.api.meta import KubernetesObject, LabelSelector
 from ksched_cli.api.volumes import PersistentVolumeClaimTemplate
 
@@ -191,3 +191,8 @@ class CronJob(KubernetesObject):
 
 class PodTemplate(KubernetesObject):
     template: PodTemplateSpec = field(default_factory=PodTemplateSpec)
+
+
+PODS_AND_WORKLOADS = frozenset(
+    (Pod, PodTemplate, Deployment, ReplicaSet, StatefulSet, DaemonSet, ReplicationController, Job, CronJob)
+)

@@ -46,7 +46,11 @@ def resolve_plain(text: str) -> object:
     number = _integer(plain)
     if number is not None:
         return number
-    return float(plain) if _FLOAT.fullmatch(plain if text[0] != "." else text) else text
+    if not _FLOAT.fullmatch(plain if text[0] != "." else text):
+        return text
+    # Go writes a whole number of this size without a point when it makes JSON of it.
+    value = float(plain)
+    return int(value) if value.is_integer() and abs(value) < 1e21 else value
 
 
 def _integer(plain: str) -> int | None:

@@ -124,7 +124,7 @@ class ManifestOptions(SourceOptions, frozen=True):
     kustomize: options.Kustomize = field(default_factory=list)
     helm: options.Helm = field(default_factory=list)
     values: options.Values = field(default_factory=list)
-    strict: options.Strict = None
+    strict: options.Strict = True
     server_side: options.ServerSide = False
     force_conflicts: options.ForceConflicts = False
 

@@ -107,10 +107,10 @@ AssumeNamespace = Annotated[
     list[str], typer.Option("--assume-namespace", metavar="NAME", help="A namespace that exists.")
 ]
 Strict = Annotated[
-    bool | None,
+    bool,
     typer.Option(
         "--strict/--no-strict",
-        help="Refuse fields of manifests that their kind does not have, or ignore them. Without it: warn.",
+        help="Refuse fields of manifests that their kind does not have, as kubectl does, or ignore them.",
     ),
 ]
 ServerSide = Annotated[

@@ -3,7 +3,8 @@ statuses, which are not stored."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from datetime import UTC, datetime
 from functools import cache, lru_cache
 from typing import Any, TypeVar
@@ -14,14 +15,14 @@ from msgspec.structs import replace
 from ksched_cli.api.core import Namespace, Pod
 from ksched_cli.api.defaults import default_claim
 from ksched_cli.api.pod_facts import is_terminal, latest_time, uid_of_pod
-from ksched_cli.api.policy import LimitRange, PriorityClass, ResourceQuota, RuntimeClass
 from ksched_cli.api.storage import PersistentVolumeClaim, StorageClass
+from ksched_cli.api.validation.fields import object_at
 from ksched_cli.cluster.undo import Logged, LoggedDict, LoggedIndex, LoggedList, LoggedSet, UndoLog
-from ksched_cli.controlplane.admission.chain import Chain
+from ksched_cli.controlplane.admission.chain import ADMISSION_KINDS, Chain
 from ksched_cli.controlplane.admission.storage_class import admit_storage_class
 from ksched_cli.controlplane.budgets import Budgets
 from ksched_cli.controlplane.draws import Draws
-from ksched_cli.controlplane.store import Identity, Store, identity_of
+from ksched_cli.controlplane.store import Identity, Store, identity_of, owner_identity
 from ksched_cli.controlplane.successors import Successors
 from ksched_cli.engine.queueing.clock import VirtualClock
 from ksched_cli.sources.controllers.naming import uid_of
@@ -56,9 +57,10 @@ WatchOfCopies = Callable[[Sequence[Pod]], None]
 
 # terminationGracePeriodSeconds of a pod without the field.
 DEFAULT_GRACE_SECONDS = 30.0
+# A pod, its ReplicaSet and its Deployment.
+_MOST_OWNERS = 3
 # Seconds.
 _DAY = 86_400
-_ADMISSION_KINDS = (LimitRange, PriorityClass, ResourceQuota, RuntimeClass)
 
 
 class Refusal(Exception):
@@ -118,8 +120,9 @@ class ApiServer(Logged):
         # Of the watches that take new copies of a pod together.
         self._watches_of_copies: dict[Watch, WatchOfCopies] = LoggedDict(self.undo)
         self._chain: Chain | None = None
-        # Namespaces that the run has deleted: nothing is created in them.
-        self._ending_namespaces: set[str] = LoggedSet(self.undo)
+        # Namespaces that are being deleted: nothing is created in them.
+        ending = (each.metadata for each in store.of(Namespace) if each.metadata.deletion_timestamp is not None)
+        self._ending_namespaces: set[str] = LoggedSet(self.undo, (metadata.name for metadata in ending))
         stamps = (pod.metadata.creation_timestamp for pod in store.of(Pod))
         self._newest = latest_time(filter(None, stamps))
         self._start = self._newest
@@ -147,9 +150,10 @@ class ApiServer(Logged):
         admission before: only quotas count it."""
         namespace: str = item.metadata.namespace  # type: ignore[attr-defined]
         if namespace in self._ending_namespaces:
-            raise Refusal("NamespaceLifecycle", f"namespace {namespace} is being terminated")
+            text = f"unable to create new content in namespace {namespace} because it is being terminated"
+            raise Refusal("NamespaceLifecycle", text)
         if isinstance(item, Pod):
-            plugin, message = self._admission().first_refusal(item) if admit else ("", "")
+            plugin, message = self._admission().first_refusal(item, self._written(item)) if admit else ("", "")
             if message:
                 raise Refusal(plugin, message)
             if not admit:
@@ -164,8 +168,48 @@ class ApiServer(Logged):
         elif isinstance(item, PersistentVolumeClaim):
             admit_storage_class(item, self.store.of(StorageClass))
             default_claim(item)
+        if not isinstance(item, Pod):
+            self._admit_object(item)
         self._write(None, item)
         return item
+
+    def object_refusal(self, item: Any) -> tuple[str, str]:
+        """Which plugin refuses to create an object that is no pod, and why; two empty strings if none does."""
+        namespace = item.metadata.namespace
+        if namespace in self._ending_namespaces:
+            text = f"unable to create new content in namespace {namespace} because it is being terminated"
+            return "NamespaceLifecycle", text
+        if isinstance(item, PersistentVolumeClaim):
+            item = deepcopy(item)
+            admit_storage_class(item, self.store.of(StorageClass))
+        return self._admission().object_refusal(item)
+
+    def _admit_object(self, item: Any) -> None:
+        """Raise Refusal if admission refuses an object that is no pod. What a controller cannot create is a refusal of
+        its owner, with a pod that the object would have made."""
+        plugin, message = self._admission().object_refusal(item)
+        if not message:
+            return
+        owner, spec = owner_identity(item), getattr(item, "spec", None)
+        template = getattr(spec, "template", None)
+        if owner is not None and template is not None:
+            pod = Pod(replace(item.metadata, owner_references=()), template.spec)
+            self.refusals.put(owner, item.metadata.name, PodRefusal(pod, plugin, message))
+        raise Refusal(plugin, message)
+
+    def _written(self, pod: Pod) -> Mapping[str, Any] | None:
+        """The pod as it is written in a manifest, or the template of the manifest that it is made of."""
+        if not self._admission().reads_documents:
+            return None
+        item: Any = pod
+        for _ in range(_MOST_OWNERS):
+            if self.store.is_whole(item):
+                return pod_of(self.store.document(item))
+            owner = owner_identity(item)
+            item = self.store.catalog_item(owner) if owner is not None else None
+            if item is None:
+                return None
+        return None
 
     def update(self, item: T, *, admit: bool = True) -> T:
         """Replace the object of this kind and name, or create it."""
@@ -359,7 +403,7 @@ class ApiServer(Logged):
             chain.release(old)
             if new is not None:
                 chain.count(new)
-        elif isinstance(new if new is not None else old, _ADMISSION_KINDS):
+        elif isinstance(new if new is not None else old, ADMISSION_KINDS):
             chain.reload(self.store)
 
     def _notify(self, old: Any, new: Any) -> None:
@@ -367,6 +411,15 @@ class ApiServer(Logged):
         self.successors.observe(old, new)
         for watch in self._watches:
             watch(old, new)
+
+
+def pod_of(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The document of a pod, or the pod template in that of a workload."""
+    for steps in (("spec", "jobTemplate", "spec", "template"), ("spec", "template"), ("template",)):
+        found = object_at(document, *steps)
+        if found:
+            return found
+    return document
 
 
 def _copy_of(pod: Pod, name: str) -> Pod:

@@ -20,7 +20,7 @@ from msgspec import NODEFAULT, Struct
 
 from ksched_cli.api.core import Container, PodSpec
 from ksched_cli.api.quantity import QuantityError, nano_value
-from ksched_cli.api.schema import fields_of, type_of
+from ksched_cli.api.validation.fields import fields_of, type_of
 
 Document: TypeAlias = dict[str, Any]
 

@@ -17,7 +17,7 @@ from msgspec import Struct
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.meta import ObjectMeta, controller_of
 from ksched_cli.api.selectors import Selector
-from ksched_cli.api.workloads import ReplicaSet, ReplicationController
+from ksched_cli.api.workloads import PODS_AND_WORKLOADS, ReplicaSet, ReplicationController
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.cluster.undo import Logged, LoggedDict, LoggedIndex, LoggedList, LoggedTable, UndoLog
 from ksched_cli.controlplane.merge import overlaid, written
@@ -123,6 +123,7 @@ def _first_count(pods: Iterable[Pod]) -> dict[_LabelSet, PodTally]:
 K = TypeVar("K")
 # Kind, namespace and name. Owners are found by name: a dump that was cut by hand may have no uids.
 Identity = tuple[str, str, str]
+_WORKLOADS = {kind.__name__: kind for kind in PODS_AND_WORKLOADS - {Pod}}
 
 
 def identity_of(item: Any) -> Identity:
@@ -200,6 +201,7 @@ class Store(Logged, NamedObjects):
         self._loaded = loaded
         self.catalog = catalog if catalog is not None else Catalog(loaded.others())
         self.undo = self.catalog.undo
+        self.accounts: dict[tuple[str, str], Mapping[str, Any]] = LoggedDict(self.undo, loaded.accounts)
         pods = {identity_of(pod): pod for pod in loaded.of(Pod)}
         self._pods: dict[Identity, Pod] = LoggedTable(self.undo, pods)
         self._nodes: dict[Identity, Node] = LoggedTable(
@@ -221,6 +223,11 @@ class Store(Logged, NamedObjects):
         return self.catalog.has(ReplicaSet) or self.catalog.has(ReplicationController)
 
     # Reading
+
+    def catalog_item(self, identity: Identity) -> Any:
+        """The workload of this identity, None if there is none."""
+        kind = _WORKLOADS.get(identity[0])
+        return self.catalog.get(kind, identity[2], identity[1]) if kind is not None else None
 
     def _other(self, kind: type[Any], name: str, namespace: str) -> Any:
         return self.catalog.get(kind, name, namespace)
@@ -483,6 +490,7 @@ class Store(Logged, NamedObjects):
         """The same with the pods and nodes that were loaded."""
         now = self._loaded.copied()
         now.documents, now.apply_gaps = dict(self._documents), list(self.apply_gaps)
+        now.accounts = dict(self.accounts)
         for kind in {*now.objects, *self.catalog.kinds()} - {Node, Pod}:
             items = {identity_of(item): item for item in self.catalog.all(kind)}
             now.set_all(kind, _in_input_order(self._loaded.of(kind), items))

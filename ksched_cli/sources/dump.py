@@ -19,6 +19,7 @@ from ksched_cli.api.karpenter import karpenter_kind
 from ksched_cli.api.kinds import CLUSTER_SCOPED, KINDS
 from ksched_cli.api.meta import controller_of, metadata_of
 from ksched_cli.api.pod_facts import pod_key
+from ksched_cli.api.validation.fields import object_at, text_at
 from ksched_cli.api.workloads import CronJob, DaemonSet, Deployment, Job, StatefulSet
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources import files
@@ -36,6 +37,7 @@ from ksched_cli.sources.read_options import DUMPS, ReadOptions
 from ksched_cli.sources.rendering import Rendering
 from ksched_cli.sources.shared_texts import share_texts
 from ksched_cli.sources.snapshot import decode_snapshot, is_snapshot, read_snapshot
+from ksched_cli.sources.unknown_objects import document_of
 from ksched_cli.sources.unread import no_manifest
 from ksched_cli.sources.unrendered import broken_template, unrendered
 from ksched_cli.sources.validate import Complaint, object_complaints
@@ -305,11 +307,13 @@ class _Reader:
                 self._add(each.problems, INVALID)
             value = each.value
             # isinstance takes long with typed objects if it is false.
-            if type(value) is UnknownKind:
-                self._pass_over(each, value, source)
-            elif type(value) is Event:
+            if type(value) is Event:
                 self._take_event(value)
-            elif (self._manifests is None or self._is_accepted(self._manifests, each, source)) and value is not None:
+            elif self._manifests is not None and not self._is_accepted(self._manifests, each, source):
+                continue
+            elif type(value) is UnknownKind:
+                self._pass_over(each, value, source)
+            elif value is not None:
                 self._take_object(value, Origin(source, each.line, each.path), each.document, is_written=True)
 
     def _is_accepted(self, manifests: Manifests, found: DecodedObject, source: str) -> bool:
@@ -337,6 +341,12 @@ class _Reader:
         kind = karpenter_kind(unknown.api_version, unknown.kind)
         if kind is not None:
             self._take_of_karpenter(decode_unknown(found, kind, source))
+        if (unknown.api_version, unknown.kind) == ("v1", "ServiceAccount"):
+            document = document_of(unknown)
+            metadata = object_at(document, "metadata")
+            space = text_at(metadata, "namespace") or namespace or DEFAULT_NAMESPACE
+            self._loaded.accounts[space, text_at(metadata, "name")] = document
+            return
         if unknown.kind in ("Status", "Table"):
             self._problems.append(no_manifest(unknown, source, found.line))
         elif self._manifests is not None and self._take_custom(self._manifests.unknown(unknown, origin), origin):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from msgspec import Struct, field
@@ -47,8 +47,8 @@ class Loaded(Struct):
     count as existing. `node_groups` are the nodes that autoscalers can add, `karpenter` the objects of Karpenter by
     kind. `paths_in_resources`, by id, maps a path in a workload that stands for a custom resource to the path in that
     resource. `documents` are objects as they are written: manifests, and what `kubectl apply` may write again;
-    `server_side` and `force_conflicts` are how manifests are applied, `apply_gaps`
-    what is not known of that."""
+    `accounts` are the service accounts, by namespace and name. `server_side` and `force_conflicts` are how manifests
+    are applied, `apply_gaps` what is not known of that."""
 
     objects: dict[type[Struct], list[Any]] = field(default_factory=dict)
     unknown: Counter[str] = field(default_factory=Counter)
@@ -69,6 +69,7 @@ class Loaded(Struct):
     assumed_namespaces: set[str] = field(default_factory=set)
     paths_in_resources: dict[int, Callable[[FieldPath], FieldPath]] = field(default_factory=dict)
     documents: dict[Identity, WrittenObject] = field(default_factory=dict)
+    accounts: dict[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
     server_side: bool = False
     force_conflicts: bool = False
     apply_gaps: list[str] = field(default_factory=list)
@@ -92,7 +93,7 @@ class Loaded(Struct):
         objects = {kind: list(items) for kind, items in self.objects.items()}
         own = replace(self, objects=objects, unknown=Counter(self.unknown), origins=dict(self.origins), _places={})
         own.warnings, own.gaps, own.apply_gaps = list(self.warnings), list(self.gaps), list(self.apply_gaps)
-        own.documents = dict(self.documents)
+        own.documents, own.accounts = dict(self.documents), dict(self.accounts)
         return own
 
     def discard(self, kind: type[K], out: Callable[[K], bool]) -> list[K]:

@@ -1,8 +1,9 @@
-"""Reads manifests (`-f`)."""
+"""Reads manifests (`-f`): objects that no API server has stored. Each is completed and validated as the API server does
+it when it creates the object (`api/validation`); objects of kinds that are not read are judged in `unread.py`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any, BinaryIO
 
@@ -10,20 +11,21 @@ from msgspec import Struct
 
 from ksched_cli.api.conversion import json_document, path_text
 from ksched_cli.api.decode import DecodedObject, UnknownKind
-from ksched_cli.api.kinds import CLUSTER_SCOPED
+from ksched_cli.api.defaults import DEFAULT_NAMESPACE
+from ksched_cli.api.kinds import CLUSTER_SCOPED, KINDS, versions_of
 from ksched_cli.api.meta import metadata_of
-from ksched_cli.api.validation.names import dns_label
-from ksched_cli.api.validation.rules import validate
+from ksched_cli.api.validation.documents import mistakes, validate
+from ksched_cli.api.validation.fields import dns_label, object_at, text_at
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources.controllers.naming import generated
 from ksched_cli.sources.custom.workloads import CustomWorkload, custom_workloads, known_kinds, read_pod_templates
 from ksched_cli.sources.dump import load_dump
-from ksched_cli.sources.input_codes import UNREADABLE
+from ksched_cli.sources.input_codes import INVALID, REMOVED_VERSION, UNKNOWN_FIELD, UNREADABLE
 from ksched_cli.sources.loaded import Loaded, Origin
-from ksched_cli.sources.manifest_problems import manifest_problems
 from ksched_cli.sources.read_options import ManifestReading, ReadOptions
 from ksched_cli.sources.rendering import Rendering, chart, kustomization
-from ksched_cli.sources.unread import judge
+from ksched_cli.sources.unknown_objects import plain_document
+from ksched_cli.sources.unread import judge, removed_version
 from ksched_cli.sources.validate import Complaint
 
 # Several times the pods that Kubernetes supports in a cluster.
@@ -44,7 +46,7 @@ class _New:
             *(chart(each, given.values, given.namespace) for each in given.charts),
         ]
         self._kinds = known_kinds(read_pod_templates(given.pod_templates))
-        self._strict = given.strict
+        self._strict, self._minor = given.strict, given.minor
 
     def unknown(self, unknown: UnknownKind, origin: Origin) -> Iterator[Problem | CustomWorkload]:
         made = list(custom_workloads(unknown, origin, self._kinds))
@@ -63,13 +65,33 @@ class _New:
             self._names.add(metadata.name)
 
     def problems(self, found: DecodedObject, source: str) -> Iterator[Problem]:
-        return manifest_problems(found, source, namespace=self.namespace, strict=self._strict)
+        """The problems of the object as it is written, except those that decoding has reported."""
+        value = found.value
+        document = plain_document(value.document if isinstance(value, UnknownKind) else found.document)
+        if not document:
+            return
+        identity = _identity(found, document)
+        label, path = _label(document, identity, self.namespace), found.path
+        removed = removed_version(*identity, self._minor)
+        if removed is not None:
+            yield Problem(removed[0], source, found.line, label, removed[1], REMOVED_VERSION)
+            return
+        reported = {problem.path.rpartition(": ")[2] for problem in found.problems}
+        for each in mistakes(document, *identity):
+            inner = f"{path}{path_text(each.path)}"
+            if inner in reported or (each.is_unknown and not self._strict):
+                continue
+            if not each.is_unknown:
+                reported.add(inner)
+            code = UNKNOWN_FIELD if each.is_unknown else INVALID
+            yield Problem(each.message, source, found.line, f"{label}: {inner}", each.hint, code)
 
     def complaints(self, item: Struct, *, is_written: bool) -> Iterator[Complaint]:
         """Mistakes of an object that stands for another one, which may be incomplete but must be valid; and numbers of
         pods that are too large to simulate."""
         for error in () if is_written else validate(json_document(item), type(item).__name__):
-            if not error.is_missing:
+            # Its owner is the resource that it stands for, which has no uid yet.
+            if not error.is_missing and "ownerReferences" not in error.path:
                 yield path_text(error.path), error.message
         for field in ("replicas", "parallelism", "completions"):
             number = getattr(getattr(item, "spec", None), field, None)
@@ -108,3 +130,20 @@ def _check_namespaces(reading: ManifestReading) -> None:
     problems = [Problem(text, f"{flag} {name}", hint=hint) for flag, name in given if name and dns_label(name)]
     if problems:
         raise InputError(problems)
+
+
+def _identity(found: DecodedObject, document: Mapping[str, Any]) -> tuple[str, str]:
+    """The version and kind of the object. Items of a typed list do not state their kind."""
+    stated = str(document.get("apiVersion") or ""), str(document.get("kind") or "")
+    if stated in KINDS or found.value is None or isinstance(found.value, UnknownKind):
+        return stated
+    return versions_of(type(found.value))[0], type(found.value).__name__
+
+
+def _label(document: Mapping[str, Any], identity: tuple[str, str], namespace: str) -> str:
+    """The label of the object in messages, such as `Deployment shop/web`."""
+    metadata = object_at(document, "metadata")
+    name = text_at(metadata, "name") or text_at(metadata, "generateName")
+    if KINDS.get(identity) in CLUSTER_SCOPED:
+        return f"{identity[1]} {name}"
+    return f"{identity[1]} {text_at(metadata, 'namespace') or namespace or DEFAULT_NAMESPACE}/{name}"

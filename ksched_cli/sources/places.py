@@ -54,6 +54,8 @@ class Places(Struct):
         return self.of(item, in_workload(item, path))
 
     def _line(self, origin: Origin, path: Path) -> int | None:
+        if not path and origin.line is not None:
+            return origin.line
         documents = self._known(origin.source)
         if not documents:
             return origin.line

@@ -22,8 +22,8 @@ class ManifestReading(Struct, frozen=True):
     """Options for manifests. `namespace` is for objects that name none. With `collects` problems are findings and no
     error. `pod_templates` are the texts of --pod-template. `assumed_namespaces` count as existing, and with
     `creates_namespaces` all namespaces of the manifests. Files of `optional` need not be manifests. Installed tools
-    render `kustomizations`, and `charts` with the files of `values`. `strict` makes unknown fields errors; None warns
-    of them, False ignores them. `server_side` and `force_conflicts` are those of kubectl apply."""
+    render `kustomizations`, and `charts` with the files of `values`. Without `strict` unknown fields are ignored.
+    `server_side` and `force_conflicts` are those of kubectl apply; `minor` is that of the API server if it is given."""
 
     namespace: str = ""
     recursive: bool = False
@@ -37,6 +37,7 @@ class ManifestReading(Struct, frozen=True):
     kustomizations: Sequence[str] = ()
     charts: Sequence[str] = ()
     values: Sequence[str] = ()
-    strict: bool | None = None
+    strict: bool = True
     server_side: bool = False
     force_conflicts: bool = False
+    minor: int | None = None

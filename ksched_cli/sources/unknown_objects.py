@@ -11,7 +11,11 @@ from ksched_cli.api.decode import UnknownKind
 
 def document_of(unknown: UnknownKind) -> dict[str, Any]:
     """The object as plain values."""
-    document = unknown.document
+    return plain_document(unknown.document)
+
+
+def plain_document(document: Any) -> dict[str, Any]:
+    """A document that may be JSON text as plain values; empty for a document that is no object."""
     if not isinstance(document, dict):
         document = msgspec.json.decode(document) if document is not None else {}
     return document if isinstance(document, dict) else {}

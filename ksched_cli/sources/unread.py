@@ -1,58 +1,56 @@
-"""Finds problems of objects in manifests whose kind is not read."""
+"""Finds problems of the kinds and versions of objects in manifests: unknown kinds, removed versions (a table of kind
+and last minor), and custom resources that look like workloads but are not read."""
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ksched_cli.api.decode import UnknownKind
-from ksched_cli.api.kinds import KINDS
+from ksched_cli.api.validation.fields import built_in_kinds
 from ksched_cli.errors import Problem
-from ksched_cli.sources.input_codes import INVALID, REMOVED_VERSION, UNKNOWN_KIND, UNKNOWN_WORKLOAD
+from ksched_cli.sources.input_codes import INVALID, UNKNOWN_KIND, UNKNOWN_WORKLOAD
 from ksched_cli.sources.loaded import Origin
 from ksched_cli.sources.unknown_objects import document_of, label_of
 
-
-def _group_of(version: str) -> str:
-    return version.rpartition("/")[0]
-
-
-# The other kinds of API groups in which all kinds are known.
-_OTHER_KINDS: Mapping[str, frozenset[str]] = {
-    "v1": frozenset(
-        (
-            "Binding",
-            "ComponentStatus",
-            "ConfigMap",
-            "Endpoints",
-            "Event",
-            "List",
-            "Secret",
-            "ServiceAccount",
-        )
-    ),
-    "apps/v1": frozenset(("ControllerRevision",)),
-    "batch/v1": frozenset(),
-}
-# Versions of workloads that Kubernetes has removed, and those to write instead.
-_REMOVED: Mapping[tuple[str, str], str] = {
-    ("extensions/v1beta1", "DaemonSet"): "apps/v1",
-    ("extensions/v1beta1", "Deployment"): "apps/v1",
-    ("extensions/v1beta1", "ReplicaSet"): "apps/v1",
-    ("apps/v1beta1", "Deployment"): "apps/v1",
-    ("apps/v1beta1", "StatefulSet"): "apps/v1",
-    ("apps/v1beta2", "DaemonSet"): "apps/v1",
-    ("apps/v1beta2", "Deployment"): "apps/v1",
-    ("apps/v1beta2", "ReplicaSet"): "apps/v1",
-    ("apps/v1beta2", "StatefulSet"): "apps/v1",
-    ("batch/v1beta1", "CronJob"): "batch/v1",
-    ("batch/v2alpha1", "CronJob"): "batch/v1",
-}
-_VERSIONS: Mapping[str, str] = {kind: version for version, kind in reversed(KINDS)}
-_GROUPS = frozenset((_group_of(version), kind) for version, kind in KINDS)
-_STABLE = re.compile(r".*/v\d+")
+# Versions of built-in kinds that Kubernetes has removed, with the last minor that has served them by default.
+_REMOVED: Sequence[tuple[str, str, int]] = (
+    ("extensions/v1beta1", "DaemonSet Deployment ReplicaSet NetworkPolicy PodSecurityPolicy", 15),
+    ("extensions/v1beta1", "Ingress", 21),
+    ("apps/v1beta1", "ControllerRevision Deployment StatefulSet", 15),
+    ("apps/v1beta2", "ControllerRevision DaemonSet Deployment ReplicaSet StatefulSet", 15),
+    ("batch/v2alpha1", "CronJob", 20),
+    ("batch/v1beta1", "CronJob", 24),
+    ("policy/v1beta1", "PodDisruptionBudget PodSecurityPolicy", 24),
+    ("autoscaling/v2beta1", "HorizontalPodAutoscaler", 24),
+    ("autoscaling/v2beta2", "HorizontalPodAutoscaler", 25),
+    ("scheduling.k8s.io/v1beta1", "PriorityClass", 21),
+    ("scheduling.k8s.io/v1alpha1", "PriorityClass", 21),
+    ("node.k8s.io/v1beta1", "RuntimeClass", 24),
+    ("storage.k8s.io/v1beta1", "CSIDriver CSINode StorageClass VolumeAttachment", 21),
+    ("storage.k8s.io/v1beta1", "CSIStorageCapacity", 26),
+    ("networking.k8s.io/v1beta1", "Ingress IngressClass", 21),
+    ("rbac.authorization.k8s.io/v1beta1", "ClusterRole ClusterRoleBinding Role RoleBinding", 21),
+    ("rbac.authorization.k8s.io/v1alpha1", "ClusterRole ClusterRoleBinding Role RoleBinding", 21),
+    ("apiextensions.k8s.io/v1beta1", "CustomResourceDefinition", 21),
+    ("apiregistration.k8s.io/v1beta1", "APIService", 21),
+    ("admissionregistration.k8s.io/v1beta1", "MutatingWebhookConfiguration ValidatingWebhookConfiguration", 21),
+    ("certificates.k8s.io/v1beta1", "CertificateSigningRequest", 21),
+    ("coordination.k8s.io/v1beta1", "Lease", 21),
+    ("discovery.k8s.io/v1beta1", "EndpointSlice", 24),
+    ("events.k8s.io/v1beta1", "Event", 24),
+    ("flowcontrol.apiserver.k8s.io/v1beta1", "FlowSchema PriorityLevelConfiguration", 25),
+    ("flowcontrol.apiserver.k8s.io/v1beta2", "FlowSchema PriorityLevelConfiguration", 28),
+    ("flowcontrol.apiserver.k8s.io/v1beta3", "FlowSchema PriorityLevelConfiguration", 31),
+    ("resource.k8s.io/v1alpha2", "ResourceClaim ResourceClaimTemplate ResourceClass", 30),
+    ("resource.k8s.io/v1alpha3", "DeviceClass ResourceClaim ResourceClaimTemplate ResourceSlice", 33),
+    # A beta version is not served by default beside a stable one.
+    ("resource.k8s.io/v1beta1", "DeviceClass ResourceClaim ResourceClaimTemplate ResourceSlice", 33),
+    ("resource.k8s.io/v1beta2", "DeviceClass ResourceClaim ResourceClaimTemplate ResourceSlice", 33),
+)
+_LAST_MINOR = {(version, kind): minor for version, kinds, minor in _REMOVED for kind in kinds.split()}
 # Kinds with these endings describe pods that other objects create.
 _DEFINITIONS = ("Class", "Config", "Definition", "Policy", "Profile", "Runtime", "StorageContainer", "Task", "Template")
 _IMAGE = re.compile(r"[\w.-]+(:\d+)?(/[\w.-]+)+(:[\w.-]+|@sha256:\w+)")
@@ -72,15 +70,10 @@ def no_manifest(unknown: UnknownKind, source: str, line: int | None) -> Problem:
 
 
 def judge(unknown: UnknownKind, origin: Origin) -> Iterator[Problem]:
-    """Problems of unknown kinds, of versions that Kubernetes has removed, and of custom resources that look like
-    workloads."""
+    """Problems of unknown kinds, and of custom resources that look like workloads."""
     version, kind = unknown.api_version, unknown.kind
     where = (origin.source, origin.line, label_of(unknown))
-    newer = _REMOVED.get((version, kind))
-    if newer:
-        text = f"{version} {kind} is no longer served: Kubernetes has removed it"
-        yield Problem(text, *where, f"write apiVersion: {newer}", REMOVED_VERSION)
-    elif _is_unknown(version, kind):
+    if _is_unknown(version, kind):
         yield Problem(f"there is no kind {kind} in {version}", *where, _nearest(version, kind), UNKNOWN_KIND)
     elif _is_custom(version) and not kind.endswith(_DEFINITIONS):
         path = pod_template_path(document_of(unknown))
@@ -91,25 +84,51 @@ def judge(unknown: UnknownKind, origin: Origin) -> Iterator[Problem]:
             yield Problem(text, *where, hint, UNKNOWN_WORKLOAD, "warning")
 
 
+def removed_version(version: str, kind: str, minor: int | None) -> tuple[str, str] | None:
+    """What is wrong with a version that an API server of this minor does not serve any more, and what to write. None as
+    the minor is the newest."""
+    last = _LAST_MINOR.get((version, kind))
+    if last is None or (minor is not None and minor <= last):
+        return None
+    text = f"{version} {kind} is no longer served: Kubernetes 1.{last + 1} has removed it"
+    served = _served(kind, version)
+    return text, f"write apiVersion: {served}" if served else ""
+
+
+def _served(kind: str, version: str = "") -> str:
+    """The newest stable version of a built-in kind; the group of `version` and groups with many kinds come first."""
+    found = [each for each, kinds in built_in_kinds().items() if kind in kinds]
+    stable = [each for each in found if _STABLE.fullmatch(each) and (each, kind) not in _LAST_MINOR]
+    own = [each for each in stable if each.rpartition("/")[0] == version.rpartition("/")[0]]
+    return max(own or stable or found, default="", key=lambda each: each.rpartition("/")[2])
+
+
+_STABLE = re.compile(r"(.*/)?v\d+")
+
+
 def _is_unknown(version: str, kind: str) -> bool:
-    """Whether Kubernetes has no such kind, as far as ksched has the kinds of the version or the versions of the kind.
-    Groups with a dot have alpha and beta versions that ksched does not read."""
-    if version in _OTHER_KINDS:
-        return kind not in _OTHER_KINDS[version]
-    if kind not in _VERSIONS or _is_custom(version):
+    """Whether Kubernetes has no such kind. A kind that the newest Kubernetes has in a version that it never had is
+    unknown; a version of a group with a dot may be one of an older or newer Kubernetes."""
+    kinds = built_in_kinds()
+    if version in kinds:
+        return kind not in kinds[version] and kind != "List"
+    served = _served(kind)
+    if not served or _is_custom(version):
         return False
-    group = _group_of(version)
-    return "." not in group or (group, kind) not in _GROUPS or _STABLE.fullmatch(version) is not None
+    group = version.rpartition("/")[0]
+    of_group = any(kind in every for each, every in kinds.items() if each.rpartition("/")[0] == group)
+    return "." not in group or not of_group or _STABLE.fullmatch(version) is not None
 
 
 def _nearest(version: str, kind: str) -> str:
-    if kind in _VERSIONS:
-        return f"write apiVersion: {_VERSIONS[kind]}"
-    names = [*_VERSIONS, *_OTHER_KINDS[version]]
+    served = _served(kind, version)
+    if served:
+        return f"write apiVersion: {served}"
+    names = {name: each for each, kinds in built_in_kinds().items() for name in sorted(kinds)}
     close = difflib.get_close_matches(kind, names, 1, 0.7)
     if not close:
         return ""
-    wanted = _VERSIONS.get(close[0], version)
+    wanted = _served(close[0], version)
     return f"did you mean {close[0]}?" if wanted == version else f"did you mean {wanted} {close[0]}?"
 
 

@@ -18,7 +18,7 @@ from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.controlplane.pods import is_active
 from ksched_cli.controlplane.store import identity_of
 from ksched_cli.controlplane.workloads import HASH_LABEL
-from ksched_cli.errors import Problem
+from ksched_cli.errors import Level, Problem
 from ksched_cli.sources.controllers.naming import uid_of
 from ksched_cli.sources.controllers.templates import copied, defaulted, owner_reference
 from ksched_cli.sources.custom.labels import resource_of, workload_label
@@ -107,24 +107,30 @@ _BUILT_IN = ("default", "kube-system", "kube-public", "kube-node-lease")
 
 
 def unknown_namespaces(existing: Iterable[Namespace], pods: Iterable[Pod], manifests: Loaded) -> Iterator[Problem]:
-    """A warning for each namespace that neither the cluster nor the manifests have, and that is not assumed to exist.
-    Where the input has no Namespace objects, the namespaces of its pods are those that exist. An input with neither
-    does not warn."""
+    """A problem for each namespace that neither the cluster nor an earlier manifest has, and that is not assumed to
+    exist: an error if the input has Namespace objects, as kubectl reports it. Else the namespaces of its pods are those
+    that exist, and others are a warning. An input with neither has no problems."""
+    level: Level = "error"
+    missing, assumed = "the input has no namespace {}", ""
     names = {each.metadata.name for each in existing}
-    missing = "the input has no namespace {}"
     if not names:
-        names = {pod.metadata.namespace for pod in pods}
+        names, level = {pod.metadata.namespace for pod in pods}, "warning"
         missing = "the input has no Namespace objects, and no pod in namespace {}"
-    known = {*names, *(each.metadata.name for each in manifests.of(Namespace)), *_BUILT_IN}
-    known |= manifests.assumed_namespaces
-    for kind, items in manifests.objects.items() if names else ():
-        for item in items if kind not in CLUSTER_SCOPED else ():
-            namespace = item.metadata.namespace
-            if namespace not in known:
-                known.add(namespace)
-                origin = manifests.origins[id(item)]
-                text = f"{missing.format(namespace)}: it is assumed to exist, without quotas and limits"
-                hint = f"--create-namespace, or --assume-namespace {namespace}, if that is meant"
-                close = difflib.get_close_matches(namespace, names, 1, 0.75)
-                hint = f"did you mean {close[0]}? Else {hint}" if close else hint
-                yield Problem(text, origin.source, origin.line, "", hint, UNKNOWN_NAMESPACE, "warning")
+        assumed = ": it is assumed to exist, without quotas and limits"
+    known = {*names, *_BUILT_IN, *manifests.assumed_namespaces}
+    if level == "warning":
+        known |= {each.metadata.name for each in manifests.of(Namespace)}
+    order = {identity: number for number, identity in enumerate(manifests.origins)}
+    every = (item for items in manifests.objects.values() for item in items) if names else ()
+    for item in sorted(every, key=lambda item: order[id(item)]):
+        if isinstance(item, Namespace):
+            known.add(item.metadata.name)
+        namespace = item.metadata.namespace if type(item) not in CLUSTER_SCOPED else ""
+        if namespace and namespace not in known:
+            known.add(namespace)
+            origin = manifests.origins[id(item)]
+            hint = f"--create-namespace, or --assume-namespace {namespace}, if that is meant"
+            close = difflib.get_close_matches(namespace, names, 1, 0.75)
+            hint = f"did you mean {close[0]}? Else {hint}" if close else hint
+            text = f"{missing.format(namespace)}{assumed}"
+            yield Problem(text, origin.source, origin.line, "", hint, UNKNOWN_NAMESPACE, level)

@@ -7,8 +7,11 @@ from typing import Any
 
 from msgspec import Struct
 
+from ksched_cli.api.conversion import path_text
 from ksched_cli.api.core import Namespace, Node, Pod
 from ksched_cli.api.storage import PersistentVolumeClaim
+from ksched_cli.api.validation.documents import validate
+from ksched_cli.api.validation.fields import FieldError
 from ksched_cli.api.workloads import (
     CronJob,
     DaemonSet,
@@ -20,7 +23,7 @@ from ksched_cli.api.workloads import (
     StatefulSet,
 )
 from ksched_cli.controlplane.admission.updates import RefusedUpdate, refused_updates
-from ksched_cli.controlplane.api_server import Refusal
+from ksched_cli.controlplane.api_server import ApiServer, Refusal
 from ksched_cli.controlplane.controllers.daemon_pods import daemon_spec, should_run
 from ksched_cli.controlplane.controllers.job_pods import cron_run
 from ksched_cli.controlplane.merge import overlaid, written
@@ -28,10 +31,11 @@ from ksched_cli.controlplane.ownership import ApplyConflict
 from ksched_cli.controlplane.plane import ON_DELETE, ControlPlane
 from ksched_cli.controlplane.pods import is_active
 from ksched_cli.controlplane.store import Store, identity_of
+from ksched_cli.engine.queueing.clock import VirtualClock
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources.controllers.naming import uid_of
 from ksched_cli.sources.controllers.templates import copied, defaulted, stamp
-from ksched_cli.sources.input_codes import APPLY_CONFLICT, IMMUTABLE
+from ksched_cli.sources.input_codes import APPLY_CONFLICT, IMMUTABLE, INVALID, REFUSED
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.places import Places, template_of
 from ksched_cli.whatif.apply import AppliedObject, applied, apply_gaps
@@ -49,6 +53,7 @@ def apply_manifests(plane: ControlPlane, manifests: Loaded, *, restart: bool = F
     """
     _warn_of_namespaces(plane, manifests)
     _check_updates(plane, manifests)
+    plane.store.accounts.update(manifests.accounts)
     order = in_order(manifests)
     plane.store.apply_gaps += [
         each for each in apply_gaps(plane.store, manifests) if each not in plane.store.apply_gaps
@@ -66,7 +71,10 @@ def apply_items(
     target = _Target(plane, manifests or Loaded(), restart)
     for item in items:
         live = plane.store.current(item)
-        _APPLIERS.get(type(item), _apply_object)(target, item)
+        try:
+            _APPLIERS.get(type(item), _apply_object)(target, item)
+        except Refusal as refusal:
+            plane.warnings.append(f"{_label(item)} is refused: {refusal.message}")
         if live is not None and plane.store.current(item) is live and isinstance(item, WORKLOADS):
             plane.controllers.sync_workload(item)
         if plane.api.places_everything:
@@ -153,6 +161,8 @@ def _apply_pod(target: _Target, item: Pod) -> None:
         target.api.delete(live, grace=0, why="applied again")
     new = copied(item)
     new.metadata.uid = item.metadata.uid or uid_of("Pod", item.metadata.namespace, item.metadata.name)
+    # Admission reads the pod as it is written.
+    target.store.keep_document(new, target.applied(item).document)
     _create_pod(target, item, new)
 
 
@@ -278,20 +288,35 @@ def _check_updates(plane: ControlPlane, manifests: Loaded) -> None:
 
 
 def refused_changes(store: Store, manifests: Loaded) -> Iterator[tuple[Any, Problem]]:
-    """Each object of the manifests that the API server does not take in the place of the live one, and why."""
-    places = Places(manifests)
+    """Each object of the manifests that the API server does not create, or not take in the place of the live one, and
+    why."""
+    places, api = Places(manifests), ApiServer(store, VirtualClock())
     for item in in_order(manifests):
         live = store.current(item)
+        place, label = places.of(item, ()), _label(item)
         if live is None:
+            plugin, message = api.object_refusal(item) if not isinstance(item, Pod) else ("", "")
+            if message:
+                yield item, Problem(f"{plugin} refuses: {message}", place.source, place.line, label, "", REFUSED)
             continue
         try:
-            made = applied(store, manifests, item).item
+            made = applied(store, manifests, item)
         except ApplyConflict as conflict:
-            place = places.of(item, ())
-            yield item, Problem(str(conflict), place.source, place.line, _label(item), _CONFLICT_HINT, APPLY_CONFLICT)
+            yield item, Problem(str(conflict), place.source, place.line, label, _CONFLICT_HINT, APPLY_CONFLICT)
             continue
-        for refused in refused_updates(made, live):
+        # The manifest alone is valid: a live field that stays contradicts it.
+        stored = {error.path for error in _errors(item, store.document(live))}
+        for error in _errors(item, made.document):
+            if error.path in stored:
+                continue
+            path = f"{label}: {path_text(error.path)}"
+            yield item, Problem(error.message, place.source, place.line, path, "set the live field to null", INVALID)
+        for refused in refused_updates(made.item, live):
             yield item, _refusal(item, refused, places)
+
+
+def _errors(item: Any, document: Mapping[str, Any]) -> Iterator[FieldError]:
+    return validate(document, type(item).__name__, document.get("apiVersion") or "")
 
 
 _CONFLICT_HINT = "leave the fields out of the manifest, or take them over: --force-conflicts"

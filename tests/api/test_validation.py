@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ksched_cli.api.conversion import path_text
-from ksched_cli.api.validation.rules import validate
+from ksched_cli.api.validation.documents import validate
 from tests.lanes import sampled
 
 LABEL_FORM = "a lowercase RFC 1123 label must consist of"

@@ -15,6 +15,7 @@ from tests.cli.transcripts import ROOT, same_as_golden, write
 CLUSTER, DEPLOY = "fixtures/check/cluster.yaml", "fixtures/check/deploy"
 NODE, FITS = make_node("n").doc(), make_pod("p").doc()
 TOO_LARGE = make_pod("large").requests(cpu="9").doc()
+SETTINGS = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"a": "b"}}
 HIGH = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 10}
 PREEMPTS = make_pod("important").requests(cpu="4").spec(priorityClassName="high").doc()
 FILLER = make_pod("filler").requests(cpu="4").priority(0).on("n").doc()
@@ -117,8 +118,9 @@ def test_transcript_without_a_cluster(name: str, arguments: list[str], capsys: p
         pytest.param([make_pod("held").gate("x").doc()], ["--fail-on", "warning"], 0, id="a gate is a note"),
         pytest.param([TOO_LARGE], ["--clone-node", "n=2"], 1, id="an edit that does not help"),
         pytest.param([TOO_LARGE], ["--add-node", "cpu=16,memory=4Gi"], 0, id="an edit that does"),
-        pytest.param([HIGH], [], 2, id="nothing to place"),
-        pytest.param([HIGH], ["--allow-empty"], 0, id="nothing to place, and that is meant"),
+        pytest.param([HIGH], [], 0, id="a change of policy only"),
+        pytest.param([SETTINGS], [], 2, id="nothing to place"),
+        pytest.param([SETTINGS], ["--allow-empty"], 0, id="nothing to place, and that is meant"),
     ],
 )
 def test_exit_codes(items: list[object], options: list[str], code: int, tmp_path: Path) -> None:

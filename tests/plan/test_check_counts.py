@@ -35,7 +35,7 @@ def test_evictions_by_pending_pods_of_the_cluster_are_not_held_against_the_manif
 
 def test_evictions_that_follow_from_the_manifests_are_held_against_them(tmp_path: Path) -> None:
     """The manifest takes the free room on n1 from the pending pod, which evicts a pod on n0 instead."""
-    new = make_pod("new").requests(cpu="3").spec(priorityClassName="system-cluster-critical", namespace="").doc()
+    new = make_pod("new").requests(cpu="3").spec(priorityClassName="system-cluster-critical").doc()
     cluster = [*nodes("4", "4"), running("victim", "n0", "4"), pending("vip", "3")]
     new["metadata"]["namespace"] = "kube-system"
     found = checked(tmp_path, cluster, new)

@@ -13,7 +13,7 @@ from ksched_cli.api.kinds import KINDS
 from ksched_cli.api.meta import LabelSelectorRequirement, ObjectMeta
 from ksched_cli.api.storage import PersistentVolumeClaim
 from ksched_cli.controlplane.admission.chain import admit
-from ksched_cli.controlplane.admission.pod_node_selector import ANNOTATION
+from ksched_cli.controlplane.admission.pod_node_selector import ANNOTATION, OPENSHIFT_ANNOTATION
 from ksched_cli.controlplane.admission.storage_class import admit_storage_class
 from ksched_cli.sources.loaded import Loaded
 from tests.builders import PodBuilder, make_pod
@@ -347,8 +347,9 @@ def test_default_tolerations(pod: PodBuilder, added: int) -> None:
         pytest.param("env", {}, "invalid selector: [env]", id="not a selector"),
     ],
 )
-def test_pod_node_selector(annotation: str, own: dict[str, str], expected: dict[str, str] | str) -> None:
-    namespace = Namespace(ObjectMeta(name="default", annotations={ANNOTATION: annotation}))
+@pytest.mark.parametrize("key", [ANNOTATION, OPENSHIFT_ANNOTATION])
+def test_pod_node_selector(key: str, annotation: str, own: dict[str, str], expected: dict[str, str] | str) -> None:
+    namespace = Namespace(ObjectMeta(name="default", annotations={key: annotation}))
     pod, refusal = verdict(make_pod().selector(**own), namespace)
     if isinstance(expected, str):
         assert refusal.startswith("PodNodeSelector: ")

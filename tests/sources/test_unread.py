@@ -11,8 +11,29 @@ import yaml
 from ksched_cli.api.decode import UnknownKind
 from ksched_cli.cli.main import run
 from ksched_cli.sources.loaded import Origin
-from ksched_cli.sources.unread import judge
+from ksched_cli.sources.unread import judge, removed_version
 from tests.builders import make_node, make_pod
+
+
+@pytest.mark.parametrize(
+    ("version", "kind", "minor", "removed", "served"),
+    [
+        ("extensions/v1beta1", "Deployment", None, 16, "apps/v1"),
+        ("extensions/v1beta1", "Ingress", None, 22, "networking.k8s.io/v1"),
+        ("policy/v1beta1", "PodDisruptionBudget", 25, 25, "policy/v1"),
+        ("policy/v1beta1", "PodDisruptionBudget", 24, 0, ""),
+        ("autoscaling/v2beta2", "HorizontalPodAutoscaler", None, 26, "autoscaling/v2"),
+        ("scheduling.k8s.io/v1beta1", "PriorityClass", None, 22, "scheduling.k8s.io/v1"),
+        ("resource.k8s.io/v1alpha3", "ResourceClaim", None, 34, "resource.k8s.io/v1"),
+        ("resource.k8s.io/v1alpha3", "DeviceTaintRule", None, 0, ""),
+        ("apps/v1", "Deployment", None, 0, ""),
+    ],
+)
+def test_versions_that_kubernetes_has_removed(
+    version: str, kind: str, minor: int | None, removed: int, served: str
+) -> None:
+    text = f"{version} {kind} is no longer served: Kubernetes 1.{removed} has removed it"
+    assert removed_version(version, kind, minor) == ((text, f"write apiVersion: {served}") if removed else None)
 
 
 @pytest.mark.parametrize(
@@ -25,7 +46,6 @@ from tests.builders import make_node, make_pod
         ("networking.k8s.io/v1beta1", "Job", "there is no kind Job in networking.k8s.io/v1beta1"),
         ("storage.k8s.io/v2", "StorageClass", "there is no kind StorageClass in storage.k8s.io/v2"),
         ("apps/v1", "deployment", "there is no kind deployment in apps/v1 (did you mean Deployment?)"),
-        ("extensions/v1beta1", "Deployment", "extensions/v1beta1 Deployment is no longer served"),
         # ksched does not have all versions and kinds of these groups.
         ("node.k8s.io/v1alpha1", "RuntimeClass", ""),
         ("networking.k8s.io/v1", "Ingress", ""),
@@ -49,7 +69,7 @@ def test_kinds_that_kubernetes_does_not_have(version: str, kind: str, expected: 
         ({"maxReplicas": "many"}, "spec.maxReplicas: expected a whole number, got a string"),
         ({"minReplicas": 5, "maxReplicas": 3}, "spec.maxReplicas: Invalid value: 3: must be greater than or equal to `min"),
         ({"minReplicas": -1, "maxReplicas": 3}, "spec.minReplicas: Invalid value: -1: must be greater than or equal to 0"),
-        ({"minReplicas": 0, "maxReplicas": 3}, ""),
+        ({"minReplicas": 0, "maxReplicas": 3}, "spec.metrics: Forbidden: must specify at least one Object or External metric"),
     ],
 )  # fmt: skip
 def test_wrong_bounds_of_an_autoscaler(

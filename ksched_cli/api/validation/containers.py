@@ -1,240 +1,463 @@
-"""Containers: names, images, ports, environment, mounts, probes, resources."""
+"""Rows for containers and their security contexts (validateContainerCommon of pkg/apis/core/validation)."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ksched_cli.api.label_names import key_problems
+from ksched_cli.api.label_names import domain_problems, key_problems
 from ksched_cli.api.validation.fields import (
+    DOMAIN,
+    LABEL,
+    NEEDED,
+    NOT_NEGATIVE,
+    PORT,
+    FieldError,
     FieldErrors,
+    Needed,
     Path,
+    Rows,
     amount_in,
+    amount_not_negative,
+    at_least,
+    at_most,
+    between,
+    config_key,
+    dns_label,
     duplicate,
+    each_item,
+    environment_name,
+    exactly_one_of,
+    exclusive,
+    fields_of,
     forbidden,
+    form,
+    inside_path,
     invalid,
     invalid_all,
     items_at,
-    not_found,
-    not_negative,
+    name,
+    needs_one,
+    no_longer,
+    no_way_back,
     number_at,
     object_at,
     one_of,
-    quantity,
+    port_or_name,
     required,
     text_at,
     texts_at,
+    unsupported,
 )
-from ksched_cli.api.validation.names import dns_label, environment_name, port_name, port_number
 
-_HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc", "sleep")
-_SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
-_PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
+PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 _NATIVE = ("cpu", "memory", "ephemeral-storage")
+_POD_LEVEL = ("cpu", "memory")
+CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
+HIGHEST_ID = 2**31 - 1
+_SYSCTL = re.compile(r"([a-z0-9]([-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?")
+_ENV_FIELDS = (
+    *("metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName"),
+    *("status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs"),
+)
+_VOLUME_FIELDS = ("metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid")
+# Fields that ConvertDownwardAPIFieldLabel knows.
+_POD_FIELDS = frozenset((*_ENV_FIELDS, *_VOLUME_FIELDS, "spec.restartPolicy", "spec.schedulerName", "status.phase"))
+_RESOURCE_FIELDS = tuple(f"{kind}.{each}" for kind in ("limits", "requests") for each in _NATIVE)
+_SUBSCRIPT = re.compile(r"(.+)\['(.*)'\]")
+_WORDS = ("1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei")
+# allowedEphemeralContainerFields
+_NOT_FOR_EPHEMERAL = (
+    "ports",
+    "livenessProbe",
+    "readinessProbe",
+    "startupProbe",
+    "lifecycle",
+    "resources",
+    "resizePolicy",
+)
+
+# Containers
 
 
-def containers(spec: Mapping[str, Any], path: Path, volumes: Collection[str] | None) -> FieldErrors:
-    """validateContainers and validateInitContainers. `volumes` are the names that mounts may have, None if unknown."""
-    found = items_at(spec, "containers")
-    if not found:
-        yield required((*path, "containers"))
-    names: set[str] = set()
-    for field, listed in (("containers", found), ("initContainers", items_at(spec, "initContainers"))):
-        for index, each in listed:
-            here = (*path, field, index)
-            name = text_at(each, "name")
-            if name and name in names:
-                yield duplicate((*here, "name"), name)
-            names.add(name)
-            yield from _container(each, here, volumes)
-            if field == "initContainers":
-                yield from _host_ports([(index, each)], (*path, field))
-                yield from _init_container(each, here)
-    yield from _host_ports(found, (*path, "containers"))
-
-
-def _init_container(container: Mapping[str, Any], path: Path) -> FieldErrors:
-    if text_at(container, "restartPolicy") != "Always":
-        for field in ("lifecycle", *_PROBES):
-            if field in container and container[field] is not None:
-                yield forbidden((*path, field), "may not be set for init containers without restartPolicy=Always")
-
-
-def _container(container: Mapping[str, Any], path: Path, volumes: Collection[str] | None) -> FieldErrors:
-    """validateContainerCommon."""
-    name = text_at(container, "name")
-    if not name:
-        yield required((*path, "name"))
-    else:
-        yield from invalid_all((*path, "name"), name, dns_label(name))
-    if not text_at(container, "image"):
-        yield required((*path, "image"))
-    policies = ("Always", "IfNotPresent", "Never")
-    yield from one_of(container, "imagePullPolicy", path, policies)
-    yield from one_of(container, "terminationMessagePolicy", path, ("File", "FallbackToLogsOnError"))
-    yield from _ports(container, path)
-    yield from _environment(container, path)
-    if volumes is not None:
-        yield from _mounts(container, path, volumes)
-    yield from resources(object_at(container, "resources"), (*path, "resources"))
-    for field in _PROBES:
-        yield from _probe(container, field, path)
-
-
-def _ports(container: Mapping[str, Any], path: Path) -> FieldErrors:
-    """validateContainerPorts."""
-    names = set()
-    for index, port in items_at(container, "ports"):
-        here = (*path, "ports", index)
-        name = text_at(port, "name")
-        problems = port_name(name) if name else []
-        yield from invalid_all((*here, "name"), name, problems)
-        if name and not problems and name in names:
-            yield duplicate((*here, "name"), name)
-        names.add(name)
-        number, host = number_at(port, "containerPort") or 0, number_at(port, "hostPort") or 0
-        if not number:
-            yield required((*here, "containerPort"))
-        else:
-            yield from invalid_all((*here, "containerPort"), number, port_number(number))
-        if host:
-            yield from invalid_all((*here, "hostPort"), host, port_number(host))
-        yield from one_of(port, "protocol", here, ("SCTP", "TCP", "UDP"))
-
-
-def _host_ports(found: list[tuple[int, Mapping[str, Any]]], path: Path) -> FieldErrors:
-    """checkHostPortConflicts."""
-    seen = set()
-    for index, container in found:
-        for at, port in items_at(container, "ports"):
-            number = number_at(port, "hostPort")
-            if number:
-                name = f"{text_at(port, 'protocol') or 'TCP'}/{text_at(port, 'hostIP')}/{number}"
-                if name in seen:
-                    yield duplicate((*path, index, "ports", at, "hostPort"), name)
-                seen.add(name)
-
-
-def _environment(container: Mapping[str, Any], path: Path) -> FieldErrors:
-    """ValidateEnv and ValidateEnvFrom."""
-    for index, each in items_at(container, "env"):
-        here = (*path, "env", index)
-        name = text_at(each, "name")
-        if not name:
-            yield required((*here, "name"))
-        else:
-            yield from invalid_all((*here, "name"), name, environment_name(name))
-        if isinstance(each.get("valueFrom"), dict):
-            yield from _value_from(each, (*here, "valueFrom"))
-    for index, each in items_at(container, "envFrom"):
-        here = (*path, "envFrom", index)
-        sources = [field for field in ("configMapRef", "secretRef") if isinstance(each.get(field), dict)]
-        if not sources:
-            yield invalid(here, "", "must specify one of: `configMapRef` or `secretRef`")
-        elif len(sources) > 1:
-            yield invalid(here, "", "may not have more than one field specified at a time")
-        for field in sources:
-            if not text_at(each[field], "name"):
-                yield required((*here, field, "name"))
+def _ports(found: list[Any], path: Path) -> Iterator[FieldError]:
+    """The names in validateContainerPorts."""
+    seen: set[str] = set()
+    for index, port in enumerate(found):
+        if text := text_at(port, "name"):
+            problems = port_or_name(text, (*path, index, "name"))
+            yield from problems
+            if not problems and text in seen:
+                yield duplicate((*path, index, "name"), text)
+            seen.add(text)
 
 
 def _value_from(variable: Mapping[str, Any], path: Path) -> FieldErrors:
     """validateEnvVarValueFrom."""
-    found = object_at(variable, "valueFrom")
-    sources = [field for field in _SOURCES if isinstance(found.get(field), dict)]
+    found, here = variable.get("valueFrom"), (*path, "valueFrom")
+    if found is None:
+        return ()
+    sources = [field for field in fields_of("EnvVarSource") if found.get(field) is not None]
     if not sources:
-        text = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`"
-        yield invalid(path, "", text)
-    elif text_at(variable, "value"):
-        yield invalid(path, "", "may not be specified when `value` is not empty")
-    elif len(sources) > 1:
-        yield invalid(path, "", "may not have more than one field specified at a time")
-    for field in ("configMapKeyRef", "secretKeyRef"):
-        if field in sources:
-            for name in ("name", "key"):
-                if not text_at(found[field], name):
-                    yield required((*path, field, name))
+        fields = "`fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"
+        return [invalid(here, "", f"must specify one of: {fields}")]
+    if text_at(variable, "value"):
+        return [invalid(here, "", "may not be specified when `value` is not empty")]
+    return [invalid(here, "", "may not have more than one field specified at a time")] if len(sources) > 1 else ()
 
 
-def _mounts(container: Mapping[str, Any], path: Path, volumes: Collection[str]) -> FieldErrors:
-    """ValidateVolumeMounts and ValidateVolumeDevices."""
-    for field, place in (("volumeMounts", "mountPath"), ("volumeDevices", "devicePath")):
-        paths = set()
-        for index, each in items_at(container, field):
-            here = (*path, field, index)
-            name, at = text_at(each, "name"), text_at(each, place)
-            if not name:
-                yield required((*here, "name"))
-            elif name not in volumes:
-                yield not_found((*here, "name"), name)
-            if not at:
-                yield required((*here, place))
-            elif at in paths:
+def _env_from(variable: Mapping[str, Any], path: Path) -> FieldErrors:
+    """ValidateEnvFrom."""
+    given = [field for field in ("configMapRef", "secretRef") if variable.get(field) is not None]
+    if not given:
+        return [invalid(path, "", "must specify one of: `configMapRef` or `secretRef`")]
+    return [invalid(path, "", "may not have more than one field specified at a time")] if len(given) > 1 else ()
+
+
+def _field_ref(supported: tuple[str, ...]) -> Any:
+    """validateObjectFieldSelector."""
+
+    def check(found: Mapping[str, Any], path: Path) -> FieldErrors:
+        version, text, here = text_at(found, "apiVersion"), text_at(found, "fieldPath"), (*path, "fieldPath")
+        if not text:
+            return [required(here)]
+        if version not in ("", "v1"):
+            return [invalid(here, text, f"error converting fieldPath: unsupported pod version: {version}")]
+        subscript = _SUBSCRIPT.fullmatch(text)
+        if subscript is not None:
+            if subscript[1] not in ("metadata.annotations", "metadata.labels"):
+                return [invalid(here, text, "error converting fieldPath: field label does not support subscript")]
+            key = subscript[2].lower() if subscript[1] == "metadata.annotations" else subscript[2]
+            return invalid_all(here, text, key_problems(key))
+        text = "spec.nodeName" if text == "spec.host" else text
+        if text not in _POD_FIELDS:
+            return [invalid(here, text, f"error converting fieldPath: field label not supported: {text}")]
+        return () if text in supported else [unsupported(here, text, supported)]
+
+    return check
+
+
+def _resource_ref(found: Mapping[str, Any], path: Path, *, is_volume: bool = False) -> Iterator[FieldError]:
+    """validateContainerResourceFieldSelector."""
+    resource, divisor = text_at(found, "resource"), found.get("divisor")
+    if is_volume and not text_at(found, "containerName"):
+        yield required((*path, "containerName"))
+    elif not resource:
+        yield required((*path, "resource"))
+    elif resource not in _RESOURCE_FIELDS and not resource.startswith(("requests.hugepages-", "limits.hugepages-")):
+        yield unsupported((*path, "resource"), resource, _RESOURCE_FIELDS)
+    amount = amount_in(divisor)
+    if amount:
+        words = ("1m", "1") if resource.endswith(".cpu") else _WORDS
+        if amount not in [amount_in(each) for each in words]:
+            yield invalid((*path, "divisor"), resource, f"only divisor's values {', '.join(words)} are supported")
+
+
+def _volume_resource_ref(found: Mapping[str, Any], path: Path) -> FieldErrors:
+    return _resource_ref(found, path, is_volume=True)
+
+
+def _container(container: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+    """ValidateVolumeMounts and ValidateVolumeDevices, as far as they compare both."""
+    mounts, devices = items_at(container, "volumeMounts"), items_at(container, "volumeDevices")
+    for field, place, found, others in (
+        ("volumeMounts", "mountPath", mounts, devices),
+        ("volumeDevices", "devicePath", devices, mounts),
+    ):
+        seen: set[str] = set()
+        other_place = "devicePath" if place == "mountPath" else "mountPath"
+        other_field = "volumeDevices" if place == "mountPath" else "volumeMounts"
+        for index, item in found:
+            here, at = (*path, field, index), text_at(item, place)
+            if at and at in seen:
                 yield invalid((*here, place), at, "must be unique")
-            paths.add(at)
+            seen.add(at)
+            for _, other in others:
+                if text_at(item, "name") and text_at(item, "name") == text_at(other, "name"):
+                    text = f"must not already exist in {other_field}"
+                    yield invalid((*here, "name"), text_at(item, "name"), text)
+                if at and at == text_at(other, other_place):
+                    yield invalid((*here, place), at, f"must not already exist as a path in {other_field}")
+    for index, mount in mounts:
+        yield from _mount(container, mount, (*path, "volumeMounts", index))
 
 
-def _probe(container: Mapping[str, Any], field: str, path: Path) -> FieldErrors:
-    """validateProbe."""
-    probe = container.get(field)
-    if not isinstance(probe, dict):
-        return
-    here = (*path, field)
-    handlers = [each for each in _HANDLERS if isinstance(probe.get(each), dict)]
-    if not handlers:
-        yield required(here, "must specify a handler type")
-    for each in handlers[1:]:
-        yield forbidden((*here, each), "may not specify more than 1 handler type")
-    for number in ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold"):
-        yield from not_negative(probe, number, here)
+def _mount(container: Mapping[str, Any], mount: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+    """validateMountPropagation and validateMountRecursiveReadOnly."""
+    propagation, read_only = text_at(mount, "mountPropagation"), mount.get("recursiveReadOnly")
+    if text_at(mount, "subPathExpr") and text_at(mount, "subPath"):
+        text = "subPathExpr and subPath are mutually exclusive"
+        yield invalid((*path, "subPathExpr"), text_at(mount, "subPathExpr"), text)
+    privileged = object_at(container, "securityContext").get("privileged") is True
+    if propagation == "Bidirectional" and not privileged:
+        text = "Bidirectional mount propagation is available only to privileged containers"
+        yield forbidden((*path, "mountPropagation"), text)
+    if read_only in ("Enabled", "IfPossible"):
+        if mount.get("readOnly") is not True:
+            yield forbidden((*path, "recursiveReadOnly"), "may only be specified when readOnly is true")
+        if propagation not in ("", "None"):
+            text = "may only be specified when mountPropagation is None or not specified"
+            yield forbidden((*path, "recursiveReadOnly"), text)
+
+
+def _handler(handler: Mapping[str, Any], path: Path) -> FieldErrors:
+    """validateHandler."""
+    fields = ("exec", "httpGet", "tcpSocket", "grpc", "sleep")
+    return [
+        *needs_one(*fields, detail="must specify a handler type")(handler, path),
+        *exclusive(*fields, detail="may not specify more than 1 handler type")(handler, path),
+    ]
+
+
+def _success_is_one(probe: Mapping[str, Any], path: Path) -> FieldErrors:
+    """validateLivenessProbe and validateStartupProbe."""
     successes = number_at(probe, "successThreshold")
-    if field != "readinessProbe" and successes is not None and successes > 1:
-        yield invalid((*here, "successThreshold"), successes, "must be 1")
-    for handler in ("httpGet", "tcpSocket"):
-        if handler in handlers:
-            yield from _port(probe[handler], (*here, handler))
-    if "exec" in handlers and not texts_at(probe["exec"], "command"):
-        yield required((*here, "exec", "command"))
+    wrong = successes is not None and successes not in (0, 1)
+    return [invalid((*path, "successThreshold"), successes, "must be 1")] if wrong else ()
 
 
-def _port(handler: Mapping[str, Any], path: Path) -> FieldErrors:
-    """ValidatePortNumOrName."""
-    port = handler.get("port")
-    if isinstance(port, str):
-        yield from invalid_all((*path, "port"), port, port_name(port))
-    else:
-        number = number_at(handler, "port") or 0
-        yield from invalid_all((*path, "port"), number, port_number(number))
+def _no_grace_period(probe: Mapping[str, Any], path: Path) -> FieldErrors:
+    seconds, text = probe.get("terminationGracePeriodSeconds"), "must not be set for readinessProbes"
+    return [] if seconds is None else [invalid((*path, "terminationGracePeriodSeconds"), seconds, text)]
 
 
-def resources(found: Mapping[str, Any], path: Path) -> FieldErrors:
-    """ValidateResourceRequirements."""
-    limits = object_at(found, "limits")
-    for kind in ("limits", "requests"):
-        for name, amount in object_at(found, kind).items():
-            yield from invalid_all((*path, kind, name), name, _resource_name(name))
-            yield from quantity(amount, (*path, kind, name), whole="/" in name)
-    for name, wanted in object_at(found, "requests").items():
-        is_exact, here = "/" in name or name.startswith("hugepages-"), (*path, "requests", name)
-        if name in limits:
-            yield from _within(name, wanted, limits[name], here, exact=is_exact)
+def resource_requirements(found: Mapping[str, Any], path: Path, *, of_pod: bool = False) -> Iterator[FieldError]:
+    """validateResourceRequirements."""
+    limits, requests = object_at(found, "limits"), object_at(found, "requests")
+    for kind, amounts in (("limits", limits), ("requests", requests)):
+        for resource, quantity in amounts.items():
+            here = (*path, kind, resource)
+            yield from resource_name(resource, here, of_pod=of_pod)
+            yield from resource_amount(resource, quantity, here)
+    for resource, wanted in requests.items():
+        is_exact = not may_overcommit(resource)
+        if resource in limits:
+            yield from _within(resource, wanted, limits[resource], (*path, "requests", resource), is_exact=is_exact)
         elif is_exact:
-            yield required((*path, "limits", name), "Limit must be set for non overcommitable resources")
+            yield required((*path, "limits", resource), "Limit must be set for non overcommitable resources")
+    every = limits.keys() | requests.keys()
+    if not every & {"cpu", "memory"} and any(each.startswith("hugepages-") for each in every):
+        yield forbidden(path, "HugePages require cpu or memory")
 
 
-def _within(name: str, wanted: Any, limit: Any, path: Path, *, exact: bool) -> FieldErrors:
+def _within(resource: str, wanted: Any, limit: Any, path: Path, *, is_exact: bool) -> FieldErrors:
     request, most = amount_in(wanted), amount_in(limit)
     if request is None or most is None:
+        return ()
+    if is_exact and request != most:
+        return [invalid(path, str(wanted), f"must be equal to {resource} limit of {limit}")]
+    text = f"must be less than or equal to {resource} limit of {limit}"
+    return [invalid(path, str(wanted), text)] if request > most else ()
+
+
+def _is_native(resource: str) -> bool:
+    """helper.IsNativeResource."""
+    return "/" not in resource or "kubernetes.io/" in resource
+
+
+def may_overcommit(resource: str) -> bool:
+    """helper.IsOvercommitAllowed."""
+    return _is_native(resource) and not resource.startswith("hugepages-")
+
+
+def is_extended_name(resource: str) -> bool:
+    """helper.IsExtendedResourceName."""
+    is_other = not _is_native(resource) and not resource.startswith("requests.")
+    return is_other and not key_problems(f"requests.{resource}")
+
+
+def resource_name(resource: str, path: Path, *, of_pod: bool = False) -> FieldErrors:
+    """validateContainerResourceName and validatePodResourceName."""
+    if problems := key_problems(resource):
+        return invalid_all(path, resource, problems)
+    is_huge = resource.startswith("hugepages-")
+    if of_pod:
+        return () if resource in _POD_LEVEL or is_huge else [unsupported(path, resource, (*_POD_LEVEL, "hugepages-"))]
+    if "/" not in resource:
+        known = resource in _NATIVE or is_huge
+        return () if known else [invalid(path, resource, "must be a standard resource for containers")]
+    if not _is_native(resource) and not is_extended_name(resource):
+        return [invalid(path, resource, "doesn't follow extended resource name standard")]
+    return ()
+
+
+def resource_amount(resource: str, quantity: Any, path: Path) -> Iterator[FieldError]:
+    """ValidateResourceQuantityValue and validateResourceQuantityHugePageValue."""
+    amount = amount_in(quantity)
+    yield from amount_not_negative(quantity, path)
+    if amount is None:
         return
-    if exact and request != most:
-        yield invalid(path, str(wanted), f"must be equal to {name} limit of {limit}")
-    elif request > most:
-        yield invalid(path, str(wanted), f"must be less than or equal to {name} limit of {limit}")
+    if amount.denominator != 1 and amount >= 0 and is_extended_name(resource):
+        yield invalid(path, str(quantity), "must be an integer")
+    size = amount_in(resource.removeprefix("hugepages-")) if resource.startswith("hugepages-") else None
+    if resource.startswith("hugepages-") and (not size or size < 0 or amount % size):
+        yield invalid(path, str(quantity), f"{quantity} is not positive integer multiple of {resource}")
 
 
-def _resource_name(name: str) -> list[str]:
-    """validateContainerResourceName."""
-    found = key_problems(name)
-    if "/" not in name and name not in _NATIVE and not name.startswith("hugepages-"):
-        found.append("must be a standard resource for containers")
-    return found
+def _resize_policies(found: list[Any], path: Path) -> Iterator[FieldError]:
+    """validateResizePolicy."""
+    seen: set[str] = set()
+    for index, policy in enumerate(found):
+        if text_at(policy, "resourceName") in seen:
+            yield duplicate((*path, index), text_at(policy, "resourceName"))
+        seen.add(text_at(policy, "resourceName"))
+
+
+# Security
+
+
+def _profile(found: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+    """validateSeccompProfileField, and the same of AppArmor."""
+    local = found.get("localhostProfile")
+    if text_at(found, "type") != "Localhost":
+        if local is not None:
+            yield invalid((*path, "localhostProfile"), local, "can only be set when the type is Localhost")
+    elif local is None or (not local.strip() and path[-1] == "appArmorProfile"):
+        yield required((*path, "localhostProfile"), "must be set when the type is Localhost")
+    elif path[-1] == "appArmorProfile" and local != local.strip():
+        yield invalid((*path, "localhostProfile"), local, "must not be padded with whitespace")
+
+
+def _context(found: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+    """ValidateSecurityContext."""
+    if found.get("allowPrivilegeEscalation") is not False:
+        return
+    if found.get("privileged") is True:
+        text = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"
+        yield invalid((*path, "allowPrivilegeEscalation"), False, text)
+    if "CAP_SYS_ADMIN" in texts_at(object_at(found, "capabilities"), "add"):
+        text = "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"
+        yield invalid((*path, "capabilities", "add"), "CAP_SYS_ADMIN", text)
+
+
+def _user_name(value: str, path: Path) -> FieldErrors:
+    """RunAsUserName in validateWindowsSecurityContextOptions."""
+    parts = value.split("\\")
+    rules = (
+        (not value, "cannot be an empty string"),
+        (re.search(r"[\x00-\x1f\x7f]", value), "cannot contain control characters"),
+        (len(parts) > 2, "cannot contain more than one backslash"),
+        (value and not parts[-1], "needs a user"),
+        (
+            len(parts) == 2
+            and not re.fullmatch(r"[a-zA-Z0-9][-a-zA-Z0-9.]*|[^\\/:*?\"<>|.][^\\/:*?\"<>|]{0,14}", parts[0]),
+            "has a domain that is neither a NetBIOS nor a DNS name",
+        ),
+        (len(parts[-1]) > 104, "has a user of more than 104 characters"),
+        (re.fullmatch(r"[. ]+", parts[-1]), "cannot consist of periods and spaces"),
+        (re.search(r'["/:;|=,+*?<>@\[\]]', parts[-1]), 'cannot contain the following characters: "/\\:;|=,+*?<>@[]'),
+    )
+    return [invalid(path, value, f"runAsUserName {text}") for is_wrong, text in rules if is_wrong][:1]
+
+
+_GROUP = between(0, HIGHEST_ID)
+_PROBE = {
+    "": _handler,
+    "initialDelaySeconds timeoutSeconds periodSeconds successThreshold failureThreshold": NOT_NEGATIVE,
+    "terminationGracePeriodSeconds": at_least(1, "must be greater than 0"),
+}
+_CONTAINER: Mapping[str, Any] = {
+    "": _container,
+    "name": (NEEDED, LABEL),
+    "image": NEEDED,
+    "imagePullPolicy": one_of("Always", "IfNotPresent", "Never"),
+    "terminationMessagePolicy": one_of("File", "FallbackToLogsOnError"),
+    "restartPolicy": exactly_one_of("Always", "Never", "OnFailure"),
+    "restartPolicyRules": at_most(20),
+    "ports": _ports,
+    "resizePolicy": _resize_policies,
+    "resources": resource_requirements,
+    "livenessProbe startupProbe": _success_is_one,
+    "readinessProbe": _no_grace_period,
+}
+
+
+def _of_ephemeral(container: Mapping[str, Any], path: Path) -> FieldErrors:
+    text = "cannot be set for an Ephemeral Container"
+    return [forbidden((*path, field), text) for field in _NOT_FOR_EPHEMERAL if container.get(field)]
+
+
+CONTAINER_ROWS: Rows = {
+    "Container": _CONTAINER,
+    "EphemeralContainer": {**_CONTAINER, "": (_container, _of_ephemeral)},
+    "ContainerPort": {
+        "containerPort": (Needed(), PORT),
+        "hostPort": between(0, 65535, "must be between 1 and 65535, inclusive"),
+        "protocol": one_of("SCTP", "TCP", "UDP"),
+    },
+    "ContainerResizePolicy": {
+        "resourceName": (NEEDED, one_of("cpu", "memory")),
+        "restartPolicy": (NEEDED, one_of("NotRequired", "RestartContainer")),
+    },
+    "ContainerRestartRule": {"action": (NEEDED, one_of("Restart", "RestartAllContainers")), "exitCodes": NEEDED},
+    "ContainerRestartRuleOnExitCodes": {"operator": (NEEDED, one_of("In", "NotIn")), "values": at_most(255)},
+    "EnvVar": {"": _value_from, "name": (NEEDED, name(environment_name))},
+    "EnvFromSource": {"": _env_from, "prefix": name(environment_name)},
+    "EnvVarSource": {"fieldRef": _field_ref(_ENV_FIELDS), "resourceFieldRef": _resource_ref},
+    "DownwardAPIVolumeFile": {"fieldRef": _field_ref(_VOLUME_FIELDS), "resourceFieldRef": _volume_resource_ref},
+    "ConfigMapEnvSource": {"name": (NEEDED, DOMAIN)},
+    "SecretEnvSource": {"name": (NEEDED, DOMAIN)},
+    "ConfigMapKeySelector": {"name": (NEEDED, DOMAIN), "key": (NEEDED, name(config_key))},
+    "SecretKeySelector": {"name": (NEEDED, DOMAIN), "key": (NEEDED, name(config_key))},
+    "FileKeySelector": {
+        "key": (NEEDED, name(environment_name)),
+        "volumeName": (NEEDED, LABEL),
+        "path": (NEEDED, name(no_way_back)),
+    },
+    "VolumeMount": {
+        "name mountPath": NEEDED,
+        "subPath subPathExpr": name(inside_path),
+        "mountPropagation": exactly_one_of("Bidirectional", "HostToContainer", "None"),
+        "recursiveReadOnly": exactly_one_of("Disabled", "Enabled", "IfPossible"),
+    },
+    "VolumeDevice": {"name devicePath": NEEDED, "devicePath": name(no_way_back)},
+    "Probe": _PROBE,
+    "LifecycleHandler": {"": _handler},
+    "ExecAction": {"command": NEEDED},
+    "HTTPGetAction": {"port": (NEEDED, port_or_name), "scheme": one_of("HTTP", "HTTPS")},
+    "HTTPHeader": {"name": form(lambda text: [] if re.fullmatch("[-A-Za-z0-9]+", text) else ["a valid HTTP header"])},
+    "TCPSocketAction": {"port": (NEEDED, port_or_name)},
+    "GRPCAction": {"port": (NEEDED, PORT)},
+    "SecurityContext": {
+        "": _context,
+        "runAsUser runAsGroup": _GROUP,
+        "procMount": exactly_one_of("Default", "Unmasked"),
+    },
+    "PodSecurityContext": {
+        "runAsUser runAsGroup fsGroup": _GROUP,
+        "supplementalGroups": each_item(_GROUP),
+        "fsGroupChangePolicy": exactly_one_of("Always", "OnRootMismatch"),
+        "supplementalGroupsPolicy": exactly_one_of("Merge", "Strict"),
+        "seLinuxChangePolicy": exactly_one_of("MountOption", "Recursive"),
+    },
+    "SeccompProfile": {
+        "": _profile,
+        "type": (
+            Needed("type is required when seccompProfile is set"),
+            one_of("Localhost", "RuntimeDefault", "Unconfined"),
+        ),
+        "localhostProfile": form(inside_path),
+    },
+    "AppArmorProfile": {
+        "": _profile,
+        "type": (
+            Needed("type is required when appArmorProfile is set"),
+            one_of("Localhost", "RuntimeDefault", "Unconfined"),
+        ),
+        "localhostProfile": no_longer(4095),
+    },
+    "Sysctl": {
+        "name": (
+            NEEDED,
+            no_longer(253),
+            name(lambda text: [] if _SYSCTL.fullmatch(text) else ["must match the regex of sysctl names"]),
+        )
+    },
+    "WindowsSecurityContextOptions": {
+        "gmsaCredentialSpecName": form(domain_problems),
+        "gmsaCredentialSpec": (no_longer(64 * 1024), form(lambda text: [] if text else ["cannot be an empty string"])),
+        "runAsUserName": _user_name,
+    },
+    "ResourceClaim.core.v1": {"request": name(dns_label)},
+}

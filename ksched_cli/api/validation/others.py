@@ -1,108 +1,588 @@
-"""Services, budgets, quotas and other objects that the simulation reads."""
+"""Rows for services, budgets, quotas, classes, autoscalers, devices and other objects that the simulation reads."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from ipaddress import ip_address
 from typing import Any
 
+from ksched_cli.api.label_names import domain_problems, key_problems
+from ksched_cli.api.validation.containers import is_extended_name, may_overcommit, resource_amount, resource_name
 from ksched_cli.api.validation.fields import (
+    DOMAIN,
+    LABEL,
+    NEEDED,
+    NOT_NEGATIVE,
+    PORT,
+    FieldError,
     FieldErrors,
+    Needed,
+    Path,
+    Rows,
+    amount_in,
+    amount_not_negative,
+    at_least,
+    at_most,
+    at_most_100_percent,
+    between,
+    cidr,
+    config_key,
     duplicate,
+    each_item,
+    exactly_one_of,
+    exclusive,
+    fields_of,
     forbidden,
+    form,
+    int_or_percent,
     invalid,
     invalid_all,
+    ip,
     items_at,
-    not_negative,
+    labels,
+    name,
+    needs_one,
+    no_longer,
     number_at,
     object_at,
     one_of,
+    path_segment,
+    port_or_name,
+    positive_amount,
     required,
     text_at,
+    texts_at,
+    unique,
+    unsupported,
 )
-from ksched_cli.api.validation.names import dns_label, int_or_percent, labels, port_number
-from ksched_cli.api.validation.selectors import label_selector, taints
 
-_SERVICE_TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")
 _HIGHEST_USER_PRIORITY = 1_000_000_000
+_SYSTEM_PRIORITIES = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
+
+# Services
 
 
-def service(document: Mapping[str, Any]) -> FieldErrors:
-    """ValidateService."""
-    spec = object_at(document, "spec")
+def _service(spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+    """validateService."""
     kind, ports = text_at(spec, "type") or "ClusterIP", items_at(spec, "ports")
-    if not ports and text_at(spec, "clusterIP") != "None" and kind != "ExternalName":
-        yield required(("spec", "ports"))
-    yield from one_of(spec, "type", ("spec",), _SERVICE_TYPES)
-    if kind == "ExternalName" and not text_at(spec, "externalName"):
-        yield required(("spec", "externalName"))
-    yield from labels(object_at(spec, "selector"), ("spec", "selector"))
-    names, numbers = set(), set()
+    cluster_ip, addresses = text_at(spec, "clusterIP"), texts_at(spec, "clusterIPs")
+    is_headless = "None" in (cluster_ip, *addresses[:1])
+    if not ports and not is_headless and kind != "ExternalName":
+        yield required((*path, "ports"))
+    if kind == "ExternalName":
+        external = text_at(spec, "externalName").removesuffix(".")
+        yield from [required((*path, "externalName"))] if not external else DOMAIN(external, (*path, "externalName"))
+        for field in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
+            if spec.get(field):
+                yield forbidden((*path, field), "may not be set for ExternalName services")
+    elif kind in ("NodePort", "LoadBalancer") and is_headless:
+        yield invalid((*path, "clusterIP"), "None", f"may not be set to 'None' for {kind} services")
+    if kind != "ExternalName":
+        yield from _cluster_ips(spec, cluster_ip, addresses, path)
     for index, port in ports:
-        here = ("spec", "ports", index)
-        name, protocol = text_at(port, "name"), text_at(port, "protocol") or "TCP"
-        if not name and len(ports) > 1:
-            yield required((*here, "name"))
-        elif name:
-            yield from invalid_all((*here, "name"), name, dns_label(name))
-        if name and name in names:
-            yield duplicate((*here, "name"), name)
-        number = number_at(port, "port") or 0
-        yield from invalid_all((*here, "port"), number, port_number(number))
-        if (protocol, number) in numbers:
-            yield duplicate(here, {"protocol": protocol, "port": number})
-        yield from one_of(port, "protocol", here, ("SCTP", "TCP", "UDP"))
+        if not text_at(port, "name") and len(ports) > 1:
+            yield required((*path, "ports", index, "name"))
         if kind == "ClusterIP" and number_at(port, "nodePort"):
-            yield forbidden((*here, "nodePort"), "may not be used when `type` is 'ClusterIP'")
-        names.add(name)
-        numbers.add((protocol, number))
+            yield forbidden((*path, "ports", index, "nodePort"), "may not be used when `type` is 'ClusterIP'")
+    for field in ("port", "nodePort"):
+        yield from _repeated_ports(ports, field, (*path, "ports"))
+    if spec.get("sessionAffinityConfig") is not None and text_at(spec, "sessionAffinity") in ("", "None"):
+        yield forbidden((*path, "sessionAffinityConfig"), "must not be set when session affinity is None")
+    yield from _traffic(spec, kind, path)
 
 
-def disruption_budget(document: Mapping[str, Any]) -> FieldErrors:
+def _repeated_ports(ports: list[tuple[int, Mapping[str, Any]]], field: str, path: Path) -> Iterator[FieldError]:
+    seen = set()
+    for index, port in ports:
+        key = {"protocol": text_at(port, "protocol") or "TCP", field: number_at(port, field)}
+        if number_at(port, field) and tuple(key.values()) in seen:
+            yield duplicate((*path, index, field) if field == "nodePort" else (*path, index), key)
+        seen.add(tuple(key.values()))
+
+
+def _traffic(spec: Mapping[str, Any], kind: str, path: Path) -> Iterator[FieldError]:
+    """validateServiceExternalTrafficPolicy, and fields that only one type has."""
+    is_external = kind in ("NodePort", "LoadBalancer") or (kind == "ClusterIP" and bool(spec.get("externalIPs")))
+    policy = text_at(spec, "externalTrafficPolicy")
+    if policy and not is_external:
+        text = "may only be set for externally-accessible services"
+        yield invalid((*path, "externalTrafficPolicy"), policy, text)
+    elif policy not in ("", "Cluster", "Local"):
+        yield unsupported((*path, "externalTrafficPolicy"), policy, ("Cluster", "Local"))
+    checked = number_at(spec, "healthCheckNodePort")
+    if checked and not (kind == "LoadBalancer" and policy == "Local"):
+        text = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
+        yield invalid((*path, "healthCheckNodePort"), checked, text)
+    for field in ("loadBalancerSourceRanges", "allocateLoadBalancerNodePorts", "loadBalancerClass"):
+        if kind != "LoadBalancer" and spec.get(field) not in (None, []):
+            yield forbidden((*path, field), "may only be used when `type` is 'LoadBalancer'")
+
+
+def _cluster_ips(spec: Mapping[str, Any], own: str, addresses: list[str], path: Path) -> Iterator[FieldError]:
+    """ValidateServiceClusterIPsRelatedFields."""
+    here = (*path, "clusterIPs")
+    if own and addresses and addresses[0] != own:
+        yield invalid(here, addresses, "first value must match `clusterIP`")
+    if "None" in addresses and len(addresses) > 1:
+        yield invalid(here, addresses, "'None' must be the first and only value")
+    if len(addresses) > 2:
+        yield invalid(here, addresses, "may only hold up to 2 values")
+    for field, found in (("clusterIP", [own]), ("clusterIPs", addresses)):
+        for address in found:
+            if address not in ("", "None"):
+                yield from invalid_all((*path, field), address, ip(address))
+    families = texts_at(spec, "ipFamilies")
+    for index, family in enumerate(families):
+        if family in families[:index]:
+            yield duplicate((*path, "ipFamilies", index), family)
+    for address, family in zip(addresses or [own], families, strict=False):
+        if address not in ("", "None") and not ip(address) and ip_address(address).version != int(family[-1:]):
+            yield invalid(here, address, f"expected an {family} value as indicated by `ipFamilies`")
+    single = text_at(spec, "ipFamilyPolicy") == "SingleStack"
+    if single and max(len(addresses), len(families)) > 1:
+        text = "must be RequireDualStack or PreferDualStack when multiple families are specified"
+        yield invalid((*path, "ipFamilyPolicy"), "SingleStack", text)
+
+
+# Policy
+
+
+def _budget(spec: Mapping[str, Any], path: Path) -> FieldErrors:
     """ValidatePodDisruptionBudgetSpec."""
-    spec = object_at(document, "spec")
     both = spec.get("minAvailable") is not None and spec.get("maxUnavailable") is not None
-    if both:
-        text = "minAvailable and maxUnavailable cannot be both set"
-        yield invalid(("spec",), dict(spec), text)
-    for field in ("minAvailable", "maxUnavailable"):
-        yield from int_or_percent(spec, field, ("spec",))
-    yield from label_selector(object_at(spec, "selector"), ("spec", "selector"))
-    yield from one_of(spec, "unhealthyPodEvictionPolicy", ("spec",), ("AlwaysAllow", "IfHealthyBudget"))
+    return [invalid(path, dict(spec), "minAvailable and maxUnavailable cannot be both set")] if both else ()
 
 
-def priority_class(document: Mapping[str, Any]) -> FieldErrors:
+def _priority_class(document: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
     """ValidatePriorityClass."""
-    name, value = text_at(object_at(document, "metadata"), "name"), number_at(document, "value") or 0
-    if name.startswith("system-") and name not in ("system-cluster-critical", "system-node-critical"):
-        yield forbidden(
-            ("metadata", "name"), "priority class names with 'system-' prefix are reserved for system use only"
-        )
-    elif not name.startswith("system-") and value > _HIGHEST_USER_PRIORITY:
-        text = f"maximum allowed value of a user defined priority is {_HIGHEST_USER_PRIORITY}"
-        yield forbidden(("value",), text)
-    yield from one_of(document, "preemptionPolicy", (), ("PreemptLowerPriority", "Never"))
+    own, value = text_at(object_at(document, "metadata"), "name"), number_at(document, "value") or 0
+    if own.startswith("system-"):
+        if _SYSTEM_PRIORITIES.get(own) != value or document.get("globalDefault") is True:
+            text = "priority class names with 'system-' prefix are reserved for system use only"
+            yield forbidden(("metadata", "name"), text)
+    elif value > _HIGHEST_USER_PRIORITY:
+        yield forbidden(("value",), f"maximum allowed value of a user defined priority is {_HIGHEST_USER_PRIORITY}")
 
 
-def runtime_class(document: Mapping[str, Any]) -> FieldErrors:
+def _runtime_class(document: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
     """ValidateRuntimeClass."""
-    handler = text_at(document, "handler")
-    if not handler:
-        yield required(("handler",))
-    else:
-        yield from invalid_all(("handler",), handler, dns_label(handler))
+    for resource, quantity in object_at(document, "overhead", "podFixed").items():
+        here = ("overhead", "podFixed", resource)
+        yield from resource_name(resource, here)
+        yield from resource_amount(resource, quantity, here)
+    seen: list[tuple[str, ...]] = []
+    for index, found in items_at(object_at(document, "scheduling"), "tolerations"):
+        key = tuple(text_at(found, field) for field in ("key", "operator", "value", "effect"))
+        if key in seen:
+            yield duplicate(("scheduling", "tolerations", index), dict(found))
+        seen.append(key)
 
 
-def node(document: Mapping[str, Any]) -> FieldErrors:
-    """ValidateNode."""
-    yield from taints(object_at(document, "spec"), ("spec",))
+_QUOTA_NAMES = frozenset(
+    (
+        *("cpu", "memory", "ephemeral-storage", "requests.cpu", "requests.memory", "requests.storage", "limits.cpu"),
+        *("requests.ephemeral-storage", "limits.memory", "limits.ephemeral-storage", "pods", "resourcequotas"),
+        *("services", "replicationcontrollers", "secrets", "persistentvolumeclaims", "configmaps"),
+        *("services.nodeports", "services.loadbalancers"),
+    )
+)
+_STANDARD_NAMES = _QUOTA_NAMES | {"storage"}
+_WHOLE_NAMES = frozenset(each for each in _QUOTA_NAMES if each[-1:] == "s" and "." not in each) | {
+    "services.nodeports",
+    "services.loadbalancers",
+}
+_POD_SCOPES = ("Terminating", "NotTerminating", "NotBestEffort", "PriorityClass", "CrossNamespacePodAffinity")
+_SCOPES = (*_POD_SCOPES, "BestEffort", "VolumeAttributesClass")
+_POD_NAMES = frozenset(("pods", "cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu", "requests.memory"))
+_NAMES_OF_SCOPE: Mapping[str, frozenset[str]] = {
+    **dict.fromkeys(_POD_SCOPES, _POD_NAMES),
+    "BestEffort": frozenset({"pods"}),
+    "VolumeAttributesClass": frozenset({"persistentvolumeclaims", "requests.storage"}),
+}
+_CONFLICTS = (("BestEffort", "NotBestEffort"), ("Terminating", "NotTerminating"))
 
 
-def autoscaler(document: Mapping[str, Any]) -> FieldErrors:
-    """ValidateHorizontalPodAutoscalerSpec."""
-    spec = object_at(document, "spec")
+def _is_huge(resource: str) -> bool:
+    return resource.startswith(("hugepages-", "requests.hugepages-"))
+
+
+def _any_name(resource: str, path: Path, known: frozenset[str]) -> FieldErrors:
+    """validateResourceName and ValidateResourceQuotaResourceName."""
+    if problems := key_problems(resource):
+        return invalid_all(path, resource, problems)
+    if "/" in resource or resource in known or _is_huge(resource):
+        return ()
+    return [invalid(path, resource, "must be a standard resource type or fully qualified")]
+
+
+def _quota(spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+    """ValidateResourceQuotaSpec."""
+    hard = object_at(spec, "hard")
+    for resource, quantity in hard.items():
+        here, amount = (*path, "hard", resource), amount_in(quantity)
+        yield from _any_name(resource, here, _QUOTA_NAMES)
+        yield from amount_not_negative(quantity, here)
+        if amount is not None and amount.denominator != 1 and (resource in _WHOLE_NAMES or is_extended_name(resource)):
+            yield invalid(here, str(quantity), "must be an integer")
+    requirements = items_at(object_at(spec, "scopeSelector"), "matchExpressions")
+    scopes = [(each, (*path, "scopes")) for each in texts_at(spec, "scopes")]
+    of_selector = (*path, "scopeSelector", "matchExpressions")
+    scopes += [(text_at(each, "scopeName"), (*of_selector, index, "scopeName")) for index, each in requirements]
+    for scope, here in scopes:
+        if scope not in _SCOPES:
+            yield invalid(here, scope, "unsupported scope")
+        elif any(resource not in _NAMES_OF_SCOPE[scope] for resource in hard if resource in _QUOTA_NAMES):
+            yield invalid(here[:4] if len(here) > 3 else here, scope, "unsupported scope applied to resource")
+    for pair in _CONFLICTS:
+        if set(pair) <= {scope for scope, _ in scopes}:
+            yield invalid(scopes[0][1], list(pair), "conflicting scopes")
+    for index, requirement in requirements:
+        yield from _scope_requirement(requirement, (*of_selector, index))
+
+
+def _scope_requirement(found: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+    """validateScopedResourceSelectorRequirement."""
+    scope, operator, values = text_at(found, "scopeName"), text_at(found, "operator"), texts_at(found, "values")
+    if scope not in ("PriorityClass", "VolumeAttributesClass") and scope in _SCOPES and operator != "Exists":
+        yield invalid((*path, "operator"), operator, f"must be 'Exists' when scope is {scope}")
+    if operator in ("In", "NotIn"):
+        if not values:
+            text = "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"
+            yield required((*path, "values"), text)
+    elif operator not in ("Exists", "DoesNotExist"):
+        yield invalid((*path, "operator"), operator, "not a valid selector operator")
+    elif values:
+        text = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"
+        yield invalid((*path, "values"), values, text)
+
+
+_AMOUNTS = ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio")
+# Each pair of amounts of one resource, where the first may not be above the second.
+_ORDER = (
+    *(("min", "max"), ("min", "defaultRequest"), ("defaultRequest", "max"), ("defaultRequest", "default")),
+    *(("min", "default"), ("default", "max")),
+)
+
+
+def _limits(found: list[Any], path: Path) -> Iterator[FieldError]:
+    """ValidateLimitRange."""
+    kinds: set[str] = set()
+    for index, item in enumerate(found):
+        here, kind = (*path, index), text_at(item, "type")
+        if kind in kinds:
+            yield duplicate((*here, "type"), kind)
+        kinds.add(kind)
+        if key_problems(kind) or ("/" not in kind and kind not in ("Pod", "Container", "PersistentVolumeClaim")):
+            yield invalid((*here, "type"), kind, "must be a standard limit type or fully qualified")
+        yield from _limit_item(item, kind, here)
+
+
+def _limit_item(item: Mapping[str, Any], kind: str, path: Path) -> Iterator[FieldError]:
+    given = {field: object_at(item, field) for field in _AMOUNTS}
+    for field, amounts in given.items():
+        for resource in amounts:
+            here = (*path, field, resource)
+            if kind in ("Pod", "Container"):
+                yield from resource_name(resource, here)
+            else:
+                yield from _any_name(resource, here, _STANDARD_NAMES)
+    if kind == "Pod":
+        for field in ("default", "defaultRequest"):
+            if given[field]:
+                yield forbidden((*path, field), "may not be specified when `type` is 'Pod'")
+            given[field] = {}
+    if kind == "PersistentVolumeClaim" and "storage" not in {**given["min"], **given["max"]}:
+        text = "either minimum or maximum storage value is required, but neither was provided"
+        yield required((*path, "limits"), text)
+    if kind == "Container":
+        # SetDefaults_LimitRangeItem
+        given["default"] = {**given["max"], **given["default"]}
+        given["defaultRequest"] = {**given["min"], **given["default"], **given["defaultRequest"]}
+    amounts = {field: {key: amount_in(value) for key, value in found.items()} for field, found in given.items()}
+    for low, high in _ORDER:
+        for resource, least in amounts[low].items():
+            most = amounts[high].get(resource)
+            if least is not None and most is not None and least > most:
+                field = "min" if (low, high) == ("min", "max") else low if "Request" in low else high
+                here = (*path, field, resource)
+                text = f"{low} value {given[low][resource]} is greater than {high} value {given[high][resource]}"
+                yield invalid(here, str(given[field].get(resource)), text)
+    for resource, ratio in amounts["maxLimitRequestRatio"].items():
+        least, most = amounts["min"].get(resource), amounts["max"].get(resource)
+        here = (*path, "maxLimitRequestRatio", resource)
+        if ratio is not None and ratio < 1:
+            yield invalid(here, str(ratio), f"ratio {ratio} is less than 1")
+        if ratio is not None and least and most is not None and ratio > most / least:
+            yield invalid(here, str(ratio), f"ratio {ratio} is greater than max/min = {float(most / least):f}")
+    for resource, wanted in amounts["defaultRequest"].items():
+        if resource in amounts["default"] and not may_overcommit(resource) and amounts["default"][resource] != wanted:
+            text = f"default value must equal to defaultRequest value in {resource}"
+            yield invalid((*path, "defaultRequest", resource), str(given["defaultRequest"][resource]), text)
+
+
+_LEVELS = ("privileged", "baseline", "restricted")
+_MODES = ("enforce", "audit", "warn")
+
+
+def _namespace(document: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+    """PolicyToEvaluate of PodSecurity, and ValidateNamespace."""
+    found, here = object_at(document, "metadata", "labels"), ("metadata", "labels")
+    for mode in _MODES:
+        level, version = (found.get(f"pod-security.kubernetes.io/{mode}{end}") for end in ("", "-version"))
+        if level is not None and level not in _LEVELS:
+            text = f"must be one of {', '.join(_LEVELS)}"
+            yield invalid((*here, f"pod-security.kubernetes.io/{mode}"), level, text)
+        if version is not None and pod_security_minor(version) is None:
+            text = 'must be "latest" or "v1.x"'
+            yield invalid((*here, f"pod-security.kubernetes.io/{mode}-version"), version, text)
+    for index, finalizer in enumerate(texts_at(object_at(document, "spec"), "finalizers")):
+        problems = key_problems(finalizer)
+        if not problems and "/" not in finalizer and finalizer not in ("kubernetes", "orphan", "foregroundDeletion"):
+            problems = ["name is neither a standard finalizer name nor is it fully qualified"]
+        yield from invalid_all(("spec", "finalizers", index), finalizer, problems)
+
+
+def pod_security_minor(version: Any) -> int | None:
+    """api.ParseVersion of PodSecurity: the minor, a large number for `latest`, None for another text."""
+    if version == "latest":
+        return 10_000
+    minor = version.removeprefix("v1.") if isinstance(version, str) else ""
+    is_plain = minor.isascii() and minor.isdigit() and (minor == "0" or minor[0] != "0")
+    return int(minor) if is_plain and version.startswith("v1.") else None
+
+
+# Autoscalers
+
+
+def _autoscaler(spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+    """validateHorizontalPodAutoscalerSpec."""
     fewest, most = number_at(spec, "minReplicas"), number_at(spec, "maxReplicas") or 0
-    yield from not_negative(spec, "minReplicas", ("spec",))
     if most < 1:
-        yield invalid(("spec", "maxReplicas"), most, "must be greater than 0")
-    elif fewest is not None and most < fewest:
-        yield invalid(("spec", "maxReplicas"), most, "must be greater than or equal to `minReplicas`")
+        yield invalid((*path, "maxReplicas"), most, "must be greater than 0")
+    if fewest is not None and most < fewest:
+        yield invalid((*path, "maxReplicas"), most, "must be greater than or equal to `minReplicas`")
+    kinds = {text_at(each, "type") for _, each in items_at(spec, "metrics")}
+    if fewest == 0 and not kinds & {"Object", "External"}:
+        text = "must specify at least one Object or External metric to support scaling to zero replicas"
+        yield forbidden((*path, "metrics"), text)
+
+
+_SOURCE_OF = {
+    "Object": "object",
+    "Pods": "pods",
+    "Resource": "resource",
+    "External": "external",
+    "ContainerResource": "containerResource",
+}
+
+
+def _metric(metric: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+    """validateMetricSpec."""
+    kind, given = text_at(metric, "type"), [each for each in _SOURCE_OF.values() if metric.get(each) is not None]
+    wanted = _SOURCE_OF.get(kind)
+    if wanted is not None and wanted not in given:
+        yield required((*path, wanted), "must populate information for the given metric source")
+    for field in given:
+        if field != wanted:
+            yield forbidden((*path, field), "must populate the given metric source only")
+
+
+def _target(*needed: str, exclusive_field: str = "") -> Any:
+    """A metric source with one of these fields in its target, or if named not more than one."""
+
+    def check(source: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+        target, here = object_at(source, "target"), (*path, "target")
+        given = [field for field in needed if target.get(field) is not None]
+        if not given:
+            yield required((*here, needed[0]), f"must set {' or '.join(needed)}")
+        if exclusive_field and len(given) > 1:
+            text = "may not set both a target raw value and a target utilization"
+            yield forbidden((*here, exclusive_field), text)
+
+    return check
+
+
+_SCALING = (
+    at_least(1, "must be greater than zero"),
+    between(-(2**31), 1800, "must be less than or equal to 1800"),
+)
+_SEGMENT = name(path_segment)
+
+# Devices
+
+
+def _device_request(request: Mapping[str, Any], path: Path) -> FieldErrors:
+    """validateDeviceRequest."""
+    given = [field for field in ("exactly", "firstAvailable") if request.get(field)]
+    if "exactly" not in fields_of("DeviceRequest") or len(given) == 1:
+        return ()
+    text = "exactly one of `exactly` or `firstAvailable` is required"
+    return [invalid((*path, "exactly"), "", text)] if given else [required((*path, "exactly"), text)]
+
+
+def _device_count(request: Mapping[str, Any], path: Path) -> FieldErrors:
+    """validateDeviceAllocationMode."""
+    mode, count = text_at(request, "allocationMode"), number_at(request, "count")
+    if mode == "All" and count:
+        return [invalid((*path, "count"), count, "must not be specified when allocationMode is 'All'")]
+    if mode != "All" and count is not None and (count < 0 or (mode and not count)):
+        return [invalid((*path, "count"), count, "must be greater than zero")]
+    return ()
+
+
+def _device_claim(claim: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+    """validateDeviceClaim: constraints and configuration name requests of the claim."""
+    known: set[str] = set()
+    for _, request in items_at(claim, "requests"):
+        own = text_at(request, "name")
+        known |= {own, *(f"{own}/{text_at(each, 'name')}" for _, each in items_at(request, "firstAvailable"))}
+    for field in ("constraints", "config"):
+        for index, found in items_at(claim, field):
+            for at, request_name in enumerate(texts_at(found, "requests")):
+                if request_name not in known:
+                    text = "must be the name of a request in the claim or the name of a request and a subrequest"
+                    yield invalid((*path, field, index, "requests", at), request_name, text)
+
+
+def _qualified(text: str) -> list[str]:
+    """validateFullyQualifiedName."""
+    domain, slash, own = text.partition("/")
+    if not slash:
+        return ["a fully qualified name must be a domain and a name separated by a slash"]
+    found = domain_problems(domain)
+    return found if own.isidentifier() and own.isascii() else [*found, "a valid C identifier must start with a letter"]
+
+
+_REQUEST: Mapping[str, Any] = {
+    "": _device_count,
+    "deviceClassName": (NEEDED, DOMAIN),
+    "selectors": at_most(32),
+    "allocationMode": one_of("All", "ExactCount"),
+}
+
+
+def _data_keys(found: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+    """The keys of ValidateConfigMap and ValidateSecret."""
+    for key in found:
+        yield from invalid_all((*path, key), key, config_key(key))
+
+
+ROWS: Rows = {
+    "ServiceSpec": {
+        "": _service,
+        "type": one_of("ClusterIP", "ExternalName", "LoadBalancer", "NodePort"),
+        "selector": labels,
+        "ports": unique("name"),
+        "sessionAffinity": one_of("ClientIP", "None"),
+        "externalIPs": each_item(form(ip)),
+        "loadBalancerSourceRanges": each_item(form(cidr)),
+        "ipFamilies": each_item(exactly_one_of("IPv4", "IPv6")),
+        "ipFamilyPolicy": exactly_one_of("PreferDualStack", "RequireDualStack", "SingleStack"),
+        "internalTrafficPolicy": exactly_one_of("Cluster", "Local"),
+        "trafficDistribution": exactly_one_of("PreferClose", "PreferSameZone", "PreferSameNode"),
+        "loadBalancerClass": form(key_problems),
+    },
+    "ServicePort": {
+        "name": LABEL,
+        "port": (NEEDED, PORT),
+        "protocol": one_of("SCTP", "TCP", "UDP"),
+        "targetPort": lambda value, path: port_or_name(value, path) if value not in ("", 0) else (),
+        "nodePort": between(0, 65535, "must be between 1 and 65535, inclusive"),
+        "appProtocol": form(key_problems),
+    },
+    "ClientIPConfig": {"timeoutSeconds": between(1, 86400, "must be greater than 0 and less than 86400")},
+    "PodDisruptionBudgetSpec": {
+        "": _budget,
+        "minAvailable maxUnavailable": (int_or_percent, at_most_100_percent),
+        "unhealthyPodEvictionPolicy": exactly_one_of("AlwaysAllow", "IfHealthyBudget"),
+    },
+    "PriorityClass": {"": _priority_class, "preemptionPolicy": exactly_one_of("PreemptLowerPriority", "Never")},
+    "RuntimeClass": {"": _runtime_class, "handler": (NEEDED, LABEL)},
+    "Scheduling": {"nodeSelector": labels},
+    "ResourceQuotaSpec": {"": _quota},
+    "LimitRangeSpec": {"limits": _limits},
+    "Namespace": {"": _namespace},
+    "HorizontalPodAutoscalerSpec": {
+        "": _autoscaler,
+        "minReplicas": NOT_NEGATIVE,
+        "targetCPUUtilizationPercentage": at_least(1, "must be greater than 0"),
+    },
+    "CrossVersionObjectReference": {"kind name": (NEEDED, _SEGMENT)},
+    "MetricSpec": {
+        "": _metric,
+        "type": (Needed("must specify a metric source type"), one_of(*_SOURCE_OF)),
+    },
+    "MetricTarget": {
+        "type": (
+            Needed("must specify a metric target type"),
+            name(
+                lambda text: (
+                    []
+                    if text in ("Utilization", "Value", "AverageValue")
+                    else ["must be either Utilization, Value, or AverageValue"]
+                )
+            ),
+        ),
+        "value averageValue": positive_amount,
+        "averageUtilization": at_least(1, "must be greater than 0"),
+    },
+    "MetricIdentifier": {"name": (Needed("must specify a metric name"), _SEGMENT)},
+    "ObjectMetricSource": {"": _target("averageValue", "value"), "describedObject metric": NEEDED},
+    "PodsMetricSource": {"": _target("averageValue"), "metric": NEEDED},
+    "ExternalMetricSource": {"": _target("averageValue", "value", exclusive_field="value"), "metric": NEEDED},
+    "ResourceMetricSource": {
+        "": _target("averageUtilization", "averageValue", exclusive_field="averageValue"),
+        "name": Needed("must specify a resource name"),
+    },
+    "ContainerResourceMetricSource": {
+        "": _target("averageUtilization", "averageValue", exclusive_field="averageValue"),
+        "name": (Needed("must specify a resource name"), lambda text, path: resource_name(text, path) if text else ()),
+        "container": (Needed("must specify a container"), LABEL),
+    },
+    "HPAScalingRules": {
+        "": lambda found, path: (
+            [required((*path, "policies"), "must specify at least one Policy")] if found.get("policies") == [] else ()
+        ),
+        "stabilizationWindowSeconds": between(0, 3600, "must be between 0 and 3600"),
+        "selectPolicy": exactly_one_of("Disabled", "Max", "Min"),
+        "tolerance": amount_not_negative,
+    },
+    "HPAScalingPolicy": {
+        "type": (NEEDED, one_of("Percent", "Pods")),
+        "value": (Needed("must be greater than zero"), at_least(1, "must be greater than zero")),
+        "periodSeconds": (Needed("must be greater than zero"), *_SCALING),
+    },
+    "DeviceClassSpec": {
+        "selectors": at_most(32),
+        "extendedResourceName": form(
+            lambda text: [] if is_extended_name(text) else ["must be a valid extended resource name"]
+        ),
+    },
+    "DeviceSelector": {"cel": NEEDED},
+    "CELDeviceSelector": {"expression": (NEEDED, no_longer(10 * 1024))},
+    "DeviceClassConfiguration": {"opaque": NEEDED},
+    "DeviceClaimConfiguration": {"opaque": NEEDED},
+    "OpaqueDeviceConfiguration": {"driver": (NEEDED, DOMAIN), "parameters": NEEDED},
+    "DeviceClaim": {
+        "": _device_claim,
+        "requests": (at_most(32), unique("name")),
+        "constraints config": at_most(32),
+    },
+    "DeviceRequest": {"": _device_request, "name": (NEEDED, LABEL), "firstAvailable": (at_most(8), unique("name"))},
+    "ExactDeviceRequest": _REQUEST,
+    "DeviceSubRequest": {**_REQUEST, "name": (NEEDED, LABEL)},
+    "DeviceConstraint": {
+        "": (
+            needs_one("matchAttribute", "distinctAttribute", detail="matchAttribute or distinctAttribute is required"),
+            exclusive("matchAttribute", "distinctAttribute", detail="may not specify more than one attribute"),
+        ),
+        "matchAttribute distinctAttribute": form(_qualified),
+    },
+    "DeviceToleration": {
+        "operator": exactly_one_of("Equal", "Exists"),
+        "effect": one_of("NoExecute", "NoSchedule"),
+    },
+    "ResourceClaimTemplate": {"spec": NEEDED},
+    "ConfigMap": {"data binaryData": _data_keys},
+    "Secret": {"data stringData": _data_keys},
+}

@@ -1,122 +1,440 @@
-"""Pod specs and pod templates."""
+"""Rows for pod specs and pod templates (ValidatePodSpec of pkg/apis/core/validation)."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ksched_cli.api.label_names import domain_problems, key_problems
-from ksched_cli.api.validation.containers import containers, resources
+from ksched_cli.api.validation.containers import (
+    CONTAINER_ROWS,
+    CONTAINERS,
+    HIGHEST_ID,
+    PROBES,
+    resource_amount,
+    resource_name,
+    resource_requirements,
+)
 from ksched_cli.api.validation.fields import (
+    DOMAIN,
+    KEY,
+    LABEL,
+    NEEDED,
+    FieldError,
     FieldErrors,
+    Needed,
     Path,
+    Rows,
+    amount_in,
+    at_most,
+    between,
     duplicate,
+    each_item,
+    exactly_one_of,
     forbidden,
+    form,
     invalid,
     invalid_all,
+    ip,
     items_at,
+    labels,
+    needs_one,
+    no_longer,
+    not_found,
     number_at,
     object_at,
     one_of,
     required,
+    search_path,
     text_at,
+    texts_at,
+    unique,
+    unsupported,
 )
-from ksched_cli.api.validation.names import dns_label, labels, template_metadata
-from ksched_cli.api.validation.selectors import affinity, spread_constraints, tolerations
-from ksched_cli.api.validation.volumes import volume_names, volumes
+from ksched_cli.api.validation.names import annotation_errors
+from ksched_cli.api.validation.selectors import SELECTOR_ROWS
 
-_DNS_POLICIES = ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")
-_SUBDOMAINS = ("serviceAccountName", "nodeName", "priorityClassName", "runtimeClassName")
-_MOST_SECONDS = 2**31 - 1
+# Prefixes of the sysctls of a namespace of the kernel (component-helpers' sysctl.GetNamespace).
+_SYSCTLS_OF = {
+    "hostNetwork": ("net.",),
+    "hostIPC": ("kernel.sem", "kernel.shm", "kernel.msg", "fs.mqueue."),
+}
+_SIGNAL_NAMES = """ABRT ALRM BUS CHLD CLD CONT FPE HUP ILL INT IO IOT KILL PIPE POLL PROF PWR QUIT SEGV STKFLT STOP SYS
+    TERM TRAP TSTP TTIN TTOU URG USR1 USR2 VTALRM WINCH XCPU XFSZ RTMIN RTMAX"""
+_SIGNAL_NUMBERS = (*(f"RTMIN+{number}" for number in range(1, 16)), *(f"RTMAX-{number}" for number in range(1, 15)))
+_SIGNALS = frozenset(f"SIG{each}" for each in (*_SIGNAL_NAMES.split(), *_SIGNAL_NUMBERS))
+# What a Windows pod may not have: fields of the pod, of its securityContext, and of that of a container.
+_NOT_FOR_WINDOWS = ("hostUsers", "hostPID", "hostIPC", "shareProcessNamespace")
+_NOT_FOR_WINDOWS_CONTEXT = (
+    *("appArmorProfile", "seLinuxOptions", "seccompProfile", "fsGroup", "fsGroupChangePolicy", "sysctls", "runAsUser"),
+    *("runAsGroup", "supplementalGroups", "supplementalGroupsPolicy", "seLinuxChangePolicy"),
+)
+_NOT_FOR_WINDOWS_CONTAINER = (
+    *("appArmorProfile", "seLinuxOptions", "seccompProfile", "capabilities", "readOnlyRootFilesystem", "privileged"),
+    *("allowPrivilegeEscalation", "procMount", "runAsUser", "runAsGroup"),
+)
 
 
-def pod(document: Mapping[str, Any]) -> FieldErrors:
-    spec = object_at(document, "spec")
-    yield from pod_spec(spec, ("spec",))
+def _host_ports(found: list[tuple[int, Mapping[str, Any]]], path: Path) -> Iterator[FieldError]:
+    """checkHostPortConflicts."""
+    seen: set[str] = set()
+    for index, container in found:
+        for at, port in items_at(container, "ports"):
+            if number := number_at(port, "hostPort"):
+                text = f"{text_at(port, 'protocol') or 'TCP'}/{text_at(port, 'hostIP')}/{number}"
+                if text in seen:
+                    yield duplicate((*path, index, "ports", at, "hostPort"), text)
+                seen.add(text)
+
+
+# Pods
+
+
+def _spec(spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+    """What in ValidatePodSpec compares several fields."""
+    containers = {field: items_at(spec, field) for field in CONTAINERS}
+    yield from _names_of_containers(containers, path)
+    yield from _host_ports(containers["containers"], (*path, "containers"))
+    for index, container in containers["initContainers"]:
+        here = (*path, "initContainers", index)
+        yield from _host_ports([(index, container)], (*path, "initContainers"))
+        yield from _init_container(container, here)
+    for index, container in containers["containers"]:
+        if container.get("restartPolicy") is None and container.get("restartPolicyRules"):
+            text = "must specify restartPolicy when restart rules are used"
+            yield required((*path, "containers", index, "restartPolicy"), text)
+    every = [((*path, field, index), each) for field in CONTAINERS for index, each in containers[field]]
+    yield from _claims(spec, every)
+    for here, container in every:
+        yield from _of_pod(spec, container, here)
+        yield from _restarts(spec, container, here)
+    yield from _host(spec, every, path)
+    yield from _system(spec, every, path)
+    if isinstance(spec.get("resources"), dict):
+        yield from _pod_resources(spec, containers["containers"], (*path, "resources"))
+    if text_at(spec, "dnsPolicy") == "None" and not texts_at(object_at(spec, "dnsConfig"), "nameservers"):
+        missing: Path = ("dnsConfig", "nameservers") if isinstance(spec.get("dnsConfig"), dict) else ("dnsConfig",)
+        yield required((*path, *missing), "must provide at least one DNS nameserver when `dnsPolicy` is None")
+
+
+def _gates(found: list[Any], path: Path) -> Iterator[FieldError]:
+    """validateSchedulingGates."""
+    for index, gate in enumerate(found):
+        yield from KEY(text_at(gate, "name"), (*path, index))
+        if text_at(gate, "name") in [text_at(other, "name") for other in found[:index]]:
+            yield duplicate((*path, index), text_at(gate, "name"))
+
+
+def _names_of_containers(containers: Mapping[str, list[tuple[int, Mapping[str, Any]]]], path: Path) -> FieldErrors:
+    seen: set[str] = set()
+    for field in ("containers", "initContainers", "ephemeralContainers"):
+        for index, container in containers[field]:
+            text = text_at(container, "name")
+            if text and text in seen:
+                yield duplicate((*path, field, index, "name"), text)
+            seen.add(text)
+
+
+def _init_container(container: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+    """validateInitContainers."""
+    if text_at(container, "restartPolicy") == "Always":
+        return
+    for field in ("lifecycle", *PROBES):
+        if container.get(field) is not None:
+            yield forbidden((*path, field), "may not be set for init containers without restartPolicy=Always")
+    for index, policy in items_at(container, "resizePolicy"):
+        if text_at(policy, "restartPolicy") == "RestartContainer":
+            text = "must not be set to 'RestartContainer' for non-sidecar initContainers"
+            yield invalid((*path, "resizePolicy", index, "restartPolicy"), "RestartContainer", text)
+    if container.get("restartPolicy") is None and container.get("restartPolicyRules"):
+        yield required((*path, "restartPolicy"), "must specify restartPolicy when restart rules are used")
+
+
+def _claims(spec: Mapping[str, Any], every: list[tuple[Path, Mapping[str, Any]]]) -> Iterator[FieldError]:
+    """validateResourceClaimNames."""
+    known = {text_at(each, "name") for _, each in items_at(spec, "resourceClaims")}
+    for path, container in every:
+        seen: set[tuple[str, str]] = set()
+        for index, each in items_at(object_at(container, "resources"), "claims"):
+            here, claim, request = (
+                (*path, "resources", "claims", index),
+                text_at(each, "name"),
+                text_at(each, "request"),
+            )
+            if not claim:
+                yield required((*here, "name"))
+                continue
+            if {(claim, request), (claim, "")} & seen or (not request and any(claim == one for one, _ in seen)):
+                yield duplicate(here, claim)
+            seen.add((claim, request))
+            if claim not in known:
+                text = f"must be one of the names in pod.spec.resourceClaims: {', '.join(sorted(known))}"
+                yield invalid((*here, "name"), claim, text)
+
+
+def names_in_pod(
+    spec: Mapping[str, Any], path: Path, more: Mapping[str, Mapping[str, Any]] | None = None
+) -> Iterator[FieldError]:
+    """The host name, and the volumes that mounts, devices and variables of containers name. `more` are volumes that the
+    StatefulSet controller adds; it also replaces the host name."""
+    for field in ("hostname", "subdomain") if more is None else ():
+        yield from LABEL(text_at(spec, field), (*path, field))
+    volumes = {text_at(each, "name"): each for _, each in items_at(spec, "volumes")}
+    volumes.update(more or {})
+    for field in CONTAINERS:
+        for index, container in items_at(spec, field):
+            for kind in ("volumeMounts", "volumeDevices"):
+                for at, each in items_at(container, kind):
+                    text, here = text_at(each, "name"), (*path, field, index, kind, at, "name")
+                    if text and text not in volumes:
+                        yield not_found(here, text)
+                    elif text and kind == "volumeDevices" and not volumes[text].keys() & _BLOCK:
+                        kinds = "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"
+                        yield invalid(here, text, kinds)
+            for at, each in items_at(container, "env"):
+                file = object_at(each, "valueFrom", "fileKeyRef")
+                text, here = text_at(file, "volumeName"), (*path, field, index, "env", at, "valueFrom", "fileKeyRef")
+                if text and text not in volumes:
+                    yield not_found((*here, "volumeName"), text)
+                elif text and not volumes[text].keys() & {"emptyDir"}:
+                    yield invalid((*here, "volumeName"), text, "referenced volume must be of type emptyDir")
+
+
+_BLOCK = frozenset(("persistentVolumeClaim", "ephemeral"))
+
+
+def _of_pod(spec: Mapping[str, Any], container: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+    """Checks of a container that depend on the pod: grace period, os, host users."""
+    grace = number_at(spec, "terminationGracePeriodSeconds")
+    grace, lifecycle = 30 if grace is None else grace, object_at(container, "lifecycle")
+    for hook in ("postStart", "preStop"):
+        seconds = number_at(object_at(lifecycle, hook, "sleep"), "seconds")
+        if object_at(lifecycle, hook).get("sleep") is not None and not 0 <= (seconds or 0) <= grace:
+            text = f"must be non-negative and less than terminationGracePeriodSeconds ({grace})"
+            yield invalid((*path, "lifecycle", hook, "sleep", "seconds"), seconds, text)
+    signal, os = lifecycle.get("stopSignal"), text_at(object_at(spec, "os"), "name")
+    if signal is not None and not os:
+        text = "may not be set for containers with empty `spec.os.name`"
+        yield forbidden((*path, "lifecycle", "stopSignal"), text)
+    elif signal is not None and signal not in (("SIGKILL", "SIGTERM") if os == "windows" else _SIGNALS):
+        yield unsupported((*path, "lifecycle", "stopSignal"), signal, sorted(_SIGNALS))
+    if object_at(container, "securityContext").get("procMount") == "Unmasked" and spec.get("hostUsers") is not False:
+        text = "`hostUsers` must be false to use `Unmasked`"
+        yield invalid((*path, "securityContext", "procMount"), "Unmasked", text)
+
+
+def _restarts(spec: Mapping[str, Any], container: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+    if text_at(spec, "restartPolicy") == "Never":
+        for index, policy in items_at(container, "resizePolicy"):
+            if text_at(policy, "restartPolicy") not in ("", "NotRequired"):
+                text = "must be 'NotRequired' when pod `restartPolicy` is 'Never'"
+                yield invalid((*path, "resizePolicy", index, "restartPolicy"), policy["restartPolicy"], text)
+
+
+def _host(spec: Mapping[str, Any], every: list[tuple[Path, Mapping[str, Any]]], path: Path) -> Iterator[FieldError]:
+    """validatePodHostNetworkDeps, validateHostUsers, validatePodHostName, and sysctls of the host."""
+    if spec.get("hostNetwork") is True:
+        for index, container in items_at(spec, "containers"):
+            for at, port in items_at(container, "ports"):
+                host = number_at(port, "hostPort")
+                if host and host != number_at(port, "containerPort"):
+                    here = (*path, "containers", index, "ports", at, "hostPort")
+                    yield invalid(here, host, "must match `containerPort` when `hostNetwork` is true")
+    if spec.get("hostUsers") is False:
+        for field in ("hostNetwork", "hostPID", "hostIPC"):
+            if spec.get(field) is True:
+                # The API server writes HostPID and HostIPC.
+                shown = field if field == "hostNetwork" else f"{field[:1].upper()}{field[1:]}"
+                yield forbidden((*path, field), f"{shown} may not be set when `hostUsers` is false")
+        for here, container in every:
+            if container.get("volumeDevices"):
+                yield forbidden((*here, "volumeDevices"), "when `hostUsers` is false")
+    if spec.get("hostPID") is True and spec.get("shareProcessNamespace") is True:
+        text = "ShareProcessNamespace and HostPID cannot both be enabled"
+        yield invalid((*path, "shareProcessNamespace"), True, text)
+    if spec.get("hostnameOverride") is not None:
+        for field in ("setHostnameAsFQDN", "hostNetwork"):
+            if spec.get(field) is True:
+                yield forbidden((*path, "hostnameOverride"), f"may not be specified when {field} is true")
+    seen: set[str] = set()
+    for index, sysctl in items_at(object_at(spec, "securityContext"), "sysctls"):
+        text, here = text_at(sysctl, "name"), (*path, "securityContext", "sysctls", index, "name")
+        if text and text in seen:
+            yield duplicate(here, text)
+        seen.add(text)
+        for field, prefixes in _SYSCTLS_OF.items():
+            if spec.get(field) is True and text.replace("/", ".").startswith(prefixes):
+                yield invalid(here, text, f"may not be specified when '{field}' is true")
+
+
+def _system(spec: Mapping[str, Any], every: list[tuple[Path, Mapping[str, Any]]], path: Path) -> Iterator[FieldError]:
+    """validateLinux, validateWindows and validateWindowsHostProcessPod."""
+    os, context = text_at(object_at(spec, "os"), "name"), object_at(spec, "securityContext")
+    contexts = [((*path, "securityContext"), context)]
+    contexts += [((*here, "securityContext"), object_at(each, "securityContext")) for here, each in every]
+    if os == "linux":
+        for here, found in contexts:
+            if found.get("windowsOptions") is not None:
+                yield forbidden((*here, "windowsOptions"), "windows options cannot be set for a linux pod")
+    elif os == "windows":
+        text = "cannot be set for a windows pod"
+        yield from (
+            forbidden((*path, field), text) for field in _NOT_FOR_WINDOWS if spec.get(field) not in (None, False)
+        )
+        for here, found in contexts:
+            is_pod = here == (*path, "securityContext")
+            for field in _NOT_FOR_WINDOWS_CONTEXT if is_pod else _NOT_FOR_WINDOWS_CONTAINER:
+                if found.get(field) is not None:
+                    yield forbidden((*here, field), text)
+        if spec.get("resources") is not None:
+            yield forbidden((*path, "resources"), "may not be set for a windows pod")
+    of_pod = object_at(context, "windowsOptions").get("hostProcess")
+    own = [object_at(each, "securityContext", "windowsOptions").get("hostProcess") for _, each in every]
+    for (here, _), setting in zip(every, own, strict=True):
+        if of_pod is not None and setting is not None and of_pod != setting:
+            text = f"pod hostProcess value must be identical if both are specified, was {of_pod}"
+            yield invalid((*here, "securityContext", "windowsOptions", "hostProcess"), setting, text)
+    of_host = [of_pod if setting is None else setting for setting in own]
+    if any(of_host):
+        if not all(of_host):
+            text = "If pod contains any hostProcess containers then all containers must be HostProcess containers"
+            yield invalid((*path, "containers"), "", text)
+        if spec.get("hostNetwork") is not True:
+            text = "hostNetwork must be true if pod contains any hostProcess containers"
+            yield invalid((*path, "hostNetwork"), False, text)
+
+
+def _pod_resources(spec: Mapping[str, Any], containers: list[tuple[int, Any]], path: Path) -> Iterator[FieldError]:
+    """validatePodResources and validatePodResourceConsistency, without init containers."""
+    found = object_at(spec, "resources")
+    yield from resource_requirements(found, path, of_pod=True)
+    if found.get("claims") is not None:
+        yield forbidden((*path, "claims"), "claims may not be set for Resources at pod-level")
+    requests, limits = object_at(found, "requests"), object_at(found, "limits")
+    for resource, wanted in requests.items():
+        amounts = [amount_in(object_at(each, "resources", "requests").get(resource)) for _, each in containers]
+        total, most = sum(filter(None, amounts)), amount_in(wanted)
+        if most is not None and total > most:
+            text = f"must be greater than or equal to aggregate container requests of {total}"
+            yield invalid((*path, "requests", resource), str(wanted), text)
+    for index, container in containers:
+        for resource, quantity in object_at(container, "resources", "limits").items():
+            amount, most = amount_in(quantity), amount_in(limits.get(resource))
+            if amount is not None and most is not None and amount > most:
+                here = (*path[:-1], "containers", index, "resources", "limits", resource)
+                yield invalid(here, str(quantity), f"must be less than or equal to pod limits of {limits[resource]}")
+
+
+def _pod(pod: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+    """ValidatePodCreate."""
+    spec = object_at(pod, "spec")
     if items_at(spec, "schedulingGates") and text_at(spec, "nodeName"):
         yield forbidden(("spec", "nodeName"), "cannot be set until all schedulingGates have been cleared")
-
-
-def template(found: Mapping[str, Any], path: Path, more_volumes: Collection[str] = ()) -> FieldErrors:
-    """ValidatePodTemplateSpec. `more_volumes` are those that a controller adds."""
-    yield from template_metadata(object_at(found, "metadata"), (*path, "metadata"))
-    yield from pod_spec(object_at(found, "spec"), (*path, "spec"), more_volumes)
-
-
-def pod_spec(spec: Mapping[str, Any], path: Path, more_volumes: Collection[str] = ()) -> FieldErrors:
-    """ValidatePodSpec."""
-    yield from volumes(spec, path)
-    yield from containers(spec, path, volume_names(spec) | set(more_volumes))
-    yield from resources(object_at(spec, "resources"), (*path, "resources"))
-    yield from _names(spec, path)
-    yield from _numbers(spec, path)
-    yield from one_of(spec, "restartPolicy", path, ("Always", "Never", "OnFailure"))
-    yield from one_of(spec, "dnsPolicy", path, _DNS_POLICIES)
-    yield from one_of(spec, "preemptionPolicy", path, ("PreemptLowerPriority", "Never"))
-    yield from labels(object_at(spec, "nodeSelector"), (*path, "nodeSelector"))
-    yield from affinity(object_at(spec, "affinity"), (*path, "affinity"))
-    yield from tolerations(spec, path)
-    yield from spread_constraints(spec, path)
-    yield from _gates(spec, path)
-    yield from _claims(spec, path)
-    yield from _host_network(spec, path)
-
-
-def _names(spec: Mapping[str, Any], path: Path) -> FieldErrors:
-    for field in _SUBDOMAINS:
-        name = text_at(spec, field)
-        if name:
-            yield from invalid_all((*path, field), name, domain_problems(name))
-    for field in ("hostname", "subdomain"):
-        name = text_at(spec, field)
-        if name:
-            yield from invalid_all((*path, field), name, dns_label(name))
-
-
-def _numbers(spec: Mapping[str, Any], path: Path) -> FieldErrors:
-    seconds = number_at(spec, "activeDeadlineSeconds")
-    if seconds is not None and not 1 <= seconds <= _MOST_SECONDS:
-        text = f"must be between 1 and {_MOST_SECONDS}, inclusive"
-        yield invalid((*path, "activeDeadlineSeconds"), seconds, text)
-
-
-def _gates(spec: Mapping[str, Any], path: Path) -> FieldErrors:
-    """validateSchedulingGates."""
-    seen = set()
-    for index, each in items_at(spec, "schedulingGates"):
-        name = text_at(each, "name")
-        yield from invalid_all((*path, "schedulingGates", index), name, key_problems(name))
-        if name in seen:
-            yield duplicate((*path, "schedulingGates", index), name)
-        seen.add(name)
-
-
-def _claims(spec: Mapping[str, Any], path: Path) -> FieldErrors:
-    """validatePodResourceClaims, and the claims that containers name."""
-    names = set()
-    for index, each in items_at(spec, "resourceClaims"):
-        here = (*path, "resourceClaims", index)
-        name = text_at(each, "name")
-        if not name:
-            yield required((*here, "name"))
-        elif name in names:
-            yield duplicate((*here, "name"), name)
-        names.add(name)
-    for field in ("containers", "initContainers"):
+    if spec.get("ephemeralContainers"):
+        yield forbidden(("spec", "ephemeralContainers"), "cannot be set on create")
+    for field in CONTAINERS[:2]:
         for index, container in items_at(spec, field):
-            for at, each in items_at(object_at(container, "resources"), "claims"):
-                if text_at(each, "name") not in names:
-                    here = (*path, field, index, "resources", "claims", at)
-                    yield invalid(here, text_at(each, "name"), "must be one of the names in pod.spec.resourceClaims")
+            image = text_at(container, "image")
+            if image != image.strip():
+                here = ("spec", field, index, "image")
+                yield invalid(here, image, "must not have leading or trailing whitespace")
+    for index, volume in items_at(spec, "volumes"):
+        if volume.get("image") is not None and not text_at(volume["image"], "reference"):
+            yield required(("spec", "volumes", index, "image", "reference"))
+    yield from _annotations_of(object_at(pod, "metadata", "annotations"), spec, ("metadata", "annotations"))
+    yield from names_in_pod(spec, ("spec",))
 
 
-def _host_network(spec: Mapping[str, Any], path: Path) -> FieldErrors:
-    """validatePodHostNetworkDeps."""
-    if spec.get("hostNetwork") is not True:
-        return
-    for index, container in items_at(spec, "containers"):
-        for at, port in items_at(container, "ports"):
-            host = number_at(port, "hostPort")
-            if host and host != number_at(port, "containerPort"):
-                here = (*path, "containers", index, "ports", at, "hostPort")
-                yield invalid(here, host, "must match `containerPort` when `hostNetwork` is true")
+def _template(template: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+    """ValidatePodTemplateSpec."""
+    found, here = object_at(template, "metadata"), (*path, "metadata")
+    yield from labels(object_at(found, "labels"), (*here, "labels"))
+    yield from annotation_errors(object_at(found, "annotations"), (*here, "annotations"))
+    spec = object_at(template, "spec")
+    if spec.get("ephemeralContainers"):
+        yield forbidden((*path, "spec", "ephemeralContainers"), "ephemeral containers not allowed in pod template")
+    yield from _annotations_of(object_at(found, "annotations"), spec, (*here, "annotations"))
+    if not spec:
+        yield required((*path, "spec", "containers"))
+
+
+def _annotations_of(found: Mapping[str, Any], spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+    """ValidatePodSpecificAnnotations."""
+    cost = found.get("controller.kubernetes.io/pod-deletion-cost")
+    if isinstance(cost, str) and not re.fullmatch(r"0|-?[1-9][0-9]{0,9}", cost, re.ASCII):
+        yield invalid((*path, "controller.kubernetes.io/pod-deletion-cost"), cost, "must be a 32bit integer")
+    if "kubernetes.io/config.mirror" in found and not text_at(spec, "nodeName"):
+        text = "must set spec.nodeName if mirror pod annotation is set"
+        yield invalid((*path, "kubernetes.io/config.mirror"), found["kubernetes.io/config.mirror"], text)
+    names = {text_at(each, "name") for field in CONTAINERS for _, each in items_at(spec, field)}
+    for key, value in found.items():
+        if not key.startswith("container.apparmor.security.beta.kubernetes.io/") or not isinstance(value, str):
+            continue
+        if key.partition("/")[2] not in names:
+            yield invalid((*path, key), key.partition("/")[2], "container not found")
+        if value not in ("", "runtime/default", "unconfined") and not value.startswith("localhost/"):
+            yield invalid((*path, key), value, f"invalid AppArmor profile name: {value}")
+
+
+ROWS: Rows = {
+    **CONTAINER_ROWS,
+    **SELECTOR_ROWS,
+    "Pod": {"": _pod},
+    "PodTemplateSpec": {"": _template},
+    "PodSpec": {
+        "": _spec,
+        "containers": NEEDED,
+        "restartPolicy": one_of("Always", "OnFailure", "Never"),
+        "dnsPolicy": one_of("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"),
+        "preemptionPolicy": exactly_one_of("PreemptLowerPriority", "Never"),
+        "serviceAccountName nodeName priorityClassName": DOMAIN,
+        "runtimeClassName hostnameOverride": form(domain_problems),
+        "activeDeadlineSeconds": between(1, HIGHEST_ID),
+        "nodeSelector": labels,
+        "overhead": lambda found, path: [error for key, each in found.items() for error in _overhead(key, each, path)],
+        "resourceClaims": unique("name"),
+        "schedulingGates": _gates,
+    },
+    "PodOS": {"name": (NEEDED, one_of("linux", "windows"))},
+    "PodDNSConfig": {
+        "nameservers": (at_most(3), each_item(form(ip))),
+        "searches": (
+            at_most(32),
+            each_item(form(search_path)),
+            lambda found, path: no_longer(2048)(" ".join(found), path),
+        ),
+    },
+    "PodDNSConfigOption": {"name": Needed("must not be empty")},
+    "PodReadinessGate": {"conditionType": KEY, "": lambda found, path: _needs_key(found, path, "conditionType")},
+    "HostAlias": {"ip": (form(ip), NEEDED), "hostnames": each_item(form(domain_problems))},
+    "PodResourceClaim": {
+        "name": (NEEDED, LABEL),
+        "resourceClaimName resourceClaimTemplateName": form(domain_problems),
+        "": (
+            needs_one(
+                "resourceClaimName",
+                "resourceClaimTemplateName",
+                detail="must specify one of: `resourceClaimName`, `resourceClaimTemplateName`",
+            ),
+            lambda found, path: _one_claim(found, path),
+        ),
+    },
+    "PodSchedulingGroup": {"podGroupName": (NEEDED, DOMAIN)},
+}
+
+
+def _needs_key(found: Mapping[str, Any], path: Path, field: str) -> FieldErrors:
+    return () if found.get(field) is not None else invalid_all((*path, field), "", key_problems(""))
+
+
+def _one_claim(found: Mapping[str, Any], path: Path) -> FieldErrors:
+    if found.get("resourceClaimName") is None or found.get("resourceClaimTemplateName") is None:
+        return ()
+    text = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
+    return [invalid((*path, "resourceClaimTemplateName"), found["resourceClaimTemplateName"], text)]
+
+
+def _overhead(resource: str, quantity: Any, path: Path) -> FieldErrors:
+    here = (*path, resource)
+    return [*resource_name(resource, here), *resource_amount(resource, quantity, here)]

@@ -1,200 +1,227 @@
-"""Label selectors and node selectors, tolerations, spread constraints: what decides where a pod goes."""
+"""Rows for label selectors, node selectors, affinity, tolerations, taints and spread constraints."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ksched_cli.api.affinity import WHEN_UNSATISFIABLE
 from ksched_cli.api.core import TAINT_EFFECTS
-from ksched_cli.api.label_names import key_problems, value_problems
+from ksched_cli.api.label_names import domain_problems, value_problems
 from ksched_cli.api.validation.fields import (
+    KEY,
+    FieldError,
     FieldErrors,
+    Needed,
     Path,
+    Rows,
+    at_least,
+    dns_label,
     duplicate,
+    each_item,
+    exactly_one_of,
     forbidden,
+    form,
     invalid,
     invalid_all,
     items_at,
+    labels,
     number_at,
     object_at,
-    one_of,
     required,
     text_at,
     texts_at,
     unsupported,
 )
-from ksched_cli.api.validation.names import dns_label, label_name, labels
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
-_POLICIES = ("Honor", "Ignore")
+_LABEL_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
+_OPERATOR = "not a valid selector operator"
 
 
-def label_selector(selector: Mapping[str, Any], path: Path) -> FieldErrors:
-    """ValidateLabelSelector."""
-    yield from labels(object_at(selector, "matchLabels"), (*path, "matchLabels"))
-    for index, each in items_at(selector, "matchExpressions"):
-        here = (*path, "matchExpressions", index)
-        yield from _operands(each, here)
-        if text_at(each, "operator") not in ("In", "NotIn", "Exists", "DoesNotExist"):
-            yield invalid((*here, "operator"), text_at(each, "operator"), "not a valid selector operator")
-        yield from label_name(text_at(each, "key"), (*here, "key"))
-        yield from _label_values(each, here)
-
-
-def _operands(requirement: Mapping[str, Any], path: Path) -> FieldErrors:
-    operator, values = text_at(requirement, "operator"), texts_at(requirement, "values")
+def _operands(found: Mapping[str, Any], path: Path) -> FieldErrors:
+    operator, values = text_at(found, "operator"), found.get("values")
     if operator in ("In", "NotIn") and not values:
-        yield required((*path, "values"), "must be specified when `operator` is 'In' or 'NotIn'")
-    elif operator in ("Exists", "DoesNotExist") and values:
-        yield forbidden((*path, "values"), "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
+        return [required((*path, "values"), "must be specified when `operator` is 'In' or 'NotIn'")]
+    if operator in ("Exists", "DoesNotExist") and values:
+        return [forbidden((*path, "values"), "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")]
+    return ()
 
 
-def _label_values(requirement: Mapping[str, Any], path: Path) -> FieldErrors:
-    for index, value in enumerate(texts_at(requirement, "values")):
-        yield from invalid_all((*path, "values", index), value, value_problems(value))
+def _label_requirement(found: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+    """ValidateLabelSelectorRequirement."""
+    yield from _operands(found, path)
+    if text_at(found, "operator") not in _LABEL_OPERATORS:
+        yield invalid((*path, "operator"), text_at(found, "operator"), _OPERATOR)
 
 
-def _node_requirement(each: Mapping[str, Any], path: Path, *, strict: bool) -> FieldErrors:
-    """ValidateNodeSelectorRequirement. Preferred terms may have any values."""
-    operator = text_at(each, "operator")
+def _node_requirement(found: Mapping[str, Any], path: Path) -> FieldErrors:
+    """ValidateNodeSelectorRequirement."""
+    operator = text_at(found, "operator")
     if operator in ("Gt", "Lt"):
-        if len(texts_at(each, "values")) != 1:
-            yield required((*path, "values"), "must be specified single value when `operator` is 'Lt' or 'Gt'")
-    elif operator in ("In", "NotIn", "Exists", "DoesNotExist"):
-        yield from _operands(each, path)
-    else:
-        yield invalid((*path, "operator"), operator, "not a valid selector operator")
-    yield from label_name(text_at(each, "key"), (*path, "key"))
-    if strict:
-        yield from _label_values(each, path)
+        text = "must be specified single value when `operator` is 'Lt' or 'Gt'"
+        return [required((*path, "values"), text)] if len(texts_at(found, "values")) != 1 else ()
+    if operator in _LABEL_OPERATORS:
+        return _operands(found, path)
+    return [invalid((*path, "operator"), operator, _OPERATOR)]
 
 
-def _node_term(term: Mapping[str, Any], path: Path, *, strict: bool) -> FieldErrors:
+def _node_term(term: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
     """ValidateNodeSelectorTerm."""
-    for index, each in items_at(term, "matchExpressions"):
-        yield from _node_requirement(each, (*path, "matchExpressions", index), strict=strict)
-    for index, each in items_at(term, "matchFields"):
+    for index, found in items_at(term, "matchExpressions"):
+        here = (*path, "matchExpressions", index)
+        yield from _node_requirement(found, here)
+        yield from KEY(text_at(found, "key"), (*here, "key"))
+    for index, found in items_at(term, "matchFields"):
         here = (*path, "matchFields", index)
-        if text_at(each, "operator") not in ("In", "NotIn"):
-            yield invalid((*here, "operator"), text_at(each, "operator"), "not a valid selector operator")
-        elif len(texts_at(each, "values")) != 1:
+        if text_at(found, "operator") not in ("In", "NotIn"):
+            yield invalid((*here, "operator"), text_at(found, "operator"), _OPERATOR)
+        elif len(texts_at(found, "values")) != 1:
             text = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
             yield required((*here, "values"), text)
-        if text_at(each, "key") != "metadata.name":
-            yield invalid((*here, "key"), text_at(each, "key"), "not a valid field selector key")
+        if text_at(found, "key") != "metadata.name":
+            yield invalid((*here, "key"), text_at(found, "key"), "not a valid field selector key")
+        else:
+            yield from each_item(form(domain_problems))(texts_at(found, "values"), (*here, "values"))
 
 
-def node_selector(selector: Mapping[str, Any], path: Path) -> FieldErrors:
-    """ValidateNodeSelector."""
-    terms = items_at(selector, "nodeSelectorTerms")
-    if not terms:
-        yield required((*path, "nodeSelectorTerms"), "must have at least one node selector term")
-    for index, term in terms:
-        yield from _node_term(term, (*path, "nodeSelectorTerms", index), strict=True)
+def _required_terms(selector: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+    """ValidateNodeSelector. Only preferred terms may have any values."""
+    for at, term in items_at(selector, "nodeSelectorTerms"):
+        for index, found in items_at(term, "matchExpressions"):
+            here = (*path, "nodeSelectorTerms", at, "matchExpressions", index, "values")
+            yield from _LABEL_VALUES(texts_at(found, "values"), here)
 
 
-def affinity(found: Mapping[str, Any], path: Path) -> FieldErrors:
-    """validateAffinity."""
-    node = object_at(found, "nodeAffinity")
-    if isinstance(node.get(_REQUIRED), dict):
-        yield from node_selector(node[_REQUIRED], (*path, "nodeAffinity", _REQUIRED))
-    for index, each in items_at(node, _PREFERRED):
-        here = (*path, "nodeAffinity", _PREFERRED, index)
-        yield from _weight(each, here)
-        yield from _node_term(object_at(each, "preference"), (*here, "preference"), strict=False)
-    for name in ("podAffinity", "podAntiAffinity"):
-        for index, each in items_at(object_at(found, name), _REQUIRED):
-            yield from _pod_term(each, (*path, name, _REQUIRED, index))
-        for index, each in items_at(object_at(found, name), _PREFERRED):
-            here = (*path, name, _PREFERRED, index)
-            yield from _weight(each, here)
-            yield from _pod_term(object_at(each, "podAffinityTerm"), (*here, "podAffinityTerm"))
+_LABEL_VALUES = each_item(form(value_problems))
 
 
-def _weight(term: Mapping[str, Any], path: Path) -> FieldErrors:
-    weight = number_at(term, "weight") or 0
-    if not 1 <= weight <= 100:
-        yield invalid((*path, "weight"), weight, "must be in the range 1-100")
+def _label_keys(found: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+    """ValidateMatchLabelKeysAndMismatchLabelKeys."""
+    selector = found.get("labelSelector")
+    for field in ("matchLabelKeys", "mismatchLabelKeys"):
+        if found.get(field) and selector is None:
+            yield forbidden((*path, field), "must not be specified when labelSelector is not set")
+    keys = texts_at(found, "matchLabelKeys")
+    named = set(object_at(selector, "matchLabels"))
+    for _, requirement in items_at(selector, "matchExpressions"):
+        key = text_at(requirement, "key")
+        if key in keys and key in named:
+            here = (*path, "matchLabelKeys", keys.index(key))
+            yield invalid(here, key, "exists in both matchLabelKeys and labelSelector")
+        named.add(key)
+    for index, key in enumerate(keys):
+        if key in texts_at(found, "mismatchLabelKeys"):
+            yield invalid((*path, "matchLabelKeys", index), key, "exists in both matchLabelKeys and mismatchLabelKeys")
 
 
-def _pod_term(term: Mapping[str, Any], path: Path) -> FieldErrors:
-    """validatePodAffinityTerm."""
-    for field in ("labelSelector", "namespaceSelector"):
-        yield from label_selector(object_at(term, field), (*path, field))
-    for index, name in enumerate(texts_at(term, "namespaces")):
-        yield from invalid_all((*path, "namespaces", index), name, dns_label(name))
-    key = text_at(term, "topologyKey")
-    if not key:
-        yield required((*path, "topologyKey"), "can not be empty")
-    else:
-        yield from label_name(key, (*path, "topologyKey"))
-
-
-def tolerations(spec: Mapping[str, Any], path: Path) -> FieldErrors:
+def _toleration(found: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
     """ValidateTolerations."""
-    for index, each in items_at(spec, "tolerations"):
-        here = (*path, "tolerations", index)
-        key, operator, value = (text_at(each, field) for field in ("key", "operator", "value"))
-        if key:
-            yield from label_name(key, (*here, "key"))
-        elif operator != "Exists":
-            text = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
-            yield invalid((*here, "operator"), operator, text)
-        if number_at(each, "tolerationSeconds") is not None and text_at(each, "effect") != "NoExecute":
-            text = "effect must be 'NoExecute' when `tolerationSeconds` is set"
-            yield invalid((*here, "effect"), text_at(each, "effect"), text)
-        if operator in ("", "Equal"):
-            yield from invalid_all((*here, "operator"), value, value_problems(value))
-        elif operator == "Exists" and value:
-            yield invalid((*here, "operator"), value, "value must be empty when `operator` is 'Exists'")
-        elif operator not in ("Exists", "Lt", "Gt"):
-            yield unsupported((*here, "operator"), operator, ("Equal", "Exists"))
-        yield from one_of(each, "effect", here, TAINT_EFFECTS)
+    key, operator, value, effect = (text_at(found, field) for field in ("key", "operator", "value", "effect"))
+    if key:
+        yield from KEY(key, (*path, "key"))
+    elif operator != "Exists":
+        text = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
+        yield invalid((*path, "operator"), operator, text)
+    if number_at(found, "tolerationSeconds") is not None and effect != "NoExecute":
+        yield invalid((*path, "effect"), effect, "effect must be 'NoExecute' when `tolerationSeconds` is set")
+    if operator in ("", "Equal"):
+        yield from invalid_all((*path, "operator"), value, value_problems(value))
+    elif operator == "Exists" and value:
+        yield invalid((*path, "operator"), value, "value must be empty when `operator` is 'Exists'")
+    elif operator in ("Lt", "Gt"):
+        number = value.removeprefix("-")
+        is_whole = number.isascii() and number.isdigit() and (number == "0" or number[0] != "0")
+        if not is_whole or not -(2**63) <= int(value) < 2**63:
+            yield invalid((*path, "value"), value, "must be a valid decimal integer of 64 bits")
+    elif operator != "Exists":
+        yield unsupported((*path, "operator"), operator, ("Equal", "Exists"))
+    if effect and effect not in TAINT_EFFECTS:
+        yield unsupported((*path, "effect"), effect, TAINT_EFFECTS)
 
 
-def spread_constraints(spec: Mapping[str, Any], path: Path) -> FieldErrors:
+def _spread(found: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
     """validateTopologySpreadConstraints."""
+    action, domains = text_at(found, "whenUnsatisfiable"), number_at(found, "minDomains")
+    if (number_at(found, "maxSkew") or 0) <= 0:
+        yield invalid((*path, "maxSkew"), number_at(found, "maxSkew") or 0, "must be greater than zero")
+    if action not in WHEN_UNSATISFIABLE:
+        yield unsupported((*path, "whenUnsatisfiable"), action, WHEN_UNSATISFIABLE)
+    if domains is not None and action != "DoNotSchedule":
+        text = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
+        yield invalid((*path, "minDomains"), domains, text)
+    yield from _label_keys(found, path)
+
+
+def _repeated_spreads(found: list[Any], path: Path) -> Iterator[FieldError]:
+    """ValidateSpreadConstraintNotRepeat."""
     seen = set()
-    for index, each in items_at(spec, "topologySpreadConstraints"):
-        here = (*path, "topologySpreadConstraints", index)
-        skew, action, key = (
-            number_at(each, "maxSkew") or 0,
-            text_at(each, "whenUnsatisfiable"),
-            text_at(each, "topologyKey"),
-        )
-        if skew <= 0:
-            yield invalid((*here, "maxSkew"), skew, "must be greater than zero")
-        if not key:
-            yield required((*here, "topologyKey"), "can not be empty")
-        if action not in WHEN_UNSATISFIABLE:
-            yield unsupported((*here, "whenUnsatisfiable"), action, WHEN_UNSATISFIABLE)
-        if (key, action) in seen:
-            yield duplicate((*here, "{topologyKey, whenUnsatisfiable}"), f"{{{key}, {action}}}")
-        seen.add((key, action))
-        domains = number_at(each, "minDomains")
-        if domains is not None and domains <= 0:
-            yield invalid((*here, "minDomains"), domains, "must be greater than zero")
-        if domains is not None and action != "DoNotSchedule":
-            text = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
-            yield invalid((*here, "minDomains"), domains, text)
-        yield from one_of(each, "nodeAffinityPolicy", here, _POLICIES)
-        yield from one_of(each, "nodeTaintsPolicy", here, _POLICIES)
-        yield from label_selector(object_at(each, "labelSelector"), (*here, "labelSelector"))
+    for index, constraint in enumerate(found):
+        pair = text_at(constraint, "topologyKey"), text_at(constraint, "whenUnsatisfiable")
+        if pair in seen:
+            yield duplicate((*path, index, "{topologyKey, whenUnsatisfiable}"), f"{{{', '.join(pair)}}}")
+        seen.add(pair)
 
 
-def taints(spec: Mapping[str, Any], path: Path) -> FieldErrors:
+def _weight(found: Mapping[str, Any], path: Path) -> FieldErrors:
+    weight = number_at(found, "weight") or 0
+    return () if 1 <= weight <= 100 else [invalid((*path, "weight"), weight, "must be in the range 1-100")]
+
+
+def _pod_terms(found: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+    """validatePodAffinityTerm; a topologyKey that is not written is no label name either."""
+    if not text_at(found, "topologyKey"):
+        yield required((*path, "topologyKey"), "can not be empty")
+    yield from _label_keys(found, path)
+    for index, name in enumerate(texts_at(found, "namespaces")):
+        # The API server writes `namespace`.
+        problems = (f"namespace {problem}" for problem in dns_label(name))
+        yield from invalid_all((*path, "namespaces", index), name, problems)
+
+
+def _taints(found: list[Any], path: Path) -> Iterator[FieldError]:
     """validateNodeTaints."""
     seen = set()
-    for index, each in items_at(spec, "taints"):
-        here = (*path, "taints", index)
-        key, effect = text_at(each, "key"), text_at(each, "effect")
-        yield from invalid_all((*here, "key"), key, key_problems(key))
-        yield from invalid_all((*here, "value"), text_at(each, "value"), value_problems(text_at(each, "value")))
-        if not effect:
-            yield required((*here, "effect"))
-        yield from one_of(each, "effect", here, TAINT_EFFECTS)
-        if (key, effect) in seen:
-            yield duplicate(here, {"key": key, "effect": effect})
-        seen.add((key, effect))
+    for index, taint in enumerate(found):
+        here, pair = (*path, index), (text_at(taint, "key"), text_at(taint, "effect"))
+        yield from KEY(pair[0], (*here, "key"))
+        if pair in seen:
+            yield duplicate(here, {"key": pair[0], "effect": pair[1]})
+        seen.add(pair)
+
+
+_POLICY = exactly_one_of("Honor", "Ignore")
+
+SELECTOR_ROWS: Rows = {
+    "LabelSelector": {"matchLabels": labels},
+    "LabelSelectorRequirement": {
+        "": (_label_requirement, lambda found, path: KEY(text_at(found, "key"), (*path, "key"))),
+        "values": _LABEL_VALUES,
+    },
+    "NodeSelector": {"": _required_terms, "nodeSelectorTerms": Needed("must have at least one node selector term")},
+    "NodeSelectorTerm": {"": _node_term},
+    "PreferredSchedulingTerm": {"": _weight},
+    "WeightedPodAffinityTerm": {"": _weight, "podAffinityTerm": Needed("topologyKey can not be empty")},
+    "PodAffinityTerm": {
+        "": _pod_terms,
+        "topologyKey": lambda key, path: KEY(key, path) if key else (),
+        "matchLabelKeys mismatchLabelKeys": each_item(KEY),
+    },
+    "Toleration": {"": _toleration},
+    "TopologySpreadConstraint": {
+        "": _spread,
+        "topologyKey": Needed("can not be empty"),
+        "minDomains": at_least(1, "must be greater than zero"),
+        "nodeAffinityPolicy nodeTaintsPolicy": _POLICY,
+        "matchLabelKeys": each_item(KEY),
+    },
+    "Taint": {
+        "value": form(value_problems),
+        "effect": (Needed(), lambda effect, path: _effect(effect, path)),
+    },
+    "NodeSpec": {"taints": _taints},
+}
+
+
+def _effect(effect: str, path: Path) -> FieldErrors:
+    return () if not effect or effect in TAINT_EFFECTS else [unsupported(path, effect, TAINT_EFFECTS)]

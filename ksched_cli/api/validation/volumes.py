@@ -1,100 +1,155 @@
-"""Volumes of pods, claims and what provisions them."""
+"""Rows for volumes of pods, persistent volumes, claims and storage classes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ksched_cli.api.label_names import domain_problems
-from ksched_cli.api.schema import fields_of
+from ksched_cli.api.label_names import domain_problems, key_problems
 from ksched_cli.api.validation.fields import (
+    DOMAIN,
+    KEY,
+    LABEL,
+    NEEDED,
+    NOT_NEGATIVE,
+    FieldError,
     FieldErrors,
+    Needed,
     Path,
+    Rows,
     amount_in,
+    amount_not_negative,
+    at_least,
+    between,
+    dns_label,
     duplicate,
+    each_item,
+    exactly_one_of,
+    exclusive,
+    fields_of,
     forbidden,
+    form,
+    inside_path,
     invalid,
-    invalid_all,
     items_at,
+    labels,
+    name,
+    no_longer,
+    no_way_back,
     object_at,
     one_of,
-    quantity,
+    positive_amount,
     required,
     text_at,
     texts_at,
+    unique,
+    unreserved_path,
     unsupported,
 )
-from ksched_cli.api.validation.names import dns_label, labels
-from ksched_cli.api.validation.selectors import label_selector, node_selector
+from ksched_cli.api.validation.names import annotation_errors
 
 _ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
-_BINDING_MODES = ("Immediate", "WaitForFirstConsumer")
-_RECLAIM_POLICIES = ("Delete", "Retain", "Recycle")
+_MODES = exactly_one_of("Block", "Filesystem")
+_FILE_MODE = between(0, 0o777, "must be a number between 0 and 0777 (octal), both inclusive")
+_PARTITION = between(0, 255, "must be between 0 and 255, inclusive")
+_KEY_TYPES = ("RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519")
+_NO_SOURCE = frozenset(
+    (
+        *("accessModes", "capacity", "claimRef", "mountOptions", "nodeAffinity", "persistentVolumeReclaimPolicy"),
+        *("storageClassName", "volumeAttributesClassName", "volumeMode"),
+    )
+)
+_DRIVER = re.compile(r"[a-zA-Z0-9]([-a-zA-Z0-9.]*[a-zA-Z0-9])?")
+_WORDS = r"\w([\w-]*\w)?"
+_IQN = re.compile(rf"iqn\.\d{{4}}-\d{{2}}\.{_WORDS}(\.{_WORDS})*(:[^,;*&$|\s]+)?|eui\.\w{{16}}|naa\.\w{{32}}", re.ASCII)
 
 
-def volume_names(spec: Mapping[str, Any]) -> set[str]:
-    return {text_at(each, "name") for _, each in items_at(spec, "volumes")}
-
-
-def volumes(spec: Mapping[str, Any], path: Path) -> FieldErrors:
-    """ValidateVolumes."""
+def _volume(volume: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+    """validateVolumeSource."""
     sources = [field for field in fields_of("Volume") if field != "name"]
-    names = set()
-    for index, each in items_at(spec, "volumes"):
-        here = (*path, "volumes", index)
-        name = text_at(each, "name")
-        if not name:
-            yield required((*here, "name"))
-        else:
-            yield from invalid_all((*here, "name"), name, dns_label(name))
-        if name and name in names:
-            yield duplicate((*here, "name"), name)
-        names.add(name)
-        given = [field for field in sources if each.get(field) is not None]
-        for field in given[1:]:
-            yield forbidden((*here, field), "may not specify more than 1 volume type")
-        yield from _source(each, here)
+    yield from exclusive(*sources)(volume, path)
+    limit = object_at(volume, "emptyDir").get("sizeLimit")
+    if limit is not None and (amount_in(limit) or 0) < 0:
+        text = "SizeLimit field must be a valid resource quantity"
+        yield forbidden((*path, "emptyDir", "sizeLimit"), text)
 
 
-def _source(volume: Mapping[str, Any], path: Path) -> FieldErrors:
-    for field, name in (("persistentVolumeClaim", "claimName"), ("configMap", "name"), ("secret", "secretName")):
-        if isinstance(volume.get(field), dict) and not text_at(volume[field], name):
-            yield required((*path, field, name))
-    if isinstance(volume.get("hostPath"), dict) and not text_at(volume["hostPath"], "path"):
-        yield required((*path, "hostPath", "path"))
-    template = object_at(volume, "ephemeral", "volumeClaimTemplate")
-    if template:
-        yield from claim_spec(object_at(template, "spec"), (*path, "ephemeral", "volumeClaimTemplate", "spec"))
+def _projected(found: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+    """validateProjectionSources."""
+    seen: set[str] = set()
+    for index, source in items_at(found, "sources"):
+        for kind in fields_of("VolumeProjection"):
+            inner = object_at(source, kind)
+            places: list[tuple[str, Path]] = [
+                (text_at(each, "path"), ("items", at, "path")) for at, each in items_at(inner, "items")
+            ]
+            if kind in ("clusterTrustBundle", "podCertificate"):
+                fields = ("path", "credentialBundlePath", "keyPath", "certificateChainPath")
+                places += [(text_at(inner, field), (field,)) for field in fields]
+            for text, steps in places:
+                if text and text in seen:
+                    yield invalid((*path, "sources", index, kind, *steps), text, "conflicting duplicate paths")
+                seen.add(text)
 
 
-def claim_spec(spec: Mapping[str, Any], path: Path) -> FieldErrors:
+def _downward_file(found: Mapping[str, Any], path: Path) -> FieldErrors:
+    """validateDownwardAPIVolumeFile."""
+    given = [field for field in ("fieldRef", "resourceFieldRef") if found.get(field) is not None]
+    if not given:
+        return [required(path, "one of fieldRef and resourceFieldRef is required")]
+    text = "fieldRef and resourceFieldRef can not be specified simultaneously"
+    return [invalid(path, "resource", text)] if len(given) > 1 else ()
+
+
+def _trust_bundle(found: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+    bundle, signer = found.get("name"), found.get("signerName")
+    if bundle is not None and signer is not None:
+        yield invalid(path, bundle, "only one of name and signerName may be used")
+    elif not bundle and not signer:
+        yield required(path, "either name or signerName must be specified")
+    elif bundle is not None and found.get("labelSelector") is not None:
+        yield invalid((*path, "labelSelector"), "", "labelSelector must be unset if name is specified")
+
+
+def _pod_certificate(found: Mapping[str, Any], path: Path) -> FieldErrors:
+    fields = ("credentialBundlePath", "keyPath", "certificateChainPath")
+    text = "specify at least one of credentialBundlePath, keyPath, and certificateChainPath"
+    return () if any(text_at(found, field) for field in fields) else [required(path, text)]
+
+
+def _template_metadata(found: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+    """ValidateTemplateObjectMeta."""
+    meta, here = object_at(found, "metadata"), (*path, "metadata")
+    yield from labels(object_at(meta, "labels"), (*here, "labels"))
+    yield from annotation_errors(object_at(meta, "annotations"), (*here, "annotations"))
+    for field in meta:
+        if field not in ("labels", "annotations") and meta[field] not in (None, "", [], {}):
+            yield forbidden((*here, field), "cannot be set")
+
+
+def claim_spec(spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
     """ValidatePersistentVolumeClaimSpec."""
-    modes = texts_at(spec, "accessModes")
-    if not modes:
-        yield required((*path, "accessModes"), "at least 1 access mode is required")
-    yield from _access_modes(modes, path)
-    yield from label_selector(object_at(spec, "selector"), (*path, "selector"))
-    storage = object_at(spec, "resources", "requests").get("storage")
-    here = (*path, "resources", "requests", "storage")
-    if storage is None:
-        yield required(here)
+    yield from _access_modes(texts_at(spec, "accessModes"), path)
+    if object_at(spec, "resources", "requests").get("storage") is None:
+        yield required((*path, "resources", "requests", "storage"))
     else:
-        yield from _positive(storage, here)
-    name = text_at(spec, "storageClassName")
-    if name:
-        yield from invalid_all((*path, "storageClassName"), name, domain_problems(name))
-    yield from one_of(spec, "volumeMode", path, ("Block", "Filesystem"))
+        here = (*path, "resources", "requests", "storage")
+        yield from positive_amount(object_at(spec, "resources", "requests")["storage"], here)
+    source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
+    for field, found in (("dataSource", source), ("dataSourceRef", reference)):
+        if found is not None and not text_at(found, "apiGroup") and text_at(found, "kind") != "PersistentVolumeClaim":
+            text = "must be 'PersistentVolumeClaim' when referencing the default apiGroup"
+            yield invalid((*path, field), text_at(found, "kind"), text)
+    if source is not None and reference is not None:
+        if text_at(reference, "namespace"):
+            text = "may not be specified when dataSourceRef.namespace is specified"
+            yield invalid((*path, "dataSource"), "", text)
+        elif any(text_at(source, each) != text_at(reference, each) for each in ("apiGroup", "kind", "name")):
+            yield invalid((*path, "dataSource"), "", "must match dataSourceRef")
 
 
-def _positive(value: Any, path: Path) -> FieldErrors:
-    amount = amount_in(value)
-    if amount is None:
-        yield from quantity(value, path)
-    elif amount <= 0:
-        yield invalid(path, str(value), "must be greater than zero")
-
-
-def _access_modes(modes: list[str], path: Path) -> FieldErrors:
+def _access_modes(modes: list[str], path: Path) -> Iterator[FieldError]:
     for mode in modes:
         if mode not in _ACCESS_MODES:
             yield unsupported((*path, "accessModes"), mode, _ACCESS_MODES)
@@ -102,37 +157,203 @@ def _access_modes(modes: list[str], path: Path) -> FieldErrors:
         yield forbidden((*path, "accessModes"), "may not use ReadWriteOncePod with other access modes")
 
 
-def claim(document: Mapping[str, Any]) -> FieldErrors:
-    yield from claim_spec(object_at(document, "spec"), ("spec",))
-
-
-def volume(document: Mapping[str, Any]) -> FieldErrors:
+def _persistent_volume(spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
     """ValidatePersistentVolumeSpec."""
-    spec = object_at(document, "spec")
-    modes = texts_at(spec, "accessModes")
-    if not modes:
-        yield required(("spec", "accessModes"))
-    yield from _access_modes(modes, ("spec",))
-    if not object_at(spec, "capacity"):
-        yield required(("spec", "capacity"))
-    elif "storage" not in object_at(spec, "capacity"):
-        yield unsupported(("spec", "capacity"), list(object_at(spec, "capacity")), ("storage",))
-    yield from one_of(spec, "persistentVolumeReclaimPolicy", ("spec",), _RECLAIM_POLICIES)
-    yield from one_of(spec, "volumeMode", ("spec",), ("Block", "Filesystem"))
-    affinity = object_at(spec, "nodeAffinity").get("required")
-    if isinstance(affinity, dict):
-        yield from node_selector(affinity, ("spec", "nodeAffinity", "required"))
+    yield from _access_modes(texts_at(spec, "accessModes"), path)
+    capacity = object_at(spec, "capacity")
+    if capacity and set(capacity) != {"storage"}:
+        yield unsupported((*path, "capacity"), dict(capacity), ("storage",))
+    for resource, quantity in capacity.items():
+        yield from positive_amount(quantity, (*path, "capacity", resource))
+    sources = [field for field in fields_of("PersistentVolumeSpec") if field not in _NO_SOURCE]
+    yield from exclusive(*sources)(spec, path)
+    if not any(spec.get(field) is not None for field in sources):
+        yield required(path, "must specify a volume type")
+    if spec.get("local") is not None and spec.get("nodeAffinity") is None:
+        yield required((*path, "nodeAffinity"), "Local volume requires node affinity")
+    is_root = text_at(object_at(spec, "hostPath"), "path").rstrip("/") == "" and spec.get("hostPath") is not None
+    if is_root and text_at(spec, "persistentVolumeReclaimPolicy") == "Recycle":
+        text = "may not be 'recycle' for a hostPath mount of '/'"
+        yield forbidden((*path, "persistentVolumeReclaimPolicy"), text)
+    if spec.get("volumeAttributesClassName") is not None and spec.get("csi") is None:
+        yield required((*path, "csi"), "has to be specified when using volumeAttributesClassName")
 
 
-def storage_class(document: Mapping[str, Any]) -> FieldErrors:
-    """ValidateStorageClass."""
-    if not text_at(document, "provisioner"):
-        yield required(("provisioner",))
-    yield from one_of(document, "reclaimPolicy", (), ("Delete", "Retain"))
-    yield from one_of(document, "volumeBindingMode", (), _BINDING_MODES)
+def _storage_class(document: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+    """validateAllowedTopologies and validateParameters."""
+    seen: list[dict[str, set[str]]] = []
     for index, term in items_at(document, "allowedTopologies"):
-        for at, each in items_at(term, "matchLabelExpressions"):
-            here = ("allowedTopologies", index, "matchLabelExpressions", at)
-            if not texts_at(each, "values"):
-                yield required((*here, "values"))
-            yield from labels({text_at(each, "key"): ""}, here)
+        here, found = ("allowedTopologies", index, "matchLabelExpressions"), dict[str, set[str]]()
+        for at, requirement in items_at(term, "matchLabelExpressions"):
+            key, values = text_at(requirement, "key"), texts_at(requirement, "values")
+            if key in found:
+                yield duplicate((*here, at, "key"), key)
+            for number, value in enumerate(values):
+                if value in values[:number]:
+                    yield duplicate((*here, at, "values", number), value)
+            found[key] = set(values)
+        if found in seen:
+            yield duplicate(here, "")
+        seen.append(found)
+    if "" in object_at(document, "parameters"):
+        yield invalid(("parameters",), "", "field can not be empty.")
+
+
+def _driver(text: str) -> list[str]:
+    """ValidateCSIDriverName."""
+    found = ["must be no more than 63 characters"] if len(text) > 63 else []
+    return found if _DRIVER.fullmatch(text) else [*found, *(domain_problems(text.lower()) or [])]
+
+
+def _iscsi(found: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+    if (found.get("chapAuthDiscovery") or found.get("chapAuthSession")) and found.get("secretRef") is None:
+        yield required((*path, "secretRef"))
+    for field in ("iqn", "initiatorName"):
+        text = text_at(found, field)
+        if text and not _IQN.fullmatch(text):
+            yield invalid((*path, field), text, "must be valid format")
+
+
+def _fibre_channel(found: Mapping[str, Any], path: Path) -> FieldErrors:
+    names, ids = texts_at(found, "targetWWNs"), texts_at(found, "wwids")
+    if bool(names) == bool(ids):
+        return [required((*path, "targetWWNs"), "must specify either targetWWNs or wwids, but not both")]
+    if names and found.get("lun") is None:
+        return [required((*path, "lun"), "lun is required if targetWWNs is specified")]
+    return ()
+
+
+def _flocker(found: Mapping[str, Any], path: Path) -> FieldErrors:
+    given = [field for field in ("datasetName", "datasetUUID") if text_at(found, field)]
+    if not given:
+        return [required((*path, "datasetName"), "one of datasetName and datasetUUID is required")]
+    text = "datasetName and datasetUUID can not be specified simultaneously"
+    return [invalid((*path, "datasetName"), "resource", text)] if len(given) > 1 else ()
+
+
+_ITEMS = {"defaultMode": _FILE_MODE}
+_ISCSI: Mapping[str, Any] = {"": _iscsi, "targetPortal iqn": NEEDED, "lun": _PARTITION}
+_LOCAL_PATH = name(unreserved_path)
+_SIGNER = name(
+    lambda text: (
+        []
+        if re.fullmatch(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+/[-a-z0-9.]+", text)
+        else ["must be a fully qualified domain and path of the form 'example.com/signer-name'"]
+    )
+)
+
+ROWS: Rows = {
+    "Volume": {"": _volume, "name": (NEEDED, LABEL)},
+    "HostPathVolumeSource": {
+        "path": (NEEDED, name(no_way_back)),
+        "type": one_of(
+            *("BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"),
+        ),
+    },
+    "GitRepoVolumeSource": {"repository": NEEDED, "directory": name(inside_path)},
+    "GCEPersistentDiskVolumeSource": {"pdName": NEEDED, "partition": _PARTITION},
+    "AWSElasticBlockStoreVolumeSource": {"volumeID": NEEDED, "partition": _PARTITION},
+    "SecretVolumeSource": {"secretName": NEEDED, **_ITEMS},
+    "ConfigMapVolumeSource": {"name": NEEDED, **_ITEMS},
+    "DownwardAPIVolumeSource": _ITEMS,
+    "ProjectedVolumeSource": {"": _projected, **_ITEMS},
+    "KeyToPath": {"key": NEEDED, "path": (NEEDED, _LOCAL_PATH), "mode": _FILE_MODE},
+    "DownwardAPIVolumeFile": {"": _downward_file, "path": (NEEDED, _LOCAL_PATH), "mode": _FILE_MODE},
+    "VolumeProjection": {
+        "": exclusive(
+            *("secret", "configMap", "downwardAPI", "serviceAccountToken", "clusterTrustBundle", "podCertificate"),
+            detail="may not specify more than 1 volume type per source",
+        )
+    },
+    "SecretProjection": {"name": NEEDED},
+    "ConfigMapProjection": {"name": NEEDED},
+    "ServiceAccountTokenProjection": {
+        "expirationSeconds": (
+            at_least(600, "may not specify a duration less than 10 minutes"),
+            between(-(2**63), 2**32, "may not specify a duration larger than 2^32 seconds"),
+        ),
+        "path": (NEEDED, _LOCAL_PATH),
+    },
+    "ClusterTrustBundleProjection": {"": _trust_bundle, "path": (NEEDED, _LOCAL_PATH), "signerName": _SIGNER},
+    "PodCertificateProjection": {
+        "": _pod_certificate,
+        "signerName": (NEEDED, _SIGNER),
+        "keyType": (NEEDED, one_of(*_KEY_TYPES)),
+        "maxExpirationSeconds": between(3600, 7_862_400, "maxExpirationSeconds must be >= 3600 and <= 7862400"),
+        "credentialBundlePath keyPath certificateChainPath": _LOCAL_PATH,
+    },
+    "PersistentVolumeClaimVolumeSource": {"claimName": NEEDED},
+    "NFSVolumeSource": {
+        "server path": NEEDED,
+        "path": name(lambda text: [] if text.startswith("/") else ["must be an absolute path"]),
+    },
+    "QuobyteVolumeSource": {"registry volume": NEEDED},
+    "GlusterfsVolumeSource": {"endpoints path": NEEDED},
+    "GlusterfsPersistentVolumeSource": {"endpoints path": NEEDED, "endpointsNamespace": form(dns_label)},
+    "FlockerVolumeSource": {"": _flocker},
+    "RBDVolumeSource": {"monitors image": NEEDED},
+    "RBDPersistentVolumeSource": {"monitors image": NEEDED},
+    "CinderVolumeSource": {"volumeID": NEEDED},
+    "CinderPersistentVolumeSource": {"volumeID": NEEDED},
+    "CephFSVolumeSource": {"monitors": NEEDED},
+    "CephFSPersistentVolumeSource": {"monitors": NEEDED},
+    "FlexVolumeSource": {"driver": NEEDED},
+    "FlexPersistentVolumeSource": {"driver": NEEDED},
+    "AzureFileVolumeSource": {"secretName shareName": NEEDED},
+    "AzureFilePersistentVolumeSource": {"secretName shareName": NEEDED},
+    "AzureDiskVolumeSource": {
+        "diskName diskURI": NEEDED,
+        "cachingMode": exactly_one_of("None", "ReadOnly", "ReadWrite"),
+        "kind": exactly_one_of("Dedicated", "Managed", "Shared"),
+    },
+    "VsphereVirtualDiskVolumeSource": {"volumePath": NEEDED},
+    "PhotonPersistentDiskVolumeSource": {"pdID": NEEDED},
+    "PortworxVolumeSource": {"volumeID": NEEDED},
+    "ScaleIOVolumeSource": {"gateway system volumeName": NEEDED},
+    "ScaleIOPersistentVolumeSource": {"gateway system volumeName": NEEDED},
+    "StorageOSVolumeSource": {"volumeName": NEEDED},
+    "StorageOSPersistentVolumeSource": {"volumeName": NEEDED},
+    "ISCSIVolumeSource": _ISCSI,
+    "ISCSIPersistentVolumeSource": _ISCSI,
+    "FCVolumeSource": {"": _fibre_channel, "lun": _PARTITION},
+    "LocalVolumeSource": {"path": (NEEDED, name(no_way_back))},
+    "CSIVolumeSource": {"driver": (NEEDED, name(_driver))},
+    "CSIPersistentVolumeSource": {"driver": (NEEDED, name(_driver)), "volumeHandle": NEEDED},
+    "ImageVolumeSource": {"pullPolicy": one_of("Always", "IfNotPresent", "Never")},
+    "EphemeralVolumeSource": {"volumeClaimTemplate": NEEDED},
+    "PersistentVolumeClaimTemplate": {"": _template_metadata, "spec": Needed("accessModes are required")},
+    "PersistentVolumeClaimSpec": {
+        "": claim_spec,
+        "accessModes": Needed("at least 1 access mode is required"),
+        "storageClassName volumeAttributesClassName": DOMAIN,
+        "volumeMode": _MODES,
+    },
+    "TypedLocalObjectReference": {"name kind": NEEDED, "apiGroup": DOMAIN},
+    "TypedObjectReference": {"name kind": NEEDED, "apiGroup": DOMAIN, "namespace": LABEL},
+    "PersistentVolumeSpec": {
+        "": _persistent_volume,
+        "accessModes capacity": NEEDED,
+        "persistentVolumeReclaimPolicy": one_of("Delete", "Recycle", "Retain"),
+        "storageClassName": DOMAIN,
+        "volumeAttributesClassName": form(domain_problems),
+        "volumeMode": _MODES,
+    },
+    "VolumeNodeAffinity": {"required": Needed("must specify required node constraints")},
+    "StorageClass": {
+        "": _storage_class,
+        "provisioner": (NEEDED, name(lambda text: key_problems(text.lower()))),
+        "reclaimPolicy": one_of("Delete", "Retain"),
+        "volumeBindingMode": exactly_one_of("Immediate", "WaitForFirstConsumer"),
+    },
+    "TopologySelectorLabelRequirement": {"values": NEEDED, "key": (NEEDED, KEY)},
+    "CSIDriverSpec": {
+        "fsGroupPolicy": exactly_one_of("File", "None", "ReadWriteOnceWithFSType"),
+        "volumeLifecycleModes": each_item(exactly_one_of("Persistent", "Ephemeral")),
+        "nodeAllocatableUpdatePeriodSeconds": at_least(10, "must be greater than or equal to 10 seconds"),
+    },
+    "CSINodeSpec": {"drivers": unique("name")},
+    "CSINodeDriver": {"name": (NEEDED, name(_driver)), "nodeID": (NEEDED, no_longer(256))},
+    "VolumeNodeResources": {"count": NOT_NEGATIVE},
+    "VolumeAttachmentSpec": {"attacher": (NEEDED, name(_driver)), "nodeName": NEEDED},
+    "CSIStorageCapacity": {"storageClassName": (NEEDED, DOMAIN), "capacity": amount_not_negative},
+}

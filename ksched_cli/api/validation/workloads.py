@@ -1,21 +1,39 @@
-"""Workloads: selectors, strategies, numbers."""
+"""Rows for workloads: selectors, strategies, numbers (pkg/apis/apps and pkg/apis/batch)."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
+from ksched_cli.api.label_names import key_problems
 from ksched_cli.api.meta import LabelSelector, LabelSelectorRequirement
 from ksched_cli.api.selectors import SelectorError, compile_selector
 from ksched_cli.api.validation.fields import (
+    LABEL,
+    NEEDED,
+    NOT_NEGATIVE,
+    FieldError,
     FieldErrors,
+    Needed,
     Path,
+    Rows,
+    amount_of,
+    at_most,
+    at_most_100_percent,
+    dns_label,
+    duplicate,
+    exactly_one_of,
+    exclusive,
     forbidden,
+    form,
+    int_or_percent,
     invalid,
     invalid_all,
     items_at,
-    not_negative,
+    needs_one,
+    no_longer,
     number_at,
     object_at,
     one_of,
@@ -24,261 +42,436 @@ from ksched_cli.api.validation.fields import (
     texts_at,
     unsupported,
 )
-from ksched_cli.api.validation.names import amount_of, at_most_100_percent, dns_label, int_or_percent
-from ksched_cli.api.validation.pods import template
-from ksched_cli.api.validation.selectors import label_selector
-from ksched_cli.api.validation.volumes import claim_spec
+from ksched_cli.api.validation.pods import names_in_pod
 
 _ROLLING = "RollingUpdate"
-_SPEC: Path = ("spec",)
 _LONGEST_CRON_JOB = 52
-_MOST_INDEXED_PARALLELISM = 100_000
-# `*/5 0-23 1,15 * mon-fri`, or a word such as @daily.
-_SCHEDULE_FIELD = re.compile(r"(\*|\?|[\w-]+)(/\d+)?(,(\*|\?|[\w-]+)(/\d+)?)*", re.ASCII)
-_SCHEDULE_WORDS = ("@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly")
+_MOST_INDEXED, _MANY, _MOST_OF_MANY = 100_000, 100_000, 10_000
+_DEFAULT_DEADLINE = 600
 
 
-def deployment(document: Mapping[str, Any]) -> FieldErrors:
-    """ValidateDeploymentSpec."""
-    spec = object_at(document, "spec")
-    yield from _replicated(spec, "deployment", "ReplicaSet")
-    yield from _deployment_strategy(spec)
-    yield from not_negative(spec, "revisionHistoryLimit", _SPEC)
-    yield from not_negative(spec, "progressDeadlineSeconds", _SPEC)
-    deadline, ready = number_at(spec, "progressDeadlineSeconds"), number_at(spec, "minReadySeconds") or 0
-    if deadline is not None and deadline <= ready:
-        yield invalid((*_SPEC, "progressDeadlineSeconds"), deadline, "must be greater than minReadySeconds")
+def _of_pods(owner: str, kind: str) -> Callable[[Any, Path], Iterator[FieldError]]:
+    """The selector and the template of a workload whose pods restart (ValidatePodTemplateSpecForReplicaSet)."""
+
+    def check(spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+        template, here = object_at(spec, "template"), (*path, "template", "spec")
+        if owner != "StatefulSet":
+            yield from names_in_pod(object_at(template, "spec"), here)
+        if spec.get("selector") is not None and kind:
+            yield from _selector(spec, path, kind)
+        elif kind:
+            yield required((*path, "selector"))
+            if owner == "DaemonSet":
+                text = "`selector` does not match template `labels`"
+                yield invalid((*path, "template", "metadata", "labels"), None, text)
+        pod = object_at(template, "spec")
+        if text_at(pod, "restartPolicy") not in ("", "Always"):
+            yield unsupported((*here, "restartPolicy"), text_at(pod, "restartPolicy"), ("Always",))
+        if number_at(pod, "activeDeadlineSeconds") is not None:
+            yield forbidden((*here, "activeDeadlineSeconds"), f"activeDeadlineSeconds in {owner} is not Supported")
+
+    return check
 
 
-def replica_set(document: Mapping[str, Any]) -> FieldErrors:
-    """ValidateReplicaSetSpec."""
-    yield from _replicated(object_at(document, "spec"), "deployment", "ReplicaSet")
-
-
-def stateful_set(document: Mapping[str, Any]) -> FieldErrors:
-    """ValidateStatefulSetSpec."""
-    spec = object_at(document, "spec")
-    claims = items_at(spec, "volumeClaimTemplates")
-    names = [text_at(object_at(each, "metadata"), "name") for _, each in claims]
-    yield from _replicated(spec, "statefulset", "StatefulSet", names)
-    policy = text_at(spec, "podManagementPolicy")
-    if policy not in ("", "OrderedReady", "Parallel"):
-        yield invalid((*_SPEC, "podManagementPolicy"), policy, "must be 'OrderedReady' or 'Parallel'")
-    yield from _stateful_set_strategy(spec)
-    yield from not_negative(object_at(spec, "ordinals"), "start", (*_SPEC, "ordinals"))
-    service = text_at(spec, "serviceName")
-    if service:
-        yield from invalid_all((*_SPEC, "serviceName"), service, dns_label(service))
-    for index, each in claims:
-        here = (*_SPEC, "volumeClaimTemplates", index)
-        if not names[[at for at, _ in claims].index(index)]:
-            yield required((*here, "metadata", "name"))
-        yield from claim_spec(object_at(each, "spec"), (*here, "spec"))
-
-
-def daemon_set(document: Mapping[str, Any]) -> FieldErrors:
-    """ValidateDaemonSetSpec."""
-    spec = object_at(document, "spec")
-    yield from _replicated(spec, "daemonset", "DaemonSet")
-    strategy, path = object_at(spec, "updateStrategy"), (*_SPEC, "updateStrategy")
-    yield from one_of(strategy, "type", path, (_ROLLING, "OnDelete"))
-    rolling, here = object_at(strategy, "rollingUpdate"), (*path, "rollingUpdate")
-    for field in ("maxUnavailable", "maxSurge"):
-        yield from int_or_percent(rolling, field, here)
-        yield from at_most_100_percent(rolling, field, here)
-    surge = amount_of(rolling.get("maxSurge", 0))
-    unavailable = amount_of(rolling.get("maxUnavailable", 1))
-    if surge and unavailable and "maxUnavailable" in rolling:
-        yield invalid((*here, "maxSurge"), rolling.get("maxSurge"), "may not be set when maxUnavailable is non-zero")
-    elif surge == 0 and unavailable == 0:
-        yield required((*here, "maxUnavailable"), "cannot be 0 when maxSurge is 0")
-
-
-def replication_controller(document: Mapping[str, Any]) -> FieldErrors:
-    """ValidateReplicationControllerSpec."""
-    spec = object_at(document, "spec")
-    yield from not_negative(spec, "replicas", _SPEC)
-    yield from not_negative(spec, "minReadySeconds", _SPEC)
-    found = object_at(spec, "template")
-    if not found:
-        yield required((*_SPEC, "template"))
+def _selector(spec: Mapping[str, Any], path: Path, kind: str) -> Iterator[FieldError]:
+    selector = object_at(spec, "selector")
+    if kind and not selector.get("matchLabels") and not selector.get("matchExpressions"):
+        yield invalid((*path, "selector"), dict(selector), f"empty selector is invalid for {kind}")
         return
-    labels, selector = object_at(found, "metadata", "labels"), object_at(spec, "selector")
-    if not selector and not labels:
-        yield required((*_SPEC, "selector"))
-    elif any(labels.get(key) != value for key, value in selector.items()):
-        yield invalid(
-            (*_SPEC, "template", "metadata", "labels"), dict(labels), "`selector` does not match template `labels`"
-        )
-    yield from _always_restarting(found, "ReplicationController")
-
-
-def _replicated(spec: Mapping[str, Any], kind: str, owner: str, more_volumes: list[str] | None = None) -> FieldErrors:
-    yield from not_negative(spec, "replicas", _SPEC)
-    yield from not_negative(spec, "minReadySeconds", _SPEC)
-    yield from _selector(spec, _SPEC, kind)
-    found = object_at(spec, "template")
-    if not found:
-        yield required((*_SPEC, "template"))
-    else:
-        yield from _always_restarting(found, owner, more_volumes or [])
-
-
-def _always_restarting(found: Mapping[str, Any], owner: str, more_volumes: list[str] | None = None) -> FieldErrors:
-    path = (*_SPEC, "template")
-    yield from template(found, path, more_volumes or [])
-    spec = object_at(found, "spec")
-    policy = text_at(spec, "restartPolicy")
-    if policy in ("OnFailure", "Never"):
-        yield unsupported((*path, "spec", "restartPolicy"), policy, ("Always",))
-    if number_at(spec, "activeDeadlineSeconds") is not None:
-        text = f"activeDeadlineSeconds in {owner} is not Supported"
-        yield forbidden((*path, "spec", "activeDeadlineSeconds"), text)
-
-
-def _selector(spec: Mapping[str, Any], path: Path, kind: str) -> FieldErrors:
-    selector, here = object_at(spec, "selector"), (*path, "selector")
-    if "selector" not in spec or spec["selector"] is None:
-        yield required(here)
-        return
-    yield from label_selector(selector, here)
-    if not selector.get("matchLabels") and not selector.get("matchExpressions"):
-        yield invalid(here, dict(selector), f"empty selector is invalid for {kind}")
-    else:
-        yield from _matching(spec, selector, path)
-
-
-def _matching(spec: Mapping[str, Any], selector: Mapping[str, Any], path: Path) -> FieldErrors:
     labels = object_at(spec, "template", "metadata", "labels")
-    texts = {key: value for key, value in labels.items() if isinstance(value, str)}
-    wanted = object_at(selector, "matchLabels")
-    if not all(isinstance(value, str) for value in wanted.values()):
-        return
+    wanted = {key: value for key, value in object_at(selector, "matchLabels").items() if value is not None}
     requirements = tuple(
         LabelSelectorRequirement(text_at(each, "key"), text_at(each, "operator"), tuple(texts_at(each, "values")))
         for _, each in items_at(selector, "matchExpressions")
     )
     try:
-        compiled = compile_selector(LabelSelector(dict(wanted), requirements))
+        compiled = compile_selector(LabelSelector(wanted, requirements))
     except SelectorError:
         return
-    if object_at(spec, "template") and not compiled.matches(texts):
+    if object_at(spec, "template") and not compiled.matches(
+        {key: value for key, value in labels.items() if value is not None}
+    ):
         text = "`selector` does not match template `labels`"
         yield invalid((*path, "template", "metadata", "labels"), dict(labels), text)
 
 
-def _deployment_strategy(spec: Mapping[str, Any]) -> FieldErrors:
+def _deployment(spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+    """ValidateDeploymentSpec."""
+    deadline, ready = number_at(spec, "progressDeadlineSeconds"), number_at(spec, "minReadySeconds") or 0
+    if (_DEFAULT_DEADLINE if deadline is None else deadline) <= ready:
+        text = "must be greater than minReadySeconds"
+        yield invalid((*path, "progressDeadlineSeconds"), deadline or _DEFAULT_DEADLINE, text)
+
+
+def _deployment_strategy(strategy: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
     """ValidateDeploymentStrategy."""
-    strategy, path = object_at(spec, "strategy"), (*_SPEC, "strategy")
-    yield from one_of(strategy, "type", path, ("Recreate", _ROLLING))
-    rolling, here = strategy.get("rollingUpdate"), (*path, "rollingUpdate")
-    if text_at(strategy, "type") == "Recreate" and rolling is not None:
-        yield forbidden(here, "may not be specified when strategy `type` is 'Recreate'")
-        return
-    found = rolling if isinstance(rolling, dict) else {}
-    yield from int_or_percent(found, "maxUnavailable", here)
-    yield from int_or_percent(found, "maxSurge", here)
-    if amount_of(found.get("maxUnavailable", "25%")) == 0 and amount_of(found.get("maxSurge", "25%")) == 0:
-        yield invalid((*here, "maxUnavailable"), found.get("maxUnavailable"), "may not be 0 when `maxSurge` is 0")
-    yield from at_most_100_percent(found, "maxUnavailable", here)
+    rolling, kind = strategy.get("rollingUpdate"), text_at(strategy, "type")
+    if kind == "Recreate" and rolling is not None:
+        yield forbidden((*path, "rollingUpdate"), "may not be specified when strategy `type` is 'Recreate'")
+    elif kind in ("", _ROLLING):
+        found = rolling or {}
+        if amount_of(found.get("maxUnavailable", "25%")) == 0 and amount_of(found.get("maxSurge", "25%")) == 0:
+            here = (*path, "rollingUpdate", "maxUnavailable")
+            yield invalid(here, found.get("maxUnavailable"), "may not be 0 when `maxSurge` is 0")
 
 
-def _stateful_set_strategy(spec: Mapping[str, Any]) -> FieldErrors:
-    strategy, path = object_at(spec, "updateStrategy"), (*_SPEC, "updateStrategy")
-    kind = text_at(strategy, "type")
-    if kind not in ("", _ROLLING, "OnDelete"):
-        yield invalid(path, dict(strategy), "must be 'RollingUpdate' or 'OnDelete'")
-    rolling, here = object_at(strategy, "rollingUpdate"), (*path, "rollingUpdate")
-    if kind == "OnDelete" and rolling:
-        yield invalid(here, dict(rolling), "only allowed for updateStrategy 'RollingUpdate'")
+def _daemon_set_strategy(strategy: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+    """ValidateDaemonSetUpdateStrategy."""
+    found, here = object_at(strategy, "rollingUpdate"), (*path, "rollingUpdate")
+    surge, unavailable = amount_of(found.get("maxSurge", 0)), amount_of(found.get("maxUnavailable", 1))
+    if text_at(strategy, "type") == "OnDelete":
         return
-    yield from not_negative(rolling, "partition", here)
-    yield from int_or_percent(rolling, "maxUnavailable", here)
-    yield from at_most_100_percent(rolling, "maxUnavailable", here)
-    if amount_of(rolling.get("maxUnavailable", 1)) == 0:
+    if surge and unavailable:
+        yield invalid((*here, "maxSurge"), found.get("maxSurge"), "may not be set when maxUnavailable is non-zero")
+    elif surge == 0 and unavailable == 0:
+        yield required((*here, "maxUnavailable"), "cannot be 0 when maxSurge is 0")
+
+
+def _stateful_set(spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+    """ValidateStatefulSetSpec."""
+    policy, strategy = text_at(spec, "podManagementPolicy"), object_at(spec, "updateStrategy")
+    if policy not in ("", "OrderedReady", "Parallel"):
+        yield invalid((*path, "podManagementPolicy"), policy, "must be 'OrderedReady' or 'Parallel'")
+    rolling, here = strategy.get("rollingUpdate"), (*path, "updateStrategy", "rollingUpdate")
+    if text_at(strategy, "type") not in ("", _ROLLING, "OnDelete"):
+        yield invalid((*path, "updateStrategy"), dict(strategy), "must be 'RollingUpdate' or 'OnDelete'")
+    elif text_at(strategy, "type") == "OnDelete" and rolling is not None:
+        yield invalid(here, rolling, "only allowed for updateStrategy 'RollingUpdate'")
+    elif rolling and amount_of(rolling.get("maxUnavailable", 1)) == 0:
         yield invalid((*here, "maxUnavailable"), rolling["maxUnavailable"], "cannot be 0")
+    pod, claims = object_at(spec, "template", "spec"), items_at(spec, "volumeClaimTemplates")
+    of_claims: dict[str, Mapping[str, Any]] = {
+        text_at(object_at(each, "metadata"), "name"): {"persistentVolumeClaim": {}} for _, each in claims
+    }
+    yield from names_in_pod(pod, (*path, "template", "spec"), of_claims)
+    for index, claim in claims:
+        problems = dns_label(text_at(object_at(claim, "metadata"), "name"))
+        here = (*path, "volumeClaimTemplates", index, "metadata", "name")
+        yield from invalid_all(here, text_at(object_at(claim, "metadata"), "name"), problems)
 
 
-def job(document: Mapping[str, Any]) -> FieldErrors:
-    """ValidateJob."""
-    spec = object_at(document, "spec")
-    yield from _job_spec(spec, _SPEC)
+def _replication_controller(spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+    """ValidateReplicationControllerSpec. The selector is that of the template's labels if it is not written."""
+    labels, selector = object_at(spec, "template", "metadata", "labels"), object_at(spec, "selector")
+    if not selector and not labels:
+        yield required((*path, "selector"))
+    elif any(labels.get(key) != value for key, value in selector.items()):
+        text = "`selector` does not match template `labels`"
+        yield invalid((*path, "template", "metadata", "labels"), dict(labels), text)
+
+
+# Jobs
+
+
+def _job(document: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+    """ValidateJob. A selector is only allowed with manualSelector: the API server makes one otherwise."""
+    spec, name = object_at(document, "spec"), text_at(object_at(document, "metadata"), "name")
+    completions, here = number_at(spec, "completions"), (*path, "spec")
     if spec.get("manualSelector") is True:
-        yield from _selector(spec, _SPEC, "job")
-    name, completions = text_at(object_at(document, "metadata"), "name"), number_at(spec, "completions")
+        if spec.get("selector") is None:
+            yield required((*here, "selector"))
+            text = "`selector` does not match template `labels`"
+            yield invalid((*here, "template", "metadata", "labels"), None, text)
+        else:
+            yield from _selector(spec, here, "")
+    elif spec.get("selector") is not None:
+        yield invalid((*here, "selector"), dict(object_at(spec, "selector")), "`selector` not auto-generated")
     if text_at(spec, "completionMode") == "Indexed" and completions and dns_label(f"{name}-{completions - 1}"):
         text = f"will not able to create pod with invalid DNS label: {name}-{completions - 1}"
         yield invalid(("metadata", "name"), name, text)
 
 
-def _job_spec(spec: Mapping[str, Any], path: Path) -> FieldErrors:
+def _job_spec(spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
     """validateJobSpec."""
-    numbers = ("parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished")
-    for field in (*numbers, "backoffLimitPerIndex", "maxFailedIndexes"):
-        yield from not_negative(spec, field, path)
-    mode = text_at(spec, "completionMode")
-    yield from one_of(spec, "completionMode", path, ("NonIndexed", "Indexed"))
-    if mode == "Indexed":
-        if number_at(spec, "completions") is None:
-            yield required((*path, "completions"), "when completion mode is Indexed")
-        parallelism = number_at(spec, "parallelism") or 0
-        if parallelism > _MOST_INDEXED_PARALLELISM:
-            text = f"must be less than or equal to {_MOST_INDEXED_PARALLELISM} when completion mode is Indexed"
-            yield invalid((*path, "parallelism"), parallelism, text)
-    else:
+    completions, parallelism = number_at(spec, "completions"), number_at(spec, "parallelism")
+    failed, per_index = number_at(spec, "maxFailedIndexes"), number_at(spec, "backoffLimitPerIndex")
+    if failed is not None and per_index is None:
+        yield required((*path, "backoffLimitPerIndex"), "when maxFailedIndexes is specified")
+    if text_at(spec, "completionMode") != "Indexed":
         for field in ("backoffLimitPerIndex", "maxFailedIndexes", "successPolicy"):
             if spec.get(field) is not None:
                 yield invalid((*path, field), spec[field], "requires indexed completion mode")
-    yield from one_of(spec, "podReplacementPolicy", path, ("Failed", "TerminatingOrFailed"))
-    found = object_at(spec, "template")
-    if not found:
-        yield required((*path, "template"))
-        return
-    yield from template(found, (*path, "template"))
-    yield from _job_restarts(spec, text_at(object_at(found, "spec"), "restartPolicy"), (*path, "template", "spec"))
-
-
-def _job_restarts(spec: Mapping[str, Any], policy: str, path: Path) -> FieldErrors:
-    if policy in ("", "Always"):
-        yield required((*path, "restartPolicy"), 'valid values: "OnFailure", "Never"')
-    elif object_at(spec, "podFailurePolicy") and policy != "Never":
-        text = 'only "Never" is supported when podFailurePolicy is specified'
-        yield invalid((*path, "restartPolicy"), policy, text)
-
-
-def cron_job(document: Mapping[str, Any]) -> FieldErrors:
-    """ValidateCronJobCreate."""
-    spec, name = object_at(document, "spec"), text_at(object_at(document, "metadata"), "name")
-    if len(name) > _LONGEST_CRON_JOB:
-        yield invalid(("metadata", "name"), name, f"must be no more than {_LONGEST_CRON_JOB} characters")
-    schedule = text_at(spec, "schedule")
-    if not schedule:
-        yield required((*_SPEC, "schedule"))
     else:
-        yield from invalid_all((*_SPEC, "schedule"), schedule, _schedule_problems(schedule))
-    for field in ("startingDeadlineSeconds", "successfulJobsHistoryLimit", "failedJobsHistoryLimit"):
-        yield from not_negative(spec, field, _SPEC)
-    yield from one_of(spec, "concurrencyPolicy", _SPEC, ("Allow", "Forbid", "Replace"))
-    yield from _job_spec(object_at(spec, "jobTemplate", "spec"), (*_SPEC, "jobTemplate", "spec"))
-    if object_at(spec, "jobTemplate", "spec").get("selector") is not None:
-        here = (*_SPEC, "jobTemplate", "spec", "selector")
-        yield invalid(
-            here, dict(object_at(spec, "jobTemplate", "spec", "selector")), "`selector` will be auto-generated"
-        )
+        if completions is None:
+            yield required((*path, "completions"), "when completion mode is Indexed")
+        is_many = completions is not None and completions > _MANY and per_index is not None
+        if is_many and failed is None:
+            yield required((*path, "maxFailedIndexes"), f"must be specified when completions is above {_MANY}")
+        most = _MOST_OF_MANY if is_many else _MOST_INDEXED
+        for field, number in (("parallelism", parallelism), ("maxFailedIndexes", failed)):
+            if number is not None and number > most:
+                text = f"must be less than or equal to {most} when completion mode is Indexed"
+                yield invalid((*path, field), number, text)
+        if failed is not None and completions is not None and failed > completions:
+            yield invalid((*path, "maxFailedIndexes"), failed, "must be less than or equal to completions")
+        yield from _success_policy(spec, (*path, "successPolicy"))
+    yield from _job_policies(spec, path)
 
 
-def _schedule_problems(schedule: str) -> list[str]:
-    """cron's ParseStandard, as far as the form goes."""
+def _job_policies(spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+    """validatePodFailurePolicy, validatePodReplacementPolicy, and the restartPolicy."""
+    pod, rules = object_at(spec, "template", "spec"), items_at(object_at(spec, "podFailurePolicy"), "rules")
+    yield from names_in_pod(pod, (*path, "template", "spec"))
+    policy, here = text_at(pod, "restartPolicy"), (*path, "template", "spec", "restartPolicy")
+    if policy in ("", "Always"):
+        yield required(here, 'valid values: "OnFailure", "Never"')
+    elif spec.get("podFailurePolicy") is not None and policy == "OnFailure":
+        yield invalid(here, policy, 'only "Never" is supported when podFailurePolicy is specified')
+    replacement = text_at(spec, "podReplacementPolicy")
+    if replacement and spec.get("podFailurePolicy") is not None and replacement != "Failed":
+        yield unsupported((*path, "podReplacementPolicy"), replacement, ("Failed",))
+    names = {text_at(each, "name") for kind in ("containers", "initContainers") for _, each in items_at(pod, kind)}
+    for index, rule in rules:
+        at = (*path, "podFailurePolicy", "rules", index)
+        if text_at(rule, "action") == "FailIndex" and spec.get("backoffLimitPerIndex") is None:
+            yield invalid((*at, "action"), "FailIndex", "requires the backoffLimitPerIndex to be set")
+        container = object_at(rule, "onExitCodes").get("containerName")
+        if container is not None and container not in names:
+            text = "must be one of the container or initContainer names in the pod template"
+            yield invalid((*at, "onExitCodes", "containerName"), container, text)
+
+
+def _success_policy(spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+    """validateSuccessPolicy."""
+    policy, completions = spec.get("successPolicy"), number_at(spec, "completions") or 0
+    if policy is not None and not items_at(policy, "rules"):
+        yield required((*path, "rules"), "at least one rules must be specified when the successPolicy is specified")
+    for index, rule in items_at(policy, "rules"):
+        here, count, indexes = (*path, "rules", index), number_at(rule, "succeededCount"), rule.get("succeededIndexes")
+        if count is not None and count > completions:
+            text = f"must be less than or equal to {completions} (the number of specified completions)"
+            yield invalid((*here, "succeededCount"), count, text)
+        if indexes is not None:
+            total, problem = _indexes(indexes, completions)
+            if problem:
+                text = f"error parsing succeededIndexes: {problem}"
+                yield invalid((*here, "succeededIndexes"), indexes, text)
+            elif count is not None and count > total:
+                text = f"must be less than or equal to {total} (the number of indexes in succeededIndexes)"
+                yield invalid((*here, "succeededCount"), count, text)
+
+
+def _indexes(text: str, completions: int) -> tuple[int, str]:
+    """validateIndexesFormat: the number of indexes of a text such as `1,3-5`, and what is wrong with it."""
+    total, last = 0, -1
+    for part in text.split(",") if text else ():
+        ends = part.split("-")
+        if len(ends) > 2 or not all(end.isascii() and end.isdigit() for end in ends):
+            return 0, f"cannot convert string to integer for index: {part!r}"
+        first, final = int(ends[0]), int(ends[-1])
+        if first <= last or (len(ends) == 2 and final <= first):
+            return 0, f"non-increasing order, previous: {last}, current: {first}"
+        if final >= completions:
+            return 0, f"too large index: {part!r}"
+        total, last = total + final - first + 1, final
+    return total, ""
+
+
+def _failure_rule(rule: Mapping[str, Any], path: Path) -> FieldErrors:
+    fields = ("onExitCodes", "onPodConditions")
+    detail = "specifying both OnExitCodes and OnPodConditions is not supported"
+    given = {field: rule.get(field) or None for field in fields}
+    return [
+        *exclusive(*fields, detail=detail)(given, path),
+        *needs_one(*fields, detail="specifying one of OnExitCodes and OnPodConditions is required")(given, path),
+    ]
+
+
+def _exit_codes(found: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+    """validatePodFailurePolicyRuleOnExitCodes."""
+    values, here = list(found.get("values") or ()), (*path, "values")
+    if not values:
+        yield invalid(here, values, "at least one value is required")
+    for index, value in enumerate(values):
+        if value == 0 and text_at(found, "operator") == "In":
+            yield invalid((*here, index), value, "must not be 0 for the In operator")
+        if value in values[:index]:
+            yield duplicate((*here, index), value)
+    if values != sorted(values):
+        yield invalid(here, values, "must be ordered")
+
+
+def _job_template(template: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+    """ValidateJobTemplateSpec."""
+    spec, here = object_at(template, "spec"), (*path, "spec")
+    if spec.get("selector") is not None:
+        yield invalid((*here, "selector"), dict(object_at(spec, "selector")), "`selector` will be auto-generated")
+    if spec.get("manualSelector") is True:
+        yield unsupported((*here, "manualSelector"), True, ("nil", "false"))
+    if not spec:
+        yield required((*here, "template"))
+
+
+def _cron_job(document: Mapping[str, Any], path: Path) -> FieldErrors:
+    """ValidateCronJobCreate."""
+    name = text_at(object_at(document, "metadata"), "name")
+    text = f"must be no more than {_LONGEST_CRON_JOB} characters"
+    return [invalid(("metadata", "name"), name, text)] if len(name) > _LONGEST_CRON_JOB else ()
+
+
+_DAYS = {day: number for number, day in enumerate(("sun", "mon", "tue", "wed", "thu", "fri", "sat"))}
+_MONTH_NAMES = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTHS = {month: number for number, month in enumerate(_MONTH_NAMES, start=1)}
+_CRON_FIELDS: tuple[tuple[int, int, Mapping[str, int]], ...] = (
+    (0, 59, {}),
+    (0, 23, {}),
+    (1, 31, {}),
+    (1, 12, _MONTHS),
+    (0, 6, _DAYS),
+)
+_CRON_WORDS = ("@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly")
+_DURATION = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(ns|us|µs|ms|s|m|h)((\d+\.?\d*|\.\d+)(ns|us|µs|ms|s|m|h))*|[+-]?0", re.A)
+
+
+def schedule_problems(schedule: str) -> list[str]:
+    """ParseStandard of robfig/cron."""
     if "TZ" in schedule:
         return ["cannot use TZ or CRON_TZ in schedule, use timeZone field instead"]
     if schedule.startswith("@"):
-        known = schedule in _SCHEDULE_WORDS or schedule.startswith("@every ")
+        every = schedule.removeprefix("@every ")
+        known = schedule in _CRON_WORDS or (every != schedule and _DURATION.fullmatch(every))
         return [] if known else [f"unrecognized descriptor: {schedule}"]
     fields = schedule.split()
     if len(fields) != 5:
         return [f"expected exactly 5 fields, found {len(fields)}: [{' '.join(fields)}]"]
-    return [f"failed to parse {each}" for each in fields if not _SCHEDULE_FIELD.fullmatch(each)]
+    parts = ((part, bounds) for text, bounds in zip(fields, _CRON_FIELDS, strict=True) for part in text.split(","))
+    # strings.FieldsFunc leaves out empty parts.
+    problems = [problem for part, bounds in parts if part and (problem := _cron_problem(part, *bounds))]
+    return problems[:1]
 
 
-def pod_template(document: Mapping[str, Any]) -> FieldErrors:
-    yield from template(object_at(document, "template"), ("template",))
+def _cron_problem(part: str, least: int, most: int, names: Mapping[str, int]) -> str:
+    """getRange."""
+    ranges, *steps = part.split("/")
+    ends = ranges.split("-")
+    if len(steps) > 1:
+        return f"too many slashes: {part}"
+    if len(ends) > 2:
+        return f"too many hyphens: {part}"
+    numbers = []
+    for end in ends if ends[0] not in ("*", "?") else ():
+        known = names.get(end.lower())
+        if known is None and not re.fullmatch(r"\+?\d+", end, re.ASCII):
+            return f"failed to parse int from {end}"
+        numbers.append(int(end) if known is None else known)
+    step = steps[0] if steps else "1"
+    if not re.fullmatch(r"\+?\d+", step, re.ASCII):
+        return f"failed to parse int from {step}"
+    first, last = numbers[0] if numbers else least, numbers[-1] if numbers else most
+    if steps and len(numbers) == 1:
+        last = most
+    rules = (
+        (first < least, f"beginning of range ({first}) below minimum ({least}): {part}"),
+        (last > most, f"end of range ({last}) above maximum ({most}): {part}"),
+        (first > last, f"beginning of range ({first}) beyond end of range ({last}): {part}"),
+        (int(step) == 0, f"step of range should be a positive number: {part}"),
+    )
+    return next((text for is_wrong, text in rules if is_wrong), "")
+
+
+@cache
+def _zones() -> frozenset[str]:
+    from zoneinfo import available_timezones
+
+    return frozenset(available_timezones())
+
+
+def zone_problems(zone: str) -> list[str]:
+    """validateTimeZone. Without a database of time zones only their form is checked."""
+    if not zone:
+        return ["timeZone must be nil or non-empty string"]
+    parts = zone.split("/")
+    if any(each in (".", "..") or not re.fullmatch(r"[A-Za-z._0-9+][-A-Za-z._0-9+]{0,13}", each) for each in parts):
+        return [f"unknown time zone {zone}"]
+    if zone.lower() == "local":
+        return ["timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"]
+    return [] if zone in _zones() or not _zones() else [f"unknown time zone {zone}"]
+
+
+_PERCENT = (int_or_percent, at_most_100_percent)
+_REPLICATED: Mapping[str, Any] = {"replicas minReadySeconds revisionHistoryLimit": NOT_NEGATIVE, "template": NEEDED}
+_CLAIM_POLICY = one_of("Delete", "Retain")
+
+ROWS: Rows = {
+    "DeploymentSpec": {
+        **_REPLICATED,
+        "": (_of_pods("ReplicaSet", "deployment"), _deployment),
+        "progressDeadlineSeconds": NOT_NEGATIVE,
+    },
+    "DeploymentStrategy": {"": _deployment_strategy, "type": one_of("Recreate", _ROLLING)},
+    "RollingUpdateDeployment": {"maxUnavailable": _PERCENT, "maxSurge": int_or_percent},
+    "ReplicaSetSpec": {**_REPLICATED, "": _of_pods("ReplicaSet", "deployment")},
+    "DaemonSetSpec": {**_REPLICATED, "": _of_pods("DaemonSet", "daemonset")},
+    "DaemonSetUpdateStrategy": {"": _daemon_set_strategy, "type": one_of(_ROLLING, "OnDelete")},
+    "RollingUpdateDaemonSet": {"maxUnavailable maxSurge": _PERCENT},
+    "StatefulSetSpec": {
+        **_REPLICATED,
+        # The API server accepts a negative number of kept revisions.
+        "replicas minReadySeconds revisionHistoryLimit": (),
+        "replicas minReadySeconds": NOT_NEGATIVE,
+        "": (_of_pods("StatefulSet", "statefulset"), _stateful_set),
+        "serviceName": LABEL,
+    },
+    "StatefulSetOrdinals": {"start": NOT_NEGATIVE},
+    "RollingUpdateStatefulSetStrategy": {"partition": NOT_NEGATIVE, "maxUnavailable": _PERCENT},
+    "StatefulSetPersistentVolumeClaimRetentionPolicy": {"whenDeleted whenScaled": _CLAIM_POLICY},
+    "ReplicationControllerSpec": {
+        "replicas minReadySeconds": NOT_NEGATIVE,
+        "template": NEEDED,
+        "": (_of_pods("ReplicationController", ""), _replication_controller),
+    },
+    "PodTemplate": {
+        "": lambda item, path: names_in_pod(object_at(item, "template", "spec"), ("template", "spec")),
+        "template": Needed("spec.containers are required"),
+    },
+    "Job": {"": _job},
+    "JobSpec": {
+        "": _job_spec,
+        "parallelism completions activeDeadlineSeconds backoffLimit ttlSecondsAfterFinished": NOT_NEGATIVE,
+        "backoffLimitPerIndex maxFailedIndexes": NOT_NEGATIVE,
+        "completionMode": exactly_one_of("NonIndexed", "Indexed"),
+        "podReplacementPolicy": exactly_one_of("Failed", "TerminatingOrFailed"),
+        "managedBy": (
+            no_longer(63),
+            form(
+                lambda text: (
+                    key_problems(text) if "/" in text else ['must be a domain-prefixed path (such as "acme.io/foo")']
+                )
+            ),
+        ),
+        "template": NEEDED,
+    },
+    "PodFailurePolicy": {"rules": at_most(20)},
+    "PodFailurePolicyRule": {
+        "": _failure_rule,
+        "action": (NEEDED, one_of("Count", "FailIndex", "FailJob", "Ignore")),
+        "onPodConditions": at_most(20),
+    },
+    "PodFailurePolicyOnExitCodesRequirement": {
+        "": _exit_codes,
+        "operator": (NEEDED, one_of("In", "NotIn")),
+        "values": at_most(255),
+    },
+    "PodFailurePolicyOnPodConditionsPattern": {
+        "type": (NEEDED, form(key_problems)),
+        "status": one_of("False", "True", "Unknown"),
+    },
+    "SuccessPolicy": {"rules": at_most(20)},
+    "SuccessPolicyRule": {
+        "": needs_one(
+            *("succeededCount", "succeededIndexes"),
+            detail="at least one of succeededCount or succeededIndexes must be specified",
+        ),
+        "succeededCount": NOT_NEGATIVE,
+        "succeededIndexes": no_longer(64 * 1024),
+    },
+    "CronJob": {"": _cron_job},
+    "CronJobSpec": {
+        "schedule": (NEEDED, lambda text, path: invalid_all(path, text, schedule_problems(text)) if text else ()),
+        "timeZone": form(zone_problems),
+        "startingDeadlineSeconds successfulJobsHistoryLimit failedJobsHistoryLimit": NOT_NEGATIVE,
+        "concurrencyPolicy": one_of("Allow", "Forbid", "Replace"),
+        "jobTemplate": NEEDED,
+    },
+    "JobTemplateSpec": {"": _job_template},
+}

@@ -1,18 +1,24 @@
-"""The admissions in the API server's order: first those that change a pod, then those that only judge it."""
+"""The admissions in the API server's order: first those that change a pod, then those that only judge it; and the
+admission of all other objects."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Protocol, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
 
 from msgspec import Struct
 
-from ksched_cli.api.core import Namespace, Pod
+from ksched_cli.api.core import Namespace, Pod, Service
 from ksched_cli.api.policy import LimitRange, PriorityClass, ResourceQuota, RuntimeClass
+from ksched_cli.api.storage import PersistentVolumeClaim, StorageClass
+from ksched_cli.api.validation.fields import object_at
+from ksched_cli.api.workloads import PODS_AND_WORKLOADS
 from ksched_cli.cluster.undo import Logged, UndoLog
-from ksched_cli.controlplane.admission.limit_ranger import LimitRanges
+from ksched_cli.controlplane.admission.accounts import admit_account
+from ksched_cli.controlplane.admission.limit_ranger import LimitRanges, invalid_requests
 from ksched_cli.controlplane.admission.match_label_keys import merge_label_keys
 from ksched_cli.controlplane.admission.pod_node_selector import NamespaceSelectors
+from ksched_cli.controlplane.admission.pod_security import PodSecurity
 from ksched_cli.controlplane.admission.priority import PriorityClasses
 from ksched_cli.controlplane.admission.resource_quota import Quotas
 from ksched_cli.controlplane.admission.runtime_class import RuntimeClasses
@@ -20,6 +26,16 @@ from ksched_cli.controlplane.admission.tolerations import admit_default_tolerati
 from ksched_cli.sources.loaded import Loaded
 
 K = TypeVar("K", bound=Struct)
+# The kinds that admission reads, and those that quotas count beside unread ones.
+ADMISSION_KINDS: tuple[type[Any], ...] = (
+    LimitRange,
+    Namespace,
+    PriorityClass,
+    ResourceQuota,
+    RuntimeClass,
+    StorageClass,
+)
+COUNTED_KINDS: tuple[type[Any], ...] = (PersistentVolumeClaim, Service, *PODS_AND_WORKLOADS)
 
 
 class AdmissionRefusal(Struct, frozen=True):
@@ -44,6 +60,9 @@ def admit(pods: Sequence[Pod], cluster: Loaded) -> list[AdmissionRefusal]:
 class HasObjects(Protocol):
     """Objects by kind: an input or the API server's store."""
 
+    @property
+    def accounts(self) -> Mapping[tuple[str, str], Mapping[str, Any]]: ...
+
     def of(self, kind: type[K]) -> list[K]: ...
 
 
@@ -53,7 +72,7 @@ class Chain(Logged):
     def __init__(self, cluster: HasObjects, pods: Sequence[Pod] = (), undo: UndoLog | None = None) -> None:
         self.undo = undo or UndoLog()
         self._read(cluster)
-        self._quotas = Quotas(cluster.of(ResourceQuota), cluster.of(Pod), self.undo)
+        self._quotas = Quotas(cluster.of(ResourceQuota), _countable(cluster), self.undo)
         self._release_replaced(cluster, pods)
 
     def _read(self, cluster: HasObjects) -> None:
@@ -61,6 +80,14 @@ class Chain(Logged):
         self._selectors = NamespaceSelectors(cluster.of(Namespace))
         self._priorities = PriorityClasses(cluster.of(PriorityClass))
         self._runtimes = RuntimeClasses(cluster.of(RuntimeClass))
+        self._security = PodSecurity(cluster.of(Namespace))
+        self._accounts = cluster.accounts
+        self._has_accounts = bool(cluster.accounts)
+
+    @property
+    def reads_documents(self) -> bool:
+        """Whether an admission reads pods as they are written."""
+        return bool(self._security or self._has_accounts)
 
     def _release_replaced(self, cluster: HasObjects, pods: Sequence[Pod]) -> None:
         replacing = {(pod.metadata.namespace, pod.metadata.name) for pod in pods}
@@ -68,9 +95,21 @@ class Chain(Logged):
             if (pod.metadata.namespace, pod.metadata.name) in replacing:
                 self._quotas.release(pod)
 
-    def first_refusal(self, pod: Pod) -> tuple[str, str]:
-        """Who refuses the pod, and why; two empty strings when it is let in."""
-        return next(((plugin, message) for plugin, message in self._verdicts(pod) if message), ("", ""))
+    def first_refusal(self, pod: Pod, written: Mapping[str, Any] | None = None) -> tuple[str, str]:
+        """Which plugin refuses the pod, and why; two empty strings if none does. `written` is the pod or the template
+        that it is made of, as it is written in a manifest."""
+        return next(((plugin, message) for plugin, message in self._verdicts(pod, written) if message), ("", ""))
+
+    def object_refusal(self, item: Any) -> tuple[str, str]:
+        """The same for a new object that is no pod."""
+        if isinstance(item, PriorityClass) and item.global_default and self._priorities.default_beside(item):
+            name = self._priorities.default_beside(item)
+            return "Priority", f"PriorityClass {name} is already marked as default. Only one default can exist"
+        message = self._limits.validate_claim(item) if isinstance(item, PersistentVolumeClaim) else ""
+        if message:
+            return "LimitRanger", message
+        message = self._quotas.admit(item) if self._quotas else ""
+        return ("ResourceQuota", message) if message else ("", "")
 
     def quota_refusal(self, pod: Pod) -> tuple[str, str]:
         """The same for one more pod like one that was let in: only quotas distinguish the two."""
@@ -88,16 +127,29 @@ class Chain(Logged):
     def reload(self, cluster: HasObjects) -> None:
         """Take over new and changed objects. What is used of quotas goes on."""
         self._read(cluster)
-        self._quotas.reload(cluster.of(ResourceQuota), cluster.of(Pod))
+        self._quotas.reload(cluster.of(ResourceQuota), _countable(cluster))
 
-    def _verdicts(self, pod: Pod) -> Iterator[tuple[str, str]]:
+    def _verdicts(self, pod: Pod, written: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:
         """AllOrderedPlugins; each step is taken when the ones before it have let the pod through."""
+        namespace, spec = pod.metadata.namespace, object_at(written, "spec")
+        if written is not None and self._has_accounts:
+            yield "ServiceAccount", admit_account(self._accounts, namespace, spec)
         self._limits.fill_in(pod)
         yield "PodNodeSelector", self._selectors.admit(pod)
         yield "Priority", self._priorities.admit(pod)
         admit_default_tolerations(pod)
         yield "RuntimeClass", self._runtimes.admit(pod)
         merge_label_keys(pod)
+        if self._limits:
+            yield "LimitRanger", invalid_requests(pod)
         yield "LimitRanger", self._limits.validate(pod)
+        if written is not None and self._security:
+            yield "PodSecurity", self._security.admit(namespace, object_at(written, "metadata"), spec)
         yield "RuntimeClass", self._runtimes.validate(pod)
         yield "ResourceQuota", self._quotas.admit(pod)
+
+
+def _countable(cluster: HasObjects) -> Iterator[Any]:
+    """The objects that quotas count, if there are quotas."""
+    for kind in COUNTED_KINDS if cluster.of(ResourceQuota) else ():
+        yield from cluster.of(kind)

@@ -1,4 +1,4 @@
-"""LimitRanger: defaults for containers without requests, and bounds for requests."""
+"""LimitRanger: defaults for containers without requests, and bounds for the requests of containers, pods and claims."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from collections.abc import Iterable, Iterator
 from ksched_cli.api.core import Pod, Quantities
 from ksched_cli.api.policy import LimitRange, LimitRangeItem
 from ksched_cli.api.quantity import approximate
+from ksched_cli.api.storage import PersistentVolumeClaim
 from ksched_cli.controlplane.admission.amounts import NOTHING, Amount, Amounts, amounts, pod_limits, pod_requests
 
 _CONTAINER = "Container"
 _POD = "Pod"
+_CLAIM = "PersistentVolumeClaim"
 
 
 class LimitRanges:
@@ -19,6 +21,9 @@ class LimitRanges:
         self._ranges: defaultdict[str, list[LimitRange]] = defaultdict(list)
         for each in sorted(ranges, key=lambda each: each.metadata.name):
             self._ranges[each.metadata.namespace].append(each)
+
+    def __bool__(self) -> bool:
+        return bool(self._ranges)
 
     def fill_in(self, pod: Pod) -> None:
         """mergePodResourceRequirements."""
@@ -38,11 +43,39 @@ class LimitRanges:
                 return found[0] if len(found) == 1 else f"[{', '.join(found)}]"
         return ""
 
+    def validate_claim(self, claim: PersistentVolumeClaim) -> str:
+        """PersistentVolumeClaimValidateLimitFunc."""
+        storage = amounts({key: each for key, each in claim.spec.resources.requests.items() if key == "storage"})
+        for each in self._ranges.get(claim.metadata.namespace, ()):
+            for item in each.spec.limits:
+                if item.type != _CLAIM or not storage:
+                    continue
+                start, request = f"storage usage per {_CLAIM} is", storage["storage"]
+                least, most = amounts(item.min).get("storage"), amounts(item.max).get("storage")
+                if least is not None and request.value < least.value:
+                    return f"minimum {start} {least}, but request is {request}"
+                if most is not None and request.value > most.value:
+                    return f"maximum {start} {most}, but request is {request}"
+        return ""
+
 
 def container_defaults(item: LimitRangeItem) -> tuple[Quantities, Quantities]:
     """SetDefaults_LimitRangeItem: limits from the maximum, requests from the limits and then from the minimum."""
     limits = {**item.max, **item.default}
     return limits, {**item.min, **limits, **item.default_request}
+
+
+def invalid_requests(pod: Pod) -> str:
+    """ValidateContainerResourceRequirements once more: a default limit may be below the request of the pod."""
+    for field, containers in (("containers", pod.spec.containers), ("initContainers", pod.spec.init_containers)):
+        for index, container in enumerate(containers):
+            limits = amounts(container.resources.limits)
+            for name, request in amounts(container.resources.requests).items():
+                if name in limits and request.value > limits[name].value:
+                    where = f"spec.{field}[{index}].resources.requests"
+                    text = f"must be less than or equal to {name} limit of {limits[name]}"
+                    return f'Pod is invalid: {where}: Invalid value: "{request}": {text}'
+    return ""
 
 
 def _fill(given: Quantities, defaults: Quantities) -> None:

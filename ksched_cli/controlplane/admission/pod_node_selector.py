@@ -1,4 +1,4 @@
-"""PodNodeSelector: a namespace that keeps its pods to some nodes."""
+"""PodNodeSelector, and its counterpart of OpenShift: a namespace that keeps its pods to some nodes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from ksched_cli.api.core import Namespace, Pod
 from ksched_cli.api.label_names import is_label_key, is_label_value, key_problems, value_problems
 
 ANNOTATION = "scheduler.alpha.kubernetes.io/node-selector"
+OPENSHIFT_ANNOTATION = "openshift.io/node-selector"
 
 
 class NamespaceSelectors:
@@ -15,7 +16,10 @@ class NamespaceSelectors:
 
     def __init__(self, namespaces: Iterable[Namespace]) -> None:
         self._texts = {
-            each.metadata.name: text for each in namespaces if (text := each.metadata.annotations.get(ANNOTATION))
+            each.metadata.name: text
+            for each in namespaces
+            for key in (ANNOTATION, OPENSHIFT_ANNOTATION)
+            if (text := each.metadata.annotations.get(key))
         }
 
     def admit(self, pod: Pod) -> str:

@@ -23,6 +23,11 @@ class PriorityClasses:
         defaults = (each for each in self._known.values() if each.global_default)
         self._default = min(defaults, key=lambda each: each.value, default=None)
 
+    def default_beside(self, item: PriorityClass) -> str:
+        """The name of another class that is the default (ValidatePriorityClass), or an empty string."""
+        found = [name for name, each in self._known.items() if each.global_default and name != item.metadata.name]
+        return found[0] if found else ""
+
     def fill_in(self, pod: Pod) -> str:
         """The class's value and preemption policy, for a pod without a priority; what is wrong with its class."""
         spec = pod.spec

@@ -1,17 +1,22 @@
-"""ResourceQuota: a pod that would take its namespace over a quota is never created."""
+"""ResourceQuota: an object that would take its namespace over a quota is never created. Pods count by what they
+request (evaluator/core/pods.go), claims by storage and class, Services by type and ports, everything as an object."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from functools import cache
+from typing import Any
 
 from ksched_cli.api.affinity import PodAffinityTerm
-from ksched_cli.api.core import Pod
+from ksched_cli.api.core import Pod, Service
+from ksched_cli.api.kinds import versions_of
 from ksched_cli.api.pod_facts import is_terminal
 from ksched_cli.api.pod_resources import is_pod_level_resource
 from ksched_cli.api.policy import ResourceQuota, ScopedResourceSelectorRequirement
 from ksched_cli.api.selectors import LABEL_OPERATORS, SelectorError, make_requirement
+from ksched_cli.api.storage import CLASS_ANNOTATION, PersistentVolumeClaim
 from ksched_cli.cluster.resources import is_extended
 from ksched_cli.cluster.undo import Logged, LoggedDict, UndoLog
 from ksched_cli.controlplane.admission.amounts import (
@@ -26,6 +31,7 @@ from ksched_cli.controlplane.admission.amounts import (
 
 _ONE = Amount(Fraction(1))
 _DEVICE_CLASS = "deviceclass.resource.kubernetes.io/"
+_COUNTED = ("services", "replicationcontrollers", "secrets", "configmaps", "resourcequotas")
 _BASIC = ("cpu", "memory", "ephemeral-storage")
 _HUGEPAGES = "hugepages-"
 # The evaluator's validationSet: with a quota on these, every container must have a request or limit.
@@ -35,25 +41,28 @@ _MUST_BE_GIVEN = frozenset({"cpu", "memory", "requests.cpu", "requests.memory", 
 class Quotas(Logged):
     """The quotas of all namespaces, and what is used of them as pods come in."""
 
-    def __init__(self, quotas: Iterable[ResourceQuota], pods: Iterable[Pod], undo: UndoLog | None = None) -> None:
+    def __init__(self, quotas: Iterable[ResourceQuota], items: Iterable[Any], undo: UndoLog | None = None) -> None:
         self.undo = undo or UndoLog()
         self._quotas: defaultdict[str, list[_Quota]] = defaultdict(list)
         for each in sorted(quotas, key=lambda each: each.metadata.name):
             self._quotas[each.metadata.namespace].append(_Quota(each, self.undo))
         if self._quotas:
-            for pod in pods:
-                for quota in self._quotas.get(pod.metadata.namespace, ()):
-                    quota.count(pod)
+            for item in items:
+                for quota in self._quotas.get(item.metadata.namespace, ()):
+                    quota.count(item)
 
-    def admit(self, pod: Pod) -> str:
-        """CheckRequest: all quotas have to allow it, and then all are charged."""
+    def __bool__(self) -> bool:
+        return bool(self._quotas)
+
+    def admit(self, pod: Any) -> str:
+        """CheckRequest: all quotas have to allow the object, and then all are charged."""
         concerned = self._concerned(pod)
         if not concerned:
             return ""
         unspecified = next(filter(None, (quota.unspecified(pod) for quota in concerned)), "")
         if unspecified:
             return unspecified
-        usage = pod_usage(pod)
+        usage = usage_of(pod)
         exceeded = next(filter(None, (quota.exceeded(usage) for quota in concerned)), "")
         if exceeded:
             return exceeded
@@ -61,26 +70,26 @@ class Quotas(Logged):
             quota.charge(usage)
         return ""
 
-    def _concerned(self, pod: Pod) -> list[_Quota]:
+    def _concerned(self, pod: Any) -> list[_Quota]:
         return [each for each in self._quotas.get(pod.metadata.namespace, ()) if each.concerns(pod)]
 
-    def count(self, pod: Pod) -> None:
+    def count(self, pod: Any) -> None:
         for quota in self._concerned(pod):
-            quota.charge(pod_usage(pod))
+            quota.charge(usage_of(pod))
 
-    def reload(self, quotas: Iterable[ResourceQuota], pods: Iterable[Pod]) -> None:
-        """New quotas count the pods that there are; changed quotas keep what is used of them."""
-        fresh = Quotas(quotas, pods, self.undo)
+    def reload(self, quotas: Iterable[ResourceQuota], items: Iterable[Any]) -> None:
+        """New quotas count the objects that there are; changed quotas keep what is used of them."""
+        fresh = Quotas(quotas, items, self.undo)
         for namespace, items in fresh._quotas.items():
             known = {each.name: each for each in self._quotas.get(namespace, ())}
             for each in items:
                 each.take_over(known.get(each.name))
         self._quotas = fresh._quotas
 
-    def release(self, pod: Pod) -> None:
-        """Give back what the pod uses."""
+    def release(self, pod: Any) -> None:
+        """Give back what the object uses."""
         for quota in self._concerned(pod):
-            quota.charge({name: -each for name, each in pod_usage(pod).items()})
+            quota.charge({name: -each for name, each in usage_of(pod).items()})
 
 
 class _Quota:
@@ -95,19 +104,21 @@ class _Quota:
         self._used: Amounts = LoggedDict(undo, dict.fromkeys(self._hard, NOTHING))
         self._used.update((name, amount(quota.status.used[name])) for name in self._reported)
 
-    def count(self, pod: Pod) -> None:
-        """A pod of the cluster counts where the quota does not report itself what is used."""
+    def count(self, pod: Any) -> None:
+        """An object of the cluster counts where the quota does not report itself what is used."""
         missing = self._hard.keys() - self._reported
         if missing and self.concerns(pod):
-            for name, each in pod_usage(pod).items():
+            for name, each in usage_of(pod).items():
                 if name in missing:
                     self._used[name] += each
 
-    def concerns(self, pod: Pod) -> bool:
-        """Evaluator.Matches: every scope has to hold."""
+    def concerns(self, pod: Any) -> bool:
+        """Evaluator.Matches: every scope has to hold. Scopes are of pods, except that of VolumeAttributesClasses."""
         return all(_in_scope(pod, scope) for scope in self._scopes)
 
-    def unspecified(self, pod: Pod) -> str:
+    def unspecified(self, pod: Any) -> str:
+        if not isinstance(pod, Pod):
+            return ""
         missing = _not_given(pod, self._hard.keys() & _MUST_BE_GIVEN)
         return f"failed quota: {self.name}: must specify {missing}" if missing else ""
 
@@ -131,6 +142,42 @@ class _Quota:
         for name, each in usage.items():
             if name in self._used:
                 self._used[name] += each
+
+
+def usage_of(item: Any) -> Amounts:
+    """What an object uses, under every name that a quota may go by."""
+    if isinstance(item, Pod):
+        return pod_usage(item)
+    plural, group = resource_of(type(item))  # type: ignore[arg-type]  # classes are hashable
+    usage = {f"count/{plural}{group}": _ONE, **({plural: _ONE} if plural in _COUNTED else {})}
+    if isinstance(item, PersistentVolumeClaim):
+        return {**usage, **_claim_usage(item)}
+    if isinstance(item, Service) and item.spec.type in ("NodePort", "LoadBalancer"):
+        given = [port for port in item.spec.ports if port.node_port]
+        only_given = item.spec.type == "LoadBalancer" and item.spec.allocate_load_balancer_node_ports is False
+        usage["services.nodeports"] = Amount(Fraction(len(given if only_given else item.spec.ports)))
+        if item.spec.type == "LoadBalancer":
+            usage["services.loadbalancers"] = _ONE
+    return usage
+
+
+def _claim_usage(claim: PersistentVolumeClaim) -> Amounts:
+    """pvcEvaluator.Usage."""
+    usage: Amounts = {"persistentvolumeclaims": _ONE}
+    storage = claim.spec.resources.requests.get("storage")
+    if storage is not None:
+        usage["requests.storage"] = amount(storage)
+    of_class = claim.metadata.annotations.get(CLASS_ANNOTATION) or claim.spec.storage_class_name
+    suffix = f"{of_class}.storageclass.storage.k8s.io/"
+    return {**usage, **({f"{suffix}{name}": each for name, each in usage.items()} if of_class else {})}
+
+
+@cache
+def resource_of(kind: type[Any]) -> tuple[str, str]:
+    """The plural of the kind, and its group with a dot before it."""
+    name, group = kind.__name__.lower(), versions_of(kind)[0].rpartition("/")[0]
+    plural = f"{name}es" if name.endswith("s") else f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
+    return plural, f".{group}" if group else ""
 
 
 def pod_usage(pod: Pod) -> Amounts:
@@ -167,8 +214,10 @@ def _not_given(pod: Pod, required: Iterable[str]) -> str:
     return "; ".join(f"{name} for: {','.join(sorted(missing[name]))}" for name in sorted(missing))
 
 
-def _in_scope(pod: Pod, scope: ScopedResourceSelectorRequirement) -> bool:
+def _in_scope(pod: Any, scope: ScopedResourceSelectorRequirement) -> bool:
     """podMatchesScopeFunc."""
+    if not isinstance(pod, Pod):
+        return False
     match scope.scope_name:
         case "Terminating":
             return pod.spec.active_deadline_seconds is not None

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from ksched_cli.api.affinity import Toleration
 from ksched_cli.api.core import Pod
 from ksched_cli.api.meta import LabelSelector
 from ksched_cli.api.policy import PriorityClass
@@ -33,6 +34,20 @@ _POD = (
     "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
 )
 _CLAIM = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
+# Fields of a pod that no update may change, and their attributes.
+_POD_FIELDS = {
+    "nodeName": "node_name",
+    "priorityClassName": "priority_class_name",
+    "hostNetwork": "host_network",
+    "runtimeClassName": "runtime_class_name",
+    "preemptionPolicy": "preemption_policy",
+    "hostname": "hostname",
+    "restartPolicy": "restart_policy",
+    "schedulerName": "scheduler_name",
+    "subdomain": "subdomain",
+    "affinity": "affinity",
+    "topologySpreadConstraints": "topology_spread_constraints",
+}
 # Labels that the API server and the Job controller add to a Job's template.
 _JOB_LABELS = ("controller-uid", "job-name", "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name")
 
@@ -164,8 +179,13 @@ def _pod(new: Pod, live: Pod) -> FieldErrors:
     for key, value in new.spec.node_selector.items():
         if live.spec.node_selector.get(key) != value:
             yield forbidden(("spec", "nodeSelector", key), _POD)
-    if new.spec.node_name and new.spec.node_name != live.spec.node_name:
-        yield forbidden(("spec", "nodeName"), _POD)
+    for field, name in _POD_FIELDS.items():
+        wanted = getattr(new.spec, name)
+        if wanted and wanted != getattr(live.spec, name):
+            yield forbidden(("spec", field), _POD)
+    kept = [each for each in live.spec.tolerations if each in new.spec.tolerations]
+    if new.spec.tolerations and len(kept) < len([each for each in live.spec.tolerations if not _is_default(each)]):
+        yield forbidden(("spec", "tolerations"), _POD)
     there = {container.name: container.resources for container in live.spec.containers}
     for index, container in enumerate(new.spec.containers):
         if container.name not in there:
@@ -174,6 +194,11 @@ def _pod(new: Pod, live: Pod) -> FieldErrors:
         for name, amount in container.resources.requests.items():
             if _amount(there[container.name].requests.get(name)) != _amount(amount):
                 yield forbidden(("spec", "containers", index, "resources", "requests", name), _POD)
+
+
+def _is_default(toleration: Toleration) -> bool:
+    """DefaultTolerationSeconds adds these."""
+    return toleration.key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 
 
 def _amount(quantity: Any) -> Any:

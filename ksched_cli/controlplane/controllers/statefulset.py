@@ -278,8 +278,8 @@ class StatefulSetController(Controller):
         revision = sync.current if self._is_of_current(sync, ordinal) else sync.update
         item = replace(sync.item, spec=replace(sync.item.spec, template=revision.template))
         pod = stateful_pod(item, ordinal, revision.name)
-        self._create_missing_claims(sync.item, ordinal)
         try:
+            self._create_missing_claims(sync.item, ordinal)
             if self.store.current(pod) is not None:
                 raise Refusal("", f'pods "{pod.metadata.name}" already exists')
             return self.api.create(pod)

@@ -15,7 +15,9 @@ from msgspec.structs import replace
 
 from ksched_cli.api.core import Namespace, Pod
 from ksched_cli.api.pod_facts import pod_key
+from ksched_cli.api.policy import ResourceQuota
 from ksched_cli.api.workloads import Deployment, ReplicaSet, StatefulSet
+from ksched_cli.controlplane.admission.chain import ADMISSION_KINDS, COUNTED_KINDS
 from ksched_cli.controlplane.draws import Choices
 from ksched_cli.controlplane.store import Store
 from ksched_cli.engine.decision import Decision
@@ -294,7 +296,9 @@ class ManifestCheck(Struct, frozen=True, dict=True):
         manifests = self.changes.manifests
         problems = list(manifests.findings)
         is_wrong = any(problem.level == "error" for problem in problems)
-        if not checked and not is_wrong and not self.allow_empty:
+        # Objects that change what admission and the scheduler decide were validated and applied.
+        has_policy = not self._items and bool(len(manifests) or manifests.autoscalers or manifests.documents)
+        if not checked and not has_policy and not is_wrong and not self.allow_empty:
             problems.append(nothing_checked(manifests, self._items, self.files, self.namespace))
         if checked and not self.allow_empty:
             problems += left_to_other_schedulers(manifests, self.source.spec.configuration, NOTHING_CHECKED)
@@ -322,7 +326,8 @@ class ManifestCheck(Struct, frozen=True, dict=True):
 
 def _leave_out_refused(cluster: Loaded, manifests: Loaded) -> None:
     """An object that the API server does not take in the place of the live one is a finding; the rest is checked."""
-    live = Loaded({kind: cluster.of(kind) for kind in manifests.objects})
+    kinds = {*manifests.objects, *ADMISSION_KINDS, *(COUNTED_KINDS if cluster.of(ResourceQuota) else ())}
+    live = Loaded({kind: cluster.of(kind) for kind in kinds})
     refused = list(refused_changes(Store(live), manifests))
     manifests.findings += [problem for _, problem in refused]
     out = {id(item) for item, _ in refused}

@@ -28,6 +28,7 @@ from ksched_cli.sources.input_codes import (
     NOT_RENDERED,
     NOT_RUN,
     NOTHING_CHECKED,
+    REFUSED,
     REMOVED_VERSION,
     SKIPPED,
     STALE_BASELINE,
@@ -120,6 +121,22 @@ POD_CODES = [
         "An admission that has no code of its own.",
         ("the message says what is wrong",),
     ),
+    ReasonCode(
+        "KS307",
+        "service-account",
+        "the pod's service account is not there, or does not allow a secret",
+        "serviceAccountName, or the account default, has to exist in the namespace. An account with the annotation "
+        "kubernetes.io/enforce-mountable-secrets allows only the secrets that it names.",
+        ("create the service account", "correct serviceAccountName"),
+    ),
+    ReasonCode(
+        "KS308",
+        "pod-security",
+        "the PodSecurity level of the namespace forbids the pod",
+        "The namespace enforces the level baseline or restricted. The API server accepts the workload and refuses its "
+        "pods.",
+        ("change the fields that the message names", "use a namespace with another level"),
+    ),
 ]
 
 # The codes of what an admission refuses.
@@ -129,6 +146,8 @@ ADMISSIONS = {
     "Priority": "KS303",
     "RuntimeClass": "KS304",
     "PodNodeSelector": "KS305",
+    "ServiceAccount": "KS307",
+    "PodSecurity": "KS308",
 }
 
 
@@ -200,8 +219,8 @@ INPUT_CODES = [
         UNKNOWN_NAMESPACE,
         "unknown-namespace",
         "the input has no such namespace",
-        "Neither the cluster's input nor the manifests have the namespace. ksched assumes that it exists and has no "
-        "quotas or limits.",
+        "Neither the cluster's input nor an earlier manifest has the namespace. That is an error if the input has "
+        "Namespace objects. Else ksched warns, and assumes that it exists and has no quotas or limits.",
         (
             "add the Namespace to the manifests",
             "--create-namespace, if the deployment creates it",
@@ -227,10 +246,9 @@ INPUT_CODES = [
         UNKNOWN_FIELD,
         "unknown-field",
         "the kind has no such field",
-        f"Kubernetes {NEWEST_VERSION} has no field of this name at this place. The API server drops it, so that it has "
-        "no effect: it is misspelt, or belongs elsewhere in the manifest.",
-        ("correct the name", "move the field", "--strict makes it an error, --no-strict ignores it"),
-        level="warning",
+        f"Kubernetes {NEWEST_VERSION} has no field of this name at this place. kubectl and the API server refuse "
+        "it: it is misspelt, or belongs elsewhere in the manifest.",
+        ("correct the name", "move the field", "--no-strict ignores it"),
     ),
     ReasonCode(
         IMMUTABLE,
@@ -256,6 +274,14 @@ INPUT_CODES = [
         "With --server-side the API server refuses to change a field that belongs to another manager, such as a "
         "controller or `kubectl scale`. ksched does not apply the object, checks the others and exits with code 2.",
         ("leave the field out of the manifest", "--force-conflicts takes the field over"),
+    ),
+    ReasonCode(
+        REFUSED,
+        "refused-object",
+        "admission refuses the object",
+        "A quota, a LimitRange or the end of its namespace keeps the API server from creating the object. ksched does "
+        "not apply the object, checks the others and exits with code 2.",
+        ("the message says what is wrong",),
     ),
 ]
 

@@ -1,0 +1,299 @@
+"""Walks a document by the fields that its kind has, and finds what the API server refuses to create.
+
+Which fields a type has is data (`known_fields.txt`, made by tests/known_fields.py). Which values are valid are rows of
+the tables `pods.ROWS`, `workloads.ROWS`, `volumes.ROWS` and `others.ROWS`: a type, its field, the checks. Both are
+compiled once for each type, and a field that a document lacks costs nothing. This mirrors strict decoding
+(sigs.k8s.io/json) and the Validate functions of pkg/apis. Rules that depend on other objects are in
+`controlplane/admission/`.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
+from functools import cache
+from typing import Any, NamedTuple, TypeAlias
+
+from ksched_cli.api.conversion import path_text, type_name
+from ksched_cli.api.listing import did_you_mean
+from ksched_cli.api.pod_facts import is_time
+from ksched_cli.api.quantity import QuantityError, parse_quantity
+from ksched_cli.api.validation import others, pods, volumes, workloads
+from ksched_cli.api.validation.fields import (
+    Check,
+    FieldError,
+    Needed,
+    Path,
+    fields_of,
+    is_type,
+    required,
+    type_of,
+)
+from ksched_cli.api.validation.names import metadata
+
+# The types around a value with their paths, the innermost last.
+_Around: TypeAlias = tuple[tuple[str, Path], ...]
+
+# How many levels below and above a misplaced field its right place is looked for.
+_LEVELS = 3
+
+
+class Mistake(NamedTuple):
+    """Something that the API server refuses. `hint` names a field that may be meant. `is_missing`: the field is not
+    written. `is_unknown`: the type has no such field."""
+
+    path: Path
+    message: str
+    hint: str = ""
+    is_missing: bool = False
+    is_unknown: bool = False
+
+
+def mistakes(document: Mapping[str, Any], api_version: str, kind: str) -> list[Mistake]:
+    """Everything for which the API server refuses to create the object, as far as it does not depend on others. A value
+    of a wrong type is one mistake; the rest of the object is checked without it."""
+    name = type_of(api_version, kind)
+    if name is None:
+        return []
+    walk = _Walk()
+    walk.object(document, name, (), ())
+    if walk.misfits:
+        rest: Any = deepcopy(document)
+        for each in walk.misfits:
+            _remove(rest, each.path)
+        again = _Walk()
+        again.object(rest, name, (), ())
+        walk.found = [*walk.found, *again.found]
+    known = {each.path for each in walk.misfits}
+    errors = [*metadata(document, kind), *walk.found]
+    invalid = [Mistake(each.path, each.message, "", each.is_missing) for each in errors if each.path not in known]
+    return [*walk.misfits, *walk.unknown, *dict.fromkeys(invalid)]
+
+
+def validate(document: Mapping[str, Any], kind: str, api_version: str = "") -> Iterator[FieldError]:
+    """The invalid values of an object whose fields have the right types."""
+    for each in mistakes(document, api_version, kind):
+        if not each.is_unknown:
+            yield FieldError(each.path, each.message, each.is_missing)
+
+
+def _remove(value: Any, path: Path) -> None:
+    """Remove a field. An item of a list becomes an empty object, so that later positions stay right."""
+    *outer, last = path
+    for step in outer:
+        value = value[step]
+    if isinstance(last, int):
+        value[last] = {} if isinstance(value[last], list) else None
+    else:
+        value.pop(last, None)
+
+
+# Types
+
+
+class _Type(NamedTuple):
+    """The fields with their checks, the checks of the whole object, and the fields that must be written."""
+
+    fields: Mapping[str, tuple[str, Sequence[Check]]]
+    whole: Sequence[Check]
+    needed: Sequence[tuple[str, str]]
+
+
+@cache
+def _type(name: str) -> _Type:
+    """A type of another version has the rows of its name."""
+    rows: dict[str, Any] = {}
+    for table in (pods.ROWS, workloads.ROWS, volumes.ROWS, others.ROWS):
+        for each in dict.fromkeys((name.partition(".")[0], name)):
+            rows.update(table.get(each, {}))
+    needed: list[tuple[str, str]] = []
+    checks: dict[str, list[Check]] = {}
+    for names, row in rows.items():
+        for field in names.split() or [""]:
+            for check in row if isinstance(row, tuple) and not isinstance(row, Needed) else (row,):
+                if isinstance(check, Needed):
+                    needed.append((field, check.detail))
+                else:
+                    checks.setdefault(field, []).append(check)
+    return _Type(
+        {field: (holds, tuple(checks.get(field, ()))) for field, holds in fields_of(name).items()},
+        tuple(checks.get("", ())),
+        tuple(needed),
+    )
+
+
+class _Walk:
+    """One pass over a document. Once a value of a wrong type was found, values are not checked any more."""
+
+    def __init__(self) -> None:
+        self.misfits: list[Mistake] = []
+        self.unknown: list[Mistake] = []
+        self.found: list[FieldError] = []
+
+    def object(self, value: Mapping[str, Any], name: str, path: Path, above: _Around) -> None:
+        known, whole, needed = _type(name)
+        for field, inner in value.items():
+            plan = known.get(field)
+            if plan is None:
+                hint = _meant(field, name, path, above, value)
+                self.unknown.append(Mistake((*path, field), f'unknown field "{field}"', hint, is_unknown=True))
+            elif inner is not None:
+                holds, checks = plan
+                if holds not in _SCALARS or checks:
+                    here = (*path, field)
+                    self.value(inner, holds, here, (*above, (name, path)))
+                    if checks and not self.misfits:
+                        for check in checks:
+                            self.found += check(inner, here)
+                elif not _SCALARS[holds][1](inner):
+                    self.misfits.append(_wrong(inner, holds, (*path, field)))
+        if self.misfits:
+            return
+        for field, detail in needed:
+            if not value.get(field):
+                self.found.append(required((*path, field), detail))
+        for check in whole:
+            self.found += check(value, path)
+
+    def value(self, value: Any, holds: str, path: Path, above: _Around) -> None:
+        first = holds[:1]
+        if first == "*":
+            if not isinstance(value, list):
+                self.misfits.append(Mistake(path, f"expected a list, got {type_name(value)}"))
+                return
+            for index, each in enumerate(value):
+                self.value(each, holds[1:], (*path, index), above)
+        elif first == "%":
+            if not isinstance(value, dict):
+                self.misfits.append(Mistake(path, f"expected an object, got {type_name(value)}"))
+                return
+            fits = _SCALARS[holds[1:]][1] if holds[1:] in _SCALARS else None
+            for key, each in value.items():
+                if each is not None and (fits is None or not fits(each)):
+                    self.value(each, holds[1:], (*path, key), above)
+        elif holds in _SCALARS:
+            if not _SCALARS[holds][1](value):
+                self.misfits.append(_wrong(value, holds, path))
+        elif not isinstance(value, dict):
+            self.misfits.append(Mistake(path, f"expected an object, got {type_name(value)}"))
+        else:
+            self.object(value, holds, path, above)
+
+
+def _wrong(value: object, holds: str, path: Path) -> Mistake:
+    expected = _SCALARS[holds][0]
+    if holds in ("i", "l") and _is_whole(value):
+        return Mistake(path, f"{_shortened(value)} does not fit into {expected} of {32 if holds == 'i' else 64} bits")
+    if holds == "q" and not isinstance(value, bool | list | dict):
+        return Mistake(path, _quantity_mistake(value))
+    if holds == "t" and isinstance(value, str):
+        return Mistake(path, f"{value!r} is not a time: write it as 2026-01-31T12:00:00Z")
+    if holds == "y" and isinstance(value, str):
+        return Mistake(path, "this is not text in base64")
+    hint = "put it in quotes" if holds == "" and isinstance(value, bool | int | float) else ""
+    return Mistake(path, f"expected {expected}, got {type_name(value)}", hint)
+
+
+def _shortened(value: object) -> str:
+    return f"{value:.3g}" if isinstance(value, float) or abs(value) > 2**70 else str(value)  # type: ignore[arg-type]
+
+
+def _quantity_mistake(value: Any) -> str:
+    try:
+        parse_quantity(value)
+    except QuantityError as mistake:
+        return str(mistake)
+    return ""
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_bool(value: object) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_whole(value: object) -> bool:
+    if isinstance(value, float):
+        return value.is_integer()
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_int32(value: Any) -> bool:
+    return _is_whole(value) and -(2**31) <= value < 2**31
+
+
+def _is_int64(value: Any) -> bool:
+    return _is_whole(value) and -(2**63) <= value < 2**63
+
+
+def _is_int_or_text(value: object) -> bool:
+    return isinstance(value, str) or _is_int32(value)
+
+
+def _is_quantity(value: Any) -> bool:
+    return (isinstance(value, str) or _is_number(value)) and not _quantity_mistake(value)
+
+
+def _is_stamp(value: object) -> bool:
+    return isinstance(value, str) and (not value or is_time(value))
+
+
+def _is_base64(value: object) -> bool:
+    try:
+        return isinstance(value, str) and base64.b64decode("".join(value.split()), validate=True) is not None
+    except (binascii.Error, ValueError):
+        return False
+
+
+_SCALARS: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
+    "": ("a string", _is_text),
+    "i": ("a whole number", _is_int32),
+    "l": ("a whole number", _is_int64),
+    "n": ("a number", _is_number),
+    "b": ("true or false", _is_bool),
+    "q": ("a quantity such as 100m or 2Gi", _is_quantity),
+    "t": ("a time", _is_stamp),
+    "y": ("text in base64", _is_base64),
+    "x": ("a whole number or a string", _is_int_or_text),
+    "o": ("", lambda value: True),
+}
+
+
+# What may be meant
+
+
+def _meant(field: str, name: str, path: Path, above: _Around, siblings: Mapping[str, Any]) -> str:
+    """The nearest field of this type, or where below or around it a field of this name is."""
+    known = fields_of(name)
+    same = next((each for each in known if each.lower() == field.lower()), None)
+    if same is not None:
+        return f"did you mean {same}?"
+    below = _below(field, name)
+    if below:
+        return f"it belongs into {path_text((*path, *below))}"
+    for outer, place in reversed(above[-_LEVELS:]):
+        if field in fields_of(outer):
+            return f"it belongs into {path_text(place)}" if place else "it belongs to the top level of the document"
+    left = [each for each in known if each not in siblings]
+    return did_you_mean(field, left, did_you_mean(field, known, cutoff=0.7), 0.7)
+
+
+def _below(field: str, name: str) -> Path:
+    """The nearest place below a type that has the field: `spec`, `spec.template.spec`. Empty if several places have it,
+    or only lists."""
+    level: list[tuple[Path, str]] = [((), name)]
+    for _ in range(_LEVELS):
+        inner = [((*path, each), holds) for path, outer in level for each, holds in fields_of(outer).items()]
+        level = [(path, holds) for path, holds in inner if is_type(holds)]
+        found = [path for path, holds in level if field in fields_of(holds)]
+        if found:
+            return found[0] if len(found) == 1 else ()
+    return ()
