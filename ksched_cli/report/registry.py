@@ -37,25 +37,29 @@ _PAGES = "table wide json yaml name markdown html"
 
 # Module of view/, and formats.
 _VIEWS: Mapping[str, tuple[str, str]] = {
+    "CapacityResult": ("capacity", _PAGES),
+    "ClusterOverview": ("cluster", _PAGES),
     "Consolidation": ("consolidate", f"{_PAGES} commands"),
     "DrainTrials": ("drain", _PAGES),
     "ExplainResult": ("explain", _PAGES),
     "Rightsizing": ("rightsize", _PAGES),
     "Sizing": ("size", _PAGES),
+    "VerifyResult": ("verify", _PAGES),
 }
 # The module of view/ for a kind of document.
 _KINDS = {
+    "Capacity": "capacity",
+    "Cluster": "cluster",
     "Consolidation": "consolidate",
     "Drain": "drain",
     "DrainList": "drain",
     "Explanation": "explain",
     "Rightsizing": "rightsize",
     "Sizing": "size",
+    "Verification": "verify",
 }
 # Function and help of a format that no sink writes. Documents of these results are dicts.
 _WRITERS: Mapping[tuple[str, str], tuple[str, str]] = {
-    ("CapacityResult", "table wide"): ("capacity.print_capacities", ""),
-    ("CapacityResult", "name"): ("capacity.write_fits", ""),
     ("Check", "table"): ("check_table.print_check", ""),
     ("Check", "wide"): ("check_table.print_check", "with the steps of each rollout"),
     ("Check", "markdown"): ("check_markdown.write_check_markdown", ""),
@@ -87,17 +91,13 @@ _WRITERS: Mapping[tuple[str, str], tuple[str, str]] = {
         "sweep_rows.write_parquet",
         "for pandas, DuckDB and Spark (pip install 'ksched-cli[arrow]')",
     ),
-    ("VerifyResult", "table wide"): ("verify.print_verification", ""),
-    ("VerifyResult", "name"): ("verify.write_agreements", ""),
     ("VersionChanges", "table wide"): ("versions.print_changes", ""),
     ("VersionList", "table wide"): ("versions.print_versions", ""),
     ("VersionList", "name"): ("versions.write_version_names", ""),
 }
 # Documents that are dicts, with the formats that are made of them.
 _DOCUMENTS: Mapping[str, tuple[str, str]] = {
-    "CapacityResult": ("capacity.capacity_document", "json yaml html"),
     "Check": ("check_document.check_document", "json yaml html"),
-    "ClusterOverview": ("overview.overview_document", "json yaml html"),
     "DerivedCatalog": ("config.catalog_document", "json yaml"),
     "DiffResult": ("diff.diff_document", "json yaml html"),
     "EffectiveConfiguration": ("config.effective_configuration_document", "json yaml"),
@@ -108,7 +108,6 @@ _DOCUMENTS: Mapping[str, tuple[str, str]] = {
     "SettledSimulation": ("settle.settled_document", "json yaml html"),
     "Simulation": ("simulate_document.simulation_document", "json yaml html"),
     "SweepRun": ("sweep.sweep_document", "json yaml html"),
-    "VerifyResult": ("verify.verification_document", "json yaml"),
     "VersionChanges": ("versions.version_changes_document", "json yaml"),
     "VersionList": ("versions.versions_document", "json yaml"),
 }

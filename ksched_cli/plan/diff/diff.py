@@ -80,7 +80,7 @@ State = Literal["placed", "waiting", "unschedulable", "error", "skipped", "gated
 Kind = Literal["moved", "newlyFailing", "newlyFitting", "added", "removed"]
 
 
-class Whereabouts(Struct, frozen=True):
+class Whereabouts(Struct, frozen=True, rename="camel", omit_defaults=True):
     """The node of a pod, or the reason why it has none."""
 
     pod: str

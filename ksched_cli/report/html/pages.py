@@ -23,9 +23,7 @@ _PAGES = {
     "Simulation": "simulate",
     "ScenarioResult": "scenario",
     "Check": "check",
-    "Capacity": "capacity",
     "Diff": "diff",
-    "Cluster": "cluster",
     "SweepResult": "sweep",
 }
 

@@ -8,15 +8,12 @@ from msgspec.structs import replace
 
 from ksched_cli.report.view.model import Cell, Table, Tone, counted
 
-# So many rows that are alike are named one by one.
-_FEW = 2
-
 
 def fold(table: Table) -> Table:
     """The table in which rows are one row if they differ only in columns with `same`. A column of nodes has the
     nodes of such a row, any other column their number: `12 pods`."""
     places = [number for number, column in enumerate(table.columns) if column.same]
-    if not places or len(table.rows) <= _FEW:
+    if not places or len(table.rows) <= table.few:
         return table
     groups: dict[Any, list[int]] = {}
     for number, row in enumerate(table.rows):
@@ -40,6 +37,28 @@ def fold(table: Table) -> Table:
             tones[len(rows)] = tone
         rows.append(first)
     return replace(table, rows=rows, row_tones=tones)
+
+
+# A text of so many characters is repeated.
+_SHORT = 60
+
+
+def quote_once(table: Table) -> Table:
+    """The table in which a long text stands once in columns with `once`; later rows refer to the first cell of the row
+    that has it."""
+    places = [number for number, column in enumerate(table.columns) if column.once]
+    if not places:
+        return table
+    first: dict[str, Any] = {}
+    rows = []
+    for row in table.rows:
+        cells = list(row)
+        for place in places:
+            text = cells[place]
+            if isinstance(text, str) and len(text) > _SHORT and (known := first.setdefault(text, row[0])) != row[0]:
+                cells[place] = f"for the same reasons as {known}"
+        rows.append(cells)
+    return replace(table, rows=rows)
 
 
 def all_rows(table: Table) -> Table:

@@ -18,7 +18,7 @@ from ksched_cli.report.grid import Column as GridColumn
 from ksched_cli.report.grid import Grid
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.short_names import print_note
-from ksched_cli.report.sinks.folding import all_rows, fold
+from ksched_cli.report.sinks.folding import all_rows, fold, quote_once
 from ksched_cli.report.usage_bars import print_usage
 from ksched_cli.report.view.model import (
     Bars,
@@ -136,7 +136,7 @@ class _Writer:
     # Tables
 
     def _table(self, table: Table, indent: int = 0) -> None:
-        table = all_rows(table) if self._wide else fold(table)
+        table = quote_once(all_rows(table) if self._wide else fold(table))
         rows = table.rows if self._wide or table.most is None else table.rows[: table.most]
         shown = [number for number, column in enumerate(table.columns) if self._has(table, column, number)]
         grid = Grid(*self._grid_columns([table.columns[number] for number in shown]), headers=self._headers)
@@ -156,10 +156,11 @@ class _Writer:
     def _grid_columns(self, columns: Sequence[Heading]) -> Iterator[GridColumn]:
         for number, column in enumerate(columns):
             right = column.kind in ("number", "share")
-            hides, optional = column.hides_zeros, column.optional and not self._wide
+            hides = column.hides_zeros
+            optional = column.optional and column.kind != "node" and not self._wide
             yield GridColumn(column.name.upper(), right, column.flows, hides, optional)
             if column.kind == "node":
-                yield GridColumn("ZONE", hides_zeros=True, optional=number > 0)
+                yield GridColumn("ZONE", hides_zeros=True, optional=number > 0 or column.optional)
 
     def _cells(self, cells: Sequence[tuple[Heading, Cell]], table: Table) -> Iterator[str | Text]:
         for column, value in cells:
@@ -202,7 +203,7 @@ class _Writer:
                         grid.add("", self._line(line))
             self._print(grid)
         for step in () if block.numbered else steps:
-            if step is not steps[0] and (step.lines or step.blocks):
+            if step is not steps[0] and not block.dense and (step.lines or step.blocks):
                 self._print()
             self._hanging(self._step_line(step))
             self._lines(step.lines, _INDENT)

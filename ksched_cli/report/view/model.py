@@ -50,8 +50,8 @@ class Heading(Struct, frozen=True):
 
     `flows`: its cells are wrapped. `filters`: a page lets the reader choose one of its values. `hides_zeros`: the
     column is left out if all its values are 0 or empty; without it, if all are empty. `optional`: a terminal leaves it
-    out if that saves lines. `same`: rows that differ in this column and in no other become one row that counts them as
-    this noun."""
+    out if that saves lines, or the zone of a node. `same`: rows that differ in such columns only become one row that
+    counts them as this noun. `once`: a terminal refers to an earlier row with the same long text."""
 
     name: str
     kind: ColumnKind = "text"
@@ -61,6 +61,7 @@ class Heading(Struct, frozen=True):
     optional: bool = False
     place: Place = "everywhere"
     same: str = ""
+    once: bool = False
 
 
 def columns(text: str) -> list[Heading]:
@@ -84,7 +85,7 @@ def _heading(name: str, words: str) -> Heading:
 class Table(Struct, frozen=True):
     """Rows of cells. `tones`: of the values of badges. `row_tones`: of rows, by number. A terminal shows `most` rows
     without -o wide, and names what it leaves out as `rows_are`. `whole`: the rows with -o wide and on a page, if `rows`
-    are groups of them."""
+    are groups of them. Up to `few` rows that are alike stay apart."""
 
     columns: Sequence[Heading]
     rows: Sequence[Sequence[Any]]
@@ -93,6 +94,7 @@ class Table(Struct, frozen=True):
     most: int | None = None
     rows_are: str = "row"
     whole: Sequence[Sequence[Any]] | None = None
+    few: int = 2
 
 
 class Pods(Struct, frozen=True):
@@ -119,10 +121,11 @@ class Step(Struct, frozen=True):
 
 
 class Steps(Struct, frozen=True):
-    """Things in their order. `numbered`: a terminal writes their numbers."""
+    """Things in their order. `numbered`: a terminal writes their numbers. `dense`: no empty lines between them."""
 
     steps: Sequence[Step]
     numbered: bool = False
+    dense: bool = False
     most: int | None = None
     steps_are: str = "step"
 

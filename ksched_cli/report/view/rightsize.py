@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
-from ksched_cli.api.quantity import milli_value, value
 from ksched_cli.plan.rightsize import Rightsizing, ShapeFit, WorkloadRequests
 from ksched_cli.report.amounts import at_most, at_most_all, exact_all, short, short_all
 from ksched_cli.report.entries import stats_entry
 from ksched_cli.report.money import plain_money
 from ksched_cli.report.registry import RenderOptions
+from ksched_cli.report.view.amounts import amount_of, amounts_of
 from ksched_cli.report.view.documents import DocumentPart, nodes_part
 from ksched_cli.report.view.model import Line, Section, Table, Tone, View, columns, counted, counting
 from ksched_cli.report.view.nodes import node_map, nodes_of
@@ -99,7 +99,7 @@ def view(found: RightsizingDocument) -> View:
     tone: Tone = "good" if placed == pods else "warn" if placed else "bad"
     details, notes = [], []
     if one:
-        details = [f"each requests {_short(workloads[0].requests) or 'nothing'}"]
+        details = [f"each requests {short_all(amounts_of(workloads[0].requests)) or 'nothing'}"]
         notes = [Line(text) for text in limit_lines(workloads[0])]
     notes += [Line(f"a pod without a node: {each.message}") for each in workloads if each.message]
     return View(
@@ -138,24 +138,12 @@ def limit_lines(workload: RequestsPart) -> Iterator[str]:
         if resource not in workload.most:
             yield f"{resource}: the pods do not fit, whatever they request of it"
             continue
-        amount = _amount(resource, workload.most[resource])
+        amount = amount_of(resource, workload.most[resource])
         most = at_most(resource, amount)
-        if amount >= _amount(resource, requested):
+        if amount >= amount_of(resource, requested):
             yield f"{resource}: each pod may request up to {most} now, and all still fit (it requests {requested})"
         else:
             yield f"{resource}: with {most} instead of {requested} all pods fit now"
-
-
-def _amount(resource: str, text: str) -> int:
-    return milli_value(text) if resource == "cpu" else value(text)
-
-
-def _amounts(texts: Mapping[str, str] | None) -> dict[str, int]:
-    return {resource: _amount(resource, text) for resource, text in (texts or {}).items()}
-
-
-def _short(texts: Mapping[str, str]) -> str:
-    return short_all(_amounts(texts))
 
 
 def _now(found: RightsizingDocument) -> Section:
@@ -179,7 +167,7 @@ def _now(found: RightsizingDocument) -> Section:
 
 def _most(workload: RequestsPart, resource: str) -> str:
     found = workload.most.get(resource)
-    return at_most(resource, _amount(resource, found)) if found is not None else "does not fit"
+    return at_most(resource, amount_of(resource, found)) if found is not None else "does not fit"
 
 
 def _shapes(workload: RequestsPart, unit: str, *, titled: bool) -> list[Section]:
@@ -189,8 +177,8 @@ def _shapes(workload: RequestsPart, unit: str, *, titled: bool) -> list[Section]
         [
             each.shape,
             each.pods,
-            at_most_all(_amounts(each.most)) or each.why_not,
-            at_most_all(_amounts(each.one_more)),
+            at_most_all(amounts_of(each.most)) or each.why_not,
+            at_most_all(amounts_of(each.one_more)),
             _stranded(each),
             each.price_per_pod,
         ]
@@ -204,6 +192,6 @@ def _shapes(workload: RequestsPart, unit: str, *, titled: bool) -> list[Section]
 def _stranded(fit: ShapePart) -> str:
     if fit.stranded is None:
         return ""
-    amounts, percent = _amounts(fit.stranded), fit.stranded_percent or {}
+    amounts, percent = amounts_of(fit.stranded), fit.stranded_percent or {}
     parts = [f"{name} {short(name, amount)} ({percent[name]} %)" for name, amount in amounts.items() if amount]
     return ", ".join(parts) or "nothing"
