@@ -25,6 +25,8 @@ _GAP = 2
 _INDENT = 4
 # The least width of columns that flow, unless their text is narrower. _NARROWEST suits short texts only.
 _NARROW, _NARROWEST = 28, 16
+# If the rows take more lines each, columns that flow stand below if that saves a third of the lines.
+_TALL = 2
 
 
 class Column(Struct, frozen=True):
@@ -139,9 +141,12 @@ class _Layout:
     def lines(self, console: Console) -> list[_Cell]:
         """All rows. Narrow columns stand beside the others only if that takes fewer lines."""
         wide, narrow = self.flow_widths(_NARROW), self.flow_widths(_NARROWEST)
-        if wide is not None:
-            return [line for row in self.rows for line in self._beside(row, wide, console)]
+        beside = [] if wide is None else [line for row in self.rows for line in self._beside(row, wide, console)]
+        if wide is not None and len(beside) <= _TALL * len(self.rows):
+            return beside
         below = [line for row in self.rows for line in self._below(row, console)]
+        if wide is not None:
+            return below if 3 * len(below) < 2 * len(beside) else beside
         if narrow is None:
             return below
         beside = [line for row in self.rows for line in self._beside(row, narrow, console)]

@@ -23,7 +23,6 @@ _PAGES = {
     "Simulation": "simulate",
     "ScenarioResult": "scenario",
     "Check": "check",
-    "Diff": "diff",
     "SweepResult": "sweep",
 }
 

@@ -48,6 +48,8 @@ _COLOURS: dict[Tone, str] = {"good": "green", "warn": "yellow", "bad": "red", "p
 _INDENT, _HANGING = 2, 2
 # Names of several nodes are written in so many characters; otherwise their number is.
 _NAMES = 20
+# Longer titles of numbers are broken.
+_TITLE = 12
 
 
 def write_view(view: View, out: TextIO, options: RenderOptions) -> None:
@@ -158,7 +160,10 @@ class _Writer:
             right = column.kind in ("number", "share")
             hides = column.hides_zeros
             optional = column.optional and column.kind != "node" and not self._wide
-            yield GridColumn(column.name.upper(), right, column.flows, hides, optional)
+            title = column.name.upper()
+            if right and len(title) > _TITLE:
+                title = title.replace("-", "-\n").replace("/", "/\n")
+            yield GridColumn(title, right, column.flows, hides, optional)
             if column.kind == "node":
                 yield GridColumn("ZONE", hides_zeros=True, optional=number > 0 or column.optional)
 

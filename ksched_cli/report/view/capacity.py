@@ -16,6 +16,7 @@ from ksched_cli.report.view.model import (
     Bar,
     Bars,
     Figure,
+    Heading,
     Line,
     Lines,
     Pods,
@@ -320,7 +321,8 @@ def _nodes(found: CapacityPart, name: str) -> list[Section]:
     if not by_name:
         rows.sort(key=lambda row: -sum(room.count for room in found.nodes if room.node in set(row[0])))
     keeps = f"Keeps out one more {found.end.shape}" if found.mixed else "Keeps out one more"
-    shown = columns(f"Node: node optional; Fits: number; {keeps}: flows filters; Stays free: flows")
+    shown = [*columns("Node: node optional; Fits: number"), Heading(keeps, flows=True, filters=True)]
+    shown.append(Heading("Stays free", flows=True))
     table = Table(shown, rows, whole=[_row([room], found) for room in order])
     return [Section(name, "Node by node", table)]
 

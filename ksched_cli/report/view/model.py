@@ -65,7 +65,8 @@ class Heading(Struct, frozen=True):
 
 
 def columns(text: str) -> list[Heading]:
-    """The columns that a line declares, each with its kind and the attributes that hold: `Pod; Why: list flows`."""
+    """The columns that a line declares, each with its kind and the attributes that hold: `Pod; Why: list flows`. A name
+    that comes from the input is a Heading of its own."""
     return [_heading(*each.partition(":")[::2]) for each in text.split(";")]
 
 

@@ -13,7 +13,7 @@ from ksched_cli.report.money import plain_money
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.amounts import amount_of, amounts_of
 from ksched_cli.report.view.documents import DocumentPart, nodes_part
-from ksched_cli.report.view.model import Line, Section, Table, Tone, View, columns, counted, counting
+from ksched_cli.report.view.model import Heading, Line, Section, Table, Tone, View, columns, counted, counting
 from ksched_cli.report.view.nodes import node_map, nodes_of
 from ksched_cli.report.view.omissions import omissions
 
@@ -172,7 +172,8 @@ def _most(workload: RequestsPart, resource: str) -> str:
 
 def _shapes(workload: RequestsPart, unit: str, *, titled: bool) -> list[Section]:
     price = f"{unit} a pod".strip()
-    shown = columns(f"Shape; Pods: number; Each up to: flows; One more at; Stranded: flows; {price}: number")
+    shown = columns("Shape; Pods: number; Each up to: flows; One more at; Stranded: flows")
+    shown.append(Heading(price, "number"))
     rows = [
         [
             each.shape,

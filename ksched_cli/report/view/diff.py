@@ -1,0 +1,435 @@
+"""Which pods are on another node than before, and the rule that moved each (`DiffResult`)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ksched_cli.api.listing import joined, named
+from ksched_cli.controlplane.draws import Draw
+from ksched_cli.plan.diff.diff import Cause, Decider, NodeChange, OnNode, PodChange, Tally, Whereabouts
+from ksched_cli.plan.results.nodes import NodeUse
+from ksched_cli.releases.changes import RuleChange
+from ksched_cli.report.amounts import exact_all
+from ksched_cli.report.registry import RenderOptions
+from ksched_cli.report.view.amounts import amount_of
+from ksched_cli.report.view.documents import DocumentPart, OrdersPart, final_part, nodes_part
+from ksched_cli.report.view.ends import doubt, draws_notes
+from ksched_cli.report.view.model import (
+    Figure,
+    Heading,
+    Line,
+    Lines,
+    Pods,
+    Section,
+    Table,
+    Tone,
+    View,
+    columns,
+    counted,
+)
+from ksched_cli.report.view.nodes import node_map, nodes_of, zone_bars
+
+if TYPE_CHECKING:
+    from ksched_cli.plan.diff.compare import DiffResult
+
+ITSELF = "kube-scheduler"
+_MOST, _MOST_PODS, _MOST_LINES = 40, 2, 2
+# Up to so many pods have a row each; of more pods, those of a workload that moved for one reason share a row.
+_FEW = 12
+_MAP = (
+    "Every node before and after. The filled part is what pods request of it. Choose a pod to see where it was "
+    "(dashed) and where it is."
+)
+
+
+class RulePart(DocumentPart, frozen=True, kw_only=True):
+    since: str
+    gate: str = ""
+    text: str
+
+    @property
+    def when(self) -> str:
+        """`1.22, gate PodAffinityNamespaceSelector`."""
+        return ", ".join(filter(None, (self.since, f"gate {self.gate}" if self.gate else "")))
+
+
+class DeciderPart(DocumentPart, frozen=True, kw_only=True):
+    """The name of kube-scheduler itself is absent."""
+
+    plugin: str = ""
+    aspect: str
+    rules: tuple[RulePart, ...] = ()
+    nodes: tuple[OnNode, ...] = ()
+    configuration: bool = False
+
+    @classmethod
+    def of(cls, each: Decider) -> DeciderPart:
+        return cls(
+            plugin=each.plugin,
+            aspect=each.aspect,
+            rules=tuple(map(_rule, each.rules)),
+            nodes=each.nodes,
+            configuration=each.configuration,
+        )
+
+
+class CausePart(DocumentPart, frozen=True, kw_only=True):
+    kind: str
+    preemptor: str = ""
+    side: str = ""
+    deciders: tuple[DeciderPart, ...] = ()
+    pods: tuple[str, ...] = ()
+    alone: str | None = None
+
+    @classmethod
+    def of(cls, cause: Cause | None) -> CausePart | None:
+        if cause is None:
+            return None
+        return cls(
+            kind=cause.kind,
+            preemptor=cause.preemptor,
+            side=cause.side,
+            deciders=tuple(map(DeciderPart.of, cause.deciders)),
+            pods=tuple(cause.pods),
+            alone=cause.alone,
+        )
+
+
+class ChangePart(DocumentPart, frozen=True, kw_only=True):
+    change: str
+    workload: str
+    before: Whereabouts | None
+    after: Whereabouts | None
+    cause: CausePart | None = None
+
+    @classmethod
+    def of(cls, each: PodChange) -> ChangePart:
+        cause = CausePart.of(each.cause)
+        return cls(change=each.kind, workload=each.workload, before=each.before, after=each.after, cause=cause)
+
+    @property
+    def lost(self) -> bool:
+        """Whether the pod is new and has no node."""
+        return self.change == "added" and self.after is not None and not self.after.node
+
+    @property
+    def pod(self) -> str:
+        either = self.before or self.after
+        return either.pod if either is not None else ""
+
+
+class SpreadPart(DocumentPart, frozen=True, kw_only=True):
+    workload: str
+    topology_key: str
+    before: Mapping[str, int]
+    after: Mapping[str, int]
+
+
+class UsePart(DocumentPart, frozen=True, kw_only=True):
+    pods: int
+    requested: Mapping[str, str]
+    allocatable: Mapping[str, str]
+
+    @classmethod
+    def of(cls, use: NodeUse | None) -> UsePart | None:
+        if use is None:
+            return None
+        return cls(pods=use.pods, requested=exact_all(use.requested), allocatable=exact_all(use.allocatable))
+
+
+class NodeUsePart(DocumentPart, frozen=True, kw_only=True):
+    """`node` is absent for all nodes together."""
+
+    node: str = ""
+    before: UsePart | None
+    after: UsePart | None
+
+    @classmethod
+    def of(cls, each: NodeChange) -> NodeUsePart:
+        return cls(node=each.node, before=UsePart.of(each.before), after=UsePart.of(each.after))
+
+
+class TallyPart(RulePart, frozen=True, kw_only=True):
+    plugins: tuple[str, ...]
+    aspects: tuple[str, ...]
+    pods: int
+
+    @classmethod
+    def of(cls, tally: Tally) -> TallyPart:
+        rule = tally.rule
+        plugins, aspects = tuple(rule.plugins), tuple(sorted(rule.aspects))
+        return cls(since=rule.since, gate=rule.gate, text=rule.text, plugins=plugins, aspects=aspects, pods=tally.pods)
+
+
+class DiffDocument(DocumentPart, frozen=True, kw_only=True, tag_field="kind", tag="Diff"):
+    pods: tuple[ChangePart, ...]
+    unchanged: int
+    spread: tuple[SpreadPart, ...]
+    nodes: tuple[NodeUsePart, ...]
+    total: NodeUsePart
+    final: Any
+    finished: Mapping[str, bool]
+    draws: tuple[Draw, ...] = ()
+    orders: OrdersPart | None = None
+    rules: tuple[TallyPart, ...] | None = None
+    node_table: Any = None
+    coverage: Mapping[str, Any]
+
+
+Document = DiffDocument
+
+
+def document(found: DiffResult, options: RenderOptions) -> DiffDocument:
+    diff, (before, after) = found.diff, found.coverage
+    return DiffDocument(
+        pods=tuple(map(ChangePart.of, diff.changes)),
+        unchanged=diff.unchanged,
+        spread=tuple(
+            SpreadPart(workload=each.workload, topology_key=each.topology_key, before=each.before, after=each.after)
+            for each in diff.spread
+        ),
+        nodes=tuple(map(NodeUsePart.of, diff.nodes)),
+        total=NodeUsePart(before=UsePart.of(diff.total.before), after=UsePart.of(diff.total.after)),
+        final=final_part(diff.after),
+        finished=dict(diff.after.finished),
+        draws=diff.after.draws,
+        orders=OrdersPart.of(diff.after),
+        rules=None if diff.rules is None else tuple(map(TallyPart.of, diff.rules)),
+        node_table=nodes_part(diff.columns),
+        coverage={"before": dict(before), "after": dict(after)},
+    )
+
+
+def _rule(rule: RuleChange) -> RulePart:
+    return RulePart(since=rule.since, gate=rule.gate or "", text=rule.text)
+
+
+# The view
+
+_KINDS: Mapping[str, tuple[str, Tone]] = {
+    "newlyFailing": ("newly failing", "bad"),
+    "lost": ("new, without a node", "bad"),
+    "moved": ("moved", "warn"),
+    "newlyFitting": ("newly fitting", "good"),
+    "added": ("new", "plain"),
+    "removed": ("deleted", "plain"),
+}
+_NOWHERE = {"waiting": "waiting for a node", "gated": "held back", "ignored": "not ours", "refused": "refused"}
+_LABELS = {"topology.kubernetes.io/zone": "zones", "kubernetes.io/hostname": "nodes"}
+
+
+def _kind(change: ChangePart) -> str:
+    return "lost" if change.lost else change.change
+
+
+def view(found: DiffDocument) -> View:
+    """`86 pods: 1 newly failing, 1 moved, 2 new, 82 as before`."""
+    counts = Counter(map(_kind, found.pods))
+    parts = [f"{counts[kind]:,} {word}" for kind, (word, _) in _KINDS.items() if counts[kind]]
+    verdict, *details = parts or ["none moves"]
+    failing = counts["newlyFailing"] + counts["lost"]
+    figures = [Figure(word, f"{counts[kind]:,}", tone) for kind, (word, tone) in _KINDS.items() if counts[kind]]
+    doubtful = found.orders is not None and found.orders.workloads
+    return View(
+        "diff",
+        counted(len(found.pods) + found.unchanged, "pod"),
+        verdict,
+        "bad" if failing else "warn" if parts else "good",
+        [*details, f"{found.unchanged:,} as before", *doubt(found.orders)],
+        notes=list(draws_notes(found.draws if doubtful else (), found.orders)),
+        figures=[*figures, Figure("as before", f"{found.unchanged:,}")],
+        sections=[
+            *_pods(found.pods),
+            node_map(found.node_table, _MAP, lambda names: {"compare": True}),
+            *_spread(found.spread),
+            *_nodes(found),
+            *_rules(found),
+            zone_bars(found.node_table),
+        ],
+        rows=[(f"pod/{each.pod}", _KINDS[_kind(each)][0]) for each in found.pods],
+        nodes=nodes_of(found.node_table),
+    )
+
+
+def _pods(changes: Sequence[ChangePart]) -> list[Section]:
+    """The pods that changed, each with its nodes and the cause."""
+    shown = columns(
+        "Pod: same=pod; As: wide; Workload: workload filters page; Change: badge filters; Before: same=node; "
+        "After: same=node; Why: flows once"
+    )
+    rows, details = [], []
+    for change in changes:
+        before, after = change.before, change.after
+        renamed = after.pod.partition("/")[2] if before and after and before.pod != after.pod else ""
+        message = after.message if after is not None and not after.node and (before is None or before.node) else ""
+        why = "; ".join(filter(None, (message, *_cause_lines(change))))
+        word = _KINDS[_kind(change)][0]
+        rows.append([change.pod, renamed, change.workload, word, _where(before), _where(after), why])
+        lines = [f"Workload: {change.workload}", *_cause_lines(change, most=None)]
+        if renamed:
+            lines.insert(1, f"It is {renamed} after.")
+        nodes = {"from": before.node if before else "", "to": after.node if after else ""}
+        details.append({**nodes, "message": after.message if after else "", "lines": lines})
+    table = Table(shown, rows, dict(_KINDS.values()), most=_MOST, rows_are="pod", few=_FEW)
+    return [Section("pods", "Pods that changed", Pods(table, details))] if rows else []
+
+
+def _where(where: Whereabouts | None) -> str:
+    if where is None:
+        return ""
+    return where.node or _NOWHERE.get(where.state, "no node")
+
+
+# Causes
+
+
+def _cause_lines(change: ChangePart, most: int | None = _MOST_LINES) -> list[str]:
+    """`other pods moved ahead of it: a, b`, and a line for each decider."""
+    cause = change.cause
+    if cause is None:
+        return []
+    lines = []
+    if cause.kind == "preemption":
+        lines.append(f"{'before, it was ' if cause.side == 'before' else ''}evicted for {cause.preemptor}")
+    elif cause.kind == "others":
+        lines.append(_ahead(cause) if cause.pods else "other pods are elsewhere")
+    lines += [_decider(each, change) for each in cause.deciders]
+    if cause.alone is not None and lines:
+        lines[-1] += f" (to {cause.alone or 'no node'}, had other pods stayed)"
+    if cause.kind == "rule" and cause.pods:
+        lines.append(f"and {_ahead(cause)}")
+    if most is None or len(lines) <= most:
+        return lines
+    return [*lines[: most - 1], f"{lines[most - 1]} (and {len(lines) - most} more)"]
+
+
+def _ahead(cause: CausePart) -> str:
+    return f"other pods moved ahead of it: {named(cause.pods, _MOST_PODS)}"
+
+
+def _decider(decider: DeciderPart, change: ChangePart) -> str:
+    if decider.aspect == "queue":
+        held = change.after is not None and change.after.state in ("gated", "ignored")
+        return f"{_who(decider)} {'holds it back' if held else 'held it back'}"
+    if not decider.nodes:
+        return f"{_who(decider)} tries its group as a whole on one side only"
+    verb = {"score": "scores", "weight": "weighs"}.get(decider.aspect, "on")
+    return f"{_who(decider)} {verb} {', '.join(map(_figure, decider.nodes))}"
+
+
+def _who(decider: DeciderPart) -> str:
+    # All changed rules together make a score; of several rules of a filter one is enough.
+    word = " and " if decider.aspect in ("score", "weight") else " or "
+    since = word.join(dict.fromkeys(rule.when for rule in decider.rules))
+    why = ", ".join(filter(None, (since, "the configuration" if decider.configuration else "")))
+    return f"{decider.plugin or ITSELF} ({why})" if why else decider.plugin or ITSELF
+
+
+def _figure(figure: OnNode) -> str:
+    colon = ":" if isinstance(figure.before, str) or isinstance(figure.after, str) else ""
+    before, after = ("-" if each is None else str(each) for each in (figure.before, figure.after))
+    return f"{figure.node}{colon} {before} -> {after}"
+
+
+def _rules(found: DiffDocument) -> list[Section]:
+    """The rules that changed, with how many pods each moved; rules that moved no pod only with -o wide."""
+    if found.rules is None:
+        return []
+    moving = [each for each in found.rules if each.pods]
+    rows: list[list[Any]] = [[each.pods, f"{_title(each)}: {each.text}"] for each in moving]
+    causes = [change.cause for change in found.pods if change.cause is not None]
+    others = {
+        "the configuration": sum(any(each.configuration and not each.rules for each in c.deciders) for c in causes),
+        "preemption by others": sum(cause.kind == "preemption" and not cause.deciders for cause in causes),
+        "other pods that moved": sum(cause.kind == "others" for cause in causes),
+    }
+    rows += [[number, title] for title, number in others.items() if number]
+    idle = [each for each in found.rules if not each.pods]
+    whole = [*rows, *([each.pods, f"{_title(each)}: {each.text}"] for each in idle)]
+    sections = []
+    if rows or idle:
+        table = Table(columns("Pods moved: number; By: flows"), rows, whole=whole)
+        place: Any = "everywhere" if rows else "wide"
+        sections.append(Section("rules", "Why they moved", table, place=place))
+    if idle:
+        text = f"{len(idle)} {'more ' if moving else ''}rule{'' if len(idle) == 1 else 's'} changed and moved no pod"
+        line = Line(f"{text} (-o wide lists them)", aside=True)
+        sections.append(Section("idle-rules", "Other rules", Lines([line]), place="narrow", joined=bool(rows)))
+    return sections
+
+
+def _title(tally: TallyPart) -> str:
+    return f"{', '.join(each or ITSELF for each in tally.plugins)} ({tally.when})"
+
+
+# Nodes
+
+
+def _spread(changes: Sequence[SpreadPart]) -> list[Section]:
+    """The number of pods of each workload in each domain, before and after."""
+    rows = []
+    for change in changes:
+        domains = sorted(change.before.keys() | change.after.keys())
+        parts = [_step(domain, change.before.get(domain), change.after.get(domain)) for domain in domains]
+        rows.append([change.workload, ", ".join(parts)])
+    if not rows:
+        return []
+    keys = joined(list(dict.fromkeys(_LABELS.get(each.topology_key, each.topology_key) for each in changes)))
+    shown = [Heading(f"Spread over {keys}"), Heading("Pods", flows=True)]
+    table = Table(shown, rows, most=_MOST, rows_are="workload")
+    return [Section("spread", f"Spread of workloads over {keys}", table)]
+
+
+def _step(domain: str, before: int | None, after: int | None) -> str:
+    if before == after:
+        return f"{domain} {after}"
+    return f"{domain} {'-' if before is None else before} -> {'-' if after is None else after}"
+
+
+def _nodes(found: DiffDocument) -> list[Section]:
+    """The use of the nodes that changed, and of all nodes together."""
+    if not found.nodes:
+        return []
+    sides = [use for change in found.nodes for use in (change.before, change.after) if use]
+    others = sorted({name for use in sides for name in use.requested} - {"cpu", "memory"})
+    resources = ["cpu", "memory", *others]
+    rows = [[_signed(each), *_use(each, resources)] for each in found.nodes]
+    tones: dict[int, Tone] = {
+        at: "good" if each.before is None else "bad"
+        for at, each in enumerate(found.nodes)
+        if each.before is None or each.after is None
+    }
+    amounts = [Heading(name, "number") for name in ("Pods", *resources)]
+    shown = [Heading("Use of nodes"), *amounts]
+    table = Table(shown, rows, row_tones=tones, most=_MOST, rows_are="node")
+    total = Table([Heading("All nodes"), *amounts], [["all nodes", *_use(found.total, resources)]])
+    if len(rows) <= _MOST:
+        table = Table(shown, [*rows, *total.rows], row_tones=tones, rows_are="node")
+        return [Section("use", "Use of nodes", table, place="terminal")]
+    return [
+        Section("use", "Use of nodes", table, place="terminal"),
+        Section("total", "All nodes", total, place="terminal", joined=True),
+    ]
+
+
+def _signed(change: NodeUsePart) -> str:
+    """`+ node-1` for a new node, `- node-1` for one that is gone, `~ node-1` for a change."""
+    return f"{'+' if change.before is None else '-' if change.after is None else '~'} {change.node}"
+
+
+def _use(change: NodeUsePart, resources: Sequence[str]) -> Iterator[str]:
+    sides = [use for use in (change.before, change.after) if use is not None]
+    yield _from_to(str(use.pods) for use in sides)
+    for name in resources:
+        yield _from_to(_percentage(use, name) for use in sides)
+
+
+def _from_to(values: Iterator[str]) -> str:
+    return " -> ".join(dict.fromkeys(values))
+
+
+def _percentage(use: UsePart, resource: str) -> str:
+    there = amount_of(resource, use.allocatable.get(resource, "0"))
+    return f"{100 * amount_of(resource, use.requested.get(resource, '0')) / there:.0f}%" if there else "-"
