@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TextIO, get_args
+from typing import Any, Literal, TextIO, get_args
 
 from ksched_cli.api.listing import named
 from ksched_cli.controlplane.draws import Draw
@@ -138,7 +138,7 @@ class DrainDocument(DrainPart, tag_field="kind", tag="Drain", frozen=True, kw_on
 class DrainListDocument(DocumentPart, tag_field="kind", tag="DrainList", frozen=True, kw_only=True):
     """`drain` of each node or zone by itself."""
 
-    each: str
+    each: Literal["node", "zone"]
     trials: tuple[DrainPart, ...]
     node_table: Any = None
     coverage: Mapping[str, Any]
