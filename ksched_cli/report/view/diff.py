@@ -51,7 +51,7 @@ class RulePart(DocumentPart, frozen=True, kw_only=True):
 
     @property
     def when(self) -> str:
-        """`1.22, gate PodAffinityNamespaceSelector`."""
+        """The minor, and the gate if one decides: `MINOR, gate NAME`."""
         return ", ".join(filter(None, (self.since, f"gate {self.gate}" if self.gate else "")))
 
 
