@@ -199,7 +199,14 @@ def waiting_run(tmp_path: Path, waits_at: int) -> list[str]:
 def test_a_terminal_gets_a_bar_and_an_interrupted_command_says_what_was_done(tmp_path: Path) -> None:
     leader, follower = pty.openpty()
     command = waiting_run(tmp_path, waits_at=3)
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=follower)
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=follower,
+        # A job in the background inherits that interrupts are ignored: the command is to have one in any case.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     os.close(follower)
     assert process.stdout is not None
     assert process.stdout.readline() == b"waiting\n"
