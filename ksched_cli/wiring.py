@@ -24,8 +24,15 @@ from ksched_cli.controlplane.admission.priority import admit_group_priority, adm
 from ksched_cli.engine.registry import Registry, add_class, add_installed, add_named
 from ksched_cli.engine.selection import lowest_name, random_choice
 from ksched_cli.engine.timings import Timings
-from ksched_cli.errors import Problem
-from ksched_cli.plan.run.checks import check_named_nodes, check_nodes, check_scenario_held, check_schedulers
+from ksched_cli.errors import InputError, Problem
+from ksched_cli.plan.run.checks import (
+    check_named_nodes,
+    check_nodes,
+    check_scenario_held,
+    check_schedulers,
+    has_node_pools,
+    shows_karpenter,
+)
 from ksched_cli.plan.run.loaded_input import LoadedInput, MakeScheduler, SchedulerSpec, plugin_points
 from ksched_cli.plan.run.options import AUTO, PluginGiven, RunOptions, wanted_pods
 from ksched_cli.plugins.in_tree import plugins_of
@@ -35,6 +42,7 @@ from ksched_cli.sources.release_fields import as_stored, storage_counts
 from ksched_cli.whatif.changes import Changes
 
 if TYPE_CHECKING:
+    from ksched_cli.autoscale.autoscaler import Karpenter as Autoscaler
     from ksched_cli.cluster.known_pods import KnownPods
     from ksched_cli.engine.scheduler import Scheduler
     from ksched_cli.sources.live.cluster import LiveCluster
@@ -133,7 +141,24 @@ def load_input(options: RunOptions, cluster: Loaded | None = None) -> tuple[Load
     check_nodes(options, loaded, changes.manifests)
     check_named_nodes(options, loaded, changes.manifests)
     check_schedulers(options, spec, loaded, changes.manifests)
-    return LoadedInput(loaded, spec, partial(make_scheduler, options), wanted, time.perf_counter() - started), changes
+    scheduler, autoscaler = partial(make_scheduler, options), make_autoscaler(options, loaded)
+    seconds = time.perf_counter() - started
+    return LoadedInput(loaded, spec, scheduler, wanted, seconds, autoscaler=autoscaler), changes
+
+
+def make_autoscaler(options: RunOptions, loaded: Loaded) -> Autoscaler | None:
+    """The autoscaler that the input shows, None if there is none or if it is switched off."""
+    if options.autoscaler == "karpenter" and not has_node_pools(loaded):
+        raise InputError(Problem("the input has no NodePool of Karpenter", ", ".join(options.sources)))
+    if not shows_karpenter(options, loaded):
+        return None
+    from ksched_cli.autoscale.autoscaler import karpenter_of
+
+    found = karpenter_of(loaded, options.autoscaler_flags, options.instance_types)
+    if isinstance(found, str):
+        loaded.gaps += [found] if found not in loaded.gaps else []
+        return None
+    return found
 
 
 def _version_of_nodes(options: RunOptions, loaded: Loaded) -> str:

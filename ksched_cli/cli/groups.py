@@ -224,6 +224,31 @@ class SchedulerOptions(Struct, frozen=True):
     ] = False
 
 
+class AutoscalerOptions(Struct, frozen=True):
+    """The autoscaler of the cluster."""
+
+    panel: ClassVar[Panel] = Panel(INPUT, set())
+    autoscaler: Annotated[
+        options.AutoscalerChoice,
+        typer.Option(help="What adds nodes for pods without a place; auto: Karpenter where the input has a NodePool."),
+    ] = options.AutoscalerChoice.AUTO
+    autoscaler_flag: Annotated[
+        list[str],
+        typer.Option(metavar="NAME=VALUE", help="A flag of Karpenter, such as preference-policy=Ignore."),
+    ] = field(default_factory=list)
+    instance_types: Annotated[
+        str, typer.Option(metavar="FILE", help="The instance types that NodePools can choose from, as JSON.")
+    ] = ""
+
+    def added_to(self, run: RunOptions) -> RunOptions:
+        return replace(
+            run,
+            autoscaler=self.autoscaler.value,
+            autoscaler_flags=tuple(self.autoscaler_flag),
+            instance_types=self.instance_types,
+        )
+
+
 class SchedulerRun(Struct, frozen=True):
     """The groups of a command that runs the scheduler."""
 

@@ -52,6 +52,13 @@ class TieBreakChoice(StrEnum):
 class FailOn(StrEnum):
     PREEMPTION = "preemption"
     WARNING = "warning"
+    NEW_NODE = "new-node"
+
+
+class AutoscalerChoice(StrEnum):
+    AUTO = "auto"
+    KARPENTER = "karpenter"
+    NONE = "none"
 
 
 From = Annotated[
@@ -169,7 +176,9 @@ ExitZero = Annotated[
 FailOnOption = Annotated[
     list[FailOn],
     typer.Option(
-        "--fail-on", help="Exit with 1 also for a pod that has to preempt, or for a warning.", rich_help_panel=OUTPUT
+        "--fail-on",
+        help="Exit with 1 also for a pod that has to preempt or needs a new node, or for a warning.",
+        rich_help_panel=OUTPUT,
     ),
 ]
 NoHeaders = Annotated[

@@ -84,7 +84,9 @@ class ExitRules(Struct, frozen=True):
 
     def of_cycles(self, found: Simulation) -> int:
         """0 when every pod fits, also where it has to preempt."""
-        bad = bool(found.refused or found.unplaced)
+        helped = found.provisioned
+        bad = bool(found.refused) or any(outcome.pod not in helped for outcome in found.unplaced)
+        bad |= FailOn.NEW_NODE in self.fail_on and bool(found.autoscaling and found.autoscaling.new_nodes)
         return self._code(bad, preempts=bool(found.preempting), warned=bool(found.warnings))
 
     def of_end(self, found: SettledSimulation) -> int:

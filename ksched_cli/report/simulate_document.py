@@ -92,6 +92,7 @@ def _rest(simulation: Simulation) -> dict[str, Any]:
         **node_table_entry(simulation.nodes),
         **({"warnings": list(simulation.warnings)} if simulation.warnings else {}),
         **odds_entry(simulation.odds),
+        **({"autoscaling": simulation.autoscaling.document()} if simulation.autoscaling is not None else {}),
         "coverage": dict(simulation.coverage),
         "stats": stats_entry(simulation.stats),
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TextIO
 from urllib.parse import urlsplit
 
@@ -54,10 +54,11 @@ def print_simulation(simulation: Simulation, out: TextIO, options: RenderOptions
         console.print(
             Text(f"the rules of Kubernetes {by_source} are read from its source, not held against recordings")
         )
+    places = _places(simulation)
     if wide or len(simulation.outcomes) <= PODS_WITH_NODES:
-        for alike in _alike(simulation.outcomes, wide):
+        for alike in _alike(simulation.outcomes, wide, places):
             console.print()
-            _print_pods(alike, console, options)
+            _print_pods(alike, console, options, places.get(alike[0].pod, ""))
     else:
         console.print()
         console.print(_overview(simulation.outcomes, headers))
@@ -70,18 +71,34 @@ def print_simulation(simulation: Simulation, out: TextIO, options: RenderOptions
     print_groups(simulation, console)
     _print_gone(simulation.gone, console)
     _print_odds(simulation, console)
+    if simulation.autoscaling is not None:
+        from ksched_cli.report.sinks.terminal import write_sections
+        from ksched_cli.report.view.autoscaling import autoscaling_sections
+
+        assumed = simulation.coverage.get("autoscalerAssumed", ())
+        write_sections(autoscaling_sections(simulation.autoscaling, assumed), out, options)
     print_omissions(simulation.coverage, console)
     if simulation.stats.timings:
         console.print()
         console.print(timings_table(simulation.stats.timings, headers))
 
 
-def _alike(outcomes: Sequence[PodOutcome], wide: bool) -> Iterator[list[PodOutcome]]:
+def _places(simulation: Simulation) -> dict[str, str]:
+    """Where the cluster's autoscaler has a place for each pod."""
+    if simulation.autoscaling is None:
+        return {}
+    from ksched_cli.report.view.autoscaling import place_texts
+
+    return place_texts(simulation.autoscaling)
+
+
+def _alike(outcomes: Sequence[PodOutcome], wide: bool, places: Mapping[str, str]) -> Iterator[list[PodOutcome]]:
     """Groups of pods that fail for the same reasons on the same nodes, in the order of the first pod of each."""
     groups: dict[object, list[PodOutcome]] = {}
     for outcome in outcomes:
         same = wide or outcome.result != "unschedulable" or outcome.nominated_node or outcome.preemption
-        key = outcome.pod if same else (outcome.failures, outcome.pre_filter, outcome.message, outcome.missing)
+        why = (outcome.failures, outcome.pre_filter, outcome.message, outcome.missing, places.get(outcome.pod))
+        key = outcome.pod if same else why
         groups.setdefault(key, []).append(outcome)
     yield from groups.values()
 
@@ -150,10 +167,14 @@ def _print_gone(gone: Sequence[GonePod], console: Console) -> None:
 def simulation_summary_line(simulation: Simulation) -> Text:
     """`8 pending pods: 4 unschedulable, 1 scheduled, 2 preempt, 1 held back (12 nodes)`."""
     counts = Counter(_verdict(outcome) for outcome in simulation.outcomes)
+    provisioned = sum(outcome.unplaced and outcome.pod in simulation.provisioned for outcome in simulation.outcomes)
     bad = _counted_words(
-        (counts["unschedulable"], "unschedulable"), (counts["error"], "in error"), (len(simulation.refused), "refused")
+        (counts["unschedulable"] - provisioned, "unschedulable"),
+        (counts["error"], "in error"),
+        (len(simulation.refused), "refused"),
     )
     good = _counted_words(
+        (provisioned, "on nodes that Karpenter adds or expects"),
         (counts["scheduled"], "scheduled"),
         (counts["preempts"], "preempts" if counts["preempts"] == 1 else "preempt"),
         (counts["skipped"], "being deleted"),
@@ -180,10 +201,10 @@ def _verdict(outcome: PodOutcome) -> str:
     return "preempts" if outcome.nominated_node or outcome.group_victims else outcome.result
 
 
-def _print_pods(alike: Sequence[PodOutcome], console: Console, options: RenderOptions) -> None:
+def _print_pods(alike: Sequence[PodOutcome], console: Console, options: RenderOptions, place: str) -> None:
     """Print the block of one pod, or of several that fail alike."""
     outcome, wide = alike[0], options.wide
-    print_hanging(console, _headline(outcome, options))
+    print_hanging(console, _headline(outcome, options, place))
     if len(alike) > 1:
         others = named([each.pod for each in alike[1:]], _SHOWN_ALIKE)
         print_hanging(console, Text(f"  also {others}", style="bold"))
@@ -204,7 +225,7 @@ def _print_pods(alike: Sequence[PodOutcome], console: Console, options: RenderOp
         console.print(Padding(Text(text, style="yellow"), (0, 0, 0, 2)))
 
 
-def _headline(outcome: PodOutcome, options: RenderOptions) -> Text:
+def _headline(outcome: PodOutcome, options: RenderOptions, place: str) -> Text:
     verdict = _verdict(outcome)
     line = Text.assemble((outcome.pod, "bold"), "  ")
     colour = _COLOURS[verdict]
@@ -224,7 +245,7 @@ def _headline(outcome: PodOutcome, options: RenderOptions) -> Text:
     elif verdict == "skipped":
         line.append("being deleted, not tried", style=colour)
     else:
-        line.append(verdict, style=f"bold {colour}")
+        line.append(f"-> {place}" if place else verdict, style=f"bold {'yellow' if place else colour}")
         line.append(f"  {fit}", style="dim")
         if outcome.preemption:
             line.append(f"  evicted {', '.join(outcome.preemption.victims)} in vain", style="yellow")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import numpy as np
 from msgspec import UNSET, Struct, UnsetType, field
 
@@ -63,10 +64,14 @@ class Provisioning(Struct, rename="camel"):
     not_considered: list[str] = field(default_factory=list)
     pools_without_types: dict[str, list[str]] = field(default_factory=dict)
 
+    @property
+    def placed(self) -> frozenset[str]:
+        """The pods that have a place, on new nodes or on others."""
+        new = (pod for node in self.new_nodes for pod in node.pods)
+        return frozenset((*new, *(pod for pods in self.existing.values() for pod in pods)))
+
     def document(self) -> dict[str, Any]:
         """The keys `autoscaling` of a document."""
-        import msgspec
-
         found: dict[str, Any] = msgspec.to_builtins(self)
         del found["poolsWithoutTypes"]
         for each in found["unplaced"]:

@@ -92,12 +92,13 @@ def provision(
     types: Sequence[InstanceType],
     options: Options | None = None,
     *,
+    offered: Mapping[str, range] | None = None,
     now: datetime | None = None,
     is_pending: Callable[[Pod], bool] = is_provisionable,
 ) -> Provisioning:
-    """What `Provisioner.Schedule` decides. `objects` returns all objects of a kind; `types` are those of all NodePools;
-    `is_pending`: which pods Karpenter looks at."""
-    return _Run(objects, types, options or Options(), now, is_pending).run()
+    """What `Provisioner.Schedule` decides. `objects` returns all objects of a kind; `types` are those of all NodePools,
+    or `offered` has the range of each; `is_pending`: which pods Karpenter looks at."""
+    return _Run(objects, types, offered or {}, options or Options(), now, is_pending).run()
 
 
 def _listed(objects: Callable[[type[Any]], Sequence[Any]], kind: type[K]) -> list[K]:
@@ -112,6 +113,7 @@ class _Run:
         self,
         objects: Callable[[type[Any]], Sequence[Any]],
         types: Sequence[InstanceType],
+        offered: Mapping[str, range],
         options: Options,
         now: datetime | None,
         is_pending: Callable[[Pod], bool],
@@ -135,7 +137,7 @@ class _Run:
             {each.metadata.name: each for each in _listed(objects, PersistentVolume)},
             {each.metadata.name: each for each in _listed(objects, StorageClass)},
         )
-        self._types = types
+        self._types, self._offered = types, offered
         self._is_pending = is_pending
 
     def run(self) -> Provisioning:
@@ -201,6 +203,7 @@ class _Run:
             self._provider,
             self._pools,
             self._types,
+            self._offered,
             [*pending, *moving],
             volumes,
             active,
@@ -253,6 +256,7 @@ class _Input(Struct):
     provider: Provider
     pools: list[NodePool]
     types: Sequence[InstanceType]
+    offered: Mapping[str, range]
     pods: list[Pod]
     volumes: dict[int, PodVolumes]
     nodes: list[tuple[StateNode, NodePods]]
@@ -297,7 +301,7 @@ class _Solver:
             self._pods.append(found)
             if not volumes.is_missing:
                 self._topology.update(found.of, _first_stage(found))
-        self._templates = self._usable_templates(given.pools, states)
+        self._templates = self._usable_templates(given.pools, given.offered, states)
         for template in self._templates:
             own = [each for each in daemons if each.is_compatible(template.taints, template.state, provider.well_known)]
             template.daemons = overhead(own)
@@ -312,7 +316,9 @@ class _Solver:
         self._reservations = Reservations(self._types, enabled=options.reserved_capacity)
         self._claims = OpenClaims(self._types, states, self._topology, hosts, self._reservations, provider.well_known)
 
-    def _usable_templates(self, pools: Iterable[NodePool], states: States) -> list[ClaimTemplate]:
+    def _usable_templates(
+        self, pools: Iterable[NodePool], offered: Mapping[str, range], states: States
+    ) -> list[ClaimTemplate]:
         """The NodePools that have an instance type. A NodePool without one is named in the decision."""
         found: list[ClaimTemplate] = []
         for pool in pools:
@@ -320,6 +326,8 @@ class _Solver:
             types = self._types.usable(state)
             # No request at all still fits no type that has less than nothing.
             types = types & self._types.fits(np.zeros(self._types.allocatable.shape[1], np.int64))
+            if pool.metadata.name in offered:
+                types &= np.isin(np.arange(len(self._types)), offered[pool.metadata.name])
             too_few = self._types.too_few_values(state, types) if state.has_min_values else {}
             if types.any() and (not too_few or self._options.best_effort_min_values):
                 found.append(ClaimTemplate(pool, len(found), state, types))
@@ -434,6 +442,10 @@ def _is_usable(pool: NodePool) -> bool:
     return (
         pool.spec.replicas is None and not pool.metadata.deletion_timestamp and is_true(pool.status.conditions, "Ready")
     )
+
+
+def node_pool_provider(pool: NodePool) -> Provider:
+    return provider_of((pool.spec.template.spec.node_class_ref.api_group,))
 
 
 def _by_weight(pools: Iterable[NodePool]) -> list[NodePool]:

@@ -13,6 +13,7 @@ from ksched_cli.api.pod_facts import pod_key
 from ksched_cli.plan.results.displayed import Displayed
 
 if TYPE_CHECKING:
+    from ksched_cli.autoscale.karpenter.decision import Provisioning
     from ksched_cli.controlplane.api_server import PodRefusal as Refused
     from ksched_cli.plan.results.nodes import Failure, FailureGroup, NodeChanges, NodeDetail, ScoredNode
     from ksched_cli.plan.sweep.statistics import DrawOdds
@@ -157,6 +158,13 @@ class Simulation(Displayed):
     nodes: NodeChanges | None = field(default=None, compare=False, repr=False)
     # Results of the pods under random orders and tie-breaks, with --orders or --ties.
     odds: DrawOdds | None = None
+    # The nodes that the cluster's autoscaler adds for pods without a place.
+    autoscaling: Provisioning | None = None
+
+    @property
+    def provisioned(self) -> frozenset[str]:
+        """The pods for which the autoscaler has a node."""
+        return frozenset() if self.autoscaling is None else self.autoscaling.placed
 
     @property
     def placements(self) -> dict[str, str]:

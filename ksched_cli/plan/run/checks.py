@@ -51,7 +51,7 @@ def check_manifests(options: RunOptions, manifests: Loaded, *, places: bool = Tr
 
 def check_nodes(options: RunOptions, cluster: Loaded, manifests: Loaded) -> None:
     """Raise InputError if there is no node."""
-    if not cluster.of(Node) and not manifests.of(Node) and not _adds_nodes(options):
+    if not cluster.of(Node) and not manifests.of(Node) and not _adds_nodes(options, cluster):
         text = f"the input has no Node: it has {counted_kinds(cluster) or 'no object that ksched reads'}"
         hint = "dump the nodes too: kubectl get nodes,pods -A -o json"
         _refuse(options, [Problem(text, ", ".join(options.sources), hint=hint)])
@@ -71,7 +71,7 @@ def _refuse(options: RunOptions, problems: Sequence[Problem]) -> None:
 def check_named_nodes(options: RunOptions, cluster: Loaded, manifests: Loaded) -> None:
     """Raise InputError for pods of the manifests that name a node which the input does not have: no kubelet starts
     them, and no scheduler looks at them. Nodes that edits add are not known yet."""
-    if not len(manifests) or _adds_nodes(options):
+    if not len(manifests) or _adds_nodes(options, cluster):
         return
     from ksched_cli.sources.custom.labels import workload_label
     from ksched_cli.sources.places import Places
@@ -136,8 +136,20 @@ def _pod_labels(loaded: Loaded) -> Iterator[tuple[str, Mapping[str, str]]]:
         yield item.metadata.namespace, template.metadata.labels
 
 
-def _adds_nodes(options: RunOptions) -> bool:
-    return any(flag in ("add-node", "clone-node") for flag, _ in options.edits) or options.scenario is not None
+def has_node_pools(loaded: Loaded) -> bool:
+    """Whether the input shows Karpenter."""
+    return any(kind.__name__ == "NodePool" for kind in loaded.karpenter)
+
+
+def shows_karpenter(options: RunOptions, loaded: Loaded) -> bool:
+    """Whether the cluster has Karpenter: there is a NodePool, or a file of its instance types."""
+    return options.autoscaler != "none" and (has_node_pools(loaded) or bool(options.instance_types))
+
+
+def _adds_nodes(options: RunOptions, cluster: Loaded) -> bool:
+    """Whether the run can have nodes that the input does not have."""
+    edited = any(flag in ("add-node", "clone-node") for flag, _ in options.edits) or options.scenario is not None
+    return edited or shows_karpenter(options, cluster)
 
 
 def _namespaces(loaded: Loaded) -> Iterator[str]:

@@ -5,9 +5,10 @@ The kinds that could not be read from a live cluster, and the pods whose results
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ksched_cli.api.core import Pod
+from ksched_cli.api.karpenter import karpenter_kind
 from ksched_cli.api.policy import PodGroup
 from ksched_cli.api.workloads import CronJob, Job
 from ksched_cli.config.extenders import extender_name, not_called
@@ -16,16 +17,24 @@ from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.run.loaded_input import SchedulerSpec
 from ksched_cli.sources.loaded import Loaded
 
+if TYPE_CHECKING:
+    from ksched_cli.autoscale.autoscaler import Karpenter
 
-def coverage_of(scheduler: Scheduler, loaded: Loaded, spec: SchedulerSpec) -> dict[str, Any]:
+
+def coverage_of(
+    scheduler: Scheduler, loaded: Loaded, spec: SchedulerSpec, autoscaler: Karpenter | None = None
+) -> dict[str, Any]:
     """The coverage before the run."""
     coverage: dict[str, Any] = {"kubeVersion": spec.release.version}
     if not spec.modelled:
         coverage["kubeVersionNotModelled"] = spec.requested
     if not spec.release.recorded:
         coverage["kubeVersionReadFromSource"] = spec.release.version
-    if loaded.unknown:
-        coverage["notRead"] = dict(sorted(loaded.unknown.items()))
+    unknown = {kind: count for kind, count in loaded.unknown.items() if autoscaler is None or not _is_read(kind)}
+    if unknown:
+        coverage["notRead"] = dict(sorted(unknown.items()))
+    if autoscaler is not None and autoscaler.coverage:
+        coverage["autoscalerAssumed"] = list(autoscaler.coverage)
     if loaded.missing:
         coverage["missing"] = dict(sorted(loaded.missing.items()))
     if loaded.gaps:
@@ -43,6 +52,11 @@ def coverage_of(scheduler: Scheduler, loaded: Loaded, spec: SchedulerSpec) -> di
         coverage["extendersNotCalled"] = [extender_name(each) for each in scheduler.extenders_skipped]
         coverage["extendersCouldChange"] = [not_called(each) for each in scheduler.extenders_skipped]
     return coverage
+
+
+def _is_read(kind: str) -> bool:
+    """Whether Karpenter reads the kind, which is written as in `notRead`."""
+    return karpenter_kind(*kind.rsplit("/", 1)) is not None
 
 
 def gang_gaps(loaded: Loaded) -> list[str]:

@@ -24,6 +24,7 @@ from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.changes import Changes, GonePod, changed
 
 if TYPE_CHECKING:
+    from ksched_cli.autoscale.autoscaler import Karpenter
     from ksched_cli.cluster.known_pods import KnownPods
     from ksched_cli.engine.scheduler import Scheduler
     from ksched_cli.plan.run.options import RunOptions
@@ -127,6 +128,8 @@ class LoadedInput(Struct, frozen=True):
     rollouts: tuple[Problem, ...] = ()
     # Controllers that each world of the input has beside those of the control plane, such as autoscalers.
     controllers: Sequence[ControllerFactory] = ()
+    # What answers pending pods with nodes, if the cluster has such a controller.
+    autoscaler: Karpenter | None = None
 
     @property
     def made(self) -> tuple[str, ...]:

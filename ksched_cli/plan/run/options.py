@@ -103,6 +103,11 @@ class RunOptions(Struct, frozen=True):
     reuse: bool = True
     timings: bool = False
     allow_extenders: bool = False
+    # Which autoscaler the cluster has: auto, karpenter or none; its own flags; and a file of instance types. A command
+    # that has no use for an autoscaler leaves it at none.
+    autoscaler: str = "none"
+    autoscaler_flags: Sequence[str] = ()
+    instance_types: str = ""
     # Whether events are read: only `verify` uses them.
     events: bool = False
 

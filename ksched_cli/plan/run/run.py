@@ -32,6 +32,7 @@ from ksched_cli.plan.simulate import OutputOptions, PlacementRun, SimulationStre
 from ksched_cli.process import is_copy, peak_mib
 
 if TYPE_CHECKING:
+    from ksched_cli.autoscale.karpenter.decision import Provisioning
     from ksched_cli.controlplane.draws import Alternative, Choices
     from ksched_cli.plan.run.orders import Chance
     from ksched_cli.plan.sweep.statistics import DrawOdds
@@ -62,7 +63,7 @@ class Run:
         self.source, self.odds = source, odds
         self.scheduler = scheduler or source.scheduler()
         self.cluster: Cluster = self.scheduler.cluster
-        self._coverage = coverage_of(self.scheduler, source.loaded, source.spec)
+        self._coverage = coverage_of(self.scheduler, source.loaded, source.spec, source.autoscaler)
         self.nodes = NodeColumns.of(self.cluster)
         self.load_seconds = source.seconds + time.perf_counter() - started
         self._keeps_timeline, self._wanted = keeps_timeline, wanted
@@ -200,7 +201,16 @@ class Run:
             PodsAfterCycles(lambda: self._final({outcome.pod: outcome for outcome in outcomes}, run.gated)),
             self.node_changes(),
             self.odds,
+            self._autoscaling(outcomes),
         )
+
+    def _autoscaling(self, outcomes: Iterable[PodOutcome]) -> Provisioning | None:
+        """The nodes that the autoscaler of the cluster adds, for the input as it was read."""
+        autoscaler = self.source.autoscaler
+        if autoscaler is None:
+            return None
+        failed = [outcome.pod for outcome in outcomes if outcome.unplaced]
+        return autoscaler.answer(self.source.loaded, self.source.made, failed)
 
     def node_changes(self) -> NodeChanges:
         """The nodes before the run and now."""

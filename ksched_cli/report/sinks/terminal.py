@@ -7,7 +7,7 @@ here, and the names of nodes lose the suffix that they share.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
 from rich.padding import Padding
@@ -57,6 +57,11 @@ def write_view(view: View, out: TextIO, options: RenderOptions) -> None:
     _Writer(out, options).write(view)
 
 
+def write_sections(sections: Iterable[Section], out: TextIO, options: RenderOptions) -> None:
+    """Write sections below another table."""
+    _Writer(out, options).sections(sections)
+
+
 class _Writer:
     def __init__(self, out: TextIO, options: RenderOptions) -> None:
         self._console = make_console(options.width, out)
@@ -69,15 +74,18 @@ class _Writer:
         for note in view.notes:
             if self._shows(note.place):
                 self._print(self._line(note))
-        for section in view.sections:
-            if self._shows(section.place) and (block := section.content) is not None:
-                self._section(section, block)
+        self.sections(view.sections)
         if view.shows_use:
             print_usage(self._console, view.nodes, self._nodes, headers=self._headers)
         if view.omitted:
             self._print(Text(f"not taken into account: {'; '.join(map(visible, view.omitted))}", style="yellow"))
         if self._any_is_short:
             print_note(self._out, self._options)
+
+    def sections(self, sections: Iterable[Section]) -> None:
+        for section in sections:
+            if self._shows(section.place) and (block := section.content) is not None:
+                self._section(section, block)
 
     def _text(self, text: str) -> str:
         """The text with escapes and with short names of nodes."""

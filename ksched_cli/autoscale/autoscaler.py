@@ -1,0 +1,187 @@
+"""The autoscaler of a run: whether the input shows one, with which settings and instance types, and its answer.
+
+Karpenter is taken where the input has a NodePool. Its instance types come from `--instance-types`, else from the
+built-in tables of the cloud whose nodes or NodeClasses the input has. What was assumed is returned as sentences for
+`coverage`. This module is imported only if the input shows an autoscaler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+import msgspec
+from msgspec import Struct
+
+from ksched_cli.api.affinity import NodeSelectorRequirement
+from ksched_cli.api.core import Node, Pod
+from ksched_cli.api.karpenter import AKSNodeClass, EC2NodeClass, GCENodeClass, NodeClass, NodePool
+from ksched_cli.api.pod_facts import pod_key
+from ksched_cli.api.storage import PersistentVolume
+from ksched_cli.autoscale.instance_types.catalog import InstanceType, read_catalog
+from ksched_cli.autoscale.instance_types.clouds import cloud_catalog, cloud_of
+from ksched_cli.autoscale.karpenter.decision import Provisioning
+from ksched_cli.autoscale.karpenter.labels import requirement_problems
+from ksched_cli.autoscale.karpenter.provisioner import Options, node_pool_provider, provision
+from ksched_cli.autoscale.karpenter.requirements import ZONE
+from ksched_cli.autoscale.karpenter.state import is_provisionable
+from ksched_cli.errors import InputError, Problem, UsageError
+from ksched_cli.sources.loaded import Loaded
+
+_REGION = "topology.kubernetes.io/region"
+_CLOUDS = {"karpenter.k8s.aws": "ec2", "karpenter.azure.com": "azure", "karpenter.k8s.gcp": "gce"}
+_NODE_CLASSES = (EC2NodeClass, AKSNodeClass, GCENodeClass)
+# Flags of Karpenter that change no decision of one pass.
+_WITHOUT_EFFECT = frozenset(
+    (
+        *("batch-idle-duration", "batch-max-duration", "cpu-requests", "memory-limit", "log-level", "metrics-port"),
+        *("health-probe-port", "karpenter-service", "kube-client-burst", "kube-client-qps", "ignore-dra-requests"),
+    )
+)
+
+
+class Karpenter(Struct, frozen=True):
+    """Karpenter with its settings. `offered`: for each NodePool the range of its instance types. `coverage`: what was
+    assumed."""
+
+    types: Sequence[InstanceType]
+    offered: Mapping[str, range]
+    options: Options
+    coverage: tuple[str, ...] = ()
+
+    def answer(
+        self, loaded: Loaded, made: Iterable[str] = (), unschedulable: Iterable[str] = (), now: datetime | None = None
+    ) -> Provisioning:
+        """What one pass decides for the objects as they are. Pods that this run has `made` are pending if the run has
+        found them `unschedulable`: no kube-scheduler has written a condition for them."""
+        pending = set(made).intersection(unschedulable)
+
+        def is_pending(pod: Pod) -> bool:
+            return is_provisionable(pod) or pod_key(pod) in pending
+
+        return provision(
+            loaded.with_karpenter, self.types, self.options, offered=self.offered, now=now, is_pending=is_pending
+        )
+
+
+def karpenter_of(loaded: Loaded, flags: Sequence[str], catalog: str) -> Karpenter | str:
+    """Karpenter as the input shows it, or why its answer is not known. InputError for NodePools and catalogs with
+    mistakes."""
+    pools: list[NodePool] = loaded.karpenter.get(NodePool, [])
+    options = _options(flags)
+    problems = list(_pool_problems(pools))
+    if problems:
+        raise InputError(problems)
+    if catalog:
+        types: Sequence[InstanceType] = read_catalog(catalog).instance_types
+        return Karpenter(types, {}, options, (*_unpriced(types), *_volumes_without_claim(loaded)))
+    return _built_in(loaded, pools, options)
+
+
+def _options(flags: Sequence[str]) -> Options:
+    """The options of `--autoscaler-flag NAME=VALUE`, which are Karpenter's own."""
+    found: dict[str, bool] = {}
+    for flag in flags:
+        name, separator, value = flag.lstrip("-").partition("=")
+        choices = _CHOICES.get(name)
+        if not separator or (choices is not None and value not in choices[1]):
+            expected = "|".join(choices[1]) if choices is not None else "VALUE"
+            raise UsageError(f"--autoscaler-flag {flag}: expected {name or 'NAME'}={expected}")
+        if choices is not None:
+            found[choices[0]] = value == choices[1][1]
+        elif name == "feature-gates":
+            gates = dict(each.partition("=")[::2] for each in value.split(",") if each)
+            found["reserved_capacity"] = gates.get("ReservedCapacity", "true").lower() != "false"
+        elif name == "ignore-dra-requests" and value != "true":
+            raise UsageError(f"--autoscaler-flag {flag}: Karpenter's allocation of devices is not modelled")
+        elif name not in _WITHOUT_EFFECT:
+            known = ", ".join(sorted((*_CHOICES, "feature-gates")))
+            raise UsageError(f"--autoscaler-flag {flag}: Karpenter has no flag {name}; flags that decide are {known}")
+    return Options(**found)
+
+
+# The field of Options, and the values, of which the second switches it on.
+_CHOICES = {
+    "preference-policy": ("ignore_preferences", ("Respect", "Ignore")),
+    "min-values-policy": ("best_effort_min_values", ("Strict", "BestEffort")),
+}
+
+
+def _pool_problems(pools: Iterable[NodePool]) -> Iterable[Problem]:
+    """The mistakes in the requirements of NodePools, for which Karpenter would not make them ready."""
+    for pool in pools:
+        provider = node_pool_provider(pool)
+        for index, each in enumerate(pool.spec.template.spec.requirements):
+            own = NodeSelectorRequirement(each.key, each.operator, each.values)
+            for text in requirement_problems(own, provider, each.min_values):
+                where = f"NodePool {pool.metadata.name}: spec.template.spec.requirements[{index}]"
+                yield Problem(text, path=where)
+
+
+def _unpriced(types: Iterable[InstanceType]) -> list[str]:
+    missing = sum(offering.price is None for each in types for offering in each.offerings)
+    return [f"{missing} offerings of instance types have no price: they are never the cheapest"] if missing else []
+
+
+def _volumes_without_claim(loaded: Loaded) -> list[str]:
+    names = [each.metadata.name for each in loaded.of(PersistentVolume) if each.spec.claim_ref is None]
+    if not names:
+        return []
+    text = f"node affinity of PersistentVolumes without a claimRef (Karpenter): {', '.join(names[:3])}"
+    return [text + (f" and {len(names) - 3} more" if len(names) > 3 else "")]
+
+
+def _built_in(loaded: Loaded, pools: Sequence[NodePool], options: Options) -> Karpenter | str:
+    """Karpenter with the built-in instance types of its cloud, one catalog for each NodeClass."""
+    groups = [pool.spec.template.spec.node_class_ref.api_group for pool in pools]
+    cloud = cloud_of(loaded.of(Node)) or next((_CLOUDS[group] for group in groups if group in _CLOUDS), "")
+    if not cloud:
+        return "nodes that Karpenter adds (its cloud is not known: give --instance-types FILE)"
+    zones = _zones(loaded, pools)
+    region = _region(loaded, zones, cloud)
+    if not zones or not region:
+        return "nodes that Karpenter adds (region and zones are not in the input: give --instance-types FILE)"
+    types: list[InstanceType] = []
+    offered: dict[str, range] = {}
+    coverage: list[str] = []
+    of_class: dict[str, range] = {}
+    for pool in pools:
+        reference = pool.spec.template.spec.node_class_ref
+        if reference.name not in of_class:
+            node_class = _node_class(loaded, reference.name)
+            if node_class is None:
+                coverage.append(f"{reference.kind} {reference.name} is not in the input: its defaults are assumed")
+            document = msgspec.to_builtins(node_class) if node_class is not None else {}
+            found = cloud_catalog(cloud, region, zones, document)
+            coverage += found.assumed
+            start = len(types)
+            types += msgspec.convert(found.instance_types, list[InstanceType])
+            of_class[reference.name] = range(start, len(types))
+        offered[pool.metadata.name] = of_class[reference.name]
+    return Karpenter(types, offered, options, tuple(dict.fromkeys((*coverage, *_volumes_without_claim(loaded)))))
+
+
+def _node_class(loaded: Loaded, name: str) -> NodeClass | None:
+    classes: list[NodeClass] = [each for kind in _NODE_CLASSES for each in loaded.karpenter.get(kind, ())]
+    return next((each for each in classes if each.metadata.name == name), None)
+
+
+def _zones(loaded: Loaded, pools: Iterable[NodePool]) -> list[str]:
+    """The zones of the subnets of the NodeClasses, of the nodes, and of the NodePools."""
+    found = {node.metadata.labels.get(ZONE, "") for node in loaded.of(Node)}
+    for each in loaded.karpenter.get(EC2NodeClass, ()):
+        found.update(str(subnet.get("zone", "")) for subnet in each.status.get("subnets") or ())
+    for pool in pools:
+        for requirement in pool.spec.template.spec.requirements:
+            if requirement.key == ZONE and requirement.operator == "In":
+                found.update(requirement.values)
+    return sorted(found - {""})
+
+
+def _region(loaded: Loaded, zones: Sequence[str], cloud: str) -> str:
+    """The region label of the nodes; else that of the first zone, whose name begins with it."""
+    labelled = (node.metadata.labels.get(_REGION, "") for node in loaded.of(Node))
+    found = next(filter(None, labelled), "")
+    if found or not zones:
+        return found
+    return zones[0].rstrip("abcdef") if cloud == "ec2" else zones[0].rpartition("-")[0]

@@ -1,0 +1,111 @@
+"""What the cluster's autoscaler does with pods that have no place: nodes that it adds, and pods that it cannot help.
+
+Karpenter's own message is shown behind a plain sentence. A price is that of the cheapest offering of the cheapest
+instance type, an hour; the cloud may launch another type of the list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ksched_cli.api.listing import named
+from ksched_cli.autoscale.karpenter.decision import NewNode, PodWithoutNode, Provisioning
+from ksched_cli.report.view.model import Line, Lines, Section, Step, Steps, Table, columns, counted
+
+_SHOWN_PODS = 3
+_SHOWN_NODES = 20
+_SHOWN_UNPLACED = 10
+_SENTENCES = {
+    "validate": "Karpenter does not try to place it",
+    "nodepools": "no NodePool is ready",
+    "sync": "Karpenter makes no decision now",
+    "solve": "no NodePool takes it",
+}
+# What a reason of a NodePool means, by its code.
+_REASONS = {
+    "taint": "the pod does not tolerate a taint of the NodePool",
+    "host-port": "a DaemonSet pod uses the host port",
+    "label": "the NodePool does not define a label that the pod requires",
+    "requirement": "the NodePool and the pod require different values of a label",
+    "topology": "a rule about other pods leaves no domain",
+    "no-type": "no instance type meets the requirements",
+    "no-room": "no instance type is large enough",
+    "no-offering": "no instance type is offered in that zone and capacity type",
+    "no-combination": "no instance type meets requirements, size and offering together",
+    "min-values": "too few instance types are left for minValues",
+    "limit": "the limit of the NodePool is used up",
+    "reserved": "the capacity reservations are used up for now",
+}
+
+
+def price_text(price: float | None) -> str:
+    return "price unknown" if price is None else f"${price:.4f}".rstrip("0").rstrip(".") + "/h"
+
+
+def new_node_text(node: NewNode) -> str:
+    """`new m6i.xlarge (pool general, $0.192/h)`."""
+    return f"new {node.cheapest.instance_type} (pool {node.node_pool}, {price_text(node.cheapest.price)})"
+
+
+def place_texts(found: Provisioning) -> dict[str, str]:
+    """Where the autoscaler has a place for each pod."""
+    texts = {pod: new_node_text(node) for node in found.new_nodes for pod in node.pods}
+    return texts | {pod: f"{node} (Karpenter)" for node, pods in found.existing.items() for pod in pods}
+
+
+def cost_text(nodes: Sequence[NewNode]) -> str:
+    """The cost of all nodes, `at least` if a price is not known."""
+    known = [node.cheapest.price for node in nodes if node.cheapest.price is not None]
+    return ("at least " if len(known) < len(nodes) else "") + price_text(sum(known))
+
+
+def autoscaling_sections(found: Provisioning, assumed: Sequence[str] = ()) -> Iterator[Section]:
+    if found.new_nodes:
+        title = f"{counted(len(found.new_nodes), 'node')} that Karpenter adds: {cost_text(found.new_nodes)}"
+        yield Section("newNodes", title, _nodes(found.new_nodes), titled=True)
+    if found.unplaced:
+        steps = Steps(list(map(_unplaced, found.unplaced)), most=_SHOWN_UNPLACED, steps_are="pod")
+        yield Section("notProvisioned", "pods for which Karpenter adds no node", steps, titled=True)
+    without = [
+        Line(f"NodePool {pool} has no instance type that meets its requirements{_too_few(keys)}", "warn")
+        for pool, keys in found.pools_without_types.items()
+    ]
+    if without:
+        yield Section("poolsWithoutTypes", "NodePools without instance types", Lines(without))
+    if found.new_nodes and assumed:
+        yield Section("assumed", "Assumed", Lines([Line(f"assumed: {text}", aside=True) for text in assumed]))
+
+
+def _too_few(keys: Sequence[str]) -> str:
+    return f" with minValues of {', '.join(keys)}" if keys else ""
+
+
+def _nodes(nodes: Sequence[NewNode]) -> Table:
+    rows = [
+        (
+            node.node_pool,
+            node.cheapest.instance_type,
+            "drawn" if _is_zone_drawn(node) else node.cheapest.zone or "any",
+            node.cheapest.capacity_type or "any",
+            price_text(node.cheapest.price),
+            len(node.instance_types),
+            named(node.pods, _SHOWN_PODS),
+        )
+        for node in nodes
+    ]
+    heads = columns("Pool; Cheapest type; Zone; Capacity; Price; Types: number; Pods: flows")
+    return Table(heads, rows, most=_SHOWN_NODES, rows_are="node")
+
+
+def _is_zone_drawn(node: NewNode) -> bool:
+    return isinstance(node.requirements_vary, list) and "topology.kubernetes.io/zone" in node.requirements_vary
+
+
+def _unplaced(pod: PodWithoutNode) -> Step:
+    if not pod.by_pool:
+        return Step(pod.pod, [Line(pod.message)], _SENTENCES[pod.stage], "no new node", "bad")
+    lines = []
+    for pool, message in pod.by_pool.items():
+        reason = _REASONS.get(pod.codes[pool], "")
+        lines.append(Line(f"NodePool {pool}: {reason}: {message}" if reason else f"NodePool {pool}: {message}"))
+    return Step(pod.pod, lines, _SENTENCES[pod.stage], "no new node", "bad")

@@ -1,0 +1,164 @@
+"""What a cluster with Karpenter prints, and which mistakes of NodePools and instance types are refused."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ksched_cli.cli.main import run
+from ksched_cli.simulator import RunOptions
+from tests.autoscale.karpenter.test_recordings import differences, recorded
+from tests.cli.transcripts import DEMO, ROOT, same_as_golden, write
+from tests.running import prepare
+
+KARPENTER_DEMO = str(ROOT / "ksched_cli" / "cli" / "demo_karpenter.yaml")
+TYPE = {
+    "name": "small",
+    "capacity": {"cpu": "4", "memory": "16Gi", "pods": "50"},
+    "offerings": [{"zone": "a", "capacityType": "on-demand", "price": 0.1}],
+    "requirements": {"node.kubernetes.io/instance-type": ["small"], "topology.kubernetes.io/zone": ["a"]},
+}
+
+
+def node_pool(*requirements: dict[str, Any], **spec: Any) -> dict[str, Any]:
+    reference = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"}
+    template = {"spec": {"nodeClassRef": reference, "requirements": list(requirements)}}
+    return {
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodePool",
+        "metadata": {"name": "general"},
+        "spec": {"template": template, **spec},
+        "status": {"conditions": [{"type": "Ready", "status": "True"}]},
+    }
+
+
+def pending(name: str = "web", **spec: Any) -> dict[str, Any]:
+    containers = [{"name": "app", "image": "app:1", "resources": {"requests": {"cpu": "1"}}}]
+    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "shop", "uid": name},
+        "spec": {"containers": containers, **spec},
+        "status": {"phase": "Pending", "conditions": [condition]},
+    }
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> str:
+    path = tmp_path / "types.json"
+    path.write_text(json.dumps({"instanceTypes": [TYPE]}))
+    return str(path)
+
+
+def simulated(tmp_path: Path, capsys: pytest.CaptureFixture[str], *arguments: str, items: Any = ()) -> tuple[int, Any]:
+    cluster = write(tmp_path / "cluster.json", *(items or (node_pool(), pending())))
+    code = run(["simulate", "--from", cluster, "-o", "json", *arguments])
+    out = capsys.readouterr()
+    return code, json.loads(out.out) if out.out else out.err
+
+
+@pytest.mark.parametrize("columns", [80, 140])
+def test_transcript_of_the_demo(
+    columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert run(["demo", "--autoscaled"]) == 0
+    same_as_golden(f"demo-autoscaled-{columns}", capsys.readouterr().out, columns=columns)
+
+
+@pytest.mark.parametrize("name", ["mixed-2402", "existing-1402", "minvalues-1208", "reserved-2304", "unplaceable-2220"])
+def test_simulate_decides_as_karpenter(name: str, tmp_path: Path) -> None:
+    case = next(case for case in recorded()[name.rpartition("-")[0]] if case["name"] == name)
+    cluster, types = tmp_path / "cluster.json", tmp_path / "types.json"
+    cluster.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": case["items"]}))
+    types.write_text(json.dumps({"instanceTypes": case["instanceTypes"]}))
+    flags = {"preferencePolicy": "preference-policy", "minValuesPolicy": "min-values-policy"}
+    given = tuple(f"{flags[key]}={value}" for key, value in case["settings"].items())
+    options = RunOptions([str(cluster)], autoscaler="auto", instance_types=str(types), autoscaler_flags=given)
+    found = prepare(options).simulate()
+    assert found.autoscaling is not None
+    assert list(differences(case["expected"], found.autoscaling.document())) == []
+
+
+def test_a_pod_on_a_new_node_is_no_failure_unless_it_is_asked_to_be(
+    tmp_path: Path, catalog: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, document = simulated(tmp_path, capsys, "--instance-types", catalog)
+    assert (code, document["pods"][0]["result"]) == (0, "unschedulable")
+    assert document["autoscaling"]["newNodes"][0]["cheapest"]["price"] == 0.1
+    assert "notRead" not in document["coverage"]
+    assert simulated(tmp_path, capsys, "--instance-types", catalog, "--fail-on", "new-node")[0] == 1
+
+
+def test_pods_of_manifests_get_new_nodes_too(tmp_path: Path, catalog: str, capsys: pytest.CaptureFixture[str]) -> None:
+    pod = pending("api")
+    del pod["status"]
+    manifest = write(tmp_path / "manifest.json", pod)
+    arguments = ("--instance-types", catalog, "-f", manifest)
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
+    code, document = simulated(tmp_path, capsys, *arguments, items=(node_pool(), namespace))
+    assert (code, document["autoscaling"]["newNodes"][0]["pods"]) == (0, ["shop/api"])
+
+
+def test_without_an_autoscaler_nothing_is_added(
+    tmp_path: Path, catalog: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ("--instance-types", catalog, "--autoscaler", "none", "--add-node", "cpu=500m")
+    code, document = simulated(tmp_path, capsys, *arguments)
+    assert code == 1
+    assert "autoscaling" not in document
+    assert document["coverage"]["notRead"] == {"karpenter.sh/v1/NodePool": 1}
+
+
+BAD = [
+    ((node_pool({"key": "a", "operator": "Near"}), pending()), {}, (), "unsupported operator Near"),
+    ((node_pool({"key": "a", "operator": "Gt", "values": ["x"]}), pending()), {}, (), "a single positive integer"),
+    ((node_pool(weight="heavy"), pending()), {}, (), "weight"),
+    ((pending(),), {}, ("--autoscaler", "karpenter"), "the input has no NodePool"),
+    ((), {"instanceTypes": []}, (), "the list is empty"),
+    ((), {"instanceTypes": [TYPE, TYPE]}, (), "there are 2 types 'small'"),
+    ((), {"instanceTypes": [{**TYPE, "capacity": {"cpu": "four"}}]}, (), "'four' is not a quantity"),
+    ((), {"instanceTypes": [{**TYPE, "size": 4}]}, (), "size"),
+    ((), {}, ("--autoscaler-flag", "preference-policy=Sometimes"), "expected preference-policy=Respect|Ignore"),
+    ((), {}, ("--autoscaler-flag", "colour=blue"), "Karpenter has no flag colour"),
+]
+
+
+@pytest.mark.parametrize(("items", "types", "arguments", "words"), BAD, ids=[each[3] for each in BAD])
+def test_mistakes_are_refused(
+    items: Any, types: Any, arguments: tuple[str, ...], words: str, tmp_path: Path, catalog: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    if types:
+        Path(catalog).write_text(json.dumps(types))
+    code, error = simulated(tmp_path, capsys, "--instance-types", catalog, *arguments, items=items)
+    assert code == 2
+    assert words in error
+
+
+def test_what_is_not_known_is_in_coverage(tmp_path: Path, catalog: str, capsys: pytest.CaptureFixture[str]) -> None:
+    without_price = {**TYPE, "offerings": [{"zone": "a", "capacityType": "spot"}]}
+    Path(catalog).write_text(json.dumps({"instanceTypes": [without_price]}))
+    _, document = simulated(tmp_path, capsys, "--instance-types", catalog)
+    assert document["coverage"]["autoscalerAssumed"] == [
+        "1 offerings of instance types have no price: they are never the cheapest"
+    ]
+    assert document["autoscaling"]["newNodes"][0]["cheapest"]["price"] is None
+    _, document = simulated(tmp_path, capsys)
+    assert "give --instance-types FILE" in document["coverage"]["admissionNotModelled"][0]
+
+
+def test_a_cluster_without_node_pools_imports_no_autoscaler() -> None:
+    code = (
+        "import sys\nfrom ksched_cli.cli.main import main\n"
+        f"sys.argv = ['ksched', 'simulate', '--from', {DEMO!r}, '-o', 'name', '--exit-zero']\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "assert not [name for name in sys.modules if 'autoscale' in name], sys.modules.keys()\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, cwd=ROOT)
