@@ -24,7 +24,10 @@ _KINDS_OF: dict[tuple[str, ...], tuple[type[Struct], ...]] = {
     ("batch/v1",): (workloads.Job, workloads.CronJob),
     ("policy/v1", "policy/v1beta1"): (policy.PodDisruptionBudget,),
     ("scheduling.k8s.io/v1", "scheduling.k8s.io/v1beta1"): (policy.PriorityClass,),
-    ("scheduling.k8s.io/v1alpha2",): (policy.PodGroup, policy.Workload),
+    ("scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1alpha3", "scheduling.k8s.io/v1alpha2"): (
+        policy.PodGroup,
+        policy.Workload,
+    ),
     ("node.k8s.io/v1", "node.k8s.io/v1beta1"): (policy.RuntimeClass,),
     ("storage.k8s.io/v1", "storage.k8s.io/v1beta1"): (
         storage.StorageClass,
@@ -39,7 +42,7 @@ _KINDS_OF: dict[tuple[str, ...], tuple[type[Struct], ...]] = {
         dynamic_resources.DeviceClass,
         dynamic_resources.ResourceSlice,
     ),
-    ("resource.k8s.io/v1beta2", "resource.k8s.io/v1alpha3"): (dynamic_resources.DeviceTaintRule,),
+    ("resource.k8s.io/v1", "resource.k8s.io/v1beta2", "resource.k8s.io/v1alpha3"): (dynamic_resources.DeviceTaintRule,),
 }
 
 KINDS: dict[tuple[str, str], type[Struct]] = {

@@ -1,5 +1,5 @@
 """Objects that admission, preemption and drains go by, and groups of pods that are scheduled together
-(scheduling.k8s.io/v1alpha2). kube-scheduler does not read Workloads."""
+(scheduling.k8s.io). kube-scheduler does not read Workloads."""
 
 from __future__ import annotations
 
@@ -126,13 +126,26 @@ class PodGroupResourceClaimStatus(Struct, rename="camel", frozen=True, gc=False)
     resource_claim_name: str | None = None
 
 
+class DisruptionMode(Struct, frozen=True, gc=False):
+    """As v1alpha3 and v1beta1 have it; v1alpha2 has one of the texts Pod and PodGroup."""
+
+    single: BasicSchedulingPolicy | None = None
+    all: BasicSchedulingPolicy | None = None
+
+
 class PodGroupSpec(Struct, rename="camel", gc=False):
     scheduling_policy: PodGroupSchedulingPolicy = PodGroupSchedulingPolicy()
     scheduling_constraints: PodGroupSchedulingConstraints | None = None
-    disruption_mode: str = ""
+    disruption_mode: str | DisruptionMode = ""
     priority_class_name: str = ""
     priority: int | None = None
     resource_claims: tuple[PodGroupResourceClaim, ...] = ()
+
+    @property
+    def is_disrupted_as_a_whole(self) -> bool:
+        """Whether the group is one victim of preemption."""
+        mode = self.disruption_mode
+        return mode == "PodGroup" if isinstance(mode, str) else mode.all is not None
 
 
 class PodGroupStatus(Struct, rename="camel", frozen=True, gc=False):

@@ -38,6 +38,7 @@ class Plugins(Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
     post_bind: PluginSet = PluginSet()
     placement_generate: PluginSet = PluginSet()
     placement_score: PluginSet = PluginSet()
+    pod_group_post_filter: PluginSet = PluginSet()
     multi_point: PluginSet = PluginSet()
 
     def points(self) -> Iterator[tuple[str, PluginSet]]:

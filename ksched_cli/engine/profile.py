@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 
 from ksched_cli.config.resolved_profile import ResolvedProfile
@@ -23,6 +24,7 @@ from ksched_cli.framework.interfaces import (
     QueueSortPlugin,
     ReservePlugin,
     ScorePlugin,
+    extension_points,
 )
 from ksched_cli.releases.engine_rules import EngineRules
 
@@ -69,8 +71,13 @@ class Profile:
 
     @property
     def pod_group_post_filter(self) -> PodGroupPostFilterPlugin | None:
-        """The first plugin of the profile that makes room for pod groups."""
-        return next((each for each in self.plugins if isinstance(each, PodGroupPostFilterPlugin)), None)
+        """The first plugin of the profile that makes room for pod groups: at its extension point, where the minor has
+        it, else wherever the plugin takes part."""
+        point = "podGroupPostFilter"
+        own = cast("tuple[PodGroupPostFilterPlugin, ...]", self._at(point))
+        able = (each for each in self.plugins if isinstance(each, PodGroupPostFilterPlugin))
+        anywhere = (each for each in able if point not in extension_points(type(each), each.handle.release))
+        return next(chain(own, anywhere), None)
 
     @property
     def plugins(self) -> tuple[Plugin, ...]:

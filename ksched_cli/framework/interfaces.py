@@ -278,6 +278,7 @@ EXTENSION_POINTS: Mapping[str, type[Plugin]] = {
     "postBind": PostBindPlugin,
     "placementGenerate": PlacementGeneratePlugin,
     "placementScore": PlacementScorePlugin,
+    "podGroupPostFilter": PodGroupPostFilterPlugin,
 }
 
 

@@ -109,7 +109,12 @@ class Later(NamedTuple):
 
 DOCUMENT_FIELDS = (Later("parallelism", "1.20"), Later("delayCacheUntilActive", "1.28"))
 PROFILE_FIELDS = (Later("percentageOfNodesToScore", "1.26"),)
-PLUGINS_FIELDS = (Later("preEnqueue", "1.26"), Later("placementGenerate", "1.36"), Later("placementScore", "1.36"))
+PLUGINS_FIELDS = (
+    Later("preEnqueue", "1.26"),
+    Later("placementGenerate", "1.36"),
+    Later("placementScore", "1.36"),
+    Later("podGroupPostFilter", "1.37"),
+)
 ARGUMENTS: Mapping[str, tuple[Later, ...]] = {
     names.NODE_RESOURCES_FIT: (Later("scoringStrategy", "1.22"),),
     names.NODE_RESOURCES_BALANCED_ALLOCATION: (Later("resources", "1.22"),),

@@ -87,7 +87,7 @@ class GroupEvaluator:
         """isPodGroupPreemptiblePod."""
         key = group_of(self._cluster.pods.infos[pod])
         group = self._cluster.catalog.get(PodGroup, key.name, key.namespace) if key else None
-        return group if group and group.spec.disruption_mode == "PodGroup" else None
+        return group if group and group.spec.is_disrupted_as_a_whole else None
 
     def _in_order_of_reprieve(self, victims: Sequence[Victim]) -> Iterable[Victim]:
         """Those that a disruption budget protects first (filterVictimsWithPDBViolation)."""

@@ -42,7 +42,7 @@ PLACEMENT_BASED = "not eligible due to placement-based pod group scheduling limi
 class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None], PodGroupPostFilterPlugin):
     name = "DefaultPreemption"
     lasting = True
-    points_since = (("preEnqueue", "1.32"),)
+    points_since = (("preEnqueue", "1.32"), ("podGroupPostFilter", "1.37"))
     summary = "When no node fits, looks for a node where evicting pods of lower priority makes room."
     args: DefaultPreemptionArgs
     events = (ClusterEvent("Pod", Action.DELETE),)

@@ -70,6 +70,12 @@ class DefaultPreemptionRules(ReleaseRules, plugins="DefaultPreemption"):
         "The message of a pod that preempts names its node and the number of victims; before, it did not.",
     )
     notes = (
+        Rule(
+            "1.37",
+            "configuration preemption",
+            "Preemption of pod groups is an extension point (podGroupPostFilter), at which a profile can disable it; "
+            "before, it was a part of the cycle.",
+        ),
         Rule("1.32", "queue", "Holds a pod back while its victims are being evicted; before, it waited in the queue."),
         Rule(
             "NonPreemptingPriority",

@@ -185,9 +185,7 @@ def test_waiting_follows_retry_after_and_grows_without_it(kube: KubeServer, tmp_
 
 def test_what_may_not_be_read_is_told_and_what_is_not_served_is_not_there(kube: KubeServer, tmp_path: Path) -> None:
     kube.faults["/api/v1/persistentvolumeclaims"].append(refuses(403, "forbidden"))
-    for path in [
-        path for path in kube.lists if path.startswith(("/apis/resource", "/apis/scheduling.k8s.io/v1alpha2"))
-    ]:
+    for path in [path for path in kube.lists if path.startswith("/apis/resource") or path.endswith("/podgroups")]:
         del kube.lists[path]
     cluster = read(kube, tmp_path)
     assert {kind.__name__: reason for kind, reason in cluster.missing.items()} == {"PersistentVolumeClaim": "forbidden"}
