@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any, Self
 
 import msgspec
@@ -180,6 +182,35 @@ def owned(builder: PodBuilder, kind: str, name: str) -> PodBuilder:
     """A pod of a controller, named as its kind names pods."""
     builder.data["metadata"]["ownerReferences"] = [{"kind": kind, "name": name, "controller": True}]
     return builder
+
+
+def make_workload(
+    kind: str,
+    name: str = "web",
+    *,
+    requests: dict[str, Any] | None = None,
+    pod: dict[str, Any] | None = None,
+    metadata: dict[str, Any] | None = None,
+    **spec: Any,
+) -> dict[str, Any]:
+    """A workload of apps/v1. Its pods have the label app=NAME and a container with these requests; `pod` has more fields
+    of their spec."""
+    container = {"name": "main", "image": "registry.local/app:v1", "resources": {"requests": requests or {}}}
+    labels = {"app": name}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [container], **(pod or {})}}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": kind,
+        "metadata": {"name": name, **(metadata or {})},
+        "spec": {"selector": {"matchLabels": labels}, "template": template, **spec},
+    }
+
+
+def write_list(path: Path, *items: Any) -> str:
+    """A file with these documents or builders; returns its name."""
+    listed = [each if isinstance(each, dict) else each.doc() for each in items]
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": listed}))
+    return str(path)
 
 
 def term(

@@ -39,7 +39,7 @@ from ksched_cli.report.simulate_table import PODS_WITH_NODES
 from ksched_cli.sources.controllers import naming
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.manifests import apply_items
-from tests.builders import make_node, make_pod
+from tests.builders import make_node, make_pod, make_workload
 from tests.clusters import TAINTS, ZONES, nodes, pods
 from tests.controlplane.test_created_pods import workload
 from tests.harness import make_scheduler
@@ -51,17 +51,7 @@ _SPREAD_KEYS = ("kubernetes.io/hostname", "topology.kubernetes.io/zone")
 
 
 def deployment(name: str, replicas: int, **spec: Any) -> dict[str, Any]:
-    labels = {"app": name}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {
-            "replicas": replicas,
-            "selector": {"matchLabels": labels},
-            "template": {"metadata": {"labels": labels}, "spec": spec},
-        },
-    }
+    return make_workload("Deployment", name, pod=spec, replicas=replicas)
 
 
 @st.composite

@@ -16,7 +16,7 @@ from ksched_cli.api.dynamic_resources import ResourceClaim
 from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plugins.default_preemption.evaluator import Evaluator
 from ksched_cli.report.simulate_document import simulation_document
-from tests.builders import make_node, make_pod
+from tests.builders import make_node, make_pod, write_list
 from tests.clusters import clusters, nodes, pods
 from tests.harness import decide, make_scheduler
 from tests.lanes import examples, sampled
@@ -231,7 +231,7 @@ def test_a_claim_for_one_pod_is_used_by_one_pod(drawn: Any) -> None:
 
 def simulated(items: list[Any], case: Path, folder: Path) -> dict[str, Any]:
     path = folder / "cluster.json"
-    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    write_list(path, *items)
     config = case / "config.yaml"
     setup = RunOptions([str(path)], config=str(config) if config.exists() else None)
     document = simulation_document(prepare(setup).simulate(detail=True))

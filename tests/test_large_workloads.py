@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.builders import make_node
+from tests.builders import make_node, write_list
 from tests.test_copies import deployment, entry
 
 # Plain Python that makes as many small objects, sorts them by name and indexes them. Its time grows with the time of
@@ -64,8 +64,7 @@ def run(*arguments: str, at_most: float) -> tuple[str, float, float]:
 
 
 def write(path: Path, *items: Any) -> str:
-    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
-    return str(path)
+    return write_list(path, *items)
 
 
 def containers(cpu: str) -> list[dict[str, Any]]:

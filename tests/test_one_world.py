@@ -29,6 +29,7 @@ from ksched_cli.whatif.changes import Changes
 from ksched_cli.wiring import load_input
 from ksched_cli.world.results import FinalPod, Limits, WorldResult
 from ksched_cli.world.world import World
+from tests.builders import make_node, write_list
 from tests.lanes import examples
 from tests.running import check, compare, settle
 
@@ -77,12 +78,7 @@ def budget(app: str, field: str, amount: int) -> dict[str, Any]:
 
 
 def node(name: str, cpu: int) -> dict[str, Any]:
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
-        "status": {"allocatable": {"cpu": str(cpu), "memory": "16Gi", "pods": "110"}},
-    }
+    return make_node(name).allocatable(cpu=str(cpu), memory="16Gi", pods="110").doc()
 
 
 KINDS = ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet")
@@ -132,8 +128,7 @@ def begun(setup: RunOptions) -> tuple[World, Changes]:
 
 
 def saved(path: Path, *items: dict[str, Any]) -> str:
-    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
-    return str(path)
+    return write_list(path, *items)
 
 
 def objects_of(loaded: Loaded) -> list[Any]:

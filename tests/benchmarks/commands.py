@@ -20,6 +20,7 @@ from pathlib import Path
 
 from tests.benchmarks.__main__ import RUNS, calibrate, calibrated, compile_package, say
 from tests.benchmarks.workloads import pod, write
+from tests.builders import write_list
 
 NODES, RUNNING, PENDING = 5000, 10_000, 1000
 DEPLOYMENTS = 10
@@ -111,11 +112,11 @@ def prepare(folder: Path, nodes: int, running: int, pending: int) -> dict[str, s
         write("varied", nodes, running, pending, file)
     items = json.loads(cluster.read_text())["items"]
     huge = pod("new-huge", 0, cpu="64")
-    cluster.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [*items, huge]}))
+    write_list(cluster, *items, huge)
     one = folder / "pod.json"
     one.write_text(json.dumps(pod("more", 1)))
     deployments = folder / "deployments.json"
-    deployments.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": list(_deployments())}))
+    write_list(deployments, *_deployments())
     return {"cluster": str(cluster), "pod": str(one), "deployments": str(deployments)}
 
 

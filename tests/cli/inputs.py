@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from tests.builders import make_node, make_pod
+from tests.builders import make_node, make_pod, make_workload
 
 NODE = make_node("n1").allocatable(cpu="4", memory="8Gi", pods=20).doc()
 POD = make_pod("p").requests(cpu="1").doc()
@@ -27,11 +27,7 @@ TABLE = {"apiVersion": "meta.k8s.io/v1", "kind": "Table", "rows": []}
 
 
 def deployment(name: str = "web", cpu: str = "1", **fields: Any) -> dict[str, Any]:
-    labels = {"app": name}
-    container = {"name": "main", "image": "i", "resources": {"requests": {"cpu": cpu}}}
-    template = {"metadata": {"labels": labels}, "spec": {"containers": [container]}}
-    spec = {"replicas": 1, "selector": {"matchLabels": labels}, "template": template}
-    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name}, "spec": spec, **fields}
+    return {**make_workload("Deployment", name, requests={"cpu": cpu}, replicas=1), **fields}
 
 
 def dumped(*documents: Any) -> str:

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from ksched_cli.cli.main import run
-from tests.builders import make_node, make_pod
-from tests.cli.transcripts import ROOT, same_as_golden, without_stats, write
+from tests.builders import make_node, make_pod, write_list
+from tests.cli.transcripts import ROOT, same_as_golden, without_stats
 
 CLUSTER = str(ROOT / "ksched_cli" / "cli" / "demo_cluster.yaml")
 MANIFESTS = str(ROOT / "fixtures" / "manifests" / "capacity.yaml")
@@ -44,8 +44,8 @@ def test_many_nodes_are_summed_up_by_what_keeps_the_next_one_out(
     nodes = [make_node(f"n{index:02}").allocatable(cpu="2", memory="1Gi", pods=9).doc() for index in range(30)]
     nodes += [make_node(f"s{index:02}").allocatable(cpu="8", memory="1Gi", pods=3).doc() for index in range(20)]
     nodes += [make_node(f"t{index:02}").taint("gpu").doc() for index in range(5)]
-    manifest = write(tmp_path / "m.json", make_pod("web").requests(cpu="600m").doc())
-    cluster = write(tmp_path / "c.json", *nodes)
+    manifest = write_list(tmp_path / "m.json", make_pod("web").requests(cpu="600m").doc())
+    cluster = write_list(tmp_path / "c.json", *nodes)
     assert run(["capacity", "--from", cluster, "-f", manifest]) == 0
     shown = capsys.readouterr().out
     same_as_golden("capacity-many-nodes", shown)
@@ -59,7 +59,7 @@ def test_a_pod_that_runs_can_be_the_pattern(
     """`kubectl get pod … -o yaml | ksched capacity -f -`: its node, its name and its status are not copied."""
     there = make_pod("web").requests(cpu="1").on("n").phase("Running").uid("u").started("2026-01-01T00:00:00Z").doc()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(there).encode())))
-    cluster = write(tmp_path / "c.json", NODE, there)
+    cluster = write_list(tmp_path / "c.json", NODE, there)
     assert run(["capacity", "--from", cluster, "-f", "-", "-o", "name"]) == 0
     assert capsys.readouterr().out == "web\t3\n"
 
@@ -74,19 +74,19 @@ def test_a_pod_that_runs_can_be_the_pattern(
 )
 @pytest.mark.parametrize("output", ["table", "json", "yaml", "name"])
 def test_exit_codes(tmp_path: Path, pod: Any, options: list[str], code: int, output: str) -> None:
-    cluster, manifest = write(tmp_path / "c.json", NODE), write(tmp_path / "m.json", pod.doc())
+    cluster, manifest = write_list(tmp_path / "c.json", NODE), write_list(tmp_path / "m.json", pod.doc())
     assert run(["capacity", "--from", cluster, "-f", manifest, "-o", output, *options]) == code
 
 
 def test_the_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    cluster = write(tmp_path / "c.json", NODE, make_node("t").taint("gpu").doc())
+    cluster = write_list(tmp_path / "c.json", NODE, make_node("t").taint("gpu").doc())
     run(
         [
             "capacity",
             "--from",
             cluster,
             "-f",
-            write(tmp_path / "m.json", make_pod("w").requests(cpu="1500m").doc()),
+            write_list(tmp_path / "m.json", make_pod("w").requests(cpu="1500m").doc()),
             "-o",
             "json",
         ]
@@ -159,7 +159,7 @@ def test_mistakes(arguments: list[str], expected: list[str], capsys: pytest.Capt
 
 
 def test_manifests_without_pods_are_nothing_to_count(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    manifest = write(tmp_path / "m.json", make_node("x").doc())
+    manifest = write_list(tmp_path / "m.json", make_node("x").doc())
     assert run(["capacity", "--from", CLUSTER, "-f", manifest]) == 2
     assert "there is no pod and no workload to count" in capsys.readouterr().err
 
@@ -172,8 +172,8 @@ def test_same_names_are_told_apart_by_kind(tmp_path: Path, capsys: pytest.Captur
         "metadata": {"name": "web"},
         "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": template},
     }
-    manifest = write(tmp_path / "m.json", make_pod("web").requests(cpu="1").doc(), replica_set)
-    cluster = write(tmp_path / "c.json", NODE)
+    manifest = write_list(tmp_path / "m.json", make_pod("web").requests(cpu="1").doc(), replica_set)
+    cluster = write_list(tmp_path / "c.json", NODE)
     base = ["capacity", "--from", cluster, "-f", manifest, "--max", "6", "-o", "name", "--mix"]
     assert run([*base, "pod/web=1,replicaset/web=2"]) == 0
     assert capsys.readouterr().out == "pod/web\t2\nreplicaset/web\t4\n"

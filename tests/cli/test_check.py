@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from ksched_cli.cli.main import run
-from tests.builders import make_node, make_pod
-from tests.cli.transcripts import ROOT, same_as_golden, write
+from tests.builders import make_node, make_pod, write_list
+from tests.cli.transcripts import ROOT, same_as_golden
 
 CLUSTER, DEPLOY = "fixtures/check/cluster.yaml", "fixtures/check/deploy"
 NODE, FITS = make_node("n").doc(), make_pod("p").doc()
@@ -59,7 +59,7 @@ def test_the_first_lines_tell_who_pays_and_against_which_budget(
         "status": {"disruptionsAllowed": allowed, "currentHealthy": 2, "desiredHealthy": 2, "expectedPods": 2},
     }
     objects = [NODE, HIGH, owned("low-1"), owned("low-2"), *([budget] if allowed else [])]
-    arguments = ["--from", write(tmp_path / "c.json", *objects), "-f", write(tmp_path / "m.json", PREEMPTS)]
+    arguments = ["--from", write_list(tmp_path / "c.json", *objects), "-f", write_list(tmp_path / "m.json", PREEMPTS)]
     assert run(["check", *arguments]) == 0
     lines = capsys.readouterr().out.splitlines()
     sentence = f"ReplicaSet default/low: 2 evicted{against}, 2 Pending in the end"
@@ -125,13 +125,13 @@ def test_transcript_without_a_cluster(name: str, arguments: list[str], capsys: p
 )
 def test_exit_codes(items: list[object], options: list[str], code: int, tmp_path: Path) -> None:
     running = [FILLER] if PREEMPTS in items else []
-    cluster, manifests = write(tmp_path / "c.json", NODE, *running), write(tmp_path / "m.json", *items)
+    cluster, manifests = write_list(tmp_path / "c.json", NODE, *running), write_list(tmp_path / "m.json", *items)
     assert run(["check", "--from", cluster, "-f", manifests, *options]) == code
 
 
 def test_files_may_follow_without_the_flag(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    files = [write(tmp_path / f"{name}.json", make_pod(name).doc()) for name in ("a", "b", "c")]
-    assert run(["check", "--from", write(tmp_path / "n.json", NODE), "-f", *files, "-o", "json"]) == 0
+    files = [write_list(tmp_path / f"{name}.json", make_pod(name).doc()) for name in ("a", "b", "c")]
+    assert run(["check", "--from", write_list(tmp_path / "n.json", NODE), "-f", *files, "-o", "json"]) == 0
     found = json.loads(capsys.readouterr().out)["workloads"]
     assert [each["workload"] for each in found] == ["Pod default/a", "Pod default/b", "Pod default/c"]
 
@@ -191,7 +191,7 @@ def test_files_that_cannot_be_read_are_findings(name: str, expected: str, capsys
 
 def test_every_mistake_in_the_manifests_is_told_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     broken = [make_pod(name).requests(cpu="lots").doc() for name in ("a", "b")]
-    assert run(["check", "--from", CLUSTER, "-f", write(tmp_path / "m.json", *broken)]) == 2
+    assert run(["check", "--from", CLUSTER, "-f", write_list(tmp_path / "m.json", *broken)]) == 2
     assert capsys.readouterr().out.count("lots") == 2
 
 

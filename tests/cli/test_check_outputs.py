@@ -28,10 +28,10 @@ from ksched_cli.report.check_markdown import MAX_BYTES, markdown_text
 from ksched_cli.report.check_sarif import FINGERPRINT, sarif_document
 from ksched_cli.report.ci_paths import as_uri, repository_path
 from ksched_cli.sources.places import SourcePlace
-from tests.builders import make_node, make_pod
+from tests.builders import make_node, make_pod, write_list
 from tests.cli.sarif_shape import SHAPE
 from tests.cli.test_check import CLUSTER, DEPLOY, without_times
-from tests.cli.transcripts import ROOT, same_as_golden, write
+from tests.cli.transcripts import ROOT, same_as_golden
 
 
 @pytest.fixture(autouse=True)
@@ -166,7 +166,7 @@ def test_ten_annotations_of_a_kind_and_the_rest_in_the_summary(
     (tmp_path / "summary.md").write_text("what another tool wrote\n")
     pods = [make_pod(f"large-{at}").requests(cpu="9").doc() for at in range(13)]
     pods += [make_pod(f"held-{at}").gate("x").doc() for at in range(12)]
-    cluster, manifests = write(tmp_path / "c.json", make_node("n").doc()), write(tmp_path / "m.json", *pods)
+    cluster, manifests = write_list(tmp_path / "c.json", make_node("n").doc()), write_list(tmp_path / "m.json", *pods)
     assert run(["check", "--from", cluster, "-f", manifests, "-o", "github"]) == 1
     lines = capsys.readouterr().out.splitlines()
     kinds = Counter(line.split()[0] for line in lines if line.startswith("::"))
@@ -252,7 +252,7 @@ def test_fail_on_raises_the_level_in_every_output(
             },
         },
     }
-    cluster, manifests = write(tmp_path / "c.json", make_node("n").doc()), write(tmp_path / "m.json", daemons)
+    cluster, manifests = write_list(tmp_path / "c.json", make_node("n").doc()), write_list(tmp_path / "m.json", daemons)
     for output, expected in (
         ("sarif", f'"level": "{level}"'),
         ("github", f"::{level} "),

@@ -15,9 +15,9 @@ import pytest
 
 from ksched_cli.cli.main import run
 from ksched_cli.framework.interfaces import ScorePlugin
-from tests.builders import make_node, make_pod
+from tests.builders import make_node, make_pod, write_list
 from tests.cli.pipes import BROKEN_PIPE, run_without_a_reader
-from tests.cli.transcripts import CASE, ROOT, same_as_golden, without_stats, write
+from tests.cli.transcripts import CASE, ROOT, same_as_golden, without_stats
 
 
 @pytest.mark.parametrize(
@@ -146,23 +146,23 @@ PREEMPTS = make_pod("important").requests(cpu="4").priority(10).doc()
 )
 @pytest.mark.parametrize("output", ["table", "json"])
 def test_exit_codes(tmp_path: Path, items: list[Any], options: list[str], code: int, output: str) -> None:
-    assert run(["simulate", "--from", write(tmp_path / "c.json", *items), "-o", output, *options]) == code
+    assert run(["simulate", "--from", write_list(tmp_path / "c.json", *items), "-o", output, *options]) == code
 
 
 def test_an_empty_cluster_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run(["simulate", "--from", write(tmp_path / "c.json", FITS), "--allow-empty"])
+    run(["simulate", "--from", write_list(tmp_path / "c.json", FITS), "--allow-empty"])
     assert "no nodes available to schedule pods" in capsys.readouterr().out
 
 
 def test_two_sources_are_one_cluster(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    sources = ["--from", write(tmp_path / "a.json", NODE), "--from", write(tmp_path / "b.json", FITS)]
+    sources = ["--from", write_list(tmp_path / "a.json", NODE), "--from", write_list(tmp_path / "b.json", FITS)]
     assert run(["simulate", *sources, "-o", "name"]) == 0
     assert capsys.readouterr().out == "pod/default/fits\tnode/n\n"
 
 
 def test_many_pods_are_a_line_each(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pods = [make_pod(f"p{index:02}").requests(cpu="90m").doc() for index in range(50)]
-    run(["simulate", "--from", write(tmp_path / "c.json", NODE, *pods)])
+    run(["simulate", "--from", write_list(tmp_path / "c.json", NODE, *pods)])
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 53
     assert lines[0] == "50 pending pods: 6 unschedulable, 44 scheduled (1 node)"
@@ -173,7 +173,7 @@ def test_many_pods_are_a_line_each(tmp_path: Path, capsys: pytest.CaptureFixture
 
 def test_what_is_not_modelled_is_in_coverage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     widget = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w"}}
-    run(["simulate", "--from", write(tmp_path / "c.json", NODE, widget), "-o", "json"])
+    run(["simulate", "--from", write_list(tmp_path / "c.json", NODE, widget), "-o", "json"])
     coverage = json.loads(capsys.readouterr().out)["coverage"]
     assert coverage["notRead"] == {"example.com/v1/Widget": 1}
 
@@ -181,7 +181,7 @@ def test_what_is_not_modelled_is_in_coverage(tmp_path: Path, capsys: pytest.Capt
 def test_the_table_ends_with_what_is_not_modelled(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     widget = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w"}}
     gates = "MatchLabelKeysInPodTopologySpreadSelectorMerge=false,VolumeLimitScaling=true"
-    run(["simulate", "--from", write(tmp_path / "c.json", NODE, widget), "--feature-gates", gates])
+    run(["simulate", "--from", write_list(tmp_path / "c.json", NODE, widget), "--feature-gates", gates])
     assert " ".join(capsys.readouterr().out.splitlines()[-2:]) == (
         "not taken into account: feature gate MatchLabelKeysInPodTopologySpreadSelectorMerge; 1 example.com/v1/Widget"
     )
@@ -290,7 +290,7 @@ def own_plugin(tmp_path: Path) -> list[str]:
         "- plugins:\n    score:\n      enabled:\n      - name: PrefersShortNames\n"
     )
     nodes = [make_node(name).allocatable(cpu="4", memory="4Gi", pods=9).doc() for name in ("a", "bb")]
-    cluster = write(tmp_path / "cluster.json", *nodes, make_pod("web").requests(cpu="1").doc())
+    cluster = write_list(tmp_path / "cluster.json", *nodes, make_pod("web").requests(cpu="1").doc())
     return ["simulate", "--from", cluster, "--config", str(config), "--plugin", f"{__name__}:PrefersShortNames"]
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from ksched_cli.cli.main import run
-from tests.builders import make_node, make_pod
-from tests.cli.transcripts import ROOT, write
+from tests.builders import make_node, make_pod, write_list
+from tests.cli.transcripts import ROOT
 from tests.lanes import sampled
 
 DUMP = str(ROOT / "fixtures" / "clusters" / "drain.yaml")
@@ -109,7 +109,7 @@ def test_a_lone_dash_offers_whole_names(capsys: pytest.CaptureFixture[str]) -> N
 @pytest.mark.parametrize("form", ["json", "gz", "directory", "snapshot"])
 def test_every_kind_of_dump(form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plain = tmp_path / "c.json"
-    write(plain, make_node("n2").doc(), make_node("n1").doc(), make_pod("p", "dev").doc())
+    write_list(plain, make_node("n2").doc(), make_node("n1").doc(), make_pod("p", "dev").doc())
     given = tmp_path / "d" if form == "directory" else tmp_path / f"given.{form}"
     if form == "directory":
         given.mkdir()

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from ksched_cli.cli.main import run
-from tests.builders import make_pod
+from tests.builders import make_pod, write_list
 from tests.cli.test_size import without_times
-from tests.cli.transcripts import ROOT, same_as_golden, write
+from tests.cli.transcripts import ROOT, same_as_golden
 
 SHOP = str(ROOT / "fixtures" / "clusters" / "drain.yaml")
 FLEET = str(ROOT / "fixtures" / "clusters" / "fleet.yaml")
@@ -64,6 +64,6 @@ def test_mistakes(arguments: list[str], message: str, capsys: pytest.CaptureFixt
 
 
 def test_an_input_without_nodes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    cluster = write(tmp_path / "c.json", {"apiVersion": "v1", "kind": "Pod", **make_pod("p").doc()})
+    cluster = write_list(tmp_path / "c.json", {"apiVersion": "v1", "kind": "Pod", **make_pod("p").doc()})
     assert run(["consolidate", "--from", cluster]) == 2
     assert "no Node" in capsys.readouterr().err

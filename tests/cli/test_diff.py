@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 from ksched_cli.cli.main import run
-from tests.builders import make_node, make_pod
-from tests.cli.transcripts import DEMO, FLEET, ROOT, same_as_golden, write
+from tests.builders import make_node, make_pod, write_list
+from tests.cli.transcripts import DEMO, FLEET, ROOT, same_as_golden
 from tests.lanes import sampled
 
 SHOP = str(ROOT / "fixtures" / "manifests" / "shop.yaml")
@@ -47,8 +47,8 @@ def test_transcript(name: str, code: int, arguments: list[str], capsys: pytest.C
 def test_configurations(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """More of the fuller node, where the default takes the emptier one."""
     small, large = make_node("small").allocatable(cpu="4", memory="4Gi", pods=9), make_node("large")
-    cluster = write(tmp_path / "c.json", small.doc(), large.allocatable(cpu="16", memory="16Gi", pods=9).doc())
-    pod = write(tmp_path / "p.json", make_pod("p").requests(cpu="2", memory="2Gi").doc())
+    cluster = write_list(tmp_path / "c.json", small.doc(), large.allocatable(cpu="16", memory="16Gi", pods=9).doc())
+    pod = write_list(tmp_path / "p.json", make_pod("p").requests(cpu="2", memory="2Gi").doc())
     config = tmp_path / "config.yaml"
     strategy = {"type": "MostAllocated", "resources": [{"name": "cpu", "weight": 1}, {"name": "memory", "weight": 1}]}
     arguments = {"name": "NodeResourcesFit", "args": {"scoringStrategy": strategy}}
@@ -104,8 +104,8 @@ def test_no_rules_where_clusters_differ(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_manifests_on_both_sides(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    cluster = write(tmp_path / "c.json", make_node("n").doc())
-    files = [write(tmp_path / f"{cpu}.json", make_pod("p").requests(cpu=cpu).doc()) for cpu in ("1", "9")]
+    cluster = write_list(tmp_path / "c.json", make_node("n").doc())
+    files = [write_list(tmp_path / f"{cpu}.json", make_pod("p").requests(cpu=cpu).doc()) for cpu in ("1", "9")]
     assert run(["diff", "--from", cluster, "-f", files[0], "--to-filename", files[1], "-o", "json"]) == 1
     (change,) = json.loads(capsys.readouterr().out)["pods"]
     assert (change["change"], change["after"]["state"]) == ("newlyFailing", "unschedulable")
@@ -115,7 +115,7 @@ def test_manifests_on_both_sides(tmp_path: Path, capsys: pytest.CaptureFixture[s
 def test_manifests_from_stdin_are_on_both_sides(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cluster = write(tmp_path / "c.json", make_node("n").doc())
+    cluster = write_list(tmp_path / "c.json", make_node("n").doc())
     piped = json.dumps(make_pod("p").doc()).encode()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(piped)))
     assert run(["diff", "--from", cluster, "-f", "-", "--to-kube-version", "1.35"]) == 0

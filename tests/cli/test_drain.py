@@ -15,8 +15,8 @@ from ksched_cli.cli.main import run
 from ksched_cli.plan.drain.run import DrainRun
 from ksched_cli.report.summary_line import pending_line
 from ksched_cli.simulator import Simulator
-from tests.builders import make_node, make_pod
-from tests.cli.transcripts import ROOT, same_as_golden, without_stats, write
+from tests.builders import make_node, make_pod, write_list
+from tests.cli.transcripts import ROOT, same_as_golden, without_stats
 from tests.lanes import examples, sampled
 
 SHOP = str(ROOT / "fixtures" / "clusters" / "drain.yaml")
@@ -63,7 +63,7 @@ def managed(name: str, node: str) -> dict[str, Any]:
 @pytest.mark.parametrize("output", sampled(["table", "wide", "json", "yaml", "name"], 4))
 def test_exit_codes(tmp_path: Path, items: list[Any], arguments: list[str], code: int, output: str) -> None:
     nodes = [make_node("a").doc(), make_node("b").allocatable(cpu="3", memory="9Gi", pods=9).doc()]
-    cluster = write(tmp_path / "c.json", *nodes, *items)
+    cluster = write_list(tmp_path / "c.json", *nodes, *items)
     assert run(["drain", "--from", cluster, "-o", output, *arguments]) == code
 
 
@@ -148,7 +148,7 @@ def test_a_trial_has_the_worst_that_happens_as_its_result(
     for item in items:
         if item["metadata"]["name"].startswith(("low", "big")):
             item["spec"]["tolerations"] = [{"key": "own", "operator": "Exists"}]
-    cluster = write(tmp_path / "c.json", *nodes, *items)
+    cluster = write_list(tmp_path / "c.json", *nodes, *items)
     arguments = ["drain", "--from", cluster, "--each", "node", *arguments]
     run([*arguments, "-o", "json"])
     first = json.loads(capsys.readouterr().out)["trials"][0]

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from ksched_cli.cli.main import run
-from tests.builders import make_node, make_pod
+from tests.builders import make_node, make_pod, write_list
 from tests.cli.test_pod_groups import pod_group
-from tests.cli.transcripts import DEMO, FLEET, ROOT, same_as_golden, write
+from tests.cli.transcripts import DEMO, FLEET, ROOT, same_as_golden
 from tests.pod_groups import GANG, member
 
 API = "fixtures/clusters/api-deployment.yaml"
@@ -45,7 +45,7 @@ def test_transcript(
 
 
 def test_transcript_of_a_preemption(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run(["explain", "p", "--from", write(tmp_path / "c.json", *crowded()), "--node", "n1"])
+    run(["explain", "p", "--from", write_list(tmp_path / "c.json", *crowded()), "--node", "n1"])
     shown = capsys.readouterr().out
     same_as_golden("explain-preempts", shown)
 
@@ -92,7 +92,9 @@ def test_a_pod_that_cannot_be_meant(arguments: list[str], said: str, capsys: pyt
 
 
 def test_a_name_in_several_namespaces_is_asked_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    cluster = write(tmp_path / "c.json", make_node("n").doc(), make_pod("web", "a").doc(), make_pod("web", "b").doc())
+    cluster = write_list(
+        tmp_path / "c.json", make_node("n").doc(), make_pod("web", "a").doc(), make_pod("web", "b").doc()
+    )
     assert run(["explain", "web", "--from", cluster]) == 2
     assert "several pods are named web: a/web, b/web; give namespace/name or -n NAMESPACE" in capsys.readouterr().err
     assert run(["explain", "web", "-n", "b", "--from", cluster]) == 0
@@ -100,13 +102,13 @@ def test_a_name_in_several_namespaces_is_asked_back(tmp_path: Path, capsys: pyte
 
 
 def test_a_finished_pod_is_nobodys_business(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    cluster = write(tmp_path / "c.json", make_node("n").doc(), make_pod("done").phase("Succeeded").doc())
+    cluster = write_list(tmp_path / "c.json", make_node("n").doc(), make_pod("done").phase("Succeeded").doc())
     assert run(["explain", "done", "--from", cluster]) == 2
     assert "pod default/done has finished (Succeeded)" in capsys.readouterr().err
 
 
 def test_a_pod_of_another_scheduler(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    cluster = write(tmp_path / "c.json", make_node("n").doc(), make_pod("p").scheduler("volcano").doc())
+    cluster = write_list(tmp_path / "c.json", make_node("n").doc(), make_pod("p").scheduler("volcano").doc())
     assert run(["explain", "p", "--from", cluster]) == 1
     said = " ".join(capsys.readouterr().out.split())
     assert (
@@ -118,7 +120,7 @@ def test_a_pod_of_another_scheduler(tmp_path: Path, capsys: pytest.CaptureFixtur
 def test_of_the_pods_of_a_manifest_the_first_that_does_not_fit(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    cluster = write(tmp_path / "c.json", make_node("n").allocatable(cpu="3", memory="4Gi", pods=9).doc())
+    cluster = write_list(tmp_path / "c.json", make_node("n").allocatable(cpu="3", memory="4Gi", pods=9).doc())
     template = {"metadata": {"labels": {"app": "web"}}, "spec": make_pod().requests(cpu="2").doc()["spec"]}
     replicas = {"replicas": 2, "selector": {"matchLabels": {"app": "web"}}, "template": template}
     workload = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": replicas}
@@ -138,7 +140,7 @@ def test_a_pod_that_fits_and_whose_gang_does_not(tmp_path: Path, capsys: pytest.
         pod_group("big", gang={"minCount": 3}),
         *(member(f"big-{index}", "big").doc() for index in (1, 2, 3)),
     ]
-    cluster = write(tmp_path / "c.json", *items)
+    cluster = write_list(tmp_path / "c.json", *items)
     assert run(["explain", "big-1", "--from", cluster, "--feature-gates", GANG]) == 1
     said = " ".join(capsys.readouterr().out.split())
     assert "1 of 2 nodes lacks cpu; 1 node would take it, and yet: pod group is unschedulable" in said
@@ -147,8 +149,8 @@ def test_a_pod_that_fits_and_whose_gang_does_not(tmp_path: Path, capsys: pytest.
 
 
 def test_a_refused_pod_says_who_refuses_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    cluster = write(tmp_path / "c.json", make_node("n").doc())
-    manifest = write(tmp_path / "p.json", make_pod("p").spec(priorityClassName="nope").doc())
+    cluster = write_list(tmp_path / "c.json", make_node("n").doc())
+    manifest = write_list(tmp_path / "p.json", make_pod("p").spec(priorityClassName="nope").doc())
     refusal = "The API server would refuse it (Priority): no PriorityClass with name nope was"
     assert run(["explain", "p", "--from", cluster, "-f", manifest]) == 1
     assert refusal in capsys.readouterr().out
@@ -228,7 +230,7 @@ def explain_manifest(
     folder: Path, manifest: str, capsys: pytest.CaptureFixture[str], *cluster: Any
 ) -> dict[str, list[dict[str, Any]]]:
     """The changes of the manifest by the text of the fix. No command patches a pod."""
-    nodes = write(folder / "c.json", *cluster)
+    nodes = write_list(folder / "c.json", *cluster)
     (folder / "m.yaml").write_text(manifest)
     run(["explain", "--from", nodes, "-f", str(folder / "m.yaml"), "-o", "json"])
     fixes = json.loads(capsys.readouterr().out)["fixes"]
@@ -323,7 +325,7 @@ def test_the_table_names_file_line_and_field(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    nodes = write(tmp_path / "c.json", make_node("n").allocatable(cpu="2", pods=9).label(disk="ssd").doc())
+    nodes = write_list(tmp_path / "c.json", make_node("n").allocatable(cpu="2", pods=9).label(disk="ssd").doc())
     (tmp_path / "m.yaml").write_text(WEB)
     run(["explain", "--from", nodes, "-f", "m.yaml"])
     shown = capsys.readouterr().out

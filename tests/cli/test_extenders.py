@@ -10,8 +10,7 @@ import pytest
 
 from ksched_cli.cli.main import run
 from ksched_cli.report.simulate_table import _by_host
-from tests.builders import make_node, make_pod
-from tests.cli.transcripts import write
+from tests.builders import make_node, make_pod, write_list
 from tests.engine.extenders.service import Service
 
 
@@ -29,7 +28,7 @@ def simulate(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], extender: dict[str, Any], *arguments: str
 ) -> tuple[int, str]:
     nodes = [make_node(name).doc() for name in ("a", "b", "c")]
-    cluster = write(tmp_path / "cluster.json", *nodes, make_pod("p").doc())
+    cluster = write_list(tmp_path / "cluster.json", *nodes, make_pod("p").doc())
     config = configured(tmp_path / "config.json", extender)
     code = run(["simulate", "--from", cluster, "--config", config, *arguments])
     printed = capsys.readouterr()

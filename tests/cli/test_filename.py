@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from ksched_cli.cli.main import run
-from tests.builders import make_node, make_pod
-from tests.cli.transcripts import ROOT, same_as_golden, without_stats, write
+from tests.builders import make_node, make_pod, write_list
+from tests.cli.transcripts import ROOT, same_as_golden, without_stats
 
 CLUSTER = str(ROOT / "ksched_cli" / "cli" / "demo_cluster.yaml")
 SHOP = str(ROOT / "fixtures" / "manifests" / "shop.yaml")
@@ -27,15 +27,15 @@ def test_transcript(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("output", ["json", "yaml", "table", "name"])
 def test_a_refused_pod_is_a_failure(tmp_path: Path, output: str) -> None:
-    cluster = write(tmp_path / "c.json", NODE)
-    arguments = ["simulate", "--from", cluster, "-f", write(tmp_path / "m.json", QUOTA, POD), "-o", output]
+    cluster = write_list(tmp_path / "c.json", NODE)
+    arguments = ["simulate", "--from", cluster, "-f", write_list(tmp_path / "m.json", QUOTA, POD), "-o", output]
     assert run(arguments) == 1
     assert run([*arguments, "--exit-zero"]) == 0
 
 
 def test_refused_pods_in_the_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    cluster = write(tmp_path / "c.json", NODE)
-    run(["simulate", "--from", cluster, "-f", write(tmp_path / "m.json", QUOTA, POD), "-o", "json"])
+    cluster = write_list(tmp_path / "c.json", NODE)
+    run(["simulate", "--from", cluster, "-f", write_list(tmp_path / "m.json", QUOTA, POD), "-o", "json"])
     document = json.loads(capsys.readouterr().out)
     assert document["pods"] == []
     assert document["refused"] == [
@@ -50,9 +50,9 @@ def test_refused_pods_in_the_document(tmp_path: Path, capsys: pytest.CaptureFixt
 def test_manifests_from_stdin_and_a_directory(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cluster = write(tmp_path / "c.json", NODE)
+    cluster = write_list(tmp_path / "c.json", NODE)
     (tmp_path / "dir").mkdir()
-    write(tmp_path / "dir" / "m.json", POD)
+    write_list(tmp_path / "dir" / "m.json", POD)
     piped = json.dumps(make_pod("piped").doc()).encode()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(piped)))
     assert run(["simulate", "--from", cluster, "-f", str(tmp_path / "dir"), "-f", "-", "-o", "name"]) == 0

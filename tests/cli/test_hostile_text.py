@@ -16,6 +16,7 @@ from ksched_cli.plan.watch import Kind, News
 from ksched_cli.report.escaping import escape_markdown
 from ksched_cli.report.registry import RenderOptions, formats_of, render
 from ksched_cli.report.visible import visible, with_texts
+from tests.builders import write_list
 from tests.cli.transcripts import DEMO, ROOT
 from tests.failed_scheduling import written_now
 from tests.lanes import sampled
@@ -55,8 +56,7 @@ def _bad(text: str) -> str:
 def bad_file(source: str | Path, target: Path, *, labels: bool = True) -> str:
     documents = [spoilt(each, labels=labels) for each in yaml.safe_load_all(Path(source).read_text()) if each]
     items = [item for each in documents for item in each.get("items", [each])]
-    target.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
-    return str(target)
+    return write_list(target, *items)
 
 
 @pytest.fixture(scope="module")

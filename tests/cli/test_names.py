@@ -11,8 +11,8 @@ import pytest
 
 from ksched_cli import __version__
 from ksched_cli.cli.main import run
-from tests.builders import make_node, make_pod
-from tests.cli.transcripts import DEMO, ROOT, write
+from tests.builders import make_node, make_pod, write_list
+from tests.cli.transcripts import DEMO, ROOT
 from tests.lanes import sampled
 
 EKS = str(ROOT / "fixtures" / "clusters" / "eks.yaml")
@@ -69,13 +69,13 @@ def test_explain_lists_what_may_be_meant(arguments: str, message: str, capsys: p
 
 
 def test_a_namespace_that_is_named_like_a_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    cluster = write(tmp_path / "c.json", make_node("n").doc(), make_pod("web", "deploy").doc())
+    cluster = write_list(tmp_path / "c.json", make_node("n").doc(), make_pod("web", "deploy").doc())
     assert run(["explain", "deploy/web", "--from", cluster]) == 0
     assert capsys.readouterr().out.startswith("deploy/web: scheduled on n")
 
 
 def test_explain_without_a_name_and_without_pending_pods(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    cluster = write(tmp_path / "c.json", make_node("n").doc(), make_pod("web").on("n").doc())
+    cluster = write_list(tmp_path / "c.json", make_node("n").doc(), make_pod("web").on("n").doc())
     assert run(["explain", "--from", cluster]) == 2
     assert "no pod is pending (name a pod or a workload, or give -f FILE" in capsys.readouterr().err
 
@@ -100,7 +100,7 @@ def test_a_node_is_known_by_the_part_before_the_first_dot(command: str, capsys: 
 
 
 def test_a_short_name_of_two_nodes_is_no_node(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    cluster = write(tmp_path / "c.json", make_node("a.one").doc(), make_node("a.two").doc(), make_pod("p").doc())
+    cluster = write_list(tmp_path / "c.json", make_node("a.one").doc(), make_node("a.two").doc(), make_pod("p").doc())
     assert run(["drain", "a", "--from", cluster]) == 2
     assert 'there is no node "a"' in capsys.readouterr().err
 
@@ -127,7 +127,7 @@ def test_hints(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    write(tmp_path / "c.json", make_node("n").doc())
+    write_list(tmp_path / "c.json", make_node("n").doc())
     assert run(arguments) == code
     assert hint in capsys.readouterr().err
 

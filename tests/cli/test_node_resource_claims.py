@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ksched_cli.cli.main import run
-from tests.builders import make_node, make_pod
+from tests.builders import make_node, make_pod, write_list
 
 GATE = "DRANodeAllocatableResources=true"
 OLD = {"resourceClaimName": "old", "containers": ["main"], "resources": {"cpu": "2"}}
@@ -41,8 +41,7 @@ def cluster(cpu: str = "3") -> list[dict[str, Any]]:
 
 
 def write(path: Path, items: list[dict[str, Any]]) -> str:
-    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
-    return str(path)
+    return write_list(path, *items)
 
 
 def pod_of(source: str, capsys: pytest.CaptureFixture[str], *options: str) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from ksched_cli.cli.main import run
-from tests.builders import make_node, make_pod
-from tests.cli.transcripts import write
+from tests.builders import make_node, make_pod, write_list
 
 
 @pytest.mark.parametrize("minor", ["1.16", "1.17", "1.18", "1.19", "1.20", "1.36"])
@@ -54,11 +53,13 @@ def test_amounts_beyond_all_bounds(
     pod["spec"]["containers"] = [
         {"name": "c", "resources": resources | ({"limits": {"cpu": limits}} if limits else {})}
     ]
-    cluster = write(tmp_path / "cluster.json", make_node("n").doc(), limited("1n"))
+    cluster = write_list(tmp_path / "cluster.json", make_node("n").doc(), limited("1n"))
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}}
     for command in (["check"], ["simulate"], ["capacity", "--max", "3"], ["explain"]):
         manifest = (
-            write(tmp_path / "pod.json", namespace, pod) if command == ["check"] else write(tmp_path / "p.json", pod)
+            write_list(tmp_path / "pod.json", namespace, pod)
+            if command == ["check"]
+            else write_list(tmp_path / "p.json", pod)
         )
         assert run([*command, "--from", cluster, "-f", manifest]) in (0, 1, 2)
         assert "a bug" not in capsys.readouterr().err
@@ -68,7 +69,7 @@ def test_two_pods_with_one_uid(tmp_path: Path, capsys: pytest.CaptureFixture[str
     pods = [make_pod(name).on("n").phase("Running").doc() for name in ("a", "b")]
     for pod in pods:
         pod["metadata"]["uid"] = "u"
-    cluster = write(tmp_path / "cluster.json", make_node("n").doc(), *pods)
+    cluster = write_list(tmp_path / "cluster.json", make_node("n").doc(), *pods)
     for command in ("verify", "simulate"):
         assert run([command, "--from", cluster]) == 2
         assert "Pod default/b has the uid of Pod default/a: u" in capsys.readouterr().err
@@ -78,13 +79,13 @@ def test_links_out_of_a_directory_are_not_followed(tmp_path: Path, capsys: pytes
     inside, outside = tmp_path / "in", tmp_path / "out"
     inside.mkdir()
     outside.mkdir()
-    write(outside / "secret.json", make_node("secret").doc())
-    write(inside / "cluster.json", make_node("n").doc(), make_pod("p").doc())
+    write_list(outside / "secret.json", make_node("secret").doc())
+    write_list(inside / "cluster.json", make_node("n").doc(), make_pod("p").doc())
     (inside / "link.json").symlink_to(outside / "secret.json")
     (inside / "relative.json").symlink_to("../out/secret.json")
     (inside / "folder").symlink_to(outside)
     (inside / "..data").mkdir()
-    write(inside / "..data" / "mounted.json", make_node("mounted").doc())
+    write_list(inside / "..data" / "mounted.json", make_node("mounted").doc())
     (inside / "mounted.json").symlink_to("..data/mounted.json")
     assert run(["simulate", "--from", str(inside), "-o", "json", "--detail", "full"]) == 0
     shown = capsys.readouterr()
@@ -104,7 +105,7 @@ def test_whole_numbers_that_no_go_type_holds(path: str, tmp_path: Path, capsys: 
         priority["value"] = -(2**31) - 1
     else:
         node["status"]["images"] = [{"names": ["x:1"], "sizeBytes": 2**63}]
-    assert run(["simulate", "--from", write(tmp_path / "c.json", pod, node, priority)]) == 2
+    assert run(["simulate", "--from", write_list(tmp_path / "c.json", pod, node, priority)]) == 2
     said = capsys.readouterr().err
     assert path in said
     assert "is out of range: it takes more than" in said
@@ -112,7 +113,7 @@ def test_whole_numbers_that_no_go_type_holds(path: str, tmp_path: Path, capsys: 
 
 def test_commands_to_copy_are_quoted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     node, pod = make_node("n$(id)").cordoned().doc(), make_pod("p;id").requests(cpu="1m").doc()
-    assert run(["explain", "p;id", "--from", write(tmp_path / "c.json", node, pod), "-o", "json"]) == 1
+    assert run(["explain", "p;id", "--from", write_list(tmp_path / "c.json", node, pod), "-o", "json"]) == 1
     fixes = json.loads(capsys.readouterr().out)
     shown = json.dumps(fixes)
     assert "kubectl uncordon 'n$(id)'" in shown

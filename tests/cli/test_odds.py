@@ -9,8 +9,8 @@ import pytest
 
 from ksched_cli.cli.main import run
 from ksched_cli.simulator import Simulator
-from tests.builders import make_node, make_pod
-from tests.cli.transcripts import DEMO, write
+from tests.builders import make_node, make_pod, write_list
+from tests.cli.transcripts import DEMO
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def contended(tmp_path: Path) -> str:
     pods = [
         make_pod(name).uid(name).requests(cpu=cpu).doc() for name, cpu in (("one", "1"), ("two", "1"), ("big", "64"))
     ]
-    return write(tmp_path / "cluster.json", node, *pods)
+    return write_list(tmp_path / "cluster.json", node, *pods)
 
 
 def test_simulate_prints_a_sentence_for_each_pod(contended: str, capsys: pytest.CaptureFixture[str]) -> None:

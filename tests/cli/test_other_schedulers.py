@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from ksched_cli.cli.main import run
-from tests.builders import make_node, make_pod
-from tests.cli.transcripts import write
+from tests.builders import make_node, make_pod, write_list
 
 WEB = """\
 apiVersion: apps/v1
@@ -30,7 +29,7 @@ HINT = "did you mean default-scheduler?"
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    write(tmp_path / "cluster.json", make_node("n1").allocatable(cpu=4, pods=20).doc())
+    write_list(tmp_path / "cluster.json", make_node("n1").allocatable(cpu=4, pods=20).doc())
     return tmp_path
 
 
@@ -68,7 +67,7 @@ def test_a_success(
 def test_a_pod_with_a_node_is_left_to_no_scheduler(
     command: str, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write(here / "pod.json", make_pod("bound").scheduler("mine").on("n1").doc())
+    write_list(here / "pod.json", make_pod("bound").scheduler("mine").on("n1").doc())
     assert run([command, "--from", "cluster.json", "-f", "pod.json"]) == 0
     printed = capsys.readouterr()
     assert "nothing to place" not in printed.out + printed.err

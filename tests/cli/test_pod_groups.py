@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from ksched_cli.cli.main import run
-from tests.builders import make_node, make_pod
-from tests.cli.transcripts import same_as_golden, write
+from tests.builders import make_node, make_pod, write_list
+from tests.cli.transcripts import same_as_golden
 from tests.pod_groups import GANG, member
 
 
@@ -34,7 +34,7 @@ def dump(tmp_path: Path) -> str:
         member("early-1", "early").doc(),
         *(member(f"urgent-{index}", "urgent").priority(9).selector(special="yes").doc() for index in (1, 2)),
     ]
-    return write(tmp_path / "cluster.json", *items)
+    return write_list(tmp_path / "cluster.json", *items)
 
 
 def test_table(dump: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,7 +78,7 @@ def test_a_group_that_waits_for_victims_counts_as_placed(tmp_path: Path, capsys:
         *(member(f"urgent-{index}", "urgent").priority(9).doc() for index in (1, 2)),
     ]
     path = tmp_path / "cluster.json"
-    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    write_list(path, *items)
     assert run(["simulate", "--from", str(path), "--feature-gates", GANG]) == 0
     assert "2 pending pods: 2 preempt" in capsys.readouterr().out
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ksched_cli.cli.main import run
-from tests.builders import make_pod
-from tests.cli.transcripts import DEMO, ROOT, same_as_golden, without_stats, write
+from tests.builders import make_pod, write_list
+from tests.cli.transcripts import DEMO, ROOT, same_as_golden, without_stats
 from tests.lanes import sampled
 
 MANIFESTS = str(ROOT / "fixtures" / "manifests" / "capacity.yaml")
@@ -36,7 +36,7 @@ def test_transcript(name: str, arguments: list[str], capsys: pytest.CaptureFixtu
 
 
 def test_pods_that_do_not_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    manifest = write(
+    manifest = write_list(
         tmp_path / "m.json", {"apiVersion": "v1", "kind": "Pod", **make_pod("big").requests(cpu="99").doc()}
     )
     assert run(["rightsize", "--from", DEMO, "-f", manifest, "-o", "json"]) == 1

@@ -11,8 +11,7 @@ import pytest
 from ksched_cli import Simulator
 from ksched_cli.cli.main import run
 from ksched_cli.errors import InputError
-from tests.builders import make_node
-from tests.cli.transcripts import write
+from tests.builders import make_node, write_list
 
 NODES = [make_node("a").label(pool="a").doc(), make_node("b").label(pool="b").doc()]
 
@@ -53,7 +52,7 @@ def cluster(kind: str) -> list[dict[str, Any]]:
 
 
 def files(tmp_path: Path, kind: str, manifest: dict[str, Any]) -> list[str]:
-    return ["--from", write(tmp_path / "c.json", *cluster(kind)), "-f", write(tmp_path / "m.json", manifest)]
+    return ["--from", write_list(tmp_path / "c.json", *cluster(kind)), "-f", write_list(tmp_path / "m.json", manifest)]
 
 
 @pytest.mark.parametrize("kind", ["Deployment", "StatefulSet"])

@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from ksched_cli.cli.main import run
-from tests.builders import make_node, make_pod
-from tests.cli.transcripts import same_as_golden, write
+from tests.builders import make_node, make_pod, write_list
+from tests.cli.transcripts import same_as_golden
 
 
 def owned(name: str, kind: str, cpu: str) -> Any:
@@ -35,7 +35,7 @@ CLUSTER = [
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> str:
-    return write(tmp_path / "cluster.json", *CLUSTER)
+    return write_list(tmp_path / "cluster.json", *CLUSTER)
 
 
 @pytest.mark.parametrize("output", ["table", "wide"])
@@ -111,7 +111,7 @@ def test_mistakes(cluster: str, arguments: list[str], message: str, capsys: pyte
 def test_preemption_may_be_a_failure(tmp_path: Path) -> None:
     small = [CLUSTER[0], owned("old-1", "Pod", "4"), CLUSTER[4]]
     del small[1]["metadata"]["ownerReferences"]
-    cluster = write(tmp_path / "c.json", *small)
+    cluster = write_list(tmp_path / "c.json", *small)
     assert run(["simulate", "--from", cluster, "--settle"]) == 0
     assert run(["simulate", "--from", cluster, "--settle", "--fail-on", "preemption"]) == 1
 

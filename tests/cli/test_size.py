@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from ksched_cli.cli.main import run
-from tests.builders import make_pod
-from tests.cli.transcripts import DEMO, ROOT, same_as_golden, without_stats, write
+from tests.builders import make_pod, write_list
+from tests.cli.transcripts import DEMO, ROOT, same_as_golden, without_stats
 
 SHAPES = str(ROOT / "fixtures" / "catalogs" / "shop.yaml")
 
@@ -74,7 +74,7 @@ def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
 )
 @pytest.mark.parametrize("output", ["table", "wide", "json", "yaml", "name", "markdown"])
 def test_exit_codes(tmp_path: Path, pod: Any, options: list[str], code: int, output: str) -> None:
-    cluster = write(tmp_path / "c.json", {"apiVersion": "v1", "kind": "Pod", **pod.doc()})
+    cluster = write_list(tmp_path / "c.json", {"apiVersion": "v1", "kind": "Pod", **pod.doc()})
     assert run(["size", "--from", cluster, "--catalog", SHAPES, "-o", output, *options]) == code
 
 

@@ -9,8 +9,7 @@ import pytest
 
 from ksched_cli.api.validation.documents import mistakes
 from ksched_cli.cli.main import run
-from tests.builders import make_node
-from tests.cli.transcripts import write
+from tests.builders import make_node, write_list
 
 MANIFEST = """\
 apiVersion: apps/v1
@@ -44,7 +43,7 @@ UNKNOWN = {
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "300")
-    write(Path("c.json"), make_node("n").doc())
+    write_list(Path("c.json"), make_node("n").doc())
     Path("m.yaml").write_text(MANIFEST)
     return ["--from", "c.json", "-f", "m.yaml"]
 
@@ -113,7 +112,7 @@ def test_all_mistakes_of_an_object_at_once(files: list[str], capsys: pytest.Capt
 def test_dumps_are_not_read_strictly(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     node = make_node("n").doc()
     node["fromTheFuture"] = {"x": 1}
-    assert run(["simulate", "--from", write(tmp_path / "c.json", node), "--allow-empty"]) == 0
+    assert run(["simulate", "--from", write_list(tmp_path / "c.json", node), "--allow-empty"]) == 0
     assert "fromTheFuture" not in capsys.readouterr().err
 
 

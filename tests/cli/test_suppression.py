@@ -10,22 +10,11 @@ from xml.etree import ElementTree
 import pytest
 
 from ksched_cli.cli.main import run
-from tests.builders import make_node
-from tests.cli.transcripts import write
+from tests.builders import make_node, make_workload, write_list
 
 
 def deployment(name: str = "web", cpu: str = "64") -> dict[str, Any]:
-    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": name},
-        "spec": {
-            "replicas": 1,
-            "selector": {"matchLabels": {"app": name}},
-            "template": {"metadata": {"labels": {"app": name}}, "spec": {"containers": [container]}},
-        },
-    }
+    return make_workload("Deployment", name, requests={"cpu": cpu}, replicas=1)
 
 
 def accepting(text: str) -> dict[str, Any]:
@@ -45,11 +34,11 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
-    write(Path("c.json"), make_node("n").doc())
+    write_list(Path("c.json"), make_node("n").doc())
 
 
 def check(*items: Any, options: tuple[str, ...] = (), output: str = "json") -> int:
-    write(Path("m.json"), *items)
+    write_list(Path("m.json"), *items)
     return run(["check", "--from", "c.json", "-f", "m.json", "-o", output, *options])
 
 

@@ -14,8 +14,8 @@ import jsonschema
 import pytest
 
 from ksched_cli.cli.main import run
-from tests.builders import make_node, make_pod
-from tests.cli.transcripts import DEMO, ROOT, same_as_golden, write
+from tests.builders import make_node, make_pod, write_list
+from tests.cli.transcripts import DEMO, ROOT, same_as_golden
 
 SHOP = str(ROOT / "fixtures" / "clusters" / "drain.yaml")
 
@@ -88,7 +88,7 @@ def test_csv_has_a_header_and_one_row_per_variant(capsys: pytest.CaptureFixture[
 )  # fmt: skip
 def test_exit_codes(items: list[Any], arguments: list[str], code: int, tmp_path: Path) -> None:
     nodes = [make_node(name).allocatable(cpu="4", memory="8Gi", pods="10").doc() for name in "ab"]
-    cluster = write(tmp_path / "cluster.json", *nodes, *items)
+    cluster = write_list(tmp_path / "cluster.json", *nodes, *items)
     assert run(["sweep", "--from", cluster, *arguments]) == code
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from ksched_cli.cli.main import run
-from tests.builders import make_node, make_pod
-from tests.cli.transcripts import same_as_golden, write
+from tests.builders import make_node, make_pod, write_list
+from tests.cli.transcripts import same_as_golden
 from tests.failed_scheduling import written_now
 
 NO_CLAIMS = "no new claims to deallocate, preemption:"
@@ -73,6 +73,6 @@ CLUSTER = [
 def test_transcript(
     name: str, arguments: list[str], code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(["verify", "--from", write(tmp_path / "cluster.json", *CLUSTER), *arguments]) == code
+    assert run(["verify", "--from", write_list(tmp_path / "cluster.json", *CLUSTER), *arguments]) == code
     shown, _, _ = capsys.readouterr().out.partition("run:\n")
     same_as_golden(name, shown, columns=None if name == "verify-yaml" else 80)

@@ -10,16 +10,13 @@ import pytest
 
 from ksched_cli.cli.main import run
 from ksched_cli.releases import DEFAULT_VERSION
-from tests.builders import make_node
-from tests.cli.transcripts import write
+from tests.builders import make_node, write_list
 
 NOTE = "the input does not name the version of the API server: ksched answers as Kubernetes"
 
 
 def node(name: str, version: str) -> dict[str, Any]:
-    found = make_node(name).doc()
-    found["status"]["nodeInfo"] = {"kubeletVersion": version}
-    return found
+    return make_node(name).status(nodeInfo={"kubeletVersion": version}).doc()
 
 
 @pytest.mark.parametrize(
@@ -39,7 +36,7 @@ def test_the_version_that_the_nodes_tell(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     nodes = [node(f"n{number}", version) for number, version in enumerate(versions)]
-    arguments = ["--from", write(tmp_path / "c.json", *nodes), *options, "--allow-empty", "-o", "json"]
+    arguments = ["--from", write_list(tmp_path / "c.json", *nodes), *options, "--allow-empty", "-o", "json"]
     assert run(["simulate", *arguments]) == 0
     said = capsys.readouterr()
     assert json.loads(said.out)["coverage"]["kubeVersion"] == expected
@@ -48,7 +45,7 @@ def test_the_version_that_the_nodes_tell(
 
 
 def test_a_snapshot_of_the_dump_answers_alike(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    cluster, snapshot = write(tmp_path / "c.json", node("n", "v1.33.5")), str(tmp_path / "c.ksched")
+    cluster, snapshot = write_list(tmp_path / "c.json", node("n", "v1.33.5")), str(tmp_path / "c.ksched")
     for options in ([], ["--redact"]):
         assert run(["snapshot", "--from", cluster, "-o", snapshot, *options]) == 0
         capsys.readouterr()

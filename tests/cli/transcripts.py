@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
-from typing import Any
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = Path(__file__).parent / "golden"
 FLEET = str(ROOT / "fixtures" / "clusters" / "fleet.yaml")
 DEMO = str(ROOT / "ksched_cli" / "cli" / "demo_cluster.yaml")
 CASE = ROOT / "fixtures" / "conformance" / "1.36" / "basic-00" / "cluster.json"
-
-
-def write(path: Path, *items: Any) -> str:
-    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": list(items)}))
-    return str(path)
 
 
 def without_stats(text: str) -> str:

@@ -12,8 +12,7 @@ from ksched_cli.cli.main import run
 from ksched_cli.errors import UsageError
 from ksched_cli.releases.gates import MODELLED_SINCE, minor_of
 from ksched_cli.releases.minors import RELEASES
-from tests.builders import make_node, make_pod
-from tests.cli.transcripts import write
+from tests.builders import make_node, make_pod, write_list
 from tests.lanes import sampled
 
 # Gate, first and last minor with this state, the state, and whether the other one is answered as well.
@@ -262,7 +261,7 @@ def test_a_name_that_was_another_in_its_first_minor() -> None:
 
 
 def test_the_table_tells_of_a_gate_that_is_not_answered(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    cluster = write(tmp_path / "c.json", make_node("n1").doc(), make_pod("p").doc())
+    cluster = write_list(tmp_path / "c.json", make_node("n1").doc(), make_pod("p").doc())
     gates = "DynamicResourceAllocation=true"
     assert run(["simulate", "--from", cluster, "--kube-version", "1.31", "--feature-gates", gates]) == 0
     assert "feature gate DynamicResourceAllocation" in capsys.readouterr().out

@@ -9,8 +9,7 @@ import pytest
 import yaml
 
 from ksched_cli.cli.main import run
-from tests.builders import make_node, make_pod
-from tests.cli.transcripts import write
+from tests.builders import make_node, make_pod, write_list
 from tests.lanes import sampled
 
 NODE = make_node("n").doc()
@@ -145,7 +144,7 @@ def test_a_refused_update_ends_every_command(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("COLUMNS", "500")
-    cluster = write(tmp_path / "c.json", NODE, live)
+    cluster = write_list(tmp_path / "c.json", NODE, live)
     (tmp_path / "m.yaml").write_text(f"# first line\n{yaml.safe_dump(manifest, sort_keys=False)}")
     arguments = ["n"] if command == "drain" else []
     assert run([command, *arguments, "--from", cluster, "-f", str(tmp_path / "m.yaml"), "--allow-empty"]) == 2
@@ -170,5 +169,5 @@ def test_a_refused_update_ends_every_command(
     ],
 )
 def test_an_update_that_the_api_server_takes(live: Any, manifest: Any, tmp_path: Path) -> None:
-    cluster = write(tmp_path / "c.json", NODE, live)
-    assert run(["check", "--from", cluster, "-f", write(tmp_path / "m.json", manifest), "--allow-empty"]) == 0
+    cluster = write_list(tmp_path / "c.json", NODE, live)
+    assert run(["check", "--from", cluster, "-f", write_list(tmp_path / "m.json", manifest), "--allow-empty"]) == 0

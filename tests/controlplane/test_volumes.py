@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from ksched_cli.cli.main import run
-from tests.builders import make_node
-from tests.cli.transcripts import write
+from tests.builders import make_node, write_list
 from tests.lanes import sampled
 
 ZONE = "topology.kubernetes.io/zone"
@@ -75,7 +74,12 @@ DRIVER = {
 
 
 def check(tmp_path: Path, capsys: pytest.CaptureFixture[str], cluster: list[Any], *manifests: Any) -> dict[str, Any]:
-    arguments = ["--from", write(tmp_path / "c.json", *NODES, *cluster), "-f", write(tmp_path / "m.json", *manifests)]
+    arguments = [
+        "--from",
+        write_list(tmp_path / "c.json", *NODES, *cluster),
+        "-f",
+        write_list(tmp_path / "m.json", *manifests),
+    ]
     code = run(["check", *arguments, "-o", "json"])
     document: dict[str, Any] = json.loads(capsys.readouterr().out)
     return {**document, "code": code}
@@ -108,7 +112,7 @@ def test_the_topologies_of_the_class_hold(tmp_path: Path, capsys: pytest.Capture
 def test_commands_without_a_world_provision_too(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    arguments = ["--from", write(tmp_path / "c.json", *NODES, storage_class())]
+    arguments = ["--from", write_list(tmp_path / "c.json", *NODES, storage_class())]
     claim = {
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
@@ -122,9 +126,9 @@ def test_commands_without_a_world_provision_too(
         "metadata": {"name": "p", "namespace": "default"},
         "spec": {"containers": [{"name": "c", "image": "i"}], "volumes": volumes},
     }
-    assert run([command, *arguments, "-f", write(tmp_path / "m.json", claim, pod)]) == 0
+    assert run([command, *arguments, "-f", write_list(tmp_path / "m.json", claim, pod)]) == 0
     assert AT_ONCE in capsys.readouterr().err
-    assert run([command, *arguments, "-f", write(tmp_path / "m.json", stateful_set())]) == 0
+    assert run([command, *arguments, "-f", write_list(tmp_path / "m.json", stateful_set())]) == 0
     capsys.readouterr()
 
 
@@ -190,9 +194,9 @@ def test_storage_pools_shrink_from_cycle_to_cycle(tmp_path: Path, capsys: pytest
         pool("east", "east", "25Gi"),
         pool("west", "west", "15Gi"),
     ]
-    arguments = ["--from", write(tmp_path / "c.json", *NODES, *cluster)]
+    arguments = ["--from", write_list(tmp_path / "c.json", *NODES, *cluster)]
     items = [item for name in ("p1", "p2", "p3", "p4") for item in with_claim(name)]
-    assert run(["simulate", *arguments, "-f", write(tmp_path / "m.json", *items), "-o", "name"]) == 1
+    assert run(["simulate", *arguments, "-f", write_list(tmp_path / "m.json", *items), "-o", "name"]) == 1
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert sorted(row[1] for row in rows) == ["-", "node/a", "node/a", "node/b"]
 
@@ -205,21 +209,21 @@ def test_capacity_ends_with_the_storage_pools(tmp_path: Path, capsys: pytest.Cap
         pool("east", "east", "25Gi"),
         pool("west", "west", "15Gi"),
     ]
-    arguments = ["--from", write(tmp_path / "c.json", *NODES, *cluster)]
-    run(["capacity", *arguments, "-f", write(tmp_path / "m.json", stateful_set(1)), "-o", "json"])
+    arguments = ["--from", write_list(tmp_path / "c.json", *NODES, *cluster)]
+    run(["capacity", *arguments, "-f", write_list(tmp_path / "m.json", stateful_set(1)), "-o", "json"])
     (found,) = json.loads(capsys.readouterr().out)["capacities"]
     assert found["shapes"][0]["fits"] == 3
 
 
 def test_two_claims_of_one_pod_share_a_pool(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cluster = [storage_class("WaitForFirstConsumer"), DRIVER, pool("east", "east", "35Gi")]
-    arguments = ["--from", write(tmp_path / "c.json", *NODES, *cluster)]
+    arguments = ["--from", write_list(tmp_path / "c.json", *NODES, *cluster)]
     items = [item for name in ("p1", "p2") for item in with_claim(name, ("data", "log"))]
     # The first pod takes 20Gi of 35Gi. kube-scheduler looks at each claim alone, and each still fits.
-    assert run(["simulate", *arguments, "-f", write(tmp_path / "m.json", *items), "-o", "name"]) == 0
+    assert run(["simulate", *arguments, "-f", write_list(tmp_path / "m.json", *items), "-o", "name"]) == 0
     items += with_claim("p3")
     capsys.readouterr()
-    assert run(["simulate", *arguments, "-f", write(tmp_path / "m.json", *items), "-o", "name"]) == 1
+    assert run(["simulate", *arguments, "-f", write_list(tmp_path / "m.json", *items), "-o", "name"]) == 1
 
 
 def with_claim(name: str, volumes: tuple[str, ...] = ("data",)) -> list[dict[str, Any]]:
@@ -282,8 +286,8 @@ def test_a_volume_stays_where_its_first_pod_ran(
         "apiVersion: ksched/v1\nkind: Scenario\nmetadata: {name: zones}\nsteps:\n"
         "- name: place\n  apply: [m.json]\n- name: empty\n  drain: [a]\n"
     )
-    write(tmp_path / "m.json", stateful_set(1))
-    cluster = write(tmp_path / "c.json", *NODES, storage_class("WaitForFirstConsumer", provisioner), *more)
+    write_list(tmp_path / "m.json", stateful_set(1))
+    cluster = write_list(tmp_path / "c.json", *NODES, storage_class("WaitForFirstConsumer", provisioner), *more)
     run(["simulate", "--from", cluster, "--settle", "--scenario", str(tmp_path / "s.yaml"), "-o", "json"])
     shown = capsys.readouterr()
     final = json.loads(shown.out)["final"]

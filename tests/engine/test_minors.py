@@ -23,8 +23,7 @@ from ksched_cli.plugins.pod_topology_spread.plugin import PodTopologySpread
 from ksched_cli.plugins.taint_toleration.plugin import TaintToleration
 from ksched_cli.plugins.volume_zone import VolumeZone
 from ksched_cli.releases.minors import RELEASES, nearest_release
-from tests.builders import make_node, make_pod, term
-from tests.cli.transcripts import write
+from tests.builders import make_node, make_pod, term, write_list
 from tests.harness import decide, make_bench, make_scheduler
 from tests.plugins.storage import claim
 from tests.running import prepare
@@ -396,7 +395,7 @@ def busy(name: str, on: str, priority: int) -> Any:
 def test_ephemeral_storage_without_its_gate(minor: str, counts: bool, tmp_path: Path) -> None:
     nodes = [make_node("n").allocatable(cpu="4", memory="8Gi", pods=9, **{"ephemeral-storage": "1Gi"})]
     pod = make_pod("new").requests(**{"ephemeral-storage": "2Gi"})
-    cluster = write(tmp_path / "cluster.json", *(each.doc() for each in (*nodes, pod)))
+    cluster = write_list(tmp_path / "cluster.json", *(each.doc() for each in (*nodes, pod)))
     gates = "LocalStorageCapacityIsolation=false"
     options = RunOptions([cluster], kube_version=minor, feature_gates=gates)
     (found,) = prepare(options).simulate().outcomes

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from ksched_cli.plan.check.results import Check
 from ksched_cli.plan.run.options import RunOptions
-from tests.builders import make_node, make_pod
+from tests.builders import make_node, make_pod, write_list
 from tests.running import check
 
 OLD, NEW = "old", "new"
@@ -72,11 +71,9 @@ def nodes(*cpus: str) -> list[dict[str, Any]]:
     return [make_node(f"n{at}").allocatable(cpu=cpu, memory="16Gi", pods="110").doc() for at, cpu in enumerate(cpus)]
 
 
-def write(path: Path, *items: Any) -> str:
-    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": list(items)}))
-    return str(path)
-
-
 def checked(folder: Path, cluster: list[Any], *manifests: Any, restart: bool = False, **setup: Any) -> Check:
-    sources, files = [write(folder / "cluster.json", *cluster)], [write(folder / "manifests.json", *manifests)]
+    sources, files = (
+        [write_list(folder / "cluster.json", *cluster)],
+        [write_list(folder / "manifests.json", *manifests)],
+    )
     return check(RunOptions(sources=sources, filenames=files, **setup), restart=restart)

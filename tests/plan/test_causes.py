@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from msgspec.structs import replace
 
 from ksched_cli.plan.diff.diff import Cause, Diff, PodChange
 from ksched_cli.plan.run.options import RunOptions
-from tests.builders import make_node, make_pod, owned
+from tests.builders import make_node, make_pod, owned, write_list
 from tests.pod_groups import GANG, member
 from tests.running import compare
 
@@ -20,10 +19,7 @@ GIB = 1 << 30
 
 
 def cluster(tmp_path: Path, items: list[Any], name: str = "c") -> str:
-    path = tmp_path / f"{name}.json"
-    listed = [each if isinstance(each, dict) else each.doc() for each in items]
-    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": listed}))
-    return str(path)
+    return write_list(tmp_path / f"{name}.json", *items)
 
 
 def differ(tmp_path: Path, items: list[Any], before: str, after: str, **setup: Any) -> Diff:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import pytest
 from ksched_cli import Simulator
 from ksched_cli.plan.reasons.fixes.search import CertainPods, FixTrials, OwnPods
 from ksched_cli.plan.reasons.fixes.values import TrialResult
-from tests.builders import PodBuilder, make_node, make_pod
+from tests.builders import PodBuilder, make_node, make_pod, write_list
 from tests.lanes import sampled
 from tests.plan.test_explain import anti, running
 
@@ -129,7 +128,7 @@ def compare(items: list[dict[str, Any]], path: Path, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(CertainPods, "all_find_nodes", noted)
     monkeypatch.setattr(FixTrials, "_run_world", run_twice)
-    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    write_list(path, *items)
     Simulator.load(str(path)).explain("default/p")
     monkeypatch.undo()
     return brief

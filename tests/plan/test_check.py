@@ -19,7 +19,7 @@ from ksched_cli.sources.dump import load_dump
 from ksched_cli.sources.manifests import load_manifests
 from ksched_cli.sources.places import Places
 from ksched_cli.whatif.changes import Changes
-from tests.builders import make_node, make_pod, term
+from tests.builders import make_node, make_pod, term, write_list
 from tests.harness import make_scheduler
 from tests.plan.rollouts import (
     OLD,
@@ -32,7 +32,6 @@ from tests.plan.rollouts import (
     running_set,
     template,
     workload,
-    write,
 )
 from tests.running import check, input_over, prepare
 
@@ -453,8 +452,8 @@ class Grumpy(PerNodePlugin):
 def test_what_could_not_be_read_of_a_live_cluster_is_told_where_it_matters(tmp_path: Path) -> None:
     plain, mounts = workload("Deployment", template(), replicas=1), make_pod("mounts").doc()
     mounts["spec"]["volumes"] = [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]
-    loaded = load_dump([write(tmp_path / "cluster.json", *nodes("4"))])
-    manifests = load_manifests([write(tmp_path / "manifests.json", plain, mounts)])
+    loaded = load_dump([write_list(tmp_path / "cluster.json", *nodes("4"))])
+    manifests = load_manifests([write_list(tmp_path / "manifests.json", plain, mounts)])
     scheduler = make_scheduler(loaded.of(Node), [])
     checker = Checker(Run(input_over(scheduler, loaded)), Places(manifests), ["PersistentVolumeClaim", "Service"])
     found = checker.check(Changes(manifests))

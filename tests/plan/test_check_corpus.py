@@ -10,8 +10,8 @@ import pytest
 
 from ksched_cli.plan.reasons.codes import PREEMPTS
 from ksched_cli.plan.run.options import RunOptions
+from tests.builders import write_list
 from tests.lanes import sampled
-from tests.plan.rollouts import write
 from tests.running import check, prepare
 from tests.test_conformance import CASES
 
@@ -44,8 +44,8 @@ def test_the_first_step_is_what_simulate_does(case: Path, tmp_path: Path) -> Non
     cluster, pending = split(case)
     config = case / "config.yaml"
     setup = RunOptions(
-        sources=[write(tmp_path / "cluster.json", *cluster)],
-        filenames=[write(tmp_path / "manifests.json", *pending)],
+        sources=[write_list(tmp_path / "cluster.json", *cluster)],
+        filenames=[write_list(tmp_path / "manifests.json", *pending)],
         config=str(config) if config.exists() else None,
     )
     outcomes = {outcome.pod: outcome.node for outcome in prepare(setup).simulate().outcomes}

@@ -110,9 +110,7 @@ def test_an_ignored_deadlock_in_all_orders_is_not_one_in_some(tmp_path: Path) ->
 
 
 def pod(name: str, cpu: str, **spec: Any) -> dict[str, Any]:
-    made = make_pod(name).requests(cpu=cpu).doc()
-    made["spec"] |= spec
-    return dict(made)
+    return make_pod(name).requests(cpu=cpu).spec(**spec).doc()
 
 
 def test_a_tie_between_nodes_that_decides_is_a_draw(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Callable
@@ -23,7 +22,7 @@ from ksched_cli.plan.run.run import Run
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.wiring import Wiring
 from ksched_cli.world.results import FinalPod, FinalPods
-from tests.builders import PodBuilder, make_node, make_pod, owned
+from tests.builders import PodBuilder, make_node, make_pod, owned, write_list
 from tests.lanes import sampled
 from tests.running import compare, load
 
@@ -87,8 +86,7 @@ def of_set(name: str, replica_set: str = "web-1", **labels: str) -> PodBuilder:
 
 
 def save(path: Path, *items: Any) -> str:
-    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [each.doc() for each in items]}))
-    return str(path)
+    return write_list(path, *items)
 
 
 def differ(tmp_path: Path, before: list[Any], after: list[Any], **setup: Any) -> Diff:

@@ -17,6 +17,7 @@ from ksched_cli.controlplane.merge import LAST_APPLIED
 from ksched_cli.plan.reasons.fixes.values import Fix
 from ksched_cli.plan.settle import SettledSimulation
 from ksched_cli.simulator import RunOptions, Simulator
+from tests.builders import write_list
 from tests.lanes import sampled
 from tests.plan.fix_clusters import FixCluster, fix_cluster
 from tests.running import settle
@@ -37,7 +38,7 @@ def applied(cluster: FixCluster, fix: Fix, folder: Path) -> SettledSimulation:
         items.append({**new, "value": value})
         manifest["spec"]["template"]["spec"]["priorityClassName"] = "new"
     patch(manifest, operations)
-    (folder / "c.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    write_list(folder / "c.json", *items)
     (folder / "m.json").write_text(json.dumps(manifest))
     edits = [(flag.removeprefix("--"), text) for flag, _, text in (each.partition(" ") for each in fix.flags)]
     edits += [("delete", f"pod/shop/{name}") for name in deleted_by_hand(fix.commands)]
@@ -82,7 +83,7 @@ def without_node(found: SettledSimulation, cluster: FixCluster) -> list[str]:
 def test_a_fix_in_the_manifests_places_the_workload_with_the_printed_losses(seed: str, tmp_path: Path) -> None:
     cluster = fix_cluster(int(seed))
     path = tmp_path / "before.json"
-    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": cluster.items}))
+    write_list(path, *cluster.items)
     unchanged = settle(RunOptions([str(path)]))
     found = Simulator.load(str(path)).explain(cluster.pod).explanation.fixes
     if found is None:
@@ -107,7 +108,7 @@ def test_most_clusters_have_fixes_and_some_have_losses(tmp_path: Path) -> None:
     found = []
     for seed in SEEDS:
         cluster = fix_cluster(int(seed))
-        path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": cluster.items}))
+        write_list(path, *cluster.items)
         fixes = Simulator.load(str(path)).explain(cluster.pod).explanation.fixes
         found.append(fixes.found if fixes else ())
     assert sum(map(bool, found)) >= 15

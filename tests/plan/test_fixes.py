@@ -14,7 +14,7 @@ from ksched_cli.api.pod_resources import requests_of
 from ksched_cli.api.policy import PriorityClass
 from ksched_cli.plan.reasons.fixes.values import Fix, Fixes
 from ksched_cli.plugins.node_resources_fit.lower_requests import lower_requests
-from tests.builders import PodBuilder, make_node, make_pod
+from tests.builders import PodBuilder, make_node, make_pod, make_workload
 from tests.clusters import clusters
 from tests.lanes import examples
 from tests.plan.explaining import explained
@@ -322,13 +322,8 @@ def daemon_set(cpu: str, disk: str) -> Any:
 
     from ksched_cli.api.workloads import DaemonSet
 
-    container = {"name": "main", "resources": {"requests": {"cpu": cpu}}}
-    template = {
-        "metadata": {"labels": {"app": "logs"}},
-        "spec": {"nodeSelector": {"disk": disk}, "containers": [container]},
-    }
-    spec = {"selector": {"matchLabels": {"app": "logs"}}, "template": template}
-    return msgspec.convert({"metadata": {"name": f"logs-{disk}", "namespace": "default"}, "spec": spec}, DaemonSet)
+    made = make_workload("DaemonSet", "logs", requests={"cpu": cpu}, pod={"nodeSelector": {"disk": disk}})
+    return msgspec.convert({**made, "metadata": {"name": f"logs-{disk}", "namespace": "default"}}, DaemonSet)
 
 
 @pytest.mark.parametrize(

@@ -15,17 +15,15 @@ from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.scenario import ScenarioRun
 from ksched_cli.simulator import Simulator
 from ksched_cli.world.results import Orders
-from tests.builders import make_pod
-from tests.plan.rollouts import nodes, write
+from tests.builders import make_pod, write_list
+from tests.plan.rollouts import nodes
 from tests.running import compare, settle
 
 N0, N1 = {"kubernetes.io/hostname": "n0"}, {"kubernetes.io/hostname": "n1"}
 
 
 def pod(name: str, cpu: str = "3", **spec: Any) -> dict[str, Any]:
-    made = make_pod(name).requests(cpu=cpu).doc()
-    made["spec"] |= spec
-    return dict(made)
+    return make_pod(name).requests(cpu=cpu).spec(**spec).doc()
 
 
 def tied(selector: dict[str, str]) -> list[dict[str, Any]]:
@@ -41,7 +39,7 @@ def tied(selector: dict[str, str]) -> list[dict[str, Any]]:
     ],
 )
 def test_settle_marks_a_tie_that_decides_who_has_a_node(selector: Any, unplaced: list[str], tmp_path: Path) -> None:
-    found = settle(RunOptions(sources=[write(tmp_path / "c.json", *tied(selector))]))
+    found = settle(RunOptions(sources=[write_list(tmp_path / "c.json", *tied(selector))]))
     assert [each.pod for each in found.unplaced] == unplaced
     assert found.orders is not None
     assert (found.orders.tried, found.orders.finished) == (2, 1)
@@ -56,20 +54,20 @@ def test_eight_orders_are_tried_at_most(tmp_path: Path) -> None:
     """Each of the first pods takes a node that one of the last pods needs."""
     first = [pod(f"a-{number:02}") for number in range(10)]
     last = [pod(f"b-{number:02}", nodeSelector={"kubernetes.io/hostname": f"n{number}"}) for number in range(10)]
-    found = settle(RunOptions(sources=[write(tmp_path / "c.json", *nodes(*["4"] * 12), *first, *last)]))
+    found = settle(RunOptions(sources=[write_list(tmp_path / "c.json", *nodes(*["4"] * 12), *first, *last)]))
     assert found.orders is not None
     assert found.orders.tried == 8
 
 
 def test_a_tie_with_room_for_everybody_is_no_draw(tmp_path: Path) -> None:
     cluster = [*nodes("8", "8"), pod("a-first"), pod("b-second", nodeSelector=N1)]
-    found = settle(RunOptions(sources=[write(tmp_path / "c.json", *cluster)]))
+    found = settle(RunOptions(sources=[write_list(tmp_path / "c.json", *cluster)]))
     assert (found.orders, found.draws) == (None, ())
 
 
 def test_diff_marks_the_same_tie(tmp_path: Path) -> None:
-    before = RunOptions(sources=[write(tmp_path / "c.json", *nodes("4", "4"))])
-    manifests = write(tmp_path / "m.json", pod("a-first"), pod("b-second", nodeSelector=N1))
+    before = RunOptions(sources=[write_list(tmp_path / "c.json", *nodes("4", "4"))])
+    manifests = write_list(tmp_path / "m.json", pod("a-first"), pod("b-second", nodeSelector=N1))
     found = compare(before, RunOptions(sources=before.sources, filenames=[manifests])).diff
     assert found.failing == ()
     assert found.after.orders is not None
@@ -81,9 +79,9 @@ def test_no_command_states_such_a_result_as_certain(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
-    write(tmp_path / "n.json", *nodes("4", "4"))
-    write(tmp_path / "c.json", *tied(N1))
-    write(tmp_path / "m.json", pod("a-first"), pod("b-second", nodeSelector=N1))
+    write_list(tmp_path / "n.json", *nodes("4", "4"))
+    write_list(tmp_path / "c.json", *tied(N1))
+    write_list(tmp_path / "m.json", pod("a-first"), pod("b-second", nodeSelector=N1))
     assert run(["simulate", "--from", "c.json", "--settle"]) == 0
     shown = capsys.readouterr().out
     assert shown.splitlines()[0].startswith("2 pods: 2 scheduled, fits in 1 of 2 orders, ")
@@ -139,7 +137,7 @@ def replica(name: str, node: str, **spec: Any) -> list[dict[str, Any]]:
     [pytest.param(N0, "no place", id="bad luck"), pytest.param(N1, "safe", id="good luck")],
 )
 def test_a_drain_that_is_safe_in_some_orders_only_is_not_safe(needed: Any, first: str, tmp_path: Path) -> None:
-    simulator = Simulator.load(write(tmp_path / "c.json", *drained(needed)))
+    simulator = Simulator.load(write_list(tmp_path / "c.json", *drained(needed)))
     (trial,) = simulator.drain_nodes("n2").trials
     assert trial.drain.orders == {"safe": 1, "no place": 1}
     assert (trial.drain.first_outcome, trial.drain.outcome, trial.drain.safe) == (first, "no place", False)
@@ -151,7 +149,7 @@ def test_the_line_of_such_a_drain_has_the_number_of_orders(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
-    path = write(tmp_path / "c.json", *drained(N1))
+    path = write_list(tmp_path / "c.json", *drained(N1))
     assert run(["drain", "--from", path, "n2"]) == 1
     shown = capsys.readouterr().out
     assert shown.splitlines()[0] == "n2: no place, in 1 of 2 orders (safe in 1), drained in 1 round, 2 pods move"
@@ -164,9 +162,9 @@ def test_the_line_of_such_a_drain_has_the_number_of_orders(
 
 
 def stepped(folder: Path, *steps: dict[str, Any]) -> ScenarioRun:
-    file = write(folder / "n.json", *nodes("4", "4"))
-    write(folder / "first.json", pod("a-first"))
-    write(folder / "both.json", pod("a-first"), pod("b-second", nodeSelector=N1))
+    file = write_list(folder / "n.json", *nodes("4", "4"))
+    write_list(folder / "first.json", pod("a-first"))
+    write_list(folder / "both.json", pod("a-first"), pod("b-second", nodeSelector=N1))
     scenario = folder / "scenario.yaml"
     scenario.write_text(json.dumps({"apiVersion": "ksched/v1", "kind": "Scenario", "steps": steps}))
     return Simulator.load(file).scenario(str(scenario))
@@ -213,15 +211,15 @@ def test_the_table_and_the_document_of_a_scenario_have_the_number_of_orders(
 
 
 def test_no_other_order_builds_a_cluster(tmp_path: Path, built_clusters: list[Cluster]) -> None:
-    found = settle(RunOptions(sources=[write(tmp_path / "c.json", *tied(N1))]))
+    found = settle(RunOptions(sources=[write_list(tmp_path / "c.json", *tied(N1))]))
     assert (found.orders is not None, len(built_clusters)) == (True, 1)
     assert [each.node for each in found.final] == ["n0", "n1"], "the end is that of the first order"
-    (trial,) = Simulator.load(write(tmp_path / "d.json", *drained(N0))).drain_nodes("n2").trials
+    (trial,) = Simulator.load(write_list(tmp_path / "d.json", *drained(N0))).drain_nodes("n2").trials
     assert (len(trial.drain.orders), len(built_clusters)) == (2, 2)
 
 
 def test_both_sides_of_a_diff_are_one_cluster(tmp_path: Path, built_clusters: list[Cluster]) -> None:
-    before = RunOptions(sources=[write(tmp_path / "c.json", *tied(N1))])
+    before = RunOptions(sources=[write_list(tmp_path / "c.json", *tied(N1))])
     found = compare(before, replace(before, edits=[("cordon", "n1")])).diff
     assert [(each.pod, each.node) for each in (found.changes[0].before, found.changes[0].after) if each] == [
         ("default/b-second", "n1"),
@@ -236,7 +234,7 @@ def test_both_sides_of_a_diff_are_one_cluster(tmp_path: Path, built_clusters: li
 
 def test_a_scenario_loses_nodes_in_its_own_cluster(tmp_path: Path, built_clusters: list[Cluster]) -> None:
     (web, running) = replica("web", "n0")
-    write(tmp_path / "n.json", *nodes("4", "4"), web, running)
+    write_list(tmp_path / "n.json", *nodes("4", "4"), web, running)
     (tmp_path / "s.yaml").write_text(
         json.dumps(
             {

@@ -11,6 +11,7 @@ from ksched_cli.api.quantity import milli_value, value
 from ksched_cli.errors import InputError
 from ksched_cli.plan.rightsize import Rightsizing
 from ksched_cli.report.view.rightsize import RequestsPart, limit_lines
+from tests.builders import make_workload
 from tests.lanes import sampled
 from tests.plan.size.cases import catalog, daemon_set, load, node, pending, shape
 
@@ -18,11 +19,7 @@ GIB = 2**30
 
 
 def deployment(name: str, replicas: int, cpu: str, memory: str = "1Gi") -> dict[str, Any]:
-    container = {"name": "main", "image": "i", "resources": {"requests": {"cpu": cpu, "memory": memory}}}
-    template = {"metadata": {"labels": {"app": name}}, "spec": {"containers": [container]}}
-    spec = {"replicas": replicas, "selector": {"matchLabels": {"app": name}}, "template": template}
-    metadata = {"name": name, "namespace": "default"}
-    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
+    return make_workload("Deployment", name, requests={"cpu": cpu, "memory": memory}, replicas=replicas)
 
 
 def rightsize(objects: list[Any], *manifests: dict[str, Any], offers: Any = None) -> Rightsizing:

@@ -13,7 +13,7 @@ from ksched_cli.errors import ExpectationFailed, InputError
 from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.scenario import ScenarioResult
 from ksched_cli.simulator import Simulator
-from tests.builders import PodBuilder, make_node, make_pod, owned
+from tests.builders import PodBuilder, make_node, make_pod, owned, write_list
 from tests.running import load
 
 
@@ -30,7 +30,7 @@ def play(tmp_path: Path, items: list[Any], *steps: dict[str, Any]) -> ScenarioRe
 
 def _setup(tmp_path: Path, items: list[Any], *steps: dict[str, Any]) -> RunOptions:
     cluster, scenario = tmp_path / "cluster.json", tmp_path / "scenario.yaml"
-    cluster.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [each.doc() for each in items]}))
+    write_list(cluster, *items)
     scenario.write_text(json.dumps({"apiVersion": "ksched/v1", "kind": "Scenario", "steps": steps}))
     return RunOptions(sources=[str(cluster)], scenario=str(scenario))
 

@@ -9,8 +9,7 @@ import pytest
 
 from ksched_cli.cli.main import run
 from ksched_cli.plan.reasons.rules import selector_typos
-from tests.builders import make_node, make_pod
-from tests.cli.transcripts import write
+from tests.builders import make_node, make_pod, write_list
 
 LABELS = [{"disk-type": "ssd", "pool": "general"}, {"disk-type": "hdd", "pool": "memory"}]
 
@@ -57,8 +56,8 @@ def test_check_and_explain_say_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "300")
-    cluster = write(tmp_path / "c.json", make_node("n").label(pool="general").doc())
-    manifest = write(tmp_path / "m.json", make_pod("p").spec(nodeSelector={"pool": "genral"}).doc())
+    cluster = write_list(tmp_path / "c.json", make_node("n").label(pool="general").doc())
+    manifest = write_list(tmp_path / "m.json", make_pod("p").spec(nodeSelector={"pool": "genral"}).doc())
     assert run(["check", "--from", cluster, "-f", manifest]) == 1
     assert "no node has pool=genral: did you mean pool=general?" in capsys.readouterr().out
     run(["explain", "p", "--from", cluster, "-f", manifest])

@@ -11,7 +11,7 @@ import pytest
 from ksched_cli.cli.main import run
 from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.verify.results import Agreement, Checked, Verification
-from tests.builders import make_node, make_pod
+from tests.builders import make_node, make_pod, write_list
 from tests.failed_scheduling import in_its_own_group, of_old, written_now
 from tests.lanes import sampled
 from tests.running import prepare, verify
@@ -21,8 +21,7 @@ CASES = ["basic-01", "mixed-02", "podaffinity-03", "resources-04", "scoring-02",
 
 
 def write(path: Path, items: list[dict[str, Any]]) -> str:
-    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
-    return str(path)
+    return write_list(path, *items)
 
 
 def scheduled(pod: dict[str, Any], node: str, second: int) -> dict[str, Any]:

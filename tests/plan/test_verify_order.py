@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.verify import history, replay
 from ksched_cli.plan.verify.results import Agreement, Order, Verification
-from tests.builders import make_node, make_pod
+from tests.builders import make_node, make_pod, write_list
 from tests.running import verify
 from tests.scheduler_events import bound_event, bound_event_of_its_group, bound_event_of_old, preempted_event
 
@@ -25,7 +24,7 @@ Verify = Callable[..., Verification]
 def verified(tmp_path: Path) -> Verify:
     def run(*items: Document) -> Verification:
         path = tmp_path / "cluster.json"
-        path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": list(items)}))
+        write_list(path, *items)
         return verify(RunOptions([str(path)])).verification
 
     return run
@@ -325,7 +324,7 @@ def test_pods_that_were_not_asked_for_are_part_of_the_order(tmp_path: Path) -> N
     for pod in (other, earlier):
         pod["metadata"]["namespace"] = "other"
     items = [LARGE, SMALL, bound("a", "small"), other, earlier]
-    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    write_list(path, *items)
     found = verify(RunOptions([str(path)], namespace="default")).verification
     assert placements(found) == [("a", "same", Order.FOUND)]
 
@@ -348,7 +347,7 @@ def test_the_search_is_bounded(verified: Verify, monkeypatch: pytest.MonkeyPatch
 def test_where_sampling_goes_on_nothing_is_searched(tmp_path: Path) -> None:
     path = tmp_path / "cluster.json"
     items = [LARGE, SMALL, bound("a", "small"), bound("b", "large", cpu="4")]
-    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    write_list(path, *items)
     found = verify(RunOptions([str(path)], sampling=True)).verification
     assert placements(found)[0] == ("a", "other node", Order.NOT_FOUND)
 

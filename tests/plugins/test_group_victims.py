@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ksched_cli.cli.main import run
-from tests.builders import make_node, make_pod
+from tests.builders import make_node, make_pod, write_list
 from tests.harness import decide, make_scheduler
 from tests.pod_groups import GANG, group, member
 
@@ -89,7 +89,7 @@ def test_victims_leave_and_the_group_comes(tmp_path: Path, capsys: pytest.Captur
         *(member(f"p{n}").priority(100).doc() for n in (1, 2)),
     ]
     path = tmp_path / "cluster.json"
-    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    write_list(path, *items)
     arguments = ["simulate", "--from", str(path), "--feature-gates", GATES]
     assert run(arguments) == 0
     assert "evicting default/old1, default/old2" in capsys.readouterr().out
@@ -97,6 +97,6 @@ def test_victims_leave_and_the_group_comes(tmp_path: Path, capsys: pytest.Captur
     final = {pod["pod"]: pod.get("node") for pod in json.loads(capsys.readouterr().out)["final"]}
     assert final == {"default/old1": None, "default/old2": None, "default/p1": "n2", "default/p2": "n1"}
     items[0]["metadata"]["name"] = "other"
-    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    write_list(path, *items)
     assert run(arguments) == 2
     assert "no PriorityClass with name high was found" in capsys.readouterr().err

@@ -14,7 +14,7 @@ from ksched_cli.errors import InputError
 from ksched_cli.sources.dump import load_dump
 from ksched_cli.sources.events import FailedScheduling, PreemptionEvent, ScheduledPod
 from ksched_cli.sources.manifests import load_manifests
-from tests.builders import make_node, make_pod
+from tests.builders import make_node, make_pod, write_list
 from tests.failed_scheduling import in_its_own_group, of_old, written_now
 from tests.scheduler_events import bound_event, bound_event_of_its_group, bound_event_of_old, preempted_event
 
@@ -73,7 +73,7 @@ CUT = ScheduledPod("default", "p", "", "n1", LATER, 1767226800.0, exact=False)
 )
 def test_bindings(event: dict[str, Any], expected: ScheduledPod | None, tmp_path: Path) -> None:
     path = tmp_path / "dump.json"
-    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [NODE, event]}))
+    write_list(path, NODE, event)
     assert load_dump([str(path)], events=True).bindings == ([expected] if expected else [])
 
 
@@ -120,7 +120,7 @@ def test_events_that_are_asked_for_do_not_count_as_not_read(tmp_path: Path) -> N
     path = tmp_path / "dump.json"
     widget = {"apiVersion": "example.com/v1", "kind": "Event", "metadata": {"name": "of another group"}}
     others = [written_now("p", "Pulled", SAID, reason="Pulled"), widget]
-    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [NODE, *others]}))
+    write_list(path, NODE, *others)
     asked, others_do_not = load_dump([str(path)], events=True), load_dump([str(path)])
     assert (asked.failures, dict(asked.unknown)) == ([], {"example.com/v1/Event": 1})
     assert (others_do_not.failures, dict(others_do_not.unknown)) == ([], {"example.com/v1/Event": 1, "v1/Event": 1})

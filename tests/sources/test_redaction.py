@@ -20,7 +20,7 @@ from ksched_cli.plan.snapshot import take_redacted_snapshot
 from ksched_cli.simulator import Simulator
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.redaction.fields import Role
-from tests.builders import make_node, make_pod
+from tests.builders import make_node, make_pod, write_list
 from tests.clusters import clusters
 from tests.lanes import examples, sampled
 from tests.running import prepare
@@ -177,8 +177,7 @@ def test_names_without_redaction_are_refused(tmp_path: Path, capsys: pytest.Capt
 
 def written_cluster(tmp_path: Path, *items: dict[str, Any]) -> str:
     path = tmp_path / "cluster.json"
-    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": list(items)}))
-    return str(path)
+    return write_list(path, *items)
 
 
 def redacted_items(source: str, **setup: Any) -> list[dict[str, Any]]:

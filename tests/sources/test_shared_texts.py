@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import pytest
 
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.sources.dump import load_dump
-from tests.builders import make_node, make_pod
+from tests.builders import make_node, make_pod, write_list
 
 
 @pytest.fixture
@@ -28,7 +27,7 @@ def loaded(tmp_path: Path) -> tuple[list[Node], list[Pod]]:
     ]
     items = [_document(item, kind) for kind, made in (("Node", nodes), ("Pod", pods)) for item in made]
     path = tmp_path / "cluster.json"
-    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    write_list(path, *items)
     found = load_dump([str(path)])
     return found.of(Node), found.of(Pod)
 

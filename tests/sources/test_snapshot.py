@@ -16,7 +16,7 @@ from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.report.simulate_document import simulation_document
 from ksched_cli.sources.dump import load_dump
 from ksched_cli.sources.snapshot import FORMAT, read_snapshot, write_snapshot
-from tests.builders import make_node, make_pod
+from tests.builders import make_node, make_pod, write_list
 from tests.lanes import sampled
 from tests.running import prepare
 from tests.test_conformance import CASES
@@ -31,8 +31,7 @@ ITEMS: list[Any] = [
 
 
 def dumped(path: Path, items: list[Any]) -> str:
-    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
-    return str(path)
+    return write_list(path, *items)
 
 
 def document(source: Path, case: Path) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from ksched_cli.sources.redaction.fields import NAMES, NAMES_OF, PLAIN, PLAIN_OF
 from ksched_cli.sources.redaction.redact import redact
 from ksched_cli.sources.redaction.unread import is_read
 from ksched_cli.sources.snapshot import write_snapshot
-from tests.builders import make_pod
+from tests.builders import make_pod, write_list
 
 EXPECTED = Path(__file__).with_name("snapshot_fields.txt")
 ALL_KINDS = sorted(set(KINDS.values()), key=lambda kind: kind.__name__)
@@ -166,7 +166,7 @@ def test_no_annotation_survives_but_those_on_the_list(tmp_path: Path) -> None:
     }
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "annotations": {"cost-center": "hunter2"}}}
     path = tmp_path / "cluster.json"
-    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [pod, volume, node]}))
+    write_list(path, pod, volume, node)
     text = snapshot_text(str(path), redacted=False)
     assert "hunter2" not in text
     kept = {item["kind"]: item["metadata"]["annotations"] for item in json.loads(text)["items"]}

@@ -12,8 +12,8 @@ from ksched_cli.errors import UsageError
 from ksched_cli.testing import Expectation, NotSchedulable
 from ksched_cli.testing.expectation import Checks
 from ksched_cli.testing.manifests import with_folders, workload_labels
-from tests.builders import make_node, make_pod
-from tests.cli.transcripts import ROOT, write
+from tests.builders import make_node, make_pod, make_workload, write_list
+from tests.cli.transcripts import ROOT
 
 FULL = str(ROOT / "fixtures" / "check" / "cluster.yaml")
 BAD = str(ROOT / "fixtures" / "check" / "deploy")
@@ -24,19 +24,12 @@ def node(name: str, zone: str, cpu: str = "2") -> dict[str, Any]:
 
 
 def deployment(replicas: int, cpu: str, **spec: Any) -> dict[str, Any]:
-    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}
-    template = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [container], **spec}}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": "web", "namespace": "default"},
-        "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": "web"}}, "template": template},
-    }
+    return make_workload("Deployment", requests={"cpu": cpu}, pod=spec, replicas=replicas)
 
 
 @pytest.fixture
 def web(tmp_path: Path) -> str:
-    return write(tmp_path / "web.json", deployment(2, "1"))
+    return write_list(tmp_path / "web.json", deployment(2, "1"))
 
 
 def test_a_chain_that_holds(web: str) -> None:
@@ -73,7 +66,7 @@ def test_tests_share_their_checks(web: str) -> None:
 
 def test_preemption_is_allowed_only_without_the_expectation(tmp_path: Path) -> None:
     low = make_pod("low").on("a-1").requests(cpu="2").priority(1).doc()
-    path = write(tmp_path / "web.json", deployment(1, "1", priorityClassName="high"))
+    path = write_list(tmp_path / "web.json", deployment(1, "1", priorityClassName="high"))
     high = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 100}
     expected = Expectation(Simulator.load([node("a-1", "a"), low, high])).schedules(path)
     with pytest.raises(NotSchedulable, match=r"^Deployment default/web evicts pods of lower priority\n(?s:.*)low"):
@@ -81,7 +74,7 @@ def test_preemption_is_allowed_only_without_the_expectation(tmp_path: Path) -> N
 
 
 def test_a_loss_that_is_too_much_is_named(tmp_path: Path) -> None:
-    path = write(tmp_path / "web.json", deployment(3, "1"))
+    path = write_list(tmp_path / "web.json", deployment(3, "1"))
     expected = Expectation(Simulator.load([node("a-1", "a"), node("b-1", "b"), node("b-2", "b", cpu="1")])).schedules(
         path
     )
@@ -116,7 +109,7 @@ def test_without_manifests_nothing_holds(condition: str) -> None:
 
 
 def test_a_wrong_manifest_is_no_success(tmp_path: Path) -> None:
-    path = write(tmp_path / "web.json", deployment(2, "lots"))
+    path = write_list(tmp_path / "web.json", deployment(2, "lots"))
     with pytest.raises((NotSchedulable, UsageError), match=r"web\.json"):
         Expectation(Simulator.load(FULL)).schedules(path)
 

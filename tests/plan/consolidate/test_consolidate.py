@@ -25,7 +25,7 @@ from ksched_cli.whatif.edits.lib.edit import Edit
 from ksched_cli.whatif.edits.lib.editor import Editor
 from ksched_cli.whatif.edits.remove_node import RemoveNode
 from ksched_cli.whatif.edits.uncordon import Uncordon
-from tests.builders import make_node, make_pod
+from tests.builders import make_node, make_pod, make_workload
 from tests.lanes import examples
 from tests.plan.size.cases import catalog, load, pending, shape
 
@@ -37,29 +37,18 @@ NO_LIMIT = 3600.0
 
 
 def node(name: str, cpu: str = "4", kind: str = "small", **labels: str) -> dict[str, Any]:
-    builder = make_node(name).allocatable(cpu=cpu, memory="16Gi", pods=20).label(TYPE, kind).label(**labels)
-    return {"apiVersion": "v1", "kind": "Node", **builder.doc()}
+    return make_node(name).allocatable(cpu=cpu, memory="16Gi", pods=20).label(TYPE, kind).label(**labels).doc()
 
 
 def workload(name: str, on: Sequence[str], cpu: str = "1", **spec: Any) -> list[dict[str, Any]]:
     """A ReplicaSet with one pod on each of these nodes, which may repeat."""
-    requests = {"resources": {"requests": {"cpu": cpu}}}
-    container = {"name": "main", "image": "registry.local/app:v1", **requests}
-    template = {"metadata": {"labels": {"app": name}}, "spec": {"containers": [container], **spec}}
     owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": name, "uid": f"uid-{name}", "controller": True}
-    metadata = {"name": name, "namespace": "default", "uid": f"uid-{name}"}
-    made = [
-        {
-            "apiVersion": "apps/v1",
-            "kind": "ReplicaSet",
-            "metadata": metadata,
-            "spec": {"replicas": len(on), "selector": {"matchLabels": {"app": name}}, "template": template},
-        }
-    ]
+    metadata = {"namespace": "default", "uid": f"uid-{name}"}
+    made = [make_workload("ReplicaSet", name, requests={"cpu": cpu}, pod=spec, metadata=metadata, replicas=len(on))]
     for number, where in enumerate(on):
         builder = make_pod(f"{name}-{number}").label(app=name).requests(cpu=cpu).on(where).phase("Running").spec(**spec)
         builder.status(conditions=[{"type": "Ready", "status": "True"}])
-        pod = {"apiVersion": "v1", "kind": "Pod", **builder.doc()}
+        pod = builder.doc()
         pod["metadata"]["ownerReferences"] = [owner]
         made.append(pod)
     return made

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ksched_cli.simulator import RunOptions, Simulator
-from tests.builders import make_node, make_pod
+from tests.builders import make_node, make_pod, make_workload
 
 
 def shape(name: str, price: Any, cpu: Any = "4", memory: Any = "16Gi", **more: Any) -> dict[str, Any]:
@@ -18,28 +18,17 @@ def catalog(*shapes: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 
 def node(name: str, **allocatable: Any) -> dict[str, Any]:
-    return {"apiVersion": "v1", "kind": "Node", **make_node(name).allocatable(**allocatable).doc()}
+    return make_node(name).allocatable(**allocatable).doc()
 
 
 def pending(name: str, **requests: Any) -> dict[str, Any]:
-    return pod_doc(make_pod(name).requests(**requests))
-
-
-def pod_doc(builder: Any) -> dict[str, Any]:
-    return {"apiVersion": "v1", "kind": "Pod", **builder.doc()}
+    return make_pod(name).requests(**requests).doc()
 
 
 def daemon_set(name: str, cpu: str) -> dict[str, Any]:
-    template = {
-        "metadata": {"labels": {"app": name}},
-        "spec": {"containers": [{"name": "main", "image": "agent:v1", "resources": {"requests": {"cpu": cpu}}}]},
-    }
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "DaemonSet",
-        "metadata": {"name": name, "namespace": "default", "uid": f"uid-{name}"},
-        "spec": {"selector": {"matchLabels": {"app": name}}, "template": template},
-    }
+    return make_workload(
+        "DaemonSet", name, requests={"cpu": cpu}, metadata={"namespace": "default", "uid": f"uid-{name}"}
+    )
 
 
 def load(objects: Sequence[Any]) -> Simulator:

@@ -17,7 +17,7 @@ from ksched_cli.plan.size.problem import PackingProblem
 from ksched_cli.plan.size.settings import SearchSettings
 from ksched_cli.plan.size.trials import SizingTrials
 from tests.builders import make_pod
-from tests.plan.size.cases import catalog, load, pending, pod_doc, shape
+from tests.plan.size.cases import catalog, load, pending, shape
 
 pytest.importorskip("highspy")
 
@@ -48,7 +48,7 @@ def test_the_quick_bound_has_only_pods_that_fit_on_the_shape() -> None:
 
 
 def test_patterns_have_one_of_two_classes_that_cannot_share_a_node() -> None:
-    docs = [pod_doc(make_pod(name).requests(cpu=cpu).host_port(80)) for name, cpu in (("p", "1"), ("q", "500m"))]
+    docs = [make_pod(name).requests(cpu=cpu).host_port(80).doc() for name, cpu in (("p", "1"), ("q", "500m"))]
     _, problem = survey(*docs)
     assert problem.rivals == {(0, 1)}
     patterns = maximal_patterns(problem, choice_of(problem, "small"), 100)

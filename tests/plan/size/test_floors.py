@@ -17,6 +17,7 @@ from ksched_cli.simulator import RunOptions, Simulator
 from tests.benchmarks.__main__ import calibrate
 from tests.benchmarks.sizing.large import catalog
 from tests.benchmarks.workloads import NAMESPACES, fleet, node, pod, running
+from tests.builders import write_list
 
 # The floors are those of a machine with this calibration.
 CALIBRATION = 0.105
@@ -64,7 +65,7 @@ def test_a_command_needs_400_megabytes_at_most(command: str, seconds: int, tmp_p
     # Two of three need more than is free on a node.
     items += [pod(f"new-{at:06d}", at, cpu=f"{500 + at % 3 * 1000}m", memory="64Mi") for at in range(300)]
     cluster, shapes = tmp_path / "cluster.json", tmp_path / "shapes.json"
-    cluster.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    write_list(cluster, *items)
     shapes.write_text(json.dumps(offered))
     options = ["--from", str(cluster), "--catalog", str(shapes), "-o", "json"]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)

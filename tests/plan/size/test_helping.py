@@ -7,7 +7,7 @@ from typing import Any
 
 from ksched_cli.plan.size.classes import HelpingNode
 from tests.builders import make_pod
-from tests.plan.size.cases import catalog, load, node, pending, pod_doc, shape
+from tests.plan.size.cases import catalog, load, node, pending, shape
 
 SHAPES = catalog(
     shape("dear", "0.5", cpu="8"),
@@ -31,7 +31,7 @@ def test_the_cheapest_shape_that_helps_and_why_cheaper_ones_do_not() -> None:
 
 
 def test_no_node_helps() -> None:
-    found = helping("p", pod_doc(make_pod("p").selector(disk="ssd")))
+    found = helping("p", make_pod("p").selector(disk="ssd").doc())
     assert found is not None
     assert (found.shape, len(found.reasons)) == ("", 4)
 

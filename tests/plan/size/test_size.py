@@ -18,7 +18,7 @@ from ksched_cli.plan.size.results import Sizing
 from ksched_cli.plan.size.settings import SearchSettings
 from ksched_cli.plan.size.trials import SizingTrials
 from tests.builders import make_pod
-from tests.plan.size.cases import catalog, daemon_set, left_pending, load, node, pending, pod_doc, shape
+from tests.plan.size.cases import catalog, daemon_set, left_pending, load, node, pending, shape
 
 SMALL = shape("small", "0.1")
 LARGE = shape("large", "0.19", cpu="8", memory="32Gi")
@@ -92,7 +92,7 @@ def test_a_pod_of_a_daemon_set_that_no_purchase_gives_a_place_is_reported(greedy
     """Only node n matches the node selector of the pod, which leaves no cpu to the agent."""
     objects = [node("n", cpu="2", memory="8Gi", pods=9), daemon_set("agent", "200m"), pending("p", cpu="3")]
     objects[0]["metadata"]["labels"] = {"disk": "ssd"}
-    objects.append(pod_doc(make_pod("bound-to-n").requests(cpu="2").selector(disk="ssd")))
+    objects.append(make_pod("bound-to-n").requests(cpu="2").selector(disk="ssd").doc())
     found = size(objects, SMALL, greedy=greedy)
     assert bought(found) == {"small": 1}
     assert not found.fits
@@ -115,7 +115,7 @@ def test_pods_of_daemon_sets_on_nodes_of_the_cluster_have_the_priority_of_their_
 
 @methods
 def test_a_pod_that_fits_on_no_shape_is_named_with_the_reason_of_each(greedy: bool) -> None:
-    objects = [pending("p", cpu="1"), pending("giant", cpu="9"), pod_doc(make_pod("ssd").selector(disk="ssd"))]
+    objects = [pending("p", cpu="1"), pending("giant", cpu="9"), make_pod("ssd").selector(disk="ssd").doc()]
     tainted = shape("tainted", 1, cpu="64", taints=[{"key": "gpu", "effect": "NoSchedule"}])
     found = size(objects, SMALL, tainted, greedy=greedy)
     assert bought(found) == {"small": 1}
@@ -161,7 +161,7 @@ def test_more_pods_than_the_limits_allow() -> None:
 def apart(name: str, key: str) -> Any:
     term = {"labelSelector": {"matchLabels": {"app": "db"}}, "topologyKey": key}
     affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
-    return pod_doc(make_pod(name).label(app="db").spec(affinity=affinity))
+    return make_pod(name).label(app="db").spec(affinity=affinity).doc()
 
 
 @methods
@@ -185,8 +185,8 @@ def test_anti_affinity_that_no_purchase_satisfies(greedy: bool) -> None:
 
 
 def test_pods_with_the_same_host_port() -> None:
-    objects = [pod_doc(make_pod(f"p{at}").host_port(80)) for at in range(3)]
-    objects += [pod_doc(make_pod(f"q{at}").requests(cpu="1").host_port(80)) for at in range(2)]
+    objects = [make_pod(f"p{at}").host_port(80).doc() for at in range(3)]
+    objects += [make_pod(f"q{at}").requests(cpu="1").host_port(80).doc() for at in range(2)]
     assert bought(size(objects, SMALL, LARGE)) == {"small": 5}
 
 
@@ -198,7 +198,7 @@ def test_spread_over_zones() -> None:
         "labelSelector": {"matchLabels": {"app": "web"}},
     }
     pods = [
-        pod_doc(make_pod(f"w{at}").label(app="web").requests(cpu="2").spec(topologySpreadConstraints=[spread]))
+        make_pod(f"w{at}").label(app="web").requests(cpu="2").spec(topologySpreadConstraints=[spread]).doc()
         for at in range(6)
     ]
     found = size(pods, shape("m", 1, zones=["a", "b", "c"]))
@@ -206,7 +206,7 @@ def test_spread_over_zones() -> None:
 
 
 def test_gated_and_foreign_pods_are_not_sized() -> None:
-    objects = [pod_doc(make_pod("g").gate("wait")), pod_doc(make_pod("f").scheduler("volcano"))]
+    objects = [make_pod("g").gate("wait").doc(), make_pod("f").scheduler("volcano").doc()]
     found = size(objects, SMALL)
     assert (found.count, sorted(found.held_back)) == (0, ["default/f", "default/g"])
 
@@ -283,7 +283,7 @@ def test_the_room_of_a_node_counts_no_more_pods_than_the_smallest_requests_allow
     ("pods", "most"),
     [
         pytest.param([pending("p", cpu="1"), pending("q", cpu="1")], 2, id="pods that share a node"),
-        pytest.param([pod_doc(make_pod(name).host_port(80)) for name in "pq"], 1, id="one host port"),
+        pytest.param([make_pod(name).host_port(80).doc() for name in "pq"], 1, id="one host port"),
         pytest.param([apart(name, "kubernetes.io/hostname") for name in "pq"], 1, id="anti-affinity"),
     ],
 )

@@ -5,24 +5,15 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from tests.builders import make_node, make_pod
+from tests.builders import make_node, make_pod, make_workload
 
 Object = dict[str, Any]
 ZONE = "topology.kubernetes.io/zone"
 
 
 def replica_set(name: str, replicas: int, template: Object) -> Object:
-    labels = {"app": name}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "ReplicaSet",
-        "metadata": {"name": name, "namespace": "default", "uid": f"uid-{name}"},
-        "spec": {
-            "replicas": replicas,
-            "selector": {"matchLabels": labels},
-            "template": {"metadata": {"labels": labels}, "spec": template["spec"]},
-        },
-    }
+    metadata = {"namespace": "default", "uid": f"uid-{name}"}
+    return make_workload("ReplicaSet", name, pod=template["spec"], metadata=metadata, replicas=replicas)
 
 
 def owned_pod(owner: str, number: int, node: str, spec: Object) -> Object:

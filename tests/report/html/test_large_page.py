@@ -15,7 +15,7 @@ from ksched_cli import Simulator
 from ksched_cli.report.html.html_file import page_html
 from ksched_cli.report.registry import RenderOptions, render
 from tests.benchmarks.workloads import node, pod
-from tests.cli.transcripts import write
+from tests.builders import write_list
 from tests.report.html.opened import NARROW, WIDE, OpenedPage
 
 NODES, PODS = 5000, 1000
@@ -44,7 +44,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> str:
         selector = {"nodeSelector": {"pool": f"pool-{kind % 7}"}} if kind % 3 == 0 else {}
         size = {"cpu": f"{300 + kind * 60}m", "memory": f"{1 + kind % 8}Gi"}
         items.append(pod(f"app-{kind}-{number}", number, app=f"svc-{kind}", **size, **selector))
-    return write(tmp_path_factory.mktemp("large") / "cluster.json", *items)
+    return write_list(tmp_path_factory.mktemp("large") / "cluster.json", *items)
 
 
 @pytest.fixture(scope="module")

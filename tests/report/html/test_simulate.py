@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from ksched_cli.cli.main import run
-from tests.builders import make_node, make_pod
-from tests.cli.transcripts import DEMO, write
+from tests.builders import make_node, make_pod, write_list
+from tests.cli.transcripts import DEMO
 from tests.report.html.opened import NARROW, OpenedPage
 
 Opener = Callable[..., OpenedPage]
@@ -36,7 +36,7 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> str:
         for number in range(40)
     ]
     pods = [make_pod(f"web-{number:03d}").requests(cpu="1", memory="1Gi").doc() for number in range(100)]
-    return write(tmp_path_factory.mktemp("fleet") / "fleet.json", *nodes, *pods)
+    return write_list(tmp_path_factory.mktemp("fleet") / "fleet.json", *nodes, *pods)
 
 
 def test_verdict_and_figures(demo: OpenedPage) -> None:
@@ -198,7 +198,7 @@ def test_preemption_from_victim_to_preemptor(tmp_path: Path, page_file: Maker, o
     node = make_node("n1").allocatable(cpu="4", memory="8Gi", pods=20).doc()
     low = make_pod("low").requests(cpu="3").on("n1").doc()
     high = make_pod("high").requests(cpu="2").spec(priority=1000).doc()
-    shown = opened(page_file("simulate", "--from", write(tmp_path / "c.json", node, low, high)))
+    shown = opened(page_file("simulate", "--from", write_list(tmp_path / "c.json", node, low, high)))
     assert shown.texts("h1") == ["The pending pod fits, but 1 of them preempts 1 running pod."]
     assert shown.texts("#preemption tbody tr") == ["default/high\tn1\tdefault/low\t0"]
     assert "On n1 it evicts 1 pod" in shown.texts(".detail")[0]
@@ -213,6 +213,6 @@ def test_how_often_each_pod_goes_where(command: tuple[str, ...], page_file: Make
 
 def test_a_cluster_without_pending_pods(tmp_path: Path, page_file: Maker, opened: Opener) -> None:
     node: Any = make_node("n1").allocatable(cpu="4", memory="8Gi", pods=20).doc()
-    shown = opened(page_file("simulate", "--from", write(tmp_path / "c.json", node)))
+    shown = opened(page_file("simulate", "--from", write_list(tmp_path / "c.json", node)))
     assert shown.texts("h1") == ["There is no pending pod."]
     assert shown.texts("#pods tbody tr") == ["There are none."]
