@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 from msgspec import UNSET, Struct, UnsetType, field
 
-from ksched_cli.autoscale.karpenter.instance_types import InstanceTypes, Mask
+from ksched_cli.autoscale.karpenter.instance_types import InstanceTypes
 from ksched_cli.autoscale.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, RESERVED
 from ksched_cli.autoscale.karpenter.node_claim import OpenClaim
 from ksched_cli.autoscale.karpenter.requirements import ZONE, LabelRequirement, LabelRequirements
@@ -96,7 +96,7 @@ def new_node(claim: OpenClaim, types: InstanceTypes, most: int, *, strict: bool)
     names = [types.names[row] for row in rows]
     least = state.allowed(INSTANCE_TYPE).min_values
     state = state.added(LabelRequirements((LabelRequirement(INSTANCE_TYPE, frozenset(names), min_values=least),)))
-    capacity_types = {each.capacity_type for each in types.offerings_of(state, kept)}
+    capacity_types = types.capacity_types(state, kept)
     if capacity_types:
         state = state.added(LabelRequirements((LabelRequirement(CAPACITY_TYPE, frozenset(capacity_types)),)))
     requests = merged(claim.template.daemons, *(pod.of.amounts for pod in claim.pods))
@@ -115,9 +115,7 @@ def new_node(claim: OpenClaim, types: InstanceTypes, most: int, *, strict: bool)
 
 
 def _cheapest(row: int, state: LabelRequirements, types: InstanceTypes) -> Cheapest:
-    only: Mask = np.zeros(len(types), bool)
-    only[row] = True
-    offerings = [each for each in types.offerings_of(state, only) if each.price is not None]
+    offerings = [each for each in types.offerings_of(state, row) if each.price is not None]
     price = min((each.price for each in offerings if each.price is not None), default=None)
     best = [each for each in offerings if each.price == price]
     zones, kinds = {each.zone for each in best}, {each.capacity_type for each in best}

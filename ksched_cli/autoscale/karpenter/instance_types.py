@@ -94,10 +94,16 @@ class InstanceTypes:
         """Which offerings are available and compatible with the requirements."""
         return self._offerings(state)[0]
 
-    def offerings_of(self, state: LabelRequirements, types: Mask) -> list[Offering]:
-        """The available offerings of these types that are compatible with the requirements."""
-        rows = np.flatnonzero(self.usable_offerings(state) & types[self.offering_type])
-        return [self.offerings[row] for row in rows]
+    def offerings_of(self, state: LabelRequirements, row: int) -> list[Offering]:
+        """The available offerings of the type in this row that are compatible with the requirements."""
+        rows = np.flatnonzero(self.usable_offerings(state) & (self.offering_type == row))
+        return [self.offerings[at] for at in rows]
+
+    def capacity_types(self, state: LabelRequirements, types: Mask) -> set[str]:
+        """The capacity types of all such offerings of these types."""
+        of_offering, names = self._offered[CAPACITY_TYPE]
+        found = of_offering[self.usable_offerings(state) & types[self.offering_type]]
+        return {names[number] for number in np.flatnonzero(np.bincount(found, minlength=len(names)))}
 
     def offered(self, state: LabelRequirements) -> Mask:
         """Which types have such an offering."""

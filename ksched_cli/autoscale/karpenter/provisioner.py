@@ -52,7 +52,7 @@ from ksched_cli.autoscale.karpenter.preferences import Wishes
 from ksched_cli.autoscale.karpenter.queue import Queue
 from ksched_cli.autoscale.karpenter.requirements import LabelRequirement, LabelRequirements, States
 from ksched_cli.autoscale.karpenter.reserved import Reservations
-from ksched_cli.autoscale.karpenter.resources import Columns, pod_requests
+from ksched_cli.autoscale.karpenter.resources import Columns, requested_resources
 from ksched_cli.autoscale.karpenter.state import (
     BlockingBudgets,
     StateNode,
@@ -275,7 +275,9 @@ class _Solver:
         provider = given.provider
         daemons = daemon_pods(given.daemon_sets, given.all_pods)
         capacities = [each.capacity for each in given.types]
-        columns = Columns((*capacities, *map(pod_requests, given.pods), *(each.amounts for each in daemons), ("pods",)))
+        columns = Columns(
+            (*capacities, *map(requested_resources, given.pods), *(each.amounts for each in daemons), ("pods",))
+        )
         self._types = InstanceTypes(given.types, provider, columns)
         states, hosts = States(provider.well_known), Hosts()
         self._limits = PoolLimits(given.pools, self._types, columns)

@@ -110,6 +110,16 @@ def pod_requests(pod: Pod) -> Amounts:
     }
 
 
+def requested_resources(pod: Pod) -> Iterator[str]:
+    """The resources of which the pod requests some amount."""
+    spec = pod.spec
+    yield from spec.overhead
+    if spec.resources is not None:
+        yield from spec.resources.requests
+    for container in (*spec.containers, *spec.init_containers):
+        yield from container.resources.requests
+
+
 def _forms(pod: Pod) -> Iterator[tuple[str, int]]:
     """For each resource the format of the first amount that is not zero; the last yielded counts."""
     spec = pod.spec
