@@ -83,7 +83,7 @@ class Bench:
         raw = self.plugin.score(handed, self.pod, nodes)
         if isinstance(raw, Status):
             return raw
-        if normalized and self.plugin.normalizes:
+        if normalized:
             raw = self.plugin.normalize(handed, self.pod, nodes, raw)
         return {nodes.names[index]: int(score) for index, score in enumerate(raw)}
 

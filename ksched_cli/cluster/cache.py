@@ -152,6 +152,8 @@ class Cluster:
         self.undo.note(self.usage.shift_copies, pod_row, shapes, rows, -1)
         self.usage.shift_copies(pod_row, shapes, rows, 1)
         self.journal.extend(node_rows)
+        info = self.pods.infos[pod_row]
+        self.moves.extend([(info, node_row, 1) for node_row in node_rows])
 
     def displace(self, pod_row: int) -> int:
         """Take the pod off its node (RemovePod, ForgetPod); the row it was on."""

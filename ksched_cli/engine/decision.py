@@ -26,24 +26,13 @@ def no_rows() -> RowColumn:
     return _NO_ROWS
 
 
-class FoundPlacement(Struct, frozen=True):
-    """The node of a pod and its total, the first of the nodes with this total by name, how many have it, and on how
-    many nodes the pod fits."""
-
-    row: int
-    total: int
-    first: tuple[int, ...]
-    ties: int
-    feasible: int
-
-
 class Decision(Struct):
     """`ties` are all rows with the highest total, in name order; empty when nothing was scored. `nominated_node` is
     where this cycle nominated the pod to; earlier nominations are in the nominator. A pod that Permit plugins
     hold is `waiting`, if the run has a clock. `let_go` is the node that the pod had
     and lost when it was to be bound. `group_victims` are the pods that leave for the whole pod group. `reason`: why it
     has no node, where no plugin rejects it. `repeats` is the decision about a copy of the pod that this one equals in
-    all else. `found` stands in the place of arrays for a pod that was placed without a cycle of its own."""
+    all else."""
 
     pod_row: int
     pod: PodInfo
@@ -60,4 +49,3 @@ class Decision(Struct):
     let_go: str = ""
     group_victims: tuple[int, ...] = ()
     repeats: Decision | None = None
-    found: FoundPlacement | None = None

@@ -10,15 +10,15 @@ from msgspec import Struct, field
 
 from ksched_cli.cluster.pod_groups import GroupKey
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.engine.binding import bind, permit, reserve, unreserve
-from ksched_cli.engine.cycle import Cycle
-from ksched_cli.engine.cycle_state import CycleState
+from ksched_cli.engine.cycle.binding import bind, permit, reserve, unreserve
+from ksched_cli.engine.cycle.runtime import Runtime
+from ksched_cli.engine.cycle.schedule_one import Cycle
+from ksched_cli.engine.cycle.state import CycleState
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.faults import CycleError
 from ksched_cli.engine.group_placement import best_of, generate
 from ksched_cli.engine.group_trial import CacheGroupTrial
 from ksched_cli.engine.reasons import EngineReasons
-from ksched_cli.engine.runtime import Runtime
 from ksched_cli.framework.interfaces import Placement
 from ksched_cli.framework.status import SUCCESS, Code, Status, error, unschedulable
 

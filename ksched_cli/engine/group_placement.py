@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from ksched_cli.cluster.columns import RowColumn
 from ksched_cli.cluster.pod_groups import GroupKey
 from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.engine.cycle.runtime import Runtime
 from ksched_cli.engine.reasons import EngineReasons
-from ksched_cli.engine.runtime import Runtime
 from ksched_cli.framework.interfaces import Placement
 from ksched_cli.framework.scoring import MAX_NODE_SCORE
 from ksched_cli.framework.status import Status, error, unschedulable

@@ -14,6 +14,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from ksched_cli.engine.faults import CycleError, PluginFault, error_text
+from ksched_cli.framework.depends import Depends
 from ksched_cli.framework.interfaces import (
     FilterPlugin,
     Plugin,
@@ -150,7 +151,9 @@ def _scores(arguments: tuple[Any, ...], answer: Any) -> Any:
     return answer
 
 
-def _hashable(arguments: tuple[Any, ...], answer: Any) -> Any:
+def _depends(arguments: tuple[Any, ...], answer: Any) -> Any:
+    if not (answer is None or isinstance(answer, Depends)):
+        raise Complaint(f"returned {_shown(answer)}, not a Depends or None")
     hash(answer)
     return answer
 
@@ -178,12 +181,11 @@ _CHECKS: Mapping[str, tuple[str, Check]] = {
     "remove_pod": ("preFilter", _anything),
     "concerns": ("preFilter", _anything),
     "filter": ("filter", _verdict),
-    "sign": ("sign", _hashable),
+    "depends": ("depends", _depends),
     "explain": ("explain", _anything),
     "post_filter": ("postFilter", _post_filter),
     "pre_score": ("preScore", _pre_score),
     "score": ("score", _scores),
-    "sign_score": ("sign", _hashable),
     "normalize": ("normalizeScore", _scores),
     "reserve": ("reserve", _status),
     "unreserve": ("unreserve", _anything),

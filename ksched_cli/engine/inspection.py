@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,13 +16,13 @@ from msgspec import Struct
 from ksched_cli.cluster.columns import BoolColumn
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.sandbox import Sandbox
-from ksched_cli.engine.cycle_state import CycleState
+from ksched_cli.engine.cycle.runtime import Runtime
+from ksched_cli.engine.cycle.state import CycleState
 from ksched_cli.engine.faults import CycleError
-from ksched_cli.engine.runtime import Runtime
 from ksched_cli.framework.diagnosis import NodeStatuses
 from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreFilterResult
 from ksched_cli.framework.rows import NodeRows
-from ksched_cli.framework.status import SKIP, SUCCESS, Code, Status, error
+from ksched_cli.framework.status import SKIP, SUCCESS, Status, error
 
 
 class InspectedStatus(Struct, frozen=True):
@@ -71,12 +71,12 @@ class Inspection:
             yield self.state
             return
         everywhere = NodeRows(self.runtime.cluster)
-        others = np.array(self.runtime.nominated.rivals(self.pod, everywhere)[row], dtype=np.int64)
-        state = self.runtime.pre_filters.clone(self.state)
+        others = np.array(self.runtime.rivals(self.pod, everywhere)[row], dtype=np.int64)
+        state = self.runtime.clone(self.state)
         with Sandbox(self.runtime.cluster) as sandbox:
             for index, other in enumerate(others.tolist()):
                 sandbox.add(others[index : index + 1], np.array([row], dtype=np.int64))
-                self.runtime.pre_filters.add_pod(state, self.pod, other, row)
+                self.runtime.add_pod(state, self.pod, other, row)
             yield state
 
 
@@ -113,24 +113,22 @@ def _ask_pre_filters(inspection: Inspection) -> None:
 
 
 def _judgements(inspection: Inspection) -> Iterator[Judgement]:
-    runtime, state = inspection.runtime, inspection.state
+    runtime, state, pod = inspection.runtime, inspection.state, inspection.pod
     everywhere = NodeRows(runtime.cluster)
-    names = {plugin.name for plugin in runtime.profile.filter}
+    rivals = runtime.rivals(pod, everywhere)
     for plugin in runtime.profile.filter:
         if plugin.name in state.skip_filter:
             continue
-        alone = replace(state, skip_filter=names - {plugin.name})
         statuses = NodeStatuses(len(everywhere))
-        nowhere = np.zeros(len(everywhere), dtype=np.bool_)
+        beside = np.zeros(len(everywhere), dtype=np.bool_)
         try:
-            passed = runtime.filters.run(alone, inspection.pod, everywhere, statuses)
-            refused = runtime.nominated.refused_beside(alone, inspection.pod, everywhere)
+            passed = runtime.run_filter((plugin,), state, pod, everywhere, statuses)
+            refused = runtime.refused_beside((plugin,), state, pod, rivals) if rivals else None
         except CycleError as problem:
-            yield Judgement(plugin, NodeStatuses(len(everywhere)), nowhere, str(problem))
+            yield Judgement(plugin, NodeStatuses(len(everywhere)), beside, str(problem))
             continue
-        beside = nowhere
         if refused is not None:
-            rows = np.nonzero(refused.codes != Code.SUCCESS)[0]
+            rows = np.nonzero(refused.failed)[0]
             statuses.take_over(refused, rows)
-            beside = passed.mask() & (refused.codes != Code.SUCCESS)
+            beside = passed.mask() & refused.failed
         yield Judgement(plugin, statuses, beside)

@@ -65,9 +65,6 @@ class Profile:
             *self.bind,
             *self.post_bind,
         )
-        # The plugins of the search for a node whose results placed pods may change.
-        plugins = (*self.pre_filter, *self.filter, *self.post_filter)
-        self.search_follows: tuple[Plugin, ...] = tuple(plugin for plugin in plugins if not plugin.lasting)
 
     @property
     def pod_group_post_filter(self) -> PodGroupPostFilterPlugin | None:

@@ -15,19 +15,15 @@ from ksched_cli.cluster.pod_groups import GroupKey, PodGroups, group_of
 from ksched_cli.cluster.undo import LoggedDict
 from ksched_cli.config.model import SchedulerConfiguration
 from ksched_cli.config.resolved_profile import default_weights, expand_profile, leave_to_extenders
-from ksched_cli.engine.copy_runs import CopyRuns
-from ksched_cli.engine.cycle import Cycle, CycleContext
+from ksched_cli.engine.cycle.runtime import Runtime
+from ksched_cli.engine.cycle.schedule_one import Cycle, CycleContext, LocalVerdict
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.gang import GroupCycle, GroupDecision
-from ksched_cli.engine.local_filters import LocalVerdict, judge_locally
 from ksched_cli.engine.nominator import NominatedPods
-from ksched_cli.engine.pod_run import PodRun
 from ksched_cli.engine.profile import Profile
 from ksched_cli.engine.queueing.pending import PendingQueue, enqueue, pending
 from ksched_cli.engine.queueing.scheduling_queue import QueueSettings
 from ksched_cli.engine.registry import Registry
-from ksched_cli.engine.repeated import RepeatedFailures
-from ksched_cli.engine.runtime import Runtime
 from ksched_cli.engine.score_table import ScoreTable
 from ksched_cli.engine.selection import TieBreak, lowest_name
 from ksched_cli.engine.timings import Timings
@@ -39,6 +35,12 @@ from ksched_cli.releases.minors import DEFAULT, Release
 
 if TYPE_CHECKING:
     from ksched_cli.engine.extenders.chain import Extenders
+
+try:
+    from ksched_cli.engine.answers.answers import Answers
+except ModuleNotFoundError:
+    # The only place that imports the memory: without its folder every result is the same, and slower.
+    Answers = None  # type: ignore[assignment, misc]
 
 
 class SchedulerHandle(Struct, frozen=True):
@@ -106,7 +108,6 @@ class Scheduler:
             extenders_judge=any(each.filter_verb or each.prioritize_verb for each in configuration.extenders),
             prefers_nominated_node=gates.enabled("PreferNominatedNode"),
         )
-        self._repeated = RepeatedFailures(self._cycle)
         self._group_cycle = _group_cycle(self._cycle, release, gates)
         self.queue_settings = QueueSettings(
             initial_backoff=configuration.pod_initial_backoff_seconds,
@@ -130,6 +131,7 @@ class Scheduler:
 
     def _make_runtimes(self) -> dict[str, Runtime]:
         """A runtime with plugins of its own for every profile, by scheduler name."""
+        self._memories: dict[Runtime, Answers] = {}
         profiles = (Profile(each, self._registry, self.handle) for each in self._profiles)
         return {
             profile.scheduler_name: Runtime(profile, self.cluster, self.nominator, self.timings) for profile in profiles
@@ -151,21 +153,21 @@ class Scheduler:
 
     def judge_locally(self, pod_row: int, rows: RowColumn) -> LocalVerdict:
         """Which of the nodes the filters that look at one node alone leave to the pod, and why not the others."""
-        return judge_locally(self._runtime_of(pod_row), pod_row, rows)
+        return self._cycle.judge_locally(self._runtime_of(pod_row), pod_row, rows)
 
     def ask(self, pod_row: int) -> Decision:
         """The decision that the pod's cycle would reach now; it is not applied."""
-        return self._cycle.ask(self._runtime_of(pod_row), pod_row)
-
-    def foresee(self, pod_row: int, count: int) -> list[int]:
-        """The nodes that the next pods go to if they are copies of this pod, in their order, as far as that is certain
-        without a cycle for each."""
-        run = self._run_of_copies(pod_row)
-        return [] if run is None else run.rows(count)
-
-    def _run_of_copies(self, pod_row: int) -> PodRun | None:
         runtime = self._runtime_of(pod_row)
-        return runtime.lane.run_of_copies(pod_row) if self._cycle.decides_alike(runtime) else None
+        return self._cycle.ask(runtime, pod_row, self._memory_of(runtime))
+
+    def place_copy(self, pod_row: int) -> int | None:
+        """Place a copy of a pod that has its node, and return the copy's node. None where it needs a cycle of its own.
+        The copy takes what the pod takes, and is no pod that can be found."""
+        cycle, memory = self._cycle, self._memory_of(self._runtime_of(pod_row))
+        is_plain = self.extenders is None and not cycle.sampling and cycle.waiting is None and cycle.placement is None
+        if memory is None or not is_plain or not self.takes_lowest_name:
+            return None
+        return memory.place_copy(pod_row)
 
     def scores_of(self, pod_row: int, rows: RowColumn) -> ScoreTable | None:
         """How these nodes would score for the pod, had it no others to go to; None where that cannot be computed."""
@@ -197,6 +199,15 @@ class Scheduler:
             self._forget()
         return self.runtimes[self.cluster.pods.infos[pod_row].pod.spec.scheduler_name]
 
+    def _memory_of(self, runtime: Runtime) -> Answers | None:
+        """What cycles of the runtime may use of earlier ones; None where every cycle works all out afresh."""
+        if Answers is None or not self.cluster.reuse:
+            return None
+        memory = self._memories.get(runtime)
+        if memory is None:
+            memory = self._memories[runtime] = Answers(runtime, self.cluster, self.nominator)
+        return memory
+
     def _nominate_known(self) -> None:
         """Nominate the pods whose status names a node that an earlier preemption cleared."""
         gated_too = EngineRules.of(self.cluster.release).gated_pods_keep_nominations
@@ -220,21 +231,6 @@ class Scheduler:
                 return
             for turn in self.turns(queue):
                 yield from self.take(turn)
-        finally:
-            self.close()
-
-    def run_in_brief(self, queue: PendingQueue) -> Iterator[Decision]:
-        """`run`, for callers that read of each placed pod no more than `Decision.found`. Runs of copies need no cycle
-        for each pod then."""
-        if self._group_cycle is not None or self.timings is not None:
-            return self.run(queue)
-        return self._run_in_brief(queue)
-
-    def _run_in_brief(self, queue: PendingQueue) -> Iterator[Decision]:
-        try:
-            for row, message in queue.failed.items():
-                yield Decision(row, self.cluster.pods.infos[row], "error", message=message)
-            yield from CopyRuns(self.cluster, self.schedule, self._run_of_copies).decisions(queue.active)
         finally:
             self.close()
 
@@ -267,12 +263,15 @@ class Scheduler:
     def schedule(self, pod_row: int) -> Decision:
         """The pod's one cycle. A copy of a pod that has just found no node needs none."""
         runtime = self._runtime_of(pod_row)
-        if self.timings is not None:
-            return self._cycle.schedule_one(runtime, pod_row)
-        decision = self._repeated.of(runtime, pod_row)
+        memory = self._memory_of(runtime)
+        if memory is None or self.extenders is not None or self._cycle.sampling:
+            return self._cycle.schedule_one(runtime, pod_row, memory)
+        token = self._cycle.placement is None, self._cycle.skips_post_filter
+        decision = memory.repeated(pod_row, self.cluster.pods.infos[pod_row], token)
         if decision is None:
-            decision = self._cycle.schedule_one(runtime, pod_row)
-            self._repeated.keep(runtime, decision)
+            decision = self._cycle.schedule_one(runtime, pod_row, memory)
+            if decision.row is None:
+                memory.note_failure(decision, token)
         return decision
 
     def _schedule_group(self, cycle: GroupCycle, key: GroupKey, rows: Sequence[int]) -> list[Decision]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -11,16 +10,57 @@ from ksched_cli.cluster.columns import Int64Column, RowColumn, equal
 
 # So many scores are read one by one.
 _FEW = 4
+Columns = Mapping[str, Int64Column]
 
 
-class ScoreTable(NamedTuple):
-    """Scores of the feasible rows, in their order; one entry per plugin that did not skip."""
+class ScoreTable:
+    """Scores of the feasible `rows`, in their order; one entry per plugin that did not skip. A column may come as one
+    of all nodes: most readers want the scores of few nodes, and copy nothing."""
 
-    rows: RowColumn
-    raw: Mapping[str, Int64Column]
-    normalized: Mapping[str, Int64Column]
-    weighted: Mapping[str, Int64Column]
-    totals: Int64Column
+    __slots__ = ("_normalized", "_raw", "_weighted", "_weights", "rows", "totals")
+
+    def __init__(
+        self,
+        rows: RowColumn,
+        raw: Columns,
+        normalized: Columns,
+        weights: Mapping[str, int],
+        totals: Int64Column,
+        weighted: Columns | None = None,
+    ) -> None:
+        """`weighted` where it is more than `normalized` times `weights`."""
+        self.rows = rows
+        self.totals = totals
+        self._raw = raw
+        self._normalized = normalized
+        self._weights = weights
+        self._weighted = weighted
+
+    @property
+    def plugins(self) -> tuple[str, ...]:
+        """The plugins and extenders that scored."""
+        return tuple(self._raw)
+
+    def with_rows(self, rows: RowColumn) -> ScoreTable:
+        """The same scores, of nodes that have other rows."""
+        return ScoreTable(rows, self.raw, self.normalized, self._weights, self.totals, self._weighted)
+
+    @property
+    def raw(self) -> dict[str, Int64Column]:
+        return {name: self._of_rows(column) for name, column in self._raw.items()}
+
+    @property
+    def normalized(self) -> dict[str, Int64Column]:
+        return {name: self._of_rows(column) for name, column in self._normalized.items()}
+
+    @property
+    def weighted(self) -> dict[str, Int64Column]:
+        if self._weighted is not None:
+            return dict(self._weighted)
+        return {name: column * self._weights[name] for name, column in self.normalized.items()}
+
+    def _of_rows(self, column: Int64Column) -> Int64Column:
+        return column.copy() if len(column) == len(self.rows) else column.take(self.rows)
 
     def indexes_of(self, rows: RowColumn) -> RowColumn:
         """Where these node rows stand among the rows, which ascend unless the search has begun in the middle."""
@@ -32,81 +72,31 @@ class ScoreTable(NamedTuple):
     def scores_at(self, index: int) -> Iterator[tuple[str, int, int, int]]:
         """Each plugin with its raw, normalized and weighted score of one of the rows."""
         (scores,) = self.scores_of(np.array([index], dtype=np.int64))
-        return zip(self.raw, *scores, strict=True)
+        return zip(self._raw, *scores, strict=True)
 
     def scores_of(self, indexes: RowColumn) -> Iterator[tuple[tuple[int, ...], ...]]:
         """Raw, normalized and weighted scores of these rows, each with one entry per plugin."""
-        if not len(indexes) or not len(self.raw):
+        if not len(indexes) or not self._raw:
             return iter([((), (), ())] * len(indexes))
-        raw, normalized = _entries(self.raw, self.raw, indexes), _entries(self.normalized, self.raw, indexes)
-        if isinstance(self.weighted, FeasibleColumns):
-            weighted = self.weighted.times_weight(normalized)
+        raw, normalized = self._entries(self._raw, indexes), self._entries(self._normalized, indexes)
+        if self._weighted is not None:
+            weighted = self._entries(self._weighted, indexes)
         else:
-            weighted = _entries(self.weighted, self.raw, indexes)
+            weights = self._weights
+            weighted = [
+                each if weights[name] == 1 else [score * weights[name] for score in each]
+                for name, each in zip(self._raw, normalized, strict=True)
+            ]
         return zip(zip(*raw, strict=True), zip(*normalized, strict=True), zip(*weighted, strict=True), strict=True)
 
-
-class FeasibleColumns(Mapping[str, Int64Column]):
-    """Columns over all nodes, read as columns over the feasible rows. Most readers want the scores of a few nodes, so
-    that a column is copied from its source only when it is read as a whole."""
-
-    __slots__ = ("__weakref__", "_columns", "_names", "_rows", "_taken", "_weights")
-
-    def __init__(
-        self,
-        names: Sequence[str],
-        columns: Mapping[str, Int64Column],
-        rows: RowColumn | None,
-        taken: Mapping[str, Int64Column],
-        weights: Mapping[str, int] | None = None,
-    ) -> None:
-        """`rows` is None for all nodes; `taken` are columns over the feasible rows already."""
-        self._names = names
-        self._columns = columns
-        self._rows = rows
-        self._taken = taken
-        self._weights = weights
-
-    def __getitem__(self, name: str) -> Int64Column:
-        column = self._taken.get(name)
-        if column is None:
-            column = self._columns[name].copy() if self._rows is None else self._columns[name].take(self._rows)
-        weight = 1 if self._weights is None else self._weights[name]
-        return column if weight == 1 else column * weight
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-    def entries(self, indexes: RowColumn) -> list[list[int]]:
-        """For each name the scores of these rows, without weights."""
-        rows = indexes if self._rows is None else self._rows.take(indexes)
-        taken, columns = self._taken, self._columns
-        if len(indexes) > _FEW:
-            return [
-                (taken[name].take(indexes) if name in taken else columns[name].take(rows)).tolist()
-                for name in self._names
-            ]
-        places, here = indexes.tolist(), rows.tolist()
-        return [
-            [*map(taken[name].item, places)] if name in taken else [*map(columns[name].item, here)]
-            for name in self._names
-        ]
-
-    def times_weight(self, scores: Sequence[list[int]]) -> list[list[int]]:
-        """The scores by name, each times the weight of its name."""
-        weights = self._weights
-        if weights is None:
-            return list(scores)
-        return [
-            each if weights[name] == 1 else [score * weights[name] for score in each]
-            for name, each in zip(self._names, scores, strict=True)
-        ]
-
-
-def _entries(columns: Mapping[str, Int64Column], names: Iterable[str], indexes: RowColumn) -> list[list[int]]:
-    if isinstance(columns, FeasibleColumns):
-        return columns.entries(indexes)
-    return [columns[name].take(indexes).tolist() for name in names]
+    def _entries(self, columns: Columns, indexes: RowColumn) -> list[list[int]]:
+        """For each plugin the entries of these rows."""
+        found, size, here = [], len(self.rows), self.rows.take(indexes)
+        at, places = indexes.tolist(), here.tolist()
+        for name in self._raw:
+            column = columns[name]
+            if len(indexes) > _FEW:
+                found.append(column.take(indexes if len(column) == size else here).tolist())
+            else:
+                found.append([*map(column.item, at if len(column) == size else places)])
+        return found

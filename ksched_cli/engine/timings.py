@@ -3,12 +3,31 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from types import TracebackType
+from collections.abc import Callable, Iterator, Mapping
+from functools import wraps
+from typing import Any
 
 from msgspec import Struct
 
-from ksched_cli.engine.faults import blamed
+# The methods that are measured, and the extension point of each.
+_POINTS = {
+    "pre_enqueue": "preEnqueue",
+    "pre_filter": "preFilter",
+    "filter": "filter",
+    "post_filter": "postFilter",
+    "pod_group_post_filter": "podGroupPostFilter",
+    "pre_score": "preScore",
+    "score": "score",
+    "normalize": "normalizeScore",
+    "reserve": "reserve",
+    "unreserve": "unreserve",
+    "permit": "permit",
+    "pre_bind": "preBind",
+    "bind": "bind",
+    "post_bind": "postBind",
+    "generate_placements": "placementGenerate",
+    "score_placement": "placementScore",
+}
 
 
 class Spent(Struct):
@@ -22,12 +41,28 @@ class Timings:
     def __init__(self) -> None:
         self._spent: dict[tuple[str, str], Spent] = {}
 
-    def calling(self, plugin: str, point: str) -> timed:
-        """Measure a call of a plugin. It takes the place of `blamed`, whose work it includes."""
-        spent = self._spent.get((point, plugin))
-        if spent is None:
-            spent = self._spent[point, plugin] = Spent()
-        return timed(plugin, point, spent)
+    def watch(self, item: Any, points: Mapping[str, str] = _POINTS) -> None:
+        """Measure each call of a plugin or an extender from now on. `points` are its methods by name."""
+        for method, point in points.items():
+            bound = getattr(item, method, None)
+            if bound is not None:
+                vars(item)[method] = self._timed(bound, item.name, point)
+
+    def _timed(self, method: Callable[..., Any], name: str, point: str) -> Callable[..., Any]:
+
+        @wraps(method)
+        def call(*arguments: Any) -> Any:
+            spent = self._spent.get((point, name))
+            if spent is None:
+                spent = self._spent[point, name] = Spent()
+            started = time.perf_counter()
+            try:
+                return method(*arguments)
+            finally:
+                spent.seconds += time.perf_counter() - started
+                spent.calls += 1
+
+        return call
 
     def __iter__(self) -> Iterator[tuple[str, str, Spent]]:
         """(extension point, plugin, what it took), points and plugins in the order of their first call."""
@@ -36,23 +71,3 @@ class Timings:
             for (point, plugin), spent in self._spent.items():
                 if point == wanted:
                     yield point, plugin, spent
-
-
-class timed(blamed):  # noqa: N801  # as blamed
-    """`blamed` with a clock."""
-
-    __slots__ = ("_spent", "_started")
-
-    def __init__(self, plugin: str, point: str, spent: Spent) -> None:
-        super().__init__(plugin, point)
-        self._spent = spent
-
-    def __enter__(self) -> None:
-        self._started = time.perf_counter()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._spent.seconds += time.perf_counter() - self._started
-        self._spent.calls += 1
-        super().__exit__(kind, problem, trace)

@@ -7,14 +7,15 @@ A plugin inherits from every point it takes part in. What `pre_filter` returns i
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Generic, TypeVar
 
 from msgspec import Struct
 
 from ksched_cli.cluster.columns import Int64Column, RowColumn
 from ksched_cli.cluster.pod_groups import GroupKey
 from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.framework.depends import Depends
 from ksched_cli.framework.events import EVERY_EVENT, ClusterEvent
 from ksched_cli.framework.handle import CycleHandle, GroupTrial, Handle
 from ksched_cli.framework.rows import NodeRows
@@ -23,20 +24,15 @@ from ksched_cli.framework.verdict import Verdict
 from ksched_cli.releases.minors import DEFAULT, Release
 
 Detail = Mapping[str, Any]
-LASTING = "lasting"
 State = TypeVar("State")
 S = TypeVar("S")
 
 
 class Plugin:
-    """What every plugin has. `scope` is "row" if a node's verdict depends on that node alone. `follows_pods` is off if
-    it depends on the node object only, whatever pods are there. `column` is a short heading over its scores.
-    `since` and `until` are the first and the last minor that has the plugin; `points_since` has the points at which it
-    takes part from some minor on. With `only_at` it takes part in these of the points that it inherits from. At the
-    points `unlisted_at` kube-scheduler itself does its work: it runs there although no profile lists it.
-
-    With `lasting`, `placements_version` returns `LASTING` for every pod. With `reads_usage_only`, the plugin reads of
-    the pods on a node nothing but what they request together and how many they are.
+    """What every plugin has. `column` is a short heading over its scores. `since` and `until` are the first and the
+    last minor that has the plugin; `points_since` has the points at which it takes part from some minor on. With
+    `only_at` it takes part in these of the points that it inherits from. At the points `unlisted_at` kube-scheduler
+    itself does its work: it runs there although no profile lists it.
 
     `args_model` is a dataclass or a msgspec.Struct: the plugin's pluginConfig is checked against it, and `args` is one
     of these. Without it `args` is the dict of the configuration, or None.
@@ -44,10 +40,6 @@ class Plugin:
 
     name: ClassVar[str]
     column: ClassVar[str] = ""
-    scope: ClassVar[Literal["row", "cluster"]] = "row"
-    follows_pods: ClassVar[bool] = True
-    lasting: bool = False
-    reads_usage_only: ClassVar[bool] = False
     summary: ClassVar[str] = ""
     events: ClassVar[tuple[ClusterEvent, ...]] = ()
     since: ClassVar[str] = ""
@@ -65,15 +57,11 @@ class Plugin:
         """The events that may help a pod which this plugin rejected. One that names none is woken by every event."""
         return self.events or EVERY_EVENT
 
-    def placements_version(self, pod: PodInfo) -> Hashable | None:
-        """A value that stays equal while PreFilter and PreScore of this plugin return the same for every pod of this
-        pod's template, as far as placed pods decide that: node objects and API objects are compared by the engine.
+    def depends(self, pod: PodInfo) -> Depends | None:
+        """What the answers about the pod depend on. None, the default: the engine asks the plugin for every pod.
 
-        `LASTING` where placed pods never decide it. The verdict and the raw score of a node then change only when that
-        node changes, PreScore ignores which nodes are feasible, and Reserve, Permit and Bind succeed for these pods on
-        every node and change nothing that other pods depend on. None, the default, where the plugin cannot return such
-        a value: the engine then runs the plugin in full for every pod."""
-        return LASTING if self.lasting else None
+        The value depends on the pod's template and the API objects only, whatever pods are placed."""
+        return None
 
     def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
         """The queueing hint: whether the pod, which this plugin rejected, may fit now (QueueingHintFn: Queue or
@@ -130,20 +118,15 @@ class FilterPlugin(Plugin, ABC, Generic[State]):
     def filter(self, state: State, pod: PodInfo, nodes: NodeRows) -> Verdict:
         """One code and reason tuple per row."""
 
-    def sign(self, pod: PodInfo) -> Hashable:
-        """All of the pod that the filter goes by (SignPlugin.SignPod): pods that sign alike are judged alike. A
-        plugin that looks at less than the whole template lets more pods share what was found out for one. A plugin
-        of scope "row" that defines this also promises that its verdict on a node holds until that node changes."""
-        return pod.template
-
     def is_indifferent(self, pod: PodInfo) -> bool:
         """Whether the pod passes on every node whatever happens. Called where no PreFilter can return SKIP,
         which many plugins did not have in older minors."""
         return False
 
     def changed_rows(self, pod: PodInfo, before: State, now: State) -> RowColumn | None:
-        """Node rows whose verdict may differ between two states that `pre_filter` returned for the pod's template; None
-        for all rows. The engine calls it when `placements_version` has changed."""
+        """Of a plugin that depends on pods anywhere: the rows whose verdict may differ between two states that
+        `pre_filter` returned for pods of one signature; None for all rows. The engine calls it when the `version` of
+        its `Depends` has changed."""
         return None
 
     def explain(self, state: State, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
@@ -189,24 +172,16 @@ class PreScorePlugin(Plugin, ABC, Generic[S, State]):
 
 
 class ScorePlugin(Plugin, ABC, Generic[State]):
-    """With `normalizes_by_extremes` the normalized score of a node depends on its raw score, the least and the highest
-    one, so that a few nodes can be normalized with these two. `scores_by_filter_state`: PreFilter has its state."""
+    """With `scores_by_filter_state` the state of `score` is that of PreFilter, and not that of PreScore."""
 
-    normalizes: ClassVar[bool] = False
-    normalizes_by_extremes: ClassVar[bool] = False
     scores_by_filter_state: ClassVar[bool] = False
 
     @abstractmethod
     def score(self, state: State, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
         """One raw score per row."""
 
-    def sign_score(self, state: State, pod: PodInfo) -> Hashable | None:
-        """All that the raw score of a node goes by besides the node: equal signatures have equal scores while that does
-        not change. `LASTING` where placed pods do not change it either; None where that cannot be promised."""
-        return None
-
     def normalize(self, state: State, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
-        """Scores in 0..100 (ScoreExtensions.NormalizeScore); set `normalizes` where this is more than identity."""
+        """Scores in 0..100 (ScoreExtensions.NormalizeScore)."""
         return scores
 
 
@@ -295,7 +270,6 @@ def extension_points(plugin: type[Plugin], release: Release = DEFAULT) -> tuple[
 
 __all__ = [
     "EXTENSION_POINTS",
-    "LASTING",
     "SUCCESS",
     "BindPlugin",
     "Detail",

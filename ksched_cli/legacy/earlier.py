@@ -21,6 +21,7 @@ from ksched_cli.cluster.columns import BoolColumn, Int64Column
 from ksched_cli.cluster.labels import LabelColumn
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.resources import CPU, MEMORY
+from ksched_cli.framework.depends import Depends
 from ksched_cli.framework.interfaces import PreFilterResult, PreScorePlugin, ScorePlugin
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unschedulable
@@ -116,7 +117,7 @@ class SpreadOfEveryPod(SummedSpread):
     since = "1.17"
     until = "1.17"
 
-    def placements_version(self, pod: PodInfo) -> None:
+    def depends(self, pod: PodInfo) -> None:
         # Pods that start to leave still count, which the version of the counts does not show.
         return None
 
@@ -212,6 +213,9 @@ class NodeResourceLimits(PreScorePlugin[None, bool], ScorePlugin[bool]):
     since = "1.17"
     until = "1.18"
     summary = "Prefers nodes that are large enough for the pod's limits on cpu or memory."
+
+    def depends(self, pod: PodInfo) -> Depends:
+        return Depends("node", pod.template)
 
     def pre_score(self, state: None, pod: PodInfo, nodes: NodeRows) -> bool:
         return True

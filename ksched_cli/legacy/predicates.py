@@ -7,7 +7,7 @@ differ from the plugin."""
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ksched_cli.api.core import Node, Pod
@@ -16,6 +16,7 @@ from ksched_cli.api.storage import PersistentVolumeClaim, StorageClass
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.plugin_args import NodeAffinityArgs, NodeResourcesFitArgs, PodTopologySpreadArgs
+from ksched_cli.framework.depends import Depends
 from ksched_cli.framework.events import ANYTHING, ClusterEvent
 from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import Detail, FilterPlugin, Plugin, PreFilterPlugin, PreFilterResult
@@ -102,8 +103,10 @@ class GeneralPredicates(Predicate, PreFilterPlugin[_States], FilterPlugin[_State
     def filter(self, state: _States, pod: PodInfo, nodes: NodeRows) -> Verdict:
         return Verdict.together([self._parts[name].filter(own, pod, nodes) for name, own in state.items()])
 
-    def sign(self, pod: PodInfo) -> Hashable:
-        return tuple(part.sign(pod) for part in self._parts.values())
+    def depends(self, pod: PodInfo) -> Depends:
+        found = [part.depends(pod) for part in self._parts.values()]
+        signatures = tuple(each.signature if each is not None else None for each in found)
+        return Depends("pods on the node", None if None in signatures else signatures)
 
     def explain(self, state: _States, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
         """The reasons of each part that rejects the node, by the plugin that it became."""
@@ -141,8 +144,6 @@ class ConditionGuide(RejectionGuide):
 class _ByConditions(Predicate, FilterPlugin[None]):
     """The scheduler read a node's conditions until taints stood for them (gate TaintNodesByCondition)."""
 
-    follows_pods = False
-
     @abstractmethod
     def judge(self, node: Node, pod: Pod) -> Status:
         """What the conditions of one node mean to the pod."""
@@ -151,8 +152,8 @@ class _ByConditions(Predicate, FilterPlugin[None]):
         objects = nodes.cluster.nodes.objects
         return Verdict.from_statuses([self.judge(objects[row], pod.pod) for row in nodes.rows.tolist()])
 
-    def sign(self, pod: PodInfo) -> Hashable:
-        return has_best_effort_qos(pod.pod)
+    def depends(self, pod: PodInfo) -> Depends:
+        return Depends("node", has_best_effort_qos(pod.pod))
 
     def explain(self, state: None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
         return {each.type: each.status for each in nodes.cluster.nodes.objects[nodes.rows[index]].status.conditions}

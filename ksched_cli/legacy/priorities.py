@@ -15,6 +15,7 @@ from ksched_cli.api.selectors import EVERYTHING, Selector, selector_from_map
 from ksched_cli.cluster.columns import Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.plugin_args import InterPodAffinityArgs, PodTopologySpreadArgs
+from ksched_cli.framework.depends import NOTHING, Depends
 from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import Plugin, ScorePlugin
 from ksched_cli.framework.rows import NodeRows
@@ -54,8 +55,10 @@ def _renamed(name: str, plugin: type[Plugin], **own: Any) -> Any:
 
 class EqualPriority(Priority, ScorePlugin[None]):
     name = "EqualPriority"
-    follows_pods = False
     summary = "Gives every node 1."
+
+    def depends(self, pod: PodInfo) -> Depends:
+        return NOTHING
 
     def score(self, state: None, pod: PodInfo, nodes: NodeRows) -> Int64Column:
         return np.ones(len(nodes), dtype=np.int64)
@@ -67,14 +70,16 @@ class InterPodAffinityPriority(Priority, InterPodAffinity):
     name = "InterPodAffinityPriority"
     column = "PodAffinity"
     summary = "Prefers nodes by preferred pod affinity and anti-affinity, the pod's own and that of running pods."
-    normalizes = False
 
     def __init__(self, args: Any, handle: Handle) -> None:
         super().__init__(args or InterPodAffinityArgs(), handle)
 
     def score(self, state: Preferences | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
         worth = super().score(state, pod, nodes)
-        return worth if state is None or isinstance(worth, Status) else self.normalize(state, pod, nodes, worth)
+        return worth if state is None or isinstance(worth, Status) else super().normalize(state, pod, nodes, worth)
+
+    def normalize(self, state: Preferences, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
+        return scores
 
 
 class EvenPodsSpreadPriority(Priority, SpreadOfEveryPod):
@@ -83,7 +88,6 @@ class EvenPodsSpreadPriority(Priority, SpreadOfEveryPod):
     name = "EvenPodsSpreadPriority"
     column = "Spread"
     summary = "Prefers nodes by soft topology spread constraints of the pod."
-    normalizes = False
 
     def __init__(self, args: Any, handle: Handle) -> None:
         super().__init__(args or PodTopologySpreadArgs(defaulting_type="List"), handle)
@@ -93,7 +97,10 @@ class EvenPodsSpreadPriority(Priority, SpreadOfEveryPod):
         if state is None or isinstance(sums, Status):
             return sums
         # A node that lacks a label gets nothing, even where all others are equal.
-        return np.where(ignored_of(state, nodes), 0, self.normalize(state, pod, nodes, sums))
+        return np.where(ignored_of(state, nodes), 0, super().normalize(state, pod, nodes, sums))
+
+    def normalize(self, state: SoftState, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
+        return scores
 
 
 class ServiceSpreadingPriority(Priority, SelectorSpread):
@@ -118,6 +125,9 @@ class ResourceLimitsRules(ReleaseRules, plugins="ResourceLimitsPriority"):
 class ResourceLimitsPriority(Priority, ScorePlugin[None]):
     name = "ResourceLimitsPriority"
     summary = "Prefers nodes that are large enough for the pod's limits on cpu or memory."
+
+    def depends(self, pod: PodInfo) -> Depends:
+        return Depends("node", pod.template)
 
     def score(self, state: None, pod: PodInfo, nodes: NodeRows) -> Int64Column:
         return within_limits(pod.pod, nodes)

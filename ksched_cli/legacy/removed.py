@@ -6,7 +6,7 @@ over its values."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +25,7 @@ from ksched_cli.config.plugin_args import (
     RequestedToCapacityRatioArgs,
     ServiceAffinityArgs,
 )
+from ksched_cli.framework.depends import NOTHING, Depends
 from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import FilterPlugin, PreFilterPlugin, PreFilterResult, ScorePlugin
 from ksched_cli.framework.reasons import ReasonCode, ReasonKind, ReasonTable
@@ -77,10 +78,11 @@ class NodePreferAvoidPodsRules(ReleaseRules, plugins="NodePreferAvoidPods"):
 class NodePreferAvoidPods(ScorePlugin[None]):
     name = "NodePreferAvoidPods"
     column = "Avoid"
-    lasting = True
     until = "1.22"
-    follows_pods = False
     summary = "Keeps the pods of a controller away from nodes whose annotation names the controller."
+
+    def depends(self, pod: PodInfo) -> Depends:
+        return Depends("node", pod.pod.metadata.owner_references)
 
     def score(self, state: None, pod: PodInfo, nodes: NodeRows) -> Int64Column:
         """Its weight is far above all others, so that a node with the annotation comes last."""
@@ -111,9 +113,7 @@ class NodeLabelReasons(ReasonTable, plugins="NodeLabel"):
 
 class NodeLabel(FilterPlugin[None], ScorePlugin[None]):
     name = "NodeLabel"
-    lasting = True
     until = "1.22"
-    follows_pods = False
     summary = "Rejects nodes that lack a label, or have one that they should not have; prefers nodes likewise."
     args: NodeLabelArgs
 
@@ -123,8 +123,8 @@ class NodeLabel(FilterPlugin[None], ScorePlugin[None]):
             right &= satisfied
         return Verdict.rejecting(~right, unresolvable(NodeLabelReasons.labels_differ()))
 
-    def sign(self, pod: PodInfo) -> Hashable:
-        return ()
+    def depends(self, pod: PodInfo) -> Depends:
+        return NOTHING
 
     def score(self, state: None, pod: PodInfo, nodes: NodeRows) -> Int64Column:
         """The share of the preferences that the node satisfies."""
@@ -171,9 +171,7 @@ class Companions:
 class ServiceAffinity(PreFilterPlugin[Companions], FilterPlugin[Companions], ScorePlugin[None]):
     name = "ServiceAffinity"
     until = "1.22"
-    scope = "cluster"
     summary = "Places the pods of a service on nodes with equal values of a label, or spreads them over its values."
-    normalizes = True
     args: ServiceAffinityArgs
 
     def pre_filter(self, pod: PodInfo) -> PreFilterResult[Companions] | Status:
@@ -265,8 +263,6 @@ class MostAllocatedRules(ReleaseRules, plugins="NodeResourcesMostAllocated"):
 class _RequestedResources(ScorePlugin[None]):
     """A score of the shares of some resources in use. In 1.22 they are measured as by the strategies."""
 
-    lasting = True
-    reads_usage_only = True
     until = "1.22"
     args: NodeResourcesLeastAllocatedArgs | NodeResourcesMostAllocatedArgs | RequestedToCapacityRatioArgs
 
@@ -276,6 +272,11 @@ class _RequestedResources(ScorePlugin[None]):
         self._weights = [each.weight or 1 for each in self.args.resources]
         self._totals = DeviceTotals(handle)
         self._as_strategies = RequestedResourcesRules.of(handle.release).measures_as_strategies
+
+    def depends(self, pod: PodInfo) -> Depends:
+        # Devices behind a resource come and go without a placement on the node.
+        backed = any(map(self._totals.backs, self._names))
+        return Depends("usage") if backed else Depends("usage", pod.template)
 
     def _allocation(self, pod: PodInfo, nodes: NodeRows) -> Allocation:
         if not self._as_strategies:

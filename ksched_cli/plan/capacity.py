@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -168,21 +168,13 @@ def capacity(
 
 
 def _count_alike(count: _Count, shape: str, replicas: Replicas, limit: int) -> Why:
-    """Replicas of one shape. Where the node of the next ones is certain they need no cycle."""
-    patience, tried = 1, 0
+    """Replicas of one shape. Copies of a pod that has a node need no row of their own, if no plugin looks for it."""
     for replica in steps(iter(replicas.next, None), "replicas had their cycle"):
         if count.placed >= limit:
             break
-        if count.is_foreseen(replica):
-            count.place_foreseen(shape)
-            continue
-        found = count.place(shape, replica)
+        found = None if count.place_copy(shape, replica) else count.place(shape, replica)
         if found is not None:
             return found
-        tried += 1
-        if tried >= patience:
-            # Where nothing can be foreseen, do not try again after every replica.
-            patience, tried = (1 if count.foresee(limit - count.placed) else 2 * patience), 0
     return Why("max")
 
 
@@ -213,43 +205,21 @@ class _Count:
         self._last: Decision | None = None
         self._requests: dict[str, dict[int, int]] = {}
         self._template: PodInfo | None = None
-        self._foreseen: deque[int] = deque()
-        self._copies: list[int] = []
         self.placed = 0
 
-    def foresee(self, count: int) -> bool:
-        """Find the nodes of the next replicas if these are copies of the last one. Returns whether some were found."""
-        assert self._template is not None
-        row = self._scheduler.cluster.pods.row_of[self._template.uid]
-        self._foreseen.extend(self._scheduler.foresee(row, count))
-        return bool(self._foreseen)
-
-    def is_foreseen(self, replica: Replica) -> bool:
-        """Whether the replica's node is found already. If it is not, drop the nodes of later replicas."""
-        if not self._foreseen:
-            return False
+    def place_copy(self, shape: str, replica: Replica) -> bool:
+        """Place a replica that is a copy of the last one. Returns False if it needs a cycle of its own."""
         cluster, template = self._scheduler.cluster, self._template
-        copy = PodInfo(replica.pod, cluster.resources, cluster.release)
-        alike = template is not None and copy.template == template.template
-        if alike and not replica.refusal and not replica.objects:
-            return True
-        self._foreseen.clear()
-        self._place_copies()
-        return False
-
-    def place_foreseen(self, shape: str) -> None:
-        row = self._foreseen.popleft()
-        self._copies.append(row)
+        if template is None or replica.refusal or replica.objects:
+            return False
+        if PodInfo(replica.pod, cluster.resources, cluster.release).template != template.template:
+            return False
+        row = self._scheduler.place_copy(cluster.pods.row_of[template.uid])
+        if row is None:
+            return False
         self._on[row, shape] += 1
         self.placed += 1
-        if not self._foreseen:
-            self._place_copies()
-
-    def _place_copies(self) -> None:
-        if self._copies and self._template is not None:
-            cluster = self._scheduler.cluster
-            cluster.place_copies(cluster.pods.row_of[self._template.uid], self._copies)
-        self._copies = []
+        return True
 
     def place(self, shape: str, replica: Replica) -> Why | None:
         """Place a replica. Returns the reason if no node takes it."""

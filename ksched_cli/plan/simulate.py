@@ -19,7 +19,7 @@ from ksched_cli.api.storage import CSIStorageCapacity
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import RowColumn
 from ksched_cli.cluster.pod_groups import GroupKey, group_of
-from ksched_cli.engine.decision import Decision, FoundPlacement
+from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.queueing.pending import PendingQueue
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.engine.score_table import ScoreTable
@@ -190,8 +190,7 @@ def _outcomes(
     outcome: PodOutcome | None = None
     first: Decision | None = None
     brief = output.is_brief(scheduler.cluster.pods.infos[row].pod for row in queue.active)
-    decisions = scheduler.run_in_brief(queue) if brief else scheduler.run(queue)
-    for decision in steps(decisions, "pods had their cycle", len(queue.active)):
+    for decision in steps(scheduler.run(queue), "pods had their cycle", len(queue.active)):
         if decision.row is not None and decision.pod.key in made:
             shrink_pools(scheduler.cluster, decision)
         if not output.wanted(decision.pod.pod):
@@ -201,8 +200,6 @@ def _outcomes(
         else:
             outcome = outcome_of(decision, scheduler.cluster, output, brief=brief)
             first = decision.repeats or decision
-            # The next cycle changes these columns, and copies them if they are held.
-            decision.scores = None
         run.seconds += time.perf_counter() - started
         yield outcome
         started = time.perf_counter()
@@ -215,8 +212,6 @@ def outcome_of(
     """The decision with names in place of rows, summed up unless the detail is wanted. `brief`: with the total of the
     best node and the first ties only."""
     missing = output.missing_kinds.about(decision) if output.missing_kinds else ()
-    if decision.found is not None:
-        return _brief_outcome(decision, decision.found, cluster, missing)
     names = cluster.nodes.names
     tied_names = FirstNames.of if brief else TiedNames
     diagnosis = decision.diagnosis
@@ -239,23 +234,6 @@ def outcome_of(
         pod_group=str(group_of(decision.pod) or ""),
         group_victims=cluster.pods.names_of(decision.group_victims),
         detail=_detail(decision, cluster) if output.detail else None,
-        missing=missing,
-    )
-
-
-def _brief_outcome(decision: Decision, found: FoundPlacement, cluster: Cluster, missing: tuple[str, ...]) -> PodOutcome:
-    """The outcome of a pod that was placed without a cycle of its own, with what a line of a table shows."""
-    names = cluster.nodes.names
-    node = names[found.row]
-    return PodOutcome(
-        pod=decision.pod.key,
-        result=decision.result,
-        node=node,
-        ties=FirstNames(tuple(names[row] for row in found.first), found.ties),
-        total_nodes=len(cluster.nodes),
-        feasible_nodes=found.feasible,
-        top=(ScoredNode(node, found.total, _NO_SCORES),),
-        scheduler=decision.pod.pod.spec.scheduler_name,
         missing=missing,
     )
 
@@ -332,7 +310,7 @@ def _best(decision: Decision, names: Sequence[str]) -> tuple[ScoredNode, ...]:
 
 
 def _scored(table: ScoreTable, cluster: Cluster, indexes: RowColumn) -> tuple[ScoredNode, ...]:
-    plugins, names = tuple(table.raw), cluster.nodes.names
+    plugins, names = table.plugins, cluster.nodes.names
     rows, totals = table.rows.take(indexes).tolist(), table.totals.take(indexes).tolist()
     return tuple(
         ScoredNode(names[row], total, NodeScores(plugins, *scores))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.framework.depends import NOTHING, Depends
 from ksched_cli.framework.interfaces import BindPlugin
 from ksched_cli.framework.status import SUCCESS, Status
 from ksched_cli.plugins.lib.spec import Spec
@@ -10,8 +11,10 @@ from ksched_cli.plugins.lib.spec import Spec
 
 class DefaultBinder(BindPlugin[None]):
     name = "DefaultBinder"
-    lasting = True
     summary = "Binds the pod to its node; here that is simulated."
+
+    def depends(self, pod: PodInfo) -> Depends:
+        return NOTHING
 
     def bind(self, state: None, pod: PodInfo, row: int) -> Status:
         return SUCCESS

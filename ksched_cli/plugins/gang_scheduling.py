@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import Any
 
 from ksched_cli.cluster.pod_groups import PodGroups, group_of, not_found
 from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.framework.depends import NOTHING, Depends
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.handle import Handle
-from ksched_cli.framework.interfaces import LASTING, PermitPlugin, PreEnqueuePlugin
+from ksched_cli.framework.interfaces import PermitPlugin, PreEnqueuePlugin
 from ksched_cli.framework.reasons import ReasonCode, ReasonKind, ReasonTable, fixed_field
 from ksched_cli.framework.status import SUCCESS, Code, Status, error, unresolvable
 from ksched_cli.plugins.lib.spec import Spec
@@ -52,8 +52,8 @@ class GangScheduling(PreEnqueuePlugin, PermitPlugin[None]):
         super().__init__(args, handle)
         self._groups = PodGroups(handle.cluster, handle.scheduler_names)
 
-    def placements_version(self, pod: PodInfo) -> Hashable | None:
-        return LASTING if group_of(pod) is None else None
+    def depends(self, pod: PodInfo) -> Depends | None:
+        return NOTHING if group_of(pod) is None else None
 
     def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
         """Whether a pod of the same group, or the group itself, was created."""

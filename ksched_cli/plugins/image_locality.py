@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-
 import numpy as np
 
 from ksched_cli.cluster.columns import Int64Column
 from ksched_cli.cluster.images import Image
 from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.framework.depends import Depends
 from ksched_cli.framework.interfaces import ScorePlugin
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.plugins.lib.spec import Spec
@@ -51,8 +50,6 @@ class ImageLocalityRules(ReleaseRules, plugins="ImageLocality"):
 class ImageLocality(ScorePlugin[None]):
     name = "ImageLocality"
     column = "Images"
-    lasting = True
-    follows_pods = False
     summary = "Prefers nodes that hold the pod's images, the more the larger they are and the wider they are spread."
 
     def score(self, state: None, pod: PodInfo, nodes: NodeRows) -> Int64Column:
@@ -75,8 +72,8 @@ class ImageLocality(ScorePlugin[None]):
         clipped = np.where(sums < MIN_THRESHOLD, MIN_THRESHOLD, np.minimum(sums, ceiling))
         return self.handle.release.max_node_score * (clipped - MIN_THRESHOLD) // (ceiling - MIN_THRESHOLD)
 
-    def sign_score(self, state: None, pod: PodInfo) -> Hashable:
-        return tuple(self._image_names(pod)), self._containers(pod)
+    def depends(self, pod: PodInfo) -> Depends:
+        return Depends("node", (tuple(self._image_names(pod)), self._containers(pod)))
 
     def _image_names(self, pod: PodInfo) -> list[str]:
         """The images that the pod pulls, with repetitions."""

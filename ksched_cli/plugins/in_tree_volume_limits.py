@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from typing import ClassVar
 
 from ksched_cli.api.core import Node, Pod
@@ -12,8 +12,9 @@ from ksched_cli.api.storage import CSINode, PersistentVolume, PersistentVolumeCl
 from ksched_cli.api.volumes import Volume
 from ksched_cli.cluster.claims import claim_names
 from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.framework.depends import NOTHING, Depends
 from ksched_cli.framework.events import Action, ClusterEvent
-from ksched_cli.framework.interfaces import LASTING, FilterPlugin, PreFilterPlugin, PreFilterResult
+from ksched_cli.framework.interfaces import FilterPlugin, PreFilterPlugin, PreFilterResult
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
 from ksched_cli.framework.verdict import Verdict
@@ -74,8 +75,8 @@ class _InTreeLimits(PreFilterPlugin[None], FilterPlugin[None]):
     def limit(self, node: Node) -> int:
         return self.default_limit
 
-    def placements_version(self, pod: PodInfo) -> Hashable | None:
-        return None if pod.pod.spec.volumes else LASTING
+    def depends(self, pod: PodInfo) -> Depends:
+        return Depends("pods on the node") if pod.pod.spec.volumes else NOTHING
 
     def pre_filter(self, pod: PodInfo) -> PreFilterResult[None] | Status:
         return SKIP if self.is_indifferent(pod) else PreFilterResult(None)

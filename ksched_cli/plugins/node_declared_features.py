@@ -10,6 +10,7 @@ import numpy as np
 from ksched_cli.api.core import PodSpec
 from ksched_cli.api.pod_facts import is_same_pod
 from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.framework.depends import NOTHING, Depends
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreFilterPlugin, PreFilterResult
 from ksched_cli.framework.reasons import ReasonCode, ReasonKind, ReasonTable
@@ -82,7 +83,6 @@ def _needed_by(spec: PodSpec) -> Features:
 
 class NodeDeclaredFeatures(PreFilterPlugin[Features], FilterPlugin[Features]):
     name = "NodeDeclaredFeatures"
-    lasting = True
     since = "1.35"
     summary = "Rejects nodes whose kubelet does not declare a feature that the pod needs."
     events = (
@@ -97,6 +97,10 @@ class NodeDeclaredFeatures(PreFilterPlugin[Features], FilterPlugin[Features]):
         if event.resource == "Pod":
             return is_same_pod(new, pod.pod) and _needed_by(old.spec) != _needed_by(new.spec)
         return old is None or old.status.declared_features != new.status.declared_features
+
+    def depends(self, pod: PodInfo) -> Depends:
+        enabled = self.handle.gates.enabled("NodeDeclaredFeatures")
+        return Depends("node", _needed_by(pod.pod.spec)) if enabled else NOTHING
 
     def pre_filter(self, pod: PodInfo) -> PreFilterResult[Features] | Status:
         if not self.handle.gates.enabled("NodeDeclaredFeatures"):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.framework.depends import Depends
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.interfaces import Detail, FilterPlugin
 from ksched_cli.framework.reasons import Reason, ReasonCode, ReasonKind, ReasonTable, fixed_field
@@ -49,8 +50,6 @@ class NodeNameGuide(RejectionGuide):
 
 class NodeName(FilterPlugin[None]):
     name = "NodeName"
-    lasting = True
-    follows_pods = False
     summary = "Rejects every node but the one that spec.nodeName names."
     events = (ClusterEvent("Node", Action.ADD),)
 
@@ -61,8 +60,8 @@ class NodeName(FilterPlugin[None]):
         others = nodes.rows != nodes.cluster.nodes.row_of.get(wanted, -1)
         return Verdict.rejecting(np.asarray(others), unresolvable(NodeNameReasons.of(self.handle.release).other_node()))
 
-    def sign(self, pod: PodInfo) -> Hashable:
-        return pod.pod.spec.node_name
+    def depends(self, pod: PodInfo) -> Depends:
+        return Depends("node", pod.pod.spec.node_name)
 
     def explain(self, state: None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
         return {"requested": pod.pod.spec.node_name}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -12,6 +12,7 @@ from ksched_cli.api.listing import named
 from ksched_cli.api.pod_facts import holds_place
 from ksched_cli.cluster.pod_info import PodInfo, host_ports_of
 from ksched_cli.cluster.ports import ANY_ADDRESS, HostPort, PortIndex
+from ksched_cli.framework.depends import NOTHING, Depends
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreFilterPlugin, PreFilterResult
 from ksched_cli.framework.reasons import FieldPath, Reason, ReasonCode, ReasonKind, ReasonTable
@@ -87,7 +88,6 @@ def _short(port: str) -> str:
 
 class NodePorts(PreFilterPlugin[WantedPorts], FilterPlugin[WantedPorts]):
     name = "NodePorts"
-    lasting = True
     summary = "Rejects nodes where a host port that the pod wants is taken."
     events = (ClusterEvent("Pod", Action.DELETE), ClusterEvent("Node", Action.ADD))
 
@@ -109,8 +109,8 @@ class NodePorts(PreFilterPlugin[WantedPorts], FilterPlugin[WantedPorts]):
         taken = nodes.cluster.usage.ports.conflicts(state, len(nodes.cluster.nodes))
         return Verdict.rejecting(nodes.take(taken), unschedulable(NodePortsReasons.port_taken()))
 
-    def sign(self, pod: PodInfo) -> Hashable:
-        return pod.host_ports
+    def depends(self, pod: PodInfo) -> Depends:
+        return Depends("pods on the node", pod.host_ports) if pod.host_ports else NOTHING
 
     def explain(self, state: WantedPorts | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
         """The ports that are taken, and by whom."""

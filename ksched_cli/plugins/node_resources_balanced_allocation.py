@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
 
-from ksched_cli.cluster.columns import FloatColumn, Int64Column, RowColumn
-from ksched_cli.cluster.node_memory import NodeMemory
+from ksched_cli.cluster.columns import FloatColumn, Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.plugin_args import NodeResourcesBalancedAllocationArgs
+from ksched_cli.framework.depends import Depends
 from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import PreScorePlugin, ScorePlugin
 from ksched_cli.framework.rows import NodeRows
@@ -18,6 +17,7 @@ from ksched_cli.framework.scoring import MAX_NODE_SCORE
 from ksched_cli.framework.status import SKIP, Status, error
 from ksched_cli.plugins.lib.devices.totals import DeviceTotals
 from ksched_cli.plugins.lib.resource_scoring import (
+    CPU_AND_MEMORY,
     Allocation,
     MeasuredResources,
     OneAllocation,
@@ -72,8 +72,6 @@ class BalancedAllocationRules(ReleaseRules, plugins="NodeResourcesBalancedAlloca
 class NodeResourcesBalancedAllocation(PreScorePlugin[None, MeasuredResources], ScorePlugin[MeasuredResources]):
     name = "NodeResourcesBalancedAllocation"
     column = "Balance"
-    lasting = True
-    reads_usage_only = True
     summary = "Prefers nodes whose use of cpu, memory, ... the pod makes more even."
     points_since = (("preScore", "1.27"),)
     args: NodeResourcesBalancedAllocationArgs
@@ -82,13 +80,8 @@ class NodeResourcesBalancedAllocation(PreScorePlugin[None, MeasuredResources], S
         super().__init__(args, handle)
         self._totals = DeviceTotals(handle)
         self._balances_volumes = handle.gates.enabled("BalanceAttachedNodeVolumes")
-        if self._balances_volumes:
-            # What limits of disks have noted on a node changes without a placement there.
-            self.lasting = False
         self._rules = BalancedAllocationRules.of(handle.release)
         self._names = [resource.name for resource in self.args.resources]
-        # How even the use of cpu and memory is on each node without the pod.
-        self._without_pod: NodeMemory[Int64Column] = NodeMemory(handle.cluster)
 
     def pre_score(self, state: None, pod: PodInfo, nodes: NodeRows) -> MeasuredResources | Status:
         resources = measured(pod, self._names, nodes, use_requested=True)
@@ -96,9 +89,16 @@ class NodeResourcesBalancedAllocation(PreScorePlugin[None, MeasuredResources], S
         skips = self._rules.skips_best_effort_pods and not any(each.request for each in resources.resources)
         return SKIP if skips else resources
 
-    def sign_score(self, state: MeasuredResources | None, pod: PodInfo) -> Hashable | None:
-        # Devices behind a resource come and go without a placement on the node.
-        return None if state is None or state.are_backed(self._totals) else state.resources
+    def depends(self, pod: PodInfo) -> Depends:
+        if self._balances_volumes:
+            # What limits of disks have noted on a node changes without a placement there.
+            return Depends("pods on the node")
+        if self._names != CPU_AND_MEMORY and any(map(self._totals.backs, self._names)):
+            # Devices behind a resource come and go without a placement on the node.
+            return Depends("usage")
+        if pod.containers_are_all:
+            return Depends("usage", pod.parts.sums)
+        return Depends("usage", (pod.parts.sums, pod.template))
 
     def score(self, state: MeasuredResources | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
         if not self._rules.scores_the_deviation:
@@ -118,38 +118,16 @@ class NodeResourcesBalancedAllocation(PreScorePlugin[None, MeasuredResources], S
         if not self._rules.scores_the_difference:
             return allocation.for_nodes(balance(allocation.requested, allocation))
         # A loss is a negative index, which counts from the end.
-        return allocation.for_nodes(_SCORES_OF_GAINS[self._gain(state, allocation, nodes)])
+        return allocation.for_nodes(_SCORES_OF_GAINS[self._gain(allocation)])
 
-    def _gain(self, resources: MeasuredResources, allocation: Allocation, nodes: NodeRows) -> Int64Column:
+    @staticmethod
+    def _gain(allocation: Allocation) -> Int64Column:
         """The balance with the pod minus the balance without it."""
-        is_kept = nodes.whole and not nodes.bare and nodes.cluster.reuse and resources.are_cpu_and_memory
-        if not is_kept or allocation.place is not None:
-            used = np.empty((2, *allocation.allocated.shape))
-            used[0], used[1] = allocation.requested, allocation.allocated
-            with_pod, without_pod = balance(used, allocation)
-        else:
-            with_pod, without_pod = (
-                balance(allocation.requested, allocation),
-                self._balance_without_pod(resources, allocation, nodes),
-            )
+        used = np.empty((2, *allocation.allocated.shape))
+        used[0], used[1] = allocation.requested, allocation.allocated
+        with_pod, without_pod = balance(used, allocation)
         gain: Int64Column = with_pod - without_pod
         return gain
-
-    def _balance_without_pod(
-        self, resources: MeasuredResources, allocation: Allocation, nodes: NodeRows
-    ) -> Int64Column:
-        """Kept for all nodes together, for it is the same for many pods."""
-
-        def renewed(known: Int64Column, rows: RowColumn) -> Int64Column:
-            one = measure_one(resources, NodeRows(nodes.cluster, rows), use_requested=True)
-            if one is not None:
-                known[rows] = _evenness_of_one(one, _ALLOCATED)
-                return known
-            some = measure(resources, NodeRows(nodes.cluster, rows), self._totals, use_requested=True)
-            known[rows] = balance(some.allocated, some)
-            return known
-
-        return self._without_pod.recall((), lambda: balance(allocation.allocated, allocation), renewed)
 
     def _score_1_21(self, pod: PodInfo, nodes: NodeRows) -> Int64Column:
         """The best score less the difference between the shares of cpu and memory, 0 where one of them is used up."""

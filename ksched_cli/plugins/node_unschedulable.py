@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from ksched_cli.api.core import Pod, Taint
 from ksched_cli.api.pod_facts import is_same_pod
 from ksched_cli.api.tolerations import tolerates
 from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.framework.depends import Depends
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.interfaces import Detail, FilterPlugin
 from ksched_cli.framework.reasons import Reason, ReasonCode, ReasonKind, ReasonTable
@@ -69,8 +70,6 @@ class CordonGuide(RejectionGuide):
 
 class NodeUnschedulable(FilterPlugin[None]):
     name = "NodeUnschedulable"
-    lasting = True
-    follows_pods = False
     summary = "Rejects cordoned nodes (spec.unschedulable) unless the pod tolerates the unschedulable taint."
     events = (
         ClusterEvent("Node", Action.ADD | Action.UPDATE_NODE_TAINT),
@@ -88,8 +87,8 @@ class NodeUnschedulable(FilterPlugin[None]):
             cordoned = np.zeros(len(nodes), dtype=np.bool_)
         return Verdict.rejecting(cordoned, unresolvable(NodeUnschedulableReasons.cordoned()))
 
-    def sign(self, pod: PodInfo) -> Hashable:
-        return pod.pod.spec.tolerations
+    def depends(self, pod: PodInfo) -> Depends:
+        return Depends("node", pod.pod.spec.tolerations)
 
     def _tolerated(self, pod: Pod) -> bool:
         comparison = self.handle.gates.enabled("TaintTolerationComparisonOperators")

@@ -8,6 +8,7 @@ from ksched_cli.api.core import Pod
 from ksched_cli.api.json_patch import PodPatch, add
 from ksched_cli.api.pod_facts import is_same_pod
 from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.framework.depends import NOTHING, Depends
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.interfaces import PreEnqueuePlugin
 from ksched_cli.framework.reasons import ReasonCode, ReasonKind, ReasonTable, fixed_field
@@ -48,13 +49,15 @@ class SchedulingGatesRules(ReleaseRules, plugins="SchedulingGates"):
 
 class SchedulingGates(PreEnqueuePlugin):
     name = "SchedulingGates"
-    lasting = True
     since = "1.26"
     summary = "Keeps a pod out of the queue while its spec.schedulingGates is not empty."
     events = (ClusterEvent("Pod", Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED),)
 
     def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
         return is_same_pod(new, pod.pod)
+
+    def depends(self, pod: PodInfo) -> Depends:
+        return NOTHING
 
     def pre_enqueue(self, pod: PodInfo) -> Status:
         gates = [gate.name for gate in pod.pod.spec.scheduling_gates]

@@ -45,7 +45,6 @@ class SelectorSpread(PreScorePlugin[None, Selector], ScorePlugin[Selector]):
     since = "1.19"
     until = "1.28"
     summary = "Prefers hosts and zones with fewer pods of the same service or controller."
-    normalizes = True
 
     def _leaves_alone(self, pod: PodInfo) -> bool:
         rules = SelectorSpreadRules.of(self.handle.release)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,9 @@ from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.claims import find_claim, mounted_claims
 from ksched_cli.cluster.columns import BoolColumn
 from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.framework.depends import NOTHING, Depends
 from ksched_cli.framework.events import Action, ClusterEvent
-from ksched_cli.framework.interfaces import LASTING, Detail, FilterPlugin, PreFilterPlugin, PreFilterResult
+from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreFilterPlugin, PreFilterResult
 from ksched_cli.framework.reasons import ReasonCode, ReasonKind, ReasonTable
 from ksched_cli.framework.rejections import C, Figures, RejectedPod, RejectionGuide
 from ksched_cli.framework.rows import NodeRows
@@ -107,7 +108,6 @@ class ClaimsInUse(Struct):
 class VolumeRestrictions(PreFilterPlugin[ClaimsInUse], FilterPlugin[ClaimsInUse]):
     name = "VolumeRestrictions"
     points_since = (("preFilter", "1.22"),)
-    scope = "cluster"
     summary = "Rejects nodes where a disk is mounted that cannot be shared, and claims that another pod uses alone."
     events = (
         ClusterEvent("Pod", Action.DELETE),
@@ -115,8 +115,8 @@ class VolumeRestrictions(PreFilterPlugin[ClaimsInUse], FilterPlugin[ClaimsInUse]
         ClusterEvent("PersistentVolumeClaim", Action.ADD),
     )
 
-    def placements_version(self, pod: PodInfo) -> Hashable | None:
-        return None if pod.pod.spec.volumes else LASTING
+    def depends(self, pod: PodInfo) -> Depends:
+        return Depends("pods anywhere") if pod.pod.spec.volumes else NOTHING
 
     def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
         if event.resource == "Node":

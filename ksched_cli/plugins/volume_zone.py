@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,10 @@ from ksched_cli.cluster.claims import find_claim, mounted_claims
 from ksched_cli.cluster.columns import BoolColumn
 from ksched_cli.cluster.labels import LabelColumns
 from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.framework.depends import NOTHING, Depends
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.handle import Handle
-from ksched_cli.framework.interfaces import LASTING, Detail, FilterPlugin, PreFilterPlugin, PreFilterResult
+from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreFilterPlugin, PreFilterResult
 from ksched_cli.framework.reasons import Reason, ReasonCode, ReasonKind, ReasonTable
 from ksched_cli.framework.rejections import Figures, RejectionGuide
 from ksched_cli.framework.rows import NodeRows
@@ -129,8 +130,8 @@ class VolumeZone(PreFilterPlugin[Topologies], FilterPlugin[Topologies]):
         newer = _GA_LABEL.values() if VolumeZoneRules.of(handle.release).labels_without_beta else ()
         self.topology_labels = (*_GA_LABEL, *newer)
 
-    def placements_version(self, pod: PodInfo) -> Hashable | None:
-        return None if pod.pod.spec.volumes else LASTING
+    def depends(self, pod: PodInfo) -> Depends:
+        return Depends("pods on the node") if pod.pod.spec.volumes else NOTHING
 
     def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
         match event.resource:

@@ -78,7 +78,7 @@ class FollowingScheduler:
         return self._there(self.catch_up().scores_of(pod_row, np.sort(self.row_of[rows])))
 
     def _there(self, table: ScoreTable | None) -> ScoreTable | None:
-        return None if table is None else table._replace(rows=self._row_there[table.rows])
+        return None if table is None else table.with_rows(self._row_there[table.rows])
 
     def catch_up(self) -> Scheduler:
         """The scheduler in the present state of the world."""

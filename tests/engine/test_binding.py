@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.framework.depends import NOTHING, Depends
 from ksched_cli.framework.interfaces import ReservePlugin
 from ksched_cli.framework.status import SUCCESS, Status
 from tests.builders import make_node, make_pod
@@ -27,11 +28,13 @@ class Noted(ReservePlugin[Any]):
 
 
 class NotedOnce(Noted):
-    """Promises that copies of a pod fare as the pod did."""
+    """Depends on nothing that pods do."""
 
     name = "NotedOnce"
-    lasting = True
     called: list[str] = []  # noqa: RUF012  # as above
+
+    def depends(self, pod: PodInfo) -> Depends:
+        return NOTHING
 
 
 def test_plugins_after_scoring_run_once_for_a_template_if_all_of_them_promise_to_do_nothing() -> None:

@@ -14,6 +14,7 @@ from ksched_cli.config.model import KubeSchedulerProfile, PluginRef, Plugins, Pl
 from ksched_cli.engine.guards import guarded
 from ksched_cli.engine.registry import Registry
 from ksched_cli.errors import UsageError
+from ksched_cli.framework.depends import NOTHING, Depends
 from ksched_cli.framework.interfaces import (
     BindPlugin,
     FilterPlugin,
@@ -72,8 +73,7 @@ HARMLESS: dict[str, Any] = {
     "normalize": lambda state, pod, nodes, scores: scores,
     "pre_score": lambda state, pod, nodes: SKIP,
     "pre_filter": lambda pod: SKIP,
-    "sign": lambda pod: "",
-    "sign_score": lambda state, pod: "",
+    "depends": lambda pod: NOTHING,
     "filter_one": lambda pod, node: SUCCESS,
     "score_one": lambda pod, node: 0,
     "pre_enqueue": lambda pod: SUCCESS,
@@ -231,12 +231,12 @@ SCORED = {"score": HARMLESS["score"]}
         ),
         pytest.param(
             [FilterPlugin],
-            {"sign": [], "filter": HARMLESS["filter"]},
-            "sign: TypeError: unhashable type: 'list'",
-            id="sign",
+            {"depends": Depends("node", []), "filter": HARMLESS["filter"]},
+            "depends: TypeError: unhashable type: 'list'",
+            id="a signature that is a list",
         ),
         pytest.param(
-            [ScorePlugin], {"sign_score": {}, **SCORED}, "sign: TypeError: unhashable type: 'dict'", id="sign_score"
+            [ScorePlugin], {"depends": "", **SCORED}, "depends: returned '', not a Depends or None", id="depends"
         ),
         pytest.param(
             [PreScorePlugin, ScorePlugin], {"pre_score": fails, **SCORED}, "preScore: KeyError: 'colour'", id="PreScore"
@@ -414,7 +414,7 @@ class TestMaking:
         twin: Any = guarded(Mine)
         assert guarded(Mine) is twin
         assert issubclass(twin, Mine)
-        assert twin.sign is FilterPlugin.sign
+        assert twin.depends is Plugin.depends
         assert twin.filter is not Mine.filter
 
     @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Namespace, Node, Pod
-from ksched_cli.cluster import node_memory
+from ksched_cli.engine.answers import ranking
 from ksched_cli.engine.handlers import assigned
 from ksched_cli.engine.loop import LoopStep, SchedulingLoop
 from ksched_cli.plan.simulate import OutputOptions, outcome_of
@@ -256,7 +256,7 @@ def facts_of_the_living(cluster: Any) -> dict[str, Any]:
 @given(st.data())
 @settings(max_examples=examples(40), deadline=None)
 def test_any_history(data: st.DataObject) -> None:
-    share, node_memory._AFRESH_SHARE = node_memory._AFRESH_SHARE, data.draw(st.sampled_from((0, 8)))
+    share, ranking._AFRESH_SHARE = ranking._AFRESH_SHARE, data.draw(st.sampled_from((0, 8)))
     try:
         world = World(data)
         events = (
@@ -278,4 +278,4 @@ def test_any_history(data: st.DataObject) -> None:
         world.check()
         world.check_nobody_left_behind()
     finally:
-        node_memory._AFRESH_SHARE = share
+        ranking._AFRESH_SHARE = share

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ksched_cli.engine.cycle_state import CycleState
+from ksched_cli.engine.cycle.state import CycleState
 from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_node, make_pod
 from tests.harness import make_scheduler
@@ -29,5 +29,5 @@ def test_filters_without_a_pre_filter_are_left_out_where_they_pass_everywhere(
     runtime, state = scheduler.runtimes["default-scheduler"], CycleState()
     with_pre_filter = {plugin.name for plugin in runtime.profile.pre_filter}
     assert "VolumeRestrictions" not in with_pre_filter
-    assert runtime.pre_filters.run(state, scheduler.cluster.pods.infos[0]).status is None
+    assert runtime.run_pre_filter(state, scheduler.cluster.pods.infos[0]).status is None
     assert ("VolumeRestrictions" in state.skip_filter) is left_out

@@ -14,9 +14,9 @@ from ksched_cli.plan.results.outcomes import PodOutcome
 from ksched_cli.plan.simulate import OutputOptions, outcome_of
 from ksched_cli.simulator import Simulator
 from tests.builders import make_node, make_pod
+from tests.engine.answers.test_reuse import workloads
 from tests.harness import make_scheduler
 from tests.lanes import examples
-from tests.test_reuse import workloads
 
 
 @given(workloads())

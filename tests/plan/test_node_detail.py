@@ -15,9 +15,9 @@ from ksched_cli.plan.simulate import OutputOptions, PlacementRun, SimulationStre
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.simulate_document import pod_entry, write_stream
 from tests.cli.transcripts import CASE
+from tests.engine.answers.test_reuse import workloads
 from tests.harness import make_scheduler
 from tests.lanes import examples
-from tests.test_reuse import workloads
 
 
 def streamed(outcome: PodOutcome) -> str:

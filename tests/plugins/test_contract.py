@@ -195,9 +195,10 @@ def test_score_is_equivariant_under_node_order(plugin: type[Plugin], drawn: Any,
 @given(drawn=clusters(), data=st.data())
 @settings(max_examples=examples(40), deadline=None)
 def test_raw_scores_are_row_selectable(plugin: type[Plugin], drawn: Any, data: st.DataObject) -> None:
-    if plugin.scope != "row":
-        return
     made = bench(plugin, drawn)
+    depends = made.plugin.depends(made.pod)
+    if depends is None or not depends.is_local:
+        return
     whole = score_of(made, normalized=False)
     rows = data.draw(st.lists(st.integers(0, len(drawn[0]) - 1), min_size=1, unique=True))
     part = score_of(made, rows, normalized=False)

@@ -11,13 +11,12 @@ from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.resources import CPU, MEMORY
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import Status
-from ksched_cli.plugins.lib.devices.totals import DeviceTotals
 from ksched_cli.plugins.lib.resource_scoring import MeasuredResource, MeasuredResources, measured
 from ksched_cli.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
 from ksched_cli.plugins.node_resources_fit.plugin import NodeResourcesFit
 from ksched_cli.releases.minors import release
 from tests.builders import make_node, make_pod
-from tests.harness import make_bench, make_scheduler
+from tests.harness import make_bench
 
 MIB = 2**20
 
@@ -53,11 +52,6 @@ def test_an_extended_resource_counts_for_pods_that_request_it() -> None:
     without = resources_of(make_pod("p").requests(cpu=1).obj(), *names, use_requested=True)
     assert with_gpu.resources[2].row is not None
     assert without.resources[2] == MeasuredResource(None, 0, "example.com/gpu")
-
-
-def test_no_devices_stand_behind_cpu_and_memory() -> None:
-    totals = DeviceTotals(make_scheduler([make_node("n").obj()], []).handle)
-    assert not resources_of(make_pod("p").requests(cpu=1).obj(), "cpu", "memory", use_requested=True).are_backed(totals)
 
 
 _AMOUNTS = st.tuples(st.integers(0, 9000), st.integers(0, 2**14))

@@ -19,9 +19,9 @@ from ksched_cli.cluster.pod_shapes import PodShapes
 from ksched_cli.cluster.pods import PodTable
 from ksched_cli.cluster.resources import ResourceIndex
 from ksched_cli.cluster.undo import UndoLog
+from ksched_cli.engine.cycle.runtime import Runtime
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.profile import Profile
-from ksched_cli.engine.runtime import Runtime
 from ksched_cli.framework.interfaces import Plugin
 from ksched_cli.sources.loaded import Loaded
 

@@ -5,7 +5,7 @@ Each call is made once per pod and in order. No answer is reused: an extender ma
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,9 +29,7 @@ from ksched_cli.releases.minors import Release
 class Extenders:
     """In the order in which kube-scheduler calls them: those that may be ignored come last (buildExtenders)."""
 
-    def __init__(
-        self, extenders: Sequence[HTTPExtender], release: Release, calling: Callable[[str, str], blamed] = blamed
-    ) -> None:
+    def __init__(self, extenders: Sequence[HTTPExtender], release: Release) -> None:
         self._extenders = sorted(extenders, key=lambda each: each.config.ignorable)
         rules = EngineRules.of(release)
         # Else plugins are given the name of a node and look it up.
@@ -42,7 +40,6 @@ class Extenders:
         # Else a node can be cleared without victims, and one that was left out without a word be cleared.
         self._needs_victims = rules.preemption_needs_victims
         self._silence = unresolvable() if self._needs_victims else unschedulable()
-        self._calling = calling
 
     def __iter__(self) -> Iterator[HTTPExtender]:
         return iter(self._extenders)
@@ -56,7 +53,7 @@ class Extenders:
             if not len(nodes):
                 break
             try:
-                with self._calling(extender.name, "filter"):
+                with blamed(extender.name, "filter"):
                     answer = extender.filter(pod, nodes.rows)
             except ExtenderError as problem:
                 if not extender.config.ignorable:
@@ -71,11 +68,11 @@ class Extenders:
     def prioritize(self, pod: PodInfo, nodes: NodeRows, table: ScoreTable) -> ScoreTable:
         """The part of prioritizeNodes that is about extenders: their scores join those of the plugins. One that fails
         does not count, whether or not it is ignorable."""
-        raw, normalized, weighted = dict(table.raw), dict(table.normalized), dict(table.weighted)
+        raw, normalized, weighted = table.raw, table.normalized, table.weighted
         totals = table.totals
         for extender in self._interested_in(pod):
             try:
-                with self._calling(extender.name, "score"):
+                with blamed(extender.name, "score"):
                     scores = extender.prioritize(pod, nodes.rows)
             except ExtenderError as problem:
                 extender.passed_over["prioritize", str(problem)] += 1
@@ -86,7 +83,7 @@ class Extenders:
             raw[name], normalized[name] = scores, scores * self._scale
             weighted[name] = normalized[name] * extender.config.weight
             totals = totals + weighted[name]
-        return ScoreTable(table.rows, raw, normalized, weighted, totals)
+        return ScoreTable(table.rows, raw, normalized, {}, totals, weighted)
 
     def preempt(self, pod: PodInfo, candidates: Mapping[int, Candidate]) -> dict[int, Candidate] | Status:
         """callExtenders: the candidates that are left with their victims, or the status that ends the search."""
@@ -96,7 +93,7 @@ class Extenders:
                 continue
             ignorable = extender.config.ignorable
             try:
-                with self._calling(extender.name, "postFilter"):
+                with blamed(extender.name, "postFilter"):
                     answer = extender.process_preemption(pod, left)
             except ExtenderError as problem:
                 if not ignorable:
@@ -126,7 +123,10 @@ def make_extenders(
     """All of a configuration; ConfigError where one cannot be called at all."""
     texts = NodeTexts(cluster)
     made = [HTTPExtender(each, cluster, texts) for each in configuration.extenders]
-    return Extenders(made, release, blamed if timings is None else timings.calling)
+    for extender in made:
+        if timings is not None:
+            timings.watch(extender, {"filter": "filter", "prioritize": "score", "process_preemption": "postFilter"})
+    return Extenders(made, release)
 
 
 def _note(name: str, candidates: NodeRows, answer: ExtenderAnswer, statuses: NodeStatuses, silence: Status) -> None:

@@ -11,8 +11,8 @@ from msgspec import Struct, field
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import NOWHERE
 from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.engine.cycle.runtime import Runtime
 from ksched_cli.engine.faults import CycleError, error_text
-from ksched_cli.engine.runtime import Runtime
 from ksched_cli.errors import UsageError
 from ksched_cli.framework.status import Status
 

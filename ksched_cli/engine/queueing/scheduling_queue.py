@@ -11,6 +11,7 @@ from msgspec import Struct
 from ksched_cli.api.core import Pod
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.undo import LoggedDict
+from ksched_cli.engine.cycle.runtime import Runtime
 from ksched_cli.engine.faults import PluginFault
 from ksched_cli.engine.nominator import NominatedPods
 from ksched_cli.engine.queueing.backoff import BackoffQueue
@@ -19,7 +20,6 @@ from ksched_cli.engine.queueing.heap import PodHeap
 from ksched_cli.engine.queueing.hints import Hints, Strategy
 from ksched_cli.engine.queueing.in_flight import Happening, InFlight
 from ksched_cli.engine.queueing.queued_pod import QueuedPod
-from ksched_cli.engine.runtime import Runtime
 from ksched_cli.framework.events import (
     UNSCHEDULED_POD_ADD,
     UNSCHEDULED_POD_UPDATE,

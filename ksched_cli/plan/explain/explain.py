@@ -21,7 +21,7 @@ from ksched_cli.api.core import Node
 from ksched_cli.api.node_facts import full_node_name
 from ksched_cli.api.pod_resources import requests_of
 from ksched_cli.api.quantity import amount_text
-from ksched_cli.engine.cycle import CycleContext
+from ksched_cli.engine.cycle.schedule_one import CycleContext
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.inspection import InspectedStatus, Inspection, inspect
 from ksched_cli.engine.queueing.pending import PendingQueue, let_in

@@ -22,12 +22,12 @@ from ksched_cli.api.core import Pod
 from ksched_cli.api.quantity import largest_request
 from ksched_cli.cluster.columns import BoolColumn, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.engine.cycle_state import CycleState
+from ksched_cli.engine.cycle.runtime import Runtime
+from ksched_cli.engine.cycle.state import CycleState
+from ksched_cli.engine.cycle.trial import CycleTrial
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.faults import CycleError
-from ksched_cli.engine.runtime import Runtime
 from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.engine.trial import CycleTrial
 from ksched_cli.framework.diagnosis import Diagnosis
 from ksched_cli.framework.interfaces import FilterPlugin
 from ksched_cli.framework.reasons import FieldPath, Reason, ReasonCode, ReasonKind, free_text
@@ -123,7 +123,7 @@ def _closest(runtime: Runtime, pod: PodInfo, diagnosis: Diagnosis) -> RejectionC
     rows = np.nonzero(diagnosis.nodes.failed & ~diagnosis.nodes.absent)[0]
     state = CycleState()
     try:
-        if not len(rows) or runtime.pre_filters.run(state, pod).status is not None:
+        if not len(rows) or runtime.run_pre_filter(state, pod).status is not None:
             return None
     except CycleError:
         return None
@@ -194,7 +194,7 @@ def nodes_without(scheduler: Scheduler, pod: PodInfo, others: RowColumn) -> Bool
     state = CycleState()
     placed: BoolColumn = scheduler.cluster.pods.node_row[others] >= 0
     try:
-        outcome = runtime.pre_filters.run(state, pod)
+        outcome = runtime.run_pre_filter(state, pod)
         if outcome.status is not None and outcome.status.code is not Code.UNSCHEDULABLE:
             return none
         with CycleTrial(runtime, state, pod) as trial:

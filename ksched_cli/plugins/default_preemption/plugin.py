@@ -14,6 +14,7 @@ from ksched_cli.cluster.pod_groups import GroupKey, group_of, not_found
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.pods import NOT_STARTED
 from ksched_cli.config.plugin_args import DefaultPreemptionArgs
+from ksched_cli.framework.depends import NOTHING, Depends
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.handle import CycleHandle, GroupTrial, Handle
 from ksched_cli.framework.interfaces import (
@@ -41,7 +42,6 @@ PLACEMENT_BASED = "not eligible due to placement-based pod group scheduling limi
 
 class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None], PodGroupPostFilterPlugin):
     name = "DefaultPreemption"
-    lasting = True
     points_since = (("preEnqueue", "1.32"), ("podGroupPostFilter", "1.37"))
     summary = "When no node fits, looks for a node where evicting pods of lower priority makes room."
     args: DefaultPreemptionArgs
@@ -63,6 +63,10 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None], PodGroupPostFi
     def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
         # A pod that waits for its victims was rejected by other plugins, and those decide when it is due.
         return False
+
+    def depends(self, pod: PodInfo) -> Depends:
+        # PostFilter runs whenever no node fits. It depends on nothing that filters do not depend on.
+        return NOTHING
 
     def pre_enqueue(self, pod: PodInfo) -> Status:
         # kube-scheduler holds a pod back here while its victims are being deleted in the background. Here a

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,10 +24,10 @@ from ksched_cli.cluster.pod_groups import PodGroups
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.durations import seconds
 from ksched_cli.config.plugin_args import DynamicResourcesArgs
+from ksched_cli.framework.depends import NOTHING, Depends
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.handle import CycleHandle, Handle
 from ksched_cli.framework.interfaces import (
-    LASTING,
     Detail,
     FilterPlugin,
     PostFilterPlugin,
@@ -81,8 +81,6 @@ class DynamicResources(
     summary = "Allocates the devices that a pod's resource claims ask for."
     args: DynamicResourcesArgs
     points_since = (("score", "1.35"),)
-    normalizes = True
-    normalizes_by_extremes = True
     events = (
         ClusterEvent("Node", Action.ADD | Action.UPDATE_NODE_LABEL | Action.UPDATE_NODE_ALLOCATABLE),
         ClusterEvent("ResourceClaim", Action.ADD | Action.UPDATE),
@@ -115,9 +113,9 @@ class DynamicResources(
     def events_to_register(self) -> Sequence[ClusterEvent]:
         return self.events if self._enabled else ()
 
-    def placements_version(self, pod: PodInfo) -> Hashable | None:
+    def depends(self, pod: PodInfo) -> Depends:
         claims = self._enabled and (pod.pod.spec.resource_claims or self._extended.wanted_by(pod.pod))
-        return None if claims else LASTING
+        return Depends("pods on the node") if claims else NOTHING
 
     def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
         if event.resource == "ResourceClaim":
@@ -334,10 +332,6 @@ class DynamicResources(
         count = min(len(each.picks) for each in state.allocations.values()) + len(state.pending_elsewhere)
         too_few = error(f"number of allocations {count} is smaller than number of claims")
         return too_few if count < len(state.claims) else None
-
-    def sign_score(self, state: ClaimState | None, pod: PodInfo) -> Hashable | None:
-        without = not self._enabled or (state is not None and not state.claims)
-        return LASTING if without else None
 
     def normalize(self, state: ClaimState | None, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
         return default_normalize_score(scores, reverse=False) if self._enabled else scores

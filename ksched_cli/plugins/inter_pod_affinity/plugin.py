@@ -17,6 +17,7 @@ from ksched_cli.cluster.columns import BoolColumn, IdColumn, Int64Column, RowCol
 from ksched_cli.cluster.labels import ABSENT
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.plugin_args import InterPodAffinityArgs
+from ksched_cli.framework.depends import Depends
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import (
@@ -119,9 +120,6 @@ class InterPodAffinity(
         "Rejects nodes that break required pod affinity or anti-affinity, the pod's own or that of running pods; "
         "scores by the preferred."
     )
-    scope = "cluster"
-    normalizes = True
-    normalizes_by_extremes = True
     args: InterPodAffinityArgs
     events = (
         ClusterEvent("Pod", Action.ADD | Action.UPDATE_POD_LABEL | Action.DELETE),
@@ -150,7 +148,11 @@ class InterPodAffinity(
         any_term = InterPodAffinityRules.of(self.handle.release).any_anti_affinity_term_wakes
         return affinity_pod_may_help(terms, pod.pod, old, new, self._parser, any_term=any_term)
 
-    def placements_version(self, pod: PodInfo) -> Hashable | None:
+    def depends(self, pod: PodInfo) -> Depends:
+        signature = pod.namespace, tuple(pod.labels.items()), self._parser.of(pod)
+        return Depends("pods anywhere", signature, self._version)
+
+    def _version(self) -> Hashable:
         return self._synced().version
 
     def changed_rows(self, pod: PodInfo, before: AffinityState, now: AffinityState) -> RowColumn | None:

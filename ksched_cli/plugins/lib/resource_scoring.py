@@ -24,7 +24,7 @@ from ksched_cli.releases.engine_rules import PodInfoRules
 from ksched_cli.releases.minors import Release
 from ksched_cli.releases.plugin_names import NODE_RESOURCES_BALANCED_ALLOCATION, NODE_RESOURCES_FIT
 
-_CPU_AND_MEMORY = ["cpu", "memory"]
+CPU_AND_MEMORY = ["cpu", "memory"]
 STAND_INS = {"cpu": DEFAULT_MILLI_CPU, "memory": DEFAULT_MEMORY}
 
 
@@ -65,10 +65,6 @@ class MeasuredResources:
         made.are_cpu_and_memory = True
         return made
 
-    def are_backed(self, totals: DeviceTotals) -> bool:
-        """Whether devices may stand behind one of the resources."""
-        return not self.are_cpu_and_memory and any(totals.backs(resource.name) for resource in self.resources)
-
 
 class Allocation(Struct):
     """`[resource, node]` each, not to be written to. A resource that does not count on a node has 0 allocatable there;
@@ -92,7 +88,7 @@ def measured(
 ) -> MeasuredResources:
     """calculatePodResourceRequestList: the requests of the pod with `use_requested`; else those of its containers, as
     they are specified, with stand-ins for missing requests of cpu and memory."""
-    if pod.containers_are_all and names == _CPU_AND_MEMORY:
+    if pod.containers_are_all and names == CPU_AND_MEMORY:
         # Without overhead, init containers and so on, the sums of the cache are those that count here.
         if not use_requested:
             return MeasuredResources.of_cpu_and_memory(*pod.parts.sums.nonzero)

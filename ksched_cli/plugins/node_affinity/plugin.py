@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from ksched_cli.api.selectors import (
 )
 from ksched_cli.cluster.columns import BoolColumn, Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.framework.depends import NOTHING, Depends
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import (
@@ -74,11 +75,7 @@ class NodeAffinity(
 ):
     name = "NodeAffinity"
     column = "Affinity"
-    lasting = True
-    follows_pods = False
     summary = "Honours nodeSelector and node affinity, required and preferred, of the pod and of the profile."
-    normalizes = True
-    normalizes_by_extremes = True
     events = (ClusterEvent("Node", Action.ADD | Action.UPDATE_NODE_LABEL),)
 
     def __init__(self, args: Any, handle: Handle) -> None:
@@ -121,8 +118,11 @@ class NodeAffinity(
         groups = nodes.take(failing.astype(np.int32))
         return Verdict.by_group(groups, self._answers)
 
-    def sign(self, pod: PodInfo) -> Hashable:
-        return RequiredNodeAffinity.of(pod.pod.spec)
+    def depends(self, pod: PodInfo) -> Depends:
+        affinity, spec = _node_affinity(pod), pod.pod.spec
+        if affinity is None and not spec.node_selector:
+            return NOTHING
+        return Depends("node", (RequiredNodeAffinity.of(spec), affinity))
 
     def explain(self, state: RequiredNodeAffinity | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
         """Labels of nodeSelector that the node lacks, and the unmet requirements of each required term."""
@@ -171,9 +171,6 @@ class NodeAffinity(
             if not _is_empty(term.preference):
                 total += term.weight * self._matching(term.preference, nodes)
         return nodes.take(total)
-
-    def sign_score(self, state: PreferredTerms | None, pod: PodInfo) -> Hashable:
-        return state
 
     @staticmethod
     def _matching(term: NodeSelectorTerm, nodes: NodeRows) -> BoolColumn:

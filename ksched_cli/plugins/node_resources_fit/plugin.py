@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -15,6 +15,7 @@ from ksched_cli.cluster.pod_groups import GroupKey
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.resources import CPU, EPHEMERAL_STORAGE, MEMORY, is_extended
 from ksched_cli.config.plugin_args import NodeResourcesFitArgs, ScoringStrategy
+from ksched_cli.framework.depends import Depends
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import (
@@ -36,6 +37,7 @@ from ksched_cli.plugins.lib.devices.extended import ExtendedResourceIndex
 from ksched_cli.plugins.lib.devices.totals import DeviceTotals
 from ksched_cli.plugins.lib.node_loads import NodeLoads
 from ksched_cli.plugins.lib.resource_scoring import (
+    CPU_AND_MEMORY,
     Allocation,
     MeasuredResources,
     measure,
@@ -82,8 +84,6 @@ class NodeResourcesFit(
 ):
     name = "NodeResourcesFit"
     column = "Fit"
-    lasting = True
-    reads_usage_only = True
     points_since = (("score", "1.22"), ("preScore", "1.27"), ("placementScore", "1.36"))
     summary = "Rejects nodes without room for the pod's requests; scores by the profile's scoring strategy."
     args: NodeResourcesFitArgs
@@ -204,11 +204,13 @@ class NodeResourcesFit(
                     hopeless |= short & (amount > allocatable)
         return self._verdict(state, lacks, hopeless)
 
-    def sign(self, pod: PodInfo) -> Hashable:
-        backed = self._extended.backs
-        names = self.handle.cluster.resources.names
-        requests = tuple((resource, amount, backed(names[resource])) for resource, amount in pod.incoming_requests)
-        return requests, self._refuses_sidecars and _has_sidecar(pod)
+    def depends(self, pod: PodInfo) -> Depends:
+        if self._names != CPU_AND_MEMORY and any(map(self._totals.backs, self._names)):
+            # Devices behind a resource come and go without a placement on the node.
+            return Depends("usage")
+        if pod.containers_are_all:
+            return Depends("usage", pod.parts.sums)
+        return Depends("usage", (pod.parts.sums, pod.template))
 
     def _verdict(self, state: FitState, lacks: Int64Column, hopeless: BoolColumn) -> Verdict:
         """`lacks` has one bit per reason; each distinct combination becomes one reason tuple."""
@@ -247,10 +249,6 @@ class NodeResourcesFit(
 
     def pre_score(self, state: FitState | None, pod: PodInfo, nodes: NodeRows) -> MeasuredResources:
         return measured(pod, self._names, nodes, use_requested=False, with_overhead=self._overhead_counts)
-
-    def sign_score(self, state: MeasuredResources | None, pod: PodInfo) -> Hashable | None:
-        # Devices behind a resource come and go without a placement on the node.
-        return None if state is None or state.are_backed(self._totals) else state.resources
 
     def score(self, state: MeasuredResources | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
         if not self.args.scoring_strategy.resources:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ksched_cli.api.core import Pod
@@ -12,8 +12,9 @@ from ksched_cli.api.quantity import value
 from ksched_cli.api.storage import CSIDriver, CSINode
 from ksched_cli.cluster.claims import claim_names
 from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.framework.depends import NOTHING, Depends
 from ksched_cli.framework.events import Action, ClusterEvent
-from ksched_cli.framework.interfaces import LASTING, Detail, FilterPlugin, PreFilterPlugin, PreFilterResult
+from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreFilterPlugin, PreFilterResult
 from ksched_cli.framework.reasons import ReasonCode, ReasonKind, ReasonTable
 from ksched_cli.framework.rejections import Figures, RejectionGuide
 from ksched_cli.framework.rows import NodeRows
@@ -64,8 +65,8 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
         ClusterEvent("VolumeAttachment", Action.DELETE),
     )
 
-    def placements_version(self, pod: PodInfo) -> Hashable | None:
-        return None if pod.pod.spec.volumes else LASTING
+    def depends(self, pod: PodInfo) -> Depends:
+        return Depends("pods on the node") if pod.pod.spec.volumes else NOTHING
 
     def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
         match event.resource:

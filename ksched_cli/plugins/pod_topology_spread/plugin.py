@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ksched_cli.api.selectors import RequiredNodeAffinity, Selector, SelectorError
+from ksched_cli.api.selectors import RequiredNodeAffinity, SelectorError
 from ksched_cli.api.tolerations import find_untolerated
 from ksched_cli.cluster.columns import BoolColumn, IdColumn, Int64Column, RowColumn, joined_rows
 from ksched_cli.cluster.labels import ABSENT, LabelColumn
@@ -17,10 +17,10 @@ from ksched_cli.cluster.pod_counts import PodCount
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.template_values import TemplateValues
 from ksched_cli.config.plugin_args import PodTopologySpreadArgs
+from ksched_cli.framework.depends import NOTHING, Depends
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import (
-    LASTING,
     Detail,
     FilterPlugin,
     PreFilterPlugin,
@@ -48,7 +48,6 @@ from ksched_cli.plugins.pod_topology_spread.guide import SpreadGuide
 from ksched_cli.plugins.pod_topology_spread.hints import counts_for, spread_node_may_help, spread_pod_may_help
 from ksched_cli.plugins.pod_topology_spread.reasons import PodTopologySpreadReasons
 from ksched_cli.plugins.pod_topology_spread.rules import PodTopologySpreadRules
-from ksched_cli.plugins.pod_topology_spread.run_groups import SpreadGroups, Topology
 from ksched_cli.plugins.pod_topology_spread.soft import SoftDomains, SoftState, normalized_scores, topology_weight
 
 _STATUSES = (
@@ -147,9 +146,7 @@ class PodTopologySpread(
     since = "1.19"
     statuses: ClassVar[tuple[Status, ...]] = _STATUSES
     column = "Spread"
-    scope = "cluster"
     summary = "Honours topologySpreadConstraints, and spreads the pods of a service or controller that has none."
-    normalizes = True
     args: PodTopologySpreadArgs
     events = (
         ClusterEvent("Pod", Action.ADD | Action.DELETE | Action.UPDATE_POD_LABEL | Action.UPDATE_POD_TOLERATION),
@@ -162,7 +159,6 @@ class PodTopologySpread(
         self._defaults = SYSTEM_DEFAULTS if args.defaulting_type == "System" else args.default_constraints
         self._default_actions = {each.when_unsatisfiable for each in self._defaults}
         self._known_constraints: TemplateValues[tuple[SpreadConstraint, ...]] = TemplateValues(handle.cluster)
-        self._known_selectors: TemplateValues[tuple[Selector, ...]] = TemplateValues(handle.cluster)
         self._known_nodes: TemplateValues[CountedNodes] = TemplateValues(handle.cluster)
         self._known_included: TemplateValues[BoolColumn] = TemplateValues(handle.cluster)
         self._known_labelled: TemplateValues[BoolColumn] = TemplateValues(handle.cluster)
@@ -223,18 +219,21 @@ class PodTopologySpread(
         rules = PodTopologySpreadRules.of(self.handle.release)
         return not (constraint.selector.everything and rules.empty_selector_counts_no_pods)
 
-    def placements_version(self, pod: PodInfo) -> Hashable | None:
+    def depends(self, pod: PodInfo) -> Depends | None:
         try:
-            selectors = self._known_selectors.of(pod, None, lambda: self._counted_selectors(pod))
+            hard, soft = self._constraints(pod, HARD), self._constraints(pod, SOFT)
         except SelectorError:
             return None
-        counts = self.handle.cluster.counts
-        return tuple([counts.version(pod.namespace, each) for each in selectors]) or LASTING
-
-    def _counted_selectors(self, pod: PodInfo) -> tuple[Selector, ...]:
-        """Whom the constraints of the pod count, each selector once."""
-        constraints = (*self._constraints(pod, HARD), *self._constraints(pod, SOFT))
-        return tuple(dict.fromkeys(each.selector for each in constraints))
+        if not hard and not soft:
+            return NOTHING
+        spec, namespace, version = pod.pod.spec, pod.namespace, self.handle.cluster.counts.version
+        selectors = tuple(dict.fromkeys(each.selector for each in (*hard, *soft)))
+        chosen = RequiredNodeAffinity.of(spec), spec.tolerations, bool(spec.topology_spread_constraints)
+        return Depends(
+            "pods anywhere",
+            (namespace, tuple(pod.labels.items()), hard, soft, *chosen),
+            lambda: tuple([version(namespace, each) for each in selectors]),
+        )
 
     def changed_rows(self, pod: PodInfo, before: SpreadState, now: SpreadState) -> RowColumn | None:
         """The nodes of the domains whose outcome differs."""
@@ -402,24 +401,6 @@ class PodTopologySpread(
         else:
             normalized = normalized_scores(scores, highest, counted.item(counted.argmin()))
         return normalized if ignored is None else np.where(ignored, 0, normalized)
-
-    # A run of identical pods
-
-    def score_groups(self, state: SoftState | None, pod: PodInfo, feasible: RowColumn) -> SpreadGroups | None:
-        """Groups of feasible nodes with equal scores, for a run of copies of the pod (GroupingPlugin)."""
-        # Subclasses score in their own way.
-        if type(self) is not PodTopologySpread or state is None or not state.domains:
-            return None
-        if any(each.constraint.max_skew < 1 for each in state.domains):
-            return None
-        rules = PodTopologySpreadRules.of(self.handle.release)
-        scored = feasible if state.ignored is None else feasible[~state.ignored[feasible]]
-        topologies = [Topology(each, scored, counts=self._counts_copies(each, pod)) for each in state.domains]
-        return SpreadGroups(topologies, feasible, state.ignored, rounds=rules.rounds_scores)
-
-    def _counts_copies(self, soft: SoftDomains, pod: PodInfo) -> bool:
-        """Whether copies of the pod count for the constraint."""
-        return self._counts_some(soft.constraint) and soft.constraint.selector.matches(pod.labels)
 
 
 def _all(column: BoolColumn) -> bool:

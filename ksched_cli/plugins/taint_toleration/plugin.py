@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
@@ -14,6 +14,7 @@ from ksched_cli.api.pod_facts import is_same_pod
 from ksched_cli.api.tolerations import find_untolerated, tolerates
 from ksched_cli.cluster.columns import Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.framework.depends import Depends
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreScorePlugin, ScorePlugin
@@ -50,13 +51,9 @@ SoftTolerations = tuple[Toleration, ...]
 class TaintToleration(FilterPlugin[None], PreScorePlugin[None, SoftTolerations], ScorePlugin[SoftTolerations]):
     name = "TaintToleration"
     column = "Taints"
-    lasting = True
-    follows_pods = False
     summary = (
         "Rejects nodes with NoSchedule or NoExecute taints that the pod does not tolerate; prefers fewer soft ones."
     )
-    normalizes = True
-    normalizes_by_extremes = True
     events = (
         ClusterEvent("Node", Action.ADD | Action.UPDATE_NODE_TAINT),
         ClusterEvent("Pod", Action.UPDATE_POD_TOLERATION),
@@ -82,8 +79,8 @@ class TaintToleration(FilterPlugin[None], PreScorePlugin[None, SoftTolerations],
         statuses = [self._judge(taints, pod) for taints in table.taint_sets.values]
         return Verdict.by_group(nodes.take(table.taint_set), statuses)
 
-    def sign(self, pod: PodInfo) -> Hashable:
-        return pod.pod.spec.tolerations
+    def depends(self, pod: PodInfo) -> Depends:
+        return Depends("node", pod.pod.spec.tolerations)
 
     def _judge(self, taints: Iterable[Taint], pod: PodInfo) -> Status:
         found = find_untolerated(taints, pod.pod.spec.tolerations, _HARD, comparison=self._comparison)
@@ -111,9 +108,6 @@ class TaintToleration(FilterPlugin[None], PreScorePlugin[None, SoftTolerations],
             [self._count_intolerable(taints, state) for taints in table.taint_sets.values], dtype=np.int64
         )
         return counts[nodes.take(table.taint_set)]
-
-    def sign_score(self, state: SoftTolerations | None, pod: PodInfo) -> Hashable:
-        return state
 
     def _count_intolerable(self, taints: Iterable[Taint], tolerations: tuple[Toleration, ...]) -> int:
         return sum(

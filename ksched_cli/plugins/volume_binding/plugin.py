@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,10 +19,10 @@ from ksched_cli.cluster.claims import claim_names, find_claim
 from ksched_cli.cluster.columns import Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.plugin_args import VolumeBindingArgs
+from ksched_cli.framework.depends import NOTHING, Depends
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import (
-    LASTING,
     Detail,
     FilterPlugin,
     PreBindPlugin,
@@ -124,8 +124,8 @@ class VolumeBinding(
         default = _MOST_FREE_FIRST if self._scores_pools else _FULLEST_FIRST
         self._shape: Shape = (points or default) if scores else ()
 
-    def placements_version(self, pod: PodInfo) -> Hashable | None:
-        return None if pod.pod.spec.volumes else LASTING
+    def depends(self, pod: PodInfo) -> Depends:
+        return Depends("pods on the node") if pod.pod.spec.volumes else NOTHING
 
     def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
         match event.resource:
@@ -201,10 +201,6 @@ class VolumeBinding(
         pools = self._scores_pools
         whole: Int64Column = storage_scores(self.handle.cluster, state.placement, self._shape, pools=pools)
         return nodes.take(whole)
-
-    def sign_score(self, state: Volumes | None, pod: PodInfo) -> Hashable | None:
-        """LASTING while no gate is on, since every node then scores 0."""
-        return None if self._shape else LASTING
 
     def reserve(self, state: Volumes | None, pod: PodInfo, row: int) -> Status:
         """AssumePodVolumes: later pods see the volumes taken and the claims promised to this node."""

@@ -7,6 +7,7 @@ import numpy as np
 
 from ksched_cli.cluster.columns import Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.framework.depends import Depends
 from ksched_cli.framework.interfaces import ScorePlugin
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.scoring import default_normalize_score
@@ -21,7 +22,9 @@ class Quietest(ScorePlugin[None]):
     summary = "Prefers nodes with few pods."
     args_model = QuietestArgs
     args: QuietestArgs
-    normalizes = True
+
+    def depends(self, pod: PodInfo) -> Depends:
+        return Depends("usage", ())
 
     def score(self, state: None, pod: PodInfo, nodes: NodeRows) -> Int64Column:
         counts = nodes.take(nodes.cluster.usage.pod_count)

@@ -13,7 +13,7 @@ Try proposals, the smallest first, and keep those that work."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -34,13 +34,13 @@ from ksched_cli.controlplane.controllers.tainteviction import no_execute
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.controlplane.store import Identity, Store, identity_of, owner_identity
 from ksched_cli.controlplane.workloads import owners, top_owner
-from ksched_cli.engine.cycle_state import CycleState
+from ksched_cli.engine.cycle.runtime import Runtime, is_fixed
+from ksched_cli.engine.cycle.state import CycleState
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.faults import CycleError
 from ksched_cli.engine.profile import Profile
-from ksched_cli.engine.runtime import Runtime
 from ksched_cli.errors import KschedError
-from ksched_cli.framework.interfaces import LASTING, Plugin
+from ksched_cli.framework.interfaces import Plugin
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.plan.explain.pods import Subject
 from ksched_cli.plan.reasons.fixes.propose import FixSituation, propose
@@ -214,25 +214,20 @@ def _feasible_nodes(runtime: Runtime, pod: PodInfo) -> int | None:
     """How many nodes pass all filters. None where more than a node itself decides about it, or where binding the pod
     changes more than the room of its node."""
     state, profile = CycleState(), runtime.profile
-    outcome = runtime.pre_filters.run(state, pod)
+    outcome = runtime.run_pre_filter(state, pod)
     if outcome.status is not None:
         return None
-    points: tuple[Collection[Plugin], ...] = (
-        profile.pre_enqueue,
-        profile.pre_filter,
-        profile.filter,
-        profile.reserve,
-        profile.permit,
-        profile.pre_bind,
-        profile.bind,
-        profile.post_bind,
-    )
-    for plugin in (each for point in points for each in point if not each.lasting):
-        if plugin.name not in state.skip_filter and plugin.placements_version(pod) != LASTING:
+    searching: tuple[Plugin, ...] = (*profile.pre_enqueue, *profile.pre_filter, *profile.filter)
+    for plugin in searching:
+        depends = plugin.depends(pod)
+        is_known = depends is not None and depends.is_local and depends.signature is not None
+        if plugin.name not in state.skip_filter and not is_known:
             return None
+    if not all(is_fixed(plugin.depends(pod)) for plugin in profile.after_scoring):
+        return None
     if outcome.node_names is not None:
         return 0
-    return len(runtime.filters.run(state, pod, NodeRows(runtime.cluster), None))
+    return len(runtime.run_filter(runtime.in_force(state), state, pod, NodeRows(runtime.cluster), None))
 
 
 # Controllers that replace their pods when their template changes.

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from dataclasses import replace
 from types import TracebackType
 
 import numpy as np
 
 from ksched_cli.cluster.columns import BoolColumn, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.cluster.sandbox import Sandbox
-from ksched_cli.engine.cycle_state import CycleState
+from ksched_cli.cluster.sandbox import Sandbox, UsageSandbox
+from ksched_cli.engine.cycle.runtime import Runtime
+from ksched_cli.engine.cycle.state import CycleState
 from ksched_cli.engine.faults import CycleError, PluginFault
-from ksched_cli.engine.runtime import Runtime
+from ksched_cli.framework.depends import ANYWHERE
 from ksched_cli.framework.diagnosis import NodeStatuses
+from ksched_cli.framework.interfaces import ReservePlugin
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import error
 from ksched_cli.framework.verdict import Verdict
@@ -29,18 +30,38 @@ class CycleTrial:
     def __init__(self, runtime: Runtime, state: CycleState, pod: PodInfo) -> None:
         self._runtime = runtime
         self._cluster = runtime.cluster
-        self._state = runtime.pre_filters.clone(state)
+        self._state = runtime.clone(state)
         self._pod = pod
-        self._followed = bool(runtime.pre_filters.followers(state))
-        self._sandbox = Sandbox(runtime.cluster) if self._followed else runtime.filters.sandbox(state)
+        self._filters = runtime.in_force(self._state)
+        self._followed = bool(runtime.followers(state))
+        # What the filters depend on decides which nodes can be tried together, and what has to be changed for a try.
+        depends = runtime.depends_of(state, pod)
+        self.row_scoped, usage_only, settled = True, not self._followed, []
+        self._signatures: list[Hashable] | None = []
+        for plugin in self._filters:
+            found = depends[plugin.name]
+            if found is None or found.on == ANYWHERE:
+                self.row_scoped = usage_only = False
+                self._signatures = None
+                settled.append(plugin)
+                continue
+            fixed = found.on == "node" and found.signature is not None
+            if not fixed:
+                settled.append(plugin)
+                usage_only &= found.on == "usage"
+            # What a plugin reserves may change a verdict while the node does not.
+            if found.signature is None or (not fixed and isinstance(plugin, ReservePlugin)):
+                self._signatures = None
+            elif self._signatures is not None:
+                self._signatures += (plugin.name, found.signature)
+        self._settled = tuple(settled)
+        self._sandbox = UsageSandbox(runtime.cluster) if usage_only else Sandbox(runtime.cluster)
         self._known_unnoticed: dict[int, bool] = {}
         self._passed_once: set[int] = set()
         self._invited: set[int] = set()
         self._guests: dict[int, list[int]] = {}
         # What was refused last on each node, as the columns see it, if nothing has changed there since.
         self._refused: RowColumn = np.full(len(self._cluster.nodes), _NOTHING, dtype=np.int64)
-        self.row_scoped = runtime.filters.in_force(self._state).row_scoped
-        self._settled = replace(self._state, skip_filter=self._state.skip_filter | runtime.filters.fixed)
 
     def __enter__(self) -> CycleTrial:
         return self
@@ -51,11 +72,19 @@ class CycleTrial:
         self._sandbox.__exit__(kind, value, trace)
 
     def stays_local(self, pod_row: int) -> bool:
-        return self._runtime.filters.stays_local(self._state, self._pod, pod_row)
+        followers = {plugin.name: plugin for plugin in self._runtime.followers(self._state)}
+        for plugin in self._filters:
+            depends = self._runtime.depends_of(self._state, self._pod)[plugin.name]
+            if depends is not None and depends.on != ANYWHERE:
+                continue
+            follower, state = followers.get(plugin.name), self._state.filter_states.get(plugin.name)
+            if follower is None or follower.concerns(state, self._pod, pod_row):
+                return False
+        return True
 
     @property
     def signature(self) -> Hashable | None:
-        return self._runtime.filters.signature(self._state, self._pod)
+        return None if self._signatures is None else tuple(self._signatures)
 
     def remove(self, pod_rows: RowColumn) -> None:
         self._refused[:] = _NOTHING
@@ -82,7 +111,7 @@ class CycleTrial:
             return
         for index, pod_row in enumerate(pod_rows.tolist()):
             (node_row,) = self._sandbox.remove(pod_rows[index : index + 1]).tolist()
-            self._runtime.pre_filters.remove_pod(self._state, self._pod, pod_row, node_row)
+            self._runtime.remove_pod(self._state, self._pod, pod_row, node_row)
 
     def _put_back(self, pod_rows: RowColumn) -> None:
         if not self._followed or all(map(self._unnoticed, pod_rows.tolist())):
@@ -90,14 +119,12 @@ class CycleTrial:
             return
         for index, pod_row in enumerate(pod_rows.tolist()):
             (node_row,) = self._sandbox.put_back(pod_rows[index : index + 1]).tolist()
-            self._runtime.pre_filters.add_pod(self._state, self._pod, pod_row, node_row)
+            self._runtime.add_pod(self._state, self._pod, pod_row, node_row)
 
     def _unnoticed(self, pod_row: int) -> bool:
         known = self._known_unnoticed.get(pod_row)
         if known is None:
-            known = self._known_unnoticed[pod_row] = self._runtime.pre_filters.unnoticed(
-                self._state, self._pod, pod_row
-            )
+            known = self._known_unnoticed[pod_row] = self._runtime.unnoticed(self._state, self._pod, pod_row)
         return known
 
     def filter(self, rows: RowColumn) -> Verdict:
@@ -132,21 +159,21 @@ class CycleTrial:
 
     def _run(self, rows: RowColumn, statuses: NodeStatuses | None) -> NodeRows:
         """RunFilterPluginsWithNominatedPods. The statuses are those of rows that do not pass, if needed."""
-        state, nodes, filters = self._state_for(rows), self._nodes(rows), self._runtime.filters
+        runtime, state, nodes = self._runtime, self._state, self._nodes(rows)
         if self._followed or not self.row_scoped:
-            nominated = self._runtime.nominated
-            if statuses is None:
-                return nominated.passing(state, self._pod, nodes)
-            return nominated.run(state, self._pod, nodes, statuses)
+            return runtime.run_filter_with_nominated(self._filters, state, self._pod, nodes, statuses)
         self._invite(nodes)
-        passed = filters.run(state, self._pod, nodes, statuses)
+        # Where all filters passed once, filters that ignore pods on the node need not run again.
+        filters = self._settled if self._passed_once.issuperset(rows.tolist()) else self._filters
+        passed = runtime.run_filter(filters, state, self._pod, nodes, statuses)
         beside = [row for row in passed.rows.tolist() if row in self._guests] if self._guests else []
         if not beside:
             return passed
         guests, where = self._guests_of(beside)
         self._sandbox.remove(guests)
         try:
-            alone = filters.run(self._settled, self._pod, self._nodes(np.array(beside, dtype=np.int64)), statuses)
+            alone = self._nodes(np.array(beside, dtype=np.int64))
+            alone = runtime.run_filter(self._settled, state, self._pod, alone, statuses)
         finally:
             self._sandbox.add(guests, where)
         refused = set(beside).difference(alone.rows.tolist())
@@ -161,7 +188,7 @@ class CycleTrial:
         if not new:
             return
         self._invited.update(new)
-        rivals = self._runtime.nominated.rivals(self._pod, self._nodes(np.array(new, dtype=np.int64)))
+        rivals = self._runtime.rivals(self._pod, self._nodes(np.array(new, dtype=np.int64)))
         if rivals:
             self._guests.update(rivals)
             self._sandbox.add(*self._guests_of(rivals))
@@ -176,7 +203,3 @@ class CycleTrial:
 
     def _nodes(self, rows: RowColumn) -> NodeRows:
         return NodeRows(self._cluster, np.asarray(rows, dtype=np.int64))
-
-    def _state_for(self, rows: RowColumn) -> CycleState:
-        """Where all filters passed once, filters that ignore pods on the node need not run again."""
-        return self._settled if self._passed_once.issuperset(rows.tolist()) else self._state

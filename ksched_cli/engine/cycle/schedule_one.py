@@ -1,8 +1,15 @@
-"""One scheduling cycle (Scheduler.ScheduleOne), serial and without binding anything."""
+"""One scheduling cycle (schedule_one.go), serial and without binding anything: PreFilter, Filter, PostFilter, PreScore,
+Score, select, assume, bind.
+
+The cycle evaluates all nodes. Where kube-scheduler would have stopped, the rest is taken back as not looked at. With a
+`Memory` of earlier cycles, the same steps take their results from there; every result is the same without it.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from msgspec import Struct
@@ -14,17 +21,16 @@ from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.cluster.columns import BoolColumn, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.undo import Logged
-from ksched_cli.engine.binding import bind, permit, reserve, unreserve
-from ksched_cli.engine.cycle_state import CycleState
+from ksched_cli.engine.cycle.binding import PERMITTED, bind, permit, reserve, unreserve
+from ksched_cli.engine.cycle.runtime import Runtime
+from ksched_cli.engine.cycle.state import CycleState
+from ksched_cli.engine.cycle.trial import CycleTrial
 from ksched_cli.engine.decision import Decision, no_rows
 from ksched_cli.engine.faults import CycleError, ExtenderError
-from ksched_cli.engine.lane import TemplateResult
 from ksched_cli.engine.nominator import NominatedPods
 from ksched_cli.engine.reasons import EngineReasons
-from ksched_cli.engine.runtime import Runtime
 from ksched_cli.engine.score_table import ScoreTable
 from ksched_cli.engine.selection import TieBreak, best_rows, lowest_name, num_feasible_nodes_to_find
-from ksched_cli.engine.trial import CycleTrial
 from ksched_cli.engine.waiting import WaitingPods, WaitingPodState
 from ksched_cli.framework.diagnosis import EXTENDER, Diagnosis, NodeStatuses
 from ksched_cli.framework.interfaces import PostFilterResult
@@ -36,6 +42,33 @@ from ksched_cli.releases.plugin_names import DEFAULT_PREEMPTION
 
 if TYPE_CHECKING:
     from ksched_cli.engine.extenders.chain import Extenders
+
+
+class Filtered(Protocol):
+    """The result of PreFilter and Filter for all nodes, as a memory keeps it. `feasible` is None for all nodes."""
+
+    @property
+    def statuses(self) -> NodeStatuses: ...
+
+    @property
+    def feasible(self) -> RowColumn | None: ...
+
+
+class Memory(Protocol):
+    """What a cycle may take from earlier cycles of one runtime (engine/answers)."""
+
+    def recall(self, pod: PodInfo, state: CycleState) -> Filtered | None:
+        """The result for the pod as of now, with the states of the plugins put into `state`; None if it is not
+        known."""
+
+    def filter(self, state: CycleState, pod: PodInfo, statuses: NodeStatuses) -> NodeRows:
+        """RunFilterPluginsWithNominatedPods for all nodes."""
+
+    def keep(self, state: CycleState, pod: PodInfo, statuses: NodeStatuses, feasible: RowColumn) -> None:
+        """Note the result of PreFilter and Filter for all nodes."""
+
+    def score(self, state: CycleState, pod: PodInfo, feasible: RowColumn) -> ScoreTable:
+        """RunPreScorePlugins and RunScorePlugins after one of the above. `feasible` may be fewer nodes."""
 
 
 class CycleContext(Struct):
@@ -51,12 +84,26 @@ class CycleContext(Struct):
 
 
 class FeasibleNodes(Struct):
-    """The result of the search for nodes. `kept` is what the lane keeps of it."""
+    """The result of the search for nodes. `memory` is the one that the result is in."""
 
     feasible: RowColumn
     diagnosis: Diagnosis
     bare: bool = False
-    kept: TemplateResult | None = None
+    memory: Memory | None = None
+
+
+class LocalVerdict(Struct, frozen=True):
+    """What the filters that look at one node alone find: the rows that none rejects, and why the others are rejected.
+    `pre_filter`: the pod is rejected before any node is looked at."""
+
+    passed: RowColumn
+    statuses: NodeStatuses
+    pre_filter: Status | None = None
+
+    def reason(self, row: int) -> str:
+        """Why the node is rejected, empty if it is not."""
+        status = self.pre_filter or self.statuses.status(row)
+        return "" if status.ok else ", ".join(status.texts)
 
 
 class Cycle(Logged):
@@ -95,84 +142,101 @@ class Cycle(Logged):
         # Whether PostFilter plugins are left out (SetSkipAllPostFilterPlugins).
         self.skips_post_filter = False
 
-    def schedule_one(self, runtime: Runtime, pod_row: int) -> Decision:
+    def schedule_one(self, runtime: Runtime, pod_row: int, memory: Memory | None = None) -> Decision:
         """The pod's one cycle. A placed pod is assumed; a victim of preemption is marked as leaving."""
         pod = self.cluster.pods.infos[pod_row]
         if pod.pod.metadata.deletion_timestamp is not None:
             return Decision(pod_row, pod, "skipped")
-        decision = Decision(pod_row, pod, "error")
-        state = CycleState()
+        decision, state = Decision(pod_row, pod, "error"), CycleState()
         try:
-            self._schedule(runtime, state, decision)
+            self.choose(runtime, state, decision, memory)
+            if decision.row is not None:
+                self._assume(runtime, state, decision, decision.row)
         except CycleError as problem:
             self.give_up(decision, problem)
         return decision
 
+    def choose(self, runtime: Runtime, state: CycleState, decision: Decision, memory: Memory | None = None) -> None:
+        """schedulingAlgorithm: the node to go to, or what PostFilter made of there being none."""
+        result = self._look(runtime, state, decision, memory)
+        if decision.row is None and result is not None:
+            self._nominate(decision, result)
+
     def give_up(self, decision: Decision, problem: CycleError) -> None:
         """End the cycle of the decision with an error."""
         decision.result, decision.row, decision.message = "error", None, str(problem)
-        self._drop_nomination(decision)
-        self.cluster.displace(decision.pod_row)
-
-    def _drop_nomination(self, decision: Decision) -> None:
-        """Free the node of a pod whose cycle failed, as far as the minor does."""
         if self._rules.failed_pods_lose_nomination:
             self.nominator.delete(decision.pod_row)
-
-    def _schedule(self, runtime: Runtime, state: CycleState, decision: Decision) -> None:
-        self.choose(runtime, state, decision)
-        if decision.row is not None:
-            self._assume(runtime, state, decision, decision.row)
-
-    def choose(self, runtime: Runtime, state: CycleState, decision: Decision) -> None:
-        """schedulingAlgorithm: the node to go to, or what PostFilter made of there being none."""
-        result = self._look(runtime, state, decision, self.tie_break)
-        if decision.row is None:
-            self._nominate(decision, result)
+        self.cluster.displace(decision.pod_row)
 
     def _look(
-        self, runtime: Runtime, state: CycleState, decision: Decision, tie_break: TieBreak
+        self, runtime: Runtime, state: CycleState, decision: Decision, memory: Memory | None
     ) -> PostFilterResult | None:
-        """Decide as `choose` does, and return the result of PostFilter without applying it."""
-        if not len(self.cluster.nodes):
+        """Decide, and return the result of PostFilter without applying it."""
+        if not len(self.cluster.nodes.objects):
             decision.reason = EngineReasons.no_nodes()
             decision.result, decision.message = "unschedulable", decision.reason.text
             return PostFilterResult("")
-        result = self._known_result(runtime, state, decision)
-        found = self._feasible_of(result, state) if result else self._find_nodes(runtime, state, decision)
-        decision.diagnosis, decision.feasible = found.diagnosis, found.feasible
-        if not len(found.feasible):
+        found = self._find_nodes(runtime, state, decision, memory)
+        feasible = found.feasible
+        decision.diagnosis, decision.feasible = found.diagnosis, feasible
+        if not len(feasible):
             return self._post_filter(runtime, state, decision, found.diagnosis)
-        if found.kept is not None and len(found.feasible) > 1:
-            decision.scores = runtime.lane.score(found.kept, decision.pod)
-            decision.ties = best_rows(decision.scores, self.cluster.nodes)
-        else:
-            self._prioritize(runtime, state, decision, bare=found.bare)
-        decision.row = tie_break(decision.ties) if len(decision.ties) else int(found.feasible[0])
+        if len(feasible) == 1:
+            # A single feasible node is taken without scoring.
+            decision.row = int(feasible[0])
+            return None
+        decision.scores = self._prioritize(runtime, state, decision.pod, found)
+        decision.ties = best_rows(decision.scores, self.cluster.nodes)
+        decision.row = self.tie_break(decision.ties)
         return None
 
-    def ask(self, runtime: Runtime, pod_row: int) -> Decision:
-        """The decision that the pod's cycle would reach now, with ties to the lowest name. Nothing comes of it, and
-        Reserve and the later points do not run."""
-        pod, start = self.cluster.pods.infos[pod_row], self.next_start
-        if pod.pod.metadata.deletion_timestamp is not None:
-            return Decision(pod_row, pod, "skipped")
-        decision, claims = Decision(pod_row, pod, "error"), Catalog()
+    # Dry cycles
+
+    @contextmanager
+    def dry(self) -> Iterator[None]:
+        """Nothing comes of a search inside the block: the next cycle begins as if there had been none. Ties go to the
+        lowest name."""
+        start, tie_break = self.next_start, self.tie_break
+        claims = Catalog()
         claims.follow(self.cluster.catalog, (ResourceClaim,))
+        self.tie_break = lowest_name
         try:
-            result = self._look(runtime, CycleState(), decision, lowest_name)
-        except CycleError as problem:
-            decision.row, decision.message = None, str(problem)
-            return decision
+            yield
         finally:
-            self.next_start = start
+            self.next_start, self.tie_break = start, tie_break
             # A plugin may give claims up in PostFilter.
             self.cluster.catalog.follow(claims, (ResourceClaim,))
+
+    def ask(self, runtime: Runtime, pod_row: int, memory: Memory | None = None) -> Decision:
+        """The decision that the pod's cycle would reach now. Reserve and the later points do not run."""
+        pod = self.cluster.pods.infos[pod_row]
+        if pod.pod.metadata.deletion_timestamp is not None:
+            return Decision(pod_row, pod, "skipped")
+        decision = Decision(pod_row, pod, "error")
+        with self.dry():
+            try:
+                result = self._look(runtime, CycleState(), decision, memory)
+            except CycleError as problem:
+                decision.row, decision.message = None, str(problem)
+                return decision
         if decision.row is not None:
             decision.result = "scheduled"
         elif result is not None and result.nominated_node:
             decision.preemption, decision.nominated_node = result, result.nominated_node
         return decision
+
+    def rehearse(self, runtime: Runtime, pod_row: int) -> CycleContext | None:
+        """The search alone, to be explained and not to be acted upon; None where it finds a node or does not end."""
+        if not len(self.cluster.nodes):
+            return None
+        state, pod = CycleState(), self.cluster.pods.infos[pod_row]
+        with self.dry():
+            try:
+                found = self._find_nodes(runtime, state, Decision(pod_row, pod, "error"), None)
+            except CycleError:
+                return None
+        return None if len(found.feasible) else CycleContext(runtime, state, pod, found.diagnosis)
 
     def scores_of(self, runtime: Runtime, pod_row: int, rows: RowColumn) -> ScoreTable | None:
         """How these nodes would score against each other, had the pod no others to go to; None where it cannot be
@@ -180,71 +244,58 @@ class Cycle(Logged):
         state, pod = CycleState(), self.cluster.pods.infos[pod_row]
         nodes = NodeRows(self.cluster, rows)
         try:
-            if runtime.pre_filters.run(state, pod).status is not None:
+            if runtime.run_pre_filter(state, pod).status is not None:
                 return None
             # Some plugins score by what their filter has found on the node.
-            runtime.nominated.run(state, pod, nodes, NodeStatuses(len(self.cluster.nodes)))
-            runtime.scores.prepare(state, pod, nodes)
-            return runtime.scores.run(state, pod, nodes)
+            statuses = NodeStatuses(len(self.cluster.nodes))
+            runtime.run_filter_with_nominated(runtime.in_force(state), state, pod, nodes, statuses)
+            runtime.run_pre_score(state, pod, nodes)
+            return runtime.run_score(state, pod, nodes)
         except CycleError:
             return None
 
-    def rehearse(self, runtime: Runtime, pod_row: int) -> CycleContext | None:
-        """The search alone, to be explained and not to be acted upon; None where it finds a node or does not end."""
-        if not len(self.cluster.nodes):
-            return None
-        state, start = CycleState(), self.next_start
-        pod = self.cluster.pods.infos[pod_row]
-        try:
-            found = self._find_nodes(runtime, state, Decision(pod_row, pod, "error"))
-        except CycleError:
-            return None
-        finally:
-            self.next_start = start
-        return None if len(found.feasible) else CycleContext(runtime, state, pod, found.diagnosis)
-
-    # What is known of the pod's template
-
-    def _known_result(self, runtime: Runtime, state: CycleState, decision: Decision) -> TemplateResult | None:
-        """The result of earlier pods of the template, where every cycle looks at all nodes in the same way."""
-        if not self._looks_everywhere(runtime) or self.nominator.node_of(decision.pod_row):
-            return None
-        return runtime.lane.find(decision.pod)
-
-    def _looks_everywhere(self, runtime: Runtime) -> bool:
-        plain = self.placement is None and self.extenders is None and self.cluster.reuse and runtime.profile.score
-        if not plain:
-            return False
-        return self._nodes_to_find(runtime, len(self.cluster.nodes)) >= len(self.cluster.nodes)
-
-    def decides_alike(self, runtime: Runtime) -> bool:
-        """Whether each cycle looks at all nodes, takes the lowest name, and is over when the pod is bound."""
-        return self._looks_everywhere(runtime) and self.tie_break is lowest_name and self.waiting is None
-
-    def fails_alike(self, runtime: Runtime, pod: PodInfo) -> bool:
-        """Whether a copy of a pod without a node gets the same decision as long as nothing changes."""
-        if not self._looks_everywhere(runtime):
-            return False
-        return all(each.placements_version(pod) is not None for each in runtime.profile.search_follows)
-
-    def _feasible_of(self, result: TemplateResult, state: CycleState) -> FeasibleNodes:
-        state.filter_states.update(result.state.filter_states)
-        state.skip_filter.update(result.state.skip_filter)
-        state.template = result
-        diagnosis = Diagnosis(result.statuses.copy(), wording=self._wording)
-        if result.feasible is None:
-            return FeasibleNodes(self.cluster.nodes.all_rows, diagnosis, kept=result)
-        diagnosis.unschedulable_plugins |= diagnosis.nodes.unschedulable_plugins()
-        return FeasibleNodes(result.feasible, diagnosis, kept=result)
+    def judge_locally(self, runtime: Runtime, pod_row: int, rows: RowColumn) -> LocalVerdict:
+        """What the filters that look at one node alone find on these nodes: the rest of a cluster does not change it.
+        CycleError if a plugin fails."""
+        cluster, state = self.cluster, CycleState()
+        pod, statuses = cluster.pods.infos[pod_row], NodeStatuses(len(cluster.nodes))
+        outcome = runtime.run_pre_filter(state, pod)
+        if outcome.status is not None:
+            return LocalVerdict(no_rows(), statuses, outcome.status)
+        if outcome.node_names is not None:
+            row_of = cluster.nodes.row_of
+            named = [row_of[name] for name in outcome.node_names if name in row_of]
+            rows = np.intersect1d(rows, np.array(named, dtype=np.int64))
+        depends = runtime.depends_of(state, pod)
+        plugins = [
+            each for each in runtime.in_force(state) if (found := depends[each.name]) is not None and found.is_local
+        ]
+        nodes = runtime.run_filter(plugins, state, pod, NodeRows(cluster, rows), statuses) if len(rows) else None
+        return LocalVerdict(no_rows() if nodes is None else nodes.rows, statuses)
 
     # Filtering
 
-    def _find_nodes(self, runtime: Runtime, state: CycleState, decision: Decision) -> FeasibleNodes:
+    def _find_nodes(
+        self, runtime: Runtime, state: CycleState, decision: Decision, memory: Memory | None
+    ) -> FeasibleNodes:
         """findNodesThatFitPod."""
+        pod = decision.pod
+        if self.placement is not None or self.nominator.node_of(decision.pod_row):
+            # Not all nodes are looked at alike.
+            memory = None
+        known = memory.recall(pod, state) if memory is not None else None
+        if known is not None:
+            diagnosis = Diagnosis(known.statuses.copy(), wording=self._wording)
+            all_rows = self.cluster.nodes.all_rows
+            feasible = all_rows if known.feasible is None else known.feasible
+            wanted = self._nodes_to_find(runtime, len(all_rows))
+            if wanted < len(all_rows):
+                feasible = self._stop_early(all_rows, feasible, wanted, diagnosis)
+            return self._pass_extenders(pod, feasible, diagnosis, memory)
         diagnosis = Diagnosis(NodeStatuses(len(self.cluster.nodes)), wording=self._wording)
         if self.placement is not None:
             diagnosis.placement_nodes = len(self.placement)
-        outcome = runtime.pre_filters.run(state, decision.pod)
+        outcome = runtime.run_pre_filter(state, pod)
         if self._rules.narrowing_plugins_are_blamed:
             diagnosis.unschedulable_plugins |= outcome.narrowed_by
         if outcome.status is not None:
@@ -254,40 +305,51 @@ class Cycle(Logged):
             diagnosis.blame(outcome.status)
             return FeasibleNodes(no_rows(), diagnosis)
         nominated = self._evaluate_nominated_node(runtime, state, decision, diagnosis)
-        if len(nominated):
+        if nominated is not None:
             return FeasibleNodes(nominated.rows, diagnosis, nominated.bare)
         nodes = self._candidates(outcome.node_names, outcome.narrowed_by, diagnosis)
-        feasible = self._pass_filters(runtime, state, decision.pod, nodes, diagnosis)
-        diagnosis.unschedulable_plugins |= diagnosis.nodes.unschedulable_plugins()
-        kept = None
-        if nodes.whole and self._looks_everywhere(runtime) and not self.nominator.node_of(decision.pod_row):
-            state.template = kept = runtime.lane.keep(decision.pod, state, diagnosis.nodes, feasible)
+        if not nodes.whole:
+            memory = None
+        if memory is None:
+            filters = runtime.in_force(state)
+            feasible = runtime.run_filter_with_nominated(filters, state, pod, nodes, diagnosis.nodes).rows
+        else:
+            feasible = memory.filter(state, pod, diagnosis.nodes).rows
+            memory.keep(state, pod, diagnosis.nodes, feasible)
+        feasible = self._stop_early(nodes.rows, feasible, self._nodes_to_find(runtime, len(nodes)), diagnosis)
+        return self._pass_extenders(pod, feasible, diagnosis, memory)
+
+    def _pass_extenders(
+        self, pod: PodInfo, feasible: RowColumn, diagnosis: Diagnosis, memory: Memory | None
+    ) -> FeasibleNodes:
+        """findNodesThatPassExtenders."""
+        if len(feasible) < len(self.cluster.nodes.objects):
+            diagnosis.unschedulable_plugins |= diagnosis.nodes.unschedulable_plugins()
         if self.extenders is None:
-            return FeasibleNodes(feasible, diagnosis, kept=kept)
-        left = self.extenders.filter(decision.pod, NodeRows(self.cluster, feasible), diagnosis.nodes)
+            return FeasibleNodes(feasible, diagnosis, memory=memory)
+        left = self.extenders.filter(pod, NodeRows(self.cluster, feasible), diagnosis.nodes)
         if len(left) != len(feasible) and self.extenders.is_blamed:
             diagnosis.unschedulable_plugins.add(EXTENDER)
-        return FeasibleNodes(left.rows, diagnosis, left.bare)
+        return FeasibleNodes(left.rows, diagnosis, left.bare, None if left.bare else memory)
 
     def _evaluate_nominated_node(
         self, runtime: Runtime, state: CycleState, decision: Decision, diagnosis: Diagnosis
-    ) -> NodeRows:
+    ) -> NodeRows | None:
         """The node that preemption cleared for this pod is tried first, and alone. What extenders return for it is
-        dropped: they are called again with all nodes."""
+        dropped: they are called again with all nodes. None if the pod does not go there."""
         row = self.cluster.nodes.row_of.get(self.nominator.node_of(decision.pod_row))
-        if not self.prefers_nominated_node:
-            row = None
-        if row is None or (self.placement is not None and row not in self.placement):
-            return NodeRows(self.cluster, no_rows())
+        if row is None or not self.prefers_nominated_node or (self.placement is not None and row not in self.placement):
+            return None
         nodes = NodeRows(self.cluster, np.array([row], dtype=np.int64))
-        passed = runtime.nominated.run(state, decision.pod, nodes, diagnosis.nodes)
+        filters = runtime.in_force(state)
+        passed = runtime.run_filter_with_nominated(filters, state, decision.pod, nodes, diagnosis.nodes)
         diagnosis.unschedulable_plugins |= diagnosis.nodes.unschedulable_plugins()
-        if self.extenders is None:
-            return passed
-        try:
-            return self.extenders.filter(decision.pod, passed, NodeStatuses(len(self.cluster.nodes)))
-        except ExtenderError:
-            return NodeRows(self.cluster, no_rows())
+        if self.extenders is not None:
+            try:
+                passed = self.extenders.filter(decision.pod, passed, NodeStatuses(len(self.cluster.nodes)))
+            except ExtenderError:
+                return None
+        return passed if len(passed) else None
 
     def _candidates(self, node_names: frozenset[str] | None, narrowed_by: set[str], diagnosis: Diagnosis) -> NodeRows:
         """The nodes that PreFilter left; the others get the common status of nodes that are not looked at."""
@@ -296,7 +358,7 @@ class Cycle(Logged):
             return allowed
         row_of = self.cluster.nodes.row_of
         unknown = sorted(node_names - row_of.keys())
-        if unknown and EngineRules.of(self.cluster.release).unknown_nodes_end_the_cycle:
+        if unknown and self._rules.unknown_nodes_end_the_cycle:
             raise CycleError(f'nodeinfo not found for node name "{unknown[0]}"')
         rows = np.array(sorted(row_of[name] for name in node_names if name in row_of), dtype=np.int64)
         others = allowed.mask()
@@ -315,19 +377,6 @@ class Cycle(Logged):
             for row in np.nonzero(others)[0].tolist():
                 diagnosis.nodes.set(row, unresolvable(EngineReasons.filtered_out()))
 
-    def _pass_filters(
-        self, runtime: Runtime, state: CycleState, pod: PodInfo, nodes: NodeRows, diagnosis: Diagnosis
-    ) -> RowColumn:
-        """findNodesThatPassFilters. All nodes are evaluated; where kube-scheduler would have stopped, the rest is
-        taken back as not looked at."""
-        feasible = runtime.nominated.run(state, pod, nodes, diagnosis.nodes).rows
-        wanted = self._nodes_to_find(runtime, len(nodes))
-        processed = len(nodes)
-        if wanted < len(feasible):
-            feasible, processed = self._stop_early(nodes.rows, feasible, wanted, diagnosis)
-        self.next_start = (self.next_start + processed) % len(NodeRows(self.cluster, self.placement))
-        return feasible
-
     def _nodes_to_find(self, runtime: Runtime, size: int) -> int:
         judged = runtime.profile.score or self.extenders_judge
         if not judged and self._rules.first_fit_ends_search_without_scores:
@@ -335,45 +384,48 @@ class Cycle(Logged):
         return self.sample_size(runtime, size) if self.sampling else size
 
     def sample_size(self, runtime: Runtime, size: int) -> int:
-        """How many feasible nodes of so many kube-scheduler looks for."""
+        """How many feasible nodes of so many kube-scheduler looks for (numFeasibleNodesToFind)."""
         own = runtime.profile.percentage_of_nodes_to_score
         return num_feasible_nodes_to_find(self.percentage_of_nodes_to_score if own is None else own, size)
 
-    def _stop_early(
-        self, rows: RowColumn, feasible: RowColumn, wanted: int, diagnosis: Diagnosis
-    ) -> tuple[RowColumn, int]:
-        """In serial order the search ends when one feasible node more than wanted turns up."""
-        start = self.next_start % len(rows)
-        order = np.concatenate([rows[start:], rows[:start]])
-        hits = np.nonzero(np.isin(order, feasible))[0]
-        end = int(hits[wanted])
-        diagnosis.nodes.forget(order[end:])
-        return order[hits[:wanted]], end
+    def _stop_early(self, rows: RowColumn, feasible: RowColumn, wanted: int, diagnosis: Diagnosis) -> RowColumn:
+        """findNodesThatPassFilters in serial order: the search ends at one feasible node more than wanted."""
+        processed = len(rows)
+        if wanted < len(feasible):
+            start = self.next_start % len(rows)
+            order = np.concatenate([rows[start:], rows[:start]])
+            hits = np.nonzero(np.isin(order, feasible))[0]
+            processed = int(hits[wanted])
+            diagnosis.nodes.forget(order[processed:])
+            feasible = order[hits[:wanted]]
+        of = len(self.cluster.nodes) if self.placement is None else len(self.placement)
+        self.next_start = (self.next_start + processed) % of
+        return feasible
 
     # Scoring and binding
 
-    def _prioritize(self, runtime: Runtime, state: CycleState, decision: Decision, *, bare: bool) -> None:
-        """prioritizeNodes; a single feasible node is taken without scoring. Without score plugins and extenders, the
-        score of every node is 1."""
-        if len(decision.feasible) == 1:
-            return
-        every = len(decision.feasible) == len(self.cluster.nodes) and not self.sampling
-        nodes = NodeRows(self.cluster, None if every else decision.feasible, bare=bare)
-        runtime.scores.prepare(state, decision.pod, nodes)
-        decision.scores = runtime.scores.run(state, decision.pod, nodes)
+    def _prioritize(self, runtime: Runtime, state: CycleState, pod: PodInfo, found: FeasibleNodes) -> ScoreTable:
+        """prioritizeNodes. Without score plugins and extenders, the score of every node is 1."""
+        if found.memory is not None:
+            table = found.memory.score(state, pod, found.feasible)
+        else:
+            every = len(found.feasible) == len(self.cluster.nodes) and not self.sampling
+            nodes = NodeRows(self.cluster, None if every else found.feasible, bare=found.bare)
+            runtime.run_pre_score(state, pod, nodes)
+            table = runtime.run_score(state, pod, nodes)
         if not runtime.profile.score and not self.extenders_judge:
-            np.add(decision.scores.totals, 1, out=decision.scores.totals)
+            table.totals = table.totals + 1
         if self.extenders is not None:
-            decision.scores = self.extenders.prioritize(decision.pod, nodes, decision.scores)
-        decision.ties = best_rows(decision.scores, self.cluster.nodes)
+            table = self.extenders.prioritize(pod, NodeRows(self.cluster, found.feasible, bare=found.bare), table)
+        return table
 
     def _assume(self, runtime: Runtime, state: CycleState, decision: Decision, row: int) -> None:
         """prepareForBindingCycle and the binding cycle, with everything undone if a plugin refuses."""
         self.cluster.place(decision.pod_row, row)
-        refusal = reserve(runtime, state, decision.pod, row)
+        refusal = None if state.binds_alike else reserve(runtime, state, decision.pod, row)
         if refusal is None:
             self.nominator.delete(decision.pod_row)
-            permission = permit(runtime, state, decision.pod, row)
+            permission = PERMITTED if state.binds_alike else permit(runtime, state, decision.pod, row)
             if not permission.refused:
                 # Where nothing else can happen meanwhile, to wait is to be allowed.
                 if permission.timeouts and self.waiting is not None:
@@ -390,7 +442,7 @@ class Cycle(Logged):
     def _bind(self, runtime: Runtime, state: CycleState, decision: Decision, row: int) -> None:
         """What is left of the binding cycle; a pod that is refused here has had its node for a while."""
         decision.let_go = self.cluster.nodes.names[row]
-        refusal = bind(runtime, state, decision.pod, row)
+        refusal = None if state.binds_alike else bind(runtime, state, decision.pod, row)
         if refusal is None:
             decision.result, decision.row, decision.let_go = "scheduled", row, ""
             return
@@ -413,17 +465,14 @@ class Cycle(Logged):
             if verdict.ok:
                 self._bind(held.runtime, held.state, decision, row)
             else:
-                self._turn_away(held, decision, row, verdict)
+                unreserve(held.runtime, held.state, decision.pod, row)
+                self.cluster.displace(decision.pod_row)
+                if not verdict.rejected:
+                    raise CycleError(f"waiting on permit for pod: {verdict.message}")
+                self.refuse(decision, row, verdict)
         except CycleError as problem:
             self.give_up(decision, problem)
         return decision
-
-    def _turn_away(self, held: WaitingPodState, decision: Decision, row: int, verdict: Status) -> None:
-        unreserve(held.runtime, held.state, decision.pod, row)
-        self.cluster.displace(decision.pod_row)
-        if not verdict.rejected:
-            raise CycleError(f"waiting on permit for pod: {verdict.message}")
-        self.refuse(decision, row, verdict)
 
     def refuse(self, decision: Decision, row: int, refusal: Status) -> None:
         """End the cycle of a pod that a plugin refused on the chosen node."""
@@ -447,10 +496,9 @@ class Cycle(Logged):
         """RunPostFilterPlugins, and the message with their text. Where there are none a nomination ends, as it does
         where they find no node."""
         decision.result = "unschedulable"
-        loses = self._rules.failed_pods_lose_nomination
-        result = PostFilterResult("") if loses else None
         if self.skips_post_filter:
             return None
+        result = PostFilterResult("") if self._rules.failed_pods_lose_nomination else None
         if runtime.profile.post_filter:
             result, status = self._run_post_filter(runtime, state, decision.pod, diagnosis)
             diagnosis.post_filter_message = status.message
@@ -474,11 +522,9 @@ class Cycle(Logged):
             reasons.extend(status.reasons)
         return last, Status(Code.UNSCHEDULABLE, tuple(reasons))
 
-    def _nominate(self, decision: Decision, result: PostFilterResult | None) -> None:
+    def _nominate(self, decision: Decision, result: PostFilterResult) -> None:
         """The victims are on their way out, the pod waits for their node, and weaker pods wait no longer. Without a
         result a nomination stays."""
-        if result is None:
-            return
         self.nominator.delete(decision.pod_row)
         if not result.nominated_node:
             return

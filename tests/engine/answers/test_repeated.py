@@ -11,11 +11,11 @@ from hypothesis import given
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Node, Pod
-from ksched_cli.engine.cycle import Cycle
+from ksched_cli.engine.cycle.schedule_one import Cycle
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.scheduler import Scheduler
 from tests.builders import make_node, make_pod
-from tests.engine.test_pod_run import situations
+from tests.engine.answers.test_copies import situations
 from tests.harness import make_scheduler
 
 
@@ -25,9 +25,9 @@ def cycles() -> Iterator[list[str]]:
     names: list[str] = []
     original = Cycle.schedule_one
 
-    def counted(self: Cycle, runtime: object, pod_row: int) -> Decision:
+    def counted(self: Cycle, runtime: object, pod_row: int, memory: object) -> Decision:
         names.append(self.cluster.pods.infos[pod_row].name)
-        return original(self, runtime, pod_row)  # type: ignore[arg-type]
+        return original(self, runtime, pod_row, memory)  # type: ignore[arg-type]
 
     with patch.object(Cycle, "schedule_one", counted):
         yield names
@@ -84,7 +84,7 @@ def test_a_pod_that_is_placed_in_between_ends_what_is_shared(cycles: list[str]) 
 def test_no_more_failures_are_kept_than_results_of_templates(
     cycles: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ksched_cli.engine.lane._BYTES", 0)
+    monkeypatch.setattr("ksched_cli.engine.answers.answers._BYTES", 0)
     order = (8, 9, 10, 8, 10)
     waiting = [make_pod(f"{size}-{index}").requests(cpu=size).obj() for index, size in enumerate(order)]
     scheduler = make_scheduler(small_nodes(), waiting)
@@ -133,6 +133,6 @@ def test_shared_decisions_are_those_of_single_cycles(drawn: tuple[list[Node], li
     copies = [_copy(kind, index, priority=index % 3) for index in range(12)]
     shared = make_scheduler(deepcopy(made), deepcopy([*running, *copies]))
     single = make_scheduler(deepcopy(made), deepcopy([*running, *copies]))
-    with patch("ksched_cli.engine.repeated.RepeatedFailures.of", lambda *_: None):
+    with patch("ksched_cli.engine.answers.answers.Answers.repeated", lambda *_: None):
         expected = decisions(single)
     assert decisions(shared) == expected

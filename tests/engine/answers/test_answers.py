@@ -1,5 +1,5 @@
-"""Results of pod templates, repaired through placements, deletions and changes of nodes, against a scheduler that
-computes everything again for each pod."""
+"""Results that are repaired through placements, deletions and changes of nodes, against a scheduler that computes
+everything again for each pod."""
 
 from __future__ import annotations
 
@@ -12,17 +12,16 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Node, Pod, Taint
-from ksched_cli.cluster import node_memory
 from ksched_cli.cluster.columns import NOWHERE
-from ksched_cli.engine import lane
+from ksched_cli.engine.answers import answers, ranking
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.results.outcomes import PodOutcome
 from ksched_cli.plan.simulate import OutputOptions, outcome_of
 from tests.builders import make_pod
 from tests.clusters import ZONES, nodes, pods
+from tests.engine.answers.test_reuse import HOST, ZONE, spread, together
 from tests.harness import make_scheduler
 from tests.lanes import examples, sampled
-from tests.test_reuse import HOST, ZONE, spread, together
 
 Step = tuple[str, int]
 STEPS = (*["place"] * 9, "leave", "leave", "cordon", "taint", "remove node", "add node", "relabel")
@@ -127,9 +126,9 @@ class History:
 )
 def limits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     share, size, unused = request.param
-    monkeypatch.setattr(node_memory, "_AFRESH_SHARE", share)
-    monkeypatch.setattr(lane, "_BYTES", size)
-    monkeypatch.setattr(lane, "_UNUSED", unused)
+    monkeypatch.setattr(ranking, "_AFRESH_SHARE", share)
+    monkeypatch.setattr(answers, "_BYTES", size)
+    monkeypatch.setattr(answers, "_UNUSED", unused)
 
 
 # The limits are the same for all examples of a run, and nothing else outlives one.
@@ -195,18 +194,18 @@ def test_a_template_that_was_seen_is_filtered_on_changed_nodes_only(monkeypatch:
 
 
 def test_a_pod_that_no_node_fits_needs_no_search_when_it_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ksched_cli.engine.cycle import Cycle
+    from ksched_cli.engine.cycle.runtime import Runtime
     from tests.builders import make_node
 
-    monkeypatch.setattr(lane, "_UNUSED", 0)
+    monkeypatch.setattr(answers, "_UNUSED", 0)
     searched: list[str] = []
-    original = Cycle._find_nodes
+    original = Runtime.run_pre_filter
 
-    def counted(self: Any, runtime: Any, state: Any, decision: Any) -> Any:
-        searched.append(decision.pod.name)
-        return original(self, runtime, state, decision)
+    def counted(self: Any, state: Any, pod: Any) -> Any:
+        searched.append(pod.name)
+        return original(self, state, pod)
 
-    monkeypatch.setattr(Cycle, "_find_nodes", counted)
+    monkeypatch.setattr(Runtime, "run_pre_filter", counted)
     made = [make_node(f"n{index}").allocatable(cpu="4", memory="4Gi", pods=10).obj() for index in range(3)]
     waiting = [
         make_pod("huge").requests(cpu="5").obj(),

@@ -1,10 +1,10 @@
-"""Runs of identical pods, whose nodes are known without a cycle for each: the same nodes in the same order."""
+"""Copies of a pod that are placed without a row of their own: the same nodes in the same order. Decisions that are held
+stay as they are."""
 
 from __future__ import annotations
 
 import copy
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 from hypothesis import event, given, settings
@@ -14,17 +14,17 @@ from msgspec.structs import replace
 from ksched_cli.api.core import Node, Pod, Service, ServiceSpec
 from ksched_cli.api.meta import ObjectMeta
 from ksched_cli.api.selectors import selector_from_map
-from ksched_cli.engine import copy_runs
-from ksched_cli.engine.decision import TIES_NAMED, Decision
+from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.engine.score_table import ScoreTable
 from ksched_cli.releases.minors import release
 from tests.builders import make_node, make_pod, term
 from tests.clusters import IMAGES, LABEL_VALUES, ZONES, nodes, pods
 from tests.config.test_load import load
-from tests.engine.test_lane_properties import near
+from tests.engine.answers.test_answers import near
+from tests.engine.answers.test_reuse import HOST, ZONE, spread, together
 from tests.harness import make_scheduler
 from tests.lanes import examples
-from tests.test_reuse import HOST, ZONE, spread, together
 
 COUNT = 14
 MOST_ALLOCATED = load(
@@ -45,7 +45,7 @@ def copy_of(kind: Pod, index: int) -> Pod:
 
 def rows_with_cycles(made: list[Node], running: list[Pod], kind: Pod, count: int, **options: Any) -> list[int]:
     """Where the copies go, each by a cycle of its own; fewer than `count` where one does not fit."""
-    scheduler = make_scheduler(copy.deepcopy(made), copy.deepcopy(running), **options)
+    scheduler = make_scheduler(copy.deepcopy(made), copy.deepcopy(running), reuse=False, **options)
     found: list[int] = []
     for index in range(count):
         decision = scheduler.schedule(scheduler.cluster.register(copy_of(kind, index)))
@@ -55,18 +55,11 @@ def rows_with_cycles(made: list[Node], running: list[Pod], kind: Pod, count: int
     return found
 
 
-def rows_foreseen(
-    made: list[Node], running: list[Pod], kind: Pod, first: int, count: int, **options: Any
-) -> tuple[list[int], int]:
-    """The same with a run after the first few, and how long the run was."""
-    found, length, _ = foreseen(made, running, kind, first, count, **options)
-    return found, length
-
-
-def foreseen(
+def rows_of_copies(
     made: list[Node], running: list[Pod], kind: Pod, first: int, count: int, **options: Any
 ) -> tuple[list[int], int, Scheduler]:
-    """The same, and the scheduler."""
+    """The same with copies without a row after the first few pods, how many such copies there were, and the
+    scheduler."""
     scheduler, row = make_scheduler(copy.deepcopy(made), copy.deepcopy(running), **options), -1
     found: list[int] = []
     for index in range(first):
@@ -75,9 +68,12 @@ def foreseen(
         if decision.row is None:
             return found, 0, scheduler
         found.append(decision.row)
-    run = scheduler.foresee(row, count)
-    scheduler.cluster.place_copies(row, run)
-    return found + run, len(run), scheduler
+    for number in range(count):
+        placed = scheduler.place_copy(row)
+        if placed is None:
+            return found, number, scheduler
+        found.append(placed)
+    return found, count, scheduler
 
 
 @st.composite
@@ -100,9 +96,10 @@ def situations(draw: st.DrawFn) -> tuple[list[Node], list[Pod], Pod]:
 @pytest.mark.slow
 @given(situations(), st.integers(1, 4))
 @settings(max_examples=examples(400), deadline=None)
-def test_a_run_goes_where_single_cycles_go(drawn: tuple[list[Node], list[Pod], Pod], first: int) -> None:
+def test_copies_go_where_single_cycles_go(drawn: tuple[list[Node], list[Pod], Pod], first: int) -> None:
     expected = rows_with_cycles(*drawn, first + COUNT)
-    found, _ = rows_foreseen(*drawn, first, COUNT)
+    found, length, _ = rows_of_copies(*drawn, first, COUNT)
+    event(f"{length // 5 * 5} or more copies")
     assert found == expected[: len(found)]
 
 
@@ -140,51 +137,16 @@ def services(draw: st.DrawFn) -> tuple[list[Node], list[Pod], Pod, dict[str, Any
 
 @pytest.mark.slow
 @given(services(), st.integers(1, 4))
-@settings(max_examples=examples(400), deadline=None)
-def test_a_run_of_spread_pods_goes_where_single_cycles_go(
+@settings(max_examples=examples(200), deadline=None)
+def test_copies_of_spread_pods_go_where_single_cycles_go(
     drawn: tuple[list[Node], list[Pod], Pod, dict[str, Any]], first: int
 ) -> None:
     made, running, kind, options = drawn
     expected = rows_with_cycles(made, running, kind, 60, **options)
-    found, length, scheduler = foreseen(made, running, kind, first, 40, **options)
+    found, _, scheduler = rows_of_copies(made, running, kind, first, 40, **options)
     assert found == expected[: len(found)]
-    if length:
-        event(f"a run of {length // 5 * 5} or more")
-        row = scheduler.schedule(scheduler.cluster.register(copy_of(kind, 99))).row
-        assert ([] if row is None else [row]) == expected[len(found) : len(found) + 1]
-
-
-def in_line(decision: Decision) -> tuple[Any, ...]:
-    """What a line shows of a decision."""
-    placed = decision.found
-    if placed is not None:
-        return decision.pod.key, placed.row, placed.total, list(placed.first), placed.ties, placed.feasible
-    total = None if decision.scores is None else int(decision.scores.totals.max())
-    ties = decision.ties.tolist()
-    return decision.pod.key, decision.row, total, ties[:TIES_NAMED], len(ties), len(decision.feasible)
-
-
-@pytest.mark.slow
-@given(services())
-@settings(max_examples=examples(300), deadline=None)
-def test_decisions_in_brief_are_those_of_single_cycles(
-    drawn: tuple[list[Node], list[Pod], Pod, dict[str, Any]],
-) -> None:
-    made, running, kind, options = drawn
-    other = replace(kind, metadata=replace(kind.metadata, labels={"app": "b"}))
-    waiting = [copy_of(kind if number % 40 < 30 else other, number) for number in range(60)]
-
-    def pending() -> Scheduler:
-        return make_scheduler(copy.deepcopy(made), copy.deepcopy([*running, *waiting]), **options)
-
-    plain, brief = pending(), pending()
-    expected = [in_line(each) for each in plain.run(plain.enqueue())]
-    with patch.object(copy_runs, "FEWEST", 1):
-        decisions = list(brief.run_in_brief(brief.enqueue()))
-    assert [in_line(each) for each in decisions] == expected
-    assert (brief.cluster.usage.requested == plain.cluster.usage.requested).all()
-    assert brief.cluster.pods.node_row.tolist() == plain.cluster.pods.node_row.tolist()
-    event(f"{sum(each.found is not None for each in decisions) // 10 * 10} or more without a cycle")
+    row = scheduler.schedule(scheduler.cluster.register(copy_of(kind, 99))).row
+    assert ([] if row is None else [row]) == expected[len(found) : len(found) + 1]
 
 
 def grown() -> list[Node]:
@@ -198,22 +160,23 @@ def grown() -> list[Node]:
 
 
 @pytest.mark.parametrize("wish", [False, True])
-def test_a_run_of_plain_pods_ends_when_nodes_are_full(wish: bool) -> None:
-    """With a preferred label, it ends when the last node with that label is full: scores are then normalized anew."""
+def test_copies_fill_all_nodes(wish: bool) -> None:
+    """With a preferred label, scores are normalized again when the last node with that label is full."""
     builder = make_pod("x").requests(cpu="300m", memory="100Mi")
     if wish:
         builder.prefers(50, term(("disk", "In", ["a"])))
     kind = builder.obj()
     expected = rows_with_cycles(grown(), [], kind, 500)
-    found, length = rows_foreseen(grown(), [], kind, 2, 500)
+    found, length, _ = rows_of_copies(grown(), [], kind, 2, 500)
     assert found == expected[: len(found)]
+    # The last place is found by a cycle: there is nothing to choose.
     assert length > 20
-    assert (len(found) == len(expected)) is not wish
+    assert len(found) > len(expected) - 10
 
 
 @pytest.mark.parametrize("minor", ["1.28", "1.30", "1.36"])
 @pytest.mark.parametrize("configuration", [None, MOST_ALLOCATED], ids=["least", "most"])
-def test_a_run_of_the_pods_of_a_service_fills_all_nodes(minor: str, configuration: Any) -> None:
+def test_copies_of_the_pods_of_a_service_fill_nodes(minor: str, configuration: Any) -> None:
     made = grown()
     for node, zone in zip(made, ("z0", "z0", "z1", "z1", None), strict=True):
         if zone is not None:
@@ -222,26 +185,9 @@ def test_a_run_of_the_pods_of_a_service_fills_all_nodes(minor: str, configuratio
     service = Service(ObjectMeta(name="a", namespace="default"), ServiceSpec(selector={"app": "a"}))
     options = {"objects": [service], "configuration": configuration, "current": release(minor)}
     expected = rows_with_cycles(made, [], kind, 500, **options)
-    found, length = rows_foreseen(made, [], kind, 1, 500, **options)
-    assert found == expected
-    assert length == len(expected) - 1 > 90
-
-
-def test_a_run_in_brief_needs_many_copies_and_ends_when_its_reader_changes_something() -> None:
-    def without_cycles(copies: int, *, changes: bool = False) -> int:
-        kind = make_pod("x").requests(cpu="100m").label(app="a").obj()
-        scheduler = make_scheduler(grown(), [copy_of(kind, number) for number in range(copies)])
-        count = 0
-        for decision in scheduler.run_in_brief(scheduler.enqueue()):
-            assert decision.result == "scheduled"
-            count += decision.found is not None
-            if changes:
-                scheduler.cluster.touch("n0")
-        return count
-
-    assert without_cycles(copy_runs.FEWEST) == 0
-    assert without_cycles(copy_runs.FEWEST + 3) == copy_runs.FEWEST + 2
-    assert without_cycles(copy_runs.FEWEST + 3, changes=True) < 5
+    found, length, _ = rows_of_copies(made, [], kind, 1, 500, **options)
+    assert found == expected[: len(found)]
+    assert length > 60
 
 
 def test_copies_that_a_roll_back_takes_away_count_no_longer() -> None:
@@ -259,18 +205,28 @@ def test_copies_that_a_roll_back_takes_away_count_no_longer() -> None:
     assert scheduler.cluster.usage.copies == {}
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [
-        make_pod("x").requests(cpu="100m").host_port(80).obj(),
-        spread("a", "DoNotSchedule", HOST),
-        together("a", apart=True, key=HOST),
-    ],
-    ids=["host port", "spread", "anti-affinity"],
-)
-def test_pods_that_count_each_other_have_cycles_of_their_own(kind: Pod) -> None:
-    assert rows_foreseen(grown(), [], kind, 2, 10)[1] == 0
+def test_pods_with_host_ports_have_rows_of_their_own() -> None:
+    kind = make_pod("x").requests(cpu="100m").host_port(80).obj()
+    assert rows_of_copies(grown(), [], kind, 2, 10)[1] == 0
 
 
-def test_a_run_is_as_long_as_it_is_asked_to_be() -> None:
-    assert rows_foreseen(grown(), [], make_pod("x").requests(cpu="100m").obj(), 2, 7)[1] == 7
+def scheduler_of(*, reuse: bool = True) -> Scheduler:
+    made = [make_node(f"n{row}").allocatable(cpu=str(4 + row), memory="8Gi", pods=10).obj() for row in range(3)]
+    waiting = [make_pod(f"p{index}").label("app", "ab"[index % 2]).requests(cpu="1").obj() for index in range(12)]
+    return make_scheduler(made, waiting, reuse=reuse)
+
+
+def numbers_of(table: ScoreTable | None) -> list[Any]:
+    assert table is not None
+    columns = [{name: column.tolist() for name, column in each.items()} for each in (table.raw, table.normalized)]
+    return [*columns, table.totals.tolist()]
+
+
+def test_tables_of_earlier_decisions_stay_as_they_were() -> None:
+    scheduler, afresh = scheduler_of(), scheduler_of(reuse=False)
+    held: list[Decision] = []
+    wanted: list[Any] = []
+    for row in range(12):
+        held.append(scheduler.schedule(row))
+        wanted.append(numbers_of(afresh.schedule(row).scores))
+        assert [numbers_of(each.scores) for each in held] == wanted

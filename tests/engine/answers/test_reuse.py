@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ksched_cli.api.core import Pod
-from ksched_cli.cluster import node_memory
+from ksched_cli.engine.answers import answers, ranking
 from ksched_cli.plan.results.outcomes import PodOutcome
 from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.simulate import OutputOptions, outcome_of
@@ -30,8 +30,9 @@ HOST, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
 def limits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """On few nodes everything would be asked afresh, and nothing would be tested."""
     share, kept = request.param
-    monkeypatch.setattr(node_memory, "_AFRESH_SHARE", share)
-    monkeypatch.setattr(node_memory, "_KEPT", kept)
+    monkeypatch.setattr(ranking, "_AFRESH_SHARE", share)
+    monkeypatch.setattr(ranking, "_KEPT", kept)
+    monkeypatch.setattr(answers, "_GROUNDS", kept)
 
 
 @st.composite
@@ -125,7 +126,7 @@ def document(case: Path, *, reuse: bool) -> dict[str, Any]:
 
 @pytest.mark.parametrize("case", sampled(CASES, 30))
 def test_a_recorded_case_comes_out_the_same_with_and_without(case: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(node_memory, "_AFRESH_SHARE", 0)
+    monkeypatch.setattr(ranking, "_AFRESH_SHARE", 0)
     assert document(case, reuse=True) == document(case, reuse=False)
 
 

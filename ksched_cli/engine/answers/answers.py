@@ -1,0 +1,434 @@
+"""The one memory of a runtime: answers of its plugins by signature, repaired for the nodes that have changed.
+
+Plugins say in `Depends` what their answers depend on. A template of pods is a tuple of signatures: all pods with that
+tuple share one `Search`, the result of PreFilter and Filter for every node. When the next such pod comes, the filters
+run again for the rows of the cluster's journal, and for those that a plugin returns which depends on pods anywhere.
+Scores are in `ranking.py`.
+
+Everything is kept in `Cluster.derived`, so that a change of nodes or a roll back drops or restores it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Hashable, Sequence
+from itertools import takewhile
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+
+from ksched_cli.cluster.cache import Cluster
+from ksched_cli.cluster.columns import NOWHERE, BoolColumn, RowColumn, equal, rows_in_any
+from ksched_cli.cluster.pod_groups import group_of
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.engine.answers.ranking import Columns, Ranking
+from ksched_cli.engine.cycle.runtime import Runtime, is_fixed
+from ksched_cli.engine.cycle.state import CycleState
+from ksched_cli.engine.decision import Decision
+from ksched_cli.engine.faults import CycleError
+from ksched_cli.engine.nominator import NominatedPods
+from ksched_cli.engine.score_table import ScoreTable
+from ksched_cli.engine.selection import best_rows
+from ksched_cli.framework.depends import Depends
+from ksched_cli.framework.diagnosis import NodeStatuses
+from ksched_cli.framework.interfaces import FilterPlugin, Plugin, PreFilterPlugin, PreFilterResult
+from ksched_cli.framework.rows import NodeRows
+
+# How much memory the results of all templates may take together, and how much one takes per node.
+_BYTES = 96 * 2**20
+_BYTES_PER_NODE = 32
+# After so many results in a row that no later pod had a use for, only results of templates with copies are kept.
+_UNUSED = 4
+# So many results of filters that only the node object matters to are kept.
+_GROUNDS = 64
+
+_NO_ROWS: RowColumn = np.empty(0, dtype=np.int64)
+
+
+def most_templates(nodes: int) -> int:
+    """How many templates have a result that is kept."""
+    return max(_BYTES // (_BYTES_PER_NODE * max(nodes, 1)), 2)
+
+
+class Follower(Struct):
+    """A plugin that depends on pods anywhere, and the version that its state is of."""
+
+    plugin: Plugin
+    depends: Depends
+    version: Hashable
+
+
+class Search(Struct):
+    """The result of the Filter plugins in force for all pods with one tuple of signatures. `states` are those of
+    PreFilter, `followers` those of the plugins that depend on pods anywhere. `feasible` is None for all nodes. `closed`
+    are nodes that a filter at the front rejects for which only the node object matters, None for no node;
+    `open_filters` are those after it. `position` is that in the journal."""
+
+    state: CycleState
+    followers: list[Follower]
+    statuses: NodeStatuses
+    feasible: RowColumn | None
+    closed: BoolColumn | None
+    open_filters: tuple[FilterPlugin[Any], ...]
+    position: int
+
+
+class Template(Struct):
+    """What is known of the pods of one template. `skipping` are the plugins that depend on pods anywhere and return
+    SKIP from PreFilter. `failure` is the decision about a pod that found no node, at `failed_at`."""
+
+    search: Search
+    state: CycleState
+    skipping: list[Follower]
+    depends: dict[str, Depends | None]
+    binds_alike: bool
+    ranking: Ranking | None = None
+    failure: Decision | None = None
+    failed_at: Hashable = None
+
+
+class Ground(Struct, frozen=True):
+    """The result of the filters at the front for which only the node object matters; `passed` is None for all nodes."""
+
+    statuses: NodeStatuses
+    passed: RowColumn | None
+
+
+class Kept(Struct):
+    """Everything that is kept for one structure of the cluster."""
+
+    templates: OrderedDict[tuple[int, bytes], Template]
+    searches: OrderedDict[Hashable, Search]
+    grounds: OrderedDict[Hashable, Ground]
+
+
+class Answers:
+    """The memory of one runtime (schedule_one.Memory)."""
+
+    def __init__(self, runtime: Runtime, cluster: Cluster, nominator: NominatedPods) -> None:
+        self._runtime = runtime
+        self._cluster = cluster
+        self._nominator = nominator
+        profile = runtime.profile
+        self._profile = profile
+        plugins = (*profile.pre_filter, *profile.filter, *profile.pre_score, *profile.score)
+        self._plugins: tuple[Plugin, ...] = tuple({each.name: each for each in plugins}.values())
+        self._columns = Columns(runtime, cluster)
+        self._unused = 0
+        self._counted = 0
+        self._copies: Counter[bytes] = Counter()
+        # The pod that is in its cycle, what its plugins depend on, and what is kept of its template.
+        self._pod: PodInfo | None = None
+        self._depends: dict[str, Depends | None] = {}
+        self._template: Template | None = None
+        self._search: Search | None = None
+        # The state of the cluster before that cycle.
+        self._token: Hashable = None
+
+    def _kept(self) -> Kept:
+        return self._cluster.derived(self, _nothing_kept)
+
+    # PreFilter and Filter
+
+    def recall(self, pod: PodInfo, state: CycleState) -> Search | None:
+        """The search for the pod's template as of now. One about which a plugin fails is dropped, so that the plugin
+        fails again in a cycle of its own."""
+        kept, key = self._kept(), (self._cluster.catalog.version, pod.template)
+        template = kept.templates.get(key)
+        self._pod, self._template, self._search = pod, None, None
+        if template is None:
+            runtime = self._runtime
+            state.depends = self._depends = {each.name: runtime.depends(each, pod) for each in self._plugins}
+            return None
+        search, state.depends = template.search, template.depends
+        self._depends = template.depends
+        if search.followers and self._nominator.nodes():
+            return None
+        try:
+            holds = self._repair(search, pod) and (not template.skipping or self._still_skip(template, pod))
+        except CycleError:
+            self._drop(kept, search)
+            raise
+        if not holds:
+            self._drop(kept, search)
+            return None
+        kept.templates.move_to_end(key)
+        self._template, self._unused = template, 0
+        mine = template.state
+        state.filter_states, state.skip_filter, state.in_force = (
+            dict(mine.filter_states),
+            mine.skip_filter,
+            mine.in_force,
+        )
+        for follower in search.followers:
+            state.filter_states[follower.plugin.name] = search.state.filter_states[follower.plugin.name]
+        state.binds_alike = template.binds_alike
+        return search
+
+    def _still_skip(self, template: Template, pod: PodInfo) -> bool:
+        """Whether PreFilter of the plugins that have returned SKIP does so again."""
+        for follower in template.skipping:
+            version = follower.depends.version
+            now = version() if version is not None else None
+            if version is None or now != follower.version:
+                follower.version = now
+                assert isinstance(follower.plugin, PreFilterPlugin)
+                answer = self._runtime.pre_filter(follower.plugin, pod)
+                if isinstance(answer, PreFilterResult) or not answer.skipped:
+                    return False
+        return True
+
+    def filter(self, state: CycleState, pod: PodInfo, statuses: NodeStatuses) -> NodeRows:
+        """The search of pods that sign alike, or a search in which filters at the front for which only the node object
+        matters run once for all pods that sign alike."""
+        runtime, cluster, depends, kept = self._runtime, self._cluster, self._depends, self._kept()
+        in_force = runtime.in_force(state)
+        self._search = search = kept.searches.get(self._signatures(in_force, pod))
+        if search is not None and not (search.followers and self._nominator.nodes()):
+            if self._repair(search, pod):
+                statuses.copy_from(search.statuses)
+                return NodeRows(cluster, search.feasible)
+            self._drop(kept, search)
+        self._search = None
+        front = tuple(takewhile(lambda each: is_fixed(depends[each.name]), in_force))
+        if not front or self._profile.checks_all_filters:
+            return runtime.run_filter_with_nominated(in_force, state, pod, NodeRows(cluster), statuses)
+        key = self._signatures(front, pod)
+        ground = kept.grounds.get(key)
+        if ground is None:
+            found = NodeStatuses(len(statuses))
+            passed = runtime.run_filter(front, state, pod, NodeRows(cluster), found)
+            ground = kept.grounds[key] = Ground(found, None if passed.whole else passed.rows)
+            if len(kept.grounds) > _GROUNDS:
+                kept.grounds.popitem(last=False)
+        statuses.copy_from(ground.statuses)
+        nodes = NodeRows(cluster, ground.passed)
+        if not len(nodes):
+            return nodes
+        return runtime.run_filter_with_nominated(in_force[len(front) :], state, pod, nodes, statuses)
+
+    def _signatures(self, plugins: Sequence[Plugin], pod: PodInfo) -> Hashable | None:
+        """The tuple of the plugins' signatures; None where one does not sign."""
+        found: list[Hashable] = [self._cluster.catalog.version, pod.priority]
+        for plugin in plugins:
+            depends = self._depends[plugin.name]
+            if depends is None or depends.signature is None:
+                return None
+            found += (plugin.name, depends.signature)
+        return tuple(found)
+
+    def keep(self, state: CycleState, pod: PodInfo, statuses: NodeStatuses, feasible: RowColumn) -> None:
+        """Keep the result right after filters have run over all nodes, if another pod is likely to use it."""
+        runtime, depends = self._runtime, self._depends
+        in_force, pre_filter = runtime.in_force(state), self._profile.pre_filter
+        signatures = self._signatures(in_force, pod)
+        if self._profile.checks_all_filters or signatures is None or self._signatures(pre_filter, pod) is None:
+            return
+        search, kept = self._search, self._kept()
+        if search is None and not self._may_return(pod, feasible):
+            return
+        mine = CycleState(dict(state.filter_states), {}, set(state.skip_filter), set())
+        mine.in_force = in_force
+        if search is None:
+            states = CycleState(dict(state.filter_states), {}, mine.skip_filter, set())
+            search = self._make_search(states, in_force, statuses, feasible)
+            kept.searches[signatures] = search
+            if len(kept.searches) > most_templates(len(statuses)):
+                kept.searches.popitem(last=False)
+        skipping = [follower for follower in self._followers(pre_filter) if follower.plugin not in in_force]
+        binds_alike = all(is_fixed(runtime.depends(each, pod)) for each in self._profile.after_scoring)
+        self._template = template = Template(search, mine, skipping, depends, binds_alike)
+        kept.templates[self._cluster.catalog.version, pod.template] = template
+        if len(kept.templates) > most_templates(len(statuses)):
+            kept.templates.popitem(last=False)
+
+    def _make_search(
+        self, states: CycleState, in_force: tuple[FilterPlugin[Any], ...], statuses: NodeStatuses, feasible: RowColumn
+    ) -> Search:
+        front = {each.name for each in takewhile(lambda each: is_fixed(self._depends[each.name]), in_force)}
+        closed = None
+        if not front.isdisjoint(statuses.unschedulable_plugins()):
+            by_kind = np.array([each.plugin in front for each in statuses.kinds.values], dtype=np.bool_)
+            closed = statuses.failed & by_kind.take(statuses.kind_ids)
+        return Search(
+            states,
+            self._followers(in_force),
+            statuses.copy(),
+            None if len(feasible) == len(statuses) else feasible,
+            closed,
+            in_force[len(front) :],
+            len(self._cluster.journal),
+        )
+
+    def _followers(self, plugins: Sequence[Plugin]) -> list[Follower]:
+        """Those of the plugins that depend on pods anywhere, as of now."""
+        return [
+            Follower(each, depends, depends.version() if depends.version is not None else None)
+            for each in plugins
+            if (depends := self._depends[each.name]) is not None and not depends.is_local
+        ]
+
+    def _drop(self, kept: Kept, search: Search) -> None:
+        for key in [key for key, each in kept.searches.items() if each is search]:
+            del kept.searches[key]
+        for name in [name for name, each in kept.templates.items() if each.search is search]:
+            del kept.templates[name]
+
+    def _may_return(self, pod: PodInfo, feasible: RowColumn) -> bool:
+        """Whether a pod of the template is likely to have another cycle. Where every pod has a template of its own,
+        results would be kept in vain. A pod that no node fits is tried again."""
+        if not len(feasible):
+            return True
+        self._unused += 1
+        return self._unused <= _UNUSED or self._has_copies(pod)
+
+    def _has_copies(self, pod: PodInfo) -> bool:
+        """Whether other pods of the pod's template have been without a node. Each row of the pod table is counted once,
+        also one that a roll back takes back: no decision depends on the number."""
+        pods = self._cluster.pods
+        first = self._counted if self._counted <= len(pods.infos) else 0
+        self._counted = len(pods.infos)
+        for row in (pods.node_row[first:] == NOWHERE).nonzero()[0].tolist():
+            if first + row not in pods.gone:
+                self._copies[pods.infos[first + row].template] += 1
+        return self._copies[pod.template] > 1
+
+    # Repair
+
+    def _repair(self, search: Search, pod: PodInfo) -> bool:
+        """Bring the search up to date; False where PreFilter now returns something of another kind."""
+        touched = self._cluster.journal[search.position :]
+        changed: list[RowColumn] = []
+        for follower in search.followers:
+            version = follower.depends.version
+            now = version() if version is not None else None
+            if now == follower.version and (version is not None or not touched):
+                continue
+            follower.version = now
+            rows = self._pre_filter_again(search, follower.plugin, pod)
+            if rows is None:
+                return False
+            if len(rows):
+                changed.append(rows)
+        if not touched and not changed:
+            return True
+        rows = np.array(sorted(set(touched)) if len(touched) > 1 else touched, dtype=np.int64)
+        if changed:
+            rows = rows_in_any(len(search.statuses), (rows, *changed))
+        search.position = len(self._cluster.journal)
+        self._filter_again(search, pod, rows)
+        return True
+
+    def _pre_filter_again(self, search: Search, plugin: Plugin, pod: PodInfo) -> RowColumn | None:
+        """The rows that differ for the plugin's filter; None where its PreFilter returns something of another kind."""
+        state, name = search.state, plugin.name
+        if plugin not in self._profile.pre_filter:
+            return self._cluster.nodes.all_rows
+        assert isinstance(plugin, PreFilterPlugin)
+        answer = self._runtime.pre_filter(plugin, pod)
+        if not isinstance(answer, PreFilterResult) or answer.skip or answer.node_names is not None:
+            return None
+        before, state.filter_states[name] = state.filter_states[name], answer.state
+        assert isinstance(plugin, FilterPlugin)
+        found = plugin.changed_rows(pod, before, answer.state)
+        return self._cluster.nodes.all_rows if found is None else found
+
+    def _filter_again(self, search: Search, pod: PodInfo, rows: RowColumn) -> None:
+        statuses = search.statuses
+        if search.closed is not None:
+            rows = rows[~search.closed[rows]]
+        if not len(rows):
+            return
+        before, nodes = statuses.codes.take(rows), NodeRows(self._cluster, rows)
+        # Statuses that come out as they were leave what was summed up of them.
+        found = NodeStatuses(len(statuses)) if np.count_nonzero(before) else statuses
+        filters = search.open_filters
+        if self._nominator.nodes():
+            self._runtime.run_filter_with_nominated(filters, search.state, pod, nodes, found)
+        else:
+            self._runtime.run_filter(filters, search.state, pod, nodes, found)
+        if found is not statuses:
+            statuses.follow(found, rows)
+        if not equal(before == 0, statuses.codes.take(rows) == 0):
+            feasible = (statuses.codes == 0).nonzero()[0]
+            search.feasible = None if len(feasible) == len(statuses) else feasible
+
+    # Scores
+
+    def score(self, state: CycleState, pod: PodInfo, feasible: RowColumn) -> ScoreTable:
+        """The scores of the feasible nodes."""
+        template, whole = self._template, len(feasible) == len(self._cluster.nodes.objects)
+        rows = None if whole else feasible
+        if template is None or (rows is not None and rows is not template.search.feasible):
+            return Ranking(self._columns, state, pod, self._depends, rows, is_kept=False).table(pod)
+        # A ranking about which a plugin fails is dropped.
+        ranking, template.ranking = template.ranking, None
+        if ranking is None or not ranking.repair(state, pod, rows, template.search.statuses):
+            ranking = Ranking(self._columns, state, pod, self._depends, rows, is_kept=True)
+        table = ranking.table(pod)
+        template.ranking = ranking
+        return table
+
+    def place_copy(self, pod_row: int) -> int | None:
+        """Place a copy of a placed pod that has no row of its own. Returns its node; None where it needs a cycle."""
+        pod, state = self._cluster.pods.infos[pod_row], CycleState()
+        if self._nominator.nodes() or self.recall(pod, state) is None or self._template is None:
+            return None
+        template, all_rows = self._template, self._cluster.nodes.all_rows
+        feasible = all_rows if template.search.feasible is None else template.search.feasible
+        counts = all(
+            depends is not None and depends.signature is not None and depends.on != "pods on the node"
+            for depends in template.depends.values()
+        )
+        if not counts or not template.binds_alike or len(feasible) < 2:
+            return None
+        row = int(best_rows(self.score(state, pod, feasible), self._cluster.nodes)[0])
+        self._cluster.place_copies(pod_row, [row])
+        return row
+
+    # Failures that repeat
+
+    def repeated(self, pod_row: int, pod: PodInfo, token: Hashable) -> Decision | None:
+        """The decision about a copy of the pod that found no node, if nothing has changed since (`token` is equal)."""
+        self._pod, self._token = None, (token, self._cluster.undo.epoch, len(self._cluster.journal))
+        template = self._kept().templates.get((self._cluster.catalog.version, pod.template))
+        last = template.failure if template is not None else None
+        if template is None or last is None or template.failed_at != self._token:
+            return None
+        if pod.pod.metadata.deletion_timestamp is not None or self._nominator.node_of(pod_row):
+            return None
+        pod.share_template(last.pod)
+        return Decision(
+            pod_row,
+            pod,
+            "unschedulable",
+            feasible=last.feasible,
+            diagnosis=last.diagnosis,
+            message=last.message,
+            repeats=last,
+        )
+
+    def note_failure(self, decision: Decision, token: Hashable) -> None:
+        """Keep the decision if the pod has no node, its cycle has changed nothing, and copies of it fail alike."""
+        template, pod = self._template, decision.pod
+        fails = decision.result == "unschedulable" and decision.preemption is None and not decision.nominated_node
+        if (
+            template is None
+            or self._pod is not pod
+            or not fails
+            or decision.diagnosis is None
+            or group_of(pod) is not None
+        ):
+            return
+        for plugin in self._profile.post_filter:
+            depends = self._runtime.depends(plugin, pod)
+            if depends is None or depends.signature is None:
+                return
+        now = token, self._cluster.undo.epoch, len(self._cluster.journal)
+        if now == self._token and self._kept().templates.get((self._cluster.catalog.version, pod.template)) is template:
+            template.failure, template.failed_at = decision, now
+
+
+def _nothing_kept() -> Kept:
+    return Kept(OrderedDict(), OrderedDict(), OrderedDict())

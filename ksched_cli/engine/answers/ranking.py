@@ -1,0 +1,339 @@
+"""The scores of all nodes for the pods of one template, from columns of raw scores that templates share.
+
+There are three kinds of score plugins. Where only the node object matters, a column is computed once for each
+signature. Where the pods on the node matter, the columns are repaired at the rows of the journal, and so is their
+weighted sum. All other plugins score the feasible nodes again, unless the version of what they depend on is the same.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+
+from ksched_cli.cluster.cache import Cluster
+from ksched_cli.cluster.columns import Int64Column, RowColumn
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.engine.cycle.runtime import Runtime, is_fixed
+from ksched_cli.engine.cycle.state import CycleState
+from ksched_cli.engine.faults import CycleError
+from ksched_cli.engine.score_table import ScoreTable
+from ksched_cli.framework.depends import Depends
+from ksched_cli.framework.diagnosis import NodeStatuses
+from ksched_cli.framework.interfaces import PreScorePlugin, ScorePlugin
+from ksched_cli.framework.rows import NodeRows
+
+# Above this share of touched nodes, reading all nodes is less work than choosing the touched ones.
+_AFRESH_SHARE = 8
+# So many columns of each kind are kept.
+_KEPT = 64
+
+Scorer = ScorePlugin[Any]
+
+
+class FixedColumn(Struct, frozen=True):
+    """Raw scores of all nodes for which only the node object matters, with the least and the highest score and a row
+    of each."""
+
+    raw: Int64Column
+    low: int
+    high: int
+    low_row: int
+    high_row: int
+
+
+class FixedSum(Struct, frozen=True):
+    """Normalized columns, and their weighted sum."""
+
+    normalized: dict[str, Int64Column]
+    total: Int64Column
+
+
+class FollowingSum(Struct):
+    """Raw scores of all nodes that follow the pods on each node, by plugin, and the weighted sum of those that are not
+    normalized. Columns are copied before they are repaired: decisions hold the old ones."""
+
+    raw: dict[str, Int64Column]
+    total: Int64Column
+    position: int
+
+
+class KeptColumns(Struct):
+    fixed: OrderedDict[Hashable, FixedColumn]
+    normalized: OrderedDict[Hashable, Int64Column]
+    sums: OrderedDict[Hashable, FixedSum]
+    following: OrderedDict[Hashable, FollowingSum]
+
+
+class Columns:
+    """The columns that the rankings of all templates of a runtime share."""
+
+    def __init__(self, runtime: Runtime, cluster: Cluster) -> None:
+        self.runtime = runtime
+        self.cluster = cluster
+
+    def kept(self) -> KeptColumns:
+        return self.cluster.derived(self, _no_columns)
+
+    def fixed(self, plugin: Scorer, signature: Hashable, state: CycleState, pod: PodInfo) -> FixedColumn:
+        kept = self.kept().fixed
+        key = self.cluster.catalog.version, plugin.name, signature
+        found = kept.get(key)
+        if found is None:
+            raw = self.runtime.score(plugin, state, pod, NodeRows(self.cluster))
+            low, high = int(raw.argmin()), int(raw.argmax())
+            found = kept[key] = FixedColumn(raw, raw.item(low), raw.item(high), low, high)
+            if len(kept) > _KEPT:
+                kept.popitem(last=False)
+        return found
+
+    def sum_of_fixed(
+        self,
+        fixed: list[tuple[Scorer, Hashable, FixedColumn]],
+        extremes: tuple[tuple[int, int], ...],
+        state: CycleState,
+        pod: PodInfo,
+    ) -> FixedSum:
+        """The weighted sum where feasible nodes have these least and highest raw scores."""
+        kept = self.kept()
+        version, runtime = self.cluster.catalog.version, self.runtime
+        key = version, tuple([(plugin.name, signature) for plugin, signature, _ in fixed]), extremes
+        found = kept.sums.get(key)
+        if found is not None:
+            return found
+        everywhere = NodeRows(self.cluster)
+        made = FixedSum({}, np.zeros(len(everywhere), dtype=np.int64))
+        for (plugin, signature, column), (low, high) in zip(fixed, extremes, strict=True):
+            name = plugin.name
+            of_column = version, name, signature, low, high
+            normalized = kept.normalized.get(of_column)
+            if normalized is None:
+                raw = column.raw.copy()
+                if (low, high) != (column.low, column.high):
+                    # Nodes beyond the extremes are not feasible: with them out of the way, the others score the same.
+                    raw = raw.clip(low, high)
+                normalized = kept.normalized[of_column] = runtime.normalize(plugin, state, pod, everywhere, raw)
+                if len(kept.normalized) > _KEPT:
+                    kept.normalized.popitem(last=False)
+            made.normalized[name] = normalized
+            np.add(made.total, runtime.times_weight(name, normalized), out=made.total)
+        kept.sums[key] = made
+        if len(kept.sums) > _KEPT:
+            kept.sums.popitem(last=False)
+        return made
+
+    def following(
+        self, plugins: list[tuple[Scorer, Hashable]], state: CycleState, pod: PodInfo, *, is_kept: bool
+    ) -> FollowingSum:
+        """The sum as of now. Where it is not kept, it is computed for this pod."""
+        if not is_kept:
+            return self._following_afresh(plugins, state, pod)
+        kept, journal = self.kept().following, self.cluster.journal
+        key = self.cluster.catalog.version, *[(plugin.name, signature) for plugin, signature in plugins]
+        found = kept.pop(key, None)
+        touched = journal[found.position :] if found is not None else ()
+        if found is None or len(touched) * _AFRESH_SHARE > len(self.cluster.nodes.objects):
+            found = self._following_afresh(plugins, state, pod)
+        elif touched:
+            self._repair(found, plugins, state, pod, sorted(set(touched)) if len(touched) > 1 else touched)
+        kept[key] = found
+        if len(kept) > _KEPT:
+            kept.popitem(last=False)
+        return found
+
+    def _following_afresh(
+        self, plugins: list[tuple[Scorer, Hashable]], state: CycleState, pod: PodInfo
+    ) -> FollowingSum:
+        everywhere = NodeRows(self.cluster)
+        raw: dict[str, Int64Column] = {}
+        total = np.zeros(len(everywhere), dtype=np.int64)
+        for plugin, _ in plugins:
+            scores = raw[plugin.name] = self.runtime.score(plugin, state, pod, everywhere)
+            if plugin.name not in self.runtime.normalizing:
+                self.runtime.normalize(plugin, state, pod, everywhere, scores)
+                total += self.runtime.times_weight(plugin.name, scores)
+        return FollowingSum(raw, total, len(self.cluster.journal))
+
+    def _repair(
+        self,
+        found: FollowingSum,
+        plugins: list[tuple[Scorer, Hashable]],
+        state: CycleState,
+        pod: PodInfo,
+        touched: list[int],
+    ) -> None:
+        rows = np.array(touched, dtype=np.int64)
+        nodes = NodeRows(self.cluster, rows)
+        runtime, total = self.runtime, np.zeros(len(rows), dtype=np.int64)
+        for plugin, _ in plugins:
+            name = plugin.name
+            scores = runtime.score(plugin, state, pod, nodes)
+            column = found.raw[name] = found.raw[name].copy()
+            column[rows] = scores
+            if name not in runtime.normalizing:
+                runtime.normalize(plugin, state, pod, nodes, scores)
+                total = total + runtime.times_weight(name, scores)
+        found.total = found.total.copy()
+        found.total[rows] = total
+        found.position = len(self.cluster.journal)
+
+
+def _no_columns() -> KeptColumns:
+    return KeptColumns(OrderedDict(), OrderedDict(), OrderedDict(), OrderedDict())
+
+
+class Loose(Struct):
+    """A plugin that scores the feasible nodes for each pod, or for each version of what it depends on."""
+
+    plugin: Scorer
+    depends: Depends | None
+    version: Hashable = None
+    raw: Int64Column | None = None
+    normalized: Int64Column | None = None
+
+
+class Ranking:
+    """The scores of the feasible nodes (`rows`, None for all) of one template."""
+
+    def __init__(
+        self,
+        columns: Columns,
+        state: CycleState,
+        pod: PodInfo,
+        depends: dict[str, Depends | None],
+        rows: RowColumn | None,
+        *,
+        is_kept: bool,
+    ) -> None:
+        self._columns = columns
+        self._runtime = runtime = columns.runtime
+        self._is_kept = is_kept
+        self._rows = rows
+        self._nodes = NodeRows(columns.cluster, rows)
+        self._state = CycleState(state.filter_states, {}, state.skip_filter, set())
+        self._depends = depends
+        self._pre_scores: dict[str, PreScorePlugin[Any, Any]] = {each.name: each for each in runtime.profile.pre_score}
+        runtime.run_pre_score(self._state, pod, self._nodes)
+        self._fixed: list[tuple[Scorer, Hashable, FixedColumn]] = []
+        self._following: list[tuple[Scorer, Hashable]] = []
+        self._loose: list[Loose] = []
+        skipped = self._state.skip_score
+        # Skipped plugins that may score the next pod.
+        self._resting: list[Loose] = []
+        for plugin in runtime.profile.score:
+            name = plugin.name
+            of_plugin = depends[name]
+            if of_plugin is None or not of_plugin.is_local or of_plugin.signature is None:
+                loose = Loose(plugin, of_plugin, _version(of_plugin))
+                (self._resting if name in skipped else self._loose).append(loose)
+            elif name in skipped:
+                continue
+            elif is_fixed(of_plugin):
+                self._add_fixed(plugin, of_plugin, pod)
+            else:
+                self._following.append((plugin, of_plugin.signature))
+        self._names = [each.name for each in runtime.profile.score if each.name not in skipped]
+        self._extremes = self._extremes_of_fixed(None)
+        self._sum = self._sum_of_fixed(pod)
+
+    def _add_fixed(self, plugin: Scorer, depends: Depends | None, pod: PodInfo) -> None:
+        signature = None if depends is None else depends.signature
+        try:
+            self._fixed.append((plugin, signature, self._columns.fixed(plugin, signature, self._state, pod)))
+        except CycleError:
+            # A node that is not feasible may be to blame.
+            self._loose.append(Loose(plugin, None))
+
+    def _extremes_of_fixed(self, statuses: NodeStatuses | None) -> tuple[tuple[int, int], ...]:
+        """The least and the highest raw score of the feasible nodes by plugin, of those that normalize."""
+        found: list[tuple[int, int]] = []
+        for plugin, _, column in self._fixed:
+            low, high = column.low, column.high
+            if self._rows is not None and low != high and plugin.name in self._runtime.normalizing:
+                codes = None if statuses is None else statuses.codes
+                if codes is None or codes.item(column.low_row) or codes.item(column.high_row):
+                    here = column.raw.take(self._rows)
+                    low, high = here.item(here.argmin()), here.item(here.argmax())
+            found.append((low, high))
+        return tuple(found)
+
+    def _sum_of_fixed(self, pod: PodInfo) -> FixedSum:
+        try:
+            return self._columns.sum_of_fixed(self._fixed, self._extremes, self._state, pod)
+        except CycleError:
+            # A node that is not feasible may be to blame.
+            self._loose += [Loose(plugin, None) for plugin, _, _ in self._fixed]
+            self._fixed, self._extremes = [], ()
+            return FixedSum({}, np.zeros(len(self._columns.cluster.nodes), dtype=np.int64))
+
+    def repair(self, state: CycleState, pod: PodInfo, rows: RowColumn | None, statuses: NodeStatuses) -> bool:
+        """Bring the ranking up to date; False where it has to be made anew."""
+        is_same = rows is self._rows
+        if not is_same:
+            self._rows, self._nodes = rows, NodeRows(self._columns.cluster, rows)
+            extremes = self._extremes_of_fixed(statuses)
+            if extremes != self._extremes:
+                self._extremes = extremes
+                self._sum = self._sum_of_fixed(pod)
+        self._state.filter_states = state.filter_states
+        for loose in (*self._loose, *self._resting):
+            version = _version(loose.depends)
+            if is_same and version is not None and version == loose.version:
+                continue
+            loose.version, loose.raw, loose.normalized = version, None, None
+            plugin = self._pre_scores.get(loose.plugin.name)
+            if plugin is not None:
+                skipped = plugin.name in self._state.skip_score
+                self._runtime.pre_score(plugin, self._state, pod, self._nodes)
+                if skipped != (plugin.name in self._state.skip_score):
+                    return False
+        return True
+
+    def table(self, pod: PodInfo) -> ScoreTable:
+        runtime, nodes, state = self._runtime, self._nodes, self._state
+        total = self._sum.total
+        # In the order of the profile.
+        raw: dict[str, Int64Column] = dict.fromkeys(self._names, total)
+        normalized = dict(raw)
+        for plugin, _, column in self._fixed:
+            raw[plugin.name], normalized[plugin.name] = column.raw, self._sum.normalized[plugin.name]
+        renormalized: list[tuple[Scorer, Int64Column]] = []
+        if self._following:
+            try:
+                following = self._columns.following(self._following, state, pod, is_kept=self._is_kept)
+            except CycleError:
+                # A node that is not feasible may be to blame.
+                self._loose += [Loose(plugin, None) for plugin, _ in self._following]
+                self._following = []
+            else:
+                total = total + following.total
+                for name, scores in following.raw.items():
+                    raw[name] = normalized[name] = scores
+                if not runtime.normalizing.isdisjoint(following.raw):
+                    renormalized = [
+                        (plugin, nodes.take(following.raw[plugin.name]).copy())
+                        for plugin, _ in self._following
+                        if plugin.name in runtime.normalizing
+                    ]
+        totals = nodes.take(total)
+        for plugin, here in renormalized:
+            scores = normalized[plugin.name] = runtime.normalize(plugin, state, pod, nodes, here)
+            totals = totals + runtime.times_weight(plugin.name, scores)
+        for loose in self._loose:
+            name = loose.plugin.name
+            if loose.raw is None or loose.normalized is None:
+                loose.raw = runtime.score(loose.plugin, state, pod, nodes)
+                loose.normalized = runtime.normalize(loose.plugin, state, pod, nodes, loose.raw)
+            raw[name], normalized[name] = loose.raw, loose.normalized
+            totals = totals + runtime.times_weight(name, loose.normalized)
+        return ScoreTable(nodes.rows, raw, normalized, runtime.profile.weights, totals)
+
+
+def _version(depends: Depends | None) -> Hashable:
+    """None where the plugin has to be asked for every pod."""
+    if depends is None or depends.version is None or depends.signature is None:
+        return None
+    return depends.version()

@@ -1,0 +1,458 @@
+"""Runs a profile's plugins over nodes (framework/runtime.frameworkImpl): PreFilter with its extensions, Filter with and
+without nominated pods, PreScore and Score.
+
+A Runtime holds no state of a cycle: that is in CycleState. It remembers nothing: what holds for later pods is in
+engine/answers/, which calls the same methods for the nodes that have changed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from msgspec import Struct, field
+
+from ksched_cli.cluster.cache import Cluster
+from ksched_cli.cluster.claims import problem_of_claims
+from ksched_cli.cluster.columns import NOWHERE, Int64Column
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.cluster.sandbox import Sandbox
+from ksched_cli.engine.cycle.state import CycleState
+from ksched_cli.engine.faults import CycleError, PluginFault, aggregate, blame, blamed, errors_in
+from ksched_cli.engine.nominator import NominatedPods
+from ksched_cli.engine.profile import Profile
+from ksched_cli.engine.reasons import EngineReasons
+from ksched_cli.engine.score_table import ScoreTable
+from ksched_cli.engine.timings import Timings
+from ksched_cli.engine.wording import error_of
+from ksched_cli.framework.depends import ANYWHERE, Depends
+from ksched_cli.framework.diagnosis import NodeStatuses
+from ksched_cli.framework.interfaces import (
+    FilterPlugin,
+    Plugin,
+    PreFilterPlugin,
+    PreFilterResult,
+    PreScorePlugin,
+    ScorePlugin,
+)
+from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.scoring import MAX_NODE_SCORE, MIN_NODE_SCORE
+from ksched_cli.framework.status import SKIP, Code, Status, unresolvable, unschedulable
+from ksched_cli.framework.verdict import Verdict
+from ksched_cli.releases.engine_rules import EngineRules
+
+# As plain numbers: numpy takes its time with members of an enum.
+_SUCCESS, _ERROR = int(Code.SUCCESS), int(Code.ERROR)
+
+
+class PreFilterOutcome(Struct):
+    """The rejection if there is one; else the nodes that are left, None for all, and which plugins narrowed them."""
+
+    status: Status | None = None
+    node_names: frozenset[str] | None = None
+    narrowed_by: set[str] = field(default_factory=set)
+
+
+class Runtime:
+    """The plugins of one profile."""
+
+    def __init__(
+        self, profile: Profile, cluster: Cluster, nominator: NominatedPods, timings: Timings | None = None
+    ) -> None:
+        self.profile = profile
+        self.cluster = cluster
+        self.nominator = nominator
+        for plugin in profile.plugins:
+            if timings is not None:
+                timings.watch(plugin)
+        self._rules = EngineRules.of(cluster.release)
+        # Old minors have plugins without PreFilter that look at few pods.
+        names = {plugin.name for plugin in profile.pre_filter}
+        self._only_filters = [
+            plugin
+            for plugin in profile.filter
+            if type(plugin).is_indifferent is not FilterPlugin.is_indifferent and plugin.name not in names
+        ]
+        self._following = [plugin for plugin in profile.pre_filter if _follows(plugin)]
+        self._handed = {plugin.name: _is_handed_pre_score(plugin) for plugin in profile.score}
+        self.normalizing = frozenset(
+            plugin.name for plugin in profile.score if type(plugin).normalize is not ScorePlugin.normalize
+        )
+        self._weights = profile.weights
+
+    def calling(self, plugin: str, point: str) -> blamed:
+        """Whatever goes wrong in the block is the plugin's fault."""
+        return blamed(plugin, point)
+
+    def depends(self, plugin: Plugin, pod: PodInfo) -> Depends | None:
+        try:
+            return plugin.depends(pod)
+        except Exception as problem:
+            blame(problem, plugin.name, "depends")
+
+    def depends_of(self, state: CycleState, pod: PodInfo) -> dict[str, Depends | None]:
+        """What the Filter plugins in force depend on."""
+        if state.depends is None:
+            state.depends = {each.name: self.depends(each, pod) for each in self.in_force(state)}
+        return state.depends
+
+    # PreEnqueue
+
+    def lets_copies_in(self, pod: PodInfo) -> bool:
+        """Whether PreEnqueue lets in every copy of a pod that it has let in."""
+        return all(is_fixed(self.depends(plugin, pod)) for plugin in self.profile.pre_enqueue)
+
+    def run_pre_enqueue(self, pod: PodInfo, first: str = "") -> Status | None:
+        """The first refusal, or None; the plugin that held the pod back until now runs before the others."""
+        plugins = self.profile.pre_enqueue
+        for plugin in sorted(plugins, key=lambda each: each.name != first) if first else plugins:
+            with blamed(plugin.name, "preEnqueue"):
+                status = plugin.pre_enqueue(pod)
+            if not status.ok:
+                return status.by(plugin.name)
+        return None
+
+    # PreFilter
+
+    def run_pre_filter(self, state: CycleState, pod: PodInfo) -> PreFilterOutcome:
+        """RunPreFilterPlugins: an unresolvable rejection ends it, a plain one is kept while the others still run. Up to
+        some minor any rejection ended it, and an empty set of nodes led to preemption."""
+        rules = self._rules
+        if rules.claims_are_checked_first and (problem := problem_of_claims(pod.pod, self.cluster.catalog)):
+            raise CycleError(problem)
+        outcome = PreFilterOutcome()
+        if self._only_filters:
+            state.skip_filter.update(plugin.name for plugin in self._only_filters if plugin.is_indifferent(pod))
+        for plugin in self.profile.pre_filter:
+            answer = self.pre_filter(plugin, pod)
+            if answer is SKIP:
+                state.skip_filter.add(plugin.name)
+                continue
+            if isinstance(answer, PreFilterResult):
+                state.filter_states[plugin.name] = answer.state
+                if answer.skip:
+                    state.skip_filter.add(plugin.name)
+                if self._narrow(outcome, plugin.name, answer.node_names):
+                    return outcome
+            elif answer.skipped:
+                state.skip_filter.add(plugin.name)
+            elif answer.rejected and rules.rejection_by_pre_filter_is_an_error:
+                raise CycleError(f'rejected by "{plugin.name}" at prefilter: {answer.message}')
+            elif answer.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE or (
+                answer.rejected and not rules.all_pre_filters_are_run
+            ):
+                return PreFilterOutcome(answer.by(plugin.name))
+            elif answer.code is Code.UNSCHEDULABLE:
+                outcome.status = answer.by(plugin.name)
+            else:
+                framed = error_of("preFilter", plugin.name, pod.name, answer.message, self.cluster.release)
+                # A predicate that failed did so for every node, and the errors of all nodes were counted.
+                raise CycleError(answer.message if rules.errors_are_counted else framed)
+        return outcome
+
+    def pre_filter(self, plugin: PreFilterPlugin[Any], pod: PodInfo) -> PreFilterResult[Any] | Status:
+        try:
+            return plugin.pre_filter(pod)
+        except Exception as problem:
+            blame(problem, plugin.name, "preFilter")
+
+    def _narrow(self, outcome: PreFilterOutcome, plugin: str, names: frozenset[str] | None) -> bool:
+        """Merge the plugin's node names; True when that leaves none."""
+        if names is None:
+            return False
+        outcome.narrowed_by.add(plugin)
+        outcome.node_names = names if outcome.node_names is None else outcome.node_names & names
+        if outcome.node_names:
+            return False
+        by = sorted(outcome.narrowed_by)
+        kind = EngineReasons.left_no_node if len(by) == 1 else EngineReasons.left_none_in_common
+        refuse = unresolvable if self._rules.all_pre_filters_are_run else unschedulable
+        outcome.status = refuse(kind(plugins=" ".join(by)))
+        return True
+
+    def followers(self, state: CycleState) -> list[PreFilterPlugin[Any]]:
+        """Plugins in force that follow pods that come and go in a trial (PreFilterExtensions)."""
+        states, skipped = state.filter_states, state.skip_filter
+        return [each for each in self._following if each.name in states and each.name not in skipped]
+
+    def unnoticed(self, state: CycleState, pod: PodInfo, other: int) -> bool:
+        """Whether none of these plugins cares about this pod."""
+        states = state.filter_states
+        return not any(plugin.concerns(states[plugin.name], pod, other) for plugin in self.followers(state))
+
+    def clone(self, state: CycleState) -> CycleState:
+        """CycleState.Clone, for trials that change the pods on nodes."""
+        copies = {
+            plugin.name: plugin.clone_state(state.filter_states[plugin.name])
+            for plugin in self.profile.pre_filter
+            if plugin.name in state.filter_states
+        }
+        twin = CycleState({**state.filter_states, **copies}, {}, set(state.skip_filter), set())
+        twin.depends = state.depends
+        return twin
+
+    def add_pod(self, state: CycleState, pod: PodInfo, other: int, row: int) -> None:
+        """RunPreFilterExtensionAddPod."""
+        for plugin in self.followers(state):
+            plugin.add_pod(state.filter_states[plugin.name], pod, other, row)
+
+    def remove_pod(self, state: CycleState, pod: PodInfo, other: int, row: int) -> None:
+        """RunPreFilterExtensionRemovePod."""
+        for plugin in self.followers(state):
+            plugin.remove_pod(state.filter_states[plugin.name], pod, other, row)
+
+    # Filter
+
+    def in_force(self, state: CycleState) -> tuple[FilterPlugin[Any], ...]:
+        """The Filter plugins that PreFilter did not skip; called when all of PreFilter is over."""
+        if state.in_force is None:
+            skipped = state.skip_filter
+            state.in_force = tuple([each for each in self.profile.filter if each.name not in skipped])
+        return state.in_force
+
+    def run_filter(
+        self,
+        plugins: Sequence[FilterPlugin[Any]],
+        state: CycleState,
+        pod: PodInfo,
+        nodes: NodeRows,
+        statuses: NodeStatuses | None,
+    ) -> NodeRows:
+        """RunFilterPlugins: the rows that pass every filter; the others are charged to the first that failed them."""
+        if self.profile.checks_all_filters:
+            return self._run_all(plugins, state, pod, nodes, statuses)
+        errors: list[str] = []
+        for plugin in plugins:
+            verdict = self._filter(plugin, state, pod, nodes)
+            # In C all the way, unlike any().
+            if np.count_nonzero(verdict.codes):
+                if self._rules.errors_are_counted:
+                    errors += errors_in(verdict)
+                else:
+                    self._check_verdict(plugin.name, pod, verdict, nodes)
+                if statuses is not None:
+                    statuses.record(plugin.name, nodes.rows, verdict)
+                nodes = nodes.select(verdict.passed)
+                if not len(nodes.rows):
+                    break
+        if errors and statuses is not None:
+            raise CycleError(aggregate(Counter(errors)))
+        return nodes
+
+    def _filter(self, plugin: FilterPlugin[Any], state: CycleState, pod: PodInfo, nodes: NodeRows) -> Verdict:
+        try:
+            verdict = plugin.filter(state.filter_states.get(plugin.name), pod, nodes)
+        except Exception as problem:
+            blame(problem, plugin.name, "filter")
+        if len(verdict.codes) != len(nodes.rows):
+            raise PluginFault(plugin.name, "filter", f"{len(verdict)} verdicts for {len(nodes)} nodes")
+        if self._rules.nodes_have_one_reason:
+            return Verdict(verdict.codes, verdict.reason_ids, [each[:1] for each in verdict.reasons])
+        return verdict
+
+    def _run_all(
+        self,
+        plugins: Sequence[FilterPlugin[Any]],
+        state: CycleState,
+        pod: PodInfo,
+        nodes: NodeRows,
+        statuses: NodeStatuses | None,
+    ) -> NodeRows:
+        """RunFilterPlugins where a Policy wants all reasons (alwaysCheckAllPredicates), and in patches that give all
+        of them. A node is charged to the first of the plugins with the gravest code."""
+        verdicts = [self._filter(plugin, state, pod, nodes) for plugin in plugins] if len(nodes) else []
+        if not verdicts:
+            return nodes
+        together = Verdict.together(verdicts)
+        if self._rules.errors_are_counted and (errors := Counter(errors_in(together))):
+            raise CycleError(aggregate(errors))
+        for plugin, verdict in zip(plugins, verdicts, strict=True):
+            self._check_verdict(plugin.name, pod, verdict, nodes)
+        blamed_at = np.full(len(nodes), -1)
+        for index in reversed(range(len(plugins))):
+            blamed_at[(verdicts[index].codes == together.codes) & ~together.passed] = index
+        if statuses is not None:
+            for index in np.unique(blamed_at[blamed_at >= 0]).tolist():
+                here = np.nonzero(blamed_at == index)[0]
+                part = Verdict(together.codes[here], together.reason_ids[here], together.reasons)
+                statuses.record(plugins[index].name, nodes.rows[here], part)
+        return nodes.select(together.passed)
+
+    def _check_verdict(self, plugin: str, pod: PodInfo, verdict: Verdict, nodes: NodeRows) -> None:
+        failed = (verdict.codes == _ERROR).nonzero()[0]
+        if len(failed):
+            text = error_of("filter", plugin, pod.name, verdict.status(int(failed[0])).message, self.cluster.release)
+            raise CycleError(text)
+
+    # Filter, with the pods that are nominated to the nodes
+
+    def run_filter_with_nominated(
+        self,
+        plugins: Sequence[FilterPlugin[Any]],
+        state: CycleState,
+        pod: PodInfo,
+        nodes: NodeRows,
+        statuses: NodeStatuses | None,
+    ) -> NodeRows:
+        """RunFilterPluginsWithNominatedPods: a node must do both with and without the pods nominated to it. As in Go, a
+        node where the pod does not fit beside the others is not tried without them."""
+        if self.nominator.nodes():
+            rivals = self.rivals(pod, nodes)
+            if rivals:
+                refused = self.refused_beside(plugins, state, pod, rivals)
+                failed = refused.failed.nonzero()[0]
+                if len(failed):
+                    if statuses is not None:
+                        statuses.take_over(refused, failed)
+                    nodes = nodes.select(refused.codes[nodes.rows] == _SUCCESS)
+                if not len(nodes):
+                    return nodes
+        return self.run_filter(plugins, state, pod, nodes, statuses)
+
+    def refused_beside(
+        self, plugins: Sequence[FilterPlugin[Any]], state: CycleState, pod: PodInfo, rivals: Mapping[int, list[int]]
+    ) -> NodeStatuses:
+        """The statuses of nodes that do not take the pod beside those that are nominated to them."""
+        statuses, depends = NodeStatuses(len(self.cluster.nodes)), self.depends_of(state, pod)
+        # All at once where what comes to one node means nothing to another.
+        together = all((found := depends[each.name]) is not None and found.on != ANYWHERE for each in plugins)
+        for batch in [rivals] if together else [{row: others} for row, others in rivals.items()]:
+            self._run_beside(plugins, state, pod, batch, statuses)
+        return statuses
+
+    def _run_beside(
+        self,
+        plugins: Sequence[FilterPlugin[Any]],
+        state: CycleState,
+        pod: PodInfo,
+        rivals: Mapping[int, list[int]],
+        statuses: NodeStatuses,
+    ) -> None:
+        """addGENominatedPods and the filters after it."""
+        come = [(other, row) for row, others in rivals.items() for other in others]
+        added = np.array([other for other, _ in come], dtype=np.int64)
+        where = np.array([row for _, row in come], dtype=np.int64)
+        nodes = NodeRows(self.cluster, np.array(list(rivals), dtype=np.int64))
+        with Sandbox(self.cluster) as sandbox:
+            if not self.followers(state):
+                sandbox.add(added, where)
+                self.run_filter(plugins, state, pod, nodes, statuses)
+                return
+            crowded = self.clone(state)
+            for index, (other, row) in enumerate(come):
+                sandbox.add(added[index : index + 1], where[index : index + 1])
+                self.add_pod(crowded, pod, other, row)
+            self.run_filter(plugins, crowded, pod, nodes, statuses)
+
+    def rivals(self, pod: PodInfo, nodes: NodeRows) -> dict[int, list[int]]:
+        """Of these nodes the rows that have nominated pods which the pod must yield to, with those pods."""
+        waiting = self.nominator.nodes()
+        if not waiting:
+            return {}
+        infos, node_row = self.cluster.pods.infos, self.cluster.pods.node_row
+        names, row_of = self.cluster.nodes.names, self.cluster.nodes.row_of
+        if len(nodes) < len(waiting):
+            contested = [(row, names[row]) for row in nodes.rows.tolist() if names[row] in waiting]
+        else:
+            mask = nodes.mask()
+            contested = [(row, node) for node in waiting if (row := row_of.get(node)) is not None and mask[row]]
+        mine, uid = pod.priority, pod.uid
+        rivals: dict[int, list[int]] = {}
+        for row, node in contested:
+            others = [
+                other
+                for other in self.nominator.nominated_on(node)
+                if infos[other].priority >= mine and node_row[other] == NOWHERE and infos[other].uid != uid
+            ]
+            if others:
+                rivals[row] = others
+        return rivals
+
+    # PreScore and Score
+
+    def run_pre_score(self, state: CycleState, pod: PodInfo, nodes: NodeRows) -> None:
+        """RunPreScorePlugins."""
+        for plugin in self.profile.pre_score:
+            self.pre_score(plugin, state, pod, nodes)
+
+    def pre_score(self, plugin: PreScorePlugin[Any, Any], state: CycleState, pod: PodInfo, nodes: NodeRows) -> None:
+        try:
+            answer = plugin.pre_score(state.filter_states.get(plugin.name), pod, nodes)
+        except Exception as problem:
+            blame(problem, plugin.name, "preScore")
+        if not isinstance(answer, Status):
+            state.score_states[plugin.name] = answer
+            state.skip_score.discard(plugin.name)
+        elif answer.skipped:
+            state.skip_score.add(plugin.name)
+        else:
+            raise CycleError(error_of("preScore", plugin.name, pod.name, answer.message, self.cluster.release))
+
+    def run_score(self, state: CycleState, pod: PodInfo, nodes: NodeRows) -> ScoreTable:
+        """RunScorePlugins: raw, normalised, weighted, and the sum."""
+        raw: dict[str, Int64Column] = {}
+        normalized: dict[str, Int64Column] = {}
+        totals = np.zeros(len(nodes), dtype=np.int64)
+        for plugin in self.profile.score:
+            if plugin.name not in state.skip_score:
+                found = raw[plugin.name] = self.score(plugin, state, pod, nodes)
+                scores = normalized[plugin.name] = self.normalize(plugin, state, pod, nodes, found)
+                totals = totals + self.times_weight(plugin.name, scores)
+        return ScoreTable(nodes.rows, raw, normalized, self._weights, totals)
+
+    def score(self, plugin: ScorePlugin[Any], state: CycleState, pod: PodInfo, nodes: NodeRows) -> Int64Column:
+        """Raw scores. A plugin that has a PreScore scores by what that found, None where the profile leaves its
+        PreScore out."""
+        states = state.score_states if self._handed[plugin.name] else state.filter_states
+        try:
+            raw = plugin.score(states.get(plugin.name), pod, nodes)
+        except Exception as problem:
+            blame(problem, plugin.name, "score")
+        if isinstance(raw, Status):
+            raise CycleError(error_of("score", plugin.name, pod.name, raw.message, self.cluster.release))
+        if raw.shape != nodes.rows.shape:
+            raise PluginFault(plugin.name, "score", f"scores of shape {raw.shape} for {len(nodes)} nodes")
+        return raw
+
+    def normalize(
+        self, plugin: ScorePlugin[Any], state: CycleState, pod: PodInfo, nodes: NodeRows, raw: Int64Column
+    ) -> Int64Column:
+        """Scores in the range that a weight multiplies."""
+        scores = raw
+        if plugin.name in self.normalizing:
+            states = state.score_states if self._handed[plugin.name] else state.filter_states
+            try:
+                scores = plugin.normalize(states.get(plugin.name), pod, nodes, raw)
+            except Exception as problem:
+                blame(problem, plugin.name, "normalizeScore")
+        # As unsigned numbers, negative ones are the largest: one look for both ends.
+        farthest = scores.item(scores.view(np.uint64).argmax()) if len(scores) else 0
+        if not MIN_NODE_SCORE <= farthest <= MAX_NODE_SCORE:
+            outside = np.nonzero((scores > MAX_NODE_SCORE) | (scores < MIN_NODE_SCORE))[0]
+            text = (
+                f"returns an invalid score {scores[outside[0]]}, it should in the range of [{MIN_NODE_SCORE}, "
+                f"{MAX_NODE_SCORE}] after normalizing (node {nodes.names[outside[0]]})"
+            )
+            raise CycleError(error_of("range", plugin.name, pod.name, text, self.cluster.release))
+        return scores
+
+    def times_weight(self, plugin: str, scores: Int64Column) -> Int64Column:
+        weight = self._weights[plugin]
+        return scores if weight == 1 else scores * weight
+
+
+def is_fixed(depends: Depends | None) -> bool:
+    """Whether the answers about a node change only when the node object does, for all pods that sign alike."""
+    return depends is not None and depends.on == "node" and depends.signature is not None
+
+
+def _follows(plugin: PreFilterPlugin[Any]) -> bool:
+    """Whether the plugin has PreFilterExtensions."""
+    kind = type(plugin)
+    return kind.add_pod is not PreFilterPlugin.add_pod or kind.remove_pod is not PreFilterPlugin.remove_pod
+
+
+def _is_handed_pre_score(plugin: ScorePlugin[Any]) -> bool:
+    return isinstance(plugin, PreScorePlugin) and not plugin.scores_by_filter_state
