@@ -1,11 +1,9 @@
-"""What the answers of a plugin depend on: all that a plugin says of itself so that the engine may remember its answers.
+"""What the answers of a plugin depend on: all that the engine has to know to use an answer again.
 
 An answer is what PreFilter, Filter, PreScore and Score return about a pod and a node. The engine keeps an answer for
 all pods with an equal signature, and asks again about the nodes where something has changed that the plugin depends on.
-Node objects and API objects (the catalog) are compared by the engine: a plugin may read them freely.
-
-A plugin without `depends`, or with no signature for a pod, is right and slow: it is asked again for every pod.
-"""
+Node objects and API objects (the catalog) are compared by the engine: a plugin may read them freely. A plugin without
+`depends`, or with no signature for a pod, is right and slow: it is asked for every pod."""
 
 from __future__ import annotations
 
@@ -21,19 +19,18 @@ On = Literal["node", "usage", "pods on the node", "pods anywhere"]
 class Depends(Struct, frozen=True):
     """`on` is the furthest thing that the answer about a node depends on:
 
-    - "node": the node object, and nothing that pods do. Reserve, Permit, PreBind, Bind and PostBind of the plugin then
-      succeed and change nothing; the engine leaves them out for copies of a pod that was bound.
+    - "node": the node object, and nothing that pods do. Reserve, Permit, PreBind, Bind and PostBind then succeed and
+      change nothing: the engine leaves them out for copies of a pod that was bound.
     - "usage": what the pods on the node request together, and how many they are, too.
-    - "pods on the node": the pods on the node, too, and what the plugin itself keeps about them. The engine asks again
-      about a node when a pod has come there or left it, and when `Cluster.touch` was called.
+    - "pods on the node": those pods and what the plugin itself keeps about them, too. The engine asks again about a
+      node when a pod has come there or left it, and after `Cluster.touch`.
     - "pods anywhere": pods on other nodes, too. The engine asks again when `version` returns another value: PreFilter
-      and PreScore run again, and `changed_rows` of the plugin returns the nodes whose verdict may differ. Without a
-      `version`, any pod that comes or goes changes the answer.
+      and PreScore run again, and `changed_rows` returns the nodes whose verdict may differ. Without a `version`, any
+      pod that comes or goes counts.
 
-    What PreScore returns does not depend on which nodes are feasible, unless the plugin depends on pods anywhere.
-
-    `signature` is all of the pod that the answers go by: pods with equal signatures have equal answers. None: the
-    plugin cannot say, and is asked for every pod.
+    Unless the plugin depends on pods anywhere, PreScore does not depend on which nodes are feasible, and what normalize
+    makes of a raw score depends on that score, on the least and on the highest one. `signature` is all of the pod that
+    the answers go by: equal signatures have equal answers. With None the plugin is asked for every pod.
     """
 
     on: On
@@ -46,5 +43,4 @@ class Depends(Struct, frozen=True):
         return self.on != ANYWHERE
 
 
-# The plugin does the same for all such pods on all nodes.
 NOTHING = Depends("node", ())

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar
-from weakref import WeakSet
 
 import numpy as np
 from msgspec import Struct, field
@@ -44,10 +43,9 @@ class NodeStatuses:
     absent_status: Status
     unknown_nodes: dict[str, Status]
     _summed_up: dict[Hashable, Any]
+    _is_shared: bool
 
     def __init__(self, size: int) -> None:
-        # All that share the columns of this one, itself among them; None if no other ever did.
-        self._sharing: WeakSet[NodeStatuses] | None = None
         self.copy_from(_all_feasible(size))
 
     @classmethod
@@ -60,7 +58,8 @@ class NodeStatuses:
         made.kinds.id(SUCCESS)
         made.absent = np.zeros(size, dtype=np.bool_)
         made.absent_status, made.unknown_nodes = SUCCESS, {}
-        made._summed_up, made._sharing = {}, None
+        # Whether another one may have the same columns.
+        made._summed_up, made._is_shared = {}, False
         return made
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
@@ -73,17 +72,10 @@ class NodeStatuses:
     def _change(self) -> None:
         """Called before every change: copies share columns and sums until one of them changes."""
         self._summed_up = {}
-        if self._is_shared():
+        if self._is_shared:
+            self._is_shared = False
             self.codes, self.kind_ids, self.absent = self.codes.copy(), self.kind_ids.copy(), self.absent.copy()
             self.kinds, self.unknown_nodes = self.kinds.copy(), dict(self.unknown_nodes)
-
-    def _is_shared(self) -> bool:
-        """Whether another one that still exists has the same columns; this one then no longer counts as one of them."""
-        sharing, self._sharing = self._sharing, None
-        if sharing is None:
-            return False
-        sharing.discard(self)
-        return len(sharing) > 0
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -107,7 +99,6 @@ class NodeStatuses:
 
     def copy(self) -> NodeStatuses:
         twin = NodeStatuses.__new__(NodeStatuses)
-        twin._sharing = None
         twin.copy_from(self)
         return twin
 
@@ -115,11 +106,7 @@ class NodeStatuses:
         """Take all statuses of the other, and drop one's own."""
         self.codes, self.kind_ids, self.kinds = other.codes, other.kind_ids, other.kinds
         self.absent, self.absent_status, self.unknown_nodes = other.absent, other.absent_status, other.unknown_nodes
-        self._is_shared()
-        if other._sharing is None:
-            other._sharing = WeakSet((other,))
-        other._sharing.add(self)
-        self._sharing = other._sharing
+        self._is_shared = other._is_shared = True
         self._summed_up = other._summed_up
 
     def set(self, row: int, status: Status) -> None:

@@ -58,9 +58,8 @@ class Plugin:
         return self.events or EVERY_EVENT
 
     def depends(self, pod: PodInfo) -> Depends | None:
-        """What the answers about the pod depend on. None, the default: the engine asks the plugin for every pod.
-
-        The value depends on the pod's template and the API objects only, whatever pods are placed."""
+        """What the answers about the pod depend on; None, the default: the engine asks the plugin for every pod. The
+        value follows from the pod's template and the API objects, whatever pods are placed."""
         return None
 
     def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
@@ -118,15 +117,9 @@ class FilterPlugin(Plugin, ABC, Generic[State]):
     def filter(self, state: State, pod: PodInfo, nodes: NodeRows) -> Verdict:
         """One code and reason tuple per row."""
 
-    def is_indifferent(self, pod: PodInfo) -> bool:
-        """Whether the pod passes on every node whatever happens. Called where no PreFilter can return SKIP,
-        which many plugins did not have in older minors."""
-        return False
-
     def changed_rows(self, pod: PodInfo, before: State, now: State) -> RowColumn | None:
-        """Of a plugin that depends on pods anywhere: the rows whose verdict may differ between two states that
-        `pre_filter` returned for pods of one signature; None for all rows. The engine calls it when the `version` of
-        its `Depends` has changed."""
+        """If the plugin depends on pods anywhere: the rows whose verdict may differ between two states that PreFilter
+        returned for pods of one signature, None for all. Called when the `version` of its `Depends` has changed."""
         return None
 
     def explain(self, state: State, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:

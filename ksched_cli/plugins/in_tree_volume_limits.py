@@ -79,10 +79,8 @@ class _InTreeLimits(PreFilterPlugin[None], FilterPlugin[None]):
         return Depends("pods on the node") if pod.pod.spec.volumes else NOTHING
 
     def pre_filter(self, pod: PodInfo) -> PreFilterResult[None] | Status:
-        return SKIP if self.is_indifferent(pod) else PreFilterResult(None)
-
-    def is_indifferent(self, pod: PodInfo) -> bool:
-        return not any(claim_names(pod.pod)) and all(self.disk(volume) is None for volume in pod.pod.spec.volumes)
+        has_none = not any(claim_names(pod.pod)) and all(self.disk(volume) is None for volume in pod.pod.spec.volumes)
+        return SKIP if has_none else PreFilterResult(None)
 
     def filter(self, state: None, pod: PodInfo, nodes: NodeRows) -> Verdict:
         try:

@@ -195,7 +195,9 @@ def evenness(used: Int64Column | FloatColumn, allocatable: Int64Column | FloatCo
 
 def _evenness_of_one(amounts: OneAllocation, used: int) -> int:
     """`evenness` of a single node. `used` is the place of what is in use among the amounts."""
-    cpu, memory = (min(float(each[used]) / float(each[_ALLOCATABLE]), 1.0) for each in amounts)
+    of_cpu, of_memory = amounts
+    cpu = min(float(of_cpu[used]) / float(of_cpu[_ALLOCATABLE]), 1.0)
+    memory = min(float(of_memory[used]) / float(of_memory[_ALLOCATABLE]), 1.0)
     return int((1.0 - abs((cpu - memory) / 2)) * float(MAX_NODE_SCORE))
 
 

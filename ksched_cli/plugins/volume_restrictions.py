@@ -172,9 +172,6 @@ class VolumeRestrictions(PreFilterPlugin[ClaimsInUse], FilterPlugin[ClaimsInUse]
         disk_in_use = unschedulable(VolumeRestrictionsReasons.disk_in_use())
         return Verdict.by_group(conflict.astype(np.int32), (other, disk_in_use))
 
-    def is_indifferent(self, pod: PodInfo) -> bool:
-        return not self._looks_at_claims and not any(map(_is_disk, pod.pod.spec.volumes))
-
     def explain(self, state: ClaimsInUse | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
         """Exclusive claims with the pods that use them, and disks that are mounted on the node."""
         cluster, found = nodes.cluster, dict[str, Any]()

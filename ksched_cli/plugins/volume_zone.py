@@ -169,9 +169,6 @@ class VolumeZone(PreFilterPlugin[Topologies], FilterPlugin[Topologies]):
             conflict |= ~self._inside(labels, topology)
         return Verdict.rejecting(nodes.take(constrained & conflict), unresolvable(VolumeZoneReasons.other_zone()))
 
-    def is_indifferent(self, pod: PodInfo) -> bool:
-        return not mounted_claims(pod.pod)
-
     def explain(self, state: Topologies | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
         labels, row = nodes.cluster.nodes.labels, nodes.rows[index]
         elsewhere = [each for each in state or () if not self._inside(labels, each)[row]]

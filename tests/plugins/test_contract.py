@@ -30,7 +30,6 @@ from tests.builders import make_node, make_pod
 from tests.clusters import clusters
 from tests.harness import Bench, make_bench
 from tests.lanes import examples, sampled
-from tests.plugins.storage import with_claims, with_volumes
 
 # Most are made from a row of a table, and have no name in the module.
 NAMED: dict[str, type[Any]] = {each.name: each for each in (*PREDICATES, *PRIORITIES)}
@@ -116,32 +115,6 @@ def test_a_nodes_verdict_does_not_depend_on_which_others_are_asked_about(
 def test_filter_is_equivariant_under_node_order(plugin: type[Plugin], drawn: Any, data: st.DataObject) -> None:
     order = data.draw(st.permutations(range(len(drawn[0]))))
     assert bench(plugin, drawn).statuses() == bench(plugin, drawn, list(order)).statuses()
-
-
-INDIFFERENT = [
-    pytest.param(each, id=each.name)
-    for each in AS_PLUGINS
-    if issubclass(each, FilterPlugin) and each.is_indifferent is not FilterPlugin.is_indifferent
-]
-
-
-@pytest.mark.parametrize("plugin", INDIFFERENT)
-@given(drawn=clusters(), mounts=st.booleans())
-@settings(max_examples=examples(30), deadline=None)
-def test_a_pod_that_a_filter_is_indifferent_to_passes_everywhere(
-    plugin: type[Plugin], drawn: Any, mounts: bool
-) -> None:
-    """With a disk, and with a claim that is nowhere, it is not."""
-    nodes, running, pod = drawn
-    if mounts:
-        disks = with_volumes(
-            {"name": "a", "awsElasticBlockStore": {"volumeID": "x"}, "gcePersistentDisk": {"pdName": "x"}}
-        )
-        pod.spec.volumes = (*disks.spec.volumes, *with_claims("gone").spec.volumes)
-    made = make_bench(plugin, nodes, pod, running, current=RELEASES["1.21"])
-    assert made.plugin.is_indifferent(made.pod) is not mounts
-    if not mounts:
-        assert made.plugin.filter(None, made.pod, made.nodes()).passed.all()
 
 
 @pytest.mark.parametrize("plugin", sampled(FILTERS, 3))

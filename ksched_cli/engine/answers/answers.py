@@ -1,6 +1,6 @@
 """The one memory of a runtime: answers of its plugins by signature, repaired for the nodes that have changed.
 
-Plugins say in `Depends` what their answers depend on. A template of pods is a tuple of signatures: all pods with that
+`Depends` of a plugin lists what its answers depend on. A template of pods is a tuple of signatures: all pods with that
 tuple share one `Search`, the result of PreFilter and Filter for every node. When the next such pod comes, the filters
 run again for the rows of the cluster's journal, and for those that a plugin returns which depends on pods anywhere.
 Scores are in `ranking.py`.
@@ -22,7 +22,7 @@ from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import NOWHERE, BoolColumn, RowColumn, equal, rows_in_any
 from ksched_cli.cluster.pod_groups import group_of
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.engine.answers.ranking import Columns, Ranking
+from ksched_cli.engine.answers.ranking import Ranking, SharedColumns
 from ksched_cli.engine.cycle.runtime import Runtime, is_fixed
 from ksched_cli.engine.cycle.state import CycleState
 from ksched_cli.engine.decision import Decision
@@ -51,7 +51,7 @@ def most_templates(nodes: int) -> int:
     return max(_BYTES // (_BYTES_PER_NODE * max(nodes, 1)), 2)
 
 
-class Follower(Struct):
+class MovingPlugin(Struct):
     """A plugin that depends on pods anywhere, and the version that its state is of."""
 
     plugin: Plugin
@@ -66,7 +66,7 @@ class Search(Struct):
     `open_filters` are those after it. `position` is that in the journal."""
 
     state: CycleState
-    followers: list[Follower]
+    followers: list[MovingPlugin]
     statuses: NodeStatuses
     feasible: RowColumn | None
     closed: BoolColumn | None
@@ -74,13 +74,13 @@ class Search(Struct):
     position: int
 
 
-class Template(Struct):
+class TemplateAnswers(Struct):
     """What is known of the pods of one template. `skipping` are the plugins that depend on pods anywhere and return
     SKIP from PreFilter. `failure` is the decision about a pod that found no node, at `failed_at`."""
 
     search: Search
     state: CycleState
-    skipping: list[Follower]
+    skipping: list[MovingPlugin]
     depends: dict[str, Depends | None]
     binds_alike: bool
     ranking: Ranking | None = None
@@ -98,7 +98,7 @@ class Ground(Struct, frozen=True):
 class Kept(Struct):
     """Everything that is kept for one structure of the cluster."""
 
-    templates: OrderedDict[tuple[int, bytes], Template]
+    templates: OrderedDict[tuple[int, bytes], TemplateAnswers]
     searches: OrderedDict[Hashable, Search]
     grounds: OrderedDict[Hashable, Ground]
 
@@ -114,14 +114,14 @@ class Answers:
         self._profile = profile
         plugins = (*profile.pre_filter, *profile.filter, *profile.pre_score, *profile.score)
         self._plugins: tuple[Plugin, ...] = tuple({each.name: each for each in plugins}.values())
-        self._columns = Columns(runtime, cluster)
+        self._columns = SharedColumns(runtime, cluster)
         self._unused = 0
         self._counted = 0
         self._copies: Counter[bytes] = Counter()
         # The pod that is in its cycle, what its plugins depend on, and what is kept of its template.
         self._pod: PodInfo | None = None
         self._depends: dict[str, Depends | None] = {}
-        self._template: Template | None = None
+        self._template: TemplateAnswers | None = None
         self._search: Search | None = None
         # The state of the cluster before that cycle.
         self._token: Hashable = None
@@ -166,7 +166,7 @@ class Answers:
         state.binds_alike = template.binds_alike
         return search
 
-    def _still_skip(self, template: Template, pod: PodInfo) -> bool:
+    def _still_skip(self, template: TemplateAnswers, pod: PodInfo) -> bool:
         """Whether PreFilter of the plugins that have returned SKIP does so again."""
         for follower in template.skipping:
             version = follower.depends.version
@@ -238,7 +238,7 @@ class Answers:
                 kept.searches.popitem(last=False)
         skipping = [follower for follower in self._followers(pre_filter) if follower.plugin not in in_force]
         binds_alike = all(is_fixed(runtime.depends(each, pod)) for each in self._profile.after_scoring)
-        self._template = template = Template(search, mine, skipping, depends, binds_alike)
+        self._template = template = TemplateAnswers(search, mine, skipping, depends, binds_alike)
         kept.templates[self._cluster.catalog.version, pod.template] = template
         if len(kept.templates) > most_templates(len(statuses)):
             kept.templates.popitem(last=False)
@@ -261,10 +261,10 @@ class Answers:
             len(self._cluster.journal),
         )
 
-    def _followers(self, plugins: Sequence[Plugin]) -> list[Follower]:
+    def _followers(self, plugins: Sequence[Plugin]) -> list[MovingPlugin]:
         """Those of the plugins that depend on pods anywhere, as of now."""
         return [
-            Follower(each, depends, depends.version() if depends.version is not None else None)
+            MovingPlugin(each, depends, depends.version() if depends.version is not None else None)
             for each in plugins
             if (depends := self._depends[each.name]) is not None and not depends.is_local
         ]

@@ -54,7 +54,7 @@ class FixedSum(Struct, frozen=True):
 
 class FollowingSum(Struct):
     """Raw scores of all nodes that follow the pods on each node, by plugin, and the weighted sum of those that are not
-    normalized. Columns are copied before they are repaired: decisions hold the old ones."""
+    normalized. SharedColumns are copied before they are repaired: decisions hold the old ones."""
 
     raw: dict[str, Int64Column]
     total: Int64Column
@@ -68,7 +68,7 @@ class KeptColumns(Struct):
     following: OrderedDict[Hashable, FollowingSum]
 
 
-class Columns:
+class SharedColumns:
     """The columns that the rankings of all templates of a runtime share."""
 
     def __init__(self, runtime: Runtime, cluster: Cluster) -> None:
@@ -200,7 +200,7 @@ class Ranking:
 
     def __init__(
         self,
-        columns: Columns,
+        columns: SharedColumns,
         state: CycleState,
         pod: PodInfo,
         depends: dict[str, Depends | None],

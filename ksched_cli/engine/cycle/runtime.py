@@ -39,7 +39,7 @@ from ksched_cli.framework.interfaces import (
 )
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.scoring import MAX_NODE_SCORE, MIN_NODE_SCORE
-from ksched_cli.framework.status import SKIP, Code, Status, unresolvable, unschedulable
+from ksched_cli.framework.status import SKIP, SUCCESS, Code, Status, unresolvable, unschedulable
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.releases.engine_rules import EngineRules
 
@@ -68,13 +68,7 @@ class Runtime:
             if timings is not None:
                 timings.watch(plugin)
         self._rules = EngineRules.of(cluster.release)
-        # Old minors have plugins without PreFilter that look at few pods.
-        names = {plugin.name for plugin in profile.pre_filter}
-        self._only_filters = [
-            plugin
-            for plugin in profile.filter
-            if type(plugin).is_indifferent is not FilterPlugin.is_indifferent and plugin.name not in names
-        ]
+        self._one_reason = self._rules.nodes_have_one_reason
         self._following = [plugin for plugin in profile.pre_filter if _follows(plugin)]
         self._handed = {plugin.name: _is_handed_pre_score(plugin) for plugin in profile.score}
         self.normalizing = frozenset(
@@ -108,9 +102,11 @@ class Runtime:
         """The first refusal, or None; the plugin that held the pod back until now runs before the others."""
         plugins = self.profile.pre_enqueue
         for plugin in sorted(plugins, key=lambda each: each.name != first) if first else plugins:
-            with blamed(plugin.name, "preEnqueue"):
+            try:
                 status = plugin.pre_enqueue(pod)
-            if not status.ok:
+            except Exception as problem:
+                blame(problem, plugin.name, "preEnqueue")
+            if status is not SUCCESS and not status.ok:
                 return status.by(plugin.name)
         return None
 
@@ -123,8 +119,6 @@ class Runtime:
         if rules.claims_are_checked_first and (problem := problem_of_claims(pod.pod, self.cluster.catalog)):
             raise CycleError(problem)
         outcome = PreFilterOutcome()
-        if self._only_filters:
-            state.skip_filter.update(plugin.name for plugin in self._only_filters if plugin.is_indifferent(pod))
         for plugin in self.profile.pre_filter:
             answer = self.pre_filter(plugin, pod)
             if answer is SKIP:
@@ -224,8 +218,14 @@ class Runtime:
         if self.profile.checks_all_filters:
             return self._run_all(plugins, state, pod, nodes, statuses)
         errors: list[str] = []
+        states = state.filter_states
         for plugin in plugins:
-            verdict = self._filter(plugin, state, pod, nodes)
+            try:
+                verdict = plugin.filter(states.get(plugin.name), pod, nodes)
+            except Exception as problem:
+                blame(problem, plugin.name, "filter")
+            if len(verdict.codes) != len(nodes.rows) or self._one_reason:
+                verdict = self._checked(verdict, plugin.name, nodes)
             # In C all the way, unlike any().
             if np.count_nonzero(verdict.codes):
                 if self._rules.errors_are_counted:
@@ -241,16 +241,13 @@ class Runtime:
             raise CycleError(aggregate(Counter(errors)))
         return nodes
 
-    def _filter(self, plugin: FilterPlugin[Any], state: CycleState, pod: PodInfo, nodes: NodeRows) -> Verdict:
-        try:
-            verdict = plugin.filter(state.filter_states.get(plugin.name), pod, nodes)
-        except Exception as problem:
-            blame(problem, plugin.name, "filter")
-        if len(verdict.codes) != len(nodes.rows):
-            raise PluginFault(plugin.name, "filter", f"{len(verdict)} verdicts for {len(nodes)} nodes")
-        if self._rules.nodes_have_one_reason:
-            return Verdict(verdict.codes, verdict.reason_ids, [each[:1] for each in verdict.reasons])
-        return verdict
+    def _checked(self, verdict: Verdict, plugin: str, nodes: NodeRows) -> Verdict:
+        """The verdict as the minor has it, with an entry for each node."""
+        if len(verdict) != len(nodes):
+            raise PluginFault(plugin, "filter", f"{len(verdict)} verdicts for {len(nodes)} nodes")
+        if not self._one_reason:
+            return verdict
+        return Verdict(verdict.codes, verdict.reason_ids, [each[:1] for each in verdict.reasons])
 
     def _run_all(
         self,
@@ -262,9 +259,13 @@ class Runtime:
     ) -> NodeRows:
         """RunFilterPlugins where a Policy wants all reasons (alwaysCheckAllPredicates), and in patches that give all
         of them. A node is charged to the first of the plugins with the gravest code."""
-        verdicts = [self._filter(plugin, state, pod, nodes) for plugin in plugins] if len(nodes) else []
-        if not verdicts:
+        if not len(nodes) or not plugins:
             return nodes
+        verdicts: list[Verdict] = []
+        for plugin in plugins:
+            with blamed(plugin.name, "filter"):
+                verdict = plugin.filter(state.filter_states.get(plugin.name), pod, nodes)
+            verdicts.append(self._checked(verdict, plugin.name, nodes))
         together = Verdict.together(verdicts)
         if self._rules.errors_are_counted and (errors := Counter(errors_in(together))):
             raise CycleError(aggregate(errors))

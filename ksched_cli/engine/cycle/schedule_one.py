@@ -156,32 +156,33 @@ class Cycle(Logged):
             self.give_up(decision, problem)
         return decision
 
-    def choose(self, runtime: Runtime, state: CycleState, decision: Decision, memory: Memory | None = None) -> None:
-        """schedulingAlgorithm: the node to go to, or what PostFilter made of there being none."""
-        result = self._look(runtime, state, decision, memory)
-        if decision.row is None and result is not None:
-            self._nominate(decision, result)
-
-    def give_up(self, decision: Decision, problem: CycleError) -> None:
-        """End the cycle of the decision with an error."""
-        decision.result, decision.row, decision.message = "error", None, str(problem)
-        if self._rules.failed_pods_lose_nomination:
-            self.nominator.delete(decision.pod_row)
-        self.cluster.displace(decision.pod_row)
-
-    def _look(
-        self, runtime: Runtime, state: CycleState, decision: Decision, memory: Memory | None
+    def choose(
+        self,
+        runtime: Runtime,
+        state: CycleState,
+        decision: Decision,
+        memory: Memory | None = None,
+        *,
+        dry: bool = False,
     ) -> PostFilterResult | None:
-        """Decide, and return the result of PostFilter without applying it."""
+        """schedulingAlgorithm: the node to go to, or what PostFilter made of there being none. `dry`: the result of
+        PostFilter is not applied."""
+        result: PostFilterResult | None
         if not len(self.cluster.nodes.objects):
             decision.reason = EngineReasons.no_nodes()
             decision.result, decision.message = "unschedulable", decision.reason.text
-            return PostFilterResult("")
+            result = PostFilterResult("")
+            if not dry:
+                self._nominate(decision, result)
+            return result
         found = self._find_nodes(runtime, state, decision, memory)
         feasible = found.feasible
         decision.diagnosis, decision.feasible = found.diagnosis, feasible
         if not len(feasible):
-            return self._post_filter(runtime, state, decision, found.diagnosis)
+            result = self._post_filter(runtime, state, decision, found.diagnosis)
+            if result is not None and not dry:
+                self._nominate(decision, result)
+            return result
         if len(feasible) == 1:
             # A single feasible node is taken without scoring.
             decision.row = int(feasible[0])
@@ -190,6 +191,13 @@ class Cycle(Logged):
         decision.ties = best_rows(decision.scores, self.cluster.nodes)
         decision.row = self.tie_break(decision.ties)
         return None
+
+    def give_up(self, decision: Decision, problem: CycleError) -> None:
+        """End the cycle of the decision with an error."""
+        decision.result, decision.row, decision.message = "error", None, str(problem)
+        if self._rules.failed_pods_lose_nomination:
+            self.nominator.delete(decision.pod_row)
+        self.cluster.displace(decision.pod_row)
 
     # Dry cycles
 
@@ -216,7 +224,7 @@ class Cycle(Logged):
         decision = Decision(pod_row, pod, "error")
         with self.dry():
             try:
-                result = self._look(runtime, CycleState(), decision, memory)
+                result = self.choose(runtime, CycleState(), decision, memory, dry=True)
             except CycleError as problem:
                 decision.row, decision.message = None, str(problem)
                 return decision

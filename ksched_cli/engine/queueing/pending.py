@@ -38,8 +38,9 @@ def enqueue(cluster: Cluster, rows: Iterable[int], runtimes: Mapping[str, Runtim
     """Sort pods out and into order: the profile's queue sort, then age, then namespace and name."""
     queue = PendingQueue()
     keys: dict[int, tuple[Any, ...]] = {}
-    # The last pod that PreEnqueue let in, if it lets in all copies of that pod.
+    # The last pod that PreEnqueue let in, and whether PreEnqueue lets in all copies of that pod, once it is asked.
     last: PodInfo | None = None
+    copies_too: bool | None = None
     for row in rows:
         info = cluster.pods.infos[row]
         runtime = runtimes.get(info.pod.spec.scheduler_name)
@@ -48,10 +49,13 @@ def enqueue(cluster: Cluster, rows: Iterable[int], runtimes: Mapping[str, Runtim
             continue
         try:
             if last is not None and last.parts is info.parts:
-                keys[row] = runtime.profile.queue_sort.sort_key(info)
-                continue
+                if copies_too is None:
+                    copies_too = cluster.reuse and runtime.lets_copies_in(last)
+                if copies_too:
+                    keys[row] = runtime.profile.queue_sort.sort_key(info)
+                    continue
             refusal = runtime.run_pre_enqueue(info)
-            last = info if refusal is None and cluster.reuse and runtime.lets_copies_in(info) else None
+            last, copies_too = (info if refusal is None else None), None
             if refusal is None:
                 keys[row] = runtime.profile.queue_sort.sort_key(info)
             else:

@@ -93,9 +93,6 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
             return Verdict.passing(len(nodes))
         return Verdict.from_statuses([self._check(pod, int(row)) for row in nodes.rows])
 
-    def is_indifferent(self, pod: PodInfo) -> bool:
-        return not _has_attachable(pod.pod)
-
     def explain(self, state: None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
         row = int(nodes.rows[index])
         csi_node = self._csi_node(row)
