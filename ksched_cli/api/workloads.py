@@ -23,8 +23,15 @@ class ReplicationControllerSpec(Struct, rename="camel", gc=False):
     min_ready_seconds: int = 0
 
 
+class ReplicaSetStatus(Struct, rename="camel", frozen=True, gc=False):
+    """Of a ReplicaSet and of a ReplicationController."""
+
+    replicas: int | None = None
+
+
 class ReplicationController(KubernetesObject):
     spec: ReplicationControllerSpec = field(default_factory=ReplicationControllerSpec)
+    status: ReplicaSetStatus = ReplicaSetStatus()
 
 
 class ReplicaSetSpec(Struct, rename="camel", gc=False):
@@ -36,6 +43,7 @@ class ReplicaSetSpec(Struct, rename="camel", gc=False):
 
 class ReplicaSet(KubernetesObject):
     spec: ReplicaSetSpec = field(default_factory=ReplicaSetSpec)
+    status: ReplicaSetStatus = ReplicaSetStatus()
 
 
 class StatefulSetOrdinals(Struct, rename="camel", frozen=True, gc=False):
@@ -71,6 +79,7 @@ class StatefulSetSpec(ReplicaSetSpec, rename="camel", gc=False):
 class StatefulSetStatus(Struct, rename="camel", frozen=True, gc=False):
     update_revision: str = ""
     current_revision: str = ""
+    replicas: int | None = None
 
 
 class StatefulSet(KubernetesObject):

@@ -22,6 +22,7 @@ from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.cluster.undo import Logged, LoggedDict, LoggedIndex, LoggedList, LoggedTable, UndoLog
 from ksched_cli.controlplane.merge import overlaid, written
 from ksched_cli.controlplane.pods import is_active, is_ready
+from ksched_cli.sources.autoscalers import Autoscaler
 from ksched_cli.sources.loaded import Loaded, WrittenObject
 
 # Kind, namespace and name of an owner; with an empty kind and name, the pods of a namespace without a controller.
@@ -214,6 +215,9 @@ class Store(Logged, NamedObjects):
         self._referring: LoggedIndex[tuple[str, str], Identity, Any] | None = None
         # The documents of objects that `kubectl apply` may change, each with the typed object that it belongs to.
         self._documents: dict[Identity, WrittenObject] = LoggedDict(self.undo, loaded.documents)
+        # By the object that they scale.
+        self.autoscalers: dict[Identity, Autoscaler] = LoggedDict(self.undo)
+        self.add_autoscalers(loaded.autoscalers)
         # What is not known of how manifests were applied.
         self.apply_gaps: list[str] = LoggedList(self.undo, loaded.apply_gaps)
         self._index_pods(pods)
@@ -381,6 +385,10 @@ class Store(Logged, NamedObjects):
         self._referring_index()
         self._owned_index()
 
+    def add_autoscalers(self, items: Iterable[Autoscaler]) -> None:
+        for each in items:
+            self.autoscalers[each.target_kind, each.namespace, each.target_name] = each
+
     # Writing: the API server only
 
     def put(self, item: Any) -> None:
@@ -489,6 +497,7 @@ class Store(Logged, NamedObjects):
     def others_as_loaded(self) -> Loaded:
         """The same with the pods and nodes that were loaded."""
         now = self._loaded.copied()
+        now.autoscalers = list(self.autoscalers.values())
         now.documents, now.apply_gaps = dict(self._documents), list(self.apply_gaps)
         now.accounts = dict(self.accounts)
         for kind in {*now.objects, *self.catalog.kinds()} - {Node, Pod}:

@@ -145,7 +145,7 @@ class _Reader:
             self._take_given(item, f"object {number}" if len(objects) > 1 else "object")
         self._problems += _shared_uids(self._loaded.of(Pod))
         self._settle_problems()
-        found = len(self._loaded) or self._loaded.unknown or self._loaded.has_events
+        found = len(self._loaded) or self._loaded.unknown or self._loaded.has_events or self._loaded.autoscalers
         if not found and not (self._manifests is not None and self._manifests.collects):
             raise InputError(Problem("no Kubernetes objects in the input", ", ".join(sources)))
         self._warn_of_odd_objects()

@@ -67,7 +67,7 @@ def applied(store: Store, manifests: Loaded, item: Any) -> AppliedObject:
 
 
 def apply_gaps(store: Store, manifests: Loaded) -> Iterator[str]:
-    """What the input lacks to know how the manifests are applied, in one sentence."""
+    """What of the way in which manifests are applied the input does not show, in one sentence."""
     found = [
         workload_label(item) for items in manifests.objects.values() for item in items if _lacks(store, manifests, item)
     ]

@@ -40,8 +40,8 @@ class Changes(Struct, frozen=True):
         apply_edits(plane, self.edits, self.problems, self.namespace)
 
     def gaps(self, now: Loaded) -> list[str]:
-        """What of the admission of the new pods is not modelled in the cluster as it is now, and what the input lacks
-        to know how the manifests are applied."""
+        """What of the admission of the new pods is not modelled in the cluster as it is now, and what of the
+        way in which the manifests are applied the input does not show."""
         from ksched_cli.controlplane.admission.gaps import admission_gaps
 
         items = [item for items in self.manifests.objects.values() for item in items]

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from ksched_cli.api.conversion import path_text
 from ksched_cli.api.core import Namespace, Node, Pod
+from ksched_cli.api.policy import LimitRange, PodDisruptionBudget, PriorityClass, ResourceQuota, RuntimeClass
 from ksched_cli.api.storage import PersistentVolumeClaim
 from ksched_cli.api.validation.documents import validate
 from ksched_cli.api.validation.fields import FieldError
@@ -42,6 +43,8 @@ from ksched_cli.whatif.apply import AppliedObject, applied, apply_gaps
 from ksched_cli.whatif.inferred import adopt, infer_replica_sets, unknown_namespaces, unknown_workload
 
 WORKLOADS = (Deployment, ReplicaSet, StatefulSet, DaemonSet, ReplicationController, Job, CronJob, PodTemplate)
+# Kinds that decide whether and where pods of others are, and make none themselves.
+POLICY = (ResourceQuota, LimitRange, PriorityClass, PodDisruptionBudget, RuntimeClass)
 # What `kubectl rollout restart` writes into a template to make it another one.
 _RESTARTED = "kubectl.kubernetes.io/restartedAt"
 
@@ -58,8 +61,11 @@ def apply_manifests(plane: ControlPlane, manifests: Loaded, *, restart: bool = F
     plane.store.apply_gaps += [
         each for each in apply_gaps(plane.store, manifests) if each not in plane.store.apply_gaps
     ]
+    plane.store.add_autoscalers(manifests.autoscalers)
     items = sorted(order, key=lambda item: isinstance(item, (Pod, *WORKLOADS)))
     apply_items(plane, items, manifests, restart=restart)
+    if changes_policy(manifests):
+        plane.controllers.wake()
     plane.warnings += manifests.warnings
 
 
@@ -104,6 +110,11 @@ def apply_others(cluster: Loaded, manifests: Loaded) -> None:
         cluster.set_all(kind, items)
     cluster.unknown.update(manifests.unknown)
     cluster.warnings += [*manifests.warnings, *plane.warnings]
+
+
+def changes_policy(manifests: Loaded) -> bool:
+    """Whether the manifests have a quota, a limit, a class, a budget or an autoscaler."""
+    return bool(manifests.autoscalers) or any(manifests.objects.get(kind) for kind in POLICY)
 
 
 def pod_templates(loaded: Loaded) -> Iterator[tuple[Any, Any]]:

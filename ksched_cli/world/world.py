@@ -122,6 +122,7 @@ class World(Logged):
         self._oscillation = Oscillation()
         for add_controller in controllers:
             add_controller(self)
+        self.plane.controllers.wake()
 
     # What the scheduler observes and does
 

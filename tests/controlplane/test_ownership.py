@@ -284,7 +284,7 @@ def test_controllers_do_nothing_for_a_cluster_at_rest() -> None:
 def test_every_controller_is_started() -> None:
     control_plane = ControlPlane(*nodes(1))
     names = {type(each).__name__ for each in Controllers(control_plane.api, control_plane.queue).all}
-    assert len(names) == 15
+    assert len(names) == 16
 
 
 def test_a_new_budget_object_is_counted() -> None:

@@ -32,6 +32,7 @@ from ksched_cli.framework.status import Status
 from ksched_cli.plan.explain.pods import (
     Subject,
     closest_names,
+    find_missing_pods,
     find_named_pods,
     find_refused,
     find_subject,
@@ -446,6 +447,9 @@ def explain_pod(
     """The pod that is named, or the first pod without a place of what is named. Without a name: a pod of the manifests,
     or the first pending pod that finds no place. Fixes of a pod that comes from one of the manifests are changes of
     that manifest. With a catalog: which node would help."""
+    missing = find_missing_pods(source, pod, namespace) if pod is not None else None
+    if missing is not None:
+        source, pod, namespace = missing.source, missing.pod, ""
     run = Run(source)
     scheduler = run.scheduler
     found, note = find_refused(source.refused, pod, namespace) if pod is not None else None, ""
@@ -463,6 +467,8 @@ def explain_pod(
         # A pod that has a node is explained in another cluster, in which it waits.
         own = run if subject.loaded is source.loaded else Run(structs.replace(source, loaded=subject.loaded))
         found = explain(subject, own, node, fixes=fixes, manifests=manifests)
+    if missing is not None:
+        note = missing.note
     if note:
         found = replace(found, notes=(note, *found.notes))
     helping = None

@@ -8,21 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from difflib import get_close_matches
+from typing import Any
 
 from msgspec import Struct, structs
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.listing import named
 from ksched_cli.api.pod_facts import is_terminal, pod_key
+from ksched_cli.api.workloads import CronJob, Deployment, ReplicaSet
 from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.controlplane.api_server import Refusal
+from ksched_cli.controlplane.store import identity_of, owner_identity
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.errors import Problem, UsageError
 from ksched_cli.plan.explain.results import Explanation
 from ksched_cli.plan.results.outcomes import RefusedPod
+from ksched_cli.plan.run.loaded_input import LoadedInput
+from ksched_cli.sources.controllers.templates import owner_reference, stamp
 from ksched_cli.sources.loaded import Loaded
+from ksched_cli.sources.places import template_of
+from ksched_cli.whatif.changes import Changes
 from ksched_cli.whatif.edits.lib.arguments import EditMistake
-from ksched_cli.whatif.edits.lib.edit import Reference
-from ksched_cli.whatif.edits.lib.targets import Owner, kind_named, owners_in, pods_meant, workload_of
+from ksched_cli.whatif.edits.lib.edit import Edit, Reference
+from ksched_cli.whatif.edits.lib.editor import Editor
+from ksched_cli.whatif.edits.lib.targets import Owner, find, kind_named, owners_in, pods_meant, workload_of
+from ksched_cli.whatif.manifests import WORKLOADS
 
 _NEAREST = 5
 _POD_WORDS = ("pod", "pods", "po")
@@ -275,3 +285,85 @@ def with_object(loaded: Loaded, old: Pod, new: Pod) -> Loaded:
     """A copy in which one pod stands in the other's place; what is not changed is shared."""
     pods = [new if each is old else each for each in loaded.of(Pod)]
     return structs.replace(loaded, objects={**loaded.objects, Pod: pods}, _places={})
+
+
+class _WithMissingPods(Edit, Struct, frozen=True):
+    """Let the controllers of a workload create the pods that it lacks; of a workload that wants none, one pod."""
+
+    target: Reference
+    namespace: str
+    wants_none: bool
+
+    def apply(self, editor: Editor) -> None:
+        item = find(editor.store, self.target, self.namespace)
+        if not self.wants_none:
+            editor.plane.controllers.sync_workload(item)
+            return
+        owner = owner_reference(type(item).__name__, "", item.metadata)
+        name = editor.api.successors.new_name(f"{item.metadata.name}-", item.metadata.namespace, identity_of(item))
+        pod = stamp(template_of(item), item.metadata.namespace, name, owner)
+        try:
+            editor.api.create(pod)
+        except Refusal as refusal:
+            editor.api.refused(item, pod, refusal)
+
+
+class MissingPods(Struct, frozen=True):
+    """The input with pods that a workload lacks, the first of them that is refused or made, and why it lacks them."""
+
+    source: LoadedInput
+    pod: str
+    note: str
+
+
+def find_missing_pods(source: LoadedInput, text: str, namespace: str) -> MissingPods | None:
+    """For the name of a workload that has fewer pods than it wants, or none. None for everything else."""
+    kind, *rest = text.split("/")
+    try:
+        target = Reference(kind_named(kind), rest[-1], rest[0] if len(rest) > 1 else namespace) if rest else None
+        item = find(source.loaded, target, namespace) if target is not None else None
+    except EditMistake:
+        return None
+    if target is None or not isinstance(item, WORKLOADS) or template_of(item) is None:
+        return None
+    label = f"{target.kind.__name__} {item.metadata.namespace}/{item.metadata.name}"
+    there = [pod for pod in pods_meant(source.loaded, target, namespace) if not is_terminal(pod)]
+    none = _wants_none(item)
+    if there and (none or (isinstance(item, Deployment) and not _has_sets(source.loaded, item))):
+        return None
+    changes = Changes(edits=[_WithMissingPods(target, namespace, bool(none))], namespace=namespace)
+    changed = source.changed(changes)
+    refused, known = changed.refused[len(source.refused) :], set(map(pod_key, source.loaded.of(Pod)))
+    new = [pod_key(pod) for pod in changed.loaded.of(Pod) if pod_key(pod) not in known]
+    wanted = len(there) + len(refused) + len(new)
+    has = f"{label} has {len(there)} of {wanted} pods" if there else f"{label} has no pods"
+    if none:
+        return MissingPods(
+            changed, refused[0].pod if refused else new[0], f"{has}: {none}. This is what one would meet."
+        )
+    if refused:
+        why = f"the API server refuses {'the others' if there else 'them'} ({refused[0].plugin}): {refused[0].message}"
+        return MissingPods(changed, refused[0].pod, f"{has}: {why}")
+    if new and not there:
+        return MissingPods(changed, new[0], f"{has} in the input: its controller creates {len(new)}.")
+    return None
+
+
+def _wants_none(item: Any) -> str:
+    """Why the workload wants no pod; empty if it wants some."""
+    spec = item.spec
+    if getattr(spec, "suspend", False):
+        return "it is suspended (spec.suspend)"
+    if getattr(spec, "paused", False):
+        return "it is paused (spec.paused) and has no ReplicaSet of its template"
+    if isinstance(item, CronJob):
+        return "it makes Jobs by its schedule, and none runs now"
+    for field in ("replicas", "parallelism"):
+        if getattr(spec, field, None) == 0:
+            return f"it wants none (spec.{field} is 0)"
+    return ""
+
+
+def _has_sets(loaded: Loaded, item: Deployment) -> bool:
+    """Whether the input has ReplicaSets of the Deployment: without them its controller would make all pods anew."""
+    return any(owner_identity(each) == identity_of(item) for each in loaded.of(ReplicaSet))

@@ -31,11 +31,13 @@ def check_scenario_held(result: ScenarioResult) -> None:
 
 def check_not_empty(options: RunOptions, cluster: Loaded, manifests: Loaded) -> None:
     """Raise InputError if there is no pod or workload to place. Manifests without both may change where pending pods
-    go."""
+    go, or, as a quota does, which pods there are."""
     if not options.has_manifests or options.scenario is not None:
         return
-    from ksched_cli.whatif.manifests import WORKLOADS
+    from ksched_cli.whatif.manifests import WORKLOADS, changes_policy
 
+    if changes_policy(manifests):
+        return
     creates = any(manifests.of(kind) for kind in (Pod, *WORKLOADS))
     check_manifests(options, manifests, places=creates or bool(options.edits) or _has_pending(cluster))
 

@@ -39,6 +39,10 @@ def coverage_of(
         coverage["missing"] = dict(sorted(loaded.missing.items()))
     if loaded.gaps:
         coverage["admissionNotModelled"] = list(loaded.gaps)
+    if autoscalers := sorted(each.label for each in loaded.autoscalers if each.least < each.most):
+        more = f" and {len(autoscalers) - 1} more" if len(autoscalers) > 1 else ""
+        text = f"{autoscalers[0]}{more}: no input has metrics, so that replicas between the bounds stay"
+        coverage["autoscalersNotModelled"] = [text]
     jobs = job_gaps(loaded)
     if jobs:
         coverage["jobsNotModelled"] = jobs

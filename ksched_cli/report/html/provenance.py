@@ -15,6 +15,7 @@ _WORDS = {
     "notRead": "Kinds that were not read",
     "missing": "Kinds that the cluster did not show",
     "admissionNotModelled": "Admission that is not modelled",
+    "autoscalersNotModelled": "Autoscaling that is not modelled",
     "jobsNotModelled": "Fields of Jobs that are not modelled",
     "podGroupsNotModelled": "Rules of pod groups that are not modelled",
     "pluginsNotModelled": "Plugins that are not modelled",

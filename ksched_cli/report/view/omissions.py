@@ -28,6 +28,7 @@ def omissions(coverage: Mapping[str, Any]) -> list[str]:
     found += [text for each in coverage.get("extenders", ()) for text in _unheard(each)]
     found += [f"{kind} ({reason})" for kind, reason in coverage.get("missing", {}).items()]
     found += coverage.get("admissionNotModelled", ())
+    found += coverage.get("autoscalersNotModelled", ())
     found += coverage.get("jobsNotModelled", ())
     found += coverage.get("podGroupsNotModelled", ())
     return found + [f"{count} {kind}" for kind, count in coverage.get("notRead", {}).items()]

@@ -31,5 +31,7 @@ class EditMethods:
         does: pods of DaemonSets and mirror pods stay. A PodDisruptionBudget can refuse an eviction."""
     def delete(self, *objects: str) -> Self:
         """Delete these objects, `KIND/NAME` or `KIND/NAMESPACE/NAME`, with the objects that belong to them."""
+    def hpa(self, bound: str) -> Self:
+        """Put every workload with a HorizontalPodAutoscaler or a KEDA ScaledObject at its bound, `min` or `max`."""
     def scale(self, workload: str, replicas: int) -> Self:
         """Set the number of replicas of a workload, `KIND/NAME` or `KIND/NAMESPACE/NAME`."""
