@@ -1,0 +1,85 @@
+"""Kubernetes 1.37 as a user meets it: a cluster of 1.37.1, its status, its list of changes, and a diff that names a
+rule."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ksched_cli.cli.main import run
+from tests.builders import make_node, make_pod
+from tests.cli.test_kube_version import taken
+
+MIB = 1024 * 1024
+
+
+def written(path: Path, *objects: Any) -> str:
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)}))
+    return str(path)
+
+
+def node(name: str, *images: str) -> dict[str, Any]:
+    made = make_node(name).status(nodeInfo={"kubeletVersion": "v1.37.1"})
+    for image in images:
+        made.image(1000 * MIB, image)
+    return made.doc()
+
+
+def test_a_snapshot_of_1_37_1_is_answered_without_a_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["simulate", "--from", taken(tmp_path / "c.ksched.gz", "v1.37.1"), "-o", "json", "--exit-zero"]) == 0
+    shown = capsys.readouterr()
+    coverage = json.loads(shown.out)["coverage"]
+    assert (coverage["kubeVersion"], coverage["kubeVersionReadFromSource"]) == ("1.37", "1.37")
+    assert "kubeVersionNotModelled" not in coverage
+    assert "warning" not in shown.err
+
+
+def test_1_37_is_read_from_the_source(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["versions", "-o", "json"]) == 0
+    versions = {each["version"]: each["recorded"] for each in json.loads(capsys.readouterr().out)}
+    assert (versions["1.37"], versions["1.36"]) == (False, True)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "Image volumes raise",
+        "The message of a pod that preempts names its node",
+        "A pod that is resized in place counts",
+        "The room of a nominated pod is kept while the pod is gated",
+        "Shared counters belong to the pool of one driver",
+        "A device that is refused",
+        "Nodes score by the room for the pod",
+    ],
+)
+def test_versions_lists_the_changes(change: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["versions", "1.37", "-o", "json"]) == 0
+    changes = json.loads(capsys.readouterr().out)
+    assert any(change in each["change"] for each in changes), [each["change"] for each in changes]
+
+
+def test_a_diff_names_the_rule_that_moved_the_pod(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In 1.36 the image volume makes the score of node b, in 1.37 that is as much as half of it."""
+    volume = {"name": "v", "image": {"reference": "data:v1"}}
+    pod = make_pod("p").image("app:v1").requests(cpu="1").spec(volumes=[volume]).doc()
+    used = make_pod("busy").requests(cpu="1100m").on("b").doc()
+    nodes = [
+        make_node("a").allocatable(cpu="4", memory="8Gi", pods="10").status(nodeInfo={"kubeletVersion": "v1.36.3"}),
+        make_node("b").allocatable(cpu="4", memory="8Gi", pods="10").image(1000 * MIB, "data:v1"),
+    ]
+    file = written(tmp_path / "c.json", *(each.doc() for each in nodes), pod, used)
+    assert run(["diff", "--from", file, "--to-kube-version", "1.37", "-o", "json"]) in (0, 1)
+    document = json.loads(capsys.readouterr().out)
+    assert "ImageLocality" in json.dumps(document)
+    assert "Image volumes raise" in json.dumps(document)
+
+
+def test_gates_that_are_not_modelled_are_in_the_coverage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = written(tmp_path / "c.json", node("a"), make_pod("p").doc())
+    gates = "DRADerivedAttributes=true,GenericWorkload=true"
+    assert run(["simulate", "--from", file, "--feature-gates", gates, "-o", "json"]) == 0
+    coverage = json.loads(capsys.readouterr().out)["coverage"]
+    assert coverage["featureGatesNotModelled"] == ["DRADerivedAttributes", "GenericWorkload"]
