@@ -24,11 +24,15 @@ from ksched_cli.releases.minors import RELEASES, Release, UpstreamFix
 T = TypeVar("T")
 
 # The part of kube-scheduler that a rule is about. "search": which nodes are checked; "fields": which fields of a pod
-# count; "message": only a text.
-Aspect = Literal["filter", "score", "weight", "preemption", "queue", "search", "fields", "message", "configuration"]
+# count; "message": only a text; "rollout": how controllers replace pods.
+Aspect = Literal[
+    "filter", "score", "weight", "preemption", "queue", "search", "fields", "message", "configuration", "rollout"
+]
 
 # As the name of a plugin: kube-scheduler itself. `described_by` names it "kube-scheduler".
 SCHEDULER = ""
+# The same for the controllers of workloads.
+CONTROLLERS = "kube-controller-manager"
 
 
 class RuleChange(Struct, frozen=True):

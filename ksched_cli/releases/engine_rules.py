@@ -6,7 +6,7 @@ It mirrors pkg/scheduler without framework/plugins. The rules of a plugin are in
 
 from __future__ import annotations
 
-from ksched_cli.releases.changes import ReleaseRules, Rule
+from ksched_cli.releases.changes import CONTROLLERS, ReleaseRules, Rule
 from ksched_cli.releases.minors import (
     EXTENDERS_REJECT,
     FIRST_REJECTION_DECIDES,
@@ -399,3 +399,15 @@ class PodInfoRules(ReleaseRules, plugins=f"{NODE_RESOURCES_FIT} {NODE_RESOURCES_
 
 class ZoneRules(ReleaseRules, plugins=SELECTOR_SPREAD):
     labels_without_beta = Rule("1.17", before=False, now=True, described_by=SELECTOR_SPREAD)
+
+
+class ControllerRules(ReleaseRules, plugins=CONTROLLERS):
+    """What changed in the controllers of workloads. Up to 1.36 they are those of 1.36."""
+
+    stateful_sets_count_unavailable = Rule(
+        "1.37",
+        "rollout",
+        "maxUnavailable of a StatefulSet says how many pods are replaced at once, and with Parallel "
+        "pods of the old revision that are unavailable are replaced first; before, it was dropped, and pods were "
+        "replaced one at a time.",
+    )

@@ -27,6 +27,7 @@ from ksched_cli.engine.queueing.queued_pod import QueuedPod
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.framework.events import ASSIGNED_POD, UNSCHEDULED_POD, ClusterEvent
 from ksched_cli.progress import count
+from ksched_cli.releases.engine_rules import ControllerRules
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.release_fields import as_stored
 from ksched_cli.world.recorder import Recorder
@@ -105,6 +106,8 @@ class World(Logged):
         self.api, self.queue = self.plane.api, self.plane.queue
         handle = scheduler.handle
         self.api.stored_form = lambda pod: as_stored([pod], handle.release, handle.gates)[0]
+        rules = ControllerRules.of(handle.release)
+        self.plane.controllers.stateful_sets.counts_unavailable = rules.stateful_sets_count_unavailable
         self._keeps_timeline = keeps_timeline
         self.begin_record()
         self._worker = _SchedulerWorker(self)

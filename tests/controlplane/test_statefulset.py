@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import Any
 
 import pytest
@@ -10,7 +11,12 @@ from msgspec.structs import replace
 from ksched_cli.api.core import Pod
 from ksched_cli.api.storage import PersistentVolumeClaim
 from ksched_cli.controlplane.controllers.revisions import revision_of
+from ksched_cli.controlplane.controllers.statefulset import StatefulSetController
+from ksched_cli.releases.engine_rules import ControllerRules
+from ksched_cli.releases.minors import RELEASES
+from ksched_cli.world.world import World
 from tests.controlplane.harness import ControlPlane, make, nodes, rested, template
+from tests.harness import make_scheduler
 
 _CLAIMS = [{"metadata": {"name": "data"}, "spec": {"resources": {"requests": {"storage": "1Gi"}}}}]
 
@@ -206,3 +212,69 @@ def test_a_stranger_with_the_name_of_a_pod_is_not_replaced() -> None:
     control_plane.change("StatefulSet", "db", replicas=2)
     control_plane.run(5)
     assert control_plane.store.get(Pod, "db-1", "default") == stranger
+
+
+def _of_minor(control_plane: ControlPlane, minor: str) -> ControlPlane:
+    """As a world of this minor has it."""
+    rules = ControllerRules.of(RELEASES[minor])
+    for each in control_plane.controllers:
+        if isinstance(each, StatefulSetController):
+            each.counts_unavailable = rules.stateful_sets_count_unavailable
+    return control_plane
+
+
+def _rolling(most: int | str | None, partition: int = 0, **spec: Any) -> Any:
+    limit = {} if most is None else {"maxUnavailable": most}
+    strategy = {"type": "RollingUpdate", "rollingUpdate": {"partition": partition, **limit}}
+    return make("StatefulSet", "db", replicas=4, updateStrategy=strategy, **spec)
+
+
+@pytest.mark.parametrize(
+    ("item", "before", "now"),
+    [
+        pytest.param(_rolling(None), ["db-3"], ["db-3"], id="one by default"),
+        pytest.param(_rolling(2), ["db-3"], ["db-3", "db-2"], id="two"),
+        pytest.param(_rolling("50%"), ["db-3"], ["db-3", "db-2"], id="half"),
+        pytest.param(_rolling("10%"), ["db-3"], ["db-3"], id="a percentage is rounded down, to one at least"),
+        pytest.param(_rolling(3, partition=2), ["db-3"], ["db-3", "db-2"], id="not below the partition"),
+        pytest.param(
+            _rolling(2, podManagementPolicy="Parallel"), ["db-3"], ["db-3", "db-2"], id="in parallel the same limit"
+        ),
+    ],
+)
+def test_how_many_pods_are_replaced_at_once_by_minor(item: Any, before: list[str], now: list[str]) -> None:
+    """#139466: MaxUnavailableStatefulSet is on by default in 1.37. These are deleted before any is created anew."""
+    found = {}
+    for minor in ("1.36", "1.37"):
+        control_plane = _of_minor(rested(*nodes(2), item), minor)
+        control_plane.change("StatefulSet", "db", template=template("db", "app:v2"))
+        control_plane.run()
+        steps = _steps(control_plane)
+        found[minor] = [name for _, name in takewhile(lambda step: step[0] == "deleted", steps)]
+        assert sorted({name for what, name in steps if what == "created"}) == sorted(
+            {name for what, name in steps if what == "deleted"}
+        )
+    assert found == {"1.36": before, "1.37": now}
+
+
+@pytest.mark.parametrize(
+    ("minor", "deleted"),
+    [pytest.param("1.36", ["db-3"], id="1.36"), pytest.param("1.37", ["db-1", "db-0", "db-3", "db-2"], id="1.37")],
+)
+def test_broken_pods_of_the_old_revision_go_first_by_minor(minor: str, deleted: list[str]) -> None:
+    """#137666: in parallel, db-0 and db-1 were never placed. They do not count against the limit."""
+    control_plane = ControlPlane(*nodes(2), place=lambda pod: "node-1" if pod.metadata.name[-1] in "23" else "")
+    control_plane.api.create(_rolling(4, podManagementPolicy="Parallel"))
+    control_plane.run()
+    control_plane.place = lambda pod: ""
+    control_plane.events.clear()
+    _of_minor(control_plane, minor)
+    control_plane.change("StatefulSet", "db", template=template("db", "app:v2"))
+    control_plane.run()
+    assert [name for what, name in _steps(control_plane) if what == "deleted"] == deleted
+
+
+@pytest.mark.parametrize(("minor", "at_once"), [("1.36", 1), ("1.37", 2)])
+def test_a_world_has_the_controllers_of_its_minor(minor: str, at_once: int) -> None:
+    world = World(make_scheduler([], [], current=RELEASES[minor]))
+    assert world.plane.controllers.stateful_sets.counts_unavailable is (at_once > 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,6 +16,7 @@ from ksched_cli.api.storage import PersistentVolumeClaim
 from ksched_cli.api.workloads import StatefulSet
 from ksched_cli.cluster.undo import LoggedDict
 from ksched_cli.controlplane.api_server import ApiServer, Refusal
+from ksched_cli.controlplane.controllers.deployment import scaled_value
 from ksched_cli.controlplane.controllers.replicaset import wanted_replicas
 from ksched_cli.controlplane.controllers.revisions import Revision, RevisionHistory, revision_of
 from ksched_cli.controlplane.controllers.stateful_pods import stateful_claim, stateful_claim_name, stateful_pod
@@ -44,6 +45,13 @@ def ordinal_of(name: str) -> tuple[str, int]:
     """getParentNameAndOrdinal: -1 if the name ends in no number."""
     parent, dash, number = name.rpartition("-")
     return (parent, int(number)) if dash and number.isascii() and number.isdecimal() else ("", -1)
+
+
+def max_unavailable(item: StatefulSet) -> int:
+    """getStatefulSetMaxUnavailable: of a percentage at least one."""
+    strategy = item.spec.update_strategy
+    value = strategy.rolling_update.max_unavailable if strategy and strategy.rolling_update else None
+    return max(1, scaled_value(1 if value is None else value, wanted_replicas(item), up=False))
 
 
 def first_ordinal(item: StatefulSet) -> int:
@@ -102,6 +110,8 @@ class StatefulSetController(Controller):
         super().__init__(api, queue)
         self.history = RevisionHistory(self.store, StatefulSet, lambda item, digest: f"{item.metadata.name}-{digest}")
         self._prefixes: dict[Identity, _Prefix] = LoggedDict(self.store.undo)
+        # Whether the gate MaxUnavailableStatefulSet is on; while it is off the API server drops maxUnavailable.
+        self.counts_unavailable = False
 
     def concerned(self, old: Any, new: Any) -> Iterable[Identity]:
         item = old if new is None else new
@@ -232,7 +242,11 @@ class StatefulSetController(Controller):
             if self._process_condemned(sync, pod, unavailable, in_order) and in_order:
                 return
         strategy = sync.item.spec.update_strategy
-        if strategy is None or strategy.type != ON_DELETE:
+        if strategy is not None and strategy.type == ON_DELETE:
+            return
+        if self.counts_unavailable:
+            self._roll_several(sync)
+        else:
             self._roll(sync)
 
     def _process_replica(self, sync: _Sync, at: int, in_order: bool) -> bool:
@@ -260,8 +274,7 @@ class StatefulSetController(Controller):
         return True
 
     def _roll(self, sync: _Sync) -> None:
-        """Delete the highest pod that is not of the update revision, one at a time. The gate MaxUnavailableStatefulSet
-        is off by default: the API server drops maxUnavailable."""
+        """Delete the highest pod that is not of the update revision, one at a time."""
         for at in range(len(sync.replicas) - 1, partition(sync.item) - 1, -1):
             pod = sync.replicas[at]
             stays = pod is not None and pod.metadata.deletion_timestamp is None
@@ -270,6 +283,24 @@ class StatefulSetController(Controller):
                 return
             if sync.is_unavailable(pod):
                 return
+
+    def _roll_several(self, sync: _Sync) -> None:
+        """updateStatefulSetAfterInvariantEstablished: delete old pods from the highest on, up to maxUnavailable. With
+        Parallel, old pods that are unavailable are deleted whatever the limit is, and before the others."""
+        parallel = sync.item.spec.pod_management_policy == PARALLEL
+        unavailable = [pod for pod in sync.replicas if sync.is_unavailable(pod)]
+        rolled = [pod for pod in reversed(sync.replicas[partition(sync.item) :]) if self._is_old(sync, pod)]
+        lost = [pod for pod in rolled if sync.is_unavailable(pod)] if parallel else []
+        more = [pod for pod in rolled if not (parallel and sync.is_unavailable(pod))]
+        left = max(0, max_unavailable(sync.item) - len(unavailable))
+        for pod in (*lost, *more[:left]):
+            self.api.delete(pod, why=f"old revision of StatefulSet {sync.item.metadata.name}")
+
+    def _is_old(self, sync: _Sync, pod: Pod | None) -> TypeGuard[Pod]:
+        """Whether the pod stays and is not of the update revision."""
+        if pod is None or pod.metadata.deletion_timestamp is not None:
+            return False
+        return self.history.revision_of(pod) != sync.update.name
 
     # Pods and their claims
 
