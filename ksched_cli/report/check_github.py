@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from typing import TextIO
 
 from ksched_cli.plan.check.results import Check, Finding
-from ksched_cli.report.check_table import check_summary, finding_text, spot
 from ksched_cli.report.ci_paths import repository_path
 from ksched_cli.report.registry import RenderOptions
+from ksched_cli.report.view.check import check_summary, finding_text, spot
 from ksched_cli.report.visible import visible_lines, with_texts
 
 MAX_OF_A_KIND = 10
@@ -60,7 +60,7 @@ def annotation(finding: Finding) -> str:
 
 def _plain(finding: Finding) -> str:
     """The finding in one line. It begins with a dash, because GitHub reads the beginning of a line as a command."""
-    text = f"- {spot(finding)}: {finding.level} {finding.code}: {finding_text(finding)}"
+    text = f"- {spot(finding.place)}: {finding.level} {finding.code}: {finding_text(finding)}"
     return " ".join(text.splitlines())
 
 

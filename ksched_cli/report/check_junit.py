@@ -11,9 +11,10 @@ from typing import TextIO
 from xml.etree import ElementTree
 
 from ksched_cli.plan.check.results import Check, Finding, WorkloadCheck
-from ksched_cli.report.check_table import counted_ignored, progress, spot, unread
 from ksched_cli.report.ci_paths import STDIN, repository_path
 from ksched_cli.report.registry import RenderOptions
+from ksched_cli.report.view.check import WorkloadPart, spot
+from ksched_cli.report.view.model import counted
 from ksched_cli.report.visible import visible_lines, with_texts
 from ksched_cli.sources.places import SourcePlace
 
@@ -32,7 +33,7 @@ def junit_text(check: Check) -> str:
     _count(suites, check.workloads, check.inputs)
     suites.set("time", _seconds(check.stats.schedule_seconds))
     if check.ignored:
-        suites.set("name", _clean(f"ksched check ({counted_ignored(check)})"))
+        suites.set("name", _clean(f"ksched check ({counted(len(check.ignored), 'finding')} ignored)"))
     for file, (workloads, inputs) in _by_file(check).items():
         suite = ElementTree.SubElement(suites, "testsuite", name=_clean(file))
         _count(suite, workloads, inputs)
@@ -96,13 +97,13 @@ def _case(suite: ElementTree.Element, workload: WorkloadCheck) -> None:
         ElementTree.SubElement(case, "skipped", message=_clean(others[0].message))
     elif workload.result == "ignored":
         ElementTree.SubElement(case, "skipped", message="its errors are ignored")
-    unread_kinds = [f"could be otherwise: {unread(workload)}"] if workload.missing else []
-    output = "\n\n".join([progress(workload), *map(_text_of, others), *unread_kinds])
+    unread_kinds = [f"could be otherwise: {WorkloadPart.of(workload).unread}"] if workload.missing else []
+    output = "\n\n".join([WorkloadPart.of(workload).progress, *map(_text_of, others), *unread_kinds])
     ElementTree.SubElement(case, "system-out").text = _clean(output)
 
 
 def _text_of(finding: Finding) -> str:
-    where = f"{spot(finding)}: " if finding.place.source else ""
+    where = f"{spot(finding.place)}: " if finding.place.source else ""
     lines = [f"{where}{finding.level} {finding.code}: {finding.title}", finding.message]
     return "\n".join([*lines, f"field: {finding.place.path}"] if finding.place.path else lines)
 

@@ -10,10 +10,10 @@ from ksched_cli.framework.reasons import ReasonCode
 from ksched_cli.plan.check.results import Check, Finding, IgnoredFinding
 from ksched_cli.plan.check.suppression import fingerprinted
 from ksched_cli.plan.reasons.codes import all_codes
-from ksched_cli.report.check_table import finding_text
 from ksched_cli.report.ci_paths import as_uri, repository_path
 from ksched_cli.report.encoding import write_json
 from ksched_cli.report.registry import RenderOptions
+from ksched_cli.report.view.check import finding_text
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 ROOT = "%SRCROOT%"

@@ -38,6 +38,7 @@ _PAGES = "table wide json yaml name markdown html"
 # Module of view/, and formats.
 _VIEWS: Mapping[str, tuple[str, str]] = {
     "CapacityResult": ("capacity", _PAGES),
+    "Check": ("check", _PAGES.replace(" name", "")),
     "ClusterOverview": ("cluster", _PAGES),
     "Consolidation": ("consolidate", f"{_PAGES} commands"),
     "DiffResult": ("diff", _PAGES),
@@ -50,6 +51,7 @@ _VIEWS: Mapping[str, tuple[str, str]] = {
 # The module of view/ for a kind of document.
 _KINDS = {
     "Capacity": "capacity",
+    "Check": "check",
     "Cluster": "cluster",
     "Consolidation": "consolidate",
     "Diff": "diff",
@@ -62,9 +64,6 @@ _KINDS = {
 }
 # Function and help of a format that no sink writes. Documents of these results are dicts.
 _WRITERS: Mapping[tuple[str, str], tuple[str, str]] = {
-    ("Check", "table"): ("check_table.print_check", ""),
-    ("Check", "wide"): ("check_table.print_check", "with the steps of each rollout"),
-    ("Check", "markdown"): ("check_markdown.write_check_markdown", ""),
     ("Check", "github"): (
         "check_github.write_github",
         "for annotations and the step's summary of GitHub Actions",
@@ -97,7 +96,6 @@ _WRITERS: Mapping[tuple[str, str], tuple[str, str]] = {
 }
 # Documents that are dicts, with the formats that are made of them.
 _DOCUMENTS: Mapping[str, tuple[str, str]] = {
-    "Check": ("check_document.check_document", "json yaml html"),
     "DerivedCatalog": ("config.catalog_document", "json yaml"),
     "EffectiveConfiguration": ("config.effective_configuration_document", "json yaml"),
     "Migration": ("config.migrated_document", "json yaml"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -24,9 +25,10 @@ from ksched_cli.plan.results.outcomes import Stats
 from ksched_cli.report import check_sarif
 from ksched_cli.report.check_github import annotation, escape_data, escape_property, github_lines
 from ksched_cli.report.check_junit import junit_text
-from ksched_cli.report.check_markdown import MAX_BYTES, markdown_text
 from ksched_cli.report.check_sarif import FINGERPRINT, sarif_document
 from ksched_cli.report.ci_paths import as_uri, repository_path
+from ksched_cli.report.registry import RenderOptions, render
+from ksched_cli.report.sinks.markdown import MAX_BYTES
 from ksched_cli.sources.places import SourcePlace
 from tests.builders import make_node, make_pod, write_list
 from tests.cli.sarif_shape import SHAPE
@@ -220,11 +222,18 @@ def test_no_text_can_be_a_command_of_its_own(message: str, title: str, file: str
 # Markdown
 
 
+def markdown_text(check: Check) -> str:
+    out = io.StringIO()
+    render(check, out, RenderOptions("markdown"))
+    return out.getvalue()
+
+
 def test_names_are_not_markup() -> None:
     text = markdown_text(check_of(finding(message="a|b <script> `x` *y*\nz")))
     assert "a\\|b \\<script\\> \\`x\\` \\*y\\* z" in text
-    rows = [line for line in text.splitlines() if line.startswith("|")]
-    assert all(re.sub(r"\\\|", "", row).count("|") == 5 for row in rows)
+    for table in text.split("\n\n"):
+        rows = [line for line in table.splitlines() if line.startswith("|")]
+        assert len({re.sub(r"\\\|", "", row).count("|") for row in rows}) <= 1
 
 
 def test_a_summary_has_a_size_that_github_takes() -> None:

@@ -91,5 +91,5 @@ def test_the_pre_commit_hook(repository: Path) -> None:
 
 def test_the_manual_shows_what_check_prints() -> None:
     shown = MANUAL.partition("would stop, check names the step:\n\n```text\n")[2].partition("```")[0]
-    assert shown.startswith("Deployment shop/web  fails")
+    assert shown.startswith("Deployment shop/web: fails")
     assert shown in (GOLDEN / "check.txt").read_text()

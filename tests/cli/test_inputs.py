@@ -39,8 +39,8 @@ def case(name: str, files: Files, arguments: str, code: int, line: str) -> None:
 
 
 WEB = dumped(deployment())
-case("it fits", {"m.yaml": WEB}, "check -f m.yaml", 0, "Deployment default/web  fits  1 of 1 pod has a node")
-case("it does not", {"m.yaml": dumped(LARGE)}, "check -f m.yaml", 1, "Pod default/large  fails  0 of 1 pod has a node")
+case("it fits", {"m.yaml": WEB}, "check -f m.yaml", 0, "Deployment default/web: fits, 1 of 1 pod has a node")
+case("it does not", {"m.yaml": dumped(LARGE)}, "check -f m.yaml", 1, "Pod default/large: fails, 0 of 1 pod has a node")
 case("an empty file", {"m.yaml": ""}, "check -f m.yaml", 2, "m.yaml: error KS001: a file cannot be read")
 case("comments only", {"m.yaml": "# nothing\n"}, "check -f m.yaml", 2, "m.yaml: error KS010: nothing was checked")
 case("no such file", {}, "check -f m.yaml", 2, "m.yaml: error KS001: a file cannot be read")
@@ -171,7 +171,7 @@ case(
     2,
     "d: error KS001: a file cannot be read",
 )
-case("-R", {"d/e/m.yaml": WEB}, "check -f d -R", 0, "Deployment default/web  fits  1 of 1 pod has a node")
+case("-R", {"d/e/m.yaml": WEB}, "check -f d -R", 0, "Deployment default/web: fits, 1 of 1 pod has a node")
 case(
     "the folders below",
     {"d/m.yaml": WEB, "d/e/m.yaml": WEB, "d/f/m.yaml": WEB},
@@ -205,21 +205,21 @@ case(
     {"d/prod/m.yaml": WEB, "d/test/m.yaml": WEB},
     "check -R -f d --exclude test",
     0,
-    "Deployment default/web  fits  1 of 1 pod has a node",
+    "Deployment default/web: fits, 1 of 1 pod has a node",
 )
 case(
     "a folder that a must-gather has, too",
     {"d/a.yaml": dumped(LARGE), "d/cluster-scoped-resources/b.yaml": dumped(CONFIG)},
     "check -R -f d",
     1,
-    "Pod default/large  fails  0 of 1 pod has a node",
+    "Pod default/large: fails, 0 of 1 pod has a node",
 )
 case(
     "a kustomization",
     {"d/kustomization.yaml": "resources: [m.yaml]\n", "d/base/m.yaml": WEB},
     "check -f d",
     2,
-    "d: note KS007: files are not read",
+    "d/kustomization.yaml:1: warning KS008: another tool has to make manifests of it first",
 )
 case(
     "a Helm chart",
@@ -260,28 +260,28 @@ case(
     {"c.yaml": dumped(NODE, {**SHOP, "metadata": {"name": "x"}}), "m.yaml": IN_SHOP + "---\n" + dumped(SHOP)},
     "check --from c.yaml -f m.yaml",
     0,
-    "Deployment shop/web  fits  1 of 1 pod has a node",
+    "Deployment shop/web: fits, 1 of 1 pod has a node",
 )
 case(
     "--create-namespace",
     {"c.yaml": KNOWN, "m.yaml": ELSEWHERE},
     "check --from c.yaml -f m.yaml --create-namespace",
     0,
-    "Deployment shpo/web  fits  1 of 1 pod has a node",
+    "Deployment shpo/web: fits, 1 of 1 pod has a node",
 )
 case(
     "--assume-namespace",
     {"c.yaml": KNOWN, "m.yaml": ELSEWHERE},
     "check --from c.yaml -f m.yaml --assume-namespace shpo",
     0,
-    "Deployment shpo/web  fits  1 of 1 pod has a node",
+    "Deployment shpo/web: fits, 1 of 1 pod has a node",
 )
 case(
     "-n= as kubectl takes it",
     {"m.yaml": WEB},
     "check -f m.yaml -n=ml",
     0,
-    "Deployment ml/web  fits  1 of 1 pod has a node",
+    "Deployment ml/web: fits, 1 of 1 pod has a node",
 )
 case(
     "another -n=",
@@ -295,7 +295,7 @@ case(
     {"m.yaml": WEB.replace("apps/v1", "argoproj.io/v1alpha1").replace("kind: Deployment", "kind: Rollout")},
     "check -f m.yaml",
     0,
-    "Rollout default/web  fits  1 of 1 pod has a node",
+    "Rollout default/web: fits, 1 of 1 pod has a node",
 )
 case(
     "a Rollout that does not fit",
@@ -324,11 +324,11 @@ case(
     {"m.yaml": WEB.replace("apps/v1", "x.example.com/v1").replace("kind: Deployment", "kind: Web")},
     "check -f m.yaml --pod-template Web.x.example.com=spec.template,replicas=spec.replicas",
     0,
-    "Web default/web  fits  1 of 1 pod has a node",
+    "Web default/web: fits, 1 of 1 pod has a node",
 )
 
 
-FITS, WARNS = "Deployment default/web  fits  {} of {} pods have a node", "Deployment default/web  warns  {} of {}"
+FITS, WARNS = "Deployment default/web: fits, {} of {} pods have a node", "Deployment default/web: warns, {} of {}"
 case(
     "an autoscaler whose bounds fit",
     {"m.yaml": dumped(deployment(), autoscaler(2, 4))},
@@ -348,7 +348,7 @@ case(
     {"m.yaml": dumped(deployment(), autoscaler(2, 9))},
     "check -f m.yaml --replicas max",
     1,
-    "Deployment default/web  fails  4 of 9 pods have a node",
+    "Deployment default/web: fails, 4 of 9 pods have a node",
 )
 case(
     "at the minimum",
@@ -362,14 +362,14 @@ case(
     {"m.yaml": dumped(deployment(), autoscaler(2, 9))},
     "check -f m.yaml --replicas all --fail-on warning",
     1,
-    "Deployment default/web  fails  2 of 2 pods have a node",
+    "Deployment default/web: fails, 2 of 2 pods have a node",
 )
 case(
     "a ScaledObject",
     {"m.yaml": dumped(deployment(), autoscaler(0, 9, keda=True))},
     "check -f m.yaml --replicas max",
     1,
-    "Deployment default/web  fails  4 of 9 pods have a node",
+    "Deployment default/web: fails, 4 of 9 pods have a node",
 )
 case(
     "an autoscaler of the cluster",
@@ -383,7 +383,7 @@ case(
     {"m.yaml": WEB},
     "check -f m.yaml --scale deployment/web=9",
     1,
-    "Deployment default/web  fails  4 of 9 pods have a node",
+    "Deployment default/web: fails, 4 of 9 pods have a node",
 )
 
 case(
@@ -474,7 +474,7 @@ def test_exit_code_and_first_line(
     cluster = [] if "--from" in arguments else ["--from", "cluster.yaml"]
     left, shown = run([command, *cluster, *rest]), capsys.readouterr()
     assert (left, first_line(shown.out, shown.err)) == (code, line)
-    checked = re.search(r" (fits|warns)  \d+ of \d+ pods? ", shown.out) is not None
+    checked = re.search(r": (fits|warns), \d+ of \d+ pods? ", shown.out) is not None
     assert left or checked or "--allow-empty" in arguments, "nothing was checked"
 
 

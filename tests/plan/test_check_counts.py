@@ -10,7 +10,7 @@ import pytest
 from ksched_cli.controlplane.store import Identity
 from ksched_cli.plan.check.findings import LivesByOwner
 from ksched_cli.plan.check.results import is_of
-from ksched_cli.report.check_table import check_summary, payers
+from ksched_cli.report.view.check import check_summary, payers
 from ksched_cli.world.recorder import PodLife
 from tests.builders import make_pod, owned
 from tests.plan.rollouts import OLD, checked, nodes, rolling, running_deployment, running_set, template, workload

@@ -95,4 +95,4 @@ def test_a_wrong_version_beside_a_workload_that_fits(tmp_path: Path, capsys: pyt
     assert run(["check", "--from", str(cluster), "-f", str(manifests)]) == 2
     shown = capsys.readouterr().out
     assert "error KS004: the API server knows no such kind" in shown
-    assert "Pod default/p  fits" in shown
+    assert "Pod default/p: fits" in shown

@@ -32,7 +32,7 @@ from ksched_cli.world.results import Orders, WorldResult
 from ksched_cli.world.world import World
 
 
-class WorkloadLoss(Struct, frozen=True):
+class WorkloadLoss(Struct, frozen=True, rename="camel", omit_defaults=True):
     """A workload that lost running pods. `pending`: how many of the pods that replace them have no node in the end.
     `recreated` is False for pods without a controller: they are deleted for good. `budgets`: the PodDisruptionBudgets
     that did not allow it."""

@@ -30,6 +30,7 @@ class PageSection(Struct, frozen=True):
     kind: SectionKind
     data: Mapping[str, Any]
     intro: str = ""
+    folded: bool = False
 
 
 class PageHeading(Struct, frozen=True):

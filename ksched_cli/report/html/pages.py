@@ -22,7 +22,6 @@ from ksched_cli.report.html.model import Page
 _PAGES = {
     "Simulation": "simulate",
     "ScenarioResult": "scenario",
-    "Check": "check",
     "SweepResult": "sweep",
 }
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TextIO
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TextIO
 
 from ksched_cli.report.escaping import escape_markdown
 from ksched_cli.report.sinks.folding import fold
@@ -12,6 +12,7 @@ from ksched_cli.report.view.model import (
     Bars,
     Block,
     Facts,
+    Heading,
     Line,
     Lines,
     NodeMap,
@@ -19,15 +20,17 @@ from ksched_cli.report.view.model import (
     Steps,
     Table,
     Timeline,
+    Tone,
     View,
     plural,
 )
-from ksched_cli.report.visible import visible
+from ksched_cli.report.visible import visible, visible_lines
 
 # GitHub accepts 1 MiB from a step, including the text of earlier commands.
 MAX_BYTES = 900_000
-# A table has so many rows, and the document or -o wide has the others.
+# A table that a terminal cuts has so many rows.
 _MOST_ROWS = 300
+_SIGNS: Mapping[Tone, str] = {"good": "✅", "warn": "⚠️", "bad": "❌"}
 
 
 def write_view(view: View, out: TextIO) -> None:
@@ -54,20 +57,23 @@ def _lines(view: View) -> Iterator[str]:
         if block is None or isinstance(block, NodeMap | Bars):
             continue
         yield ""
-        yield f"**{_text(section.title)}**"
+        yield f"<details><summary>{_text(section.title)}</summary>" if section.folded else f"**{_text(section.title)}**"
         yield ""
         yield from _block(block)
+        if section.folded:
+            yield ""
+            yield "</details>"
     if view.omitted:
         yield ""
         yield f"Not taken into account: {_text('; '.join(view.omitted))}"
 
 
 def _shows(place: str) -> bool:
-    return place in ("everywhere", "terminal", "narrow")
+    return place in ("everywhere", "terminal", "narrow", "paper")
 
 
 def _text(text: str) -> str:
-    return escape_markdown(visible(text))
+    return escape_markdown(visible_lines(text))
 
 
 def _list(lines: Iterable[Line]) -> Iterator[str]:
@@ -120,11 +126,17 @@ def _table(table: Table) -> Iterator[str]:
     columns = [table.columns[number] for number in shown]
     yield _row([_text(column.name) for column in columns])
     yield "|" + "|".join("--:" if column.kind in ("number", "share") else "---" for column in columns) + "|"
-    for row in table.rows[:_MOST_ROWS]:
-        yield _row([_text(cell_text(row[number], table.columns[number])) for number in shown])
-    if (left := len(table.rows) - _MOST_ROWS) and left > 0:
+    most = len(table.rows) if table.most is None else _MOST_ROWS
+    for row in table.rows[:most]:
+        yield _row([_cell(row[number], table.columns[number], table.tones) for number in shown])
+    if (left := len(table.rows) - most) and left > 0:
         yield ""
         yield f"and {left:,} more {plural(left, table.rows_are)}"
+
+
+def _cell(value: Any, column: Heading, tones: Mapping[str, Tone]) -> str:
+    sign = _SIGNS.get(tones.get(str(value), "plain"), "") if column.kind == "badge" else ""
+    return f"{sign} {_text(cell_text(value, column))}".strip()
 
 
 def _counts(value: object, hides_zeros: bool) -> bool:

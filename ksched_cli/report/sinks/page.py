@@ -67,7 +67,7 @@ def page_of(view: View) -> model.Page:
 
 
 def _shows(place: str) -> bool:
-    return place not in ("terminal", "narrow")
+    return place in ("everywhere", "page", "wide", "paper")
 
 
 def _line(line: Line) -> str:
@@ -102,7 +102,7 @@ def _converted(value: Any, convert: Callable[[str], str]) -> Any:
 
 def _section(section: Section, block: Block) -> model.PageSection:
     kind, data = _block(section.title, block)
-    return model.PageSection(section.name, section.title, kind, data, section.intro)
+    return model.PageSection(section.name, section.title, kind, data, section.intro, section.folded)
 
 
 def _block(title: str, block: Block) -> tuple[Any, dict[str, Any]]:

@@ -96,7 +96,7 @@ class _Writer:
         return short
 
     def _shows(self, place: Place) -> bool:
-        return place in ("everywhere", "terminal", "wide" if self._wide else "narrow")
+        return place in ("everywhere", "terminal", "screen", "wide" if self._wide else "narrow")
 
     def _first_line(self, view: View) -> Text:
         name = self._text(view.subject)
@@ -138,8 +138,8 @@ class _Writer:
 
     def _lines(self, lines: Sequence[Line], indent: int) -> None:
         for line in lines:
-            if self._shows(line.place) and indent:
-                self._hanging(self._line(line), indent)
+            if self._shows(line.place) and (indent or line.indent):
+                self._hanging(self._line(line), indent + _INDENT * line.indent)
             elif self._shows(line.place):
                 self._print(self._line(line))
 

@@ -16,8 +16,9 @@ Tone = Literal["good", "warn", "bad", "plain"]
 # node: the name of a node; terminals add a column with its zone. badge: its tone is that of the table for its value.
 # share: a number from 0 to 1. list: several values. workload: the workload of the pod of the row.
 ColumnKind = Literal["text", "number", "badge", "share", "list", "node", "workload"]
-# wide: on the page, and on a terminal with -o wide. narrow: on a terminal without it.
-Place = Literal["everywhere", "page", "terminal", "wide", "narrow"]
+# terminal: not on a page. wide: on a page, and on a terminal with -o wide. narrow: on a terminal without it, and in
+# Markdown. screen: on a terminal only. paper: on a page and in Markdown.
+Place = Literal["everywhere", "page", "terminal", "wide", "narrow", "screen", "paper"]
 Cell: TypeAlias = "str | int | float | Sequence[str] | None"
 
 
@@ -28,13 +29,15 @@ class NodeTitle(str):
 
 
 class Line(Struct, frozen=True):
-    """A sentence. `aside`: it is less important. `copied`: people copy it, so that it is never shortened."""
+    """A sentence. `aside`: it is less important. `copied`: people copy it, so that it is never shortened. `indent`: how
+    far it stands under the line before."""
 
     text: str
     tone: Tone = "plain"
     aside: bool = False
     copied: bool = False
     place: Place = "everywhere"
+    indent: int = 0
 
 
 class Figure(Struct, frozen=True):
@@ -179,7 +182,8 @@ Block: TypeAlias = Table | Pods | Steps | Lines | Facts | Bars | NodeMap | Timel
 class Section(Struct, frozen=True):
     """A part of a View. Sections of a View have different names. `block` may be a function that returns it, or None to
     leave the section out: it is called where the section is shown. `titled`: a terminal writes the title, too;
-    `joined`: it has no empty line before the section."""
+    `joined`: it has no empty line before the section. `folded`: a page and Markdown show it when the reader opens
+    it."""
 
     name: str
     title: str
@@ -188,6 +192,7 @@ class Section(Struct, frozen=True):
     place: Place = "everywhere"
     titled: bool = False
     joined: bool = False
+    folded: bool = False
 
     @property
     def content(self) -> Block | None:
@@ -220,6 +225,12 @@ class View(Struct, frozen=True):
     omitted: Sequence[str] = ()
     shows_use: bool = False
     nodes: Callable[[], dict[str, Any] | None] = field(default=_no_nodes)
+
+    @property
+    def first_line(self) -> str:
+        """`4 workloads: 1 fails, 2 errors (6 nodes)`."""
+        context = f" ({self.context})" if self.context else ""
+        return f"{self.subject}: {', '.join((self.verdict, *self.details))}{context}"
 
 
 def counted(number: int, noun: str) -> str:

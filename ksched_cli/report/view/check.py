@@ -1,0 +1,443 @@
+"""Whether manifests schedule and roll out: each workload with its findings (`Check`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+from ksched_cli.api.listing import joined, named
+from ksched_cli.controlplane.draws import Draw
+from ksched_cli.plan.check.results import Check, Finding, RolloutStep, WorkloadCheck, WorkloadLoss
+from ksched_cli.plan.reasons.codes import all_codes
+from ksched_cli.report.ci_paths import repository_path
+from ksched_cli.report.entries import entry_of
+from ksched_cli.report.registry import RenderOptions
+from ksched_cli.report.view.documents import DocumentPart, final_part, nodes_part
+from ksched_cli.report.view.ends import draws_notes, final_pods, rollouts, span
+from ksched_cli.report.view.model import (
+    Line,
+    Lines,
+    Section,
+    Step,
+    Steps,
+    Table,
+    Tone,
+    View,
+    capitalised,
+    columns,
+    counted,
+    counting,
+)
+from ksched_cli.report.view.nodes import node_map, nodes_of, zone_bars
+from ksched_cli.report.view.omissions import omissions
+from ksched_cli.sources.input_codes import NOTHING_CHECKED
+from ksched_cli.sources.places import SourcePlace
+from ksched_cli.world.results import Orders
+
+_LEVELS: Mapping[str, Tone] = {"error": "bad", "warning": "warn", "note": "plain"}
+_RESULTS: Mapping[str, Tone] = {
+    "fits": "good",
+    "warns": "warn",
+    "held back": "warn",
+    "ignored": "warn",
+    "fails": "bad",
+}
+# The first line names up to this many workloads that lose pods.
+_PAYERS, _NAMED, _MOST_STEPS = 2, 4, 60
+_MAP = "A cell is a node, filled by what pods request of it; the darker band is what the manifests add."
+
+
+class FindingPart(DocumentPart, frozen=True, kw_only=True):
+    code: str
+    name: str
+    level: Literal["error", "warning", "note"]
+    title: str
+    workload: str = ""
+    message: str = ""
+    file: str = ""
+    line: int = 0
+    path: str = ""
+    pods: tuple[str, ...] = ()
+    plugin: str = ""
+    reasons: tuple[str, ...] = ()
+    step: int = 0
+    ignored_by: str = ""
+    reason: str | None = None
+
+    @classmethod
+    def of(cls, found: Finding, ignored_by: str = "", reason: str | None = None) -> FindingPart:
+        place = found.place
+        return cls(
+            code=found.code,
+            name=found.name,
+            level=found.level,
+            title=found.title,
+            workload=found.workload,
+            message=found.message,
+            file=place.source,
+            line=place.line or 0,
+            path=place.path,
+            pods=found.pods,
+            plugin=found.plugin,
+            reasons=found.reasons,
+            step=found.step,
+            ignored_by=ignored_by,
+            reason=reason,
+        )
+
+    @property
+    def spot(self) -> str:
+        """`deploy/web.yaml:12`."""
+        return f"{self.file}:{self.line}" if self.line else self.file
+
+    @property
+    def place(self) -> str:
+        """The spot relative to the repository, with the field."""
+        place = SourcePlace(self.file, self.line or None, self.path)
+        file = repository_path(place) or self.file
+        return " ".join(filter(None, (f"{file}:{self.line}" if self.line else file, self.path)))
+
+
+class RolloutStepPart(DocumentPart, frozen=True, kw_only=True):
+    seconds: float
+    made: tuple[str, ...] = ()
+    placed: Mapping[str, str] | None = None
+    removed: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, step: RolloutStep) -> RolloutStepPart:
+        return cls(seconds=step.seconds, made=step.made, placed=step.placed or None, removed=step.removed)
+
+
+class WorkloadPart(DocumentPart, frozen=True, kw_only=True):
+    workload: str
+    result: str
+    file: str = ""
+    line: int = 0
+    path: str = ""
+    pods: int
+    running: int
+    old: int
+    rollout: bool
+    steps: tuple[RolloutStepPart, ...]
+    orders: Orders | None = None
+    missing: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, found: WorkloadCheck) -> WorkloadPart:
+        return cls(
+            workload=found.workload,
+            result=found.result,
+            file=found.place.source,
+            line=found.place.line or 0,
+            path=found.place.path,
+            pods=found.pods,
+            running=found.running,
+            old=found.old,
+            rollout=found.rollout,
+            steps=tuple(map(RolloutStepPart.of, found.steps)),
+            orders=found.orders,
+            missing=found.missing,
+        )
+
+    @property
+    def progress(self) -> str:
+        """`2 of 3 pods have a node, 1 old pod is left, after 4 steps`."""
+        if not self.pods and not self.old:
+            return "no pods"
+        has = "has" if 1 in (self.pods, self.running) else "have"
+        text = f"{self.running} of {counted(self.pods, 'pod')} {has} a node"
+        if self.old:
+            text += f", {counted(self.old, 'old pod')} left"
+        if self.rollout:
+            text += f", after {counted(len(self.steps), 'step')}"
+        return f"{text}, {self.orders}" if self.orders else text
+
+    @property
+    def unread(self) -> str:
+        return f"{', '.join(self.missing)} could not be read"
+
+
+class CheckDocument(DocumentPart, frozen=True, kw_only=True, tag_field="kind", tag="Check"):
+    """`final`, `finished` and `draws` are those of all commands that move pods."""
+
+    workloads: tuple[WorkloadPart, ...]
+    findings: tuple[FindingPart, ...]
+    ignored: tuple[FindingPart, ...] = ()
+    evicted: tuple[str, ...]
+    evicted_anyway: tuple[str, ...] = ()
+    losses: tuple[WorkloadLoss, ...] = ()
+    final: Any = None
+    finished: Mapping[str, bool] | None = None
+    draws: tuple[Draw, ...] = ()
+    warnings: tuple[str, ...]
+    node_table: Any = None
+    coverage: Mapping[str, Any]
+    stats: Mapping[str, Any]
+
+    def count(self, level: str) -> int:
+        return sum(finding.level == level for finding in self.findings)
+
+    @property
+    def inputs(self) -> list[FindingPart]:
+        """The findings about the input; that nothing was checked follows from the others."""
+        found = [finding for finding in self.findings if not finding.workload]
+        return sorted(found, key=lambda finding: finding.code == NOTHING_CHECKED)
+
+
+Document = CheckDocument
+
+
+def document(check: Check, options: RenderOptions) -> CheckDocument:
+    world = check.world
+    return CheckDocument(
+        workloads=tuple(map(WorkloadPart.of, check.workloads)),
+        findings=tuple(map(FindingPart.of, check.findings)),
+        ignored=tuple(FindingPart.of(each.finding, each.by, each.reason) for each in check.ignored),
+        evicted=check.evicted,
+        evicted_anyway=check.evicted_anyway,
+        losses=check.losses,
+        final=final_part(world) if world is not None else None,
+        finished=dict(world.finished) if world is not None else None,
+        draws=world.draws if world is not None else (),
+        warnings=check.warnings,
+        node_table=nodes_part(check.nodes),
+        coverage=check.coverage,
+        stats={
+            **entry_of(check.stats, "nodes pods"),
+            "errors": check.count("error"),
+            "warnings": check.count("warning"),
+            "notes": check.count("note"),
+            **({"ignored": len(check.ignored)} if check.ignored else {}),
+            "loadSeconds": round(check.stats.load_seconds, 4),
+            "scheduleSeconds": round(check.stats.schedule_seconds, 4),
+            "peakMiB": round(check.stats.peak_mib, 1),
+        },
+    )
+
+
+# For the writers of findings
+
+
+def finding_text(found: Finding | FindingPart) -> str:
+    """The message, after the name of its workload."""
+    return f"{found.workload}: {found.message}" if found.workload else found.message
+
+
+def spot(place: SourcePlace) -> str:
+    """`deploy/web.yaml:12`."""
+    return f"{place.source}:{place.line}" if place.line is not None else place.source
+
+
+# The view
+
+
+def check_summary(check: Check) -> str:
+    """The first line, for formats of CI systems."""
+    return view(document(check, RenderOptions())).first_line
+
+
+def payers(check: Check) -> str:
+    """The workloads that lose pods: `fits only by evicting running pods: DaemonSet shop/logs: 2 evicted ...`."""
+    return _payers(document(check, RenderOptions()))
+
+
+def view(found: CheckDocument) -> View:
+    """`4 workloads: 1 fails, 2 errors, 1 warning (6 nodes)`."""
+    subject, verdict, tone, details = _verdict(found)
+    notes = []
+    if found.losses and found.workloads:
+        notes.append(Line(_payers(found), "warn"))
+    if found.evicted_anyway and found.workloads:
+        names = named(found.evicted_anyway, _NAMED)
+        text = f"pending pods of the cluster evict {names} with or without the manifests"
+        notes.append(Line(text, aside=True))
+    if codes := sorted({each.code for each in found.findings if each.level == "error"}):
+        notes.append(Line(f"what to do: ksched explain-code {' '.join(codes)}", aside=True))
+    figures = [counting(len(found.workloads), "workload")]
+    for level, tone_of_level in _LEVELS.items():
+        number = found.count(level)
+        figures.append(counting(number, level, tone=tone_of_level if number else "plain"))
+    return View(
+        "check",
+        subject,
+        verdict,
+        tone,
+        details,
+        counted(found.stats["nodes"], "node"),
+        notes=[*notes, *draws_notes(found.draws, None)],
+        figures=figures,
+        sections=[
+            *_each_workload(found),
+            *_workloads(found.workloads),
+            *_findings(found.findings),
+            *_codes(found.findings),
+            node_map(found.node_table, _MAP),
+            *_steps(found.workloads),
+            *_losses(found.losses),
+            *rollouts(found.finished or {}),
+            final_pods(found.final),
+            *_ignored(found.ignored),
+            zone_bars(found.node_table),
+        ],
+        omitted=omissions(found.coverage),
+        nodes=nodes_of(found.node_table),
+    )
+
+
+def _verdict(found: CheckDocument) -> tuple[str, str, Tone, list[str]]:
+    total, failing = len(found.workloads), sum(each.result == "fails" for each in found.workloads)
+    is_input_wrong = any(each.level == "error" for each in found.inputs)
+    subject = counted(total, "workload")
+    counts = [counted(found.count(level), level) for level in ("error", "warning") if found.count(level)]
+    counts += [_evicted(found)] if found.evicted and total else []
+    counts += [f"{counted(len(found.ignored), 'finding')} ignored"] if found.ignored else []
+    if is_input_wrong:
+        rest = [f"{failing} of the rest {'fails' if failing == 1 else 'fail'}"] if total else []
+        verdict = "the input is wrong in part" if total else "nothing was checked, the input is wrong"
+        return subject, verdict, "bad", [*rest, *counts]
+    if not total:
+        return "nothing to place", "no pods or workloads in the manifests", "warn", []
+    if failing:
+        return subject, f"{failing} {'fails' if failing == 1 else 'fail'}", "bad", counts
+    verdict, whole = _fits(found.workloads)
+    if any(each.orders and 0 < each.orders.finished < each.orders.tried for each in found.workloads):
+        verdict, whole = f"{verdict} in some orders only", False
+    return subject, verdict, "good" if whole and not counts else "warn", counts
+
+
+def _fits(workloads: Sequence[WorkloadPart]) -> tuple[str, bool]:
+    """`all fit`, unless errors of a workload are ignored or a workload is held back: `3 fit, errors of 1 ignored`."""
+    results = [each.result for each in workloads]
+    ignored, held, total = results.count("ignored"), results.count("held back"), len(results)
+    if not ignored and not held:
+        return ("all fit" if total > 1 else "fits"), True
+    fit = total - ignored - held
+    parts = [f"{fit} {'fits' if fit == 1 else 'fit'}"] if fit else []
+    parts += [f"{held} held back"] if held else []
+    parts += [f"errors of {ignored} ignored"] if ignored else []
+    return ", ".join(parts), False
+
+
+def _evicted(found: CheckDocument) -> str:
+    """`3 pods evicted of Deployment batch/crawler and Deployment batch/reports`."""
+    workloads = [loss.workload.replace("/", " ", 1) for loss in found.losses]
+    more = len(workloads) - _PAYERS
+    shown = workloads if more <= 0 else [*workloads[:_PAYERS], counted(more, "more workload")]
+    return f"{counted(len(found.evicted), 'pod')} evicted{f' of {joined(shown)}' if shown else ''}"
+
+
+def _payers(found: CheckDocument) -> str:
+    fits = not any(each.result in ("fails", "ignored") for each in found.workloads)
+    what = "fits only by evicting running pods" if fits else "running pods are evicted"
+    return f"{what}: {'; '.join(loss.sentence for loss in found.losses)}"
+
+
+def _each_workload(found: CheckDocument) -> list[Section]:
+    """Each workload with its findings, for a terminal."""
+    inputs = [Section("inputs", "The input", Lines(list(_lines(found.inputs))), place="screen")]
+    steps = []
+    for each in found.workloads:
+        lines = [*_rollout_lines(each), *_lines([f for f in found.findings if f.workload == each.workload])]
+        if each.missing:
+            lines.append(Line(f"could be otherwise: {each.unread}", "warn"))
+        steps.append(Step(each.workload, lines, each.progress, each.result, _RESULTS[each.result]))
+    block = Steps(steps, dense=True)
+    each_section = Section("each", "Each workload", block, place="screen", joined=bool(found.inputs))
+    return [*(inputs if found.inputs else []), *([each_section] if steps else [])]
+
+
+def _lines(findings: Sequence[FindingPart]) -> Iterator[Line]:
+    """A finding as compilers print it: a place that a terminal can open, the level, the code and the title."""
+    for each in findings:
+        where = f"{each.spot}: " if each.file else ""
+        yield Line(f"{where}{each.level} {each.code}: {each.title}", _LEVELS[each.level])
+        yield Line(each.message, indent=1)
+        if each.path:
+            yield Line(f"field: {each.path}", aside=True, indent=1)
+
+
+def _rollout_lines(workload: WorkloadPart) -> Iterator[Line]:
+    """The steps of the rollout, with -o wide."""
+    for number, step in enumerate(workload.steps if workload.rollout else (), start=1):
+        parts = [f"{len(step.made)} created"] if step.made else []
+        placed = [f"{pod} on {node}" for pod, node in (step.placed or {}).items()]
+        parts += [f"placed {named(placed, _NAMED)}"] if placed else []
+        parts += [f"deleted {named(step.removed, _NAMED)}"] if step.removed else []
+        yield Line(f"step {number} ({span(step.seconds)}): {'; '.join(parts)}", aside=True, place="wide")
+
+
+# More for pages and comments
+
+
+def _workloads(workloads: Sequence[WorkloadPart]) -> list[Section]:
+    shown = columns("Workload; Result: badge filters; Progress: flows; Could be otherwise: flows; File")
+    rows = [
+        [each.workload, each.result, each.progress, each.unread if each.missing else "", each.file]
+        for each in workloads
+    ]
+    return [Section("workloads", "Workloads", Table(shown, rows, _RESULTS), place="paper")] if rows else []
+
+
+def _findings(findings: Sequence[FindingPart]) -> list[Section]:
+    shown = columns("Code: filters; Level: badge filters; Workload: filters; What: flows; Where: flows")
+    rows = [[each.code, each.level, each.workload, f"{each.title}: {each.message}", each.place] for each in findings]
+    intro = "`ksched explain-code CODE` explains a code and lists what to do."
+    return [Section("findings", "Findings", Table(shown, rows, _LEVELS), intro, place="paper")] if rows else []
+
+
+def _codes(findings: Sequence[FindingPart]) -> list[Section]:
+    """The meaning of each code and what to do."""
+    known = all_codes()
+    steps = [
+        Step(f"{code} {known[code].name}", [Line(each) for each in known[code].advice], known[code].meaning)
+        for code in sorted({each.code for each in findings})
+        if code in known
+    ]
+    title = "What the codes mean, and what to do"
+    return [Section("codes", title, Steps(steps), place="paper", folded=True)] if steps else []
+
+
+def _steps(workloads: Sequence[WorkloadPart]) -> list[Section]:
+    """The steps of the rollouts in order of time."""
+    done = [
+        Step(f"{each.workload} at {step.seconds:g}s", list(_step_lines(step)))
+        for each in workloads
+        if each.rollout or len(each.steps) > 1
+        for step in each.steps
+    ]
+    left = len(done) - _MOST_STEPS
+    intro = f"The first {_MOST_STEPS} of {len(done):,} steps; the JSON document has all of them." if left > 0 else ""
+    block = Steps(done[:_MOST_STEPS])
+    return [Section("steps", "Rollouts step by step", block, intro, place="page", folded=True)] if done else []
+
+
+def _step_lines(step: RolloutStepPart) -> Iterator[Line]:
+    if step.made:
+        yield Line(f"created: {named(step.made, _NAMED)}")
+    if step.placed:
+        places = [f"{pod} on {node}" for pod, node in step.placed.items()]
+        yield Line(f"placed: {named(places, _NAMED)}", "good")
+    if step.removed:
+        yield Line(f"removed: {named(step.removed, _NAMED)}")
+
+
+def _losses(losses: Sequence[WorkloadLoss]) -> list[Section]:
+    shown = columns("Workload; Evicted: list flows; Pending in the end: number; Budgets violated: list")
+    rows = [[each.workload, list(each.evicted), each.pending, list(each.budgets)] for each in losses]
+    return [Section("losses", "Workloads that lose running pods", Table(shown, rows), place="page")] if rows else []
+
+
+def _ignored(ignored: Sequence[FindingPart]) -> list[Section]:
+    shown = columns("Code; Level: badge; Workload; What: flows; Accepted by")
+    rows = [
+        [
+            each.code,
+            each.level,
+            each.workload,
+            f"{each.title}: {each.message}",
+            f"{each.ignored_by} {capitalised(each.reason or '')}".strip(),
+        ]
+        for each in ignored
+    ]
+    return [Section("ignored", "Ignored findings", Table(shown, rows, _LEVELS), place="page")] if rows else []
