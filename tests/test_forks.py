@@ -18,7 +18,7 @@ from ksched_cli.plan.drain import run
 from ksched_cli.plan.reasons.fixes import search as trial
 from ksched_cli.plan.run import each as parallel
 from ksched_cli.plan.run.each import Copy, copies_at_once, each
-from ksched_cli.plan.verify import replay
+from ksched_cli.plan.verify import replay, search
 from ksched_cli.process import is_copy
 from ksched_cli.simulator import Simulator
 from tests.builders import make_node, make_pod
@@ -218,8 +218,8 @@ _TOO_FEW = (30, 60)
 @pytest.mark.parametrize("cycles", [0, *_TOO_FEW, 2000])
 def test_a_history_in_two_halves_is_the_same(cycles: int, monkeypatch: pytest.MonkeyPatch, allowed: None) -> None:
     """With few cycles the first half leaves too few for the second half, which is then replayed once more."""
-    monkeypatch.setattr(replay, "_CYCLES", cycles)
-    monkeypatch.setattr(replay, "_NODE_CYCLES", 0)
+    monkeypatch.setattr(search, "_CYCLES", cycles)
+    monkeypatch.setattr(search, "_NODE_CYCLES", 0)
     histories = [_history(seed) for seed in range(6)]
 
     def verifications() -> list[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ksched_cli.plan.verify.replay import CycleBudget
+from ksched_cli.plan.verify.search import CycleBudget
 
 MOST = 10
 

@@ -10,7 +10,7 @@ import pytest
 
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.run.options import RunOptions
-from ksched_cli.plan.verify import history, replay
+from ksched_cli.plan.verify import history, search
 from ksched_cli.plan.verify.results import Agreement, Order, Verification
 from tests.builders import make_node, make_pod, write_list
 from tests.running import verify
@@ -225,8 +225,8 @@ def test_a_few_nodes_are_left_out_at_most(empty: int, agreement: Agreement, veri
 def test_no_node_is_left_out_once_the_search_has_spent_its_cycles(
     verified: Verify, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(replay, "_NODE_CYCLES", 0)
-    monkeypatch.setattr(replay, "_CYCLES", 0)
+    monkeypatch.setattr(search, "_NODE_CYCLES", 0)
+    monkeypatch.setattr(search, "_CYCLES", 0)
     found = verified(SMALL, node("empty", "64", version="9"), bound("a", "small", version="5"))
     assert (found.placements[0].agreement, found.placements[0].assumed) == (Agreement.OTHER_NODE, "")
 
@@ -331,9 +331,9 @@ def test_pods_that_were_not_asked_for_are_part_of_the_order(tmp_path: Path) -> N
 
 def test_the_search_is_bounded(verified: Verify, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pods of twenty sizes that somebody put on one node: no order explains them."""
-    monkeypatch.setattr(replay, "_MOST_CYCLES", 50)
-    monkeypatch.setattr(replay, "_NODE_CYCLES", 0)
-    monkeypatch.setattr(replay, "_CYCLES", 70)
+    monkeypatch.setattr(search, "_MOST_CYCLES", 50)
+    monkeypatch.setattr(search, "_NODE_CYCLES", 0)
+    monkeypatch.setattr(search, "_CYCLES", 70)
     cycles: list[int] = []
     ask = Scheduler.ask
     monkeypatch.setattr(Scheduler, "ask", lambda self, row: cycles.append(row) or ask(self, row))

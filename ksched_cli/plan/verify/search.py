@@ -1,0 +1,334 @@
+"""One bounded search: in which order, and without which nodes, were the pods of a second scheduled?
+
+Times are cut to the second, and a scheduler binds hundreds of pods in one. `PlacementSearch` looks for an order of the
+pods in which each would go to its node. It tries the likely order; then the pods in their likely order or by need,
+taking back a pod where no other would go to its node; then the same without better nodes that may have been late;
+then the pods of two seconds that follow each other at once, because pods are bound in parallel. It never tries a state
+twice, and to it pods of one template on one node are the same.
+
+All of it spends cycles of one budget. What no search explains is reported as it is: the likely order."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec import Struct, structs
+
+from ksched_cli.api.core import Node
+from ksched_cli.api.pod_facts import parse_time
+from ksched_cli.api.volumes import Volume
+from ksched_cli.plan.verify.history import BindingSecond, History, PastCluster, Placed, ReplayAnswer, version_of
+from ksched_cli.plan.verify.results import Agreement
+
+# No scheduler binds more in a second: so many with one time have it from something else, such as a restored backup.
+_MOST_PODS = 1000
+# Cycles for one second, beyond one for each pod.
+_MOST_CYCLES = 1000
+# All searches together may take so many cycles, and more on small clusters, where they are quick.
+_CYCLES, _NODE_CYCLES = 2_000, 2_000_000
+# So many nodes are assumed to have been late in one second.
+_MOST_LATE = 8
+
+
+@dataclass
+class CycleBudget:
+    """`left`: how many cycles all searches of a run may still spend, beyond one for each pod. `spare`: with so many
+    cycles less, every search so far would have found the same."""
+
+    left: int
+    spent: int = 0
+    spare: int = sys.maxsize
+
+    def allows(self, cycles: int) -> bool:
+        """Whether so many cycles are left."""
+        if self.left < cycles:
+            return False
+        self._needs(cycles)
+        return True
+
+    def limit(self, most: int) -> int:
+        """The cycles of a search that may spend this many at most."""
+        return min(self.left, most)
+
+    def spend(self, cycles: int) -> None:
+        self.left -= cycles
+        self.spent += cycles
+
+    def spend_on_search(self, cycles: int, most: int) -> None:
+        """The cycles that a search within `limit` has spent. One that has reached its limit would find something else
+        within another."""
+        self._needs(cycles + 1 if cycles < self.limit(most) else most)
+        self.spend(cycles)
+
+    def _needs(self, cycles: int) -> None:
+        self.spare = min(self.spare, max(self.left - cycles, 0))
+
+
+class TriedPod(Struct, frozen=True):
+    """A pod that was tried when its turn came."""
+
+    placed: Placed
+    answer: ReplayAnswer
+
+
+class SolvedSecond(Struct, frozen=True):
+    """A second with its pods in the order that was found, and the nodes that were assumed to be late."""
+
+    step: BindingSecond
+    turns: list[TriedPod]
+    late: Sequence[str] = ()
+
+    @property
+    def explained(self) -> bool:
+        return is_explained(self.turns)
+
+
+def is_explained(turns: Sequence[TriedPod]) -> bool:
+    return _explained(turns) == len(turns)
+
+
+def _explained(turns: Sequence[TriedPod]) -> int:
+    return sum(turn.answer.agreement.agrees for turn in turns)
+
+
+def are_mixable(first: BindingSecond, second: BindingSecond) -> bool:
+    """Whether the second step follows at once and nothing but bindings happened in between, at times that are known."""
+    in_time = second.second == first.second + 1 and second.quiet and first.hidden == second.hidden
+    return in_time and all(each.bound.known for each in (*first.tried, *second.tried))
+
+
+class PlacementSearch:
+    def __init__(self, cluster: PastCluster, nodes: Sequence[Node], history: History) -> None:
+        self._cluster, self._late = cluster, _LateNodes(nodes, history)
+        self.budget = CycleBudget(max(_CYCLES, _NODE_CYCLES // max(1, len(nodes))))
+
+    def solve(self, step: BindingSecond) -> SolvedSecond:
+        """The pods of a second in an order that explains all placements, or as many as were found to be explained. The
+        pods are on their nodes afterwards."""
+        found = SolvedSecond(step, self._find_order(step.tried))
+        if found.explained or not self._cluster.repeatable:
+            return found
+        return self._without_late_nodes(found)
+
+    def solve_as_one(self, done: Sequence[SolvedSecond], upcoming: BindingSecond | None = None) -> SolvedSecond | None:
+        """One step of all pods of these seconds. Pods of `done` are on their nodes. None if the pods may not have been
+        scheduled in one of the seconds and bound in the other, or if that does not explain all of them."""
+        steps = [*(each.step for each in done), *([upcoming] if upcoming else [])]
+        members = [placed for step in steps for placed in step.tried]
+        if not are_mixable(*steps) or not self._cluster.repeatable or not self.budget.allows(len(members)):
+            return None
+        turns = [turn for each in done for turn in each.turns]
+        self._take_back(turns)
+        found = self._find_order(members)
+        self.budget.spend(len(members))
+        if is_explained(found):
+            return SolvedSecond(replace(steps[-1], tried=members), found)
+        self._take_back(found)
+        for turn in turns:
+            self._cluster.put(turn.placed)
+        return None
+
+    def _find_order(self, members: Sequence[Placed]) -> list[TriedPod]:
+        best = [self._take(placed) for placed in members]
+        if not 1 < len(members) <= _MOST_PODS or not self._cluster.repeatable:
+            return best
+        for by_need in (False, True):
+            if is_explained(best) or not self.budget.allows(len(members)):
+                break
+            self._take_back(best)
+            orders = _Orders(self._cluster, members, self.budget.limit(_MOST_CYCLES), by_need=by_need)
+            best = max(best, orders.search(), key=_explained)
+            self.budget.spend_on_search(orders.spent, _MOST_CYCLES)
+        return best
+
+    def _without_late_nodes(self, before: SolvedSecond) -> SolvedSecond:
+        """The second again without the better nodes, as long as these may have been late, if that explains all
+        placements."""
+        step, turns = before.step, before.turns
+        late: list[str] = []
+        while not is_explained(turns) and self.budget.allows(len(turns)):
+            better = {turn.answer.text for turn in turns if turn.answer.agreement is Agreement.OTHER_NODE}
+            more = self._late.among(sorted(better), step)
+            if not more or len(late) + len(more) > _MOST_LATE:
+                break
+            late += more
+            self._cluster.hide(step.hidden.union(late))
+            self.budget.spend(len(turns))
+            self._take_back(turns)
+            turns = self._find_order(step.tried)
+        self._cluster.hide(step.hidden)
+        return SolvedSecond(step, turns, late) if is_explained(turns) else before
+
+    # Pods on their nodes
+
+    def _take(self, placed: Placed) -> TriedPod:
+        turn = TriedPod(placed, self._cluster.answer(self._cluster.decide(placed), placed))
+        self._cluster.put(placed)
+        return turn
+
+    def _take_back(self, turns: Sequence[TriedPod]) -> None:
+        for turn in turns:
+            self._cluster.take_back(turn.placed)
+
+
+class _Orders:
+    """Orders of members, by their number in the likely order. `by_need`: members whose nodes have most pods still
+    to come are tried first, so that no node has its pods too early. `spent` counts cycles."""
+
+    def __init__(self, cluster: PastCluster, members: Sequence[Placed], cycles: int, *, by_need: bool) -> None:
+        self.spent = 0
+        self._cluster = cluster
+        self._members = members
+        self._cycles = cycles
+        self._by_need = by_need
+        self._taken = [False] * len(members)
+        templates: dict[Hashable, int] = {}
+        self._template = [templates.setdefault(_template_of(each), len(templates)) for each in members]
+        kinds: dict[Hashable, int] = {}
+        pairs = zip(self._template, (each.node for each in members), strict=True)
+        self._kind = [kinds.setdefault(pair, len(kinds)) for pair in pairs]
+        # How many members of each kind have been taken: the state of the search.
+        self._counts = [0] * len(kinds)
+        self._to_come = Counter(each.node for each in members)
+
+    def search(self) -> list[TriedPod]:
+        """All members in an order. If no next member is explained, the likeliest member is next."""
+        turns: list[TriedPod] = []
+        while True:
+            turns += self._explain_most()
+            first = next((number for number, taken in enumerate(self._taken) if not taken), None)
+            if first is None:
+                return turns
+            self.spent += 1
+            placed = self._members[first]
+            turns.append(TriedPod(placed, self._cluster.answer(self._cluster.decide(placed), placed)))
+            self._put(first)
+
+    def _explain_most(self) -> list[TriedPod]:
+        """The longest row of explained members. They are on their nodes afterwards."""
+        path: list[int] = []
+        best: list[int] = []
+        branches = [self._explained_next()]
+        seen = {tuple(self._counts)}
+        while branches:
+            number = next(branches[-1], None)
+            if number is None:
+                if len(path) > len(best):
+                    best = path.copy()
+                if all(self._taken) or self.spent >= self._cycles:
+                    break
+                branches.pop()
+                if path:
+                    self._take_back(path.pop())
+                continue
+            self._put(number)
+            if tuple(self._counts) in seen:
+                self._take_back(number)
+                continue
+            seen.add(tuple(self._counts))
+            path.append(number)
+            branches.append(self._explained_next())
+        self._go_over(path, best)
+        members = [self._members[number] for number in best]
+        return [TriedPod(placed, ReplayAnswer(Agreement.SAME, placed.node)) for placed in members]
+
+    def _explained_next(self) -> Iterator[int]:
+        """The members that would go to their nodes now, one of each kind."""
+        found = self._explained_now()
+        return iter(sorted(found, key=self._need)) if self._by_need else found
+
+    def _need(self, number: int) -> int:
+        return -self._to_come[self._members[number].node]
+
+    def _explained_now(self) -> Iterator[int]:
+        best: dict[int, frozenset[str]] = {}
+        seen: set[int] = set()
+        for number, placed in enumerate(self._members):
+            kind, template = self._kind[number], self._template[number]
+            if self._taken[number] or kind in seen:
+                continue
+            seen.add(kind)
+            if template not in best:
+                if self.spent >= self._cycles:
+                    return
+                self.spent += 1
+                best[template] = self._cluster.best_nodes(placed)
+            if placed.node in best[template]:
+                yield number
+
+    def _go_over(self, path: Sequence[int], best: Sequence[int]) -> None:
+        """Change the state after one row of members into the state after another row."""
+        for number in set(path) - set(best):
+            self._take_back(number)
+        for number in best:
+            if not self._taken[number]:
+                self._put(number)
+
+    def _put(self, number: int) -> None:
+        self._taken[number] = True
+        self._to_come[self._members[number].node] -= 1
+        self._counts[self._kind[number]] += 1
+        self._cluster.put(self._members[number])
+
+    def _take_back(self, number: int) -> None:
+        self._taken[number] = False
+        self._to_come[self._members[number].node] += 1
+        self._counts[self._kind[number]] -= 1
+        self._cluster.take_back(self._members[number])
+
+
+def _template_of(placed: Placed) -> Hashable:
+    """The fields of a pod that a scheduler reads. The node and the token volume of a pod are left out; the name is part
+    of the template only if claims may be named after the pod."""
+    pod = placed.pod
+    volumes = tuple(each for each in pod.spec.volumes if each != Volume(each.name))
+    name = pod.metadata.name if pod.spec.resource_claims or any(each.ephemeral for each in volumes) else ""
+    spec = structs.replace(pod.spec, node_name="", volumes=volumes)
+    labels = frozenset(pod.metadata.labels.items())
+    statuses = (pod.status.container_statuses, pod.status.resources, pod.status.allocated_resources)
+    amounts = msgspec.json.encode([(each.name, each.allocated_resources, each.resources) for each in statuses[0]])
+    rest = msgspec.json.encode([pod.metadata.owner_references, spec, *statuses[1:]])
+    return pod.metadata.namespace, labels, name, placed.nominated, amounts, rest
+
+
+_NEVER = float("inf")
+
+
+class _LateNodes:
+    """Nodes that may have been late: no pod was bound to them, and they changed after the second in question. The
+    result shows this as an assumption."""
+
+    def __init__(self, nodes: Iterable[Node], history: History) -> None:
+        self._nodes = {node.metadata.name: node for node in nodes}
+        self._first_pod: dict[str, float] = {}
+        for placed in (*history.tried, *history.others):
+            first = self._first_pod.get(placed.node, _NEVER)
+            self._first_pod[placed.node] = min(first, placed.bound.second)
+
+    def among(self, names: Iterable[str], step: BindingSecond) -> list[str]:
+        """The nodes of these that may have been late in this second."""
+        return [
+            name
+            for name in names
+            if self._first_pod.get(name, _NEVER) > step.second and self._changed_later(self._nodes[name], step)
+        ]
+
+    def _changed_later(self, node: Node, step: BindingSecond) -> bool:
+        written = [version_of(each.pod.metadata) for each in step.tried]
+        # A pod's version is that of its last change, which is after its binding.
+        if all(written) and version_of(node.metadata) > min(written):
+            return True
+        return any(at >= step.second for at in _changes(node))
+
+
+def _changes(node: Node) -> Iterator[float]:
+    """The times at which the node was created and last became ready."""
+    if node.metadata.creation_timestamp:
+        yield parse_time(node.metadata.creation_timestamp)
+    for condition in node.status.conditions:
+        if condition.type == "Ready" and condition.last_transition_time:
+            yield parse_time(condition.last_transition_time)
