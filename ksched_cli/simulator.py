@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from ksched_cli.plan.size.derived import DerivedCatalog
     from ksched_cli.plan.size.results import Sizing
     from ksched_cli.plan.size.settings import SearchSettings
+    from ksched_cli.plan.size.shapes import ShapeCatalog
     from ksched_cli.plan.snapshot import SnapshotResult
     from ksched_cli.plan.sweep.run import SweepProgress, SweepResult, SweepRun
     from ksched_cli.plan.sweep.statistics import DrawOdds
@@ -96,6 +97,15 @@ __all__ = [
 
 
 display_with(NotebookDisplay())
+
+
+def _shapes_of(catalog: str | Mapping[str, Any] | None) -> ShapeCatalog | None:
+    """The catalog of a file or a document."""
+    if catalog is None:
+        return None
+    from ksched_cli.plan.size.catalog import read_shapes_of
+
+    return read_shapes_of(catalog)
 
 
 class Simulator(EditMethods):
@@ -252,14 +262,13 @@ class Simulator(EditMethods):
         place. `node`: why not there. `fixes`: the smallest changes that help. `orders` and `ties`: how often it goes
         where in random orders and tie-breaks. `catalog`: the cheapest node that helps."""
         from ksched_cli.plan.explain.explain import explain_pod
-        from ksched_cli.plan.size.catalog import read_shapes_of
 
         self._check_manifests(need_pods=pod is None)
         if pod is None:
             self._check_selection()
         manifests = [changes.manifests for changes in self._changes]
         namespace = self._options.namespace
-        shapes = read_shapes_of(catalog)
+        shapes = _shapes_of(catalog)
         found = explain_pod(self._current, pod, namespace, node=node, fixes=fixes, manifests=manifests, catalog=shapes)
         return replace(found, odds=self._odds(orders, ties))
 
@@ -287,8 +296,7 @@ class Simulator(EditMethods):
         check_nodes(replace(self._options, allow_empty=allow_empty), source.loaded, changes.manifests)
         made, problems = parse_edits(edits, [edit for each in self._changes for edit in each.edits])
         changes = replace(changes, edits=made, problems=problems, restart=restart)
-        namespace = self._options.namespace
-        accepted = accepted or NOTHING_ACCEPTED
+        namespace, accepted = self._options.namespace, accepted or NOTHING_ACCEPTED
         found = ManifestCheck(source, changes, paths, namespace, replicas, accepted, allow_empty).run()
         return with_errors(found, preemptions="preemption" in fail_on, warnings="warning" in fail_on)
 
@@ -355,12 +363,11 @@ class Simulator(EditMethods):
         """The cheapest nodes of a catalog, a file or a document, to add so that the scheduler places every pending pod.
         `greedy`: without a solver. `spot`: with the spot shapes. The search ends after `time_limit` seconds;
         `settings` say how far each of its steps goes."""
-        from ksched_cli.plan.size.catalog import read_shapes_of
         from ksched_cli.plan.size.run import size_input
 
         source = self._current
         self._check_not_empty(allow_empty=allow_empty)
-        found = read_shapes_of(catalog)
+        found = _shapes_of(catalog)
         assert found is not None
         shapes = found if spot else found.without_spot()
         return size_input(source, shapes, time_limit=time_limit, greedy=greedy, settings=settings)
@@ -382,21 +389,19 @@ class Simulator(EditMethods):
         from ksched_cli.plan.consolidate.consolidate import consolidate_input
         from ksched_cli.plan.consolidate.results import read_conditions
         from ksched_cli.plan.drain.filters import Flags
-        from ksched_cli.plan.size.catalog import read_shapes_of
 
         self._check_selection()
         conditions = read_conditions(keep_headroom, survive, only)
         flags = Flags(force, ignore_daemonsets=True, delete_emptydir_data=delete_emptydir_data)
-        return consolidate_input(self._current, read_shapes_of(catalog), flags, conditions, time_limit=time_limit)
+        return consolidate_input(self._current, _shapes_of(catalog), flags, conditions, time_limit=time_limit)
 
     def rightsize(self, catalog: str | Mapping[str, Any] | None = None) -> Rightsizing:
         """How much the pods of the manifests may request at most and still fit, now and on each shape of the catalog or
         of the nodes."""
         from ksched_cli.plan.rightsize import rightsize_input
-        from ksched_cli.plan.size.catalog import read_shapes_of
 
         self._check_selection()
-        return rightsize_input(self._current, read_shapes_of(catalog))
+        return rightsize_input(self._current, _shapes_of(catalog))
 
     def size_catalog(self, *, prices: Sequence[str] = (), rates: str = "") -> DerivedCatalog:
         """A catalog of the instance types of the nodes and of the node groups of autoscalers. `prices` are written

@@ -1,13 +1,13 @@
 """`diff`: two clusters, configurations or versions, each as its world comes to rest, and what differs.
 
 A cluster that both sides have is read once, and is one world if both have the same scheduler. If only the rules of the
-scheduler differ, `find_way` gives the way from the rules of one side to those of the other, for the causes."""
+scheduler differ, `plan/reasons/causes.py` finds the rules that move each pod."""
 
 from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -19,106 +19,19 @@ from ksched_cli.api.node_facts import NodeZones
 from ksched_cli.api.pod_facts import pod_key
 from ksched_cli.cluster.columns import Int64Column
 from ksched_cli.controlplane.store import Identity, KeptObjects
-from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.errors import KschedError
 from ksched_cli.plan.diff.diff import Diff, Side, diff
-from ksched_cli.plan.reasons.causes import RuleSet, Way
-from ksched_cli.plan.reference.versions import GATE_RULES, MINOR_RULES
 from ksched_cli.plan.results.displayed import Displayed
 from ksched_cli.plan.results.nodes import NodeColumns
 from ksched_cli.plan.results.outcomes import RefusedPod, refused_pods
 from ksched_cli.plan.run.checks import check_not_empty, check_scenario_held, check_selection
 from ksched_cli.plan.run.coverage import coverage_of
 from ksched_cli.plan.run.each import WORTH_ANSWERS, Copy, copies_at_once
-from ksched_cli.plan.run.loaded_input import InputMaker, LoadedInput, SchedulerSpec, scheduler_maker
+from ksched_cli.plan.run.loaded_input import InputMaker, LoadedInput
 from ksched_cli.plan.run.options import RunOptions, wanted_pods
 from ksched_cli.plan.settle import SettleResult, SettleRun
-from ksched_cli.releases.gates import FeatureGates
-from ksched_cli.releases.minors import RELEASES
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.sources.release_fields import as_stored
 from ksched_cli.whatif.changes import Changes, loaded_after, refused_by
 from ksched_cli.world.results import FinalPods, StoredPods, UnmovedPods
-
-
-def find_way(maker: InputMaker, before: RunOptions, after: RunOptions, start: SchedulerSpec, end: SchedulerSpec) -> Way:
-    """From minor to minor under the configuration and gates of the older side; at last to the gates, and the
-    configuration, of the newer one."""
-    if start.release.minor > end.release.minor:
-        # A gate has its own rules from the first minor that has it.
-        return find_way(maker, after, before, end, start).back
-    rule_sets, here = [_rule_set(maker, before, start)], start
-    for setup in _minors(before, after, start, end):
-        there = _setting(maker, setup)
-        if there is None:
-            continue
-        stops = list(_gate_by_gate(maker, here.gates, setup, there))
-        if any(each.of_fields and here.release.minor < each.minor <= there.release.minor for each in MINOR_RULES):
-            # A minor that has more fields of pods: its rules come first, without these fields.
-            rule_sets.append(_rule_set(maker, *stops[0], fields=here))
-        rule_sets += [_rule_set(maker, *stop) for stop in stops]
-        here = there
-    rule_sets.append(_rule_set(maker, after, end, configuration=int(before.config != after.config)))
-    return Way(rule_sets)
-
-
-def _minors(before: RunOptions, after: RunOptions, start: SchedulerSpec, end: SchedulerSpec) -> Iterator[RunOptions]:
-    """The setups that the way passes: what a minor changes by itself comes first, then what its gates switch."""
-    for each in RELEASES.values():
-        if start.release.minor < each.minor < end.release.minor:
-            yield replace(before, kube_version=each.version)
-    yield replace(before, kube_version=end.release.version, feature_gates=after.feature_gates)
-
-
-def _rule_set(
-    maker: InputMaker,
-    setup: RunOptions,
-    setting: SchedulerSpec,
-    configuration: int = 0,
-    fields: SchedulerSpec | None = None,
-) -> RuleSet:
-    """`fields` is the setting whose API server stores the pods, if it is another one."""
-    known, make = fields or setting, scheduler_maker(maker.maker(setup), setting)
-
-    def stored(pod: Pod) -> Pod:
-        return as_stored(as_stored([pod], setting.release, setting.gates), known.release, known.gates)[0]
-
-    def without_new_fields(loaded: Loaded) -> Scheduler:
-        copy = loaded.copied()
-        copy.set_all(Pod, as_stored(loaded.of(Pod), known.release, known.gates))
-        return make(copy)
-
-    own = without_new_fields if fields else make
-    return RuleSet(setting.release, setting.gates, known.release, configuration, own, stored)
-
-
-def _gate_by_gate(
-    maker: InputMaker, gates: FeatureGates, setup: RunOptions, there: SchedulerSpec
-) -> Iterator[tuple[RunOptions, SchedulerSpec]]:
-    """The setups from `gates` to those of `there`: each switches one more gate that has rules."""
-    known = there.release.known_gates.items()
-    switched = sorted(
-        name for name, gate in known if not gate.locked and gates.enabled(name) != there.gates.enabled(name)
-    )
-    ruled = [name for name in switched if name in GATE_RULES]
-    others = [name for name in switched if name not in GATE_RULES]
-    for done in range(len(ruled)):
-        # Gates without rules switch with the last one, or with the first one where they depend on others.
-        for left in ([*ruled[done:], *others], ruled[done:]):
-            kept = ",".join(f"{name}={str(gates.enabled(name)).lower()}" for name in left)
-            stop = replace(setup, feature_gates=f"{setup.feature_gates},{kept}")
-            setting = _setting(maker, stop)
-            if setting is not None:
-                yield stop, setting
-                break
-    yield setup, there
-
-
-def _setting(maker: InputMaker, setup: RunOptions) -> SchedulerSpec | None:
-    try:
-        return maker.scheduler_spec(setup)
-    except KschedError:
-        return None
 
 
 class DiffResult(Displayed, Struct, frozen=True):
@@ -142,7 +55,7 @@ def compare(before: RunOptions, after: RunOptions, maker: InputMaker) -> DiffRes
     found = diff(first.side, second.side)
     if before != after and only_rules_differ(before, after):
         # Imported here: most comparisons need no causes.
-        from ksched_cli.plan.reasons.causes import with_causes
+        from ksched_cli.plan.reasons.causes import find_way, with_causes
 
         way = find_way(maker, before, after, first.source.spec, second.source.spec)
         everything = diff(first.side, second.side, of_all_pods=True)

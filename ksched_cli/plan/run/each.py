@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol, TypeVar
 
 from msgspec import Struct
 
-from ksched_cli import __version__
 from ksched_cli.errors import ClusterUnreadable, KschedError, Problem, UsageError
 from ksched_cli.process import available_mib, become_copy, core_count, may_be_copied, peak_mib
 from ksched_cli.progress import listen
@@ -488,6 +487,8 @@ class OnDask:
         except TimeoutError:
             raise ClusterUnreadable(Problem("the Dask cluster has no worker", self._address)) from None
         from pydoc import locate
+
+        from ksched_cli import __version__
 
         versions = client.run(locate, "ksched_cli.__version__")
         problems = [

@@ -87,10 +87,8 @@ def catalog_of(document: Mapping[str, Any], source: str = "catalog") -> ShapeCat
     return _CatalogReader(Document(dict(document), 0), source).read()
 
 
-def read_shapes_of(catalog: str | Mapping[str, Any] | None) -> ShapeCatalog | None:
+def read_shapes_of(catalog: str | Mapping[str, Any]) -> ShapeCatalog:
     """The catalog of a file or a document."""
-    if catalog is None:
-        return None
     return load_catalog(catalog) if isinstance(catalog, str) else catalog_of(catalog)
 
 
