@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from typing import Any
 
 import pytest
@@ -15,6 +16,10 @@ def pytest_configure(config: pytest.Config) -> None:
     choose_lane(config.getoption("markexpr"))
     # As the command line does: collecting the tests makes a million objects, and all of them stay.
     gc.set_threshold(100_000, 50, 1000)
+    if os.environ.get("KSCHED_NO_REUSE"):
+        # Every cluster works all out afresh, as with --no-reuse: for a copy without ksched_cli/engine/answers.
+        build = Cluster.__init__
+        Cluster.__init__ = lambda self, *args, **options: build(self, *args, **{**options, "reuse": False})  # type: ignore[method-assign]
 
 
 def pytest_collection_finish() -> None:

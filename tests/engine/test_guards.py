@@ -14,7 +14,7 @@ from ksched_cli.config.model import KubeSchedulerProfile, PluginRef, Plugins, Pl
 from ksched_cli.engine.guards import guarded
 from ksched_cli.engine.registry import Registry
 from ksched_cli.errors import UsageError
-from ksched_cli.framework.depends import NOTHING, Depends
+from ksched_cli.framework.depends import NOTHING
 from ksched_cli.framework.interfaces import (
     BindPlugin,
     FilterPlugin,
@@ -228,15 +228,6 @@ SCORED = {"score": HARMLESS["score"]}
             {"pre_filter": PreFilterResult(None, ["a"])},  # type: ignore[arg-type]
             "preFilter: node_names is ['a'], not a frozenset of names",
             id="a list of node names",
-        ),
-        pytest.param(
-            [FilterPlugin],
-            {"depends": Depends("node", []), "filter": HARMLESS["filter"]},
-            "depends: TypeError: unhashable type: 'list'",
-            id="a signature that is a list",
-        ),
-        pytest.param(
-            [ScorePlugin], {"depends": "", **SCORED}, "depends: returned '', not a Depends or None", id="depends"
         ),
         pytest.param(
             [PreScorePlugin, ScorePlugin], {"pre_score": fails, **SCORED}, "preScore: KeyError: 'colour'", id="PreScore"

@@ -1,0 +1,176 @@
+"""What plugins depend on: mistakes in it, and a plugin with a state of its own on each node."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import ksched_cli
+from ksched_cli.cluster.columns import Int64Column
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.framework.depends import Depends
+from ksched_cli.framework.handle import Handle
+from ksched_cli.framework.interfaces import FilterPlugin, Plugin, ReservePlugin, ScorePlugin
+from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.status import SUCCESS, Status, unschedulable
+from ksched_cli.framework.verdict import Verdict
+from tests.builders import make_node, make_pod
+from tests.engine.test_cycle import with_plugins
+from tests.engine.test_guards import HARMLESS, SCORED, answering, decide, scheduler_with
+from tests.harness import make_scheduler
+from tests.lanes import examples
+
+
+@pytest.mark.parametrize(
+    ("bases", "methods", "message"),
+    [
+        pytest.param(
+            [FilterPlugin],
+            {"depends": Depends("node", []), "filter": HARMLESS["filter"]},
+            "depends: TypeError: unhashable type: 'list'",
+            id="a signature that is a list",
+        ),
+        pytest.param(
+            [ScorePlugin], {"depends": "", **SCORED}, "depends: returned '', not a Depends or None", id="no Depends"
+        ),
+    ],
+)
+def test_a_fault_is_that_pods_error(bases: list[type[Plugin]], methods: dict[str, Any], message: str) -> None:
+    decided = decide(scheduler_with(answering(*bases, **methods)))
+    assert (decided["default/bad"].result, decided["default/bad"].message) == (
+        "error",
+        f'plugin "Mine" failed at {message}',
+    )
+
+
+SLOTS = 3
+
+
+class Slots:
+    """The free slots of each node, brought up to date from the pods that have come and gone."""
+
+    def __init__(self, handle: Handle) -> None:
+        self._cluster = handle.cluster
+        self._position = len(self._cluster.moves)
+        self.free: Int64Column = np.full(len(self._cluster.nodes), SLOTS, dtype=np.int64)
+        for row, on in enumerate(self._cluster.usage.pods):
+            for pod in on:
+                self.free[row] -= wanted(self._cluster.pods.infos[pod])
+
+    def sync(self) -> Int64Column:
+        moves = self._cluster.moves
+        for info, row, amount in moves[self._position :]:
+            self.free[row] -= amount * wanted(info)
+        self._position = len(moves)
+        return self.free
+
+
+def wanted(pod: PodInfo) -> int:
+    return int(pod.labels.get("slots", "0"))
+
+
+class SlotsPlugin(FilterPlugin[None], ScorePlugin[None], ReservePlugin[None]):
+    """Gives pods slots of a node, and prefers the fullest node that has enough of them."""
+
+    name = "SlotsPlugin"
+    reserved: list[str] = []  # noqa: RUF012  # one list for all that the tests make
+
+    def depends(self, pod: PodInfo) -> Depends:
+        return Depends("pods on the node", wanted(pod))
+
+    def _free(self, nodes: NodeRows) -> Int64Column:
+        return nodes.take(self.handle.cluster.derived(self, lambda: Slots(self.handle)).sync())
+
+    def filter(self, state: None, pod: PodInfo, nodes: NodeRows) -> Verdict:
+        return Verdict.rejecting(self._free(nodes) < wanted(pod), unschedulable("no slot"))
+
+    def score(self, state: None, pod: PodInfo, nodes: NodeRows) -> Int64Column:
+        return 100 - 10 * self._free(nodes)
+
+    def reserve(self, state: None, pod: PodInfo, row: int) -> Status:
+        self.reserved.append(pod.name)
+        return SUCCESS
+
+    def unreserve(self, state: None, pod: PodInfo, row: int) -> None:
+        return
+
+
+def scheduler_of(sizes: list[int], *, reuse: bool) -> Scheduler:
+    nodes = [make_node(f"n{index}").allocatable(cpu="9", memory="9Gi", pods=20).obj() for index in range(4)]
+    pods = [
+        make_pod(f"p{index}").requests(cpu="100m").label("slots", str(size)).obj() for index, size in enumerate(sizes)
+    ]
+    return make_scheduler(nodes, pods, plugins=[SlotsPlugin], configuration=with_plugins("SlotsPlugin"), reuse=reuse)
+
+
+STEPS = st.one_of(st.integers(0, 11), st.sampled_from(["leave", "fork", "back"]))
+
+
+@given(st.lists(st.integers(0, 2), min_size=12, max_size=12), st.lists(STEPS, min_size=4, max_size=30))
+@settings(max_examples=examples(200), deadline=None)
+def test_a_state_of_ones_own_is_followed_through_placements_and_roll_backs(sizes: list[int], steps: list[Any]) -> None:
+    both = [(scheduler_of(sizes, reuse=reuse), list[int]()) for reuse in (True, False)]
+    for step in steps:
+        found = []
+        for scheduler, marks in both:
+            cluster = scheduler.cluster
+            placed = np.nonzero(cluster.pods.node_row >= 0)[0].tolist()
+            if step == "fork":
+                marks.append(cluster.undo.mark())
+            elif step == "back":
+                if marks:
+                    cluster.undo.roll_back(marks.pop())
+            elif step == "leave":
+                if placed:
+                    cluster.displace(placed[0])
+            elif step not in placed:
+                decision = scheduler.schedule(step)
+                found.append((decision.row, decision.message, decision.feasible.tolist()))
+        assert found[:1] == found[1:]
+
+
+def test_reserve_is_called_for_every_pod_if_more_than_the_node_object_matters() -> None:
+    SlotsPlugin.reserved.clear()
+    scheduler = scheduler_of([1] * 6, reuse=True)
+    assert [scheduler.schedule(row).result for row in range(6)] == ["scheduled"] * 6
+    assert SlotsPlugin.reserved == [f"p{row}" for row in range(6)]
+
+
+def test_only_changed_nodes_are_filtered_and_scored_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    original = SlotsPlugin._free
+
+    def counted(self: SlotsPlugin, nodes: NodeRows) -> Int64Column:
+        asked.append(len(nodes))
+        return original(self, nodes)
+
+    monkeypatch.setattr(SlotsPlugin, "_free", counted)
+    # On so few nodes all would be scored again.
+    monkeypatch.setattr("ksched_cli.engine.answers.ranking._AFRESH_SHARE", 0)
+    scheduler = scheduler_of([1] * 4, reuse=True)
+    for row in range(4):
+        scheduler.schedule(row)
+    # All nodes for the first pod, and then the node that the pod before went to.
+    assert asked == [4, 4, 1, 1, 1, 1, 1, 1]
+
+
+def test_the_plugin_with_a_state_in_the_manual() -> None:
+    text = (Path(ksched_cli.__file__).parent / "help" / "plugins.md").read_text()
+    code = text.partition("\n## A fast plugin")[2].partition("```python\n")[2].partition("```")[0]
+    names: dict[str, Any] = {}
+    exec(code, names)
+    nodes = [make_node(f"n{index}").allocatable(cpu="9", memory="9Gi", pods=20).obj() for index in range(2)]
+    pods = [make_pod(f"p{index}").requests(cpu="100m").label("slots", "3").obj() for index in range(5)]
+    for reuse in (True, False):
+        scheduler = make_scheduler(
+            nodes, pods, plugins=[names["Slots"]], configuration=with_plugins("Slots"), reuse=reuse
+        )
+        found = [scheduler.schedule(row) for row in range(5)]
+        assert [each.row for each in found] == [0, 0, 1, 1, None]
+        assert "2 node(s) had no slot" in found[-1].message
