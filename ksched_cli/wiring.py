@@ -143,7 +143,9 @@ def load_input(options: RunOptions, cluster: Loaded | None = None) -> tuple[Load
     check_schedulers(options, spec, loaded, changes.manifests)
     scheduler, autoscaler = partial(make_scheduler, options), make_autoscaler(options, loaded)
     seconds = time.perf_counter() - started
-    return LoadedInput(loaded, spec, scheduler, wanted, seconds, autoscaler=autoscaler), changes
+    controllers = (autoscaler,) if autoscaler is not None else ()
+    source = LoadedInput(loaded, spec, scheduler, wanted, seconds, controllers=controllers, autoscaler=autoscaler)
+    return source, changes
 
 
 def make_autoscaler(options: RunOptions, loaded: Loaded) -> Autoscaler | None:
@@ -154,7 +156,7 @@ def make_autoscaler(options: RunOptions, loaded: Loaded) -> Autoscaler | None:
         return None
     from ksched_cli.autoscale.autoscaler import karpenter_of
 
-    found = karpenter_of(loaded, options.autoscaler_flags, options.instance_types)
+    found = karpenter_of(loaded, options.autoscaler_flags, options.instance_types, options.node_startup)
     if isinstance(found, str):
         loaded.gaps += [found] if found not in loaded.gaps else []
         return None

@@ -7,11 +7,13 @@ built-in tables of the cloud whose nodes or NodeClasses the input has. What was 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ksched_cli.api.affinity import NodeSelectorRequirement
 from ksched_cli.api.core import Node, Pod
@@ -20,6 +22,7 @@ from ksched_cli.api.pod_facts import pod_key
 from ksched_cli.api.storage import PersistentVolume
 from ksched_cli.autoscale.instance_types.catalog import InstanceType, read_catalog
 from ksched_cli.autoscale.instance_types.clouds import cloud_catalog, cloud_of
+from ksched_cli.autoscale.karpenter.controller import AutoscaledWorld, KarpenterController
 from ksched_cli.autoscale.karpenter.decision import Provisioning
 from ksched_cli.autoscale.karpenter.labels import requirement_problems
 from ksched_cli.autoscale.karpenter.provisioner import Options, node_pool_provider, provision
@@ -42,12 +45,34 @@ _WITHOUT_EFFECT = frozenset(
 
 class Karpenter(Struct, frozen=True):
     """Karpenter with its settings. `offered`: for each NodePool the range of its instance types. `coverage`: what was
-    assumed."""
+    assumed. `objects` are those that only Karpenter reads, `startup` the seconds until a new node is ready."""
 
     types: Sequence[InstanceType]
     offered: Mapping[str, range]
     options: Options
     coverage: tuple[str, ...] = ()
+    objects: Mapping[type[Any], list[Any]] = {}
+    startup: float = 60.0
+
+    def __call__(self, world: AutoscaledWorld) -> KarpenterController:
+        """Add Karpenter to a world."""
+        pools: list[NodePool] = self.objects.get(NodePool, [])
+        whole = range(len(self.types))
+        types = {
+            pool.metadata.name: {
+                self.types[at].name: self.types[at] for at in self.offered.get(pool.metadata.name, whole)
+            }
+            for pool in pools
+        }
+        return KarpenterController(world, self._provision, self.objects, types, self.startup)
+
+    def result_in(self, world: AutoscaledWorld) -> Provisioning:
+        """What Karpenter has done in the world."""
+        found = next(each for each in world.controllers if isinstance(each, KarpenterController))
+        return found.result()
+
+    def _provision(self, objects: Callable[[type[Any]], list[Any]], is_pending: Callable[[Pod], bool]) -> Provisioning:
+        return provision(objects, self.types, self.options, offered=self.offered, is_pending=is_pending)
 
     def answer(
         self, loaded: Loaded, made: Iterable[str] = (), unschedulable: Iterable[str] = (), now: datetime | None = None
@@ -64,9 +89,14 @@ class Karpenter(Struct, frozen=True):
         )
 
 
-def karpenter_of(loaded: Loaded, flags: Sequence[str], catalog: str) -> Karpenter | str:
+def karpenter_of(loaded: Loaded, flags: Sequence[str], catalog: str, startup: float = 60.0) -> Karpenter | str:
     """Karpenter as the input shows it, or why its answer is not known. InputError for NodePools and catalogs with
     mistakes."""
+    found = _found(loaded, flags, catalog)
+    return found if isinstance(found, str) else replace(found, objects=dict(loaded.karpenter), startup=startup)
+
+
+def _found(loaded: Loaded, flags: Sequence[str], catalog: str) -> Karpenter | str:
     pools: list[NodePool] = loaded.karpenter.get(NodePool, [])
     options = _options(flags)
     problems = list(_pool_problems(pools))

@@ -20,7 +20,15 @@ from ksched_cli.cli import options
 from ksched_cli.cli.help_layout import EDITS, INPUT, RULES, Panel
 from ksched_cli.errors import Problem, UsageError
 from ksched_cli.report.progress import ListProgress
-from ksched_cli.simulator import EditSpec, LiveOptions, ManifestReading, RunOptions, edit_specs, parse_timeout
+from ksched_cli.simulator import (
+    EditSpec,
+    LiveOptions,
+    ManifestReading,
+    RunOptions,
+    edit_specs,
+    parse_seconds,
+    parse_timeout,
+)
 
 _SCENARIO = typer.Option(
     metavar="FILE",
@@ -239,6 +247,9 @@ class AutoscalerOptions(Struct, frozen=True):
     instance_types: Annotated[
         str, typer.Option(metavar="FILE", help="The instance types that NodePools can choose from, as JSON.")
     ] = ""
+    node_startup: Annotated[
+        str, typer.Option(metavar="TIME", help="How long a new node takes until it is ready, with --settle.")
+    ] = "60s"
 
     def added_to(self, run: RunOptions) -> RunOptions:
         return replace(
@@ -246,6 +257,7 @@ class AutoscalerOptions(Struct, frozen=True):
             autoscaler=self.autoscaler.value,
             autoscaler_flags=tuple(self.autoscaler_flag),
             instance_types=self.instance_types,
+            node_startup=parse_seconds(self.node_startup, "--node-startup"),
         )
 
 

@@ -86,13 +86,18 @@ class ExitRules(Struct, frozen=True):
         """0 when every pod fits, also where it has to preempt."""
         helped = found.provisioned
         bad = bool(found.refused) or any(outcome.pod not in helped for outcome in found.unplaced)
-        bad |= FailOn.NEW_NODE in self.fail_on and bool(found.autoscaling and found.autoscaling.new_nodes)
+        bad |= self._adds_nodes(found)
         return self._code(bad, preempts=bool(found.preempting), warned=bool(found.warnings))
 
     def of_end(self, found: SettledSimulation) -> int:
         """0 when every pod has its node in the end; 1 also where the end was not reached."""
         bad = bool(found.simulation.refused or not found.settled or found.unplaced)
+        bad |= self._adds_nodes(found.simulation)
         return self._code(bad, preempts=found.preempting, warned=bool(found.simulation.warnings))
+
+    def _adds_nodes(self, found: Simulation) -> bool:
+        """Whether the run adds a node, which it must not."""
+        return FailOn.NEW_NODE in self.fail_on and bool(found.autoscaling and found.autoscaling.new_nodes)
 
     def _code(self, bad: bool, *, preempts: bool, warned: bool) -> int:
         bad = bad or (FailOn.PREEMPTION in self.fail_on and preempts) or (FailOn.WARNING in self.fail_on and warned)

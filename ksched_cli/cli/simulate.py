@@ -64,7 +64,7 @@ def simulate(
     if draws and (settling.settle or given.edits.scenario is not None):
         own.append("--orders and --ties go with one cycle for each pod, not with --settle or --scenario")
     run = replace(given.read(*own), timings=timings)
-    if run.scenario is None and not settling.settle:
+    if run.scenario is None:
         run = autoscaling.added_to(run)
     exit_rules, headers = ExitRules(fail_on, exit_zero), not no_headers
     if run.scenario is not None:

@@ -178,5 +178,6 @@ def settle_input(
         (*source.refused, *refused_pods(refused_by(world.plane))),
         found.pod_groups,
         nodes=run.node_changes(),
+        autoscaling=run.provisioned(),
     )
     return SettledSimulation.of(found.world, simulation)

@@ -16,7 +16,7 @@ from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.rows import pod_and_node, write_row
 from ksched_cli.report.short_names import shows_nodes
 from ksched_cli.report.simulate_document import simulation_document
-from ksched_cli.report.simulate_table import print_groups, print_others, timings_table
+from ksched_cli.report.simulate_table import print_autoscaling, print_groups, print_others, timings_table
 from ksched_cli.report.summary_line import BAD, FAIR, GOOD, counted, summary_line
 from ksched_cli.report.view.omissions import print_omissions
 from ksched_cli.report.visible import shows_visible
@@ -88,6 +88,7 @@ def print_settled(found: SettledSimulation, out: TextIO, options: RenderOptions)
     print_settlement(found, console, wide=options.wide, headers=options.headers)
     print_others(simulation, console)
     print_groups(simulation, console)
+    print_autoscaling(simulation, out, options)
     print_omissions(simulation.coverage, console)
     if simulation.stats.timings:
         console.print()

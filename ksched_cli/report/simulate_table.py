@@ -71,16 +71,22 @@ def print_simulation(simulation: Simulation, out: TextIO, options: RenderOptions
     print_groups(simulation, console)
     _print_gone(simulation.gone, console)
     _print_odds(simulation, console)
-    if simulation.autoscaling is not None:
-        from ksched_cli.report.sinks.terminal import write_sections
-        from ksched_cli.report.view.autoscaling import autoscaling_sections
-
-        assumed = simulation.coverage.get("autoscalerAssumed", ())
-        write_sections(autoscaling_sections(simulation.autoscaling, assumed), out, options)
+    print_autoscaling(simulation, out, options)
     print_omissions(simulation.coverage, console)
     if simulation.stats.timings:
         console.print()
         console.print(timings_table(simulation.stats.timings, headers))
+
+
+def print_autoscaling(simulation: Simulation, out: TextIO, options: RenderOptions) -> None:
+    """Print the nodes that the cluster's autoscaler adds, and the pods that it cannot help."""
+    if simulation.autoscaling is None:
+        return
+    from ksched_cli.report.sinks.terminal import write_sections
+    from ksched_cli.report.view.autoscaling import autoscaling_sections
+
+    assumed = simulation.coverage.get("autoscalerAssumed", ())
+    write_sections(autoscaling_sections(simulation.autoscaling, assumed), out, options)
 
 
 def _places(simulation: Simulation) -> dict[str, str]:

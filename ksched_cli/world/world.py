@@ -123,8 +123,9 @@ class World(Logged):
         )
         self.cycles, self.max_cycles = 0, 0
         self._oscillation = Oscillation()
-        for add_controller in controllers:
-            add_controller(self)
+        # Called with each decision of the scheduler, as its events are seen by other controllers.
+        self.listeners: list[Callable[[Decision], None]] = []
+        self.controllers = [add_controller(self) for add_controller in controllers]
         self.plane.controllers.wake()
 
     # What the scheduler observes and does
@@ -150,6 +151,8 @@ class World(Logged):
         self.cycles += 1
         self.recorder.decided(decision)
         self._decided_too(decision)
+        for listener in self.listeners:
+            listener(decision)
         for row in decision.preemption.victims if decision.preemption else ():
             if row in self.cluster.preempted:
                 self.queue.add(self._evictions, (row, decision.pod.key))

@@ -13,7 +13,8 @@ import pytest
 from ksched_cli.cli.main import run
 from ksched_cli.simulator import RunOptions
 from tests.autoscale.karpenter.test_recordings import differences, recorded
-from tests.cli.transcripts import DEMO, ROOT, same_as_golden, write
+from tests.builders import write_list as write
+from tests.cli.transcripts import DEMO, ROOT, same_as_golden
 from tests.running import prepare
 
 KARPENTER_DEMO = str(ROOT / "ksched_cli" / "cli" / "demo_karpenter.yaml")
@@ -104,6 +105,40 @@ def test_pods_of_manifests_get_new_nodes_too(tmp_path: Path, catalog: str, capsy
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
     code, document = simulated(tmp_path, capsys, *arguments, items=(node_pool(), namespace))
     assert (code, document["autoscaling"]["newNodes"][0]["pods"]) == (0, ["shop/api"])
+
+
+def test_with_settle_new_nodes_join_the_world(tmp_path: Path, catalog: str, capsys: pytest.CaptureFixture[str]) -> None:
+    pods = [pending(f"web-{number}") for number in range(5)]
+    pool = node_pool(limits={"cpu": "4"}, template=None)
+    pool["spec"]["template"] = node_pool()["spec"]["template"]
+    arguments = ("--settle", "--instance-types", catalog, "--node-startup", "90s", "--max-time", "20m")
+    code, document = simulated(tmp_path, capsys, *arguments, items=(pool, *pods))
+    # The first node takes three or four pods and the whole limit; what is left stays pending.
+    nodes = [each["name"] for each in document["autoscaling"]["newNodes"]]
+    assert (code, nodes) == (1, ["general-1"])
+    places = {each["pod"]: each.get("node", "") for each in document["final"]}
+    assert sorted(places.values()) == ["", "general-1", "general-1", "general-1", "general-1"]
+    bound = [each["time"] for each in document["timeline"] if each.get("node") == "general-1"]
+    assert min(bound) == 91.0
+    unplaced = document["autoscaling"]["unplaced"]
+    assert [each["message"] for each in unplaced] == [
+        "all available instance types exceed limits for nodepool (NodePool=general)"
+    ]
+
+
+def test_a_later_pass_counts_on_nodes_that_start(
+    tmp_path: Path, catalog: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two pods of which kube-scheduler sees the second later: the node that is starting is for both."""
+    first, second = pending("first"), pending("second")
+    scenario = tmp_path / "scenario.json"
+    manifest = write(tmp_path / "second.json", {**second, "status": {}})
+    del scenario
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
+    arguments = ("--settle", "--instance-types", catalog, "-f", manifest)
+    code, document = simulated(tmp_path, capsys, *arguments, items=(node_pool(), namespace, first))
+    assert code == 0
+    assert [each["pods"] for each in document["autoscaling"]["newNodes"]] == [["shop/first", "shop/second"]]
 
 
 def test_without_an_autoscaler_nothing_is_added(

@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 from msgspec import UNSET, Struct, UnsetType, field
 
+from ksched_cli.autoscale.instance_types.catalog import Offering
 from ksched_cli.autoscale.karpenter.instance_types import InstanceTypes
 from ksched_cli.autoscale.karpenter.labels import CAPACITY_TYPE, INSTANCE_TYPE, RESERVED
 from ksched_cli.autoscale.karpenter.node_claim import OpenClaim
@@ -31,7 +32,7 @@ class Cheapest(Struct, rename="camel", omit_defaults=True):
 
 class NewNode(Struct, rename="camel"):
     """A node that Karpenter adds. `requirements_vary` names labels whose value Karpenter draws: the one shown is an
-    example. `state` has the requirements for other modules."""
+    example."""
 
     node_pool: str
     pods: list[str]
@@ -42,6 +43,10 @@ class NewNode(Struct, rename="camel"):
     taints: list[str] | UnsetType = UNSET
     min_values_relaxed: str | UnsetType = UNSET
     requirements_vary: list[str] | UnsetType = UNSET
+    # The name of its node, in a run that goes on until it has registered.
+    name: str | UnsetType = UNSET
+    # The cheapest offering, which a world takes for launched. It is not part of the document.
+    launch: Offering = Offering()
 
 
 class PodWithoutNode(Struct, rename="camel"):
@@ -56,13 +61,14 @@ class PodWithoutNode(Struct, rename="camel"):
 
 class Provisioning(Struct, rename="camel"):
     """The answer of one pass. `pools_without_types`: NodePools that no instance type meets, with the labels of which
-    there are too few values."""
+    there are too few values. `elsewhere`: pods that kube-scheduler has bound to another node than Karpenter planned."""
 
     new_nodes: list[NewNode] = field(default_factory=list)
     existing: dict[str, list[str]] = field(default_factory=dict)
     unplaced: list[PodWithoutNode] = field(default_factory=list)
     not_considered: list[str] = field(default_factory=list)
     pools_without_types: dict[str, list[str]] = field(default_factory=dict)
+    elsewhere: dict[str, str] = field(default_factory=dict)
 
     @property
     def placed(self) -> frozenset[str]:
@@ -74,8 +80,12 @@ class Provisioning(Struct, rename="camel"):
         """The keys `autoscaling` of a document."""
         found: dict[str, Any] = msgspec.to_builtins(self)
         del found["poolsWithoutTypes"]
+        if not self.elsewhere:
+            del found["elsewhere"]
         for each in found["unplaced"]:
             del each["byPool"], each["codes"]
+        for each in found["newNodes"]:
+            del each["launch"]
         return found
 
 
@@ -101,31 +111,36 @@ def new_node(claim: OpenClaim, types: InstanceTypes, most: int, *, strict: bool)
         state = state.added(LabelRequirements((LabelRequirement(CAPACITY_TYPE, frozenset(capacity_types)),)))
     requests = merged(claim.template.daemons, *(pod.of.amounts for pod in claim.pods))
     taints = [str(each) for each in claim.template.taints]
+    cheapest, launch = _cheapest(rows[0], state, types)
     return NewNode(
         claim.template.name,
         sorted(pod.name for pod in claim.pods),
         names,
         {key: state[key].selectors() for key in sorted(state)},
-        _cheapest(rows[0], state, types),
+        cheapest,
         {name: str(requests[name]) for name in sorted(requests)},
         taints or UNSET,
         "true" if claim.template.min_values_relaxed else UNSET,
         sorted(claim.drawn) or UNSET,
+        launch=launch,
     )
 
 
-def _cheapest(row: int, state: LabelRequirements, types: InstanceTypes) -> Cheapest:
-    offerings = [each for each in types.offerings_of(state, row) if each.price is not None]
+def _cheapest(row: int, state: LabelRequirements, types: InstanceTypes) -> tuple[Cheapest, Offering]:
+    """The cheapest offering of the type, for people and as one of those that are equally cheap."""
+    usable = types.offerings_of(state, row)
+    offerings = [each for each in usable if each.price is not None]
     price = min((each.price for each in offerings if each.price is not None), default=None)
     best = [each for each in offerings if each.price == price]
     zones, kinds = {each.zone for each in best}, {each.capacity_type for each in best}
     is_zone_fixed = len(zones) == 1
-    return Cheapest(
+    found = Cheapest(
         types.names[row],
         price,
         next(iter(zones)) if is_zone_fixed else "",
         next(iter(kinds)) if len(kinds) == 1 else "",
     )
+    return found, min(best or usable, key=lambda each: (each.zone, each.capacity_type))
 
 
 __all__ = ["ZONE", "Cheapest", "NewNode", "PodWithoutNode", "Provisioning", "new_node"]

@@ -135,9 +135,15 @@ def is_owned_by(pod: Pod, api_version: str, kind: str) -> bool:
 def is_provisionable(pod: Pod) -> bool:
     """IsProvisionable: kube-scheduler found no place (only the reason of the condition is read), and nothing else will
     make one."""
+    return any(
+        each.type == "PodScheduled" and each.reason == "Unschedulable" for each in pod.status.conditions
+    ) and may_be_provisioned(pod)
+
+
+def may_be_provisioned(pod: Pod) -> bool:
+    """The parts of IsProvisionable that do not depend on kube-scheduler's verdict."""
     return (
-        any(each.type == "PodScheduled" and each.reason == "Unschedulable" for each in pod.status.conditions)
-        and not pod.spec.node_name
+        not pod.spec.node_name
         and not pod.status.nominated_node_name
         and not is_owned_by(pod, "apps/v1", "DaemonSet")
         and not is_owned_by(pod, "v1", "Node")

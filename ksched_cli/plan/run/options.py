@@ -108,6 +108,8 @@ class RunOptions(Struct, frozen=True):
     autoscaler: str = "none"
     autoscaler_flags: Sequence[str] = ()
     instance_types: str = ""
+    # Seconds until a node that an autoscaler adds is ready.
+    node_startup: float = 60.0
     # Whether events are read: only `verify` uses them.
     events: bool = False
 

@@ -204,6 +204,11 @@ class Run:
             self._autoscaling(outcomes),
         )
 
+    def provisioned(self) -> Provisioning | None:
+        """The nodes that the autoscaler has added to the world, None without an autoscaler."""
+        autoscaler = self.source.autoscaler
+        return None if autoscaler is None else autoscaler.result_in(self.world)
+
     def _autoscaling(self, outcomes: Iterable[PodOutcome]) -> Provisioning | None:
         """The nodes that the autoscaler of the cluster adds, for the input as it was read."""
         autoscaler = self.source.autoscaler

@@ -63,6 +63,10 @@ def autoscaling_sections(found: Provisioning, assumed: Sequence[str] = ()) -> It
     if found.new_nodes:
         title = f"{counted(len(found.new_nodes), 'node')} that Karpenter adds: {cost_text(found.new_nodes)}"
         yield Section("newNodes", title, _nodes(found.new_nodes), titled=True)
+    if found.elsewhere:
+        moved = [Line(f"kube-scheduler bound {pod} to {node}", "warn") for pod, node in found.elsewhere.items()]
+        title = "pods that kube-scheduler bound to another node than Karpenter planned"
+        yield Section("elsewhere", title, Lines(moved), titled=True)
     if found.unplaced:
         steps = Steps(list(map(_unplaced, found.unplaced)), most=_SHOWN_UNPLACED, steps_are="pod")
         yield Section("notProvisioned", "pods for which Karpenter adds no node", steps, titled=True)
@@ -83,6 +87,7 @@ def _too_few(keys: Sequence[str]) -> str:
 def _nodes(nodes: Sequence[NewNode]) -> Table:
     rows = [
         (
+            node.name if isinstance(node.name, str) else "",
             node.node_pool,
             node.cheapest.instance_type,
             "drawn" if _is_zone_drawn(node) else node.cheapest.zone or "any",
@@ -93,7 +98,7 @@ def _nodes(nodes: Sequence[NewNode]) -> Table:
         )
         for node in nodes
     ]
-    heads = columns("Pool; Cheapest type; Zone; Capacity; Price; Types: number; Pods: flows")
+    heads = columns("Node: hides_zeros; Pool; Cheapest type; Zone; Capacity; Price; Types: number; Pods: flows")
     return Table(heads, rows, most=_SHOWN_NODES, rows_are="node")
 
 

@@ -1,0 +1,169 @@
+"""Karpenter as a controller of a world: pending pods are answered with nodes that register later.
+
+Mirrors the loop around the provisioner (provisioner.go Reconcile, batcher.go) and what becomes of a NodeClaim
+(controllers/nodeclaim/lifecycle). A second after the last pod was found unschedulable one pass runs. Each new claim is
+a NodeClaim at once, so that the next pass counts on its node and on the limits of its NodePool; after `startup` seconds
+its node registers, and kube-scheduler binds pods to it. kube-scheduler may choose otherwise than Karpenter planned.
+
+Assumed: the cloud launches the cheapest offering, and startup taints are gone when the node registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from msgspec.structs import replace
+
+from ksched_cli.api.core import Node, NodeCondition, NodeSpec, NodeStatus, Pod
+from ksched_cli.api.karpenter import Condition, NodeClaim, NodeClaimStatus, NodePool
+from ksched_cli.api.meta import ObjectMeta
+from ksched_cli.api.pod_facts import pod_key, uid_of_pod
+from ksched_cli.autoscale.instance_types.catalog import InstanceType
+from ksched_cli.autoscale.karpenter.decision import NewNode, Provisioning
+from ksched_cli.autoscale.karpenter.instance_types import allocatable_of
+from ksched_cli.autoscale.karpenter.labels import CAPACITY_TYPE, INITIALIZED, REGISTERED
+from ksched_cli.autoscale.karpenter.requirements import HOSTNAME, ZONE
+from ksched_cli.autoscale.karpenter.state import is_provisionable, may_be_provisioned
+from ksched_cli.cluster.undo import LoggedList, LoggedSet, UndoLog
+from ksched_cli.controlplane.plane import ControlPlane
+from ksched_cli.controlplane.work import Worker
+from ksched_cli.engine.decision import Decision
+
+# BatchIdleDuration.
+BATCH_SECONDS = 1.0
+
+
+class _Recorder(Protocol):
+    def note(self, event: str, **more: Any) -> None: ...
+
+
+class AutoscaledWorld(Protocol):
+    """The parts of a world that the controller uses."""
+
+    plane: ControlPlane
+    undo: UndoLog
+    listeners: list[Callable[[Decision], None]]
+    controllers: list[object]
+
+    @property
+    def recorder(self) -> _Recorder: ...
+
+
+class Provisioner(Protocol):
+    """Returns what one pass decides: `objects` returns all objects of a kind, `is_pending` which pods wait."""
+
+    def __call__(
+        self, objects: Callable[[type[Any]], list[Any]], is_pending: Callable[[Pod], bool]
+    ) -> Provisioning: ...
+
+
+class KarpenterController(Worker):
+    """`objects` are those that only Karpenter reads; `types` has the instance types by NodePool and name."""
+
+    def __init__(
+        self,
+        world: AutoscaledWorld,
+        provision: Provisioner,
+        objects: Mapping[type[Any], list[Any]],
+        types: Mapping[str, Mapping[str, InstanceType]],
+        startup: float,
+    ) -> None:
+        self._world, self._provision, self._objects, self._startup = world, provision, objects, startup
+        self._types = types
+        self._pools: dict[str, NodePool] = {each.metadata.name: each for each in objects.get(NodePool, ())}
+        self._unschedulable: set[str] = LoggedSet(world.undo)
+        self._claims: list[NodeClaim] = LoggedList(world.undo)
+        self._added: list[NewNode] = LoggedList(world.undo)
+        self._passes: list[Provisioning] = LoggedList(world.undo)
+        world.listeners.append(self._decided)
+
+    def result(self) -> Provisioning:
+        """All nodes that were added, and what the last pass has decided for pods that still wait."""
+        last = self._passes[-1] if self._passes else Provisioning()
+        added = sorted(self._added, key=lambda each: each.pods[0])
+        bound = {pod_key(pod): pod.spec.node_name for pod in self._world.plane.store.of(Pod)}
+        elsewhere = {
+            pod: bound[pod] for node in added for pod in node.pods if bound.get(pod) and bound[pod] != node.name
+        }
+        waiting = [each for each in last.unplaced if not bound.get(each.pod)]
+        return replace(last, new_nodes=added, existing={}, unplaced=waiting, elsewhere=elsewhere)
+
+    def _decided(self, decision: Decision) -> None:
+        """A pod without a place waits for a pass, unless preemption makes room for it."""
+        uid = uid_of_pod(decision.pod.pod)
+        if decision.result == "unschedulable" and not decision.nominated_node:
+            self._unschedulable.add(uid)
+            self._world.plane.queue.add_after(self, None, BATCH_SECONDS)
+        else:
+            self._unschedulable.discard(uid)
+
+    def reconcile(self, key: object) -> None:
+        found = self._provision(self._all_of, self._is_pending)
+        self._passes.append(found)
+        for node in found.new_nodes:
+            self._launch(node)
+
+    def _all_of(self, kind: type[Any]) -> list[Any]:
+        if kind is NodeClaim:
+            return [*self._objects.get(NodeClaim, ()), *self._claims]
+        return self._objects.get(kind) or self._world.plane.store.of(kind)
+
+    def _is_pending(self, pod: Pod) -> bool:
+        return is_provisionable(pod) or (uid_of_pod(pod) in self._unschedulable and may_be_provisioned(pod))
+
+    def _launch(self, new: NewNode) -> None:
+        """Make the NodeClaim, and its node when the instance has started."""
+        pool, of_type = self._pools[new.node_pool], self._types[new.node_pool][new.cheapest.instance_type]
+        name = self._free_name(new.node_pool)
+        labels = {**_labels(new, of_type), HOSTNAME: name}
+        spec = pool.spec.template.spec
+        status = NodeClaimStatus(
+            f"karpenter:///{name}",
+            name,
+            of_type.capacity,
+            {resource: str(amount) for resource, amount in allocatable_of(of_type).items()},
+            (Condition("Launched", "True"),),
+        )
+        meta = ObjectMeta(name=name, uid=f"nodeclaim-{name}", labels=labels)
+        claim = NodeClaim(meta, replace(spec, requirements=()), status)
+        self._claims.append(claim)
+        self._added.append(replace(new, name=name))
+        plane = self._world.plane
+        pods = f"{len(new.pods)} pod{'s' * (len(new.pods) != 1)}"
+        text = f"{name}: {new.cheapest.instance_type} of NodePool {new.node_pool} for {pods}"
+        self._world.recorder.note("NodeClaimCreated", message=text)
+        plane.queue.at(plane.clock.now + self._startup, lambda: self._register(claim))
+
+    def _free_name(self, pool: str) -> str:
+        """The first of `pool-1`, `pool-2`, ... that no node and no NodeClaim has. Karpenter's names end in five random
+        letters."""
+        taken = {claim.metadata.name for claim in self._all_of(NodeClaim)}
+        number = 1
+        while f"{pool}-{number}" in taken or self._world.plane.store.get(Node, f"{pool}-{number}") is not None:
+            number += 1
+        return f"{pool}-{number}"
+
+    def _register(self, claim: NodeClaim) -> None:
+        """The node joins the cluster (lifecycle/registration.go and initialization.go)."""
+        labels = {**claim.metadata.labels, REGISTERED: "true", INITIALIZED: "true"}
+        meta = ObjectMeta(
+            name=claim.metadata.name,
+            uid=f"node-{claim.metadata.name}",
+            labels=labels,
+            creation_timestamp=self._world.plane.api.timestamp(),
+        )
+        spec = NodeSpec(taints=claim.spec.taints, provider_id=claim.status.provider_id)
+        status = NodeStatus(claim.status.capacity, claim.status.allocatable, (NodeCondition("Ready", "True"),))
+        self._world.plane.api.create(Node(meta, spec, status))
+
+
+def _labels(new: NewNode, of_type: InstanceType) -> dict[str, str]:
+    """The labels of the node: those of its type, its offering, and the single values of its requirements. Of several
+    values of a custom label Karpenter draws one; the first is taken."""
+    labels = {key: values[0] for key, values in of_type.requirements.items() if len(values) == 1}
+    for key, selectors in new.requirements.items():
+        values = selectors[0].get("values")
+        if selectors[0]["operator"] == "In" and isinstance(values, list) and (len(values) == 1 or key not in labels):
+            labels[key] = str(values[0])
+    return {**labels, ZONE: new.launch.zone, CAPACITY_TYPE: new.launch.capacity_type}
