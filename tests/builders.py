@@ -202,7 +202,7 @@ def make_workload(
         "apiVersion": "apps/v1",
         "kind": kind,
         "metadata": {"name": name, **(metadata or {})},
-        "spec": {"selector": {"matchLabels": labels}, "template": template, **spec},
+        "spec": {**spec, "selector": {"matchLabels": labels}, "template": template},
     }
 
 

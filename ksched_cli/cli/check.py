@@ -65,7 +65,7 @@ Replicas = Annotated[
     ),
 ]
 Files = Annotated[
-    list[str], typer.Argument(metavar="FILE", help="More manifests, as -f takes them: for globs and hooks.")
+    list[str] | None, typer.Argument(metavar="FILE", help="More manifests, as -f takes them: for globs and hooks.")
 ]
 Restart = Annotated[
     bool, typer.Option("--restart", help="Take every workload as changed, as `kubectl rollout restart` does.")
@@ -99,13 +99,14 @@ class AcceptedOptions(Struct, frozen=True):
 def check(
     given: ClusterRun,
     accepted: AcceptedOptions,
-    files: Files = [],  # noqa: B006  # typer takes the default from here and never changes it
+    files: Files = None,
     output: Annotated[str, options.FormatOption("Check")] = "table",
     restart: Restart = False,
     replicas: Replicas = ReplicaBound.CURRENT,
     exit_zero: options.ExitZero = False,
     fail_on: options.FailOnOption = [],  # noqa: B006
 ) -> None:
+    files = files or []
     given = replace(given, cluster=replace(given.cluster, filenames=[*given.cluster.filenames, *files]))
     try:
         run = given.read(*contradictions(fail_on, exit_zero=exit_zero))

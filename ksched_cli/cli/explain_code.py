@@ -22,12 +22,12 @@ EPILOG = """Examples:
   ksched explain-code rollout-deadlock untolerated-taint
   ksched explain-code -o json"""
 
-Codes = Annotated[list[str], typer.Argument(metavar="CODE", help="Codes or their names.")]
+Codes = Annotated[list[str] | None, typer.Argument(metavar="CODE", help="Codes or their names.")]
 
 
 @takes_groups
 def explain_code(
-    codes: Codes = [],  # noqa: B006  # typer takes the default from here and never changes it
+    codes: Codes = None,
     output: Annotated[str, options.FormatOption("ReasonCodes")] = "table",
 ) -> None:
-    show(Simulator.reason_codes(*codes), output)
+    show(Simulator.reason_codes(*(codes or ())), output)

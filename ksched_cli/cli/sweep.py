@@ -61,10 +61,12 @@ class _FileOrCommand(HelpGroup):
     """`sweep FILE` beside `sweep validate FILE`: a first word that is no command is the file."""
 
     def invoke(self, ctx: Any) -> Any:
-        words: list[str] = [*ctx._protected_args, *ctx.args]
+        # Older versions of click have no underscore.
+        protected = "_protected_args" if hasattr(ctx, "_protected_args") else "protected_args"
+        words: list[str] = [*getattr(ctx, protected), *ctx.args]
         if words and words[0] not in self.commands:
-            ctx.obj = words
-            ctx._protected_args, ctx.args = [], []
+            ctx.obj, ctx.args = words, []
+            setattr(ctx, protected, [])
         return super().invoke(ctx)
 
 
