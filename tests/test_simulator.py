@@ -16,7 +16,7 @@ import ksched_cli
 from ksched_cli import KschedError, Simulator
 from ksched_cli.errors import ConfigError, InputError, UsageError
 from ksched_cli.framework.per_node import PerNodePlugin
-from ksched_cli.releases import NEWEST_VERSION
+from ksched_cli.releases import DEFAULT_VERSION
 from tests.builders import make_node, make_pod
 
 ROOT = Path(__file__).parents[1]
@@ -53,7 +53,7 @@ class TestLoading:
     @pytest.mark.parametrize("path", [DEMO, str(DEMO)], ids=["a path", "its name"])
     def test_files(self, path: Any) -> None:
         loaded = Simulator.load(path)
-        assert repr(loaded) == f"<Simulator of Kubernetes {NEWEST_VERSION}: 6 nodes, 8 pods>"
+        assert repr(loaded) == f"<Simulator of Kubernetes {DEFAULT_VERSION}: 6 nodes, 8 pods>"
         assert len(Simulator.load(path, make_node("one-more").doc()).nodes) == 7
 
     def test_what_is_given_stays_as_it_is(self) -> None:

@@ -12,6 +12,7 @@ from ksched_cli.config.model import KubeSchedulerProfile, PluginRef, Plugins, Pl
 from ksched_cli.framework.interfaces import FilterPlugin, PreFilterPlugin, PreFilterResult
 from ksched_cli.framework.status import SUCCESS, unschedulable
 from ksched_cli.framework.verdict import Verdict
+from ksched_cli.releases.minors import NEWEST
 from tests.builders import make_node, make_pod
 from tests.harness import decide, make_scheduler
 from tests.lanes import examples
@@ -50,6 +51,8 @@ def victims(*nominated: Any) -> list[str]:
         [*running, *nominated, make_pod("new").priority(100).obj()],
         configuration=SchedulerConfiguration(profiles=(KubeSchedulerProfile(plugins=plugins),)),
         plugins=[AtMostTwo],
+        # Up to 1.36 a gated pod has no nomination.
+        current=NEWEST,
     )
     preemption = decide(scheduler)["default/new"].preemption
     assert preemption is not None

@@ -165,7 +165,8 @@ def test_a_pod_that_runs_where_it_would_not_go_now() -> None:
 
 def test_pods_nominated_to_a_node_count_there() -> None:
     waiting = make_pod("first").priority(9).requests(cpu="3").nominated("n1").gate("x")
-    found = explained([node("n1").obj(), waiting.obj(), make_pod("p").requests(cpu="2").obj()], "p")
+    pods = waiting.obj(), make_pod("p").requests(cpu="2").obj()
+    found = explained([node("n1").obj(), *pods], "p", kube_version="1.37")
     ((rejection,),) = [each.rejections for each in found.nodes]
     assert rejection.beside
     assert rejection.detail["cpu"]["free"] == 1000

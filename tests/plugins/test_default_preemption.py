@@ -18,6 +18,7 @@ from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.framework.interfaces import FilterPlugin
 from ksched_cli.framework.status import SUCCESS, Status, error, unschedulable
 from ksched_cli.framework.verdict import Verdict
+from ksched_cli.releases.minors import NEWEST
 from tests.builders import make_node, make_pod
 from tests.harness import decide, make_scheduler
 from tests.lanes import examples
@@ -166,7 +167,8 @@ def test_victims_are_leaving_and_weaker_nominations_are_dropped() -> None:
     weak = make_pod("weak").requests(cpu="1").priority(1).nominated("n").gate("held").obj()
     equal = make_pod("equal").requests(cpu="1").priority(9).nominated("n").gate("held").obj()
     strong = wanted("strong", 9, "3").obj()
-    scheduler = make_scheduler([make_node("n").obj()], [filler("a", "n").obj(), weak, equal, strong])
+    # Up to 1.36 a gated pod has no nomination.
+    scheduler = make_scheduler([make_node("n").obj()], [filler("a", "n").obj(), weak, equal, strong], current=NEWEST)
     decide(scheduler)
     rows = scheduler.cluster.pods.row_of
     assert scheduler.cluster.pods.terminating[rows["default/a"]]
