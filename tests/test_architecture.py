@@ -181,6 +181,11 @@ def test_no_file_imports_itself_by_way_of_others() -> None:
     TopologicalSorter(graph).prepare()
 
 
+def test_one_module_copies_and_starts_processes() -> None:
+    pattern = re.compile(r"os\.fork|ProcessPool|multiprocessing|import distributed|from distributed")
+    assert [name for name, text in texts().items() if pattern.search(text)] == ["plan/run/each.py"]
+
+
 def test_the_contract_of_plugins_is_short() -> None:
     lines = [line for path in (PACKAGE / "framework").rglob("*.py") for line in path.read_text().splitlines()]
     assert 500 < len(lines) <= 1500

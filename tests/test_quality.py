@@ -40,6 +40,8 @@ def test_a_simulation_without_changes_loads_no_control_plane() -> None:
     """Each of these takes 5 to 30 ms: controllers, sweeps, redaction, packages with plugins."""
     heavy = (
         "ksched_cli.controlplane.plane",
+        "ksched_cli.controlplane.controllers",
+        "ksched_cli.world.world",
         "ksched_cli.plan.sweep",
         "ksched_cli.sources.redaction",
         "importlib.metadata",

@@ -50,7 +50,7 @@ from ksched_cli.whatif.edits.lib.arguments import EditMistake
 from ksched_cli.whatif.edits.lib.edit import Edit
 from ksched_cli.whatif.edits.lib.evictions import stays_in_a_drain
 from ksched_cli.world.results import Ending, Limits, WorldResult
-from ksched_cli.world.world import World, WorldTrial
+from ksched_cli.world.world import World
 
 # Shares are counted in hundredths of a percent.
 _WHOLE = 10_000
@@ -285,7 +285,7 @@ class VariantRunner:
     def __init__(self, task: SweepTask) -> None:
         self._task = task
         self._variants = task.space.variants()
-        self._trials: VariantTrials | None = None
+        self._run: VariantRun | None = None
         self._loaded: tuple[int, int] | None = None
 
     def run(self, numbers: Iterable[int]) -> Iterator[VariantRow]:
@@ -293,10 +293,10 @@ class VariantRunner:
         for number in numbers:
             variant = self._variants[number]
             try:
-                yield self._trials_of(variant).end(variant).row
+                yield self._run_of(variant).end(variant).row
             except Exception as problem:
                 # What the variant left behind is not trusted.
-                self._trials = self._loaded = None
+                self._run = self._loaded = None
                 kind = "" if isinstance(problem, KschedError) else f"{type(problem).__name__}: "
                 yield VariantRow(number, variant.coordinates, "error", error=f"{kind}{problem}")
 
@@ -307,7 +307,7 @@ class VariantRunner:
     def whole(self, number: int) -> VariantEnd:
         """The variant with everything that happens in it."""
         variant = self._variants[number]
-        return self._trials_of(variant).end(variant, whole=True)
+        return self._run_of(variant).end(variant, whole=True)
 
     def died(self, number: int) -> bytes:
         """The row of a variant whose worker dies whenever it runs it."""
@@ -318,70 +318,67 @@ class VariantRunner:
         """The cluster as it is, without any variant: its row has number -1. UsageError for expectations of pods that
         are not there, and for edits that cannot be made: the largest number of each range is tried."""
         variant = Variant(-1, Setting(), (), {})
-        trials = self._trials_of(variant)
+        run = self._run_of(variant)
         try:
-            row = trials.end(variant).row
+            row = run.end(variant).row
         except EditMistake as mistake:
             raise UsageError(Problem(f"expect: {mistake}", hint=mistake.hint)) from None
-        trials.check_edits([each.edits[-1] for each in self._task.space.sweep.edits if each.edits[-1]])
-        return BaseRun(row, NodeColumns.of(trials.run.cluster), trials.run.coverage)
+        run.check_edits([each.edits[-1] for each in self._task.space.sweep.edits if each.edits[-1]])
+        return BaseRun(row, NodeColumns.of(run.cluster), run.coverage)
 
-    def _trials_of(self, variant: Variant) -> VariantTrials:
+    def _run_of(self, variant: Variant) -> VariantRun:
         """The world that has the configuration and the minor of the variant."""
         loaded = variant.setting.grid, variant.setting.version
-        if self._trials is None or self._loaded != loaded:
-            self._trials = None
-            self._trials, self._loaded = VariantTrials(self._task, self._task.source.under(*loaded)), loaded
-        return self._trials
+        if self._run is None or self._loaded != loaded:
+            self._run = None
+            self._run, self._loaded = VariantRun(self._task, self._task.source.under(*loaded)), loaded
+        return self._run
 
 
 _LONGEST, _MOST_CYCLES = 3600.0, 100_000  # A variant ends after so many virtual seconds or cycles.
 
 
-class VariantTrials:
-    """A world, and a trial in it that stays open while the setting of the variants is the same."""
+class VariantRun(Run):
+    """A run of variants. A trial of its world stays open while the setting of the variants is the same."""
 
     def __init__(self, task: SweepTask, source: LoadedInput) -> None:
-        self.run = Run(source, keeps_timeline=True)
-        self._decisions = VariantDecisions(task, self.run.scheduler)
-        self.run.observe(self._decisions)
-        self._world = self.run.world
-        self._measure = ClusterMeasure(self.run.cluster)
-        self._pending = PendingPods(self._world)
+        super().__init__(source, keeps_timeline=True)
+        self._decisions = VariantDecisions(task, self.scheduler)
+        self.observe(self._decisions)
+        self._measure = ClusterMeasure(self.cluster)
+        self._pending = PendingPods(self.world)
         self._seed, self._namespace = task.space.sweep.seed, task.namespace
         self._fails = task.space.sweep.failing is not None
         self._setting: Setting | None = None
         self._resting = NOTHING_MOVES
-        self._trial: WorldTrial | None = None
+        self._trial = self.trial()
 
     def end(self, variant: Variant, *, whole: bool = False) -> VariantEnd:
         """Run the variant. `whole`: with the timeline and the place of every pod."""
         if variant.setting != self._setting:
             self._enter(variant.setting)
         if not variant.failing:
-            with self._world.trial():
-                return self._read(variant, SweptPods(self._world), whole)
-        with self._world.trial():
-            pods = SweptPods(self._world, variant.failing, self._resting)
+            with self.trial():
+                return self._read(variant, SweptPods(self.world), whole)
+        with self.trial():
+            pods = SweptPods(self.world, variant.failing, self._resting)
             self._fail(variant.failing)
             end = self._read(variant, pods, whole)
-            used = set(self._world.cluster.nodes.labels.keys())
+            used = set(self.cluster.nodes.labels.keys())
         # A table without some nodes takes over the columns of the table before, and makes all others itself.
-        for key in used - self._world.cluster.nodes.labels.keys():
-            self._world.cluster.nodes.labels.column(key)
+        for key in used - self.cluster.nodes.labels.keys():
+            self.cluster.nodes.labels.column(key)
         return end
 
     def check_edits(self, edits: Sequence[Edit]) -> None:
         """Make the edits, and take them back."""
         self._enter(Setting())
-        with self._world.trial(Changes(edits=edits, namespace=self._namespace)):
+        with self.trial(Changes(edits=edits, namespace=self._namespace)):
             pass
 
     def _enter(self, setting: Setting) -> None:
         """Roll the last setting back, make this one, and give the pending pods their cycles."""
-        world, self._setting = self._world, None
-        if self._trial is None:
-            self._trial = world.trial()
+        world, self._setting = self.world, None
         self._trial.begin()
         if setting.tie:
             world.scheduler.break_ties(random_choice(seed_of(self._seed, "tie", setting.tie), world.undo))
@@ -398,11 +395,11 @@ class VariantTrials:
     def _fail(self, nodes: Sequence[str]) -> None:
         """The nodes are gone at once. Pods that were pending look for another node; controllers recreate all others."""
         self._pending.leave(nodes)
-        remove_nodes(self._world, nodes)
+        remove_nodes(self.world, nodes)
 
     def _read(self, variant: Variant, pods: SweptPods, whole: bool) -> VariantEnd:
         """Run until nothing moves, and read what the world came to."""
-        world, decisions = self._world, self._decisions
+        world, decisions = self.world, self._decisions
         ending = world.run(Limits(world.clock.now + _LONGEST, world.cycles + _MOST_CYCLES))
         row = row_of(variant, self._measure.figures(), pods.found(decisions), ending, decisions.failed(world))
         return VariantEnd(row, world.result(ending) if whole else None)

@@ -200,17 +200,17 @@ def test_the_rows_of_a_variant_do_not_depend_on_those_before_it() -> None:
 
 
 def test_a_variant_that_raises_is_a_row_with_its_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ksched_cli.plan.sweep.trials import VariantTrials
+    from ksched_cli.plan.sweep.trials import VariantRun
 
-    end_of = VariantTrials.end
+    end_of = VariantRun.end
 
-    def end(trials: VariantTrials, variant: Any, **more: Any) -> VariantEnd:
+    def end(run: VariantRun, variant: Any, **more: Any) -> VariantEnd:
         if variant.number == 2:
             raise ZeroDivisionError("of the third variant")
-        return end_of(trials, variant, **more)
+        return end_of(run, variant, **more)
 
     plain = rows(fail="node")
-    monkeypatch.setattr(VariantTrials, "end", end)
+    monkeypatch.setattr(VariantRun, "end", end)
     found = rows(fail="node")
     assert (found[2].outcome, found[2].error) == ("error", "ZeroDivisionError: of the third variant")
     assert [*found[:2], *found[3:]] == [*plain[:2], *plain[3:]]

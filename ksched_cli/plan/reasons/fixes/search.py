@@ -338,18 +338,20 @@ class FixTrials:
     """One world for all trials, each of which begins with the cluster as it was read. `node` is the only node that the
     pod is to fit on."""
 
-    def __init__(self, subject: Subject, node: str, run: Run) -> None:
-        self._subject, self._node = subject, node
+    def __init__(self, situation: FixSituation, run: Run) -> None:
+        self._subject, self._node = situation.subject, situation.node
         self._accepted: list[Decision] = []
         self._world = run.world
         run.observe(self._decided)
         self.store = self._world.plane.store
-        self.changes = ProposedChanges(subject, self._world)
+        self.changes = ProposedChanges(self._subject, self._world)
         self._workload = "/".join(self.changes.owner)
-        self._own = OwnPods(subject.pod, self._world, self.changes)
+        self._own = OwnPods(self._subject.pod, self._world, self.changes)
         self._certain = CertainPods(self._world) if self._own.leading_cycles() else None
+        self.manifest: PodManifest | None = manifest_of(self._subject.pod, self.store, situation.manifests)
         # The run without any change, beside the trials.
         self._copy: Copy[TrialResult] | None = None
+        self._begin()
 
     @cached_property
     def unchanged(self) -> TrialResult:
@@ -360,7 +362,7 @@ class FixTrials:
         with self._world.trial():
             return self._run_world(rolls_out=False)
 
-    def begin(self) -> None:
+    def _begin(self) -> None:
         """Begin the run without any change on another core, if it takes long. `end` comes after the trials."""
         answers = sum(1 for _ in self._world.loop.queue) * len(self._world.cluster.nodes)
         is_brief = self._certain is not None and self._certain.are_independent
@@ -410,77 +412,16 @@ class FixTrials:
         if mine and decision.row is not None and (decision.row == row or row in decision.feasible):
             self._accepted.append(decision)
 
-
-MOST = 6
-_TRIES = 30
-# Proposals of one kind differ by the node only: where a few of them fail, so will the others.
-_FAILURES = 3
-_NONE_NEEDED = "none is needed, the pod has a node once nothing moves any more (simulate --settle shows how)"
-
-
-def find_fixes(situation: FixSituation, run: Run) -> Fixes:
-    """At most one of each kind: the smallest. Where one kind of change does, that and another is not looked at."""
-    proposals = propose(situation)
-    if not proposals:
-        return Fixes(why_none=_why_none(situation), on=situation.node)
-    bench = _Bench(situation, run)
-    try:
-        return _first_of_each_kind(situation, proposals, bench)
-    finally:
-        bench.end()
-
-
-def _first_of_each_kind(situation: FixSituation, proposals: Sequence[Proposal], bench: _Bench) -> Fixes:
-    working: list[tuple[Proposal, Fix]] = []
-    failures: Counter[tuple[str, ...]] = Counter()
-    tried = 0
-    for proposal in proposals:
-        if any(set(each.kinds) <= set(proposal.kinds) for each, _ in working):
-            continue
-        if failures[proposal.kinds] == _FAILURES:
-            continue
-        fix = bench.try_out(proposal)
-        tried += 1
-        if fix is None:
-            failures[proposal.kinds] += 1
-        elif bench.unchanged.fits and not situation.node:
-            return Fixes(tried=tried, why_none=_NONE_NEEDED)
-        else:
-            working.append((proposal, fix))
-        if len(working) == MOST or tried == _TRIES:
-            break
-    note = "" if bench.manifest is not None else _note(situation.subject)
-    return Fixes(tuple(fix for _, fix in working), tried, note=note, on=situation.node)
-
-
-class _Bench:
-    """Where proposals are tried, each in a trial of one world."""
-
-    def __init__(self, situation: FixSituation, run: Run) -> None:
-        self._subject = situation.subject
-        self._node = situation.node
-        self._trials = FixTrials(situation.subject, situation.node, run)
-        self._trials.begin()
-        self.manifest: PodManifest | None = manifest_of(self._subject.pod, self._trials.store, situation.manifests)
-
-    @property
-    def unchanged(self) -> TrialResult:
-        """What the world comes to without any change."""
-        return self._trials.unchanged
-
-    def end(self) -> None:
-        self._trials.end()
-
     def try_out(self, proposal: Proposal) -> Fix | None:
         """None where some pod of the workload has no node in the end, or the pod cannot go to the wanted node."""
-        found = self._trials.run(proposal)
+        found = self.run(proposal)
         if found is None or not (found.accepts_node if self._node else found.fits):
             return None
         return self._fix(proposal, found)
 
     def _fix(self, proposal: Proposal, found: TrialResult) -> Fix:
         commands = [each.command for each in proposal.changes if each.command]
-        if pods := self._trials.changes.deleted_by_hand(proposal):
+        if pods := self.changes.deleted_by_hand(proposal):
             names = (pod.metadata.name for pod in pods)
             commands.append(kubectl("-n", self._subject.pod.metadata.namespace, "delete", "pod", *names))
         patch_commands = [] if self.manifest is not None else _patch_command(self._subject, proposal.operations)
@@ -506,6 +447,48 @@ class _Bench:
         same = [pod.node for pod in own if pod.pod == key] or [pod.node for pod in own if pod.replaces == key]
         came = [pod.node for pod in own if pod.state == "scheduled"]
         return next((node for node in (*same, *came, *(pod.node for pod in own)) if node), "")
+
+
+MOST = 6
+_TRIES = 30
+# Proposals of one kind differ by the node only: where a few of them fail, so will the others.
+_FAILURES = 3
+_NONE_NEEDED = "none is needed, the pod has a node once nothing moves any more (simulate --settle shows how)"
+
+
+def find_fixes(situation: FixSituation, run: Run) -> Fixes:
+    """At most one of each kind: the smallest. Where one kind of change does, that and another is not looked at."""
+    proposals = propose(situation)
+    if not proposals:
+        return Fixes(why_none=_why_none(situation), on=situation.node)
+    trials = FixTrials(situation, run)
+    try:
+        return _first_of_each_kind(situation, proposals, trials)
+    finally:
+        trials.end()
+
+
+def _first_of_each_kind(situation: FixSituation, proposals: Sequence[Proposal], trials: FixTrials) -> Fixes:
+    working: list[tuple[Proposal, Fix]] = []
+    failures: Counter[tuple[str, ...]] = Counter()
+    tried = 0
+    for proposal in proposals:
+        if any(set(each.kinds) <= set(proposal.kinds) for each, _ in working):
+            continue
+        if failures[proposal.kinds] == _FAILURES:
+            continue
+        fix = trials.try_out(proposal)
+        tried += 1
+        if fix is None:
+            failures[proposal.kinds] += 1
+        elif trials.unchanged.fits and not situation.node:
+            return Fixes(tried=tried, why_none=_NONE_NEEDED)
+        else:
+            working.append((proposal, fix))
+        if len(working) == MOST or tried == _TRIES:
+            break
+    note = "" if trials.manifest is not None else _note(situation.subject)
+    return Fixes(tuple(fix for _, fix in working), tried, note=note, on=situation.node)
 
 
 def _lost(world: WorldResult) -> set[str]:
