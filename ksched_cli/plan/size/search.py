@@ -91,7 +91,7 @@ class PurchaseSearch(SetMender):
         program.relax()
         parts = components(self._problem)
         self._parts = list(zip(parts, bounds_of_parts(parts, half, program, self._settings), strict=True))
-        state, mended = self.state, 0
+        state = self.state
         state.bound = min(max(program.bound, sum(bound for _, bound in self._parts)), state.cost)
         self._last_better = time.perf_counter()
         for _ in range(self._settings.proposed_sets):
@@ -108,9 +108,6 @@ class PurchaseSearch(SetMender):
                 continue
             self._unlikely.append(found.counts)
             program.reject(found.counts)
-            if mended < self._settings.mended_sets and self._has_time():
-                mended += 1
-                self._mend_below_best(found.counts)
 
     def _is_likely(self, counts: Mapping[int, int]) -> bool:
         """Whether the scheduler may accept the set, by the forecast and by how wrong it was so far."""

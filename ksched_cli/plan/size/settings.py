@@ -9,9 +9,8 @@ from msgspec import Struct
 class SearchSettings(Struct, frozen=True, kw_only=True):
     """The defaults are those that the benchmark instances need (`python -m tests.benchmarks.sizing`)."""
 
-    # Sets of the program that the scheduler tries, and those of them that are mended if it rejects them.
+    # Sets of the program that the scheduler tries.
     proposed_sets: int = 40
-    mended_sets: int = 6
     # The share of the time limit, and the least seconds, after which the program ends without a better set.
     patience: float = 0.2
     least_patience: float = 1.0
