@@ -240,6 +240,18 @@ class EngineRules(ReleaseRules):
             "Plugins run in one order at all points (multiPoint), so that another PreFilter may be the first to "
             "reject a pod; before, each point had an order of its own.",
         ),
+        Rule(
+            "1.37",
+            "queue",
+            "Plugins register for events of pods with a node (AssignedPod), of other pods without one (UnscheduledPod) "
+            "or of the pod itself (TargetPod); before, for those of all pods, and their hints passed over the others.",
+        ),
+        Rule(
+            "1.37",
+            "fields",
+            "PodGroups and Workloads are scheduling.k8s.io/v1beta1 and v1alpha3, with an object as disruptionMode, and "
+            "DeviceTaintRules are resource.k8s.io/v1, too; before, groups were v1alpha2, which is no longer served.",
+        ),
         Rule("CSINodeInfo", "queue", "A change of a CSINode wakes pods; without the gate, it does not."),
         Rule(
             "GenericWorkload",

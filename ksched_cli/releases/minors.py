@@ -51,6 +51,8 @@ SIDECAR_PORTS_COUNT = UpstreamFix(132040, "1.34", ("1.33.6",))
 TAINTS_ARE_NOT_NAMED = UpstreamFix(134740, "1.35", ("1.34.2",))
 # Devices are scored for pods that have allocated claims beside new ones.
 ALLOCATED_CLAIMS_ARE_SCORED = UpstreamFix(139017, "1.37", ("1.35.6", "1.36.2"))
+# Shared devices that claims hold take their counters in later cycles, too.
+HELD_SHARES_TAKE_COUNTERS = UpstreamFix(139040, "1.37", ("1.36.2",))
 # A device that was refused, or given back in the search, takes no shared counters any more.
 REFUSED_DEVICES_ARE_FORGOTTEN = UpstreamFix(140431, "1.37", ("1.36.3",))
 # An extender that left out nodes is one of those that rejected the pod.
@@ -68,6 +70,7 @@ FIXES = (
     SIDECAR_PORTS_COUNT,
     TAINTS_ARE_NOT_NAMED,
     ALLOCATED_CLAIMS_ARE_SCORED,
+    HELD_SHARES_TAKE_COUNTERS,
     REFUSED_DEVICES_ARE_FORGOTTEN,
     EXTENDERS_REJECT,
     INIT_CONTAINERS_COUNT,

@@ -57,8 +57,7 @@ class Allocator:
     def __init__(self, inventory: Inventory, allocated: AllocatedState) -> None:
         self.inventory = inventory
         self.allocated = allocated
-        by_driver = inventory.rules.pools_are_known_by_driver
-        self.available_counters = AvailableCounters(allocated, by_driver=by_driver)
+        self.available_counters = AvailableCounters(allocated, inventory.rules)
 
     def allocate(self, row: int, claims: Sequence[ResourceClaim], deadline: float = math.inf) -> Picks | None:
         """The devices for each claim, or None where the node does not have them."""

@@ -6,9 +6,10 @@ from fractions import Fraction
 
 from ksched_cli.api.dynamic_resources import Device
 from ksched_cli.api.quantity import parse_quantity
-from ksched_cli.plugins.lib.devices.claims import AllocatedState
+from ksched_cli.plugins.lib.devices.claims import AllocatedState, DeviceID
 from ksched_cli.plugins.lib.devices.pools import Pool
 from ksched_cli.plugins.lib.devices.requests import device_id
+from ksched_cli.plugins.lib.devices.rules import DeviceRules
 
 CounterKey = tuple[str, str]
 Counters = dict[CounterKey, Fraction]
@@ -16,15 +17,15 @@ Counters = dict[CounterKey, Fraction]
 
 class AvailableCounters:
     """What allocated devices leave of each pool's counters, for one pod's cycle. Up to 1.36 the name of the pool alone
-    is the key (`by_driver` is false)."""
+    is the key."""
 
-    def __init__(self, allocated: AllocatedState, *, by_driver: bool) -> None:
+    def __init__(self, allocated: AllocatedState, rules: DeviceRules) -> None:
         self._allocated = allocated
-        self._by_driver = by_driver
+        self._rules = rules
         self._pools: dict[str, Counters] = {}
 
     def key_of(self, pool: Pool) -> str:
-        return pool.full_name if self._by_driver else pool.name
+        return pool.full_name if self._rules.pools_are_known_by_driver else pool.name
 
     def of(self, pool: Pool) -> Counters:
         key = self.key_of(pool)
@@ -41,11 +42,17 @@ class AvailableCounters:
         }
         for home in (*pool.slices, *pool.others):
             for device in home.spec.devices:
-                if device.consumes_counters and self._allocated.is_allocated(device_id(home, device)):
+                if device.consumes_counters and self._holds(device_id(home, device)):
                     for key, amount in consumption_of(device):
                         if key in remaining:
                             remaining[key] -= amount
         return remaining
+
+    def _holds(self, device: DeviceID) -> bool:
+        """Whether the device has taken its counters."""
+        if self._rules.held_shares_take_counters:
+            return self._allocated.is_allocated(device)
+        return device in self._allocated.devices
 
 
 class ConsumedCounters:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ksched_cli.releases.changes import ReleaseRules, Rule
-from ksched_cli.releases.minors import REFUSED_DEVICES_ARE_FORGOTTEN
+from ksched_cli.releases.minors import HELD_SHARES_TAKE_COUNTERS, REFUSED_DEVICES_ARE_FORGOTTEN
 from ksched_cli.releases.plugin_names import DYNAMIC_RESOURCES
 
 
@@ -13,6 +13,12 @@ class DeviceRules(ReleaseRules, plugins=DYNAMIC_RESOURCES):
         "filter",
         "A device that is refused, or given back in the search, takes no counters and no part in constraints any more; "
         "before, what it had taken could stay taken, so that a later device of the node was refused.",
+    )
+    held_shares_take_counters = Rule(
+        HELD_SHARES_TAKE_COUNTERS,
+        "filter",
+        "A device that claims share takes its counters while they hold it; before, in the cycle of the first claim "
+        "alone, so that partitions that exclude each other could be given out.",
     )
     pools_are_known_by_driver = Rule(
         "1.37",

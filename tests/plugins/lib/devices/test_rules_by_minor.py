@@ -237,6 +237,17 @@ def test_rules_of_1_37(claims: list[Any], objects: list[Any], before: Any, now: 
     assert found == {"1.36": before, "1.37": now}
 
 
+@pytest.mark.parametrize(
+    ("version", "found"), [("1.36.1", [["r=d2"]]), ("1.36.2", None), ("1.36", None), ("1.37", None)]
+)
+def test_a_shared_device_of_an_earlier_cycle_takes_its_counters(version: str, found: Any) -> None:
+    """#139040, which patch 1.36.2 has: d1 and d2 exclude each other."""
+    held = make_claim("held", exactly(), status=allocated("d1", pool="pool", shareID="s", consumedCapacity={"m": "1"}))
+    pool = pool_of(consuming("d1", "1", capacity={"m": "4"}, **SHARED), consuming("d2", "1"), limit="1")
+    claim = make_claim("c", exactly(selectors=selectors("!device.allowMultipleAllocations")))
+    assert allocate([claim], [GPU, *pool, held], release=nearest_release(version)) == found
+
+
 def colored(name: str, *colors: str) -> dict[str, Any]:
     """A device whose attribute is a list."""
     made = device(name)
