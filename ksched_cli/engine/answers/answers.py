@@ -34,6 +34,7 @@ from ksched_cli.framework.depends import Depends
 from ksched_cli.framework.diagnosis import NodeStatuses
 from ksched_cli.framework.interfaces import FilterPlugin, Plugin, PreFilterPlugin, PreFilterResult
 from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.status import Status
 
 # How much memory the results of all templates may take together, and how much one takes per node.
 _BYTES = 96 * 2**20
@@ -42,6 +43,8 @@ _BYTES_PER_NODE = 32
 _UNUSED = 4
 # So many results of filters that only the node object matters to are kept.
 _GROUNDS = 64
+# So many answers of PreFilter for which only the node object matters are kept.
+_MOST_ANSWERS = 512
 
 _NO_ROWS: RowColumn = np.empty(0, dtype=np.int64)
 
@@ -75,13 +78,15 @@ class Search(Struct):
 
 
 class TemplateAnswers(Struct):
-    """What is known of the pods of one template. `skipping` are the plugins that depend on pods anywhere and return
-    SKIP from PreFilter. `failure` is the decision about a pod that found no node, at `failed_at`."""
+    """What is known of the pods of one template. For the plugins in `fixed`, only the node object matters. `skipping`
+    are the plugins that depend on pods anywhere and return SKIP from PreFilter. `failure` is the decision about a pod
+    that found no node, at `failed_at`."""
 
     search: Search
     state: CycleState
     skipping: list[MovingPlugin]
     depends: dict[str, Depends | None]
+    fixed: set[str]
     binds_alike: bool
     ranking: Ranking | None = None
     failure: Decision | None = None
@@ -101,6 +106,7 @@ class Kept(Struct):
     templates: OrderedDict[tuple[int, bytes], TemplateAnswers]
     searches: OrderedDict[Hashable, Search]
     grounds: OrderedDict[Hashable, Ground]
+    pre_filter: dict[Hashable, PreFilterResult[Any] | Status]
 
 
 class Answers:
@@ -121,6 +127,8 @@ class Answers:
         # The pod that is in its cycle, what its plugins depend on, and what is kept of its template.
         self._pod: PodInfo | None = None
         self._depends: dict[str, Depends | None] = {}
+        # The plugins for which only the node object matters.
+        self._fixed: set[str] = set()
         self._template: TemplateAnswers | None = None
         self._search: Search | None = None
         # The state of the cluster before that cycle.
@@ -138,11 +146,10 @@ class Answers:
         template = kept.templates.get(key)
         self._pod, self._template, self._search = pod, None, None
         if template is None:
-            runtime = self._runtime
-            state.depends = self._depends = {each.name: runtime.depends(each, pod) for each in self._plugins}
+            self._begin(kept, pod, state)
             return None
         search, state.depends = template.search, template.depends
-        self._depends = template.depends
+        self._depends, self._fixed = template.depends, template.fixed
         if search.followers and self._nominator.nodes():
             return None
         try:
@@ -166,6 +173,22 @@ class Answers:
         state.binds_alike = template.binds_alike
         return search
 
+    def _begin(self, kept: Kept, pod: PodInfo, state: CycleState) -> None:
+        """Look up what the plugins depend on, and the answers of PreFilter for which only the node object matters."""
+        try:
+            depends = {each.name: each.depends(pod) for each in self._plugins}
+        except Exception:
+            # The plugin that fails is blamed.
+            depends = {each.name: self._runtime.depends(each, pod) for each in self._plugins}
+        state.depends = self._depends = depends
+        version, self._fixed = self._cluster.catalog.version, set[str]()
+        for name, each in depends.items():
+            if each is not None and each.on == "node" and each.signature is not None:
+                self._fixed.add(name)
+                answer = kept.pre_filter.get((version, name, each.signature))
+                if answer is not None:
+                    state.pre_filter[name] = answer
+
     def _still_skip(self, template: TemplateAnswers, pod: PodInfo) -> bool:
         """Whether PreFilter of the plugins that have returned SKIP does so again."""
         for follower in template.skipping:
@@ -183,7 +206,12 @@ class Answers:
         """The search of pods that sign alike, or a search in which filters at the front for which only the node object
         matters run once for all pods that sign alike."""
         runtime, cluster, depends, kept = self._runtime, self._cluster, self._depends, self._kept()
-        in_force = runtime.in_force(state)
+        in_force, fixed = runtime.in_force(state), self._fixed
+        for name, answer in state.pre_filter.items():
+            if name in fixed:
+                kept.pre_filter[cluster.catalog.version, name, depends[name].signature] = answer  # type: ignore[union-attr]
+        if len(kept.pre_filter) > _MOST_ANSWERS:
+            kept.pre_filter.clear()
         self._search = search = kept.searches.get(self._signatures(in_force, pod))
         if search is not None and not (search.followers and self._nominator.nodes()):
             if self._repair(search, pod):
@@ -191,7 +219,10 @@ class Answers:
                 return NodeRows(cluster, search.feasible)
             self._drop(kept, search)
         self._search = None
-        front = tuple(takewhile(lambda each: is_fixed(depends[each.name]), in_force))
+        length = 0
+        while length < len(in_force) and in_force[length].name in fixed:
+            length += 1
+        front = in_force[:length]
         if not front or self._profile.checks_all_filters:
             return runtime.run_filter_with_nominated(in_force, state, pod, NodeRows(cluster), statuses)
         key = self._signatures(front, pod)
@@ -238,7 +269,7 @@ class Answers:
                 kept.searches.popitem(last=False)
         skipping = [follower for follower in self._followers(pre_filter) if follower.plugin not in in_force]
         binds_alike = all(is_fixed(runtime.depends(each, pod)) for each in self._profile.after_scoring)
-        self._template = template = TemplateAnswers(search, mine, skipping, depends, binds_alike)
+        self._template = template = TemplateAnswers(search, mine, skipping, depends, self._fixed, binds_alike)
         kept.templates[self._cluster.catalog.version, pod.template] = template
         if len(kept.templates) > most_templates(len(statuses)):
             kept.templates.popitem(last=False)
@@ -246,7 +277,7 @@ class Answers:
     def _make_search(
         self, states: CycleState, in_force: tuple[FilterPlugin[Any], ...], statuses: NodeStatuses, feasible: RowColumn
     ) -> Search:
-        front = {each.name for each in takewhile(lambda each: is_fixed(self._depends[each.name]), in_force)}
+        front = {each.name for each in takewhile(lambda each: each.name in self._fixed, in_force)}
         closed = None
         if not front.isdisjoint(statuses.unschedulable_plugins()):
             by_kind = np.array([each.plugin in front for each in statuses.kinds.values], dtype=np.bool_)
@@ -431,4 +462,4 @@ class Answers:
 
 
 def _nothing_kept() -> Kept:
-    return Kept(OrderedDict(), OrderedDict(), OrderedDict())
+    return Kept(OrderedDict(), OrderedDict(), OrderedDict(), {})

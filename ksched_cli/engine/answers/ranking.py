@@ -17,14 +17,15 @@ from msgspec import Struct
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import Int64Column, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.engine.cycle.runtime import Runtime, is_fixed
+from ksched_cli.engine.cycle.runtime import Runtime
 from ksched_cli.engine.cycle.state import CycleState
 from ksched_cli.engine.faults import CycleError
 from ksched_cli.engine.score_table import ScoreTable
-from ksched_cli.framework.depends import Depends
+from ksched_cli.framework.depends import ANYWHERE, Depends
 from ksched_cli.framework.diagnosis import NodeStatuses
 from ksched_cli.framework.interfaces import PreScorePlugin, ScorePlugin
 from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.status import SKIP
 
 # Above this share of touched nodes, reading all nodes is less work than choosing the touched ones.
 _AFRESH_SHARE = 8
@@ -66,6 +67,8 @@ class KeptColumns(Struct):
     normalized: OrderedDict[Hashable, Int64Column]
     sums: OrderedDict[Hashable, FixedSum]
     following: OrderedDict[Hashable, FollowingSum]
+    # The state of PreScore in a tuple, or SKIP.
+    pre_scores: OrderedDict[Hashable, Any]
 
 
 class SharedColumns:
@@ -182,7 +185,7 @@ class SharedColumns:
 
 
 def _no_columns() -> KeptColumns:
-    return KeptColumns(OrderedDict(), OrderedDict(), OrderedDict(), OrderedDict())
+    return KeptColumns(OrderedDict(), OrderedDict(), OrderedDict(), OrderedDict(), OrderedDict())
 
 
 class Loose(Struct):
@@ -216,7 +219,7 @@ class Ranking:
         self._state = CycleState(state.filter_states, {}, state.skip_filter, set())
         self._depends = depends
         self._pre_scores: dict[str, PreScorePlugin[Any, Any]] = {each.name: each for each in runtime.profile.pre_score}
-        runtime.run_pre_score(self._state, pod, self._nodes)
+        self._pre_score(pod)
         self._fixed: list[tuple[Scorer, Hashable, FixedColumn]] = []
         self._following: list[tuple[Scorer, Hashable]] = []
         self._loose: list[Loose] = []
@@ -226,18 +229,39 @@ class Ranking:
         for plugin in runtime.profile.score:
             name = plugin.name
             of_plugin = depends[name]
-            if of_plugin is None or not of_plugin.is_local or of_plugin.signature is None:
+            if of_plugin is None or of_plugin.on == ANYWHERE or of_plugin.signature is None:
                 loose = Loose(plugin, of_plugin, _version(of_plugin))
                 (self._resting if name in skipped else self._loose).append(loose)
             elif name in skipped:
                 continue
-            elif is_fixed(of_plugin):
+            elif of_plugin.on == "node":
                 self._add_fixed(plugin, of_plugin, pod)
             else:
                 self._following.append((plugin, of_plugin.signature))
         self._names = [each.name for each in runtime.profile.score if each.name not in skipped]
         self._extremes = self._extremes_of_fixed(None)
         self._sum = self._sum_of_fixed(pod)
+
+    def _pre_score(self, pod: PodInfo) -> None:
+        """RunPreScorePlugins. Where only the node object matters, PreScore runs once for each signature."""
+        kept, state, version = self._columns.kept().pre_scores, self._state, self._columns.cluster.catalog.version
+        for plugin in self._runtime.profile.pre_score:
+            name = plugin.name
+            depends = self._depends[name]
+            if depends is None or depends.on != "node" or depends.signature is None:
+                self._runtime.pre_score(plugin, state, pod, self._nodes)
+                continue
+            key = version, name, depends.signature
+            known = kept.get(key)
+            if known is None:
+                self._runtime.pre_score(plugin, state, pod, self._nodes)
+                kept[key] = SKIP if name in state.skip_score else (state.score_states[name],)
+                if len(kept) > _KEPT:
+                    kept.popitem(last=False)
+            elif known is SKIP:
+                state.skip_score.add(name)
+            else:
+                state.score_states[name] = known[0]
 
     def _add_fixed(self, plugin: Scorer, depends: Depends | None, pod: PodInfo) -> None:
         signature = None if depends is None else depends.signature

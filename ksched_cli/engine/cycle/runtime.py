@@ -114,13 +114,15 @@ class Runtime:
 
     def run_pre_filter(self, state: CycleState, pod: PodInfo) -> PreFilterOutcome:
         """RunPreFilterPlugins: an unresolvable rejection ends it, a plain one is kept while the others still run. Up to
-        some minor any rejection ended it, and an empty set of nodes led to preemption."""
+        some minor any rejection ended it, and an empty set of nodes led to preemption. Answers that are in `state`
+        already are taken from there."""
         rules = self._rules
         if rules.claims_are_checked_first and (problem := problem_of_claims(pod.pod, self.cluster.catalog)):
             raise CycleError(problem)
-        outcome = PreFilterOutcome()
+        outcome, answers = PreFilterOutcome(), state.pre_filter
         for plugin in self.profile.pre_filter:
-            answer = self.pre_filter(plugin, pod)
+            known = answers.get(plugin.name)
+            answer = answers[plugin.name] = self.pre_filter(plugin, pod) if known is None else known
             if answer is SKIP:
                 state.skip_filter.add(plugin.name)
                 continue
