@@ -36,12 +36,14 @@ def patch_template(template: PodTemplateSpec, operations: Iterable[Operation]) -
 
 
 def apply_patch(document: Any, operations: Iterable[Operation]) -> Any:
-    """Changes the document and returns it."""
+    """Changes the document and returns it. Raises LookupError for a path that the document does not have."""
     for operation in operations:
         *parents, last = pointer_steps(operation["path"])
         parent = document
         for step in parents:
             parent = parent[int(step)] if isinstance(parent, list) else parent[step]
+            if not isinstance(parent, list | dict):
+                raise LookupError(operation["path"])
         if operation["op"] == "remove":
             del parent[int(last) if isinstance(parent, list) else last]
         elif isinstance(parent, list) and operation["op"] == "add":

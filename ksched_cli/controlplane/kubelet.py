@@ -9,14 +9,18 @@ from typing import Any
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Node, Pod, PodCondition
+from ksched_cli.api.meta import controller_of
 from ksched_cli.api.pod_facts import is_terminal, uid_of_pod
-from ksched_cli.api.workloads import Job
+from ksched_cli.api.workloads import Job, ReplicaSet
 from ksched_cli.cluster.undo import LoggedDict
 from ksched_cli.controlplane.api_server import ApiServer, grace_seconds
+from ksched_cli.controlplane.store import owner_identity
 from ksched_cli.controlplane.work import WorkQueue
 
 # How long a bound pod takes to become Ready. No input contains it; readiness probes are not modelled.
 START_SECONDS = 0.2
+# The label of pods of StatefulSets and DaemonSets.
+_REVISION = "controller-revision-hash"
 
 
 class Kubelets:
@@ -39,8 +43,23 @@ class Kubelets:
             if (old is None or old.metadata.deletion_timestamp is None) and not is_terminal(new):
                 self._end(new)
         elif new.spec.node_name and (old is None or not old.spec.node_name) and not is_terminal(new):
-            # Kubelets report one pod after the other: controllers react to the first before the next is Ready.
-            self._queue.at(self._queue.clock.now + START_SECONDS, lambda: self._start(new), is_alone=True)
+            moment = self._queue.clock.now + START_SECONDS
+            self._queue.at(moment, lambda: self._start(new), is_alone=self._is_rolled_out(new))
+
+    def _is_rolled_out(self, pod: Pod) -> bool:
+        """Whether the pod takes the place of one of an earlier template. Kubelets report one pod after the other, and
+        the controller goes on with its rollout after the first, before the next is Ready."""
+        owner = controller_of(pod.metadata)
+        if owner is None:
+            return False
+        identity = owner.kind, pod.metadata.namespace, owner.name
+        if owner.kind != "ReplicaSet":
+            first = self._store.first_of(identity) or pod
+            return first.metadata.labels.get(_REVISION) != pod.metadata.labels.get(_REVISION)
+        own = self._store.get(ReplicaSet, owner.name, pod.metadata.namespace)
+        above = owner_identity(own) if own is not None else None
+        sets = self._store.owned_by_identity(above, ReplicaSet) if above is not None else ()
+        return any(each.spec.replicas and each.metadata.name != owner.name for each in sets)
 
     def _start(self, pod: Pod) -> None:
         """Running and Ready, if the pod and its node are still there."""

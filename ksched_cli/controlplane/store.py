@@ -291,6 +291,10 @@ class Store(Logged, NamedObjects):
     def pods_of_identity(self, owner: Identity) -> list[Pod]:
         return [self._pods[each] for each in self._pods_of.get(owner, ())]
 
+    def first_of(self, owner: Identity) -> Pod | None:
+        """The first of `pods_of`."""
+        return next((self._pods[each] for each in self._pods_of.get(owner, ())), None)
+
     def count_of(self, owner: Identity) -> int:
         """How many pods `pods_of` returns."""
         return len(self._pods_of.get(owner, ()))

@@ -358,6 +358,20 @@ def test_a_successor_may_preempt_and_its_victim_looks_for_a_place_too() -> None:
     assert (drain.drained, drain.safe) == (True, False)
 
 
+def test_a_pod_of_the_node_that_another_pod_preempts_is_named() -> None:
+    """The pending pod takes its place before kubectl evicts it, and takes none where the node is cordoned."""
+    urgent = make_pod("urgent").uid("urgent").priority(10).requests(cpu="1").spec(nodeSelector={"x": "y"}).obj()
+    node = make_node("a").label("x", "y").allocatable(cpu="2", memory="16Gi", pods=110).obj()
+    pods = [ready(owned(f"low-{number}", "low")).priority(0).on("a").obj() for number in range(2)]
+    drain = run(load(node, TIGHT, urgent, *pods), "a", "b")
+    remarks = {remark.message: remark.pods for remark in drain.nodes[0].warnings}
+    gone = {each.pod for each in drain.preempted}
+    named = set(remarks.get("preempted by other pods, not evicted", ()))
+    evicted = {pod.pod for pod in drain.nodes[0].pods}
+    assert named | evicted >= {"default/low-0", "default/low-1"}
+    assert gone <= named | evicted
+
+
 def test_stateful_pods_keep_their_names_and_others_get_new_ones() -> None:
     pods = [ready(owned("db-0", "db", "StatefulSet")).on("a").obj(), ready(owned("web-abcde")).on("a").obj()]
     by_pod = {pod.pod: pod.successor for pod in run(load(A, B, *pods), "a").nodes[0].pods}

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 
+from ksched_cli.api.workloads import DaemonSet
 from ksched_cli.errors import UsageError
 from ksched_cli.framework.per_node import PerNodeFilter
 from ksched_cli.framework.status import SUCCESS, Status, unresolvable
@@ -340,3 +342,23 @@ def test_a_plugin_that_breaks_is_named(tmp_path: Path) -> None:
     assert found.outcome.result == "error"
     assert "OddNodesOnly" in found.problems["OddNodesOnly"]
     assert found.summary[0].startswith("Its cycle ends in an error: ")
+
+
+def test_a_fix_of_a_daemon_set_pod_whose_template_lacks_the_affinity() -> None:
+    """The controller has added the affinity for the node: no template has the path of its fields."""
+    term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n"]}]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
+    owner = {"kind": "DaemonSet", "name": "d", "apiVersion": "apps/v1", "uid": "d", "controller": True}
+    pod = make_pod("d-1").label(app="d").requests(cpu="9").spec(affinity=affinity)
+    pod.data["metadata"]["ownerReferences"] = [owner]
+    containers = pod.doc()["spec"]["containers"]
+    template = {"metadata": {"labels": {"app": "d"}}, "spec": {"containers": containers}}
+    daemon_set = msgspec.convert(
+        {
+            "metadata": {"name": "d", "namespace": "default", "uid": "d"},
+            "spec": {"selector": {"matchLabels": {"app": "d"}}, "template": template},
+        },
+        DaemonSet,
+    )
+    found = explained([node("n").obj(), node("m").obj(), daemon_set, pod.obj()], "d-1")
+    assert found.unplaced

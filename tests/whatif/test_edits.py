@@ -183,6 +183,22 @@ def test_add_node_in_words(text: str, names: list[str], allocatable: dict[str, s
     assert all(node.metadata.labels["kubernetes.io/hostname"] == node.metadata.name for node in added)
 
 
+@pytest.mark.parametrize(
+    ("text", "system", "arch"),
+    [
+        pytest.param("cpu=2", "linux", "amd64", id="as most machines"),
+        pytest.param("cpu=2,os=windows", "windows", "amd64", id="another system"),
+        pytest.param("arch=arm64,cpu=2", "linux", "arm64", id="another architecture"),
+    ],
+)
+def test_a_new_node_has_the_labels_of_every_kubelet(text: str, system: str, arch: str) -> None:
+    done = edited(load(make_node("n").obj()), f"add-node {text}")
+    (added,) = (node for node in done.loaded.of(Node) if node.metadata.name != "n")
+    labels = added.metadata.labels
+    assert [labels[f"{beta}kubernetes.io/os"] for beta in ("", "beta.")] == [system, system]
+    assert [labels[f"{beta}kubernetes.io/arch"] for beta in ("", "beta.")] == [arch, arch]
+
+
 def test_add_node_from_a_file(tmp_path: Path) -> None:
     file = tmp_path / "node.json"
     file.write_bytes(msgspec.json.encode(make_node("big").allocatable(cpu="64").label(disk="ssd").doc()))

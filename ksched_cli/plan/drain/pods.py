@@ -166,6 +166,7 @@ class PendingPods:
 
 _WAIT = ("waits", "wait")
 _NOT_RECREATED = "no controller recreates it"
+_PREEMPTED = "preempted by other pods, not evicted"
 _TOO_LATE = "the --timeout was over before a budget allowed the eviction"
 
 
@@ -231,7 +232,10 @@ class Fates:
         fates.sort(key=lambda fate: fate.round)
         stuck = [PodFate(pod_key(pod), "stuck", why=self._refusal(pod) or _TOO_LATE) for pod in node.left]
         pods = (*fates, *stuck, *node.stays())
-        return NodeDrain(node.name, len(rounds), pods, warnings=node.remarks(), timed_out=node.timed_out)
+        remarks = node.remarks()
+        if lost := tuple(pod_key(pod) for pod in node.evict if uid_of_pod(pod) in preempted):
+            remarks = (*remarks, Remark(_PREEMPTED, lost))
+        return NodeDrain(node.name, len(rounds), pods, warnings=remarks, timed_out=node.timed_out)
 
     def evicted(self, each: PreemptedPod) -> Evicted:
         new = self._successor(each.pod)

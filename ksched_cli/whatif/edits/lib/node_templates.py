@@ -16,7 +16,14 @@ from ksched_cli.sources.dump import load_dump
 from ksched_cli.whatif.edits.lib.arguments import EditMistake
 
 _RESOURCES = ("cpu", "memory", "pods", "ephemeral-storage")
-_LABELS = {"zone": "topology.kubernetes.io/zone", "region": "topology.kubernetes.io/region"}
+_LABELS = {
+    "zone": "topology.kubernetes.io/zone",
+    "region": "topology.kubernetes.io/region",
+    "os": "kubernetes.io/os",
+    "arch": "kubernetes.io/arch",
+}
+# What every kubelet sets beside the hostname, of the most common machines.
+_DEFAULTS = {"kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"}
 _IN_WORDS = re.compile(rf"({'|'.join((*_RESOURCES, *_LABELS, 'name'))})=")
 # The kubelet's own default.
 _PODS = "110"
@@ -69,6 +76,9 @@ def _of_words(text: str) -> Node:
             known = ", ".join((*_RESOURCES, "DOMAIN/RESOURCE", *_LABELS, "name"))
             raise EditMistake(f"{key!r} is not known here", f"known are {known}; a file with a Node can say anything")
     amounts.setdefault("pods", _PODS)
+    labels = {**_DEFAULTS, **labels}
+    # Every kubelet still sets the names that these labels had first.
+    labels |= {f"beta.{key}": labels[key] for key in _DEFAULTS}
     node = Node(ObjectMeta(name=name, labels=labels), status=NodeStatus(allocatable=amounts))
     default_node(node)
     return node
