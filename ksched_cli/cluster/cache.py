@@ -19,7 +19,7 @@ from ksched_cli.cluster.pod_counts import PodCounts
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.pods import PodTable
 from ksched_cli.cluster.resources import ResourceIndex
-from ksched_cli.cluster.undo import LoggedSet
+from ksched_cli.cluster.undo import LoggedDict, LoggedSet
 from ksched_cli.cluster.usage import Usage
 from ksched_cli.releases.minors import DEFAULT, Release
 
@@ -71,6 +71,7 @@ class Cluster:
         self.journal: list[int] = []
         self.moves: list[Move] = []
         self._derived: dict[object, Any] = {}
+        self._notes: dict[str, LoggedDict[Any, Any]] = {}
         self.preempted: set[int] = LoggedSet(self.undo)
         self.counts = PodCounts(self)
         self.undo.at_mark(self._note_positions)
@@ -85,6 +86,15 @@ class Cluster:
         if found is None:
             found = self._derived[owner] = make()
         return found
+
+    def notes(self, name: str) -> dict[Any, Any]:
+        """What plugins note about pods, such as the device that Reserve chose: a dict that a roll back restores.
+
+        All plugins that give this name share it. A note takes effect when its pod comes to a node or leaves it; at
+        other times call `touch` with the node's name."""
+        if name not in self._notes:
+            self._notes[name] = LoggedDict(self.undo)
+        return self._notes[name]
 
     def forget_derived(self) -> None:
         """Drop what was derived from the columns and can be derived again."""

@@ -210,3 +210,14 @@ def test_a_version_that_takes_as_much_makes_the_pod_the_latest_of_its_node() -> 
         assert len(cluster.journal) > journal
     assert cluster.pods_on(0) == [first, second]
     assert not cluster.pods.terminating[first]
+
+
+def test_a_roll_back_restores_the_notes_of_plugins() -> None:
+    cluster = Cluster([make_node("n").obj()])
+    cluster.notes("devices")["pod"] = 1
+    with cluster.undo.trial():
+        cluster.notes("devices")["pod"] = 2
+        cluster.notes("devices")["other"] = 3
+        assert cluster.notes("devices") == {"pod": 2, "other": 3}
+    assert cluster.notes("devices") == {"pod": 1}
+    assert cluster.notes("licences") == {}
