@@ -141,7 +141,7 @@ def _finding(problem: Problem) -> Finding:
     message = f"{problem.message} ({problem.hint})" if problem.hint else problem.message
     message = f"{problem.path}: {message}" if problem.path else message
     place = SourcePlace(problem.source, problem.line)
-    return Finding(code.code, code.name, problem.level, code.title, "", message, place)
+    return Finding(code.code, code.name, problem.level, code.title, "", message, place, about=problem.path)
 
 
 def nothing_checked(manifests: Loaded, items: Sequence[Any], sources: Sequence[str], namespace: str) -> Problem:
@@ -164,8 +164,8 @@ def check_not_run(problems: Iterable[Problem]) -> Check:
 
 
 class Finding(Struct, frozen=True):
-    """One finding about a workload, or about the input if `workload` is empty. `place` is the field that decides;
-    `step` the one that a rollout stops at."""
+    """One finding about a workload, or about the input if `workload` is empty: then `about` is the object or the field,
+    if it is about one. `place` is the field that decides; `step` the one that a rollout stops at."""
 
     code: str
     name: str
@@ -178,6 +178,7 @@ class Finding(Struct, frozen=True):
     plugin: str = ""
     reasons: tuple[str, ...] = ()
     step: int = 0
+    about: str = ""
 
 
 class IgnoredFinding(Struct, frozen=True):

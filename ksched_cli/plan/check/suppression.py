@@ -58,8 +58,7 @@ class Suppressions(Struct, frozen=True):
         """Why the finding is ignored. An error of the input is not: the object was not checked."""
         if not finding.workload and finding.level == "error":
             return None
-        label = finding.workload or finding.message.partition(": ")[0]
-        reason = self.annotated.get(label, {}).get(finding.code)
+        reason = self.annotated.get(finding.workload or finding.about, {}).get(finding.code)
         if reason is not None:
             return IgnoredFinding(finding, "annotation", reason)
         if finding.code in self.codes:
@@ -165,7 +164,7 @@ def baseline_document(check: Check) -> dict[str, Any]:
         {
             "fingerprint": name,
             "code": finding.code,
-            "object": finding.workload or finding.message.partition(": ")[0],
+            "object": finding.workload or finding.about or finding.message,
             "path": finding.place.path,
         }
         for finding, name in fingerprinted([*_every(check), *earlier])
