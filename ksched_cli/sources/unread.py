@@ -11,6 +11,7 @@ from typing import Any
 from ksched_cli.api.decode import UnknownKind
 from ksched_cli.api.validation.fields import built_in_kinds
 from ksched_cli.errors import Problem
+from ksched_cli.releases.minors import DEFAULT
 from ksched_cli.sources.input_codes import INVALID, UNKNOWN_KIND, UNKNOWN_WORKLOAD
 from ksched_cli.sources.loaded import Origin
 from ksched_cli.sources.unknown_objects import document_of, label_of
@@ -46,6 +47,10 @@ _REMOVED: Sequence[tuple[str, str, int]] = (
     ("flowcontrol.apiserver.k8s.io/v1beta3", "FlowSchema PriorityLevelConfiguration", 31),
     ("resource.k8s.io/v1alpha2", "ResourceClaim ResourceClaimTemplate ResourceClass", 30),
     ("resource.k8s.io/v1alpha3", "DeviceClass ResourceClaim ResourceClaimTemplate ResourceSlice", 33),
+    ("scheduling.k8s.io/v1alpha2", "PodGroup Workload", 36),
+    ("networking.k8s.io/v1beta1", "IPAddress ServiceCIDR", 36),
+    ("storage.k8s.io/v1beta1", "VolumeAttributesClass", 36),
+    ("certificates.k8s.io/v1alpha1", "ClusterTrustBundle", 36),
     # A beta version is not served by default beside a stable one.
     ("resource.k8s.io/v1beta1", "DeviceClass ResourceClaim ResourceClaimTemplate ResourceSlice", 33),
     ("resource.k8s.io/v1beta2", "DeviceClass ResourceClaim ResourceClaimTemplate ResourceSlice", 33),
@@ -86,9 +91,9 @@ def judge(unknown: UnknownKind, origin: Origin) -> Iterator[Problem]:
 
 def removed_version(version: str, kind: str, minor: int | None) -> tuple[str, str] | None:
     """What is wrong with a version that an API server of this minor does not serve any more, and what to write. None as
-    the minor is the newest."""
+    the minor is the one that answers inputs without a version."""
     last = _LAST_MINOR.get((version, kind))
-    if last is None or (minor is not None and minor <= last):
+    if last is None or (DEFAULT.minor if minor is None else minor) <= last:
         return None
     text = f"{version} {kind} is no longer served: Kubernetes 1.{last + 1} has removed it"
     served = _served(kind, version)
@@ -97,8 +102,8 @@ def removed_version(version: str, kind: str, minor: int | None) -> tuple[str, st
 
 def _served(kind: str, version: str = "") -> str:
     """The newest stable version of a built-in kind; the group of `version` and groups with many kinds come first."""
-    found = [each for each, kinds in built_in_kinds().items() if kind in kinds]
-    stable = [each for each in found if _STABLE.fullmatch(each) and (each, kind) not in _LAST_MINOR]
+    found = [each for each, kinds in built_in_kinds().items() if kind in kinds and (each, kind) not in _LAST_MINOR]
+    stable = [each for each in found if _STABLE.fullmatch(each)]
     own = [each for each in stable if each.rpartition("/")[0] == version.rpartition("/")[0]]
     return max(own or stable or found, default="", key=lambda each: each.rpartition("/")[2])
 

@@ -26,6 +26,12 @@ from tests.builders import make_node, make_pod
         ("scheduling.k8s.io/v1beta1", "PriorityClass", None, 22, "scheduling.k8s.io/v1"),
         ("resource.k8s.io/v1alpha3", "ResourceClaim", None, 34, "resource.k8s.io/v1"),
         ("resource.k8s.io/v1alpha3", "DeviceTaintRule", None, 0, ""),
+        ("scheduling.k8s.io/v1alpha2", "PodGroup", None, 0, ""),
+        ("scheduling.k8s.io/v1alpha2", "PodGroup", 36, 0, ""),
+        ("scheduling.k8s.io/v1alpha2", "PodGroup", 37, 37, "scheduling.k8s.io/v1beta1"),
+        ("scheduling.k8s.io/v1alpha2", "Workload", 37, 37, "scheduling.k8s.io/v1beta1"),
+        ("storage.k8s.io/v1beta1", "VolumeAttributesClass", 37, 37, "storage.k8s.io/v1"),
+        ("networking.k8s.io/v1beta1", "IPAddress", 37, 37, "networking.k8s.io/v1"),
         ("apps/v1", "Deployment", None, 0, ""),
     ],
 )
