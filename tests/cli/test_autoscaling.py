@@ -107,6 +107,56 @@ def test_pods_of_manifests_get_new_nodes_too(tmp_path: Path, catalog: str, capsy
     assert (code, document["autoscaling"]["newNodes"][0]["pods"]) == (0, ["shop/api"])
 
 
+def test_check_is_green_where_a_new_node_takes_the_pods(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    template = {
+        "metadata": {"labels": {"app": "api"}},
+        "spec": {"containers": [{"name": "api", "image": "api:1", "resources": {"requests": {"cpu": "1"}}}]},
+    }
+    spec = {"replicas": 3, "selector": {"matchLabels": {"app": "api"}}, "template": template}
+    meta = {"name": "api", "namespace": "shop"}
+    workload = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": meta, "spec": spec}
+    monkeypatch.chdir(tmp_path)
+    write(Path("api.json"), workload)
+    arguments = ["check", "-f", "api.json", "--from", KARPENTER_DEMO]
+    assert run(arguments) == 0
+    same_as_golden("check-autoscaled-80", capsys.readouterr().out)
+    assert run([*arguments, "--fail-on", "new-node"]) == 1
+    assert run([*arguments, "--autoscaler", "none"]) == 1
+    capsys.readouterr()
+    assert run([*arguments, "-o", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert len(document["autoscaling"]["newNodes"]) == 4
+    assert [each["message"] for each in document["autoscaling"]["unplaced"]] != []
+
+
+def test_drain_moves_pods_to_new_nodes(tmp_path: Path, catalog: str, capsys: pytest.CaptureFixture[str]) -> None:
+    resources = {"cpu": "4", "memory": "16Gi", "pods": "50"}
+    ready = {"capacity": resources, "allocatable": resources, "conditions": [{"type": "Ready", "status": "True"}]}
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "old", "uid": "old"}, "status": ready}
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": pending()["spec"]["containers"]}}
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "rs", "controller": True}
+    replica_set = {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {"name": "web", "namespace": "shop", "uid": "rs"},
+        "spec": {"replicas": 1, "selector": {"matchLabels": {"app": "web"}}, "template": template},
+    }
+    running = pending(nodeName="old")
+    running["metadata"] |= {"labels": {"app": "web"}, "ownerReferences": [owner]}
+    running["status"] = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+    cluster = write(tmp_path / "cluster.json", node_pool(), node, replica_set, running)
+    arguments = ["drain", "old", "--from", cluster, "--instance-types", catalog, "-o", "json"]
+    assert run(arguments) == 0
+    document = json.loads(capsys.readouterr().out)
+    new = document["autoscaling"]["newNodes"]
+    assert [each["name"] for each in new] == ["general-1"]
+    assert [each["node"] for each in document["final"] if each["pod"] in new[0]["pods"]] == ["general-1"]
+    assert run([*arguments, "--autoscaler", "none"]) == 1
+
+
 def test_with_settle_new_nodes_join_the_world(tmp_path: Path, catalog: str, capsys: pytest.CaptureFixture[str]) -> None:
     pods = [pending(f"web-{number}") for number in range(5)]
     pool = node_pool(limits={"cpu": "4"}, template=None)

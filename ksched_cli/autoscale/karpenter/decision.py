@@ -83,7 +83,9 @@ class Provisioning(Struct, rename="camel"):
         if not self.elsewhere:
             del found["elsewhere"]
         for each in found["unplaced"]:
-            del each["byPool"], each["codes"]
+            for key in ("byPool", "codes"):
+                if not each[key]:
+                    del each[key]
         for each in found["newNodes"]:
             del each["launch"]
         return found

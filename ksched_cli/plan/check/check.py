@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace as replace_fields
 from functools import cached_property
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -54,6 +54,9 @@ from ksched_cli.whatif.other_schedulers import left_to_other_schedulers
 from ksched_cli.world.results import Orders, WorldResult
 from ksched_cli.world.world import World
 
+if TYPE_CHECKING:
+    from ksched_cli.autoscale.karpenter.decision import Provisioning
+
 
 def in_all_orders(runs: Sequence[Sequence[WorkloadCheck]]) -> tuple[WorkloadCheck, ...]:
     """Each workload with the number of orders in which it finishes. What is in its way in some orders only becomes a
@@ -95,6 +98,8 @@ class Outcome(Struct, frozen=True):
     gaps: tuple[str, ...]
     nodes: NodeColumns
     evicted_anyway: tuple[str, ...] = ()
+    # The nodes that the autoscaler of the cluster has added.
+    autoscaling: Provisioning | None = None
 
 
 class Checker:
@@ -132,7 +137,7 @@ class Checker:
     def check(self, changes: Changes, wanted: Callable[[Any], bool] = lambda item: True) -> Outcome:
         """Run the manifests to their end. Where chance has decided something that matters, try other orders too."""
         run = self._run_to_end(changes, FIRST_ORDER)
-        items, result, nodes = run.items, run.result, run.nodes
+        items, result, nodes, added = run.items, run.result, run.nodes, self._run.provisioned()
         losses, own, warnings, gaps = Losses(run.world), run.preemptors(), tuple(run.warnings()), tuple(run.gaps())
         workloads: Sequence[WorkloadCheck] = check_workloads(run, self._places, self._missing)
         failed = any(each.result == "fails" for each in workloads)
@@ -146,7 +151,7 @@ class Checker:
         shown = tuple(each for item, each in zip(items, workloads, strict=True) if wanted(item))
         anyway = evicted_anyway(self._without_manifests, losses, own)
         caused, names = tuple(losses.caused_by(without=anyway)), tuple(pod_key(each.pod) for each in anyway)
-        return Outcome(shown, caused, result, warnings, gaps, nodes, names)
+        return Outcome(shown, caused, result, warnings, gaps, nodes, names, added)
 
     def _again(self, changes: Changes, choices: Choices) -> Sequence[WorkloadCheck]:
         return check_workloads(self._run_to_end(changes, choices), self._places, self._missing)
@@ -287,6 +292,7 @@ class ManifestCheck(Struct, frozen=True, dict=True):
             inputs,
             evicted_anyway=found.evicted_anyway,
             nodes=nodes,
+            autoscaling=found.autoscaling,
         )
         partial = len(workloads) < len(self._items)
         return suppress(whole, replace(self.accepted, annotated=annotated), partial=partial)

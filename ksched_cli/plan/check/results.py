@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
@@ -30,6 +30,9 @@ from ksched_cli.sources.places import SourcePlace
 from ksched_cli.world.recorder import PreemptedPod
 from ksched_cli.world.results import Orders, WorldResult
 from ksched_cli.world.world import World
+
+if TYPE_CHECKING:
+    from ksched_cli.autoscale.karpenter.decision import Provisioning
 
 
 class WorkloadLoss(Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -247,6 +250,8 @@ class Check(Displayed):
     evicted_anyway: tuple[str, ...] = ()
     # The nodes before the manifests are applied, and at rest.
     nodes: NodeChanges | None = field(default=None, compare=False, repr=False)
+    # The nodes that the autoscaler of the cluster adds until the rollout is at rest.
+    autoscaling: Provisioning | None = None
 
     @property
     def is_input_wrong(self) -> bool:

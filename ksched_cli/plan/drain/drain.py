@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -25,6 +25,9 @@ from ksched_cli.plan.run.loaded_input import LoadedInput
 from ksched_cli.progress import steps
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.edits.lib.editor import name_hint
+
+if TYPE_CHECKING:
+    from ksched_cli.autoscale.karpenter.decision import Provisioning
 
 Each = Literal["node", "zone"]
 
@@ -69,6 +72,8 @@ class DrainTrials(Displayed, Struct, frozen=True):
     warnings: tuple[str, ...]
     stats: Stats
     was_interrupted: bool = False
+    # The nodes that the autoscaler of the cluster adds while all nodes are drained together.
+    autoscaling: Provisioning | None = None
 
 
 def drain_nodes(
@@ -116,4 +121,5 @@ def drain_nodes(
         source.warnings,
         run.stats(evicted, time.perf_counter() - started),
         was_interrupted,
+        run.provisioned() if each is None else None,
     )

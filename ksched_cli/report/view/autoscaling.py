@@ -6,11 +6,16 @@ instance type, an hour; the cloud may launch another type of the list.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from ksched_cli.api.listing import named
-from ksched_cli.autoscale.karpenter.decision import NewNode, PodWithoutNode, Provisioning
 from ksched_cli.report.view.model import Line, Lines, Section, Step, Steps, Table, columns, counted
+
+if TYPE_CHECKING:
+    from ksched_cli.autoscale.karpenter.decision import NewNode, PodWithoutNode, Provisioning
 
 _SHOWN_PODS = 3
 _SHOWN_NODES = 20
@@ -78,6 +83,16 @@ def autoscaling_sections(found: Provisioning, assumed: Sequence[str] = ()) -> It
         yield Section("poolsWithoutTypes", "NodePools without instance types", Lines(without))
     if found.new_nodes and assumed:
         yield Section("assumed", "Assumed", Lines([Line(f"assumed: {text}", aside=True) for text in assumed]))
+
+
+def sections_of(document: Mapping[str, Any] | None, coverage: Mapping[str, Any]) -> list[Section]:
+    """The sections of the key `autoscaling` of a document."""
+    if document is None:
+        return []
+    from ksched_cli.autoscale.karpenter.decision import Provisioning
+
+    found = msgspec.convert(document, Provisioning)
+    return list(autoscaling_sections(found, coverage.get("autoscalerAssumed", ())))
 
 
 def _too_few(keys: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ from ksched_cli.plan.reasons.codes import all_codes
 from ksched_cli.report.ci_paths import repository_path
 from ksched_cli.report.entries import entry_of
 from ksched_cli.report.registry import RenderOptions
+from ksched_cli.report.view.autoscaling import sections_of
 from ksched_cli.report.view.documents import DocumentPart, final_part, nodes_part
 from ksched_cli.report.view.ends import draws_notes, final_pods, rollouts, span
 from ksched_cli.report.view.model import (
@@ -172,6 +173,7 @@ class CheckDocument(DocumentPart, frozen=True, kw_only=True, tag_field="kind", t
     draws: tuple[Draw, ...] = ()
     warnings: tuple[str, ...]
     node_table: Any = None
+    autoscaling: Mapping[str, Any] | None = None
     coverage: Mapping[str, Any]
     stats: Mapping[str, Any]
 
@@ -202,6 +204,7 @@ def document(check: Check, options: RenderOptions) -> CheckDocument:
         draws=world.draws if world is not None else (),
         warnings=check.warnings,
         node_table=nodes_part(check.nodes),
+        autoscaling=check.autoscaling.document() if check.autoscaling is not None else None,
         coverage=check.coverage,
         stats={
             **entry_of(check.stats, "nodes pods"),
@@ -275,6 +278,7 @@ def view(found: CheckDocument) -> View:
             node_map(found.node_table, _MAP),
             *_steps(found.workloads),
             *_losses(found.losses),
+            *sections_of(found.autoscaling, found.coverage),
             *rollouts(found.finished or {}),
             final_pods(found.final),
             *_ignored(found.ignored),
@@ -291,6 +295,8 @@ def _verdict(found: CheckDocument) -> tuple[str, str, Tone, list[str]]:
     subject = counted(total, "workload")
     counts = [counted(found.count(level), level) for level in ("error", "warning") if found.count(level)]
     counts += [_evicted(found)] if found.evicted and total else []
+    new_nodes = len((found.autoscaling or {}).get("newNodes", ()))
+    counts += [f"Karpenter adds {counted(new_nodes, 'node')}"] if new_nodes else []
     counts += [f"{counted(len(found.ignored), 'finding')} ignored"] if found.ignored else []
     if is_input_wrong:
         rest = [f"{failing} of the rest {'fails' if failing == 1 else 'fail'}"] if total else []

@@ -24,6 +24,7 @@ from ksched_cli.progress import note
 from ksched_cli.report.entries import stats_entry
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.rows import write_row
+from ksched_cli.report.view.autoscaling import sections_of
 from ksched_cli.report.view.documents import DocumentPart, OrdersPart, final_part, nodes_part
 from ksched_cli.report.view.ends import draws_notes, draws_text, ending_text, final_pods
 from ksched_cli.report.view.model import (
@@ -131,6 +132,7 @@ class DrainDocument(DrainPart, tag_field="kind", tag="Drain", frozen=True, kw_on
     """`drain` of some nodes together."""
 
     node_table: Any = None
+    autoscaling: Mapping[str, Any] | None = None
     coverage: Mapping[str, Any]
     stats: Any = None
 
@@ -151,7 +153,8 @@ Document = DrainDocument | DrainListDocument
 def document(found: DrainTrials, options: RenderOptions) -> Document:
     rest = {"node_table": nodes_part(found.nodes), "coverage": found.coverage, "stats": stats_entry(found.stats)}
     if found.each is None:
-        return DrainDocument(**_parts(found.trials[0].drain), **rest)
+        added = found.autoscaling.document() if found.autoscaling is not None else None
+        return DrainDocument(**_parts(found.trials[0].drain), autoscaling=added, **rest)
     trials = tuple(DrainPart.of(trial.drain, trial.name) for trial in found.trials)
     return DrainListDocument(each=found.each, trials=trials, **rest)
 
@@ -294,6 +297,7 @@ def _single(found: DrainDocument) -> View:
             *_preempted(found.preempted),
             *_displaced(found.displaced),
             *_budgets(found.budgets),
+            *sections_of(found.autoscaling, found.coverage),
             final_pods(found.final),
             zone_bars(found.node_table),
         ],
