@@ -372,6 +372,17 @@ def test_a_pod_of_the_node_that_another_pod_preempts_is_named() -> None:
     assert gone <= named | evicted
 
 
+def test_which_evictions_a_budget_grants_is_a_draw() -> None:
+    pods = [ready(owned(f"web-{number}")).on("a").obj() for number in range(3)]
+    web = replica_set("web", [msgspec.to_builtins(pod) for pod in pods])
+    limits = budget(maxUnavailable=1, status=(3, 2, 3, 1))
+    drawn = [each for each in run(load(A, B, web, limits, *pods), "a").world.draws if each.what == "evictions granted"]
+    assert [(len(each.options), len(each.taken)) for each in drawn][:1] == [(3, 1)]
+    generous = budget(maxUnavailable=3, status=(3, 0, 3, 3))
+    found = run(load(A, B, web, generous, *pods), "a")
+    assert not [each for each in found.world.draws if each.what == "evictions granted"]
+
+
 def test_stateful_pods_keep_their_names_and_others_get_new_ones() -> None:
     pods = [ready(owned("db-0", "db", "StatefulSet")).on("a").obj(), ready(owned("web-abcde")).on("a").obj()]
     by_pod = {pod.pod: pod.successor for pod in run(load(A, B, *pods), "a").nodes[0].pods}

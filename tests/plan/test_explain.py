@@ -360,5 +360,6 @@ def test_a_fix_of_a_daemon_set_pod_whose_template_lacks_the_affinity() -> None:
         },
         DaemonSet,
     )
-    found = explained([node("n").obj(), node("m").obj(), daemon_set, pod.obj()], "d-1")
+    large = make_node("m").allocatable(cpu="16", memory="32Gi", pods=110)
+    found = explained([node("n").obj(), large.obj(), daemon_set, pod.obj()], "d-1")
     assert found.unplaced
