@@ -66,10 +66,7 @@ class _Console(Console):
         if isinstance(shown, Grid):
             return (f"{' ' * indent}{line}" for line in shown.plain_lines(self, self.width - indent))
         if not isinstance(shown, str | Text):
-            # Imported here: most outputs have no table of rich.
-            from ksched_cli.report.plain_table import long_table_lines
-
-            return None if indent else long_table_lines(shown, self.width)
+            return None
         plain = shown.plain if isinstance(shown, Text) else shown
         is_line = plain.isprintable() and width_of(plain) <= self.width - indent
         return [f"{' ' * indent}{plain}"] if is_line else None
