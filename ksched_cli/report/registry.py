@@ -45,6 +45,7 @@ _VIEWS: Mapping[str, tuple[str, str]] = {
     "DrainTrials": ("drain", _PAGES),
     "ExplainResult": ("explain", _PAGES),
     "Rightsizing": ("rightsize", _PAGES),
+    "Simulation": ("simulate", _PAGES),
     "Sizing": ("size", _PAGES),
     "VerifyResult": ("verify", _PAGES),
 }
@@ -59,6 +60,7 @@ _KINDS = {
     "DrainList": "drain",
     "Explanation": "explain",
     "Rightsizing": "rightsize",
+    "Simulation": "simulate",
     "Sizing": "size",
     "Verification": "verify",
 }
@@ -78,8 +80,6 @@ _WRITERS: Mapping[tuple[str, str], tuple[str, str]] = {
     ("ScenarioRun", "table wide"): ("scenario.print_scenario", ""),
     ("SettledSimulation", "table wide"): ("settle.print_settled", ""),
     ("SettledSimulation", "name"): ("settle.write_moved", ""),
-    ("Simulation", "table wide"): ("simulate_table.print_simulation", ""),
-    ("Simulation", "name"): ("simulate_table.write_places", ""),
     ("SimulationStream", "json"): ("simulate_document.write_stream", ""),
     ("SimulationStream", "html"): ("simulate_document.write_stream_page", ""),
     ("StoredDocument", "html"): ("stored.write_stored_page", ""),
@@ -135,7 +135,7 @@ def render(result: object, out: TextIO, options: RenderOptions) -> None:
         if of == name and form in formats.split():
             _function(function)(result, out, options)
             return
-    if name in _DOCUMENTS:
+    if form in _DOCUMENTS.get(name, ("", ""))[1].split():
         _write_document(document_of(result, options), out, form)
     else:
         _write_view(result, _VIEWS[name][0], out, options)
@@ -180,7 +180,7 @@ def document_of(result: Any, options: RenderOptions) -> dict[str, Any]:
     from ksched_cli.report.entries import run_entry
 
     name = type(result).__name__
-    if name in _VIEWS:
+    if name in _VIEWS and name not in _DOCUMENTS:
         from ksched_cli.report.view.documents import encoded
 
         module, formats = _VIEWS[name]
@@ -199,7 +199,7 @@ def stored_view(document: Mapping[str, Any]) -> Any:
     kind, version = document.get("kind"), document.get("apiVersion")
     if version != "ksched/v1":
         raise UsageError(f"this is no document of ksched: its apiVersion is {version!r} and not 'ksched/v1'")
-    if kind not in _KINDS:
+    if kind not in _KINDS or "settled" in document:
         return None
     from ksched_cli.report.view.documents import decoded
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ksched_cli.cli.main import run
-from ksched_cli.report.simulate_table import _by_host
+from ksched_cli.report.view.simulate import short_plugin
 from tests.builders import make_node, make_pod, write_list
 from tests.engine.extenders.service import Service
 
@@ -44,8 +44,8 @@ ANSWERS = {
 SKIPPED = """\
 1 pending pod: 1 scheduled (3 nodes)
 
-default/p  -> a  3 of 3 nodes fit, tied with b, c
-  NODE  TOTAL  Taints  Fit
+default/p: on a, 3 of 3 nodes fit, tied with b, c
+  NODE  TOTAL  TAINTS  FIT
   a       397     300   97
   b       397     300   97
   c       397     300   97
@@ -55,11 +55,12 @@ scores (weight 2); --allow-extenders calls it)
 CALLED = """\
 1 pending pod: 1 scheduled (3 nodes)
 
-default/p  -> b  2 of 3 nodes fit
-  NODE  TOTAL  Taints  Fit  HOST
+default/p: on b, 2 of 3 nodes fit
+  NODE  TOTAL  TAINTS  FIT  HOST
   b       537     300   97   140
   a       397     300   97     0
-  1 node  HOST  no licence (c)
+  NODES  REJECTED BY  WHY
+      1  HOST         no licence (c)
 """
 
 
@@ -88,7 +89,7 @@ def test_table(tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: tu
     ],
 )
 def test_names_in_the_table(name: str, shown: str) -> None:
-    assert _by_host(name) == shown
+    assert short_plugin(name) == shown
 
 
 def test_document_without(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -147,7 +148,7 @@ def test_an_error_is_the_pods(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         code, shown = simulate(tmp_path, capsys, {"urlPrefix": service.url, **JUDGE}, "--allow-extenders")
         assert code == 1
         assert shown.startswith("1 pending pod: 1 in error (3 nodes)\n")
-    assert "default/p  error  0 of 3 nodes fit\n  licence server is down\n" in shown
+    assert "default/p: error, 0 of 3 nodes fit\n  licence server is down\n" in shown
 
 
 @pytest.mark.parametrize(

@@ -147,7 +147,7 @@ def test_no_color_has_the_last_word(
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("NO_COLOR", "")
     assert run(["demo"]) == 0
-    assert "\x1b[1;32m" in capsys.readouterr().out
+    assert "\x1b[32m" in capsys.readouterr().out
     assert run(arguments) == 0
     assert "\x1b[1;32m" not in capsys.readouterr().out
 

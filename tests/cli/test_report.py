@@ -62,7 +62,7 @@ def test_page_of_a_document_with_other_detail(detail: str, tmp_path: Path, capsy
     (tmp_path / "document.json").write_text(capsys.readouterr().out)
     assert run(["report", str(tmp_path / "document.json")]) == 0
     page = capsys.readouterr().out
-    assert "2 of 6 pending pods find no node." in page
+    assert "6 pending pods: 2 unschedulable." in page
     assert ('"answers"' in page) == (detail == "full")
 
 
@@ -74,7 +74,9 @@ def test_page_of_a_document_with_other_detail(detail: str, tmp_path: Path, capsy
         pytest.param("[1]", "it is not an object", id="a list"),
         pytest.param("kind: Pod\napiVersion: v1", "this is no document of ksched", id="another object"),
         pytest.param('{"apiVersion": "ksched/v1", "kind": "Nothing"}', "there is no page", id="another kind"),
-        pytest.param('{"apiVersion": "ksched/v1", "kind": "Simulation"}', "KeyError: 'pods'", id="half a document"),
+        pytest.param(
+            '{"apiVersion": "ksched/v1", "kind": "Simulation"}', "required field `pods`", id="half a document"
+        ),
         pytest.param(
             '{"apiVersion": "ksched/v1", "kind": "Simulation", "pods": 3, "gated": [], "ignored": []}',
             "not as ksched writes it",

@@ -20,7 +20,7 @@ from ksched_cli.report.html.model import Page
 
 # Kind -> module, and the function if it is not `page`.
 _PAGES = {
-    "Simulation": "simulate",
+    "Simulation": "settle",
     "ScenarioResult": "scenario",
     "SweepResult": "sweep",
 }

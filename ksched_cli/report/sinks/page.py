@@ -59,9 +59,7 @@ def page_of(view: View) -> model.Page:
         for made in [_section(section, block)]
     ]
     verdict = f"{view.subject}: {view.verdict}."
-    page = model.Page(
-        view.command, view.tone, capitalised(verdict), [*details, *notes], list(view.figures), sections, nodes
-    )
+    page = model.Page(view.command, view.tone, verdict, [*details, *notes], list(view.figures), sections, nodes)
     found: model.Page = _converted(page, _text(shown))
     return found
 

@@ -96,7 +96,9 @@ class _Writer:
         return short
 
     def _shows(self, place: Place) -> bool:
-        return place in ("everywhere", "terminal", "screen", "wide" if self._wide else "narrow")
+        return place in ("everywhere", "terminal", "screen") or place in (
+            ("wide", "deep") if self._wide else ("narrow",)
+        )
 
     def _first_line(self, view: View) -> Text:
         name = self._text(view.subject)

@@ -17,8 +17,8 @@ Tone = Literal["good", "warn", "bad", "plain"]
 # share: a number from 0 to 1. list: several values. workload: the workload of the pod of the row.
 ColumnKind = Literal["text", "number", "badge", "share", "list", "node", "workload"]
 # terminal: not on a page. wide: on a page, and on a terminal with -o wide. narrow: on a terminal without it, and in
-# Markdown. screen: on a terminal only. paper: on a page and in Markdown.
-Place = Literal["everywhere", "page", "terminal", "wide", "narrow", "screen", "paper"]
+# Markdown. screen: on a terminal only; deep: there, with -o wide. paper: on a page and in Markdown.
+Place = Literal["everywhere", "page", "terminal", "wide", "narrow", "screen", "deep", "paper"]
 Cell: TypeAlias = "str | int | float | Sequence[str] | None"
 
 

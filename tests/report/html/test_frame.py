@@ -19,7 +19,7 @@ def test_the_frame_shows_the_page_and_reaches_nothing_of_the_notebook(
     cell = Simulator.load(DEMO).run()._repr_html_()
     path.write_text(f"<!DOCTYPE html><html lang=en><meta charset=utf-8><title>n</title>{cell}", encoding="utf-8")
     shown = opened(path, wait=False)
-    assert shown.texts("strong") == ["2 of 6 pending pods find no node."]
+    assert shown.texts("strong") == ["6 pending pods: 2 unschedulable."]
     assert "shop/report-1" in shown.page.locator("tbody").inner_text()
     shown.page.locator("summary").click()
     frame = shown.page.frame_locator("iframe")
@@ -33,6 +33,6 @@ def test_a_cluster_at_a_glance(tmp_path: Path, opened: Callable[..., OpenedPage]
     cell = Simulator.load(DEMO)._repr_html_()
     path.write_text(f"<!DOCTYPE html><html lang=en><meta charset=utf-8><title>n</title>{cell}", encoding="utf-8")
     shown = opened(path, wait=False)
-    assert shown.texts("strong") == ["6 nodes in 2 zones have 2 pods; 6 are pending."]
+    assert shown.texts("strong") == ["6 nodes in 2 zones: 2 pods run."]
     shown.page.locator("summary").click()
     assert shown.page.frame_locator("iframe").locator("canvas").count() == 2

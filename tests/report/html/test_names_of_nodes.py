@@ -27,7 +27,7 @@ def drained(page_file: Maker) -> Path:
 
 def test_texts_have_the_short_name_and_the_command_line_has_the_full_one(drained: Path, opened: Opener) -> None:
     shown = opened(drained)
-    assert shown.texts("h1") == [f"Node {NODE} can be drained safely."]
+    assert shown.texts("h1") == [f"{NODE}: safe."]
     assert f"Node names are shown without {SUFFIX}." in shown.texts(".note")
     assert NODE + SUFFIX in shown.texts("#made .command")[0]
     assert set(shown.column("pods", 4)) == {NODE}

@@ -40,8 +40,8 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_verdict_and_figures(demo: OpenedPage) -> None:
-    assert demo.texts("h1") == ["2 of 6 pending pods find no node."]
-    assert "Insufficient cpu" in demo.texts(".note")[0]
+    assert demo.texts("h1") == ["6 pending pods: 2 unschedulable."]
+    assert any("Insufficient cpu" in text for text in demo.texts(".note"))
     figures = dict(zip(demo.texts(".figure dt"), demo.texts(".figure dd"), strict=True))
     assert figures == {"pending pods": "6", "scheduled": "3", "no node": "2", "held back": "1", "nodes": "6"}
     assert demo.column("not-tried", 1) == ["shop/canary-1"]
@@ -199,7 +199,7 @@ def test_preemption_from_victim_to_preemptor(tmp_path: Path, page_file: Maker, o
     low = make_pod("low").requests(cpu="3").on("n1").doc()
     high = make_pod("high").requests(cpu="2").spec(priority=1000).doc()
     shown = opened(page_file("simulate", "--from", write_list(tmp_path / "c.json", node, low, high)))
-    assert shown.texts("h1") == ["The pending pod fits, but 1 of them preempts 1 running pod."]
+    assert shown.texts("h1") == ["1 pending pod: 1 preempts."]
     assert shown.texts("#preemption tbody tr") == ["default/high\tn1\tdefault/low\t0"]
     assert "On n1 it evicts 1 pod" in shown.texts(".detail")[0]
 
@@ -214,5 +214,5 @@ def test_how_often_each_pod_goes_where(command: tuple[str, ...], page_file: Make
 def test_a_cluster_without_pending_pods(tmp_path: Path, page_file: Maker, opened: Opener) -> None:
     node: Any = make_node("n1").allocatable(cpu="4", memory="8Gi", pods=20).doc()
     shown = opened(page_file("simulate", "--from", write_list(tmp_path / "c.json", node)))
-    assert shown.texts("h1") == ["There is no pending pod."]
+    assert shown.texts("h1") == ["pending pods: none."]
     assert shown.texts("#pods tbody tr") == ["There are none."]

@@ -1,0 +1,541 @@
+"""Where each pending pod goes, the best nodes with their scores, and why other nodes failed (`Simulation`).
+
+The document is written pod by pod in `simulate_document.py`; here it is read, and a result becomes one for people.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from ksched_cli.api.listing import named
+from ksched_cli.plan.results.nodes import Failure
+from ksched_cli.plan.results.outcomes import PluginTiming, RefusedPod, Simulation
+from ksched_cli.plugins.in_tree import column_of
+from ksched_cli.releases.minors import DEFAULT
+from ksched_cli.releases.plugin_names import NODE_RESOURCES_FIT
+from ksched_cli.report.entries import final_entry, stats_entry
+from ksched_cli.report.registry import RenderOptions
+from ksched_cli.report.rows import pod_and_node
+from ksched_cli.report.view.documents import DocumentPart, LaterPart, nodes_part, value_of
+from ksched_cli.report.view.model import (
+    Figure,
+    Heading,
+    Line,
+    Lines,
+    Pods,
+    Section,
+    Step,
+    Steps,
+    Table,
+    Tone,
+    View,
+    columns,
+    counted,
+    counting,
+)
+from ksched_cli.report.view.nodes import node_map, nodes_of, zone_bars
+from ksched_cli.report.view.odds import OddsPart, pod_odds
+from ksched_cli.report.view.omissions import omissions
+from ksched_cli.report.view.pods import FailurePart, PodDetails, PodPart, entry_of_pod, pod_fields
+
+# Up to so many pods, a terminal shows the nodes of each; of more pods only with -o wide.
+_FEW_PODS = 3
+# Of more pods, those that are alike share a row.
+_MANY = 60
+_SHOWN_GONE, _SHOWN_ALIKE = 3, 4
+_TONES: Mapping[str, Tone] = {
+    "scheduled": "good",
+    "preempts": "warn",
+    "new node": "warn",
+    "skipped": "warn",
+    "held back": "warn",
+    "not ours": "warn",
+    "refused": "bad",
+    "unschedulable": "bad",
+    "error": "bad",
+}
+_GROUP_RESULTS = {"gated": "held back", "waiting": "waits for victims to leave"}
+MAP_INTRO = (
+    "A cell is a node. The filled part is what pods request of it; the darker band on top is what this run adds. "
+    "Choose a pod to see by colour which nodes have room for it and why the others have none."
+)
+
+
+class VictimsPart(DocumentPart, frozen=True, kw_only=True):
+    victims: tuple[str, ...]
+
+
+class PodGroupPart(DocumentPart, frozen=True, kw_only=True):
+    pod_group: str
+    result: str
+    min_count: int = 0
+    pods: int = 0
+    placed: int = 0
+    placement: str = ""
+    message: str = ""
+    preemption: VictimsPart | None = None
+
+
+class GonePart(DocumentPart, frozen=True, kw_only=True):
+    pod: str
+    why: str = ""
+
+
+class SimulationDocument(DocumentPart, frozen=True, kw_only=True, tag_field="kind", tag="Simulation"):
+    """`reasons` has those of gated pods, `schedulers` those of ignored pods, `gone` the pods that edits have
+    deleted, and `places` the nodes of the autoscaler: for a result in memory. `autoscaling` is a Provisioning then."""
+
+    pods: tuple[PodPart, ...]
+    failure_kinds: tuple[Failure, ...] | None = None
+    gated: tuple[str, ...]
+    ignored: tuple[str, ...]
+    refused: tuple[RefusedPod, ...] = ()
+    pod_groups: tuple[PodGroupPart, ...] = ()
+    final: Any = None
+    node_table: Any = None
+    odds: OddsPart | None = None
+    coverage: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    stats: Mapping[str, Any]
+    reasons: Mapping[str, str] = msgspec.field(default_factory=dict)
+    schedulers: Mapping[str, str] = msgspec.field(default_factory=dict)
+    gone: tuple[GonePart, ...] = ()
+    autoscaling: Any = None
+    places: Mapping[str, str] = msgspec.field(default_factory=dict)
+
+    @property
+    def failing(self) -> int:
+        """The number of pods that neither a node of the cluster nor one of the autoscaler takes."""
+        return sum(each.verdict in ("unschedulable", "error") and not self.place(each) for each in self.pods)
+
+    def place(self, pod: PodPart) -> str:
+        """The node that the cluster's autoscaler has for a pod without a node."""
+        return self.places.get(pod.pod, "") if pod.verdict == "unschedulable" else ""
+
+
+Document = SimulationDocument
+
+
+def document(found: Simulation, options: RenderOptions) -> SimulationDocument:
+    """The result for people. Pods that wait for the victims of their group have its first word as their result."""
+    pods = [PodPart(**pod_fields(each)) for each in found.outcomes]
+    return SimulationDocument(
+        pods=tuple(pods),
+        gated=tuple(each.pod for each in found.gated),
+        ignored=tuple(each.pod for each in found.ignored),
+        refused=found.refused,
+        pod_groups=tuple(
+            PodGroupPart(
+                pod_group=each.pod_group,
+                result=each.result,
+                min_count=each.min_count,
+                pods=each.pods,
+                placed=each.placed,
+                placement=each.placement,
+                message=each.message,
+                preemption=VictimsPart(victims=each.victims) if each.victims else None,
+            )
+            for each in found.pod_groups
+        ),
+        final=LaterPart(lambda: [final_entry(each) for each in found.final_pods()]),
+        node_table=nodes_part(found.nodes),
+        odds=OddsPart.of(found.odds),
+        coverage=found.coverage,
+        stats=stats_entry(found.stats),
+        reasons={each.pod: ", ".join(each.reasons) for each in found.gated},
+        schedulers={each.pod: each.scheduler for each in found.ignored},
+        gone=tuple(GonePart(pod=each.pod, why=each.why) for each in found.gone),
+        autoscaling=found.autoscaling,
+        places=_places(found),
+    )
+
+
+def _places(found: Simulation) -> dict[str, str]:
+    if found.autoscaling is None:
+        return {}
+    from ksched_cli.report.view.autoscaling import place_texts
+
+    return place_texts(found.autoscaling)
+
+
+# The view
+
+
+def view(found: SimulationDocument) -> View:
+    """`8 pending pods: 4 unschedulable, 1 scheduled, 2 preempt, 1 held back (12 nodes)`."""
+    subject, verdict, tone, details = _verdict(found)
+    version = found.coverage.get("kubeVersion", DEFAULT.version)
+    context = counted(found.stats["nodes"], "node")
+    context += f", Kubernetes {version}" if version != DEFAULT.version else ""
+    return View(
+        "simulate",
+        subject,
+        verdict,
+        tone,
+        details,
+        context,
+        notes=list(_notes(found)),
+        figures=_figures(found),
+        sections=[
+            *_each_pod(found),
+            *_not_tried(found),
+            *_groups(found),
+            *_gone(found),
+            *_odds(found),
+            *_autoscaling(found),
+            node_map(found.node_table, MAP_INTRO, lambda names: {"placed": _placed(found, names)}),
+            *_preemptions(found.pods),
+            *pod_odds("odds", found.odds.pods if found.odds else ()),
+            *_timings(found),
+            zone_bars(found.node_table),
+        ],
+        rows=[
+            *(pod_and_node(each.pod, each.node) for each in found.pods),
+            *(pod_and_node(pod, "") for pod in found.gated),
+        ],
+        omitted=omissions(found.coverage),
+        nodes=nodes_of(found.node_table),
+    )
+
+
+def _verdict(found: SimulationDocument) -> tuple[str, str, Tone, list[str]]:
+    counts = Counter(each.verdict for each in found.pods)
+    preempts = "preempts" if counts["preempts"] == 1 else "preempt"
+    provisioned = sum(bool(found.place(each)) for each in found.pods)
+    bad = _words(
+        (counts["unschedulable"] - provisioned, "unschedulable"),
+        (counts["error"], "in error"),
+        (len(found.refused), "refused"),
+    )
+    good = _words(
+        (provisioned, "on nodes that Karpenter adds or expects"),
+        (counts["scheduled"], "scheduled"),
+        (counts["preempts"], preempts),
+        (counts["skipped"], "being deleted"),
+        (len(found.gated), "held back"),
+        (len(found.ignored), "of other schedulers"),
+    )
+    total = len(found.pods) + len(found.gated) + len(found.ignored) + len(found.refused)
+    gone = [f"{counted(len(found.gone), 'running pod')} deleted"] if found.gone else []
+    verdict, *details = [*bad, *good] or ["none"]
+    tone: Tone = "bad" if bad else "warn" if counts["preempts"] or found.gated else "good"
+    return counted(total, "pending pod") if total else "pending pods", verdict, tone, [*details, *gone]
+
+
+def _words(*counts: tuple[int, str]) -> list[str]:
+    return [f"{count} {words}" for count, words in counts if count]
+
+
+def _notes(found: SimulationDocument) -> Iterator[Line]:
+    if by_source := found.coverage.get("kubeVersionReadFromSource"):
+        yield Line(f"the rules of Kubernetes {by_source} are read from its source, not held against recordings")
+    reasons: Counter[str] = Counter()
+    for each in found.pods:
+        if each.verdict in ("unschedulable", "error") and (reason := _main_reason(each)):
+            reasons[reason] += 1
+    if reasons:
+        causes = [f"{reason} ({counted(pods, 'pod')})" for reason, pods in reasons.most_common(3)]
+        yield Line(f"What rejects most nodes: {', '.join(causes)}.", place="page")
+
+
+def _figures(found: SimulationDocument) -> list[Figure]:
+    counts = Counter(each.verdict for each in found.pods)
+    total = len(found.pods) + len(found.gated) + len(found.ignored) + len(found.refused)
+    figures = [
+        counting(total, "pending pod"),
+        Figure("scheduled", f"{counts['scheduled']:,}", "good" if counts["scheduled"] else "plain"),
+        Figure("no node", f"{found.failing:,}", "bad" if found.failing else "plain"),
+    ]
+    more: Sequence[tuple[int, str, Tone]] = [
+        (counts["preempts"], "waiting for victims", "warn"),
+        (len(found.gated), "held back", "warn"),
+        (len(found.refused), "refused", "bad"),
+    ]
+    figures += [Figure(label, f"{number:,}", tone) for number, label, tone in more if number]
+    return [*figures, counting(found.stats["nodes"], "node")]
+
+
+# Pods
+
+
+def _each_pod(found: SimulationDocument) -> list[Section]:
+    """A row for each pod; of a few pods, and with -o wide, the best nodes of each and why the others failed."""
+    few = len(found.pods) <= _FEW_PODS
+    shown = columns("Pod: same=pod; Result: badge filters; Node: node; Fit; Why: flows")
+    rows = [_row(each, found.place(each)) for each in found.pods]
+    table = Table(shown, rows, _TONES, rows_are="pod", few=_MANY)
+    sections = []
+    if rows:
+        block = Steps([*_steps(found)])
+        sections.append(Section("each", "Each pod", block, place="screen" if few else "deep"))
+        if not few:
+            sections.append(Section("rows", "Pods", table, place="narrow"))
+    return [*sections, _pods_of_page(found)]
+
+
+def _row(pod: PodPart, place: str) -> list[Any]:
+    if place:
+        return [pod.pod, "new node", "", f"{pod.feasible_nodes}/{pod.total_nodes}", place]
+    node = pod.node or pod.nominated_node
+    return [pod.pod, pod.verdict, node, f"{pod.feasible_nodes}/{pod.total_nodes}", _why(pod)]
+
+
+def _why(pod: PodPart) -> str:
+    """`total 463, 24 more than west-1`, or the reasons with the number of their nodes."""
+    if pod.result == "scheduled":
+        best = pod.best
+        if not best:
+            return "the only node that fits"
+        text = f"total {best[0].total}"
+        if len(pod.ties) > 1:
+            return f"{text}{_tie_note(pod)}"
+        second = next((each for each in best if each.node != pod.node), None)
+        return f"{text}, {best[0].total - second.total} more than {second.node}" if second else text
+    if pod.preemption and pod.nominated_node:
+        return _evicts(pod)
+    if pod.pre_filter:
+        return ", ".join(pod.pre_filter.reasons)
+    counts: Counter[str] = Counter()
+    for group in pod.groups():
+        for reason in group.reasons:
+            counts[reason] += group.nodes
+    return ", ".join(f"{count} {reason}" for reason, count in counts.most_common()) or pod.message
+
+
+def _main_reason(pod: PodPart) -> str:
+    """The reason of most nodes, or the reason of PreFilter."""
+    if pod.pre_filter:
+        return pod.pre_filter.reasons[0] if pod.pre_filter.reasons else ""
+    groups = pod.groups()
+    return groups[0].reasons[0] if groups and groups[0].reasons else pod.message
+
+
+def _evicts(pod: PodPart) -> str:
+    assert pod.preemption is not None
+    broken = pod.preemption.pdb_violations
+    against = f" ({broken} against a PodDisruptionBudget)" if broken else ""
+    return f"evicting {', '.join(pod.preemption.victims)}{against}"
+
+
+def _tie_note(pod: PodPart) -> str:
+    others = [name for name in pod.ties[:3] if name != pod.node][:2]
+    if not others:
+        return ""
+    more = len(pod.ties) - 1 - len(others)
+    return f", tied with {', '.join(others)}" + (f" and {more} more" if more > 0 else "")
+
+
+def _steps(found: SimulationDocument) -> Iterator[Step]:
+    """Each pod with its nodes; pods that fail for the same reasons on the same nodes together."""
+    groups: dict[Any, list[PodPart]] = {}
+    for pod in found.pods:
+        alike = pod.result == "unschedulable" and not pod.nominated_node and not pod.preemption
+        key: Any = pod.pod
+        if alike:
+            failures = tuple((each.plugin, each.reasons, each.nodes) for each in pod.groups())
+            key = (failures, pod.pre_filter, pod.message, pod.missing, found.place(pod))
+        groups.setdefault(key, []).append(pod)
+    for first, *others in groups.values():
+        lines = [Line(f"also {named([each.pod for each in others], _SHOWN_ALIKE)}")] if others else []
+        yield _step(first, lines, found.place(first))
+
+
+def _step(pod: PodPart, lines: list[Line], place: str) -> Step:
+    result, about = _headline(pod)
+    result = f"on {place}" if place else result
+    groups = pod.groups()
+    blocks: list[Table | Lines] = [_scores(pod)] if pod.best else []
+    blocks += [_failures(groups)] if groups else []
+    unexplained = pod.result == "unschedulable" and (pod.feasible_nodes or not groups)
+    after = []
+    if pod.pre_filter:
+        after.append(Line(f"{pod.pre_filter.plugin}: {', '.join(pod.pre_filter.reasons)}", "bad"))
+    elif pod.result == "error" or unexplained:
+        after.append(Line(pod.message, "bad"))
+    if pod.missing:
+        after.append(Line(f"could be otherwise: {', '.join(pod.missing)} could not be read", "warn"))
+    return Step(
+        pod.pod, lines, about, result, _TONES.get(pod.verdict, "plain"), [*blocks, *([Lines(after)] if after else [])]
+    )
+
+
+def _headline(pod: PodPart) -> tuple[str, str]:
+    fit = f"{pod.feasible_nodes} of {pod.total_nodes} nodes fit"
+    if pod.verdict == "scheduled":
+        return f"on {pod.node}", f"{fit}{_tie_note(pod)}"
+    if pod.preemption and pod.nominated_node:
+        return f"preempts on {pod.preemption.node}", _evicts(pod)
+    if pod.verdict == "preempts":
+        return f"waits for {pod.nominated_node or 'a place'}", "until other pods of its group have a place"
+    if pod.verdict == "skipped":
+        return "being deleted", "not tried"
+    vain = f", evicted {', '.join(pod.preemption.victims)} in vain" if pod.preemption else ""
+    return pod.verdict, f"{fit}{vain}"
+
+
+def _scores(pod: PodPart) -> Table:
+    """The best nodes with a column for each plugin. A plugin that gives 0 to each node is left out."""
+    best = pod.best
+    plugins = [name for name in best[0].scores if any(each.scores[name].weighted for each in best)]
+    shown = [Heading("Node", "node"), Heading("Total", "number")]
+    shown += [Heading(short_plugin(column_of(name)), "number") for name in plugins]
+    rows = [[each.node, each.total, *(each.scores[name].weighted for name in plugins)] for each in best]
+    tones: dict[int, Tone] = {at: "good" for at, each in enumerate(best) if each.node == pod.node}
+    return Table(shown, rows, row_tones=tones)
+
+
+def _failures(groups: Sequence[FailurePart]) -> Table:
+    shown = columns("Nodes: number; Rejected by; Why: flows")
+    rows = []
+    for group in groups:
+        who = named(group.examples)
+        where = f" ({who})" if group.nodes <= len(group.examples) else ""
+        hopeless = group.plugin == NODE_RESOURCES_FIT and group.code == "UnschedulableAndUnresolvable"
+        text = f"{', '.join(group.reasons)}{', even if empty' if hopeless else ''}{where}"
+        rows.append([group.nodes, short_plugin(group.plugin) or "PreFilter", text])
+    return Table(shown, rows)
+
+
+def short_plugin(plugin: str) -> str:
+    """The name of a plugin; the host and path of an extender's URL, without the domain of the host."""
+    if "://" not in plugin:
+        return plugin
+    parts = urlsplit(plugin)
+    host = parts.netloc.rpartition("@")[2]
+    label = host.partition(".")[0]
+    return f"{host if label.isdigit() else label}{parts.path}"
+
+
+def _pods_of_page(found: SimulationDocument) -> Section:
+    """The table of all pods that were tried, pods without a node first, with the details of each."""
+
+    def pods() -> Pods:
+        entries = [entry_of_pod(each) for each in found.pods]
+        order = sorted(range(len(entries)), key=lambda number: bool(found.pods[number].node))
+        shown = columns("Pod; Result: badge filters; Node; Nodes that fit: number; Main reason: filters flows")
+        rows = [_page_row(found.pods[number]) for number in order]
+        kinds = found.failure_kinds
+        document = {"nodeTable": value_of(found.node_table) or {}}
+        if kinds is not None:
+            document["failureKinds"] = [msgspec.to_builtins(each) for each in kinds]
+        # The details are in the order of the document: `like` of the answers is the number of a pod in it.
+        details = PodDetails(document)
+        made = [details.of(number, entry) for number, entry in enumerate(entries)]
+        return Pods(Table(shown, rows, _TONES), made, details.legend, order)
+
+    return Section("pods", "Pods", pods, place="page")
+
+
+def _page_row(pod: PodPart) -> list[Any]:
+    why = "" if pod.verdict in ("scheduled", "skipped") else _main_reason(pod)
+    return [pod.pod, pod.verdict, pod.node or pod.nominated_node, pod.feasible_nodes, why]
+
+
+def _placed(found: SimulationDocument, names: list[str]) -> dict[int, list[str]]:
+    """The pods that the run placed, by the number of their node."""
+    place = {name: number for number, name in enumerate(names)}
+    placed: dict[int, list[str]] = {}
+    for each in found.pods:
+        if each.node in place:
+            placed.setdefault(place[each.node], []).append(each.pod)
+    return placed
+
+
+# The rest
+
+
+def _not_tried(found: SimulationDocument) -> list[Section]:
+    """The pods that had no cycle."""
+    reasons = dict(found.reasons)
+    if found.gated and not reasons:
+        final = value_of(found.final) or ()
+        reasons = {each["pod"]: each.get("message", "") for each in final if each["state"] == "gated"}
+    rows = [[pod, "held back", reasons.get(pod, "")] for pod in found.gated]
+    for pod in found.ignored:
+        scheduler = found.schedulers.get(pod)
+        name = f'"{scheduler}"' if scheduler is not None else "as its scheduler"
+        rows.append([pod, "not ours", f"no profile is named {name}"])
+    rows += [[each.pod, "refused", f"{each.plugin}: {each.message}"] for each in found.refused]
+    shown = columns("Not tried; Result: badge filters; Why: flows")
+    return [Section("not-tried", "Pods that were not tried", Table(shown, rows, _TONES))] if rows else []
+
+
+def _groups(found: SimulationDocument) -> list[Section]:
+    shown = columns(
+        "Pod group; Result; Placed; Needed: number hides_zeros; Placement; Evicting: list flows; Why: flows"
+    )
+    rows = [
+        [
+            each.pod_group,
+            _GROUP_RESULTS.get(each.result, each.result),
+            f"{each.placed} of {each.pods}",
+            each.min_count,
+            each.placement,
+            list(each.preemption.victims) if each.preemption else [],
+            each.message,
+        ]
+        for each in found.pod_groups
+    ]
+    return [Section("groups", "Pod groups", Table(shown, rows))] if rows else []
+
+
+def _gone(found: SimulationDocument) -> list[Section]:
+    """The pods that edits have deleted, by reason."""
+    by_why: dict[str, list[str]] = {}
+    for each in found.gone:
+        by_why.setdefault(each.why or "deleted", []).append(each.pod)
+    lines = [
+        Line(f"{counted(len(names), 'pod')} deleted  {why}: {named(names, _SHOWN_GONE)}", "warn")
+        for why, names in by_why.items()
+    ]
+    return [Section("gone", "Pods that the edits deleted", Lines(lines))] if lines else []
+
+
+def _odds(found: SimulationDocument) -> list[Section]:
+    """A sentence for each pod that was tried."""
+    if found.odds is None:
+        return []
+    lines = [Line(found.odds.sentence(each.pod)) for each in found.pods]
+    return [Section("chances", "Where pods go in other orders", Lines(lines), place="terminal")]
+
+
+def _preemptions(pods: Sequence[PodPart]) -> list[Section]:
+    """A row for each victim."""
+    rows = [
+        [pod.pod, pod.preemption.node, victim, pod.preemption.pdb_violations]
+        for pod in pods
+        if pod.preemption
+        for victim in pod.preemption.victims or [""]
+    ]
+    intro = "The victims leave the node, and the pod takes their place. One row for each victim."
+    table = Table(columns("Pod; Node; Victim; Budgets violated: number"), rows)
+    return [Section("preemption", "Preemption", table, intro, place="page")] if rows else []
+
+
+def _autoscaling(found: SimulationDocument) -> Iterator[Section]:
+    """The nodes that the cluster's autoscaler adds, and the pods that it cannot help."""
+    if found.autoscaling is not None and not isinstance(found.autoscaling, dict):
+        from ksched_cli.report.view.autoscaling import autoscaling_sections
+
+        yield from autoscaling_sections(found.autoscaling, found.coverage.get("autoscalerAssumed", ()))
+
+
+def _timings(found: SimulationDocument) -> list[Section]:
+    """The slowest first. A plugin from outside kube-scheduler is shown with its origin."""
+    timings = [msgspec.convert(each, PluginTiming) for each in found.stats.get("timings", ())]
+    shown = columns("Point; Plugin; Calls: number; Seconds: number; Each: number")
+    rows = [
+        [
+            each.point,
+            f"{each.plugin} ({each.origin})" if each.origin else each.plugin,
+            each.calls,
+            f"{each.seconds:.3f}",
+            f"{each.seconds / each.calls * 1e6:.1f} µs" if each.calls else "-",
+        ]
+        for each in sorted(timings, key=lambda each: -each.seconds)
+    ]
+    return [Section("timings", "Time of plugins", Table(shown, rows), place="terminal")] if rows else []
