@@ -27,4 +27,4 @@ def test_the_map_names_every_package() -> None:
 
 def test_the_list_of_decisions_is_linked() -> None:
     assert "(help/decisions/)" in (PACKAGE / "README.md").read_text()
-    assert len(PAGES) == 9
+    assert len(PAGES) == 11
