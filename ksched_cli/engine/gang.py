@@ -3,7 +3,7 @@ with those before it assumed, and then all that found a node are bound, or every
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 from msgspec import Struct, field
@@ -12,7 +12,7 @@ from ksched_cli.cluster.pod_groups import GroupKey
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.engine.cycle.binding import bind, permit, reserve, unreserve
 from ksched_cli.engine.cycle.runtime import Runtime
-from ksched_cli.engine.cycle.schedule_one import Cycle
+from ksched_cli.engine.cycle.schedule_one import Cycle, Memory
 from ksched_cli.engine.cycle.state import CycleState
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.faults import CycleError
@@ -70,9 +70,17 @@ class _Trial(Struct):
 class GroupCycle:
     """Runs the cycles of groups on the cluster of the cycle it is made from."""
 
-    def __init__(self, cycle: Cycle, *, placements: bool = False, preempts: bool = False) -> None:
+    def __init__(
+        self,
+        cycle: Cycle,
+        memory_of: Callable[[Runtime], Memory | None],
+        *,
+        placements: bool = False,
+        preempts: bool = False,
+    ) -> None:
         """`placements` with the gate TopologyAwareWorkloadScheduling, `preempts` with WorkloadAwarePreemption."""
         self._cycle = cycle
+        self._memory_of = memory_of
         self._placements = placements
         self._preempts = preempts
         self._cluster = cycle.cluster
@@ -252,7 +260,7 @@ class GroupCycle:
         decision = Decision(row, self._cluster.pods.infos[row], "error")
         attempt = _Attempt(decision, self._nominator.node_of(row))
         try:
-            self._cycle.choose(runtime, attempt.state, decision)
+            self._cycle.choose(runtime, attempt.state, decision, self._memory_of(runtime))
             target = decision.row
             if target is None:
                 target = self._cluster.nodes.row_of.get(decision.nominated_node)

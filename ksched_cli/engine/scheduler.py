@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -108,7 +108,7 @@ class Scheduler:
             extenders_judge=any(each.filter_verb or each.prioritize_verb for each in configuration.extenders),
             prefers_nominated_node=gates.enabled("PreferNominatedNode"),
         )
-        self._group_cycle = _group_cycle(self._cycle, release, gates)
+        self._group_cycle = _group_cycle(self._cycle, self._memory_of, release, gates)
         self.queue_settings = QueueSettings(
             initial_backoff=configuration.pod_initial_backoff_seconds,
             max_backoff=configuration.pod_max_backoff_seconds,
@@ -305,11 +305,14 @@ class Scheduler:
         self.runtimes = self._make_runtimes()
 
 
-def _group_cycle(cycle: Cycle, release: Release, gates: FeatureGates) -> GroupCycle | None:
+def _group_cycle(
+    cycle: Cycle, memory_of: Callable[[Runtime], Answers | None], release: Release, gates: FeatureGates
+) -> GroupCycle | None:
     if not EngineRules.of(release).groups_share_a_cycle or not gates.enabled("GenericWorkload"):
         return None
     return GroupCycle(
         cycle,
+        memory_of,
         placements=gates.enabled("TopologyAwareWorkloadScheduling"),
         preempts=gates.enabled("WorkloadAwarePreemption"),
     )

@@ -22,6 +22,7 @@ from tests.clusters import ZONES, nodes, pods
 from tests.engine.answers.test_reuse import HOST, ZONE, spread, together
 from tests.harness import make_scheduler
 from tests.lanes import examples, sampled
+from tests.plugins.storage import with_volumes
 
 Step = tuple[str, int]
 STEPS = (*["place"] * 9, "leave", "leave", "cordon", "taint", "remove node", "add node", "relabel")
@@ -36,6 +37,10 @@ def near(app: str, key: str, weight: int) -> Pod:
     return make_pod("x").requests(cpu="100m").label(app=app).spec(affinity=affinity).obj()
 
 
+def with_disk(kind: str, disk: str) -> Pod:
+    return with_volumes({"name": "a", kind: {"pdName": disk, "volumeID": disk}})
+
+
 @st.composite
 def templates(draw: st.DrawFn) -> list[Pod]:
     apps, keys = st.sampled_from(("app-0", "app-1")), st.sampled_from((HOST, ZONE))
@@ -44,6 +49,7 @@ def templates(draw: st.DrawFn) -> list[Pod]:
         st.builds(together, apps, apart=st.booleans(), key=keys),
         st.builds(spread, apps, st.sampled_from(("DoNotSchedule", "ScheduleAnyway")), keys),
         st.builds(near, apps, keys, st.sampled_from((50, -20))),
+        st.builds(with_disk, st.sampled_from(("gcePersistentDisk", "awsElasticBlockStore")), st.sampled_from("xy")),
     )
     return draw(st.lists(kind, min_size=1, max_size=4))
 
