@@ -132,6 +132,18 @@ def test_check_is_green_where_a_new_node_takes_the_pods(
     assert [each["message"] for each in document["autoscaling"]["unplaced"]] != []
 
 
+def test_explain_has_the_reason_of_each_node_pool(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["explain", "--from", KARPENTER_DEMO, "-o", "json", "--no-fixes"]
+    assert run([*arguments, "shop/legacy-9a7c-hhhhh"]) == 1
+    found = json.loads(capsys.readouterr().out)["autoscaling"]
+    assert found["newNodes"] == []
+    assert found["unplaced"][0]["codes"] == {"general": "limit", "gpu": "taint"}
+    assert run([*arguments, "shop/train-6f4d-ggggg"]) == 0
+    found = json.loads(capsys.readouterr().out)["autoscaling"]
+    assert [each["cheapest"]["instanceType"] for each in found["newNodes"]] == ["g4dn.xlarge"]
+    assert run([*arguments, "shop/train-6f4d-ggggg", "--autoscaler", "none"]) == 1
+
+
 def test_drain_moves_pods_to_new_nodes(tmp_path: Path, catalog: str, capsys: pytest.CaptureFixture[str]) -> None:
     resources = {"cpu": "4", "memory": "16Gi", "pods": "50"}
     ready = {"capacity": resources, "allocatable": resources, "conditions": [{"type": "Ready", "status": "True"}]}

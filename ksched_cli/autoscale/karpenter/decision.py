@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import numpy as np
 from msgspec import UNSET, Struct, UnsetType, field
+from msgspec.structs import replace
 
 from ksched_cli.autoscale.instance_types.catalog import Offering
 from ksched_cli.autoscale.karpenter.instance_types import InstanceTypes
@@ -75,6 +76,17 @@ class Provisioning(Struct, rename="camel"):
         """The pods that have a place, on new nodes or on others."""
         new = (pod for node in self.new_nodes for pod in node.pods)
         return frozenset((*new, *(pod for pods in self.existing.values() for pod in pods)))
+
+    def about(self, pod: str) -> Provisioning:
+        """The parts that concern one pod."""
+        existing = {node: [pod] for node, pods in self.existing.items() if pod in pods}
+        return replace(
+            self,
+            new_nodes=[node for node in self.new_nodes if pod in node.pods],
+            existing=existing,
+            unplaced=[each for each in self.unplaced if each.pod == pod],
+            not_considered=[each for each in self.not_considered if each == pod],
+        )
 
     def document(self) -> dict[str, Any]:
         """The keys `autoscaling` of a document."""

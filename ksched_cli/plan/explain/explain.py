@@ -476,4 +476,7 @@ def explain_pod(
         from ksched_cli.plan.size.classes import find_helping_node
 
         helping = find_helping_node(source, catalog, found.pod)
-    return ExplainResult(found, run.coverage, source.warnings, helping_node=helping)
+    added = None
+    if source.autoscaler is not None and found.unplaced:
+        added = source.autoscaler.answer(source.loaded, (found.pod,), (found.pod,)).about(found.pod)
+    return ExplainResult(found, run.coverage, source.warnings, helping_node=helping, autoscaling=added)

@@ -19,6 +19,7 @@ from ksched_cli.plan.results.outcomes import PodOutcome
 from ksched_cli.plan.sweep.statistics import DrawOdds
 
 if TYPE_CHECKING:
+    from ksched_cli.autoscale.karpenter.decision import Provisioning
     from ksched_cli.plan.size.classes import HelpingNode
 
 # How the pod stands before anything is worked out. "running": it has a node already and is looked at as if it had none.
@@ -185,3 +186,5 @@ class ExplainResult(Displayed, Struct, frozen=True):
     # Results of the pod under random orders and tie-breaks, with --orders or --ties.
     odds: DrawOdds | None = None
     helping_node: HelpingNode | None = None
+    # What the autoscaler of the cluster does for the pod, if the pod waits.
+    autoscaling: Provisioning | None = None

@@ -17,6 +17,7 @@ from ksched_cli.plugins.in_tree import column_of
 from ksched_cli.report.money import plain_money
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.rows import pod_and_node
+from ksched_cli.report.view.autoscaling import sections_of
 from ksched_cli.report.view.documents import DocumentPart, nodes_part
 from ksched_cli.report.view.model import (
     Facts,
@@ -219,6 +220,7 @@ class ExplanationDocument(PodPart, frozen=True, kw_only=True, tag_field="kind", 
     about_patches: str = ""
     node_table: Any = None
     odds: OddsPart | None = None
+    autoscaling: Mapping[str, Any] | None = None
     coverage: Mapping[str, Any]
 
 
@@ -264,6 +266,7 @@ def document(result: results.ExplainResult, options: RenderOptions) -> Explanati
         about_patches=fixes.note if fixes else "",
         node_table=nodes_part(found.columns),
         odds=OddsPart.of(result.odds),
+        autoscaling=result.autoscaling.document() if result.autoscaling is not None else None,
         coverage=result.coverage,
     )
 
@@ -322,6 +325,7 @@ def view(found: ExplanationDocument) -> View:
                 "The colour of a node is its answer to the pod. The darker band is what the pod would take.",
             ),
             _pod(found),
+            *sections_of(found.autoscaling, found.coverage),
             *pod_odds("odds", [each for each in (found.odds.pods if found.odds else ()) if each.pod == found.pod]),
             *_facts(found),
         ],
