@@ -26,7 +26,6 @@ from ksched_cli.controlplane.api_server import ApiServer, PodRefusal
 from ksched_cli.controlplane.controllers.replicaset import selector_of
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.controlplane.store import Store
-from ksched_cli.engine import copy_runs
 from ksched_cli.framework.status import Status
 from ksched_cli.plan.results.outcomes import Simulation
 from ksched_cli.plan.run.options import RunOptions
@@ -155,9 +154,8 @@ def test_copies_end_as_they_do_one_after_the_other(
     with patch.object(ApiServer, "_create_together", lambda self, owner, first, names: None):
         alone = shown(prepare(replace(options, reuse=False)).simulate())
     assert together == alone
-    with patch.object(copy_runs, "FEWEST", 1):
-        assert shown(prepare(options).simulate(brief_above=PODS_WITH_NODES))[1] == alone[1]
-        brief = lines(prepare(options).simulate(brief_above=0))
+    assert shown(prepare(options).simulate(brief_above=PODS_WITH_NODES))[1] == alone[1]
+    brief = lines(prepare(options).simulate(brief_above=0))
     # What a line shows of each pod, also where fewer pods would have more than a line.
     assert brief == lines(prepare(replace(options, reuse=False)).simulate())
 
