@@ -102,11 +102,20 @@ class PodCondition(Struct, rename="camel", frozen=True, gc=False):
     last_transition_time: str | None = None
 
 
+class ContainerStateWaiting(Struct, rename="camel", frozen=True, gc=False):
+    reason: str = ""
+
+
+class ContainerState(Struct, rename="camel", frozen=True, gc=False):
+    waiting: ContainerStateWaiting | None = None
+
+
 class ContainerStatus(Struct, rename="camel", frozen=True, gc=False):
     name: str = ""
     allocated_resources: Quantities = {}
     resources: ResourceRequirements | None = None
     restart_count: int = 0
+    state: ContainerState | None = None
 
 
 class PodResourceClaimStatus(Struct, rename="camel", frozen=True, gc=False):

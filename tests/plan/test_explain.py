@@ -363,3 +363,18 @@ def test_a_fix_of_a_daemon_set_pod_whose_template_lacks_the_affinity() -> None:
     large = make_node("m").allocatable(cpu="16", memory="32Gi", pods=110)
     found = explained([node("n").obj(), large.obj(), daemon_set, pod.obj()], "d-1")
     assert found.unplaced
+
+
+def test_a_pod_that_has_a_node_and_does_not_run() -> None:
+    waiting = {"name": "c", "state": {"waiting": {"reason": "ImagePullBackOff"}}}
+    starting = {"name": "d", "state": {"waiting": {"reason": "ContainerCreating"}}}
+    pod = running("p", "n").status(containerStatuses=[{"name": "a", "state": {"running": {}}}, starting, waiting])
+    found = explained([node("n").obj(), pod.obj()], "p")
+    text = "It is on n and does not run there: container c waits (ImagePullBackOff). Were it pending now"
+    assert " ".join(found.summary).startswith(text)
+
+
+def test_a_pod_on_a_node_that_is_not_there() -> None:
+    found = explained([node("n").obj(), running("p", "gone").obj()], "p")
+    text = "It is bound to gone, a node that the input does not have: no kubelet runs it."
+    assert " ".join(found.summary).startswith(text)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from msgspec import structs
 
-from ksched_cli.api.core import Node
+from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.node_facts import full_node_name
 from ksched_cli.api.pod_resources import requests_of
 from ksched_cli.api.quantity import amount_text
@@ -364,8 +364,17 @@ def _facts(subject: Subject, scheduler: Scheduler) -> dict[str, Any]:
         "priority": info.priority,
         "scheduler": subject.pod.spec.scheduler_name,
         "node": subject.runs_on,
+        "waiting": tuple(_waiting_containers(subject.pod)) if subject.runs_on else (),
         "nominated": subject.pod.status.nominated_node_name,
     }
+
+
+def _waiting_containers(pod: Pod) -> Iterator[str]:
+    for each in (*pod.status.init_container_statuses, *pod.status.container_statuses):
+        reason = each.state.waiting.reason if each.state is not None and each.state.waiting is not None else ""
+        # Others of its containers wait for an init container without a problem of their own.
+        if reason and reason not in ("PodInitializing", "ContainerCreating"):
+            yield f"container {each.name} waits ({reason})"
 
 
 def _answer(answer: InspectedStatus) -> PluginAnswer:

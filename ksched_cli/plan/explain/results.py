@@ -152,6 +152,8 @@ class Explanation:
     priority: int = 0
     scheduler: str = ""
     node: str = ""
+    # Why containers of a pod that has a node do not run there.
+    waiting: tuple[str, ...] = ()
     nominated: str = ""
     outcome: PodOutcome | None = None
     summary: tuple[str, ...] = ()

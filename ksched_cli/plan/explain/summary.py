@@ -25,10 +25,18 @@ def summarise(found: Explanation, profiles: Sequence[str]) -> tuple[str, ...]:
 
 def _standing(found: Explanation) -> Iterator[str]:
     if found.standing == "running":
-        yield f"It runs on {found.node}. Were it pending now, alone and with its place given back:"
+        yield f"{_runs(found)}. Were it pending now, alone and with its place given back:"
     elif found.standing == "gated":
         held = "; ".join(f"{each.plugin}: {', '.join(each.reasons)}" for each in found.pre_enqueue if each.rejects)
         yield f"Held back and not tried ({held}). Were it let in:"
+
+
+def _runs(found: Explanation) -> str:
+    if found.nodes and all(each.name != found.node for each in found.nodes):
+        return f"It is bound to {found.node}, a node that the input does not have: no kubelet runs it"
+    if found.waiting:
+        return f"It is on {found.node} and does not run there: {'; '.join(found.waiting)}"
+    return f"It runs on {found.node}"
 
 
 def _outcome(found: Explanation) -> str:

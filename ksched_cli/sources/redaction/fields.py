@@ -115,6 +115,7 @@ PLAIN_OF = frozenset(
         ("ObjectReference", "kind"),
         ("ObjectReference", "api_version"),
         ("PodOS", "name"),
+        ("ContainerStateWaiting", "reason"),
         ("CSINodeDriver", "name"),
         ("ExactDeviceRequest", "device_class_name"),
         ("DeviceSubRequest", "device_class_name"),
