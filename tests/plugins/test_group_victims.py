@@ -6,9 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from ksched_cli.api.policy import PodGroupSpec
 from ksched_cli.cli.main import run
+from ksched_cli.config.model import KubeSchedulerProfile, PluginRef, Plugins, PluginSet, SchedulerConfiguration
+from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_node, make_pod, write_list
 from tests.harness import decide, make_scheduler
 from tests.pod_groups import GANG, group, member
@@ -100,3 +104,33 @@ def test_victims_leave_and_the_group_comes(tmp_path: Path, capsys: pytest.Captur
     write_list(path, *items)
     assert run(arguments) == 2
     assert "no PriorityClass with name high was found" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("mode", "as_a_whole"),
+    [
+        pytest.param("PodGroup", True, id="v1alpha2, the group"),
+        pytest.param("Pod", False, id="v1alpha2, single pods"),
+        pytest.param({"all": {}}, True, id="v1beta1, the group"),
+        pytest.param({"single": {}}, False, id="v1beta1, single pods"),
+        pytest.param({}, False, id="v1beta1, none"),
+    ],
+)
+def test_disruption_modes_of_each_version(mode: Any, as_a_whole: bool) -> None:
+    """#138572: an object since v1alpha3."""
+    spec = msgspec.convert({"disruptionMode": mode}, PodGroupSpec)
+    assert spec.is_disrupted_as_a_whole is as_a_whole
+
+
+@pytest.mark.parametrize(
+    ("minor", "disabled", "runs"),
+    [("1.36", False, True), ("1.37", False, True), ("1.37", True, False)],
+)
+def test_preemption_of_groups_is_a_point_of_1_37(minor: str, disabled: bool, runs: bool) -> None:
+    """#139674."""
+    off = PluginSet(disabled=(PluginRef("DefaultPreemption"),)) if disabled else PluginSet()
+    profile = KubeSchedulerProfile(plugins=Plugins(pod_group_post_filter=off))
+    configuration = SchedulerConfiguration(profiles=(profile,))
+    scheduler = make_scheduler([], [], configuration=configuration, current=RELEASES[minor])
+    (runtime,) = scheduler.runtimes.values()
+    assert (runtime.profile.pod_group_post_filter is not None) is runs
