@@ -34,6 +34,9 @@ from ksched_cli.report.view.model import (
 )
 from ksched_cli.report.visible import visible
 
+# A section of more steps is folded.
+_MOST_STEPS = 10
+
 
 class _Copied(str):
     """A text that is never shortened."""
@@ -100,7 +103,8 @@ def _converted(value: Any, convert: Callable[[str], str]) -> Any:
 
 def _section(section: Section, block: Block) -> model.PageSection:
     kind, data = _block(section.title, block)
-    return model.PageSection(section.name, section.title, kind, data, section.intro, section.folded)
+    folded = section.folded or (isinstance(block, Steps) and len(block.steps) > _MOST_STEPS)
+    return model.PageSection(section.name, section.title, kind, data, section.intro, folded)
 
 
 def _block(title: str, block: Block) -> tuple[Any, dict[str, Any]]:

@@ -272,8 +272,8 @@ def view(found: CheckDocument) -> View:
         figures=figures,
         sections=[
             *_each_workload(found),
-            *_workloads(found.workloads),
             *_findings(found.findings),
+            *_workloads(found.workloads),
             *_codes(found.findings),
             node_map(found.node_table, _MAP),
             *_steps(found.workloads),

@@ -95,3 +95,15 @@ def test_print(words: tuple[str, ...], page_file: Callable[..., Path], opened: C
     background = shown.page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert background == "rgb(255, 255, 255)"
     assert len(shown.page.pdf()) > 10_000
+
+
+# The height of a phone, in the size of NARROW.
+SCREENS = 10
+
+
+@pytest.mark.parametrize("words", [pytest.param(words, id=name) for name, words in PAGES.items()])
+def test_a_page_has_at_most_ten_screens_on_a_phone(
+    words: tuple[str, ...], page_file: Callable[..., Path], opened: Callable[..., OpenedPage]
+) -> None:
+    shown = opened(page_file(*words), size=NARROW)
+    assert shown.page.evaluate("document.documentElement.scrollHeight") <= SCREENS * NARROW[1]

@@ -1,6 +1,8 @@
 // A table that sorts, filters, searches and shows a page of rows at a time, so that 100,000 rows are as fast as ten.
 
 const ROWS_OF_PAGE = 50;
+// On a phone a row may take a line for each cell.
+const ROWS_ON_PHONE = 10;
 const MOST_PRINTED = 2000;
 const MOST_CHOICES = 60;
 // Windows of so many pixels are those of phones.
@@ -11,6 +13,7 @@ const tables = [];
 class DataTable {
   // `choose(row number, by the reader)` is called when a row is chosen; without it rows cannot be chosen.
   constructor(host, spec, choose = null, pageSize = ROWS_OF_PAGE) {
+    if (innerWidth <= PHONE) pageSize = Math.min(pageSize, ROWS_ON_PHONE);
     Object.assign(this, { host, spec, choose, pageSize, page: 0, column: -1, ascending: true, query: "", wanted: {}, chosen: -1 });
     this.texts = new Array(spec.rows.length);
     this.rows = spec.rows.map((_, row) => row);
