@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import NamedTuple
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.storage import PersistentVolumeClaim
+from ksched_cli.api.volumes import Volume
 from ksched_cli.cluster.catalog import Catalog
 
 
@@ -23,6 +25,16 @@ def claim_names(pod: Pod) -> Iterator[ClaimName]:
             yield ClaimName(volume.persistent_volume_claim.claim_name, False)
         elif volume.ephemeral is not None:
             yield ClaimName(f"{pod.metadata.name}-{volume.name}", True)
+
+
+# Where volumes come from that a node has itself, or that API objects have.
+_OF_THE_NODE = frozenset({"name", "host_path", "empty_dir", "image"})
+_STORAGE = attrgetter(*(name for name in Volume.__struct_fields__ if name not in _OF_THE_NODE))
+
+
+def uses_storage(pod: Pod) -> bool:
+    """Whether a volume of the pod is a claim, a disk or of a driver. Most pods have a token and other files only."""
+    return any(any(source is not None for source in _STORAGE(volume)) for volume in pod.spec.volumes)
 
 
 def mounted_claims(pod: Pod) -> list[str]:

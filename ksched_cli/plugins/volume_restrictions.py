@@ -12,7 +12,7 @@ from ksched_cli.api.core import Pod
 from ksched_cli.api.listing import named
 from ksched_cli.api.volumes import Volume
 from ksched_cli.cluster.cache import Cluster
-from ksched_cli.cluster.claims import find_claim, mounted_claims
+from ksched_cli.cluster.claims import find_claim, mounted_claims, uses_storage
 from ksched_cli.cluster.columns import BoolColumn
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.depends import NOTHING, Depends
@@ -116,7 +116,7 @@ class VolumeRestrictions(PreFilterPlugin[ClaimsInUse], FilterPlugin[ClaimsInUse]
     )
 
     def depends(self, pod: PodInfo) -> Depends:
-        return Depends("pods anywhere") if pod.pod.spec.volumes else NOTHING
+        return Depends("pods anywhere") if uses_storage(pod.pod) else NOTHING
 
     def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
         if event.resource == "Node":

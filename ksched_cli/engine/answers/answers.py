@@ -392,7 +392,8 @@ class Answers:
         template, whole = self._template, len(feasible) == len(self._cluster.nodes.objects)
         rows = None if whole else feasible
         if template is None or (rows is not None and rows is not template.search.feasible):
-            return Ranking(self._columns, state, pod, self._depends, rows, is_kept=False).table(pod)
+            is_kept = self._has_copies(pod)
+            return Ranking(self._columns, state, pod, self._depends, rows, is_kept=is_kept).table(pod)
         # A ranking about which a plugin fails is dropped.
         ranking, template.ranking = template.ranking, None
         if ranking is None or not ranking.repair(state, pod, rows, template.search.statuses):

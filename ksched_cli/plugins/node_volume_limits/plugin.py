@@ -10,7 +10,7 @@ from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_facts import holds_place
 from ksched_cli.api.quantity import value
 from ksched_cli.api.storage import CSIDriver, CSINode
-from ksched_cli.cluster.claims import claim_names
+from ksched_cli.cluster.claims import claim_names, uses_storage
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.depends import NOTHING, Depends
 from ksched_cli.framework.events import Action, ClusterEvent
@@ -66,7 +66,7 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
     )
 
     def depends(self, pod: PodInfo) -> Depends:
-        return Depends("pods on the node") if pod.pod.spec.volumes else NOTHING
+        return Depends("pods on the node") if uses_storage(pod.pod) else NOTHING
 
     def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
         match event.resource:

@@ -38,7 +38,11 @@ def near(app: str, key: str, weight: int) -> Pod:
 
 
 def with_disk(kind: str, disk: str) -> Pod:
-    return with_volumes({"name": "a", kind: {"pdName": disk, "volumeID": disk}})
+    return with_volumes({"name": "t", "emptyDir": {}}, {"name": "a", kind: {"pdName": disk, "volumeID": disk}})
+
+
+def with_token() -> Pod:
+    return with_volumes({"name": "token", "projected": {}}, {"name": "t", "emptyDir": {}})
 
 
 @st.composite
@@ -49,6 +53,7 @@ def templates(draw: st.DrawFn) -> list[Pod]:
         st.builds(together, apps, apart=st.booleans(), key=keys),
         st.builds(spread, apps, st.sampled_from(("DoNotSchedule", "ScheduleAnyway")), keys),
         st.builds(near, apps, keys, st.sampled_from((50, -20))),
+        st.builds(with_token),
         st.builds(with_disk, st.sampled_from(("gcePersistentDisk", "awsElasticBlockStore")), st.sampled_from("xy")),
     )
     return draw(st.lists(kind, min_size=1, max_size=4))
