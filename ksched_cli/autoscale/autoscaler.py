@@ -93,7 +93,16 @@ def karpenter_of(loaded: Loaded, flags: Sequence[str], catalog: str, startup: fl
     """Karpenter as the input shows it, or why its answer is not known. InputError for NodePools and catalogs with
     mistakes."""
     found = _found(loaded, flags, catalog)
-    return found if isinstance(found, str) else replace(found, objects=dict(loaded.karpenter), startup=startup)
+    if isinstance(found, str):
+        return found
+    coverage = (*found.coverage, *_without_status(loaded))
+    return replace(found, objects=dict(loaded.karpenter), startup=startup, coverage=coverage)
+
+
+def _without_status(loaded: Loaded) -> list[str]:
+    pools: list[NodePool] = loaded.karpenter.get(NodePool, [])
+    names = [pool.metadata.name for pool in pools if not pool.status.conditions]
+    return [f"NodePool {name} has no conditions in its status: it is taken for ready" for name in names]
 
 
 def _found(loaded: Loaded, flags: Sequence[str], catalog: str) -> Karpenter | str:

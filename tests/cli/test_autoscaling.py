@@ -251,6 +251,20 @@ def test_what_is_not_known_is_in_coverage(tmp_path: Path, catalog: str, capsys: 
     assert "give --instance-types FILE" in document["coverage"]["admissionNotModelled"][0]
 
 
+def test_a_node_pool_without_a_status_is_taken_for_ready(
+    tmp_path: Path, catalog: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pool = {**node_pool(), "apiVersion": "karpenter.sh/v1beta1"}
+    del pool["status"]
+    reference = {"apiVersion": "karpenter.k8s.aws/v1beta1", "kind": "EC2NodeClass", "name": "default"}
+    pool["spec"]["template"]["spec"]["nodeClassRef"] = reference
+    code, document = simulated(tmp_path, capsys, "--instance-types", catalog, items=(pool, pending()))
+    assert code == 0
+    labels = document["autoscaling"]["newNodes"][0]["requirements"]
+    assert labels["karpenter.k8s.aws/ec2nodeclass"] == [{"operator": "In", "values": ["default"]}]
+    assert "NodePool general has no conditions" in document["coverage"]["autoscalerAssumed"][0]
+
+
 def test_a_cluster_without_node_pools_imports_no_autoscaler() -> None:
     code = (
         "import sys\nfrom ksched_cli.cli.main import main\n"

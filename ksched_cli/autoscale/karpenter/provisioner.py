@@ -440,10 +440,11 @@ def _name(pod: Pod) -> str:
 
 
 def _is_usable(pool: NodePool) -> bool:
-    """Whether Karpenter makes nodes of the NodePool: ready, not static, not being deleted."""
-    return (
-        pool.spec.replicas is None and not pool.metadata.deletion_timestamp and is_true(pool.status.conditions, "Ready")
-    )
+    """Whether Karpenter makes nodes of the NodePool: ready, not static, not being deleted. A NodePool without
+    conditions is a manifest, or of a Karpenter before v1, which wrote none: it counts as ready."""
+    conditions = pool.status.conditions
+    is_ready = not conditions or is_true(conditions, "Ready")
+    return is_ready and pool.spec.replicas is None and not pool.metadata.deletion_timestamp
 
 
 def node_pool_provider(pool: NodePool) -> Provider:
