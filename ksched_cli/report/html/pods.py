@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ksched_cli.report.html.model import PageHeading, PageSection, Tone, headings, table_data
-
-_MOST_NODES = 10
+from ksched_cli.report.html.model import PageHeading, PageSection, Tone, table_data
 
 
 def pods_section(
@@ -27,17 +25,3 @@ def pods_section(
     order = range(len(rows)) if order is None else order
     data = {"table": data, "pods": list(details), "order": list(order), **(legend or {})}
     return PageSection(name, title, "pods", data)
-
-
-def pod_section(
-    name: str,
-    title: str,
-    pod: str,
-    result: str,
-    detail: Mapping[str, Any],
-    legend: Mapping[str, Any],
-    tones: Mapping[str, Tone],
-) -> PageSection:
-    """The section of one pod."""
-    data = table_data(title, headings("Pod; Result: badge"), [[pod, result]], tones)
-    return PageSection(name, title, "pod", {"table": data, "pods": [detail], "order": [0], **legend})
