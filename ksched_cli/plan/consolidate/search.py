@@ -59,6 +59,9 @@ class ConsolidationWorld:
         self.cluster = self.run.cluster
         self._flags, self._conditions = flags, conditions
         self.run.place_pending()
+        # What happens anyway, such as preemptions by pending pods, happens before the first step.
+        run_until_rest(self.run.world)
+        self.run.world.begin_record()
         self.tried = 0
         # The steps, as long as they may be taken back.
         self._steps: list[WorldTrial] = []

@@ -109,6 +109,19 @@ def test_pending_pods_get_their_nodes_first() -> None:
     assert removed(consolidate(objects)) == []
 
 
+def test_what_happens_anyway_keeps_no_node() -> None:
+    """The pending pods preempt with or without the removal of the empty, cordoned nodes, and one after the other: the
+    first victims look for a node, and preempt others there."""
+    cordoned = [node("n2"), node("n3")]
+    for each in cordoned:
+        each["spec"] = {**each.get("spec", {}), "unschedulable": True}
+    urgent = pending("urgent", cpu="4")
+    urgent["spec"] |= {"priority": 10, "nodeSelector": {"pool": "x"}}
+    middle, low = workload("middle", ["n0"], "4", priority=5), workload("low", ["n1"], "4", priority=0)
+    found = consolidate([node("n0", pool="x"), node("n1"), *cordoned, *middle, *low, urgent])
+    assert removed(found) == ["n2", "n3"], why(found)
+
+
 @pytest.mark.parametrize(
     ("annotations", "on_pod"),
     [
