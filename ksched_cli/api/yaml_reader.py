@@ -119,10 +119,13 @@ class _Frame:
     size: int = 1
 
 
-def read_documents(text: str | bytes, source: str = "", *, with_lines: bool = False) -> Iterator[Document]:
-    """Every document that is not empty. Raises InputError with file and line for what kubectl would not read."""
+def read_documents(
+    text: str | bytes, source: str = "", *, with_lines: bool = False, repeats: bool = False
+) -> Iterator[Document]:
+    """Every document that is not empty. Raises InputError with file and line for what kubectl would not read. With
+    `repeats` the last of several keys of one name counts, as in a manifest; else they are a mistake."""
     try:
-        yield from _Composer(with_lines).documents(text)
+        yield from _Composer(with_lines, repeats).documents(text)
     except yaml.MarkedYAMLError as mistake:
         mark = mistake.problem_mark or mistake.context_mark
         where = mark.line + 1 if mark else None
@@ -141,8 +144,8 @@ def _first_line(mistake: Exception) -> str:
 class _Composer:
     """Builds values from events. One per stream; anchors live as long as their document."""
 
-    def __init__(self, with_lines: bool) -> None:
-        self._with_lines = with_lines
+    def __init__(self, with_lines: bool, repeats: bool) -> None:
+        self._with_lines, self._repeats = with_lines, repeats
         self._stack: list[_Frame] = []
         self._anchors: dict[str, tuple[Any, int]] = {}
         self._written = 0
@@ -242,7 +245,7 @@ class _Composer:
             raise _Refused("a mapping or list cannot be a key", line)
         frame.key = _MERGE if plain_merge else key_text(key)
         frame.has_key, frame.key_line = True, line
-        if frame.key in frame.value:
+        if frame.key in frame.value and not self._repeats:
             raise _Refused(f'key "{frame.key}" is there twice in one mapping', line)
         if self._with_lines and frame.key is not _MERGE:
             self._lines[self._here()] = line

@@ -103,7 +103,7 @@ def _line_of(mistake: Exception, content: bytes) -> int | None:
 def _decode_yaml(content: bytes, source: str) -> Iterator[DecodedObject]:
     from ksched_cli.api.yaml_reader import read_documents
 
-    for document in read_documents(content, source):
+    for document in read_documents(content, source, repeats=True):
         if is_export(document.value):
             yield from decode_export(document.value, source, document.line)
         else:

@@ -77,6 +77,10 @@ class _New:
             yield Problem(removed[0], source, found.line, label, removed[1], REMOVED_VERSION)
             return
         reported = {problem.path.rpartition(": ")[2] for problem in found.problems}
+        metadata = object_at(document, "metadata")
+        if text_at(metadata, "generateName") and not text_at(metadata, "name"):
+            where, hint = f"{label}: {path}metadata.generateName", "give it a name: only kubectl create generates names"
+            yield Problem("cannot use generate name with apply", source, found.line, where, hint, INVALID)
         for each in mistakes(document, *identity):
             inner = f"{path}{path_text(each.path)}"
             if inner in reported or (each.is_unknown and not self._strict):

@@ -100,7 +100,7 @@ def _read(content: bytes) -> list[tuple[int, _Lines]]:
         return [(line, _nearest(lines, line)) for line, lines in field_lines(text)]
     from ksched_cli.api.yaml_reader import read_documents
 
-    return [(each.line, each.line_of) for each in read_documents(content, with_lines=True)]
+    return [(each.line, each.line_of) for each in read_documents(content, with_lines=True, repeats=True)]
 
 
 def _nearest(lines: Mapping[Path, int], begins: int) -> _Lines:

@@ -26,7 +26,7 @@ from ksched_cli.api.core import (
 from ksched_cli.api.dynamic_resources import ResourceSlice
 from ksched_cli.api.meta import ObjectMeta
 from ksched_cli.api.pod_facts import is_time
-from ksched_cli.api.policy import LimitRange, PodDisruptionBudget, PriorityClass, ResourceQuota, RuntimeClass
+from ksched_cli.api.policy import PodDisruptionBudget, PriorityClass, ResourceQuota, RuntimeClass
 from ksched_cli.api.quantity import QuantityError, are_plain, parse_quantity
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim
 from ksched_cli.api.workloads import ReplicaSet
@@ -205,20 +205,6 @@ def _images(images: Sequence[ContainerImage]) -> Complaints:
     return [complaint for complaints in checked for complaint in complaints]
 
 
-def _limit_range(limits: LimitRange) -> Complaints:
-    found: list[Complaint] = []
-    for index, item in enumerate(limits.spec.limits):
-        for field, quantities in (
-            ("max", item.max),
-            ("min", item.min),
-            ("default", item.default),
-            ("defaultRequest", item.default_request),
-            ("maxLimitRequestRatio", item.max_limit_request_ratio),
-        ):
-            found += _quantities(quantities, f"spec.limits[{index}].{field}")
-    return found
-
-
 def _quota(quota: ResourceQuota) -> Complaints:
     return [*_quantities(quota.spec.hard, "spec.hard"), *_quantities(quota.status.used, "status.used")]
 
@@ -247,7 +233,6 @@ _CHECKS: Mapping[type[Struct], Callable[[Any], Complaints]] = {
     PersistentVolume: lambda item: _quantities(item.spec.capacity, "spec.capacity"),
     PersistentVolumeClaim: lambda item: _quantities(item.spec.resources.requests, "spec.resources.requests"),
     PodDisruptionBudget: _budget,
-    LimitRange: _limit_range,
     ResourceQuota: _quota,
     RuntimeClass: lambda item: _quantities(item.overhead.pod_fixed if item.overhead else {}, "overhead.podFixed"),
     ResourceSlice: _slice,

@@ -103,3 +103,8 @@ def test_json_and_yaml_of_the_same_value_read_alike(value: Any) -> None:
     assert values(json.dumps(value, ensure_ascii=False)) == [value]
     # Quoted throughout: PyYAML leaves a plain `n` alone that kubectl reads as false.
     assert values(yaml.safe_dump(value, allow_unicode=True, default_style='"')) == [value]
+
+
+def test_the_last_of_several_keys_counts_in_a_manifest() -> None:
+    (found,) = read_documents("a: 1\nb: {c: 1, c: 2}\na: 3\n", repeats=True)
+    assert found.value == {"a": 3, "b": {"c": 2}}

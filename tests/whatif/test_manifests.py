@@ -91,12 +91,13 @@ def test_a_pending_pod_gives_way_and_a_running_one_stays(tmp_path: Path) -> None
     assert loaded.warnings == ["pod default/run is on node n already: it stays there"]
 
 
-def test_a_generated_name(tmp_path: Path) -> None:
+def test_kubectl_apply_generates_no_name(tmp_path: Path) -> None:
     doc = make_pod("").doc()
     doc["metadata"] = {"generateName": "web-"}
-    loaded, _ = applied(tmp_path, [NODE], doc, doc)
-    assert len(pods(loaded)) == 2
-    assert all(name.startswith("web-") and len(name) == 9 for name in pods(loaded))
+    assert complaints(tmp_path, doc) == [
+        ":1: Pod default/web-: metadata.generateName: cannot use generate name with apply (give it a name: only kubectl "
+        "create generates names)"
+    ]
 
 
 def test_claims_are_made_and_those_that_are_there_are_kept(tmp_path: Path) -> None:

@@ -467,6 +467,8 @@ def _data_keys(found: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
         yield from invalid_all((*path, key), key, config_key(key))
 
 
+_NODE_PORT = between(30000, 32767, "provided port is not in the valid range. The range of valid ports is 30000-32767")
+
 ROWS: Rows = {
     "ServiceSpec": {
         "": _service,
@@ -487,7 +489,7 @@ ROWS: Rows = {
         "port": (NEEDED, PORT),
         "protocol": one_of("SCTP", "TCP", "UDP"),
         "targetPort": lambda value, path: port_or_name(value, path) if value not in ("", 0) else (),
-        "nodePort": between(0, 65535, "must be between 1 and 65535, inclusive"),
+        "nodePort": lambda port, path: _NODE_PORT(port, path) if port else (),
         "appProtocol": form(key_problems),
     },
     "ClientIPConfig": {"timeoutSeconds": between(1, 86400, "must be greater than 0 and less than 86400")},

@@ -333,17 +333,22 @@ def _pod(pod: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
         yield forbidden(("spec", "nodeName"), "cannot be set until all schedulingGates have been cleared")
     if spec.get("ephemeralContainers"):
         yield forbidden(("spec", "ephemeralContainers"), "cannot be set on create")
+    yield from _only_for_pods(spec, ("spec",))
+    yield from _annotations_of(object_at(pod, "metadata", "annotations"), spec, ("metadata", "annotations"))
+    yield from names_in_pod(spec, ("spec",))
+
+
+def _only_for_pods(spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+    """validateContainersOnlyForPod. The API server accepts a workload with these values, and refuses its pods."""
     for field in CONTAINERS[:2]:
         for index, container in items_at(spec, field):
             image = text_at(container, "image")
             if image != image.strip():
-                here = ("spec", field, index, "image")
+                here = (*path, field, index, "image")
                 yield invalid(here, image, "must not have leading or trailing whitespace")
     for index, volume in items_at(spec, "volumes"):
         if volume.get("image") is not None and not text_at(volume["image"], "reference"):
-            yield required(("spec", "volumes", index, "image", "reference"))
-    yield from _annotations_of(object_at(pod, "metadata", "annotations"), spec, ("metadata", "annotations"))
-    yield from names_in_pod(spec, ("spec",))
+            yield required((*path, "volumes", index, "image", "reference"))
 
 
 def _template(template: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
@@ -355,6 +360,7 @@ def _template(template: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
     if spec.get("ephemeralContainers"):
         yield forbidden((*path, "spec", "ephemeralContainers"), "ephemeral containers not allowed in pod template")
     yield from _annotations_of(object_at(found, "annotations"), spec, (*here, "annotations"))
+    yield from _only_for_pods(spec, (*path, "spec"))
     if not spec:
         yield required((*path, "spec", "containers"))
 

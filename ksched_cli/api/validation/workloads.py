@@ -46,6 +46,8 @@ from ksched_cli.api.validation.pods import names_in_pod
 
 _ROLLING = "RollingUpdate"
 _LONGEST_CRON_JOB = 52
+# With a dash and a hash of ten digits.
+_LONGEST_SET = 52
 _MOST_INDEXED, _MANY, _MOST_OF_MANY = 100_000, 100_000, 10_000
 _DEFAULT_DEADLINE = 600
 
@@ -160,6 +162,12 @@ def _replication_controller(spec: Mapping[str, Any], path: Path) -> Iterator[Fie
         yield invalid((*path, "template", "metadata", "labels"), dict(labels), text)
 
 
+def _stateful_set_name(document: Mapping[str, Any], path: Path) -> FieldErrors:
+    """The API server accepts a longer name, and refuses the pods: they have it and a hash in a label."""
+    name, text = text_at(object_at(document, "metadata"), "name"), "labels of its pods: must be no more than 63 bytes"
+    return [invalid(("metadata", "name"), name, text)] if _LONGEST_SET < len(name) <= 63 else ()
+
+
 # Jobs
 
 
@@ -176,6 +184,8 @@ def _job(document: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
             yield from _selector(spec, here, "")
     elif spec.get("selector") is not None:
         yield invalid((*here, "selector"), dict(object_at(spec, "selector")), "`selector` not auto-generated")
+    if len(name) > 63:
+        yield invalid((*here, "template", "metadata", "labels"), name, "job-name: must be no more than 63 bytes")
     if text_at(spec, "completionMode") == "Indexed" and completions and dns_label(f"{name}-{completions - 1}"):
         text = f"will not able to create pod with invalid DNS label: {name}-{completions - 1}"
         yield invalid(("metadata", "name"), name, text)
@@ -412,6 +422,7 @@ ROWS: Rows = {
         "": (_of_pods("StatefulSet", "statefulset"), _stateful_set),
         "serviceName": LABEL,
     },
+    "StatefulSet": {"": _stateful_set_name},
     "StatefulSetOrdinals": {"start": NOT_NEGATIVE},
     "RollingUpdateStatefulSetStrategy": {"partition": NOT_NEGATIVE, "maxUnavailable": _PERCENT},
     "StatefulSetPersistentVolumeClaimRetentionPolicy": {"whenDeleted whenScaled": _CLAIM_POLICY},

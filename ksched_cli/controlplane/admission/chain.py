@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeVar
 from msgspec import Struct
 
 from ksched_cli.api.core import Namespace, Pod, Service
+from ksched_cli.api.dynamic_resources import DeviceClass, ResourceClaim, ResourceClaimTemplate
 from ksched_cli.api.policy import LimitRange, PriorityClass, ResourceQuota, RuntimeClass
 from ksched_cli.api.storage import PersistentVolumeClaim, StorageClass
 from ksched_cli.api.validation.fields import object_at
@@ -108,6 +109,13 @@ class Chain(Logged):
         message = self._limits.validate_claim(item) if isinstance(item, PersistentVolumeClaim) else ""
         if message:
             return "LimitRanger", message
+        if isinstance(item, DeviceClass | ResourceClaim | ResourceClaimTemplate):
+            # Imported here: few runs have devices.
+            from ksched_cli.controlplane.admission.expressions import wrong_expression
+
+            message = wrong_expression(item)
+            if message:
+                return "Validation", message
         message = self._quotas.admit(item) if self._quotas else ""
         return ("ResourceQuota", message) if message else ("", "")
 

@@ -1,0 +1,464 @@
+"""Manifests that the API server refuses, each beside similar ones that it accepts: a row has a name, the manifest or the
+fields of a pod, and whether it is refused. The recordings of the API server are in controlplane/test_admission_recordings."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from ksched_cli.cli.main import run
+from tests.builders import make_node
+from tests.cli.transcripts import write
+
+CASES: list[tuple[str, str, bool]] = []
+POD = """
+apiVersion: v1
+kind: Pod
+metadata: {name: p, namespace: shop}
+spec:
+  containers:
+  - name: c
+    image: i
+"""
+
+
+def t(name: str, manifest: str, refused: bool) -> None:
+    CASES.append((name, manifest, refused))
+
+
+def pod(name: str, container: str, refused: bool) -> None:
+    t(name, POD + textwrap.indent(container, "    ") + "\n", refused)
+
+
+def spec(name: str, fields: str, refused: bool) -> None:
+    t(name, POD + textwrap.indent(fields, "  ") + "\n", refused)
+
+
+def doc(name: str, version: str, kind: str, body: str, refused: bool, namespaced: bool = True) -> None:
+    space = ", namespace: shop" if namespaced else ""
+    t(name, f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: x{space}}}\n{body}\n", refused)
+
+
+t(
+    "dupkey",
+    "apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: shop}\nspec:\n  containers: [{name: c, image: i}]\n  restartPolicy: Nope\n  restartPolicy: Never\n",
+    False,
+)
+t(
+    "generateName",
+    "apiVersion: v1\nkind: Pod\nmetadata: {generateName: p-, namespace: shop}\nspec:\n  containers: [{name: c, image: i}]\n",
+    True,
+)
+t(
+    "noname",
+    "apiVersion: v1\nkind: Pod\nmetadata: {namespace: shop}\nspec:\n  containers: [{name: c, image: i}]\n",
+    True,
+)
+t("nometa", "apiVersion: v1\nkind: Pod\nspec:\n  containers: [{name: c, image: i}]\n", True)
+t(
+    "emptydoc",
+    "---\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: shop}\nspec:\n  containers: [{name: c, image: i}]\n---\n",
+    False,
+)
+t(
+    "list",
+    "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Pod\n  metadata: {name: p, namespace: shop}\n  spec:\n    containers: [{name: c, image: i}]\n",
+    False,
+)
+t(
+    "podlist",
+    "apiVersion: v1\nkind: PodList\nitems:\n- metadata: {name: p, namespace: shop}\n  spec:\n    containers: [{name: c, image: i}]\n",
+    False,
+)
+t("tab", "apiVersion: v1\nkind: Pod\nmetadata:\n\tname: p\n", True)
+t(
+    "dupcont",
+    "apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: shop}\nspec:\n  containers: [{name: c, image: i},{name: c, image: i}]\n",
+    True,
+)
+pod("image ws", "", False)
+t(
+    "image blank",
+    "apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: shop}\nspec:\n  containers: [{name: c, image: ' i '}]\n",
+    True,
+)
+t(
+    "image blank in deploy",
+    "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: p, namespace: shop}\nspec:\n  selector: {matchLabels: {a: b}}\n  template:\n    metadata: {labels: {a: b}}\n    spec:\n      containers: [{name: c, image: ' i '}]\n",
+    True,
+)
+pod("env dup names ok", "env: [{name: A, value: b},{name: A, value: c}]", False)
+pod("env name weird ok", "env: [{name: 'a b', value: b}]", False)
+pod("env name =", "env: [{name: 'a=b', value: b}]", True)
+pod("port 0", "ports: [{containerPort: 0}]", True)
+pod("port 65536", "ports: [{containerPort: 65536}]", True)
+pod("port dup name", "ports: [{containerPort: 1, name: a},{containerPort: 2, name: a}]", True)
+pod("port dup number ok", "ports: [{containerPort: 1},{containerPort: 1}]", False)
+pod("req>lim", "resources: {requests: {cpu: 2}, limits: {cpu: 1}}", True)
+pod("quantity exp", "resources: {requests: {cpu: 1e-1}}", False)
+pod("quantity bad", "resources: {requests: {cpu: 1x}}", True)
+pod("quantity empty", "resources: {requests: {cpu: ''}}", True)
+pod("quantity float ok", "resources: {requests: {cpu: 0.5}}", False)
+pod("quantity space", "resources: {requests: {memory: '1 Gi'}}", True)
+pod("quantity mib", "resources: {requests: {memory: 1MB}}", True)
+pod("quantity nano ok", "resources: {requests: {cpu: 1n}}", False)
+pod("quantity bool", "resources: {requests: {cpu: true}}", True)
+pod("resource name", "resources: {requests: {gpu: 1}}", True)
+pod("ext no limit", "resources: {requests: {example.com/gpu: 1}}", True)
+pod("probe none", "livenessProbe: {}", True)
+pod("probe two", "livenessProbe: {httpGet: {port: 80}, tcpSocket: {port: 80}}", True)
+pod("probe port name long", "livenessProbe: {httpGet: {port: abcdefghijklmnop}}", True)
+pod("probe port str num", "livenessProbe: {httpGet: {port: '80'}}", True)
+pod("probe grpc ok", "livenessProbe: {grpc: {port: 80}}", False)
+pod("probe scheme", "livenessProbe: {httpGet: {port: 80, scheme: http}}", True)
+pod("probe path ok", "livenessProbe: {httpGet: {port: 80, path: ''}}", False)
+pod("lifecycle empty", "lifecycle: {preStop: {}}", True)
+pod("lifecycle sleep ok", "lifecycle: {preStop: {sleep: {seconds: 5}}}", False)
+pod("lifecycle sleep long", "lifecycle: {preStop: {sleep: {seconds: 50}}}", True)
+pod("lifecycle sleep zero ok", "lifecycle: {preStop: {sleep: {seconds: 0}}}", False)
+pod("sc user", "securityContext: {runAsUser: -1}", True)
+pod("sc priv esc", "securityContext: {privileged: true, allowPrivilegeEscalation: false}", True)
+pod("sc procmount", "securityContext: {procMount: Unmasked}", True)
+pod("sc seccomp local", "securityContext: {seccompProfile: {type: Localhost}}", True)
+pod("sc caps ok", "securityContext: {capabilities: {add: [NOPE]}}", False)
+pod("mount none", "volumeMounts: [{name: x, mountPath: /x}]", True)
+pod("restart container ok", "restartPolicy: Always", False)
+pod("restart container bad", "restartPolicy: Sometimes", True)
+pod(
+    "resizePolicy",
+    "resizePolicy: [{resourceName: cpu, restartPolicy: NotRequired},{resourceName: cpu, restartPolicy: NotRequired}]",
+    True,
+)
+pod("envFrom none", "envFrom: [{}]", True)
+pod("envFrom ok", "envFrom: [{prefix: P_, configMapRef: {name: x}}]", False)
+pod("fieldRef ok", "env: [{name: A, valueFrom: {fieldRef: {fieldPath: \"metadata.labels['a']\"}}}]", False)
+pod("fieldRef bad", "env: [{name: A, valueFrom: {fieldRef: {fieldPath: metadata.labels}}}]", True)
+pod("resourceFieldRef bad", "env: [{name: A, valueFrom: {resourceFieldRef: {resource: limits.gpu}}}]", True)
+pod("divisor bad", "env: [{name: A, valueFrom: {resourceFieldRef: {resource: limits.cpu, divisor: 2}}}]", True)
+pod("claims unknown", "resources: {claims: [{name: x}]}", True)
+pod("stdin ok", "stdin: true", False)
+pod("unknown", "foo: bar", True)
+spec("dns None", "dnsPolicy: None", True)
+spec("dns ns", "dnsConfig: {nameservers: [1.2.3.4,1.2.3.5,1.2.3.6,1.2.3.7]}", True)
+spec("dns ns bad", "dnsConfig: {nameservers: [1.2.3]}", True)
+spec("hostAlias", "hostAliases: [{ip: nope, hostnames: [a]}]", True)
+spec("hostAlias no ip", "hostAliases: [{hostnames: [a]}]", True)
+spec(
+    "topology dup",
+    "topologySpreadConstraints: [{maxSkew: 1, topologyKey: a, whenUnsatisfiable: DoNotSchedule},{maxSkew: 2, topologyKey: a, whenUnsatisfiable: DoNotSchedule}]",
+    True,
+)
+spec("toler", "tolerations: [{key: a, operator: Exists, value: b}]", True)
+spec("toler Gt", "tolerations: [{key: a, operator: Gt, value: '5', effect: NoSchedule}]", False)
+spec("toler secs", "tolerations: [{key: a, operator: Exists, tolerationSeconds: 5}]", True)
+spec("grace neg ok", "terminationGracePeriodSeconds: -1", False)
+spec("ads 0", "activeDeadlineSeconds: 0", True)
+spec("vol two", "volumes: [{name: a, emptyDir: {}, hostPath: {path: /x}}]", True)
+spec("vol hostPath type", "volumes: [{name: a, hostPath: {path: /x, type: Dir}}]", True)
+spec("vol mode", "volumes: [{name: a, secret: {secretName: x, defaultMode: 512}}]", True)
+spec("vol mode octal ok", "volumes: [{name: a, secret: {secretName: x, defaultMode: 0644}}]", False)
+spec("vol configmap item", "volumes: [{name: a, configMap: {name: x, items: [{key: k, path: ../p}]}}]", True)
+spec("vol projected ok", "volumes: [{name: a, projected: {sources: [{secret: {name: x}}]}}]", False)
+spec(
+    "vol projected two", "volumes: [{name: a, projected: {sources: [{secret: {name: x}, configMap: {name: y}}]}}]", True
+)
+spec("vol csi", "volumes: [{name: a, csi: {}}]", True)
+spec("vol nfs", "volumes: [{name: a, nfs: {server: x, path: rel}}]", True)
+spec("vol ephemeral", "volumes: [{name: a, ephemeral: {}}]", True)
+spec("gates dup", "schedulingGates: [{name: a.b/c},{name: a.b/c}]", True)
+spec("gate + node", "nodeName: n\nschedulingGates: [{name: a.b/c}]", True)
+spec("priority bad", "priorityClassName: Nope", True)
+spec("os bad", "os: {name: mac}", True)
+spec("sysctl dup", "securityContext: {sysctls: [{name: a.b, value: '1'},{name: a.b, value: '1'}]}", True)
+spec("fsgroup", "securityContext: {fsGroup: -1}", True)
+spec("init restart", "initContainers: [{name: x, image: i, livenessProbe: {exec: {command: [a]}}}]", True)
+spec("ephemeral containers", "ephemeralContainers: [{name: x, image: i}]", True)
+spec("readiness gates", "readinessGates: [{conditionType: a b}]", True)
+spec("ips ok", "imagePullSecrets: [{name: ''}]", False)
+spec("nodesel", "nodeSelector: {a: 'b c'}", True)
+spec("nodesel num", "nodeSelector: {a: 5}", True)
+spec(
+    "aff empty terms",
+    "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: []}}}",
+    True,
+)
+spec(
+    "aff Gt two",
+    "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: a, operator: Gt, values: ['1','2']}]}]}}}",
+    True,
+)
+spec(
+    "podaff no topo",
+    "affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{labelSelector: {}}]}}",
+    True,
+)
+spec("hostUsers false + hostNetwork", "hostUsers: false\nhostNetwork: true", True)
+spec("shareproc hostpid", "shareProcessNamespace: true\nhostPID: true", True)
+spec("overhead no class", "overhead: {cpu: 1}", True)
+spec("schedulerName odd", "schedulerName: ''", False)
+spec("subdomain bad", "subdomain: a.b", True)
+spec("fqdn", "hostnameOverride: a.b\nsetHostnameAsFQDN: true", True)
+
+
+doc("svc no ports", "v1", "Service", "spec: {selector: {a: b}}", True)
+doc("svc headless ok", "v1", "Service", "spec: {clusterIP: None}", False)
+doc("svc nodePort clusterip", "v1", "Service", "spec: {ports: [{port: 80, nodePort: 30000}]}", True)
+doc("svc nodePort range", "v1", "Service", "spec: {type: NodePort, ports: [{port: 80, nodePort: 80}]}", True)
+doc("svc two unnamed", "v1", "Service", "spec: {ports: [{port: 80},{port: 81}]}", True)
+doc("svc target bad", "v1", "Service", "spec: {ports: [{port: 80, targetPort: 70000}]}", True)
+doc("svc ext", "v1", "Service", "spec: {type: ExternalName, externalName: 'a b'}", True)
+doc("svc ip bad", "v1", "Service", "spec: {clusterIP: 1.2.3, ports: [{port: 80}]}", True)
+doc("svc proto", "v1", "Service", "spec: {ports: [{port: 80, protocol: HTTP}]}", True)
+doc("svc aff", "v1", "Service", "spec: {sessionAffinity: Client, ports: [{port: 80}]}", True)
+doc(
+    "svc lbsr",
+    "v1",
+    "Service",
+    "spec: {type: LoadBalancer, loadBalancerSourceRanges: [10.0.0.0], ports: [{port: 80}]}",
+    True,
+)
+doc("pdb both", "policy/v1", "PodDisruptionBudget", "spec: {minAvailable: 1, maxUnavailable: 1}", True)
+doc("pdb neg", "policy/v1", "PodDisruptionBudget", "spec: {minAvailable: -1}", True)
+doc("pdb none ok", "policy/v1", "PodDisruptionBudget", "spec: {selector: {matchLabels: {a: b}}}", False)
+doc("pc high", "scheduling.k8s.io/v1", "PriorityClass", "value: 2000000000", True, False)
+doc("pc none ok", "scheduling.k8s.io/v1", "PriorityClass", "description: a", False, False)
+doc("rq name", "v1", "ResourceQuota", "spec: {hard: {cpus: 1}}", True)
+doc("rq frac pods", "v1", "ResourceQuota", "spec: {hard: {pods: 1.5}}", True)
+doc(
+    "rq count ok",
+    "v1",
+    "ResourceQuota",
+    "spec: {hard: {count/deployments.apps: 1, requests.example.com/gpu: 1}}",
+    False,
+)
+doc("rq scope", "v1", "ResourceQuota", "spec: {hard: {pods: 1}, scopes: [Nope]}", True)
+doc("rq scope res", "v1", "ResourceQuota", "spec: {hard: {services: 1}, scopes: [BestEffort]}", True)
+doc("lr type", "v1", "LimitRange", "spec: {limits: [{type: Node, max: {cpu: 1}}]}", True)
+doc("lr pod default", "v1", "LimitRange", "spec: {limits: [{type: Pod, default: {cpu: 1}}]}", True)
+doc("lr min>max", "v1", "LimitRange", "spec: {limits: [{type: Container, min: {cpu: 2}, max: {cpu: 1}}]}", True)
+doc(
+    "lr dup type",
+    "v1",
+    "LimitRange",
+    "spec: {limits: [{type: Container, max: {cpu: 2}},{type: Container, max: {cpu: 1}}]}",
+    True,
+)
+doc("lr pvc none", "v1", "LimitRange", "spec: {limits: [{type: PersistentVolumeClaim, default: {storage: 2}}]}", True)
+doc("lr neg ok", "v1", "LimitRange", "spec: {limits: [{type: Container, default: {cpu: -1}}]}", False)
+doc("ns bad", "v1", "Namespace", "spec: {finalizers: [nope]}", True, False)
+doc("rc handler", "node.k8s.io/v1", "RuntimeClass", "handler: A", True, False)
+doc("rc none", "node.k8s.io/v1", "RuntimeClass", "scheduling: {}", True, False)
+doc("sc none", "storage.k8s.io/v1", "StorageClass", "reclaimPolicy: Delete", True, False)
+doc("sc recycle", "storage.k8s.io/v1", "StorageClass", "provisioner: a.b/c\nreclaimPolicy: Recycle", True, False)
+doc("pv none", "v1", "PersistentVolume", "spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce]}", True, False)
+doc(
+    "pv local",
+    "v1",
+    "PersistentVolume",
+    "spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce], local: {path: /a}}",
+    True,
+    False,
+)
+doc(
+    "pvc zero",
+    "v1",
+    "PersistentVolumeClaim",
+    "spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 0}}}",
+    True,
+)
+doc(
+    "pvc rwop",
+    "v1",
+    "PersistentVolumeClaim",
+    "spec: {accessModes: [ReadWriteOnce, ReadWriteOncePod], resources: {requests: {storage: 1}}}",
+    True,
+)
+doc(
+    "hpa no max",
+    "autoscaling/v2",
+    "HorizontalPodAutoscaler",
+    "spec: {scaleTargetRef: {kind: Deployment, name: x}}",
+    True,
+)
+doc(
+    "hpa metric",
+    "autoscaling/v2",
+    "HorizontalPodAutoscaler",
+    "spec: {maxReplicas: 3, scaleTargetRef: {kind: Deployment, name: x}, metrics: [{type: Resource}]}",
+    True,
+)
+doc(
+    "hpa v1 ok",
+    "autoscaling/v1",
+    "HorizontalPodAutoscaler",
+    "spec: {maxReplicas: 3, scaleTargetRef: {kind: Deployment, name: x, apiVersion: apps/v1}, targetCPUUtilizationPercentage: 50}",
+    False,
+)
+T = "template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]%s}}"
+doc(
+    "deploy surge",
+    "apps/v1",
+    "Deployment",
+    "spec:\n  strategy: {rollingUpdate: {maxSurge: 10}}\n  selector: {matchLabels: {a: b}}\n  " + T % "",
+    False,
+)
+doc(
+    "deploy surge pct",
+    "apps/v1",
+    "Deployment",
+    "spec:\n  strategy: {rollingUpdate: {maxSurge: 10 percent}}\n  selector: {matchLabels: {a: b}}\n  " + T % "",
+    True,
+)
+doc(
+    "deploy neg", "apps/v1", "Deployment", "spec:\n  replicas: -1\n  selector: {matchLabels: {a: b}}\n  " + T % "", True
+)
+doc(
+    "deploy rev",
+    "apps/v1",
+    "Deployment",
+    "spec:\n  revisionHistoryLimit: -1\n  selector: {matchLabels: {a: b}}\n  " + T % "",
+    True,
+)
+doc(
+    "sts rev ok",
+    "apps/v1",
+    "StatefulSet",
+    "spec:\n  revisionHistoryLimit: -1\n  selector: {matchLabels: {a: b}}\n  " + T % "",
+    False,
+)
+doc(
+    "sts svc",
+    "apps/v1",
+    "StatefulSet",
+    "spec:\n  serviceName: a.b\n  selector: {matchLabels: {a: b}}\n  " + T % "",
+    True,
+)
+doc(
+    "sts retention",
+    "apps/v1",
+    "StatefulSet",
+    "spec:\n  persistentVolumeClaimRetentionPolicy: {whenDeleted: Nope}\n  selector: {matchLabels: {a: b}}\n  "
+    + T % "",
+    True,
+)
+doc(
+    "ds minready",
+    "apps/v1",
+    "DaemonSet",
+    "spec:\n  minReadySeconds: -1\n  selector: {matchLabels: {a: b}}\n  " + T % "",
+    True,
+)
+doc(
+    "ds strategy",
+    "apps/v1",
+    "DaemonSet",
+    "spec:\n  updateStrategy: {type: Recreate}\n  selector: {matchLabels: {a: b}}\n  " + T % "",
+    True,
+)
+doc("job sel", "batch/v1", "Job", "spec:\n  selector: {matchLabels: {a: b}}\n  " + T % ", restartPolicy: Never", True)
+doc("job always", "batch/v1", "Job", "spec:\n  " + T % ", restartPolicy: Always", True)
+doc("job managedBy", "batch/v1", "Job", "spec:\n  managedBy: nope\n  " + T % ", restartPolicy: Never", True)
+doc(
+    "job success",
+    "batch/v1",
+    "Job",
+    "spec:\n  successPolicy: {rules: [{succeededCount: 1}]}\n  " + T % ", restartPolicy: Never",
+    True,
+)
+doc(
+    "job failure rule",
+    "batch/v1",
+    "Job",
+    "spec:\n  podFailurePolicy: {rules: [{action: FailJob}]}\n  " + T % ", restartPolicy: Never",
+    True,
+)
+for s, w in (
+    ("0 0 * * 7", True),
+    ("@every 5m", False),
+    ("@every x", True),
+    ("* * * *", True),
+    ("*/0 * * * *", True),
+    ("0 0 31 2 *", False),
+    ("0 0 ? * *", False),
+    ("TZ=UTC 0 0 * * *", True),
+    ("0 0 * JAN-dec sun", False),
+    ("5-1 * * * *", True),
+    ("0 24 * * *", True),
+):
+    doc(
+        "cron " + s,
+        "batch/v1",
+        "CronJob",
+        f"spec:\n  schedule: '{s}'\n  jobTemplate: {{spec: {{" + T % ", restartPolicy: Never" + "}}",
+        w,
+    )
+for z, w in (("Europe/Berlin", False), ("Nope/Zone", True), ("Local", True), ("", True), ("UTC", False)):
+    doc(
+        "tz " + z,
+        "batch/v1",
+        "CronJob",
+        f"spec:\n  schedule: '0 0 * * *'\n  timeZone: '{z}'\n  jobTemplate: {{spec: {{"
+        + T % ", restartPolicy: Never"
+        + "}}",
+        w,
+    )
+doc("old cron", "batch/v1beta1", "CronJob", "spec: {}", True)
+doc("old ingress", "extensions/v1beta1", "Ingress", "spec: {}", True)
+doc("ing net v1beta1", "networking.k8s.io/v1beta1", "Ingress", "spec: {}", True)
+doc("cm unknown", "v1", "ConfigMap", "datas: {a: b}", True)
+doc("secret b64", "v1", "Secret", "data: {a: '!!!'}", True)
+doc("sa unknown", "v1", "ServiceAccount", "spec: {}", True)
+doc(
+    "dra no class", "resource.k8s.io/v1", "ResourceClaim", "spec: {devices: {requests: [{name: a, exactly: {}}]}}", True
+)
+doc("dra none", "resource.k8s.io/v1", "ResourceClaim", "spec: {devices: {requests: [{name: a}]}}", True)
+doc(
+    "dra count",
+    "resource.k8s.io/v1",
+    "ResourceClaim",
+    "spec: {devices: {requests: [{name: a, exactly: {deviceClassName: x, count: -1}}]}}",
+    True,
+)
+doc(
+    "dra all count",
+    "resource.k8s.io/v1",
+    "ResourceClaim",
+    "spec: {devices: {requests: [{name: a, exactly: {deviceClassName: x, allocationMode: All, count: 2}}]}}",
+    True,
+)
+doc(
+    "dra cel",
+    "resource.k8s.io/v1",
+    "DeviceClass",
+    "spec: {selectors: [{cel: {expression: 'device.driver =='}}]}",
+    True,
+    False,
+)
+doc(
+    "dra cel type",
+    "resource.k8s.io/v1",
+    "DeviceClass",
+    "spec: {selectors: [{cel: {expression: '1 + 1'}}]}",
+    True,
+    False,
+)
+doc(
+    "dra constraint",
+    "resource.k8s.io/v1",
+    "ResourceClaim",
+    "spec: {devices: {requests: [{name: a, exactly: {deviceClassName: x}}], constraints: [{requests: [b], matchAttribute: a.b/c}]}}",
+    True,
+)
+
+
+@pytest.mark.parametrize(("manifest", "refused"), [pytest.param(text, no, id=name) for name, text, no in CASES])
+def test_the_api_server_refuses(manifest: str, refused: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
+    node = make_node("n").allocatable(cpu="64", memory="64Gi", pods=100).doc()
+    write(Path("c.json"), {"apiVersion": "v1", "kind": "List", "items": [space, node]})
+    Path("m.yaml").write_text(manifest)
+    code = run(["check", "--from", "c.json", "-f", "m.yaml", "--allow-empty", "-o", "json"])
+    assert (code != 0) is refused
