@@ -103,6 +103,7 @@ TEMPLATES = [
     "jsonpath={range .pods[*]}{.pod}{'\\n'}{.message}{'\\n'}{end}",
     "custom-columns=POD:.pod,NODE:.node,WHY:.message",
 ]
+APPLIED = ("batch", "shop")
 COMMANDS: dict[str, tuple[list[str], list[str]]] = {
     "simulate": (["simulate", "--from", "{demo}"], [*SHOWN, *TEMPLATES]),
     "settle": (["simulate", "--settle", "--from", "{demo}"], SHOWN),
@@ -123,7 +124,7 @@ COMMANDS: dict[str, tuple[list[str], list[str]]] = {
         ["table", "wide", "json", "junit", "sarif", "github", "markdown"],
     ),
     "check good": (
-        ["check", "--from", "{cluster}", "-f", "{good folder}"],
+        ["check", "--from", "{cluster}", "-f", "{good folder}", *(f"--assume-namespace={each}" for each in APPLIED)],
         ["table", "wide", "json", "junit", "sarif", "github", "markdown"],
     ),
     "capacity": (["capacity", "--from", "{fleet}", "-f", "{good}", "--max", "5"], SHOWN),

@@ -58,7 +58,7 @@ case(
     {"m.yaml": WEB.replace("replicas: 1", "replicas: many")},
     "check -f m.yaml",
     2,
-    "m.yaml:6: error KS002: an object is not valid",
+    "m.yaml:19: error KS002: an object is not valid",
 )
 case(
     "a wrong quantity",
@@ -252,8 +252,8 @@ case(
     "an unknown namespace",
     {"c.yaml": KNOWN, "m.yaml": ELSEWHERE},
     "check --from c.yaml -f m.yaml",
-    0,
-    "m.yaml:1: warning KS009: the input has no such namespace",
+    2,
+    "m.yaml:1: error KS009: the input has no such namespace",
 )
 case(
     "a namespace that the manifests bring",
