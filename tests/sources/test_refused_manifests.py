@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from ksched_cli.cli.main import run
-from tests.builders import make_node
-from tests.cli.transcripts import write
+from tests.builders import make_node, write_list
 
 CASES: list[tuple[str, str, bool]] = []
 POD = """
@@ -458,7 +457,7 @@ def test_the_api_server_refuses(manifest: str, refused: bool, tmp_path: Path, mo
     monkeypatch.chdir(tmp_path)
     space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
     node = make_node("n").allocatable(cpu="64", memory="64Gi", pods=100).doc()
-    write(Path("c.json"), {"apiVersion": "v1", "kind": "List", "items": [space, node]})
+    write_list(Path("c.json"), {"apiVersion": "v1", "kind": "List", "items": [space, node]})
     Path("m.yaml").write_text(manifest)
     code = run(["check", "--from", "c.json", "-f", "m.yaml", "--allow-empty", "-o", "json"])
     assert (code != 0) is refused
