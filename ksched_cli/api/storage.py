@@ -36,7 +36,9 @@ class PersistentVolumeSpec(Struct, rename="camel", gc=False):
 
 
 class PersistentVolumeStatus(Struct, rename="camel", frozen=True, gc=False):
-    phase: str = ""
+    """The volume controller makes a volume Available as soon as it sees it."""
+
+    phase: str = "Available"
 
 
 class PersistentVolume(KubernetesObject):

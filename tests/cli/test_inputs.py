@@ -58,7 +58,7 @@ case(
     {"m.yaml": WEB.replace("replicas: 1", "replicas: many")},
     "check -f m.yaml",
     2,
-    "m.yaml:19: error KS002: an object is not valid",
+    "m.yaml:6: error KS002: an object is not valid",
 )
 case(
     "a wrong quantity",

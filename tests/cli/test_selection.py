@@ -84,7 +84,7 @@ for _command in ("simulate", "simulate --settle", "diff", "explain", "rightsize"
         {"m.yaml": dumped(BOUND), "c.yaml": dumped(NODE)},
         f"{_command} --from c.yaml -f m.yaml",
         2,
-        'ksched: m.yaml:19: Deployment default/web: spec.template.spec.nodeName: there is no node "n11" '
+        'ksched: m.yaml:20: Deployment default/web: spec.template.spec.nodeName: there is no node "n11" '
         "(did you mean n1?)",
     )
 case(

@@ -295,3 +295,78 @@ def test_a_volume_stays_where_its_first_pod_ran(
     steps = json.loads(shown.out)["steps"]
     (said,) = [text for text in steps[0]["warnings"] if "volumes of StorageClass fast" in text]
     assert said == (f"{STAYS} {remark} of that pod's node" if remark else ANYWHERE)
+
+
+def volume(name: str = "v", storage: str = "10Gi", **spec: Any) -> dict[str, Any]:
+    own = {"capacity": {"storage": storage}, "accessModes": ["ReadWriteOnce"], "storageClassName": "manual"}
+    body = {**own, "hostPath": {"path": "/mnt"}, **spec}
+    kind = {"apiVersion": "v1", "kind": "PersistentVolume"}
+    return {**kind, "metadata": {"name": name, "labels": {"type": "local"}}, "spec": body}
+
+
+def claim(name: str = "c", storage: str = "3Gi", **spec: Any) -> dict[str, Any]:
+    own = {"accessModes": ["ReadWriteOnce"], "storageClassName": "manual", **spec}
+    body = {**own, "resources": {"requests": {"storage": storage}}}
+    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name}, "spec": body}
+
+
+def user(name: str = "p", of: str = "c") -> dict[str, Any]:
+    spec = {
+        "volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": of}}],
+        "containers": [{"name": "c", "image": "i", "volumeMounts": [{"name": "v", "mountPath": "/v"}]}],
+    }
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}
+
+
+LOCAL = {
+    "hostPath": None,
+    "local": {"path": "/mnt"},
+    "nodeAffinity": {
+        "required": {"nodeSelectorTerms": [{"matchExpressions": [{"key": ZONE, "operator": "In", "values": ["west"]}]}]}
+    },
+}
+LATER = {**storage_class("WaitForFirstConsumer", "kubernetes.io/no-provisioner"), "metadata": {"name": "manual"}}
+MINE = {"namespace": "default", "name": "c"}
+THEIRS = {"namespace": "default", "name": "other"}
+
+
+@pytest.mark.parametrize(
+    ("manifests", "nodes"),
+    [
+        pytest.param([volume(), claim(), user()], ["a"], id="a volume of the class"),
+        pytest.param([claim(), user(), volume()], ["a"], id="the volume is written last"),
+        pytest.param([volume(), claim(), user("p"), user("q")], ["a", "b"], id="two pods of one claim"),
+        pytest.param([volume(), claim(), claim("d"), user(), user("q", "d")], ["a", ""], id="one volume, two claims"),
+        pytest.param([volume(storage="2Gi"), claim(), user()], [""], id="too small"),
+        pytest.param([volume(storageClassName="nfs"), claim(), user()], [""], id="another class"),
+        pytest.param([volume(storageClassName=""), claim(storageClassName=""), user()], ["a"], id="no class at all"),
+        pytest.param([volume(volumeMode="Block"), claim(), user()], [""], id="another volume mode"),
+        pytest.param([volume(), claim(accessModes=["ReadWriteMany"]), user()], [""], id="another access mode"),
+        pytest.param(
+            [volume(), claim(selector={"matchLabels": {"type": "local"}}), user()], ["a"], id="its selector matches"
+        ),
+        pytest.param(
+            [volume(), claim(selector={"matchLabels": {"type": "ssd"}}), user()], [""], id="its selector does not"
+        ),
+        pytest.param([volume(), claim(volumeName="v"), user()], ["a"], id="it names the volume"),
+        pytest.param([claim(volumeName="v"), user(), volume()], ["a"], id="it names a volume that is written last"),
+        pytest.param([volume(), claim(volumeName="w"), user()], [""], id="it names another volume"),
+        pytest.param([volume(storage="1Gi"), claim(volumeName="v"), user()], [""], id="the named volume is too small"),
+        pytest.param([volume(claimRef=MINE), claim(), user()], ["a"], id="the volume names it"),
+        pytest.param([volume(claimRef=THEIRS), claim(), user()], [""], id="the volume names another claim"),
+        pytest.param(
+            [volume(claimRef=THEIRS), claim(volumeName="v"), user()], [""], id="the volume that it names names another"
+        ),
+        pytest.param([volume(**LOCAL), claim(), user()], ["b"], id="only one zone reaches it"),
+        pytest.param([LATER, volume(**LOCAL), claim(), user()], ["b"], id="it waits for its first pod"),
+        pytest.param([LATER, claim(), user(), volume(**LOCAL)], ["b"], id="it waits, the volume is written last"),
+        pytest.param([LATER, claim(), user()], [""], id="it waits, there is no volume"),
+        pytest.param([LATER, volume(claimRef=MINE), claim(), user()], ["a"], id="it would wait, the volume names it"),
+    ],
+)
+def test_volumes_of_manifests_are_bound(
+    manifests: list[Any], nodes: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = check(tmp_path, capsys, [], *manifests)
+    assert placed(found) == nodes
+    assert found["code"] == ("" in nodes)

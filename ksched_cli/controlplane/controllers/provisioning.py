@@ -34,13 +34,15 @@ from ksched_cli.plugins.lib.volumes.claims import (
     BIND_COMPLETED,
     SELECTED_NODE,
     class_of_claim,
+    class_of_volume,
+    is_bound_to,
     is_fully_bound,
     requested_storage,
     waits_for_consumer,
 )
 from ksched_cli.plugins.lib.volumes.migration import CSI_DRIVER
 from ksched_cli.plugins.volume_binding.capacity import largest_volume
-from ksched_cli.plugins.volume_binding.matching import candidates_for
+from ksched_cli.plugins.volume_binding.matching import candidates_for, is_enough
 from ksched_cli.plugins.volume_binding.placement import NO_PROVISIONER
 from ksched_cli.sources.controllers.naming import uid_of
 
@@ -59,17 +61,30 @@ class Provisioned(Struct, frozen=True):
 
 
 def volume_at_once(claim: PersistentVolumeClaim, catalog: Catalog) -> PersistentVolume | None:
-    """The volume that a claim gets before any pod uses it: one that exists (syncUnboundClaim), else a new one if its
-    StorageClass has a provisioner. None if the claim waits for a consumer, or nothing provides a volume."""
-    if waits_for_consumer(claim, catalog):
-        return None
+    """The volume that a claim gets before any pod uses it: the one that it names, or that names it, another one that
+    exists (syncUnboundClaim), else a new one if its StorageClass has a provisioner. None if the claim waits for a
+    consumer or for the volume that it names, or nothing provides a volume."""
+    if claim.spec.volume_name:
+        named = catalog.get(PersistentVolume, claim.spec.volume_name)
+        return _taken(named, claim) if named is not None and _satisfies(named, claim) else None
     prebound, free = candidates_for(claim, catalog, by_attributes=False)
-    for volume in (*prebound, *free):
+    waits = waits_for_consumer(claim, catalog)
+    for volume in (*prebound, *(() if waits else free)):
         return _taken(volume, claim)
+    if waits:
+        return None
     found = catalog.get(StorageClass, class_of_claim(claim))
     if found is None or found.provisioner in ("", NO_PROVISIONER):
         return None
     return _new_volume(claim, _allowed(found.allowed_topologies), catalog)
+
+
+def _satisfies(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
+    """Whether the volume that a claim names can be its own (checkVolumeSatisfyClaim)."""
+    if volume.spec.claim_ref is not None:
+        return is_bound_to(volume, claim)
+    modes = set(claim.spec.access_modes) <= set(volume.spec.access_modes)
+    return modes and class_of_volume(volume) == class_of_claim(claim) and is_enough(volume, claim)
 
 
 def provisioned_on(pod: Pod, node: Node, catalog: Catalog) -> Iterator[Provisioned]:
@@ -208,14 +223,17 @@ def _where_consumed(claim: PersistentVolumeClaim, affinity: NodeSelector | None,
 
 
 class VolumeController(Controller):
-    """Keys are identities of new claims, and of pods that got a node."""
+    """Keys are identities of new claims, and of pods that got a node. A new volume or class concerns every claim that
+    has no volume yet."""
 
-    informers = (PersistentVolumeClaim, Pod)
+    informers = (PersistentVolumeClaim, PersistentVolume, StorageClass, Pod)
     pod_changes = frozenset(("created", "spec", "other"))
 
     def concerned(self, old: Any, new: Any) -> Iterable[Identity]:
         if isinstance(new, PersistentVolumeClaim) and old is None:
             return (identity_of(new),)
+        if isinstance(new, PersistentVolume | StorageClass):
+            return [identity_of(each) for each in self.store.of(PersistentVolumeClaim)] if old is None else ()
         got_node = isinstance(new, Pod) and new.spec.node_name and (old is None or not old.spec.node_name)
         has_claims = got_node and any(volume.persistent_volume_claim or volume.ephemeral for volume in new.spec.volumes)
         return (identity_of(new),) if has_claims else ()
@@ -228,7 +246,7 @@ class VolumeController(Controller):
                 self._provision_selected(pod)
             return
         claim = self.store.get(PersistentVolumeClaim, name, namespace)
-        if claim is not None and not claim.spec.volume_name:
+        if claim is not None and not is_fully_bound(claim):
             self._bind(claim, volume_at_once(claim, self.store.catalog))
 
     def _bind(self, claim: PersistentVolumeClaim, volume: PersistentVolume | None) -> None:

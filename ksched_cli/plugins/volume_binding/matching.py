@@ -27,7 +27,7 @@ def candidates_for(
         volume
         for volume in catalog.all(PersistentVolume)
         if class_of_volume(volume) == name
-        and _serves(volume, claim)
+        and is_enough(volume, claim)
         and (not by_attributes or _attributes_of(volume) == _attributes_of(claim))
     ]
     usable.sort(key=lambda volume: volume.metadata.name)
@@ -37,7 +37,7 @@ def candidates_for(
     return prebound, sorted(free, key=storage_of)
 
 
-def _serves(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
+def is_enough(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
     """Whether the volume is large enough, of the same mode and not being deleted."""
     wanted, offered = claim.spec, volume.spec
     return (
