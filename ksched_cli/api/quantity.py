@@ -30,6 +30,8 @@ _PLAIN: set[Quantity] = set()
 _MOST_PLAIN = 4096
 # Go keeps exponents in an int32 and no quantity of a real object comes near; beyond this only memory is lost.
 _MAX_EXPONENT = 400
+# No number of Kubernetes has so many; Python refuses to read more than 4,300.
+MOST_DIGITS = 400
 
 
 class QuantityError(ValueError):
@@ -43,6 +45,8 @@ def parse_quantity(text: Quantity) -> Fraction:
     if found is None:
         raise QuantityError(f"{text!r} is not a quantity: write a number with a suffix such as 100m, 2, 1.5Gi or 500M")
     digits, suffix = found["digits"], found["suffix"]
+    if max(len(digits), len(suffix)) > MOST_DIGITS:
+        raise QuantityError(f"a number of {max(len(digits), len(suffix))} digits is not a quantity")
     factor = _FACTORS.get(suffix)
     if factor is not None and "." not in digits:
         number = Fraction(int(digits) * factor[0], factor[1])

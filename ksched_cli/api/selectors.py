@@ -17,6 +17,7 @@ from ksched_cli.api.affinity import NodeSelectorTerm
 from ksched_cli.api.core import Node, PodSpec
 from ksched_cli.api.label_names import is_label_key, is_label_value, key_problems, value_problems
 from ksched_cli.api.meta import LabelSelector, LabelSelectorRequirement
+from ksched_cli.api.quantity import MOST_DIGITS
 from ksched_cli.errors import UsageError
 
 _NODE_NAME = "metadata.name"
@@ -64,7 +65,7 @@ def _compare(value: str | None, values: tuple[str, ...], larger: bool) -> bool:
 
 
 def _int64(text: str) -> int | None:
-    if _INTEGER.fullmatch(text) is None:
+    if len(text) > MOST_DIGITS or _INTEGER.fullmatch(text) is None:
         return None
     number = int(text)
     return number if -(2**63) <= number < 2**63 else None

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 
 from ksched_cli.api.affinity import Toleration
 from ksched_cli.api.core import Taint
+from ksched_cli.api.quantity import MOST_DIGITS
 
 # content.IsDecimalInteger: as a person writes it, so no leading zeros, no plus sign and no minus zero.
 _DECIMAL = re.compile(r"0|-?[1-9]\d*", re.ASCII)
@@ -38,7 +39,7 @@ def _compares(toleration: Toleration, taint: Taint) -> bool:
 
 
 def _is_int64(text: str) -> bool:
-    return _DECIMAL.fullmatch(text) is not None and -(2**63) <= int(text) < 2**63
+    return len(text) <= MOST_DIGITS and _DECIMAL.fullmatch(text) is not None and -(2**63) <= int(text) < 2**63
 
 
 def find_untolerated(

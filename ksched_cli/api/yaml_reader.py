@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from typing import Any
 
 import yaml
 
+from ksched_cli.api.quantity import MOST_DIGITS
 from ksched_cli.errors import InputError, Problem
 
 _WORDS: dict[str, object] = {
@@ -50,13 +52,15 @@ def resolve_plain(text: str) -> object:
         return text
     # Go writes a whole number of this size without a point when it makes JSON of it.
     value = float(plain)
+    if math.isinf(value):
+        return text
     return int(value) if value.is_integer() and abs(value) < 1e21 else value
 
 
 def _integer(plain: str) -> int | None:
     for form, base in _INT_FORMS:
         found = form.fullmatch(plain)
-        if found is not None:
+        if found is not None and len(plain) <= MOST_DIGITS:
             number = int(found[1] + found[2], base)
             return number if _MIN_INT <= number < _MAX_UINT else None
     return None

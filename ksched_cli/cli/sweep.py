@@ -183,7 +183,7 @@ def _kept(keep: str | None) -> int | None:
     if keep is None:
         return None
     what, _, number = keep.partition("=")
-    if what != "worst" or not number.isdecimal():
+    if what != "worst" or not number.isdecimal() or len(number) > 9:
         raise UsageError(f"--keep {keep}: write worst=N")
     return int(number)
 

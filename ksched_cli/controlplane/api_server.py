@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
-from datetime import UTC, datetime
+from datetime import date
 from functools import cache, lru_cache
 from typing import Any, TypeVar
 
@@ -61,6 +61,7 @@ DEFAULT_GRACE_SECONDS = 30.0
 _MOST_OWNERS = 3
 # Seconds.
 _DAY = 86_400
+_EPOCH = date(1970, 1, 1).toordinal()
 
 
 class Refusal(Exception):
@@ -438,4 +439,5 @@ def _stamp(seconds: int) -> str:
 @cache
 def _date(day: int) -> str:
     """The date so many days after the epoch."""
-    return datetime.fromtimestamp(day * _DAY, UTC).strftime("%Y-%m-%d")
+    # The years of a Python date. A clock that has run out of them stands still in what objects have.
+    return f"{date.fromordinal(min(max(day + _EPOCH, 1), date.max.toordinal()))}"

@@ -56,5 +56,5 @@ def as_uri(path: str) -> str:
     """A relative reference, or a file URI for a path outside the checkout."""
     if path[1:3] == ":/":  # a drive of Windows
         return f"file:///{quote(path, safe='/:')}"
-    quoted = quote(path, safe="/")
+    quoted = quote(path, safe="/", errors="surrogateescape")
     return f"file://{quoted}" if path.startswith("/") else quoted

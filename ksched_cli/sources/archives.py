@@ -143,7 +143,12 @@ def _untar(file: BinaryIO, source: str, budget: _Budget, layouts: bool) -> Itera
 def _unzip(file: BinaryIO, source: str, budget: _Budget, layouts: bool) -> Iterator[Content]:
     from zipfile import ZipFile
 
-    with ZipFile(file) as archive:
+    try:
+        opened_archive = ZipFile(file)
+    except UnicodeDecodeError:
+        text = "it says that its names are in UTF-8, and one is not"
+        raise InputError(Problem(text, source, hint="nothing of it was read")) from None
+    with opened_archive as archive:
         members = sorted(_bounded(archive.infolist(), source), key=lambda member: member.filename)
         for member in members:
             _check_name(member.filename, source)

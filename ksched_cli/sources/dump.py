@@ -19,6 +19,7 @@ from ksched_cli.api.karpenter import karpenter_kind
 from ksched_cli.api.kinds import CLUSTER_SCOPED, KINDS
 from ksched_cli.api.meta import controller_of, metadata_of
 from ksched_cli.api.pod_facts import pod_key
+from ksched_cli.api.quantity import MOST_DIGITS
 from ksched_cli.api.validation.fields import object_at, text_at
 from ksched_cli.api.workloads import CronJob, DaemonSet, Deployment, Job, StatefulSet
 from ksched_cli.errors import InputError, Problem
@@ -515,7 +516,7 @@ def _glob_of(path: str) -> str:
 
 
 def _revision(resource_version: str) -> int:
-    return int(resource_version) if resource_version.isdigit() else 0
+    return int(resource_version) if resource_version.isdecimal() and len(resource_version) <= MOST_DIGITS else 0
 
 
 def _shortened(problems: Sequence[Problem]) -> list[Problem]:

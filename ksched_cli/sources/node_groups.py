@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -101,7 +102,7 @@ def _machines(kind: str, document: Mapping[str, Any]) -> NodeGroup | None:
     labels = dict(_pairs(notes.get(f"{_CAPACITY}labels", "")))
     zone = labels.pop(_ZONE, "")
     current = spec.get("replicas")
-    most = int(notes[_MOST]) if notes.get(_MOST, "").isdigit() else None
+    most = int(notes[_MOST]) if re.fullmatch("[0-9]{1,9}", notes.get(_MOST, "")) else None
     if most is not None and isinstance(current, int):
         most = max(most - current, 0)
     taints = tuple(_taint(each) for each in notes.get(f"{_CAPACITY}taints", "").split(",") if each.strip())

@@ -16,6 +16,11 @@ ODD: tuple[Any, ...] = (
     "null", "true", "*", "/", "a/b/c", "default", "2026-01-01T00:00:00Z", "0001-01-01T00:00:00Z", "not a time", "NaN",
     "device.attributes['x'].y == 1", "(" * 400, "'a'.matches('(a+)+$')", "Exists", "In", "Gt", "NoSchedule", "DoNotSchedule",
 )  # fmt: skip
+TIMES = (
+    "9999-12-31T23:59:59Z", "9999-12-31T23:59:59-12:00", "0001-01-01T00:00:00+12:00", "1969-12-31T23:59:60Z",
+    "2026-02-30T00:00:00Z", "2026-01-01T00:00:00.123456789Z", "2026-01-01", "99999-01-01T00:00:00Z",
+)  # fmt: skip
+DIGITS = "9" * 5000
 # Time grows with these numbers by design: how much is the subject of other tests.
 COUNTS = ("replicas", "parallelism", "completions", "count", "minCount", "desired")
 MOST = 30
@@ -108,8 +113,32 @@ def _nest(document: Any, random: Random) -> Any:
     return document
 
 
+def _stretch(document: Any, random: Random) -> Any:
+    """A value of another size: a longer text or list, a number of many digits, a time at the ends of the calendar."""
+    place = _pick(document, random)
+    if place is None:
+        return document
+    container, key = place
+    match container[key]:
+        case str() as text if text[:4].isdigit() and "T" in text:
+            container[key] = random.choice(TIMES)
+        case str() as text if text[:1].isdigit():
+            container[key] = random.choice((f"{DIGITS}{text}", f"{text[:1]}.{DIGITS}", f"1e{DIGITS}", f"0{text}"))
+        case str() as text:
+            container[key] = random.choice(
+                (text * 300, f"{text}\u0000", f"{text}\ud800", f"\ufeff{text}", text.upper())
+            )
+        case list() as items if items and len(json.dumps(items, default=str)) < 2_000:
+            container[key] = [copy.deepcopy(each) for each in items * random.choice((2, 20, 100))]
+        case bool():
+            pass
+        case int() | float() as number:
+            container[key] = random.choice((number * 10**15, number * 10**300, -number, number / 3, str(number)))
+    return document
+
+
 MUTATIONS: tuple[Callable[[Any, Random], Any], ...] = (
-    *[_replace] * 8, *[_remove] * 3, *[_transplant] * 6, _repeat, _rename, _nest,
+    *[_replace] * 8, *[_remove] * 3, *[_transplant] * 6, *[_stretch] * 3, _repeat, _rename, _nest,
 )  # fmt: skip
 
 
@@ -126,7 +155,20 @@ def _small(value: Any) -> Any:
 
 
 def damaged(text: bytes, random: Random) -> bytes:
-    """The file with a few bytes changed, cut or doubled."""
+    """The file with a few bytes changed, cut or doubled, or in another encoding."""
+    if random.random() < 0.15:
+        readable = text.decode("utf-8", "replace")
+        return random.choice(
+            (
+                readable.encode("utf-16"),
+                readable.encode("utf-32-le"),
+                b"\xef\xbb\xbf" + text,
+                b"\xef\xbb\xbf" * 2 + text,
+                readable.replace("e", "\u00e9").encode("latin-1", "replace"),
+                text.replace(b"\n", b"\r\n"),
+                text.replace(b"\n", "\u2028".encode()),
+            )
+        )
     data = bytearray(text)
     for _ in range(random.randint(1, 4)):
         at = random.randrange(len(data) + 1)

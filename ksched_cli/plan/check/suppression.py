@@ -36,7 +36,7 @@ def fingerprinted(findings: Iterable[Finding]) -> Iterator[tuple[Finding, str]]:
     for finding in findings:
         about = finding.workload or f"{PurePath(finding.place.source).name}\0{finding.message}"
         identity = "\0".join((finding.code, about, _INDEX.sub("[]", finding.place.path)))
-        digest = hashlib.sha256(identity.encode()).hexdigest()[:32]
+        digest = hashlib.sha256(identity.encode(errors="surrogateescape")).hexdigest()[:32]
         seen[digest] = seen.get(digest, 0) + 1
         yield finding, f"{digest}:{seen[digest]}"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from ksched_cli.api.label_names import is_label_key, is_label_value
+from ksched_cli.api.quantity import MOST_DIGITS
 
 MAX_NODES = 100_000
 _NUMBER = re.compile(r"\d+", re.ASCII)
@@ -27,9 +28,11 @@ def some_name(name: str) -> str:
 def whole_number(text: str, least: int, most: int, what: str) -> int:
     if _NUMBER.fullmatch(text) is None:
         raise EditMistake(f"{what}: {text!r} is not a whole number")
-    number = int(text)
-    if not least <= number <= most:
-        raise EditMistake(f"{what}: {number} is not between {least} and {most}")
+    number = int(text) if len(text) <= MOST_DIGITS else None
+    if number is None or not least <= number <= most:
+        raise EditMistake(
+            f"{what}: {text if number is not None else 'a number of so many digits'} is not between {least} and {most}"
+        )
     return number
 
 
