@@ -185,8 +185,6 @@ class _Reader:
         self._load_files(given, files.expand_path(given, self._options))
 
     def _load_files(self, given: str, found: files.Files) -> None:
-        for path in found.outside:
-            self._loaded.warnings.append(f"{path} is not read: it is a link to a file outside of {given}")
         self._note_left_out(given, found.left_out)
         if found.below:
             number = f"{'at least ' if found.more_below else ''}{_counted(found.below, 'manifest')}"

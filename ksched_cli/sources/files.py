@@ -26,16 +26,16 @@ MAX_BYTES = 4 * 1024**3
 _SNIFF = 64 * 1024
 # The most names in the folders below that are checked to count the manifests that are not read.
 _MOST_NAMES_BELOW = 10_000
+_NO_FILE = "not a file or directory: pipes, sockets and devices are not read"
 
 
 class Files(Struct, frozen=True):
-    """The files of a path. `gathered`: a collection in which not every file holds Kubernetes objects. `outside`: links
-    to files outside of the directory, which are not read. `below`: how many manifests only a recursive read takes;
-    `more_below`: there may be more. `left_out`: files that are not part of the layout."""
+    """The files of a path. `gathered`: a collection in which not every file holds Kubernetes objects. `below`: how many
+    manifests only a recursive read takes; `more_below`: there may be more. `left_out`: files that are not part of the
+    layout."""
 
     paths: tuple[Path, ...]
     gathered: bool = False
-    outside: tuple[Path, ...] = ()
     directory: bool = False
     below: int = 0
     more_below: bool = False
@@ -53,20 +53,20 @@ def expand_path(given: str, options: ReadOptions = DUMPS) -> Files:
         return _expand_directory(path, given, options)
     if stat.S_ISREG(mode):
         return Files((path,))
-    raise InputError(Problem("not a file or directory: pipes, sockets and devices are not read", given))
+    raise InputError(Problem(_NO_FILE, given))
 
 
 def _expand_directory(path: Path, given: str, options: ReadOptions) -> Files:
-    every = [each for each in sorted(_manifests(path, options)) if not _is_excluded(each, path, options.exclude)]
-    outside = tuple(each for each in every if _leaves(each, path))
-    wanted = tuple(each for each in every if not _leaves(each, path))
+    """A link is followed wherever it leads, as kubectl does. One that leads nowhere is a finding when it is read."""
+    every = sorted(_manifests(path, options))
+    wanted = tuple(each for each in every if not _is_excluded(each, path, options.exclude))
     below, more = (0, False) if options.recursive else _count_below(path, options.exclude)
     if not wanted:
         raise InputError(Problem("no manifests in this directory", given, hint=_no_manifests(below, more)))
     if not options.layouts:
-        return Files(wanted, False, outside, True, below, more)
+        return Files(wanted, False, True, below, more)
     layout = layout_of([each.as_posix() for each in wanted], f"{path.as_posix()}/")
-    return Files(tuple(map(Path, layout.names)), layout.gathered, outside, True, below, more, layout.left_out)
+    return Files(tuple(map(Path, layout.names)), layout.gathered, True, below, more, layout.left_out)
 
 
 def _no_manifests(below: int, more: bool) -> str:
@@ -80,9 +80,7 @@ def _manifests(directory: Path, options: ReadOptions) -> Iterator[Path]:
     for folder, folders, names in os.walk(directory):
         _go_on_into(folders)
         for name in filter(is_manifest, names):
-            path = Path(folder, name)
-            if path.is_file():
-                yield path
+            yield Path(folder, name)
         if not options.recursive:
             return
 
@@ -98,7 +96,7 @@ def _count_below(directory: Path, globs: Sequence[str]) -> tuple[int, bool]:
             continue
         seen += len(folders) + len(names)
         below = (Path(folder, name) for name in filter(is_manifest, names))
-        found += sum(not _is_excluded(path, directory, globs) and not _leaves(path, directory) for path in below)
+        found += sum(not _is_excluded(path, directory, globs) for path in below)
     return found, False
 
 
@@ -118,15 +116,13 @@ def _is_excluded(path: Path, directory: Path, globs: Sequence[str]) -> bool:
     return any(fnmatchcase(name, glob.rstrip("/")) for name in names for glob in globs)
 
 
-def _leaves(path: Path, directory: Path) -> bool:
-    """Whether the file is a link to a place outside of the directory. Links of a mounted ConfigMap stay inside."""
-    return path.is_symlink() and not path.resolve().is_relative_to(directory.resolve())
-
-
 def read(path: Path, *, gathered: bool = False, options: ReadOptions = DUMPS) -> Iterator[Content]:
     """The content of the file, or of the files in it if it is compressed or an archive."""
     try:
-        size = path.stat().st_size
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise InputError(Problem(_NO_FILE, path.as_posix()))
+        size = found.st_size
         if size > MAX_BYTES:
             raise InputError(Problem(f"larger than {MAX_BYTES // 1024**3} GiB", path.as_posix()))
         with path.open("rb") as file:

@@ -87,7 +87,7 @@ def read_shapes(cluster: Loaded, manifests: Loaded) -> list[Shape]:
     ]
     if problems:
         raise InputError(problems)
-    cluster.gaps += admission_gaps(cluster, {item.metadata.namespace for item in items})
+    cluster.gaps += admission_gaps(cluster, {item.metadata.namespace for item in items}, pods_only=True)
     return [Shape(name, item, origin) for name, item, origin in zip(_names(items), items, origins, strict=True)]
 
 

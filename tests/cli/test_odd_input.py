@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -75,24 +76,44 @@ def test_two_pods_with_one_uid(tmp_path: Path, capsys: pytest.CaptureFixture[str
         assert "Pod default/b has the uid of Pod default/a: u" in capsys.readouterr().err
 
 
-def test_links_out_of_a_directory_are_not_followed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_links_of_a_directory_are_followed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As kubectl does: to files, not to folders."""
     inside, outside = tmp_path / "in", tmp_path / "out"
     inside.mkdir()
     outside.mkdir()
-    write_list(outside / "secret.json", make_node("secret").doc())
+    write_list(outside / "linked.json", make_node("linked").doc())
+    write_list(outside / "other.json", make_node("other").doc())
     write_list(inside / "cluster.json", make_node("n").doc(), make_pod("p").doc())
-    (inside / "link.json").symlink_to(outside / "secret.json")
-    (inside / "relative.json").symlink_to("../out/secret.json")
+    (inside / "link.json").symlink_to("../out/linked.json")
     (inside / "folder").symlink_to(outside)
     (inside / "..data").mkdir()
     write_list(inside / "..data" / "mounted.json", make_node("mounted").doc())
     (inside / "mounted.json").symlink_to("..data/mounted.json")
-    assert run(["simulate", "--from", str(inside), "-o", "json", "--detail", "full"]) == 0
-    shown = capsys.readouterr()
-    assert "secret" not in shown.out
-    assert json.loads(shown.out)["stats"]["nodes"] == 2
-    assert f"{inside / 'link.json'} is not read: it is a link to a file outside of {inside}" in shown.err
-    assert "relative.json is not read" in shown.err
+    for recursive in ([], ["-R"]):
+        assert run(["simulate", "--from", str(inside), *recursive, "-o", "json", "--detail", "full"]) == 0
+        assert json.loads(capsys.readouterr().out)["stats"]["nodes"] == 3
+
+
+@pytest.mark.parametrize(
+    ("odd", "problem"),
+    [("link", "no such file or directory"), ("pipe", "pipes, sockets and devices are not read")],
+)
+def test_what_cannot_be_read_in_a_directory_is_a_finding(
+    odd: str, problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    cluster = write_list(tmp_path / "c.json", make_node("n").doc())
+    write_list(folder / "p.json", make_pod("p").doc())
+    if odd == "link":
+        (folder / "odd.yaml").symlink_to(tmp_path / "nothing.yaml")
+    else:
+        os.mkfifo(folder / "odd.yaml")
+    assert run(["simulate", "--from", str(folder)]) == 2
+    assert problem in capsys.readouterr().err
+    assert run(["check", "--from", cluster, "-f", str(folder), "-o", "json"]) == 2
+    found = json.loads(capsys.readouterr().out)["findings"]
+    assert [(each["code"], each["file"]) for each in found] == [("KS001", str(folder / "odd.yaml"))]
 
 
 @pytest.mark.parametrize("path", ["spec.priority", "status.images", "value"])

@@ -325,11 +325,12 @@ def test_what_of_admission_is_not_modelled(tmp_path: Path) -> None:
         "apiVersion": "v1",
         "kind": "LimitRange",
         "metadata": {"name": "l"},
-        "spec": {"limits": [{"type": "PersistentVolumeClaim"}, {"type": "Pod"}]},
+        "spec": {"limits": [{"type": "PersistentVolumeClaim"}, {"type": "openshift.io/Image"}, {"type": "Pod"}]},
     }
-    cluster = [NODE, quota("a", pods="9"), quota("b", **{"requests.storage": "1Gi", "limits.cpu": "9"}), limits]
+    counted = {"requests.storage": "1Gi", "count/deployments.apps": "3", "services.nodeports": "2", "limits.cpu": "9"}
+    cluster = [NODE, quota("a", pods="9"), quota("b", **counted, configmaps="1"), limits]
     loaded, _ = applied(tmp_path, cluster, make_pod("p").limits(cpu="1").doc())
-    assert loaded.gaps == ["ResourceQuota default/b: requests.storage", "LimitRange default/l: PersistentVolumeClaim"]
+    assert loaded.gaps == ["ResourceQuota default/b: configmaps", "LimitRange default/l: openshift.io/Image"]
     elsewhere, _ = applied(tmp_path, cluster, make_pod("p", "other").doc())
     assert elsewhere.gaps == []
 
