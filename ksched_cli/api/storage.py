@@ -36,9 +36,7 @@ class PersistentVolumeSpec(Struct, rename="camel", gc=False):
 
 
 class PersistentVolumeStatus(Struct, rename="camel", frozen=True, gc=False):
-    """The volume controller makes a volume Available as soon as it sees it."""
-
-    phase: str = "Available"
+    phase: str = ""
 
 
 class PersistentVolume(KubernetesObject):

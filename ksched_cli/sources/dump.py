@@ -20,6 +20,7 @@ from ksched_cli.api.kinds import CLUSTER_SCOPED, KINDS
 from ksched_cli.api.meta import controller_of, metadata_of
 from ksched_cli.api.pod_facts import pod_key
 from ksched_cli.api.quantity import MOST_DIGITS
+from ksched_cli.api.storage import PersistentVolume
 from ksched_cli.api.validation.fields import object_at, text_at
 from ksched_cli.api.workloads import CronJob, DaemonSet, Deployment, Job, StatefulSet
 from ksched_cli.errors import InputError, Problem
@@ -395,6 +396,9 @@ class _Reader:
         if place is not None:
             self._take_again(item, place, origin)
             return
+        if isinstance(item, PersistentVolume) and not item.status.phase:
+            # The volume controller makes a volume available as soon as it sees it.
+            item.status = msgspec.structs.replace(item.status, phase="Available")
         fill_in(item)
         share_texts(item)
         if kind is Node:

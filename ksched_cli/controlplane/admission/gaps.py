@@ -40,5 +40,5 @@ def _is_counted(name: str, *, pods_only: bool) -> bool:
         return True
     if pods_only:
         return False
-    kinds = {f"count/{plural}{group}" for plural, group in map(resource_of, COUNTED_KINDS)}
+    kinds = {f"count/{plural}{group}" for plural, group in (resource_of(kind) for kind in COUNTED_KINDS)}  # type: ignore[arg-type]
     return name in kinds or name.startswith(("services.", *_OBJECTS)) or any(each in name for each in _OF_CLASS)
