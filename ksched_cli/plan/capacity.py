@@ -1,6 +1,7 @@
-"""How many more pods of some shapes fit: replicas are placed one by one until one does not.
+"""`capacity`: how many more pods of some shapes fit. Replicas are placed one by one until one does not fit.
 
-`--mix A=3,B=1`: how many of which shape make up a set."""
+With `--mix A=3,B=1` a set of three pods of A and one of B is placed as a whole. A copy whose node is certain needs no
+cycle. No replica preempts."""
 
 from __future__ import annotations
 

@@ -1,10 +1,7 @@
-"""Scenarios: step by step a world is changed and comes to rest, and what was expected is compared with it.
+"""`scenario`: each step changes a world, the world comes to rest, and the expectations of the step are checked.
 
-Nodes that a world loses all at once.
-
-Compares the expectations of a scenario with the world.
-
-The results of the steps of a scenario."""
+`check_expectation` compares an expectation with the facts of a step. The expectation `survives` tries the loss of nodes
+in a trial (`end_without`). `consolidate` and `sweep` use expectations and failures, too."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Place pending pods: one cycle each, with names in the results.
+"""`simulate`: one scheduling cycle for each pending pod, with names in the results.
 
-Storage pools of runs without a control plane: the volumes of placed pods take their room.
-
-The outcomes of pod groups that had pods to place."""
+`place` runs the cycles and makes a `PodOutcome` of each decision. No controller runs: a storage pool loses the room of
+the volumes that a placed pod would get (`shrink_pools`)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """The result of a run of a world, by name: the timeline, and the place of every pod in the end.
 
-The pods to which nothing happened in a run: most pods of a large cluster, of which few results show any."""
+Most pods of a large cluster do not move, and few results show them: they are columns (`UnmovedPods`) until they are
+read."""
 
 from __future__ import annotations
 

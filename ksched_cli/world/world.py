@@ -1,10 +1,9 @@
 """The world: one cluster with its scheduler, its control plane and a virtual clock.
 
 Every change goes one way: a write to the API server, then the watches of the scheduler (cache and queue), the kubelets
-and the controllers. What follows from it waits in one work queue, first in, first out.
-
-
-Detects a world that repeats the same states without end."""
+and the controllers. What follows from it waits in one work queue, first in, first out. A run ends when nothing is left
+to do, at a limit, or when the world repeats the same states (`Oscillation`). A `WorldTrial` is rolled back at its end.
+"""
 
 from __future__ import annotations
 

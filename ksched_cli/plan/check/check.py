@@ -1,6 +1,7 @@
-"""`check`: manifests rolled out over a loaded cluster.
+"""`check`: manifests rolled out over a loaded cluster, and what is in their way.
 
-Workloads at the bounds of their autoscalers."""
+`Checker` runs the manifests in trials of one world, in other orders too where chance decides something that matters.
+Workloads with an autoscaler are also checked at the bounds of its range."""
 
 from __future__ import annotations
 

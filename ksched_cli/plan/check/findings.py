@@ -1,8 +1,7 @@
-"""What is in the way of a workload, read off the world in which its manifests came to rest.
+"""What is in the way of each workload, read from the world in which its manifests came to rest.
 
-The steps of a rollout, read off what the world saw of its pods.
-
-What the end of a run means for each workload of the manifests."""
+`check_workloads` makes the result of each workload: its findings, its steps (which pods were created, got a node or
+were removed, and when), and how far it came."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""The results of a check, by name.
+"""The result of `check`: workloads with their findings, findings about the input, and the workloads that lose pods.
 
-Who pays for preemption: the workloads whose running pods were evicted, and how many of those are Pending then.
-
-What is wrong with the input of a check, as findings beside those of its workloads."""
+`Losses` finds whose running pods were preempted, and how many of those are Pending afterwards."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""One run of the manifests of `check` in a world: until rest, then in waves while Jobs finish their pods.
+"""One run of the manifests of `check` in a world: until nothing moves, then in waves while Jobs finish their pods.
 
-What the world of `check` comes to otherwise: without the old pods of a rollout, or without the manifests."""
+Two more runs answer questions about it: whether a rollout would finish without its old pods, and which evictions happen
+without the manifests."""
 
 from __future__ import annotations
 

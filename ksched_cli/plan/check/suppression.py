@@ -1,6 +1,6 @@
-"""Accepted findings of a check: by an annotation, by an option, or in a baseline file.
+"""Accepted findings of `check`: by an annotation, by an option, or in a baseline file.
 
-Names of findings that stay the same from run to run."""
+A fingerprint names a finding of a baseline. It stays the same from run to run, whatever else changes."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""What a consolidation came to, by name.
+"""The result of `consolidate`, and the conditions that it must keep.
 
-Nodes, zones or regions that may fail after a consolidation.
-
-What a consolidation must leave: headroom, and room for the pods of nodes that fail."""
+`Conditions` are the headroom, the nodes that may go, and the nodes, zones or regions that may fail afterwards
+(`NodeFailures`): after each such failure every pod must have a node."""
 
 from __future__ import annotations
 

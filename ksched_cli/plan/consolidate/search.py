@@ -1,6 +1,7 @@
-"""The search of a consolidation: cordon, remove, replace, and take back what failures of nodes do not allow.
+"""The search of `consolidate`: cordon nodes, remove them, replace them by cheaper ones, and undo the steps that a
+failure of nodes would not survive.
 
-Nodes are drained and deleted one after the other in one world, each step kept only if it is safe."""
+Nodes are drained and deleted one after the other in one world. Each step is a trial that is kept only if it is safe."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Compares where each pod is in two clusters, or under two configurations or versions.
 
-What a comparison reports of a pod that is on another node."""
+A pod is the same on both sides by its name, or as one of equal pods of a workload. A `PodChange` may have a `Cause`,
+which `plan/reasons/causes.py` finds."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""`drain`: nodes drained in a loaded cluster.
-
-Which nodes are drained, together or in turn."""
+"""`drain`: finds the nodes to drain, drains them together or each by itself, and makes the result."""
 
 from __future__ import annotations
 

@@ -1,10 +1,8 @@
-"""Why pods have no node, in kube-scheduler's words and without what preemption adds: it has made no room.
+"""The pods of a drain: where they would be without it, and what became of them.
 
-Where the pods come to rest when no node is drained and no node fails.
-
-The pods that wait for a node before nodes are drained.
-
-What became of the pods of drained nodes, and of those that their successors have preempted."""
+`PendingPods` places the pending pods before any pod is evicted. `RestingPods` has the end of a run without the drain,
+so that only its own effects count. `Fates` reads from the world what became of evicted and preempted pods.
+`UnplacedReasons` keeps why a pod has no node, in kube-scheduler's words and without what preemption adds."""
 
 from __future__ import annotations
 

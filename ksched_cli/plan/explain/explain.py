@@ -1,12 +1,8 @@
 """`explain`: why a pod is Pending, or why it went where it is.
 
-Why not this node: what rejects it, or how far it lags behind and which weight would have to change.
-
-What preemption would choose from, and by which of its criteria.
-
-The run up to a pod's cycle, in whatever cluster.
-
-Explain one pod: run the queue up to it, look at it with every plugin on every node, and run its cycle."""
+The queue runs up to the pod. Then every plugin is asked about every node, preemption is studied, and the pod has its
+cycle. `focus_on` explains one node: what rejects it, or how far its score lags behind and which weight would change
+that. Fixes come from `plan/reasons/fixes/`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""The pods that people name as kubectl takes names: a pod, KIND/NAME of a workload, or the beginning of a name.
-
-Which of several pods is explained.
-
-The pod to explain, in a cluster where it is pending."""
+"""Which pod `explain` explains. A pod is named as kubectl names it: a pod, KIND/NAME of a workload, or the beginning of
+a name. Of several pods the first without a node is taken. A pod that has a node is explained in a copy of the
+cluster in which it is pending (`find_subject`)."""
 
 from __future__ import annotations
 

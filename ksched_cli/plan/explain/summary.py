@@ -1,6 +1,4 @@
-"""The plain sentences that an explanation begins with.
-
-Nodes that reject a pod for the same reasons, together."""
+"""The sentences that an explanation begins with, and the nodes that reject a pod for the same reasons, grouped."""
 
 from __future__ import annotations
 

@@ -1,14 +1,9 @@
-"""The steps from the rules of one side to the rules of the other, and the search for the step that matters.
+"""Why a pod is on another node under other rules: the rule, the pods that moved before it, or a preemption.
 
-One pod at its cycle: what the scheduler of each rule set would do in the same state of the cluster.
-
-Two rankings of the same nodes: the plugins whose scores made another node the best.
-
-Two decisions about one pod in one state, by two sets of rules: what made the difference.
-
-Replay the world before. At the cycle of each pod in question the rules after decide in the same state.
-
-The pods of a comparison, each with the cause of its change."""
+`find_way` gives the steps from the rules of one side of a comparison to those of the other (`Way`). `trace` replays the
+world of one side, and at the cycle of each pod in question the schedulers of the other rule sets decide in the same
+state. `deciders` finds the plugin whose verdict or score made the difference, `Way.decisive` the step that matters, and
+`with_causes` gives each change its cause."""
 
 from __future__ import annotations
 

@@ -1,15 +1,9 @@
-"""KS19x to KS3xx: plugins of others, pods that are not tried, pods that the API server refuses.
-
-KS0xx: files and objects that are not checked, and what ksched assumes about them.
-
-KS4xx: rollouts that do not come to their end.
-
-Stable codes for the reasons why a pod has no place, a pod is refused or a rollout stops.
+"""Stable codes for the reasons why a pod has no place, a pod is refused or a rollout stops.
 
 KS0xx part of the input is not checked, KS1xx no node takes the pod (KS121 to KS133 volumes, KS14x devices, KS15x pod
 groups), KS2xx the pod is not tried or goes at another's cost, KS3xx the API server refuses it, KS4xx the rollout does
-not come to its end. A code is never taken back or given to another reason; new ones are added to their hundred.
-"""
+not come to its end. A code is never taken back or given to another reason; new ones are added to their hundred. Codes
+of a plugin's reasons stand in its room; all others stand here."""
 
 from __future__ import annotations
 

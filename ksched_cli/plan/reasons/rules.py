@@ -1,12 +1,8 @@
-"""Which room a rejection belongs to: that of the plugin whose reason it is, else that of the plugin that rejects.
+"""The rejection of a pod that is reported, and the field that a person would change.
 
-A predicate takes its reasons from the plugin that took its place; one predicate takes them from several plugins.
-
-Which of a pod's many rejections to report: the rejection by the nodes that came closest to taking the pod.
-
-The path of the field of a pod that decides, and that a person would change first.
-
-Labels that a pod requires of its node and that no node has, with the nearest label of some node."""
+`kind_of` and `parts_of` return the room of a rejection: that of the plugin whose reason it is. `cause_of` chooses among
+the rejections of all nodes: those of the nodes that came closest to taking the pod. `selector_typos` names labels that
+the pod requires and that are near to a label of a node."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Configurations as kube-scheduler reads them.
+"""The effective configuration with all defaults, its validation, and its migration to the newest minor.
 
-Migrates a configuration file of any version: finds the minor that reads it and the plugins of both minors."""
+A file of any version is migrated: this module finds the minor that reads it and the plugins of both minors."""
 
 from __future__ import annotations
 

@@ -1,10 +1,7 @@
-"""The rules of scheduling that changed from one minor to the next, collected from where they are declared.
+"""The modelled minors of Kubernetes, and the rules of scheduling that each of them changed.
 
-A pod that goes elsewhere under another version is shown with the rule that changed (`ksched diff`), and
-`ksched versions` lists the changes of a minor.
-
-
-The modelled minors of Kubernetes, and what each of them changed."""
+The rules are collected from the rooms that declare them. `ksched versions` lists those of a minor; `ksched diff` shows
+the rule that moves a pod."""
 
 from __future__ import annotations
 

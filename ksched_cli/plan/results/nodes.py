@@ -1,8 +1,7 @@
-"""What nodes have and what pods take from them, as columns: before and after a run, for documents and node maps.
+"""Nodes in results, kept as columns until they are read.
 
-Values of one node in a cycle: failures and scores.
-
-Everything about every node in one cycle, kept as columns until it is read."""
+`NodeColumns` is what nodes have and what pods take from them at one moment, `NodeChanges` before and after a run.
+`NodeDetail` has the failure or the scores of every node in one cycle."""
 
 from __future__ import annotations
 

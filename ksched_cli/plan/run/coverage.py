@@ -1,6 +1,7 @@
-"""The input and the rules that a result ignores.
+"""The input and the rules that a result ignores: its `coverage`.
 
-The kinds that could not be read from a live cluster, and the pods whose results they could change."""
+`MissingKinds` are the kinds that could not be read from a live cluster, and the pods whose results they could change.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""The scheduler of a run, before there is a cluster: its version, gates, plugins and configuration.
-
-The input of a run as it was loaded, and the schedulers that run over it."""
+"""The input of a run as it was loaded (`LoadedInput`), and its scheduler before there is a cluster (`SchedulerSpec`):
+the version, gates, plugins and configuration."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Ties between nodes: kube-scheduler takes one of the best nodes by chance, ksched the first by name.
+"""Chance in a run of a world: which decisions Kubernetes makes at random, and what other outcomes would change.
 
-What chance decided in a run of a world, and runs in which it decides otherwise.
-
-A run of a world, and where chance may decide who has a node the same run in other orders too."""
+kube-scheduler takes one of the best nodes at random, ksched the first by name (`Ties`); controllers draw, too. `Chance`
+observes a run and returns the alternatives that may matter; `Run.in_orders` runs them."""
 
 from __future__ import annotations
 

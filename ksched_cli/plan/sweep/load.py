@@ -1,10 +1,7 @@
-"""A sweep from a file and from the words of a command line or of the Python API, every mistake with its place.
+"""Reads a sweep from a file, the command line or the Python API. All mistakes are raised together, each with its place.
 
-The configurations of a grid: weights, strategies and arguments in every combination, put into a configuration.
-
-From the words of a sweep to its dimensions: `node:2`, a range of minors, `cpu=4,memory=16Gi=0..20`.
-
-The JSON Schema of sweep files, for editors and CI."""
+A grid combines weights, strategies and arguments of a configuration. Dimensions are written as words: `node:2`, a range
+of minors, `cpu=4,memory=16Gi=0..20`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A sweep as it is run: its dimensions, which multiply, and how many of their products are tried.
+"""The dimensions of a sweep, whose values are combined, and how many of the combinations are tried.
 
-What may stand in a sweep file. The JSON Schema is made of these types, so that the two cannot part."""
+The `...Document` types are what may stand in a sweep file. Its JSON Schema is made of them."""
 
 from __future__ import annotations
 

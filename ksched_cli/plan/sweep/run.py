@@ -1,11 +1,7 @@
-"""Runs a sweep: rows are passed on as they come, stored, and added up.
+"""Runs a sweep: rows are passed on as they come, stored, and added up to a `SweepResult`.
 
-Rows in a folder: appended as they come, and read again by a later run.
-
-`sweep.json` has the sweep that the rows are of, and `rows.jsonl` has one line per variant.
-
-
-What a sweep came to."""
+`RowStore` appends rows to a folder, and a later run continues with them: `sweep.json` has the sweep that the rows are
+of, and `rows.jsonl` has one line for each variant."""
 
 from __future__ import annotations
 

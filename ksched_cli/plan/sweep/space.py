@@ -1,8 +1,7 @@
-"""All variants of a sweep: a variant is a number, and everything about it is computed from the number.
+"""All variants of a sweep. A variant is a number, and everything about it is computed from the number.
 
-Numbers drawn without a list: choices of k out of n, and a repeatable order of a large range.
-
-What a worker needs for a sweep: it is sent once, and then variants are numbers."""
+Random choices need no list: `choice` returns a choice of k out of n by its index, `Permutation` a repeatable order of a
+large range. A `SweepTask` is what each worker gets once."""
 
 from __future__ import annotations
 

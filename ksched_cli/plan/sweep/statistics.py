@@ -1,8 +1,7 @@
-"""What the rows of a sweep come to together. Only whole numbers are added up: the order of rows changes nothing.
+"""The rows of a sweep, one for each variant, and their statistics.
 
-One row per variant, as it is stored: the same bytes for the same variant, wherever it was run.
-
-What becomes of pods under random orders and tie-breaks: a sweep over both, pod by pod."""
+Only whole numbers are added up, so that the order of the rows changes nothing. A row has the same bytes for the same
+variant, wherever it was run. `DrawOdds` are the shares of the results of each pod in random orders and tie-breaks."""
 
 from __future__ import annotations
 

@@ -1,12 +1,7 @@
-"""A world in which the variants of one configuration and one minor are tried.
+"""Runs variants of a sweep one after the other, each in a trial of a world that stays loaded (`VariantRun`).
 
-The figures of a cluster at the end of a variant, by whole columns and in whole numbers.
-
-What the scheduler decides in a variant, and whether the expectations of the sweep hold after it.
-
-What becomes of pods in a variant: of those that lost their node, and of those that looked for one.
-
-Runs variants one after the other: each is a trial in a world that stays loaded."""
+A row of a variant has what became of the pods that lost their node or looked for one (`SweptPods`), the figures of the
+cluster (`ClusterMeasure`), and the expectations that failed."""
 
 from __future__ import annotations
 

@@ -1,10 +1,7 @@
 """The history of a cluster, read from its objects: the times of bindings, of new nodes and of deleted pods.
 
-When a pod was bound, and which field of the cluster has that time.
-
-The cluster of a replay: pods are scheduled again and put where they are in truth.
-
-Facts about the past of a cluster. The causes of differences are such facts, or not known."""
+`PastCluster` is the cluster of a replay, in which pods are scheduled again and then put on their real nodes. `Evidence`
+has facts about the past that may be the cause of a difference."""
 
 from __future__ import annotations
 

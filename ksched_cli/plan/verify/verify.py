@@ -1,8 +1,7 @@
-"""`verify`: the modelled scheduler compared with the one of the cluster.
+"""`verify`: the modelled scheduler compared with the scheduler of the cluster.
 
-The verdicts that kube-scheduler wrote about pending pods, compared with the decisions now.
-
-kube-scheduler writes the same text into an event and into the pod's PodScheduled condition. The condition has the
+Pods that have a node are scheduled again (`replay.py`). The verdicts about pending pods are compared with the decisions
+now. kube-scheduler writes the same text into an event and into the pod's PodScheduled condition. The condition has the
 newest text and the time of the first failure. An event has the time of its text, is cut off if it is too long, and is
 deleted after an hour."""
 

@@ -1,11 +1,7 @@
-"""Pods that could make room by going: fewer replicas where a controller has them, else the pod itself.
+"""Proposes changes that may make a pod fit, the smallest first. All of them are tried (`search.py`); none is certain.
 
-What could be done about each plugin's rejection of one node. Nothing here is sure to work: all of it is tried.
-
-Nodes that would give the pod a place: more nodes of a make that the cluster has, or a new node as small as helps.
-
-Changes that may make a pod fit, the smallest first: for each node the remedies of its rejections, one more node like
-one that is there, another priority."""
+For each node: the remedies of its rejections and pods that could go (`Occupants`). Beside these: one more
+node like one that is there or a new one as small as helps, and another priority."""
 
 from __future__ import annotations
 

@@ -1,14 +1,9 @@
-"""A JSON patch of a pod as changes of the manifest that the pod comes from: file, line, field and value.
+"""Tries proposed fixes of a pod, the smallest first, and keeps those that work.
 
-Pending pods that find a node in any case, so that a trial needs no cycles for them.
-
-What a proposal changes in a world: objects by edits, the template of a workload, or pods that wait.
-
-The pods of the workload that a fix is for.
-
-A proposal tried in a world with controllers until nothing moves.
-
-Try proposals, the smallest first, and keep those that work."""
+A proposal is tried in a trial of the world: its edits, its patch of the template or of the waiting pods
+(`ProposedChanges`), then a run until nothing moves. `CertainPods` are pending pods that find a node in any case: a
+trial needs no cycles for them. `PodManifest` turns a JSON patch of the pod into lines of the manifest that it comes
+from."""
 
 from __future__ import annotations
 
