@@ -122,7 +122,8 @@ Document = SimulationDocument
 
 def document(found: Simulation, options: RenderOptions) -> SimulationDocument:
     """The result for people. Pods that wait for the victims of their group have its first word as their result."""
-    pods = [PodPart(**pod_fields(each)) for each in found.outcomes]
+    # Every node of every pod is for programs.
+    pods = [PodPart(**pod_fields(msgspec.structs.replace(each, detail=None))) for each in found.outcomes]
     return SimulationDocument(
         pods=tuple(pods),
         gated=tuple(each.pod for each in found.gated),
