@@ -156,7 +156,7 @@ def make_autoscaler(options: RunOptions, loaded: Loaded) -> Autoscaler | None:
         return None
     from ksched_cli.autoscale.autoscaler import karpenter_of
 
-    found = karpenter_of(loaded, options.autoscaler_flags, options.instance_types, options.node_startup)
+    found = karpenter_of(loaded, options.autoscaler_flags, options.instance_types, options.node_startup, options.prices)
     if isinstance(found, str):
         loaded.gaps += [found] if found not in loaded.gaps else []
         return None

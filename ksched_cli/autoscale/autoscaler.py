@@ -1,8 +1,8 @@
 """The autoscaler of a run: whether the input shows one, with which settings and instance types, and its answer.
 
 Karpenter is taken where the input has a NodePool. Its instance types come from `--instance-types`, else from the
-built-in tables of the cloud whose nodes or NodeClasses the input has. What was assumed is returned as sentences for
-`coverage`. This module is imported only if the input shows an autoscaler.
+built-in tables of the cloud whose nodes or NodeClasses the input has; prices of `--prices` win over both. What was
+assumed is returned as sentences for `coverage`. This module is imported only if the input shows an autoscaler.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from ksched_cli.api.karpenter import AKSNodeClass, EC2NodeClass, GCENodeClass, N
 from ksched_cli.api.pod_facts import pod_key
 from ksched_cli.api.storage import PersistentVolume
 from ksched_cli.autoscale.instance_types.catalog import InstanceType, read_catalog
-from ksched_cli.autoscale.instance_types.clouds import cloud_catalog, cloud_of
+from ksched_cli.autoscale.instance_types.clouds import TITLES, Prices, cloud_catalog, cloud_of, table_of
+from ksched_cli.autoscale.instance_types.prices import apply_prices, read_prices, refuse_unknown_types
 from ksched_cli.autoscale.karpenter.controller import AutoscaledWorld, KarpenterController
 from ksched_cli.autoscale.karpenter.decision import Provisioning
 from ksched_cli.autoscale.karpenter.labels import requirement_problems
@@ -89,10 +90,12 @@ class Karpenter(Struct, frozen=True):
         )
 
 
-def karpenter_of(loaded: Loaded, flags: Sequence[str], catalog: str, startup: float = 60.0) -> Karpenter | str:
-    """Karpenter as the input shows it, or why its answer is not known. InputError for NodePools and catalogs with
-    mistakes."""
-    found = _found(loaded, flags, catalog)
+def karpenter_of(
+    loaded: Loaded, flags: Sequence[str], catalog: str, startup: float = 60.0, prices: str = ""
+) -> Karpenter | str:
+    """Karpenter as the input shows it, or why its answer is not known. `catalog` and `prices` are files. InputError for
+    NodePools, catalogs and prices with mistakes."""
+    found = _found(loaded, flags, catalog, prices)
     if isinstance(found, str):
         return found
     coverage = (*found.coverage, *_without_status(loaded))
@@ -105,16 +108,19 @@ def _without_status(loaded: Loaded) -> list[str]:
     return [f"NodePool {name} has no conditions in its status: it is taken for ready" for name in names]
 
 
-def _found(loaded: Loaded, flags: Sequence[str], catalog: str) -> Karpenter | str:
+def _found(loaded: Loaded, flags: Sequence[str], catalog: str, prices_file: str) -> Karpenter | str:
     pools: list[NodePool] = loaded.karpenter.get(NodePool, [])
     options = _options(flags)
     problems = list(_pool_problems(pools))
     if problems:
         raise InputError(problems)
+    prices = read_prices(prices_file) if prices_file else {}
     if catalog:
         types: Sequence[InstanceType] = read_catalog(catalog).instance_types
+        refuse_unknown_types(prices, {each.name for each in types}, prices_file, catalog)
+        apply_prices(types, prices)
         return Karpenter(types, {}, options, (*_unpriced(types), *_volumes_without_claim(loaded)))
-    return _built_in(loaded, pools, options)
+    return _built_in(loaded, pools, options, prices, prices_file)
 
 
 def _options(flags: Sequence[str]) -> Options:
@@ -170,7 +176,9 @@ def _volumes_without_claim(loaded: Loaded) -> list[str]:
     return [text + (f" and {len(names) - 3} more" if len(names) > 3 else "")]
 
 
-def _built_in(loaded: Loaded, pools: Sequence[NodePool], options: Options) -> Karpenter | str:
+def _built_in(
+    loaded: Loaded, pools: Sequence[NodePool], options: Options, prices: Prices, prices_file: str
+) -> Karpenter | str:
     """Karpenter with the built-in instance types of its cloud, one catalog for each NodeClass."""
     groups = [pool.spec.template.spec.node_class_ref.api_group for pool in pools]
     cloud = cloud_of(loaded.of(Node)) or next((_CLOUDS[group] for group in groups if group in _CLOUDS), "")
@@ -180,6 +188,7 @@ def _built_in(loaded: Loaded, pools: Sequence[NodePool], options: Options) -> Ka
     region = _region(loaded, zones, cloud)
     if not zones or not region:
         return "nodes that Karpenter adds (region and zones are not in the input: give --instance-types FILE)"
+    refuse_unknown_types(prices, table_of(cloud).columns["name"], prices_file, f"the built-in types of {TITLES[cloud]}")
     types: list[InstanceType] = []
     offered: dict[str, range] = {}
     coverage: list[str] = []
@@ -191,12 +200,15 @@ def _built_in(loaded: Loaded, pools: Sequence[NodePool], options: Options) -> Ka
             if node_class is None:
                 coverage.append(f"{reference.kind} {reference.name} is not in the input: its defaults are assumed")
             document = msgspec.to_builtins(node_class) if node_class is not None else {}
-            found = cloud_catalog(cloud, region, zones, document)
+            found = cloud_catalog(cloud, region, zones, document, prices)
             coverage += found.assumed
             start = len(types)
             types += msgspec.convert(found.instance_types, list[InstanceType])
             of_class[reference.name] = range(start, len(types))
         offered[pool.metadata.name] = of_class[reference.name]
+    if prices:
+        text = f"prices of {len(prices)} instance types: {prices_file}"
+        coverage.append(f"{text}; a type with a price for each zone is assumed to be sold in these zones only")
     return Karpenter(types, offered, options, tuple(dict.fromkeys((*coverage, *_volumes_without_claim(loaded)))))
 
 

@@ -247,6 +247,9 @@ class AutoscalerOptions(Struct, frozen=True):
     instance_types: Annotated[
         str, typer.Option(metavar="FILE", help="The instance types that NodePools can choose from, as JSON.")
     ] = ""
+    prices: Annotated[
+        str, typer.Option(metavar="FILE", help="Prices of instance types, on demand and spot, as YAML or JSON.")
+    ] = ""
     node_startup: Annotated[
         str, typer.Option(metavar="TIME", help="How long a new node takes until it is ready, with --settle.")
     ] = "60s"
@@ -257,6 +260,7 @@ class AutoscalerOptions(Struct, frozen=True):
             autoscaler=self.autoscaler.value,
             autoscaler_flags=tuple(self.autoscaler_flag),
             instance_types=self.instance_types,
+            prices=self.prices,
             node_startup=parse_seconds(self.node_startup, "--node-startup"),
         )
 

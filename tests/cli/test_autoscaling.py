@@ -239,6 +239,66 @@ def test_mistakes_are_refused(
     assert words in error
 
 
+def test_prices_decide_which_type_is_the_cheapest(
+    tmp_path: Path, catalog: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    large = json.loads(json.dumps(TYPE).replace("small", "large"))
+    Path(catalog).write_text(
+        json.dumps({"instanceTypes": [TYPE, {**large, "capacity": {**TYPE["capacity"], "cpu": "8"}}]})
+    )
+    prices = tmp_path / "prices.yaml"
+    prices.write_text("small: {on-demand: 0.3}\nlarge: {on-demand: {a: 0.2, b: 0.1}}\n")
+    arguments = ("--instance-types", catalog, "--prices", str(prices))
+    _, document = simulated(tmp_path, capsys, *arguments)
+    cheapest = document["autoscaling"]["newNodes"][0]["cheapest"]
+    assert (cheapest["instanceType"], cheapest["price"]) == ("large", 0.2)
+
+
+def test_prices_win_over_the_built_in_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    zone = {"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["us-east-1a"]}
+    prices = tmp_path / "prices.json"
+    prices.write_text(json.dumps({"m6i.4xlarge": {"on-demand": 0.001, "spot": {"us-east-1a": 0.0005}}}))
+    items = (node_pool(zone), pending())
+    _, document = simulated(tmp_path, capsys, "--prices", str(prices), items=items)
+    cheapest = document["autoscaling"]["newNodes"][0]["cheapest"]
+    assert (cheapest["instanceType"], cheapest["price"]) == ("m6i.4xlarge", 0.0005)
+    assumed = " ".join(document["coverage"]["autoscalerAssumed"])
+    assert "prices of 1 instance types: " in assumed
+    assert "no spot prices" not in assumed
+    prices.write_text(json.dumps({"m6i.vast": {"spot": 1}, "m0.large": {"spot": 1}}))
+    code, error = simulated(tmp_path, capsys, "--prices", str(prices), items=items)
+    assert code == 2
+    assert "unknown instance types: m0.large, m6i.vast (not in the built-in types of EC2)" in error
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("small: {on-demand: -1}", "prices.yaml:1: small.on-demand: expected a price in dollars an hour"),
+        ("small:\n  spot: cheap", "prices.yaml:2: small.spot: expected a price in dollars an hour"),
+        ("small: {spot: {a: true}}", "small.spot.a: expected a price in dollars an hour, a number of 0 or more"),
+        ("small: {spot: {}}", "small.spot: expected a price in dollars an hour"),
+        ("small: {reserved: 1}", "small.reserved: unknown capacity type; expected on-demand or spot"),
+        ("small: 0.1", "small: expected prices by capacity type"),
+        ("small: {spot: -1, other: 1}", "small.other: unknown capacity type"),
+        ("- small", "expected one object of prices by instance type"),
+        ("", "expected one object of prices by instance type"),
+        ("large: {spot: 1}\nvast: {spot: 1}", "unknown instance types: large, vast (not in "),
+    ],
+)  # fmt: skip
+def test_mistakes_of_prices_are_refused(
+    text: str, words: str, tmp_path: Path, catalog: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prices = tmp_path / "prices.yaml"
+    prices.write_text(text)
+    arguments = ("--instance-types", catalog, "--prices")
+    code, error = simulated(tmp_path, capsys, *arguments, str(prices))
+    assert code == 2
+    assert words in " ".join(error.split())
+    code, error = simulated(tmp_path, capsys, *arguments, str(tmp_path / "none.yaml"))
+    assert (code, "cannot be read" in error) == (2, True)
+
+
 def test_what_is_not_known_is_in_coverage(tmp_path: Path, catalog: str, capsys: pytest.CaptureFixture[str]) -> None:
     without_price = {**TYPE, "offerings": [{"zone": "a", "capacityType": "spot"}]}
     Path(catalog).write_text(json.dumps({"instanceTypes": [without_price]}))

@@ -144,8 +144,9 @@ def has_node_pools(loaded: Loaded) -> bool:
 
 
 def shows_karpenter(options: RunOptions, loaded: Loaded) -> bool:
-    """Whether the cluster has Karpenter: there is a NodePool, or a file of its instance types."""
-    return options.autoscaler != "none" and (has_node_pools(loaded) or bool(options.instance_types))
+    """Whether the cluster has Karpenter: there is a NodePool, or a file of its instance types or their prices."""
+    shown = has_node_pools(loaded) or bool(options.instance_types or options.prices)
+    return options.autoscaler != "none" and shown
 
 
 def _adds_nodes(options: RunOptions, cluster: Loaded) -> bool:

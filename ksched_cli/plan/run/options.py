@@ -103,11 +103,12 @@ class RunOptions(Struct, frozen=True):
     reuse: bool = True
     timings: bool = False
     allow_extenders: bool = False
-    # Which autoscaler the cluster has: auto, karpenter or none; its own flags; and a file of instance types. A command
-    # that has no use for an autoscaler leaves it at none.
+    # Which autoscaler the cluster has: auto, karpenter or none; its own flags; and files of instance types and of
+    # their prices. A command that has no use for an autoscaler leaves it at none.
     autoscaler: str = "none"
     autoscaler_flags: Sequence[str] = ()
     instance_types: str = ""
+    prices: str = ""
     # Seconds until a node that an autoscaler adds is ready.
     node_startup: float = 60.0
     # Whether events are read: only `verify` uses them.
