@@ -71,3 +71,10 @@ class ExpectationFailed(KschedError):
     """An assertion of a scenario or a flag such as --expect-no-change did not hold."""
 
     exit_code = 4
+
+
+class Terminated(SystemExit):
+    """This process received SIGTERM, and the processes that it had started are stopped. A shell reports 143 then."""
+
+    def __init__(self) -> None:
+        super().__init__(143)

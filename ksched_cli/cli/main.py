@@ -6,6 +6,7 @@ import errno
 import os
 import re
 import shlex
+import signal
 import sys
 from collections.abc import Collection
 from functools import cache
@@ -17,7 +18,7 @@ from typer.core import TyperGroup
 
 from ksched_cli.cli.plain_values import without_models
 from ksched_cli.cli.streams import abandon_stdout, command_line, complain, leave, prepare_streams, print_text
-from ksched_cli.errors import KschedError, UsageError
+from ksched_cli.errors import KschedError, Terminated, UsageError
 from ksched_cli.process import allow_copies
 from ksched_cli.progress import listen
 from ksched_cli.report.progress import RunProgress
@@ -129,6 +130,12 @@ def run(arguments: list[str]) -> int:
     except (typer.Abort, KeyboardInterrupt):
         shown.close()
         complain(shown.summary())
+        return INTERRUPTED
+    except Terminated:
+        shown.close()
+        complain(shown.summary())
+        # The signal, without a handler now, ends the process: its parent sees the same status as of other commands.
+        os.kill(os.getpid(), signal.SIGTERM)
         return INTERRUPTED
     except BrokenPipeError:
         abandon_stdout()

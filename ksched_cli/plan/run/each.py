@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol, TypeVar
 
 from msgspec import Struct
 
-from ksched_cli.errors import ClusterUnreadable, KschedError, Problem, UsageError
+from ksched_cli.errors import ClusterUnreadable, KschedError, Problem, Terminated, UsageError
 from ksched_cli.process import available_mib, become_copy, core_count, may_be_copied, peak_mib
 from ksched_cli.progress import listen
 
@@ -254,6 +254,7 @@ class InProcess:
             yield result
 
 
+_STOP_SIGNALS = {signal.SIGINT, signal.SIGTERM}
 # Spans that each worker has, the one that it runs included.
 _AHEAD = 2
 # A variant by itself whose worker dies so often is a row with an error.
@@ -353,24 +354,62 @@ class _Suspects:
 
 @contextmanager
 def _pool(workers: int, payload: bytes) -> Iterator[ProcessPoolExecutor]:
-    """Worker processes that have loaded the task. At the end they are stopped, whatever they are doing."""
+    """Worker processes that have loaded the task. At the end they are stopped, whatever they are doing, also when this
+    process is interrupted or terminated."""
     from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
     from concurrent.futures.process import BrokenProcessPool
     from multiprocessing import get_context
 
-    pool = ProcessPoolExecutor(workers, get_context("spawn"), _load, (payload,))
-    try:
-        loaded = [pool.submit(_loaded) for _ in range(workers)]
+    with _raises_when_terminated():
+        pool = ProcessPoolExecutor(workers, get_context("spawn"), _load, (payload,))
         try:
-            wait(loaded, return_when=FIRST_COMPLETED).done.pop().result()
-        except BrokenProcessPool:
-            hint = 'a script calls sweep() below: if __name__ == "__main__":'
-            raise KschedError(Problem("the worker processes do not start", hint=hint)) from None
-        yield pool
+            # A worker inherits the blocked signals. Until `_load` an interrupt would be a traceback of the worker.
+            with _stop_signals_blocked():
+                loaded = [pool.submit(_loaded) for _ in range(workers)]
+            try:
+                wait(loaded, return_when=FIRST_COMPLETED).done.pop().result()
+            except BrokenProcessPool:
+                hint = 'a script calls sweep() below: if __name__ == "__main__":'
+                raise KschedError(Problem("the worker processes do not start", hint=hint)) from None
+            yield pool
+        finally:
+            for worker in list((pool._processes or {}).values()):
+                worker.kill()
+            pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _stop_signals_blocked() -> Iterator[None]:
+    """Ctrl-C and SIGTERM wait until the end of the block."""
+    if not hasattr(signal, "pthread_sigmask"):
+        # Not on Windows.
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOP_SIGNALS)
+    try:
+        yield
     finally:
-        for worker in list((pool._processes or {}).values()):
-            worker.terminate()
-        pool.shutdown(cancel_futures=True)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _raises_when_terminated() -> Iterator[None]:
+    """SIGTERM raises Terminated in the block: otherwise the workers and their semaphores would outlive this process. A
+    handler of the program that uses ksched stays, and only the main thread can have one."""
+    import threading
+
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
+        yield
+        return
+
+    def terminate(number: int, frame: object) -> NoReturn:
+        raise Terminated
+
+    signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 class _Worker:
@@ -382,6 +421,8 @@ class _Worker:
 def _load(payload: bytes) -> None:
     """Called once in each worker. Ctrl-C is for the process that collects the rows."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOP_SIGNALS)
     import pickle
 
     gc.set_threshold(100_000, 50, 1000)

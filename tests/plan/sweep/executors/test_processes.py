@@ -5,6 +5,11 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +20,7 @@ from ksched_cli.errors import KschedError
 from ksched_cli.plan.run.each import Cores, InProcess, Processes, Spans
 from ksched_cli.plan.sweep.statistics import decode_rows
 from ksched_cli.plan.sweep.trials import VariantRunner
+from tests.benchmarks.workloads import write
 from tests.plan.sweep.executors.deadly import DeadlySource
 from tests.plan.sweep.sweeping import MANY, simulator, sorted_lines, stored_lines
 
@@ -91,3 +97,61 @@ def test_a_short_sweep_starts_no_process() -> None:
     cores = Cores()
     assert list(cores.run(task, Spans(len(task.space)), VariantRunner(task)))
     assert (cores.name, cores.workers) == (InProcess.name, 1)
+
+
+def _children(pid: int) -> list[int]:
+    """The worker processes that the process has started."""
+    found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    lines = {int(each): Path(f"/proc/{each}/cmdline").read_bytes() for each in found}
+    return [each for each, line in lines.items() if b"spawn_main" in line]
+
+
+def _is_running(pid: int) -> bool:
+    with suppress(OSError):
+        return ") Z " not in Path(f"/proc/{pid}/stat").read_text()
+    return False
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("seconds", [0.05, 1.5], ids=["workers start", "workers run"])
+@pytest.mark.parametrize(
+    ("ends", "number", "code"),
+    [
+        pytest.param(os.killpg, signal.SIGINT, 130, id="Ctrl-C"),
+        pytest.param(os.killpg, signal.SIGTERM, -signal.SIGTERM, id="SIGTERM to the group"),
+        pytest.param(os.kill, signal.SIGTERM, -signal.SIGTERM, id="SIGTERM"),
+    ],
+)
+def test_a_sweep_that_is_stopped_leaves_one_sentence(
+    ends: Callable[[int, int], None], number: int, code: int, seconds: float, tmp_path: Path
+) -> None:
+    path, errors = tmp_path / "cluster.json", tmp_path / "stderr"
+    with path.open("w") as file:
+        write("basic", 40, 200, 30, file)
+    command = [sys.executable, "-m", "ksched_cli", "sweep", "--fail", "node:2", "--workers", "2", "--from", str(path)]
+    with errors.open("w") as stderr:
+        process = subprocess.Popen(
+            command,
+            stdout=subprocess.DEVNULL,
+            stderr=stderr,
+            start_new_session=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )
+    deadline = time.monotonic() + 60
+    while len(workers := _children(process.pid)) < 2:
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    time.sleep(seconds)
+    ends(process.pid, number)
+    try:
+        assert process.wait(30) == code
+        assert not [each for each in workers if _is_running(each)]
+    finally:
+        for worker in workers:
+            with suppress(ProcessLookupError):
+                os.kill(worker, signal.SIGKILL)
+    # The resource tracker of multiprocessing ends after the process, and would warn of semaphores then.
+    time.sleep(0.5)
+    (sentence,) = errors.read_text().splitlines()
+    assert sentence.startswith("ksched: interrupted")
