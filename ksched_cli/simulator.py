@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from ksched_cli.plan.drain.drain import DrainTrials
     from ksched_cli.plan.drain.results import DrainTrial
     from ksched_cli.plan.explain.results import ExplainResult
+    from ksched_cli.plan.instance_types import InstanceTypeList
     from ksched_cli.plan.reference.config import EffectiveConfiguration
     from ksched_cli.plan.reference.explain_code import ReasonCodes
     from ksched_cli.plan.reference.plugins import PluginList
@@ -410,13 +411,6 @@ class Simulator(EditMethods):
 
         return derive_catalog(self._current.loaded, prices, rates)
 
-    @staticmethod
-    def catalog_schema() -> dict[str, Any]:
-        """A JSON Schema of catalogs."""
-        from ksched_cli.plan.size.catalog import catalog_schema
-
-        return catalog_schema()
-
     def sweep(
         self,
         file: str | PathLike[str] | None = None,
@@ -588,6 +582,22 @@ class Simulator(EditMethods):
         return describe_plugins(name, scheduler_spec(options or RunOptions()))
 
     @staticmethod
+    def instance_types(options: RunOptions, *names: str, **wanted: Any) -> InstanceTypeList:
+        """The instance types of `cloud`, `region` and `zones`, of the file `instance_types` of the options, or of the
+        cloud of their sources. `names` are patterns; `arch`, `min_cpu`, `min_memory` and `gpu` filter."""
+        from ksched_cli.plan.instance_types import find_types
+        from ksched_cli.wiring import read_sources
+
+        return find_types(options, read_sources, names, **wanted)
+
+    @staticmethod
+    def file_schema(kind: str) -> dict[str, Any]:
+        """A JSON Schema of files: catalog, instance-types, scenario or sweep."""
+        from ksched_cli.plan.reference.schemas import file_schema
+
+        return file_schema(kind)
+
+    @staticmethod
     def versions() -> VersionList:
         """The modelled minors of Kubernetes."""
         from ksched_cli.plan.reference.versions import list_versions
@@ -651,13 +661,6 @@ class Simulator(EditMethods):
         return validate_scenario(path)
 
     @staticmethod
-    def scenario_schema() -> dict[str, Any]:
-        """A JSON Schema of scenario files."""
-        from ksched_cli.whatif.scenario.document import schema
-
-        return schema()
-
-    @staticmethod
     def object_names(sources: Sequence[str], kind: str) -> list[tuple[str, str]]:
         """Namespace and name of the objects of a kind in files, for completion. Nothing is checked."""
         from ksched_cli.sources.names import find_names
@@ -670,13 +673,6 @@ class Simulator(EditMethods):
         from ksched_cli.plan.sweep.load import validate_sweep
 
         return validate_sweep(path)
-
-    @staticmethod
-    def sweep_schema() -> dict[str, Any]:
-        """A JSON Schema of sweep files."""
-        from ksched_cli.plan.sweep.load import sweep_schema
-
-        return sweep_schema()
 
     @staticmethod
     def suppressions(codes: Sequence[str], baseline: str = "") -> Suppressions:

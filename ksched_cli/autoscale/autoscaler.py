@@ -21,7 +21,7 @@ from ksched_cli.api.karpenter import AKSNodeClass, EC2NodeClass, GCENodeClass, N
 from ksched_cli.api.pod_facts import pod_key
 from ksched_cli.api.storage import PersistentVolume
 from ksched_cli.autoscale.instance_types.catalog import InstanceType, read_catalog
-from ksched_cli.autoscale.instance_types.clouds import TITLES, Prices, cloud_catalog, cloud_of, table_of
+from ksched_cli.autoscale.instance_types.clouds import TITLES, CloudCatalog, Prices, cloud_catalog, cloud_of, table_of
 from ksched_cli.autoscale.instance_types.prices import apply_prices, read_prices, refuse_unknown_types
 from ksched_cli.autoscale.karpenter.controller import AutoscaledWorld, KarpenterController
 from ksched_cli.autoscale.karpenter.decision import Provisioning
@@ -180,12 +180,9 @@ def _built_in(
     loaded: Loaded, pools: Sequence[NodePool], options: Options, prices: Prices, prices_file: str
 ) -> Karpenter | str:
     """Karpenter with the built-in instance types of its cloud, one catalog for each NodeClass."""
-    groups = [pool.spec.template.spec.node_class_ref.api_group for pool in pools]
-    cloud = cloud_of(loaded.of(Node)) or next((_CLOUDS[group] for group in groups if group in _CLOUDS), "")
+    cloud, region, zones = _place(loaded, pools)
     if not cloud:
         return "nodes that Karpenter adds (its cloud is not known: give --instance-types FILE)"
-    zones = _zones(loaded, pools)
-    region = _region(loaded, zones, cloud)
     if not zones or not region:
         return "nodes that Karpenter adds (region and zones are not in the input: give --instance-types FILE)"
     refuse_unknown_types(prices, table_of(cloud).columns["name"], prices_file, f"the built-in types of {TITLES[cloud]}")
@@ -208,8 +205,34 @@ def _built_in(
         offered[pool.metadata.name] = of_class[reference.name]
     if prices:
         text = f"prices of {len(prices)} instance types: {prices_file}"
-        coverage.append(f"{text}; a type with a price for each zone is assumed to be sold in these zones only")
+        coverage.append(f"{text}; a type with prices by zone has no price in a zone that is not named")
     return Karpenter(types, offered, options, tuple(dict.fromkeys((*coverage, *_volumes_without_claim(loaded)))))
+
+
+def types_in_cloud_of(loaded: Loaded, prices_file: str) -> tuple[CloudCatalog, str, str]:
+    """The built-in types where the cluster is, its cloud and its region. Sizes follow the NodeClass if there is only
+    one. InputError if the input does not show where the cluster is."""
+    cloud, region, zones = _place(loaded, loaded.karpenter.get(NodePool, []))
+    if not cloud or not region or not zones:
+        what = "cloud of the nodes" if not cloud else "region and the zones of the nodes"
+        raise InputError(Problem(f"the input does not show the {what}", hint="give --cloud and --region"))
+    prices = read_prices(prices_file) if prices_file else {}
+    refuse_unknown_types(prices, table_of(cloud).columns["name"], prices_file, f"the built-in types of {TITLES[cloud]}")
+    classes = [each for kind in _NODE_CLASSES for each in loaded.karpenter.get(kind, ())]
+    document = msgspec.to_builtins(classes[0]) if len(classes) == 1 else None
+    found = cloud_catalog(cloud, region, zones, document, prices)
+    if len(classes) > 1:
+        text = f"the input has {len(classes)} NodeClasses: sizes are those of a NodeClass without settings"
+        found = replace(found, assumed=(*found.assumed, text))
+    return found, cloud, region
+
+
+def _place(loaded: Loaded, pools: Sequence[NodePool]) -> tuple[str, str, list[str]]:
+    """The cloud, the region and the zones, each empty where the input does not show it."""
+    groups = [pool.spec.template.spec.node_class_ref.api_group for pool in pools]
+    cloud = cloud_of(loaded.of(Node)) or next((_CLOUDS[group] for group in groups if group in _CLOUDS), "")
+    zones = _zones(loaded, pools)
+    return cloud, _region(loaded, zones, cloud) if cloud else "", zones
 
 
 def _node_class(loaded: Loaded, name: str) -> NodeClass | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
 import typer
@@ -10,6 +10,7 @@ import typer
 from ksched_cli.cli.help_layout import HelpCommand
 from ksched_cli.cli.streams import print_row, print_text
 from ksched_cli.errors import InputError, Problem
+from ksched_cli.simulator import Simulator
 
 _VALIDATE_HELP = """Whether the files can be run; if not, every mistake with its line and path.
 
@@ -46,7 +47,6 @@ def add_file_commands(
     names: str,
     example: str,
     validate: Callable[[str], object],
-    schema: Callable[[], Mapping[str, Any]],
 ) -> None:
     """Add both commands to the command `kind`. `validate` raises InputError. Only a run can check the `names` of a
     file."""
@@ -60,7 +60,7 @@ def add_file_commands(
     def print_schema() -> None:
         from ksched_cli.report.encoding import json_text
 
-        print_text(json_text(schema(), indent=2))
+        print_text(json_text(Simulator.file_schema(kind), indent=2))
 
     validate_files.__annotations__["given"] = Annotated[list[str], files]
     short = f"Check {kind} files, all mistakes at once."

@@ -54,6 +54,7 @@ COMMANDS = {
     "verify": "How far the answers agree with what your cluster did.",
     "report": "Make an HTML page of a stored JSON document.",
     "watch": "Follow a live cluster and say what becomes of its pending pods.",
+    "instance-types": "Which instance types a cloud or a catalog has, and their prices.",
     "plugins": "What each plugin does, where, and with which arguments.",
     "completion": "A script that completes commands and options in your shell.",
     "versions": "Which minors of Kubernetes are modelled, and what each changed.",

@@ -25,7 +25,6 @@ add_file_commands(
     names="nodes and pods",
     example="lose-a-zone.yaml",
     validate=Simulator.validate_scenario,
-    schema=Simulator.scenario_schema,
 )
 
 

@@ -128,4 +128,4 @@ def catalog(
 def schema() -> None:
     from ksched_cli.report.encoding import json_text
 
-    print_text(json_text(Simulator.catalog_schema(), indent=2))
+    print_text(json_text(Simulator.file_schema("catalog"), indent=2))

@@ -218,5 +218,4 @@ add_file_commands(
     names="nodes and workloads",
     example="failures.yaml",
     validate=Simulator.validate_sweep,
-    schema=Simulator.sweep_schema,
 )

@@ -44,6 +44,7 @@ _VIEWS: Mapping[str, tuple[str, str]] = {
     "DiffResult": ("diff", _PAGES),
     "DrainTrials": ("drain", _PAGES),
     "ExplainResult": ("explain", _PAGES),
+    "InstanceTypeList": ("instance_types", _PAGES.replace(" html", "")),
     "Rightsizing": ("rightsize", _PAGES),
     "Simulation": ("simulate", _PAGES),
     "Sizing": ("size", _PAGES),

@@ -152,6 +152,12 @@ def test_prices_of_a_zone_win_over_the_table() -> None:
     ]
 
 
+def test_a_price_of_0_is_a_price() -> None:
+    given = {"Standard_D4s_v5": {"on-demand": 0.0, "spot": 0.0}}
+    made = the_type("azure", "Standard_D4s_v5", "westeurope", prices=given)
+    assert {each["price"] for each in made["offerings"]} == {0.0}
+
+
 @pytest.mark.parametrize(
     ("region", "prices", "told", "not_told"),
     [

@@ -83,7 +83,12 @@ def instance_type(
         "cpu": f"{int(1000 * _taken(_RESERVED_CPU, cpus))}m",
         "memory": f"{int(1024 * _taken(_RESERVED_MEMORY, mebi / 1024))}Mi",
     }
-    offerings = offerings_of(name, zones, lambda *sold: price_of(*sold) or MISSING_PRICE)
+
+    def price_or_placeholder(*sold: str) -> float:
+        found = price_of(*sold)
+        return MISSING_PRICE if found is None else found
+
+    offerings = offerings_of(name, zones, price_or_placeholder)
     made = entry(name, labels, offerings, capacity, kube_reserved, {}, {"memory": "750Mi"})
     made["requirements"]["kubernetes.azure.com/mode"] = ["system", "user"]
     made["requirements"]["kubernetes.azure.com/scalesetpriority"] = ["regular", "spot"]

@@ -1,0 +1,21 @@
+"""The JSON Schemas of the files that ksched reads, for editors. That of a KubeSchedulerConfiguration depends on the
+minor and is in `config/schema.py`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def file_schema(kind: str) -> dict[str, Any]:
+    """The schema of a catalog, of instance types, of a scenario or of a sweep."""
+    if kind == "catalog":
+        from ksched_cli.plan.size.catalog import catalog_schema as schema
+    elif kind == "instance-types":
+        from ksched_cli.autoscale.instance_types.catalog import schema
+    elif kind == "scenario":
+        from ksched_cli.whatif.scenario.document import schema
+    elif kind == "sweep":
+        from ksched_cli.plan.sweep.load import sweep_schema as schema
+    else:
+        raise ValueError(f"no schema of {kind}")
+    return schema()

@@ -1,0 +1,79 @@
+"""The instance types of a catalog (`InstanceTypeList`). The document is a catalog: `--instance-types` reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ksched_cli.autoscale.instance_types.catalog import InstanceType
+from ksched_cli.autoscale.karpenter.instance_types import allocatable_of
+from ksched_cli.plan.instance_types import ARCH, InstanceTypeList, gpus_of, lowest_price
+from ksched_cli.report.amounts import exact, short
+from ksched_cli.report.registry import RenderOptions
+from ksched_cli.report.view.amounts import amount_of
+from ksched_cli.report.view.documents import DocumentPart
+from ksched_cli.report.view.model import Line, Lines, Section, Table, View, columns, counted
+
+_SHOWN = 20
+_INTRO = "Left is what pods can request on an empty node, DaemonSets included. $/h is the lowest on-demand price."
+
+
+class InstanceTypesDocument(DocumentPart, frozen=True, kw_only=True, tag_field="kind", tag="InstanceTypes"):
+    """`total`: how many types the catalog has before the filters."""
+
+    source: str
+    total: int
+    instance_types: tuple[InstanceType, ...]
+    coverage: Mapping[str, Any]
+
+
+Document = InstanceTypesDocument
+
+
+def document(found: InstanceTypeList, options: RenderOptions) -> InstanceTypesDocument:
+    return InstanceTypesDocument(
+        source=found.source,
+        total=found.total,
+        instance_types=found.instance_types,
+        coverage={"autoscalerAssumed": list(found.assumed)} if found.assumed else {},
+    )
+
+
+def view(found: InstanceTypesDocument) -> View:
+    """`ec2 us-east-1: 3 of 1,180 instance types, cheapest m6g.large`."""
+    types = found.instance_types
+    heads = columns(
+        "Name; Cpu: number; Cpu left: number; Memory: number; Memory left: number; Pods: number; GPU; Arch; "
+        "$/h: number; Spot $/h: number wide; Zones: list wide"
+    )
+    table = Table(heads, [_row(each) for each in types], most=_SHOWN, rows_are="instance type")
+    assumed = [Line(f"assumed: {text}", aside=True) for text in found.coverage.get("autoscalerAssumed", ())]
+    sections = [Section("types", "Instance types", table, intro=_INTRO)] if types else []
+    if assumed:
+        sections.append(Section("assumed", "Assumed", Lines(assumed)))
+    number = f"{len(types):,} of {counted(found.total, 'instance type')}"
+    priced = types and lowest_price(types[0]) is not None
+    return View(
+        "instance-types",
+        found.source,
+        number if len(types) < found.total else counted(found.total, "instance type"),
+        "plain" if types else "bad",
+        [f"cheapest {types[0].name}"] if priced else [],
+        sections=sections,
+        rows=[(each.name,) for each in types],
+    )
+
+
+def _row(each: InstanceType) -> list[Any]:
+    left = allocatable_of(each)
+    cells: list[Any] = [each.name]
+    for resource, unit, text_of in (("cpu", 1, exact), ("memory", 1000, short)):
+        whole = amount_of(resource, str(each.capacity.get(resource, "0")))
+        milli = left[resource].milli if resource in left else 0
+        cells += [text_of(resource, whole), text_of(resource, milli // unit)]
+    gpus = ", ".join(f"{amount} {name}" for name, amount in gpus_of(each).items())
+    arch = ", ".join(each.requirements.get(ARCH, ()))
+    prices = [lowest_price(each), lowest_price(each, "spot")]
+    zones = sorted({offering.zone for offering in each.offerings if offering.available})
+    pods = str(each.capacity.get("pods", ""))
+    return [*cells, pods, gpus, arch, *("" if price is None else f"{price:.4f}" for price in prices), zones]

@@ -1,0 +1,114 @@
+"""`ksched instance-types` as a person runs it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ksched_cli.cli.main import run
+from tests.builders import write_list
+from tests.cli.test_autoscaling import KARPENTER_DEMO, TYPE
+from tests.cli.transcripts import same_as_golden
+
+EC2 = ("--cloud", "ec2", "--region", "us-east-1")
+
+
+def listed(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    assert run(["instance-types", *arguments, "-o", "json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def names(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
+    assert run(["instance-types", *arguments, "-o", "name"]) == 0
+    return capsys.readouterr().out.split()
+
+
+@pytest.mark.parametrize("columns", [80, 140])
+def test_transcript(columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    form = "table" if columns == 80 else "wide"
+    assert run(["instance-types", *EC2, "m6i*.xlarge", "g4dn.*", "-o", form]) == 0
+    same_as_golden(f"instance-types-{columns}", capsys.readouterr().out, columns=columns)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        pytest.param(("m6i.large", "m6i.xlarge"), ["m6i.large", "m6i.xlarge"], id="names"),
+        pytest.param(("m6?.large", "--arch", "arm64"), ["m6g.large"], id="architecture"),
+        pytest.param(("m6i.*", "--min-cpu", "96"), ["m6i.24xlarge", "m6i.32xlarge", "m6i.metal"], id="cpu"),
+        pytest.param(("m6i.*", "--min-memory", "400Gi"), ["m6i.32xlarge", "m6i.metal"], id="memory"),
+        pytest.param(("g4dn.xlarge", "m6i.large", "--gpu"), ["g4dn.xlarge"], id="GPU"),
+    ],
+)
+def test_filters(arguments: tuple[str, ...], expected: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert names(capsys, *EC2, *arguments) == expected
+
+
+def test_the_document_is_a_file_for_instance_types(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    prices = tmp_path / "prices.yaml"
+    prices.write_text("m6i.xlarge: {on-demand: 0.01, spot: {us-east-1a: 0.005}}")
+    document = listed(capsys, *EC2, "m6i.*large", "--prices", str(prices))
+    catalog = tmp_path / "types.json"
+    catalog.write_text(json.dumps(document))
+    again = listed(capsys, "--instance-types", str(catalog))
+    assert again["instanceTypes"] == document["instanceTypes"]
+    first = again["instanceTypes"][0]
+    assert first["name"] == "m6i.xlarge"
+    assert [each["price"] for each in first["offerings"]] == [0.01, 0.005]
+
+
+def test_types_without_a_price_are_the_last(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    catalog = tmp_path / "types.json"
+    unpriced = {**TYPE, "name": "a", "offerings": [{"zone": "a"}]}
+    catalog.write_text(json.dumps({"instanceTypes": [unpriced, TYPE]}))
+    assert names(capsys, "--instance-types", str(catalog)) == ["small", "a"]
+
+
+def test_the_cloud_of_a_dump(capsys: pytest.CaptureFixture[str]) -> None:
+    document = listed(capsys, "--from", KARPENTER_DEMO, "m6i.xlarge")
+    assert document["source"] == "EC2 us-east-1"
+    assert document["total"] > 1000
+    assert "built-in table" in document["coverage"]["autoscalerAssumed"][0]
+
+
+def test_an_unknown_price_of_azure_is_no_price(capsys: pytest.CaptureFixture[str]) -> None:
+    document = listed(capsys, "--cloud", "azure", "--region", "westeurope")
+    unknown = [each for each in document["instanceTypes"] if each["offerings"][0]["price"] == 999]
+    assert unknown
+    assert document["instanceTypes"][-len(unknown) :] == unknown
+    assert f"the price of {len(unknown)} instance types is not known" in document["coverage"]["autoscalerAssumed"][-1]
+
+
+def test_the_schema_describes_the_file(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["instance-types", "--schema"]) == 0
+    assert "InstanceType" in json.loads(capsys.readouterr().out)["$defs"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        ((), 2, "one of --cloud, --from and --instance-types"),
+        ((*EC2, "--from", KARPENTER_DEMO), 2, "one of --cloud, --from and --instance-types"),
+        (("--cloud", "ec3", "--region", "us-east-1"), 2, "expected ec2, azure, gce"),
+        (("--cloud", "ec2"), 2, "--cloud needs the region"),
+        (("--from", KARPENTER_DEMO, "--region", "us-east-1"), 2, "--region and --zone go with --cloud"),
+        ((*EC2, "--zone", "eu-west-1a"), 2, "no zone of region us-east-1"),
+        ((*EC2, "--min-cpu", "four"), 2, "--min-cpu: 'four' is not a quantity"),
+        ((*EC2, "--prices", "none.yaml"), 2, "none.yaml: cannot be read"),
+        ((*EC2, "m6j.*"), 1, "0 of 1,180 instance types"),
+    ],
+)
+def test_what_is_refused(arguments: tuple[str, ...], code: int, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["instance-types", *arguments]) == code
+    shown = capsys.readouterr()
+    assert words in " ".join((shown.out + shown.err).split())
+
+
+def test_a_cluster_outside_a_known_cloud(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "spec": {"providerID": "kind://docker/n"}}
+    assert run(["instance-types", "--from", write_list(tmp_path / "cluster.json", node)]) == 2
+    assert "the input does not show the cloud of the nodes" in capsys.readouterr().err
