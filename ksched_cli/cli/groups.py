@@ -97,6 +97,7 @@ class SourceOptions(Struct, frozen=True):
     """Where the cluster is read."""
 
     sources: options.From = field(default_factory=list)
+    newest: options.Newest = False
 
     def contradictions(self) -> Iterator[str]:
         """One sentence for each contradiction between these options."""
@@ -104,7 +105,7 @@ class SourceOptions(Struct, frozen=True):
 
     def read(self) -> RunOptions:
         """A run with these options."""
-        return RunOptions(sources=self.sources)
+        return RunOptions(sources=self.sources, newest=self.newest)
 
 
 class ManifestOptions(SourceOptions, frozen=True):

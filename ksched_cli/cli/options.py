@@ -70,6 +70,14 @@ From = Annotated[
         "a snapshot, - for stdin, or live. Give it as often as you like. Without it: the cluster of your kube context.",
     ),
 ]
+Newest = Annotated[
+    bool,
+    typer.Option(
+        "--newest",
+        help="Of an object that several files of --from have, read the newer one: by resourceVersion, else by the time "
+        "of the file.",
+    ),
+]
 Recursive = Annotated[
     bool, typer.Option("-R", "--recursive", help="Read the folders below a directory of -f, too, as kubectl does.")
 ]

@@ -54,6 +54,7 @@ could not be read."""
 def snapshot(
     live: LiveClusterOptions,
     sources: options.From = [],  # noqa: B006  # typer takes the default from here and never changes it
+    newest: options.Newest = False,
     output: Annotated[
         str | None,
         typer.Option("-o", "--output", metavar="FILE", help="Where to write; without it, and with -, to stdout."),
@@ -80,7 +81,9 @@ def snapshot(
         raise UsageError("a snapshot is not for the terminal to show: give a file with -o, or redirect stdout")
     outputs = [each for each in (path, redact_config, redact_names) if each is not None]
     check_outputs(outputs, [*sources, *([config] if config else [])])
-    run = RunOptions(sources=sources, live=live.read(), progress=shown_progress(), stdin=sys.stdin.buffer)
+    run = RunOptions(
+        sources=sources, newest=newest, live=live.read(), progress=shown_progress(), stdin=sys.stdin.buffer
+    )
     taken = Simulator.of(replace(run, config=config)).snapshot(_time(), redacted=redact)
     if path is None:
         sys.stdout.buffer.write(taken.data)

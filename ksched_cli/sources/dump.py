@@ -5,6 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import starmap
+from math import inf
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 import msgspec
@@ -66,14 +68,15 @@ def load_dump(
     objects: Sequence[Any] = (),
     *,
     events: bool = False,
+    newest: bool = False,
 ) -> Loaded:
     """All objects of the files and directories, `-` for stdin, with the defaults of the API server.
 
     `objects` are read after the files: documents as in YAML and JSON, also lists, or typed objects, which stay
     unchanged. `manifests` completes objects that no API server has stored. `live` reads the cluster of the source
-    "live". Events are read only with `events`.
+    "live". Events are read only with `events`. Of an object that several files have, `newest` reads the newer one.
     """
-    return _Reader(stdin, manifests, live, events=events).load(sources, objects)
+    return _Reader(stdin, manifests, live, events=events, newest=newest).load(sources, objects)
 
 
 class Manifests(Protocol):
@@ -100,10 +103,12 @@ class Manifests(Protocol):
 
 
 class _Place(Struct):
-    """The source of an object, and its index among the objects of its kind."""
+    """The source of an object, its index among the objects of its kind, the time of its file, and its must-gather."""
 
     source: str
     index: int
+    time: float
+    gathered: str
 
 
 class _Reader:
@@ -114,11 +119,18 @@ class _Reader:
         live: Callable[[], LiveCluster] | None,
         *,
         events: bool,
+        newest: bool = False,
     ) -> None:
         self._stdin = stdin
         self._manifests = manifests
         self._live = live
         self._events = events
+        self._newest = newest
+        # The time of the file that is read; what is no file is read now. `_gathered`: the must-gather of the file.
+        self._time = inf
+        self._given = self._gathered = ""
+        # Objects that two files have in two versions, by the names of the files.
+        self._versions: dict[tuple[str, str], list[str]] = {}
         self._options = manifests.options if manifests is not None else DUMPS
         self._loaded = Loaded()
         self._problems: list[Problem] = []
@@ -134,6 +146,7 @@ class _Reader:
 
     def load(self, sources: Sequence[str], objects: Sequence[Any] = ()) -> Loaded:
         for given in sources:
+            self._given, self._gathered = given, ""
             try:
                 self._load_source(given)
             except InputError as mistake:
@@ -143,8 +156,10 @@ class _Reader:
                 self._take_rendered(rendering)
             except InputError as mistake:
                 self._add(mistake.problems, UNREADABLE)
+        self._gathered = ""
         for number, item in enumerate(objects, start=1):
             self._take_given(item, f"object {number}" if len(objects) > 1 else "object")
+        self._problems += starmap(_two_dumps, self._versions.items())
         self._problems += _shared_uids(self._loaded.of(Pod))
         self._settle_problems()
         found = len(self._loaded) or self._loaded.unknown or self._loaded.has_events or self._loaded.autoscalers
@@ -195,13 +210,14 @@ class _Reader:
         self._in_directory = manifests is not None and (found.directory or given in manifests.optional)
         for path in found.paths:
             try:
+                self._time = path.stat().st_mtime if path.exists() else inf
                 self._take_all(files.read(path, gathered=found.gathered, options=self._options), str(path))
             except InputError as mistake:
                 self._add(mistake.problems, UNREADABLE)
         if self._strays:
             text = f"{_listed(self._strays)} {_is(len(self._strays))} not read: there is no Kubernetes object in it"
             self._problems.append(Problem(text, self._strays[0], code=SKIPPED, level="note"))
-        self._strays, self._in_directory = [], False
+        self._strays, self._in_directory, self._time = [], False, inf
 
     def _note_left_out(self, given: str, left_out: Sequence[str]) -> None:
         if left_out:
@@ -243,6 +259,7 @@ class _Reader:
         self._rendering = None
 
     def _take_content(self, content: Content) -> None:
+        self._gathered = self._given if content.gathered else ""
         if is_snapshot(content.data):
             self._take_snapshot(content)
         elif content.gathered:
@@ -393,8 +410,7 @@ class _Reader:
             return
         identity = kind, metadata.namespace, metadata.name
         place = self._seen.get(identity)
-        if place is not None:
-            self._take_again(item, place, origin)
+        if place is not None and not self._is_newer(item, place, origin):
             return
         if isinstance(item, PersistentVolume) and not item.status.phase:
             # The volume controller makes a volume available as soon as it sees it.
@@ -406,8 +422,13 @@ class _Reader:
         items = self._loaded.objects.get(kind)
         if items is None:
             items = self._loaded.objects[kind] = []
-        self._seen[identity] = _Place(origin.source, len(items))
-        items.append(item)
+        if place is None:
+            self._seen[identity] = _Place(origin.source, len(items), self._time, self._gathered)
+            items.append(item)
+        else:
+            items[place.index] = item
+            place.source, place.time, place.gathered = origin.source, self._time, self._gathered
+            self._loaded.documents.pop((kind.__name__, metadata.namespace, metadata.name), None)
         if document is not None and (manifests is not None or _may_be_applied(item, document)):
             name = kind.__name__, metadata.namespace, metadata.name
             written = document if isinstance(document, dict) else bytes(document)
@@ -434,22 +455,40 @@ class _Reader:
             self._image_lists[shared] = shared
         node.status.images = shared
 
-    def _take_again(self, item: Struct, place: _Place, origin: Origin) -> None:
-        """Keep the newer of two versions of an object, as in the output of several commands. Different objects with the
-        same name are a problem."""
-        kind, source, line = type(item), origin.source, origin.line if self._manifests is not None else None
-        known = self._loaded.of(kind)[place.index]
+    def _is_newer(self, item: Struct, place: _Place, origin: Origin) -> bool:
+        """Whether the object replaces the one of its name that was read before. A must-gather and the output of several
+        commands in one file have an object more than once: the newer one counts. Two versions in two files are two
+        dumps of one cluster, and a problem without --newest. So are two objects with the same name."""
+        known = self._loaded.of(type(item))[place.index]
         new_metadata, known_metadata = metadata_of(item), metadata_of(known)
-        if not new_metadata.uid or new_metadata.uid != known_metadata.uid:
-            also = "" if place.source == source else f", and in {place.source}"
-            text = f"{kind.__name__} {_name(item)} is there more than once{also}"
-            hint = "leave one of them out"
-            if also and self._manifests is not None:
-                hint = f"check variants one at a time, or leave one out: --exclude {shlex.quote(_glob_of(source))}"
-            self._problems.append(Problem(text, source, line, hint=hint, code=DUPLICATE))
-        elif _revision(new_metadata.resource_version) > _revision(known_metadata.resource_version):
-            fill_in(item)
-            self._loaded.objects[kind][place.index] = item
+        is_same = bool(new_metadata.uid) and new_metadata.uid == known_metadata.uid
+        revision, known_revision = _revision(new_metadata.resource_version), _revision(known_metadata.resource_version)
+        of_one_dump = place.source == origin.source or (self._gathered and self._gathered == place.gathered)
+        if of_one_dump or self._manifests is not None:
+            if not is_same:
+                self._report_same_name(item, place, origin)
+            return is_same and revision > known_revision
+        if self._newest:
+            if revision and known_revision:
+                return revision > known_revision
+            if self._time != place.time:
+                return self._time > place.time
+        if not is_same:
+            self._report_same_name(item, place, origin)
+        elif revision != known_revision or not (revision or _is_equal(item, known)):
+            self._versions.setdefault((origin.source, place.source), []).append(f"{type(item).__name__} {_name(item)}")
+        return False
+
+    def _report_same_name(self, item: Struct, place: _Place, origin: Origin) -> None:
+        source, line = origin.source, origin.line if self._manifests is not None else None
+        also = "" if place.source == source else f", and in {place.source}"
+        text = f"{type(item).__name__} {_name(item)} is there more than once{also}"
+        hint = "leave one of them out"
+        if also and self._manifests is not None:
+            hint = f"check variants one at a time, or leave one out: --exclude {shlex.quote(_glob_of(source))}"
+        elif also and not self._newest and place.time < inf:
+            hint += ", or give --newest for the newer one"
+        self._problems.append(Problem(text, source, line, hint=hint, code=DUPLICATE))
 
     def _warn_of_odd_objects(self) -> None:
         names = {node.metadata.name for node in self._loaded.of(Node)}
@@ -478,6 +517,19 @@ def _mistakes_in(item: Struct, manifests: Manifests, is_written: bool) -> Sequen
     mistakes = list(manifests.complaints(item, is_written=is_written))
     reported = {path for path, _ in mistakes}
     return [*mistakes, *(each for each in object_complaints(item) if each[0] not in reported)]
+
+
+def _is_equal(item: Any, known: Any) -> bool:
+    """Whether an object says the same as one that was read before and has its defaults."""
+    fill_in(item)
+    return bool(item == known)
+
+
+def _two_dumps(sources: tuple[str, str], objects: Sequence[str]) -> Problem:
+    source, known = sources
+    number = f" and {_counted(len(objects) - 1, 'more object')}" if len(objects) > 1 else ""
+    text = f"{objects[0]}{number} {_is(len(objects))} in another version in {known}: these are two dumps of one cluster"
+    return Problem(text, source, hint="leave one of them out, or give --newest for the newer objects", code=DUPLICATE)
 
 
 def _shared_uids(pods: Sequence[Pod]) -> Iterator[Problem]:

@@ -210,8 +210,72 @@ def test_the_same_name_twice(tmp_path: Path) -> None:
     second = write(tmp_path / "b.json", a_list(NODE))
     assert complaints(first, second) == [
         f"{first}: Pod default/p is there more than once (leave one of them out)",
-        f"{second}: Node n is there more than once, and in {first} (leave one of them out)",
+        f"{second}: Node n is there more than once, and in {first} "
+        "(leave one of them out, or give --newest for the newer one)",
     ]
+
+
+def _version(version: str, cpu: str, uid: str = "u") -> Any:
+    document = make_node("n").allocatable(cpu=cpu).doc()
+    document["metadata"] |= {"uid": uid, "resourceVersion": version}
+    return document
+
+
+_TWO_DUMPS = "these are two dumps of one cluster (leave one of them out, or give --newest for the newer objects)"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "newest"),
+    [
+        pytest.param(_version("9", "1"), _version("10", "2"), "2", id="the later file is newer"),
+        pytest.param(_version("10", "1"), _version("9", "2"), "1", id="the number counts before the time"),
+        pytest.param(_version("", "1"), _version("", "2"), "2", id="no versions: the time of the file"),
+        pytest.param(_version("x", "1"), _version("7", "2"), "2", id="one version is no number: the time of the file"),
+    ],
+)
+@pytest.mark.parametrize("later_first", [False, True])
+def test_two_dumps_of_one_cluster(tmp_path: Path, old: Any, new: Any, newest: str, later_first: bool) -> None:
+    first, second = write(tmp_path / "a.json", a_list(old, POD)), write(tmp_path / "b.json", a_list(new))
+    os.utime(first, (1000, 1000))
+    os.utime(second, (2000, 2000))
+    paths = [second, first] if later_first else [first, second]
+    assert complaints(*paths) == [f"{paths[1]}: Node n is in another version in {paths[0]}: {_TWO_DUMPS}"]
+    (node,) = load_dump(paths, newest=True).of(Node)
+    assert node.status.allocatable["cpu"] == newest
+
+
+def test_an_object_that_was_made_anew_between_two_dumps(tmp_path: Path) -> None:
+    first = write(tmp_path / "a.json", a_list(_version("3", "1")))
+    second = write(tmp_path / "b.json", a_list(_version("5", "2", uid="v")))
+    assert "--newest" in complaints(first, second)[0]
+    (node,) = load_dump([second, first], newest=True).of(Node)
+    assert node.metadata.uid == "v"
+
+
+@pytest.mark.parametrize("version", ["", "7"])
+def test_the_same_object_in_two_files_is_one(tmp_path: Path, version: str) -> None:
+    paths = [write(tmp_path / name, a_list(_version(version, "1"))) for name in ("a.json", "b.json")]
+    assert len(load_dump(paths).of(Node)) == 1
+
+
+def test_two_dumps_are_one_problem(tmp_path: Path) -> None:
+    def dump(name: str, version: str) -> str:
+        pods = [make_pod(each).uid(each).doc() for each in "abc"]
+        for pod in pods:
+            pod["metadata"]["resourceVersion"] = version
+        return write(tmp_path / name, a_list(*pods))
+
+    first, second = dump("a.json", "1"), dump("b.json", "2")
+    text = f"{second}: Pod default/a and 2 more objects are in another version in {first}: {_TWO_DUMPS}"
+    assert complaints(first, second) == [text]
+
+
+def test_newest_does_not_choose_between_files_of_one_time(tmp_path: Path) -> None:
+    paths = [write(tmp_path / f"{cpu}.json", a_list(_version("", cpu))) for cpu in "12"]
+    for each in paths:
+        os.utime(each, (1000, 1000))
+    with pytest.raises(InputError, match="in another version"):
+        load_dump(paths, newest=True)
 
 
 def test_all_problems_of_all_files_at_once(tmp_path: Path) -> None:

@@ -81,6 +81,8 @@ class RunOptions(Struct, frozen=True):
     sources: Sequence[str] = ()
     # Kubernetes objects, documents or typed, beside those of the sources.
     objects: Sequence[Any] = ()
+    # Whether the newer one is read of an object that several sources have.
+    newest: bool = False
     filenames: Sequence[str] = ()
     reading: ManifestReading = field(default_factory=ManifestReading)
     # Whether a run that finds nothing to place is a success.
