@@ -249,9 +249,9 @@ class TestAFile:
         assert ran.out.startswith(
             "2 pending pods: 2 in error (3 nodes)\n"
             "\n"
-            "default/anything  error  0 of 3 nodes fit\n"
+            "default/anything: error, 0 of 3 nodes fit\n"
             "  plugin \"Mine\" failed at filter: AttributeError: 'PodInfo' object has no\n"
-            "  attribute 'colour' (node a)\n"
+            "    attribute 'colour' (node a)\n"
         )
 
     def test_a_fault_while_things_settle(self, tmp_path: Path, ksched: Ksched) -> None:

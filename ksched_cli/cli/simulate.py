@@ -118,6 +118,6 @@ def simulate_and_show(
 
 def _brief_above(output: str) -> int | None:
     """Above how many pods the format shows a line for each and no more; None if it shows more of all."""
-    from ksched_cli.report.simulate_table import PODS_WITH_NODES
+    from ksched_cli.report.view.simulate import PODS_WITH_NODES
 
     return {"table": PODS_WITH_NODES, "name": 0}.get(output)

@@ -15,9 +15,6 @@ from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.short_names import shows_nodes
 from ksched_cli.report.visible import shows_visible
 
-# Above this many pods, the nodes of each pod are left out.
-PODS_WITH_NODES = 40
-
 _COLOURS = {"scheduled": "green", "unschedulable": "red", "error": "red", "skipped": "yellow", "preempts": "yellow"}
 
 

@@ -71,6 +71,7 @@ def test_the_readme_answers_five_everyday_questions_in_180_lines() -> None:
         "demo",
         "explain",
         "drain",
+        "demo",
         "capacity",
         "diff",
         "check",
@@ -160,15 +161,23 @@ def test_two_sources_are_one_cluster(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert capsys.readouterr().out == "pod/default/fits\tnode/n\n"
 
 
-def test_many_pods_are_a_line_each(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pods = [make_pod(f"p{index:02}").requests(cpu="90m").doc() for index in range(50)]
-    run(["simulate", "--from", write_list(tmp_path / "c.json", NODE, *pods)])
+@pytest.mark.parametrize(
+    ("pods", "rows"),
+    [
+        pytest.param(20, [f"default/p{index:02}" for index in range(20)], id="a line each"),
+        pytest.param(50, ["default/p00 and 43 more", "default/p44 and 5 more"], id="pods that are alike share a line"),
+    ],
+)
+def test_many_pods_in_lines(pods: int, rows: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    documents = [make_pod(f"p{index:02}").requests(cpu="90m").doc() for index in range(pods)]
+    run(["simulate", "--from", write_list(tmp_path / "c.json", NODE, *documents)])
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 53
-    assert lines[0] == "50 pending pods: 6 unschedulable, 44 scheduled (1 node)"
-    assert lines[1] == ""
+    fit = min(pods, 44)
+    failing = f"{pods - fit} unschedulable, " if pods > fit else ""
+    assert lines[:2] == [f"{pods} pending pods: {failing}{fit} scheduled (1 node)", ""]
     assert lines[2].split() == ["POD", "RESULT", "NODE", "FIT", "WHY"]
-    assert "1 Insufficient cpu" in lines[-1]
+    assert [re.split("  +", line)[0] for line in lines[3:]] == rows
+    assert not failing or lines[-1].endswith("1 Insufficient cpu")
 
 
 def test_what_is_not_modelled_is_in_coverage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

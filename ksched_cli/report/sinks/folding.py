@@ -11,7 +11,7 @@ from ksched_cli.report.view.model import Cell, Table, Tone, counted
 
 def fold(table: Table) -> Table:
     """The table in which rows are one row if they differ only in columns with `same`. A column of nodes has the
-    nodes of such a row, any other column their number: `12 pods`."""
+    nodes of such a row, any other column their number: `12 pods of Deployment/web`, or `web-1 and 11 more`."""
     places = [number for number, column in enumerate(table.columns) if column.same]
     if not places or len(table.rows) <= table.few:
         return table
@@ -32,7 +32,8 @@ def fold(table: Table) -> Table:
                 first[place] = [str(each) for each in values]
             elif len(values) > 1:
                 owners = [first[at] for at, each in enumerate(table.columns) if each.kind == "workload" and first[at]]
-                first[place] = counted(len(values), column.same) + "".join(f" of {each}" for each in owners)
+                count, more = counted(len(values), column.same), f"{values[0]} and {len(values) - 1:,} more"
+                first[place] = count + "".join(f" of {each}" for each in owners) if owners else more
         if tone:
             tones[len(rows)] = tone
         rows.append(first)

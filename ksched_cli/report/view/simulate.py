@@ -43,10 +43,12 @@ from ksched_cli.report.view.odds import OddsPart, pod_odds
 from ksched_cli.report.view.omissions import omissions
 from ksched_cli.report.view.pods import FailurePart, PodDetails, PodPart, entry_of_pod, pod_fields
 
+# Above this many pods, the second node of each pod is left out.
+PODS_WITH_NODES = 40
 # Up to so many pods, a terminal shows the nodes of each; of more pods only with -o wide.
 _FEW_PODS = 3
 # Of more pods, those that are alike share a row.
-_MANY = 60
+_MANY = 20
 _SHOWN_GONE, _SHOWN_ALIKE = 3, 4
 _TONES: Mapping[str, Tone] = {
     "scheduled": "good",
@@ -238,9 +240,22 @@ def _notes(found: SimulationDocument) -> Iterator[Line]:
     for each in found.pods:
         if each.verdict in ("unschedulable", "error") and (reason := _main_reason(each)):
             reasons[reason] += 1
+    if len(found.pods) > _FEW_PODS:
+        yield from _unread_kinds(found)
     if reasons:
         causes = [f"{reason} ({counted(pods, 'pod')})" for reason, pods in reasons.most_common(3)]
         yield Line(f"What rejects most nodes: {', '.join(causes)}.", place="page")
+
+
+def _unread_kinds(found: SimulationDocument) -> Iterator[Line]:
+    """The pods whose result depends on objects that could not be read. Of few pods, the step of each names them."""
+    pods: dict[tuple[str, ...], list[str]] = {}
+    for each in found.pods:
+        if each.missing:
+            pods.setdefault(tuple(each.missing), []).append(each.pod)
+    for kinds, names in pods.items():
+        text = f"could be otherwise: {', '.join(kinds)} could not be read ({named(names, _SHOWN_ALIKE)})"
+        yield Line(text, "warn", place="narrow")
 
 
 def _figures(found: SimulationDocument) -> list[Figure]:
@@ -267,7 +282,9 @@ def _each_pod(found: SimulationDocument) -> list[Section]:
     """A row for each pod; of a few pods, and with -o wide, the best nodes of each and why the others failed."""
     few = len(found.pods) <= _FEW_PODS
     shown = columns("Pod: same=pod; Result: badge filters; Node: node; Fit; Why: flows")
-    rows = [_row(each, found.place(each)) for each in found.pods]
+    # Results of very many pods have no second node.
+    leads = len(found.pods) <= PODS_WITH_NODES
+    rows = [_row(each, found.place(each), leads=leads) for each in found.pods]
     table = Table(shown, rows, _TONES, rows_are="pod", few=_MANY)
     sections = []
     if rows:
@@ -278,15 +295,15 @@ def _each_pod(found: SimulationDocument) -> list[Section]:
     return [*sections, _pods_of_page(found)]
 
 
-def _row(pod: PodPart, place: str) -> list[Any]:
+def _row(pod: PodPart, place: str, *, leads: bool = True) -> list[Any]:
     if place:
         return [pod.pod, "new node", "", f"{pod.feasible_nodes}/{pod.total_nodes}", place]
     node = pod.node or pod.nominated_node
-    return [pod.pod, pod.verdict, node, f"{pod.feasible_nodes}/{pod.total_nodes}", _why(pod)]
+    return [pod.pod, pod.verdict, node, f"{pod.feasible_nodes}/{pod.total_nodes}", _why(pod, leads=leads)]
 
 
-def _why(pod: PodPart) -> str:
-    """`total 463, 24 more than west-1`, or the reasons with the number of their nodes."""
+def _why(pod: PodPart, *, leads: bool = True) -> str:
+    """`total 463, 24 more than west-1` (with `leads`), or the reasons with the number of their nodes."""
     if pod.result == "scheduled":
         best = pod.best
         if not best:
@@ -294,7 +311,7 @@ def _why(pod: PodPart) -> str:
         text = f"total {best[0].total}"
         if len(pod.ties) > 1:
             return f"{text}{_tie_note(pod)}"
-        second = next((each for each in best if each.node != pod.node), None)
+        second = next((each for each in best if each.node != pod.node), None) if leads else None
         return f"{text}, {best[0].total - second.total} more than {second.node}" if second else text
     if pod.preemption and pod.nominated_node:
         return _evicts(pod)
