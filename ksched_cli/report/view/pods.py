@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from msgspec import convert, to_builtins
+from msgspec.structs import replace
 
 from ksched_cli.plan.results.nodes import Failure, Score, ScoredNode
 from ksched_cli.plan.results.outcomes import PodOutcome, Preemption
@@ -38,7 +39,7 @@ class PodPart(DocumentPart, frozen=True, kw_only=True):
     pod: str
     result: str
     node: str = ""
-    ties: tuple[str, ...] = ()
+    ties: Sequence[str] = ()
     nodes: NodeCountPart | None = None
     feasible: tuple[str, ...] = ()
     pre_filter: Failure | None = None
@@ -93,16 +94,18 @@ class PodPart(DocumentPart, frozen=True, kw_only=True):
 
 
 def pod_fields(outcome: PodOutcome) -> dict[str, Any]:
-    """The values of the fields of a PodPart."""
+    """The values of the fields of a PodPart. A pod may be tied on thousands of nodes: their names are looked up where
+    they are shown."""
     from ksched_cli.report.simulate_document import pod_entry
 
-    part = convert(pod_entry(outcome), PodPart)
-    return {name: getattr(part, name) for name in PodPart.__struct_fields__}
+    part = convert(pod_entry(replace(outcome, ties=())), PodPart)
+    fields = {name: getattr(part, name) for name in PodPart.__struct_fields__}
+    return fields | {"ties": outcome.ties}
 
 
 def entry_of_pod(part: PodPart) -> dict[str, Any]:
     """The pod as dicts and lists, for the code of a page."""
-    found: dict[str, Any] = to_builtins(part)
+    found: dict[str, Any] = to_builtins(replace(part, ties=tuple(part.ties)))
     return found
 
 
