@@ -329,5 +329,7 @@ def test_the_plugin_in_the_manual(tmp_path: Path) -> None:
     assert program == "ksched"
     code, out, err = in_a_process(*arguments)
     assert (code, err) == (0, "")
-    assert "default/db  -> b  1 of 3 nodes fit\n  2 nodes  FastDisk  node(s) had a slow disk (a, c)\n" in out
-    assert re.search(r"default/web +-> b +3 of 3 nodes fit\n +NODE +TOTAL .* FastDisk\n +b .* 200\n +a .* 0\n", out)
+    assert re.search(
+        r"default/db: on b, 1 of 3 nodes fit\n.*\n +2 +FastDisk +node\(s\) had a slow disk \(a, c\)\n", out
+    )
+    assert re.search(r"default/web: on b, 3 of 3 nodes fit\n +NODE +TOTAL .* FASTDISK\n +b .* 200\n +a .* 0\n", out)

@@ -8,8 +8,11 @@ import re
 from collections.abc import Collection
 from fractions import Fraction
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from ksched_cli.api.core import Container, Pod
+if TYPE_CHECKING:
+    from ksched_cli.api.core import Container, Pod
+
 
 MAX_INT64 = 2**63 - 1
 NANO = 10**9

@@ -257,10 +257,18 @@ case(
 )
 case(
     "a namespace that the manifests bring",
-    {"c.yaml": dumped(NODE, {**SHOP, "metadata": {"name": "x"}}), "m.yaml": IN_SHOP + "---\n" + dumped(SHOP)},
+    {"c.yaml": dumped(NODE, {**SHOP, "metadata": {"name": "x"}}), "m.yaml": dumped(SHOP) + "---\n" + IN_SHOP},
     "check --from c.yaml -f m.yaml",
     0,
     "Deployment shop/web: fits, 1 of 1 pod has a node",
+)
+case(
+    # kubectl applies a file from top to bottom.
+    "a namespace that the manifests bring too late",
+    {"c.yaml": dumped(NODE, {**SHOP, "metadata": {"name": "x"}}), "m.yaml": IN_SHOP + "---\n" + dumped(SHOP)},
+    "check --from c.yaml -f m.yaml",
+    2,
+    "m.yaml:1: error KS009: the input has no such namespace",
 )
 case(
     "--create-namespace",
@@ -302,7 +310,7 @@ case(
     {"m.yaml": dumped(deployment(cpu="30", apiVersion="argoproj.io/v1alpha1", kind="Rollout"))},
     "check -f m.yaml",
     1,
-    "Rollout default/web  fails  0 of 1 pod has a node",
+    "Rollout default/web: fails, 0 of 1 pod has a node",
 )
 case(
     "an unknown workload only",
@@ -391,7 +399,7 @@ case(
     {"m.yaml": WEB.replace("apps/v1", "argoproj.io/v1alpha1").replace("kind: Deployment", "kind: Rollout")},
     "check -f m.yaml --scale rollout/web=9",
     1,
-    "Rollout default/web  fails  4 of 9 pods have a node",
+    "Rollout default/web: fails, 4 of 9 pods have a node",
 )
 case(
     "simulate --settle without a workload",

@@ -170,7 +170,7 @@ class _Writer:
             right = column.kind in ("number", "share")
             hides = column.hides_zeros
             optional = column.optional and column.kind != "node" and not self._wide
-            title = column.name.upper()
+            title = visible(column.name).upper()
             if right and len(title) > _TITLE:
                 title = title.replace("-", "-\n").replace("/", "/\n")
             yield GridColumn(title, right, column.flows, hides, optional)
