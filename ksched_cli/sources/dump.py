@@ -520,7 +520,7 @@ def _mistakes_in(item: Struct, manifests: Manifests, is_written: bool) -> Sequen
 
 
 def _is_equal(item: Any, known: Any) -> bool:
-    """Whether an object says the same as one that was read before and has its defaults."""
+    """Whether an object equals one that was read before and has its defaults."""
     fill_in(item)
     return bool(item == known)
 

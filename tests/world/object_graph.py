@@ -36,7 +36,7 @@ _IGNORED = {
     "Catalog": {"_versions"},
     "PodTable": {"epoch"},
     "PodHeap": {"_count"},
-    "Scheduler": {"runtimes"},
+    "Scheduler": {"runtimes", "_memories"},
     "SchedulingQueue": {"_runtimes"},
     "LoggedDict": {"_kept"},
     "LoggedTable": {"_kept", "_turns", "_next_turn", "_in_order"},
@@ -45,7 +45,6 @@ _IGNORED = {
     "PodGroups": {"_members", "_seen", "_epoch"},
     "Budgets": {"_selectors"},
     "Controllers": {"_by_change", "_version"},
-    "RepeatedFailures": {"_kept", "_latest", "_state"},
     "NodeTable": {"_arrival"},
     "DaemonNodes": {"_verdicts"},
 }
