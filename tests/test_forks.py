@@ -112,6 +112,7 @@ def test_an_interrupt_reaches_only_the_process_that_was_copied() -> None:
 def test_only_the_command_line_makes_copies(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel, "core_count", lambda: 2)
     monkeypatch.setattr(parallel, "available_mib", lambda: 8192.0)
+    monkeypatch.setattr(parallel, "peak_mib", lambda: 200.0)
     monkeypatch.setattr(process._Process, "may_be_copied", False)
     assert copies_at_once() == 0
     process.allow_copies()

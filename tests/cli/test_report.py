@@ -36,6 +36,7 @@ def without_run(page: str) -> str:
     """Command line, times and memory differ from run to run."""
     page = re.sub(r"(<dt>Ran on</dt><dd>)[^<]*", r"\1", page)
     head, _, rest = page.partition('<section id="made"')
+    head = re.sub(r"searched [0-9.]+ s", "searched", head)
     return re.sub(r'<span class="when">.*?</span>', "", head) + rest.partition("</main>")[2]
 
 

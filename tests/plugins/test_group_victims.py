@@ -96,9 +96,9 @@ def test_victims_leave_and_the_group_comes(tmp_path: Path, capsys: pytest.Captur
     write_list(path, *items)
     arguments = ["simulate", "--from", str(path), "--feature-gates", GATES]
     assert run(arguments) == 0
-    (row,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("default/g ")]
-    assert "waits for victims to leave" in row
-    assert "default/old1, default/old2" in row
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "default/g waits for victims to leave" in shown
+    assert "default/old1, default/old2" in shown
     assert run([*arguments, "--settle", "-o", "json"]) == 0
     final = {pod["pod"]: pod.get("node") for pod in json.loads(capsys.readouterr().out)["final"]}
     assert final == {"default/old1": None, "default/old2": None, "default/p1": "n2", "default/p2": "n1"}

@@ -16,10 +16,13 @@ _SMALL_TEXT = """() => [...document.querySelectorAll("body *")].filter((each) =>
 ).map((each) => each.outerHTML.slice(0, 120))"""
 
 # Tables choose their columns in the frame after they get another width.
+# The layout of a section that was just unfolded may take some frames, more of them on a busy machine.
 _CUT_TABLES = """async () => {
-    await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
-    return [...document.querySelectorAll(".scroll")].filter((each) => each.scrollWidth > each.clientWidth)
+    const cut = () => [...document.querySelectorAll(".scroll")].filter((each) => each.scrollWidth > each.clientWidth)
         .map((each) => each.getAttribute("aria-label"));
+    for (let frame = 0; frame < 2 || (frame < 120 && cut().length); frame++)
+        await new Promise((drawn) => requestAnimationFrame(drawn));
+    return cut();
 }"""
 
 _EMPTY_COLUMNS = """() => [...document.querySelectorAll(".scroll table")].flatMap((table) => {
