@@ -154,7 +154,7 @@ def _write_people(view: Any, out: TextIO, options: RenderOptions) -> None:
     if options.format == "name":
         from ksched_cli.report.rows import write_row
 
-        for row in view.rows:
+        for row in view.rows() if callable(view.rows) else view.rows:
             write_row(out, *row)
     elif options.format == "commands":
         out.writelines(f"{_function('visible.visible')(each)}\n" for each in view.commands)

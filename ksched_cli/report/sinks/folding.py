@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import Any
 
 from msgspec.structs import replace
 
 from ksched_cli.report.view.model import Cell, Table, Tone, counted
+
+_VERY_MANY = 1000
 
 
 def fold(table: Table) -> Table:
@@ -16,9 +19,15 @@ def fold(table: Table) -> Table:
     if not places or len(table.rows) <= table.few:
         return table
     groups: dict[Any, list[int]] = {}
+    others = [place for place in range(len(table.columns)) if place not in places]
+    pick, before, members = itemgetter(*others, others[0]), None, []
     for number, row in enumerate(table.rows):
-        key = tuple(_hashable(cell) for place, cell in enumerate(row) if place not in places)
-        groups.setdefault((key, table.row_tones.get(number)), []).append(number)
+        # A row after one that it is a copy of is the common case in very long tables.
+        picked = pick(row)
+        if before is None or table.row_tones or picked != before:
+            members = groups.setdefault((tuple(map(_hashable, picked)), table.row_tones.get(number)), [])
+        members.append(number)
+        before = picked
     if len(groups) == len(table.rows):
         return table
     rows: list[list[Any]] = []
@@ -27,6 +36,10 @@ def fold(table: Table) -> Table:
         first = list(table.rows[members[0]])
         for place in places if len(members) > 1 else ():
             column = table.columns[place]
+            if column.kind != "node" and len(members) > _VERY_MANY:
+                # Their names differ: there is no room for a set of all.
+                first[place] = f"{first[place]} and {len(members) - 1:,} more"
+                continue
             values = list(dict.fromkeys(_hashable(table.rows[number][place]) for number in members))
             if column.kind == "node":
                 first[place] = [str(each) for each in values]

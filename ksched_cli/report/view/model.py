@@ -7,7 +7,7 @@ names of nodes. All texts are plain: a sink makes them visible, escapes them and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, get_args
 
 from msgspec import Struct, field
@@ -220,7 +220,7 @@ class View(Struct, frozen=True):
     notes: Sequence[Line] = ()
     figures: Sequence[Figure] = ()
     sections: Sequence[Section] = ()
-    rows: Sequence[Sequence[str]] = ()
+    rows: Sequence[Sequence[str]] | Callable[[], Iterable[Sequence[str]]] = ()
     commands: Sequence[str] = ()
     omitted: Sequence[str] = ()
     shows_use: bool = False

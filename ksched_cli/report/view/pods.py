@@ -32,7 +32,7 @@ class FailurePart(DocumentPart, frozen=True, kw_only=True):
     examples: tuple[str, ...]
 
 
-class PodPart(DocumentPart, frozen=True, kw_only=True):
+class PodPart(DocumentPart, frozen=True, kw_only=True, gc=False):
     """A pod that was tried. `nodes`, `failures` and `top` are there without --detail, and `feasible`, `filters`,
     `scores` and `totals` with it; `nodeAnswers` is the short form of these."""
 

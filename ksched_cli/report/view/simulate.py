@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -14,7 +15,7 @@ import msgspec
 
 from ksched_cli.api.listing import named
 from ksched_cli.plan.results.nodes import Failure
-from ksched_cli.plan.results.outcomes import PluginTiming, RefusedPod, Simulation
+from ksched_cli.plan.results.outcomes import PluginTiming, PodOutcome, RefusedPod, Simulation
 from ksched_cli.plugins.in_tree import column_of
 from ksched_cli.releases.minors import DEFAULT
 from ksched_cli.releases.plugin_names import NODE_RESOURCES_FIT
@@ -27,6 +28,7 @@ from ksched_cli.report.view.model import (
     Heading,
     Line,
     Lines,
+    Place,
     Pods,
     Section,
     Step,
@@ -47,6 +49,7 @@ from ksched_cli.report.view.pods import FailurePart, PodDetails, PodPart, entry_
 PODS_WITH_NODES = 40
 # Up to so many pods, a terminal shows the nodes of each; of more pods only with -o wide.
 _FEW_PODS = 3
+_VERY_MANY = 20_000
 # Of more pods, those that are alike share a row.
 _MANY = 20
 _SHOWN_GONE, _SHOWN_ALIKE = 3, 4
@@ -112,11 +115,12 @@ class SimulationDocument(DocumentPart, frozen=True, kw_only=True, tag_field="kin
     @property
     def failing(self) -> int:
         """The number of pods that neither a node of the cluster nor one of the autoscaler takes."""
-        return sum(each.verdict in ("unschedulable", "error") and not self.place(each) for each in self.pods)
+        failing = sum(each.verdict in ("unschedulable", "error") for each in self.pods)
+        return failing - sum(bool(self.place(each)) for each in self.pods) if self.places else failing
 
     def place(self, pod: PodPart) -> str:
         """The node that the cluster's autoscaler has for a pod without a node."""
-        return self.places.get(pod.pod, "") if pod.verdict == "unschedulable" else ""
+        return self.places.get(pod.pod, "") if self.places and pod.verdict == "unschedulable" else ""
 
 
 Document = SimulationDocument
@@ -125,7 +129,9 @@ Document = SimulationDocument
 def document(found: Simulation, options: RenderOptions) -> SimulationDocument:
     """The result for people. Pods that wait for the victims of their group have its first word as their result."""
     # Every node of every pod is for programs.
-    pods = [PodPart(**pod_fields(msgspec.structs.replace(each, detail=None))) for each in found.outcomes]
+    # A line of a table names the first of its pods: with very many pods, copies that fail alike are one part.
+    shares = options.format == "table" and len(found.outcomes) > _VERY_MANY
+    pods = list(_pod_parts(found.outcomes, shares=shares))
     return SimulationDocument(
         pods=tuple(pods),
         gated=tuple(each.pod for each in found.gated),
@@ -157,6 +163,32 @@ def document(found: Simulation, options: RenderOptions) -> SimulationDocument:
     )
 
 
+def _pod_parts(outcomes: Sequence[PodOutcome], *, shares: bool) -> Iterator[PodPart]:
+    """The parts of the pods. Copies that fail alike share all values but their names."""
+    before: PodOutcome | None = None
+    part: PodPart | None = None
+    for each in outcomes:
+        alike = before is not None and each.result == "unschedulable" and not (each.preemption or each.nominated_node)
+        if (
+            not alike
+            or before is None
+            or each.result != before.result
+            or each.failures is not before.failures
+            or each.pre_filter != before.pre_filter
+            or each.message != before.message
+            or each.missing != before.missing
+            or each.pod_group != before.pod_group
+            or each.unschedulable_plugins != before.unschedulable_plugins
+        ):
+            part = PodPart(**pod_fields(msgspec.structs.replace(each, detail=None)))
+        else:
+            assert part is not None
+            if not shares or each.missing:
+                part = msgspec.structs.replace(part, pod=each.pod)
+        before = each
+        yield part
+
+
 def _places(found: Simulation) -> dict[str, str]:
     if found.autoscaling is None:
         return {}
@@ -170,7 +202,8 @@ def _places(found: Simulation) -> dict[str, str]:
 
 def view(found: SimulationDocument) -> View:
     """`8 pending pods: 4 unschedulable, 1 scheduled, 2 preempt, 1 held back (12 nodes)`."""
-    subject, verdict, tone, details = _verdict(found)
+    counts = Counter(each.verdict for each in found.pods)
+    subject, verdict, tone, details = _verdict(found, counts)
     version = found.coverage.get("kubeVersion", DEFAULT.version)
     context = counted(found.stats["nodes"], "node")
     context += f", Kubernetes {version}" if version != DEFAULT.version else ""
@@ -182,7 +215,7 @@ def view(found: SimulationDocument) -> View:
         details,
         context,
         notes=list(_notes(found)),
-        figures=_figures(found),
+        figures=_figures(found, counts),
         sections=[
             *_each_pod(found),
             *_not_tried(found),
@@ -196,19 +229,18 @@ def view(found: SimulationDocument) -> View:
             *_timings(found),
             zone_bars(found.node_table),
         ],
-        rows=[
-            *(pod_and_node(each.pod, each.node) for each in found.pods),
-            *(pod_and_node(pod, "") for pod in found.gated),
-        ],
+        rows=lambda: chain(
+            (pod_and_node(each.pod, each.node) for each in found.pods),
+            (pod_and_node(pod, "") for pod in found.gated),
+        ),
         omitted=omissions(found.coverage),
         nodes=nodes_of(found.node_table),
     )
 
 
-def _verdict(found: SimulationDocument) -> tuple[str, str, Tone, list[str]]:
-    counts = Counter(each.verdict for each in found.pods)
+def _verdict(found: SimulationDocument, counts: Counter[str]) -> tuple[str, str, Tone, list[str]]:
     preempts = "preempts" if counts["preempts"] == 1 else "preempt"
-    provisioned = sum(bool(found.place(each)) for each in found.pods)
+    provisioned = sum(bool(found.place(each)) for each in found.pods) if found.places else 0
     bad = _words(
         (counts["unschedulable"] - provisioned, "unschedulable"),
         (counts["error"], "in error"),
@@ -237,9 +269,14 @@ def _notes(found: SimulationDocument) -> Iterator[Line]:
     if by_source := found.coverage.get("kubeVersionReadFromSource"):
         yield Line(f"the rules of Kubernetes {by_source} are read from its source, not held against recordings")
     reasons: Counter[str] = Counter()
+    reason, before = "", None
     for each in found.pods:
-        if each.verdict in ("unschedulable", "error") and (reason := _main_reason(each)):
-            reasons[reason] += 1
+        if each.verdict in ("unschedulable", "error"):
+            if before is None or not _shares_row(each, before):
+                reason = _main_reason(each)
+            before = each
+            if reason:
+                reasons[reason] += 1
     if len(found.pods) > _FEW_PODS:
         yield from _unread_kinds(found)
     if reasons:
@@ -258,8 +295,7 @@ def _unread_kinds(found: SimulationDocument) -> Iterator[Line]:
         yield Line(text, "warn", place="narrow")
 
 
-def _figures(found: SimulationDocument) -> list[Figure]:
-    counts = Counter(each.verdict for each in found.pods)
+def _figures(found: SimulationDocument, counts: Counter[str]) -> list[Figure]:
     total = len(found.pods) + len(found.gated) + len(found.ignored) + len(found.refused)
     figures = [
         counting(total, "pending pod"),
@@ -284,15 +320,34 @@ def _each_pod(found: SimulationDocument) -> list[Section]:
     shown = columns("Pod: same=pod; Result: badge filters; Node: node; Fit; Why: flows")
     # Results of very many pods have no second node.
     leads = len(found.pods) <= PODS_WITH_NODES
-    rows = [_row(each, found.place(each), leads=leads) for each in found.pods]
+    rows: list[tuple[Any, ...]] = []
+    before: PodPart | None = None
+    for each in found.pods:
+        place_of = found.place(each)
+        if before is not None and not place_of and _shares_row(each, before):
+            rows.append((each.pod, *rows[-1][1:]))
+        else:
+            rows.append(tuple(_row(each, place_of, leads=leads)))
+        before = None if place_of else each
     table = Table(shown, rows, _TONES, rows_are="pod", few=_MANY)
     sections = []
     if rows:
-        block = Steps([*_steps(found)])
-        sections.append(Section("each", "Each pod", block, place="screen" if few else "deep"))
+        place: Place = "screen" if few else "deep"
+        sections.append(Section("each", "Each pod", lambda: Steps([*_steps(found)]), place=place))
         if not few:
             sections.append(Section("rows", "Pods", table, place="narrow"))
     return [*sections, _pods_of_page(found)]
+
+
+def _shares_row(pod: PodPart, before: PodPart) -> bool:
+    """Whether the pod is a copy of the pod before it that fails alike: both have the very same failures."""
+    return (
+        pod.result == "unschedulable"
+        and pod.failures is before.failures
+        and bool(pod.failures)
+        and pod.message is before.message
+        and not pod.nominated_node
+    )
 
 
 def _row(pod: PodPart, place: str, *, leads: bool = True) -> list[Any]:
