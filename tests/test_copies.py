@@ -175,6 +175,18 @@ def test_many_copies_that_fail_alike_share_a_line() -> None:
     assert len(simulation.outcomes) == 53
 
 
+def test_very_many_copies_are_counted_as_few_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Copies of a long run share their values, and not their names."""
+    cluster = [entry("Node", make_node("n0").allocatable(cpu=2, pods=110).obj())]
+    large = [entry("Pod", _pending(f"c-{index:02}", requests={"memory": "9Ti"})) for index in range(30)]
+    small = [entry("Pod", _pending(f"{name}-{index:02}", requests={"cpu": "1"})) for name, index in _names()]
+    simulation = prepare(RunOptions(objects=[*cluster, *small, *large])).simulate()
+    expected = shown(simulation)[1]
+    assert "default/c-00 and 29 more" in expected
+    monkeypatch.setattr("ksched_cli.report.view.simulate._VERY_MANY", 5)
+    assert shown(simulation)[1] == expected
+
+
 def _names() -> list[tuple[str, int]]:
     return [*(("a", index) for index in range(50)), *(("b", index) for index in range(3))]
 

@@ -9,8 +9,6 @@ from msgspec.structs import replace
 
 from ksched_cli.report.view.model import Cell, Table, Tone, counted
 
-_VERY_MANY = 1000
-
 
 def fold(table: Table) -> Table:
     """The table in which rows are one row if they differ only in columns with `same`. A column of nodes has the
@@ -36,10 +34,6 @@ def fold(table: Table) -> Table:
         first = list(table.rows[members[0]])
         for place in places if len(members) > 1 else ():
             column = table.columns[place]
-            if column.kind != "node" and len(members) > _VERY_MANY:
-                # Their names differ: there is no room for a set of all.
-                first[place] = f"{first[place]} and {len(members) - 1:,} more"
-                continue
             values = list(dict.fromkeys(_hashable(table.rows[number][place]) for number in members))
             if column.kind == "node":
                 first[place] = [str(each) for each in values]

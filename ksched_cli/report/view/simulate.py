@@ -111,6 +111,7 @@ class SimulationDocument(DocumentPart, frozen=True, kw_only=True, tag_field="kin
     gone: tuple[GonePart, ...] = ()
     autoscaling: Any = None
     places: Mapping[str, str] = msgspec.field(default_factory=dict)
+    names: Sequence[str] = ()
 
     @property
     def failing(self) -> int:
@@ -129,7 +130,7 @@ Document = SimulationDocument
 def document(found: Simulation, options: RenderOptions) -> SimulationDocument:
     """The result for people. Pods that wait for the victims of their group have its first word as their result."""
     # Every node of every pod is for programs.
-    # A line of a table names the first of its pods: with very many pods, copies that fail alike are one part.
+    # With very many pods, copies that fail alike are one part of a table; `names` has the name of each.
     shares = options.format == "table" and len(found.outcomes) > _VERY_MANY
     pods = list(_pod_parts(found.outcomes, shares=shares))
     return SimulationDocument(
@@ -160,6 +161,7 @@ def document(found: Simulation, options: RenderOptions) -> SimulationDocument:
         gone=tuple(GonePart(pod=each.pod, why=each.why) for each in found.gone),
         autoscaling=found.autoscaling,
         places=_places(found),
+        names=[each.pod for each in found.outcomes] if shares else (),
     )
 
 
@@ -322,10 +324,10 @@ def _each_pod(found: SimulationDocument) -> list[Section]:
     leads = len(found.pods) <= PODS_WITH_NODES
     rows: list[tuple[Any, ...]] = []
     before: PodPart | None = None
-    for each in found.pods:
+    for number, each in enumerate(found.pods):
         place_of = found.place(each)
         if before is not None and not place_of and _shares_row(each, before):
-            rows.append((each.pod, *rows[-1][1:]))
+            rows.append((found.names[number] if found.names else each.pod, *rows[-1][1:]))
         else:
             rows.append(tuple(_row(each, place_of, leads=leads)))
         before = None if place_of else each
