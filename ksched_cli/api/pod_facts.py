@@ -51,6 +51,7 @@ def is_terminal(pod: Pod) -> bool:
     return pod.status.phase in ("Succeeded", "Failed")
 
 
+@lru_cache(maxsize=64)
 def parse_time(stamp: str) -> float:
     """Seconds since the epoch of an RFC 3339 time; ValueError for anything else."""
     if _UTC.fullmatch(stamp) is not None:

@@ -65,7 +65,7 @@ def shown(*command: str | Path, cwd: Path, **variables: str) -> str:
 
 
 def assert_demo(output: str) -> None:
-    assert re.search(r"^shop/web-1  -> east-2 .* 4 of 6 nodes fit, tied with west-1$", output, re.MULTILINE)
+    assert re.search(r"^shop/web-1 +scheduled +east-2 .* 4/6 +total 463, tied with west-1$", output, re.MULTILINE)
 
 
 @built

@@ -32,8 +32,8 @@ class RejectedSet(Struct, frozen=True):
 @dataclass
 class SearchState:
     """The cheapest set so far, and what was tried. `ended`: `optimal` if the cost is the lower bound, `local` if
-    every search came to its end, `stalled` if one was cut short, `time` if the time limit
-    ended it, `greedy` if no solver searched."""
+    every search came to its end, `stalled` if one was given up, `time` if the time limit
+    ended one, `greedy` if no solver searched."""
 
     best: Attempt | None = None
     cost: int = 0

@@ -30,8 +30,8 @@ class PurchaseSearch(SetMender):
         self._parts: list[tuple[Part, int]] = []
         # Sets that the forecast or the scheduler rejected.
         self._unlikely: list[Mapping[int, int]] = []
-        # Whether a search ended before it had looked at everything.
-        self._cut = False
+        # Whether a search ended before it had looked at everything: for want of cheaper sets, or of time.
+        self._gave_up = self._ran_out = False
 
     def _has_time(self) -> bool:
         """The search ends if it found no better set for long."""
@@ -65,9 +65,9 @@ class PurchaseSearch(SetMender):
     def _ending(self) -> SearchEnd:
         if self.state.cost <= self.state.bound:
             return "optimal"
-        if time.perf_counter() >= self._deadline:
+        if self._ran_out or time.perf_counter() >= self._deadline:
             return "time"
-        return "stalled" if self._cut else "local"
+        return "stalled" if self._gave_up else "local"
 
     def _start_otherwise(self) -> None:
         """Other purchases without a solver, mended until the scheduler accepts them."""
@@ -97,8 +97,9 @@ class PurchaseSearch(SetMender):
         for _ in range(self._settings.proposed_sets):
             if state.cost <= state.bound:
                 return
-            if not self._has_time() or time.perf_counter() > half:
-                self._cut = True
+            self._ran_out = time.perf_counter() > half
+            self._gave_up = not self._has_time()
+            if self._ran_out or self._gave_up:
                 return
             found = program.next_set(state.cost, half - time.perf_counter())
             state.bound = min(max(program.bound, state.bound), state.cost)
@@ -151,7 +152,7 @@ class PurchaseSearch(SetMender):
             search = PartSearch(part, own, bound, settings)
             now = time.perf_counter()
             found = list(search.cheaper(now + (until - now) / (len(open_parts) - number)))
-            self._cut = self._cut or search.cut
+            self._ran_out = self._ran_out or search.cut
             for counts in found[: -settings.tried_of_a_part - 1 : -1]:
                 self._last_better = time.perf_counter()
                 if self._accepts_any({**others, **{part.choices[at]: count for at, count in counts.items()}}):

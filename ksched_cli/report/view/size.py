@@ -182,7 +182,7 @@ def _search(found: SizingDocument) -> Iterator[str]:
     if found.nodes:
         yield f"searched {search.seconds:.1f} s, {search.sets_tried:,} sets of nodes tried with the scheduler"
     if search.ended == "time":
-        yield f"the time limit of {search.time_limit:g} s ended the search: this is the best set found so far"
+        yield f"the time limit of {search.time_limit:g} s ended a search: this is the best set found so far"
     if search.ended == "stalled":
         yield "the search ended because it found no cheaper set for 20 % of the time limit"
     if search.ended == "local":

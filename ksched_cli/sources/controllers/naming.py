@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
 # The alphabet of rand.String, which cannot spell words.
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 # The character of the alphabet for each byte.
@@ -10,16 +14,17 @@ _SUFFIX = 5
 _LONGEST_BASE = 63 - _SUFFIX
 
 
-def _sha256(content: bytes) -> bytes:
+@cache
+def _sha256() -> Callable[[bytes], Any]:
     # Imported here: hashlib loads OpenSSL, and many runs make no name.
     from hashlib import sha256
 
-    return sha256(content).digest()
+    return sha256
 
 
 def suffix(*seed: object) -> str:
     """Five characters such as the API server appends to generateName."""
-    digest = _sha256("\0".join(map(str, seed)).encode())
+    digest = _sha256()("\0".join(map(str, seed)).encode()).digest()
     return digest[:_SUFFIX].translate(_CHARACTERS).decode()
 
 
@@ -30,11 +35,11 @@ def generated(base: str, *seed: object) -> str:
 
 def template_hash(content: bytes) -> str:
     """A hash in the form of controller.ComputeHash, whose value depends on Go's memory layout."""
-    number = int.from_bytes(_sha256(content)[:4], "big")
+    number = int.from_bytes(_sha256()(content).digest()[:4], "big")
     return "".join(_ALPHABET[ord(digit) % len(_ALPHABET)] for digit in str(number))
 
 
 def uid_of(kind: str, namespace: str, name: str) -> str:
     """A uid for an object that no API server has stored. Claims and owners are found by their uids."""
-    digest = _sha256(f"{kind}/{namespace}/{name}".encode()).hex()
+    digest = _sha256()(f"{kind}/{namespace}/{name}".encode()).hexdigest()
     return f"{digest[:8]}-{digest[8:12]}-5{digest[13:16]}-a{digest[17:20]}-{digest[20:32]}"
