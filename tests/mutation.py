@@ -1,7 +1,8 @@
 """`python -m tests.mutation --count 30 --seed S`: small mistakes put into the code, and whether a test fails for each.
 
 Each mutant is one changed token in a copy of the repository: another comparison, `and` for `or`, `+` for `-`, a number
-that is one larger, a missing `not`, `False` for `True`. First the test files that import the module run, then the tests
+that is one larger, a missing `not`, `False` for `True`, `all` for `any`, `min` for `max`, `break` for `continue`; or a
+call or an assignment to an item that is left out. First the test files that import the module run, then the tests
 of the folder, then the fast lane, and with --all the whole suite. Several mutants are tried at once, each in a copy of
 its own. A mutant that no test fails for has survived: either a test is missing, or the code can be simpler. The exit
 code is 1 if any has.
@@ -28,7 +29,7 @@ from queue import SimpleQueue
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("engine", "plugins", "plan")
+PACKAGES = tuple(sorted(each.name for each in (ROOT / "ksched_cli").iterdir() if any(each.glob("*.py"))))
 _LEFT_OUT = shutil.ignore_patterns(
     ".git", ".venv", "venv", ".*_cache", ".hypothesis", "__pycache__", "*.egg-info", "build", "dist", "*.log"
 )
@@ -55,6 +56,7 @@ _OPERATORS: dict[type[ast.operator], tuple[str, str]] = {
     ast.FloorDiv: ("//", "*"),
     ast.Div: ("/", "*"),
 }
+_FUNCTIONS = {"any": "all", "all": "any", "min": "max", "max": "min"}
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ class Mutant:
     new: str
 
     def __str__(self) -> str:
-        return f"{self.path}:{self.line}: {self.old} -> {self.new}"
+        return f"{self.path}:{self.line}: {' '.join(self.old.split())} -> {self.new}"
 
     def applied(self, source: bytes) -> bytes:
         return source[: self.start] + self.new.encode() + source[self.start + len(self.old.encode()) :]
@@ -106,6 +108,31 @@ class Sites(ast.NodeVisitor):
             self._between(left, right, *_COMPARISONS[type(operator)])
         self.generic_visit(node)
 
+    def visit_Call(self, node: ast.Call) -> None:
+        if isinstance(node.func, ast.Name) and node.func.id in _FUNCTIONS:
+            self._at(self._start(node.func), node.lineno, node.func.id, _FUNCTIONS[node.func.id])
+        self.generic_visit(node)
+
+    def visit_Break(self, node: ast.Break) -> None:
+        self._at(self._start(node), node.lineno, "break", "continue")
+
+    def visit_Continue(self, node: ast.Continue) -> None:
+        self._at(self._start(node), node.lineno, "continue", "break")
+
+    def visit_Expr(self, node: ast.Expr) -> None:
+        if isinstance(node.value, ast.Call):
+            self._left_out(node)
+        self.generic_visit(node)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> None:
+        self._left_out(node)
+        self.generic_visit(node)
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        if not any(isinstance(each, ast.Name | ast.Tuple) for each in node.targets):
+            self._left_out(node)
+        self.generic_visit(node)
+
     def visit_BoolOp(self, node: ast.BoolOp) -> None:
         words = ("and", "or") if isinstance(node.op, ast.And) else ("or", "and")
         for left, right in zip(node.values, node.values[1:], strict=False):
@@ -139,13 +166,17 @@ class Sites(ast.NodeVisitor):
             line = self.source.count(b"\n", 0, begin + found.start()) + 1
             self._at(begin + found.start(), line, found[0].decode(), new)
 
+    def _left_out(self, node: ast.stmt) -> None:
+        """A statement whose result no name of the function needs."""
+        self._at(self._start(node), node.lineno, self.source[self._start(node) : self._end(node)].decode(), "pass")
+
     def _at(self, start: int, line: int, old: str, new: str) -> None:
         self.found.append(Mutant(self.path, line, start, old, new))
 
-    def _start(self, node: ast.expr) -> int:
+    def _start(self, node: ast.expr | ast.stmt) -> int:
         return self._starts[node.lineno - 1] + node.col_offset
 
-    def _end(self, node: ast.expr) -> int:
+    def _end(self, node: ast.expr | ast.stmt) -> int:
         assert node.end_lineno is not None
         assert node.end_col_offset is not None
         return self._starts[node.end_lineno - 1] + node.end_col_offset

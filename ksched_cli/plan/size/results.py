@@ -12,8 +12,8 @@ from ksched_cli.plan.results.displayed import Displayed
 from ksched_cli.plan.results.nodes import NodeChanges
 from ksched_cli.plan.results.outcomes import Stats
 
-# optimal: the cost is the lower bound; local: every search came to its end; stalled: a search was given up, for it found
-# no cheaper set for long; time: the time limit, or a search's share of it, was over; greedy: no solver searched.
+# optimal: the cost is the lower bound; local: every search came to its end; stalled: a search was given up, for it
+# found no cheaper set for long; time: the time limit, or a search's share of it, was over; greedy: no solver searched.
 SearchEnd = Literal["optimal", "local", "stalled", "time", "greedy"]
 
 

@@ -24,7 +24,7 @@ def _sha256() -> Callable[[bytes], Any]:
 
 def suffix(*seed: object) -> str:
     """Five characters such as the API server appends to generateName."""
-    digest = _sha256()("\0".join(map(str, seed)).encode()).digest()
+    digest: bytes = _sha256()("\0".join(map(str, seed)).encode()).digest()
     return digest[:_SUFFIX].translate(_CHARACTERS).decode()
 
 
@@ -41,5 +41,5 @@ def template_hash(content: bytes) -> str:
 
 def uid_of(kind: str, namespace: str, name: str) -> str:
     """A uid for an object that no API server has stored. Claims and owners are found by their uids."""
-    digest = _sha256()(f"{kind}/{namespace}/{name}".encode()).hexdigest()
+    digest: str = _sha256()(f"{kind}/{namespace}/{name}".encode()).hexdigest()
     return f"{digest[:8]}-{digest[8:12]}-5{digest[13:16]}-a{digest[17:20]}-{digest[20:32]}"
