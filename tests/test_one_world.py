@@ -22,7 +22,7 @@ from ksched_cli.api.workloads import ReplicaSet, StatefulSet
 from ksched_cli.controlplane.pods import is_ready
 from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.settle import SettleRun
-from ksched_cli.report.entries import final_entry
+from ksched_cli.report.view.documents import final_entry
 from ksched_cli.simulator import Simulator
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.changes import Changes

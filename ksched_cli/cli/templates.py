@@ -77,8 +77,7 @@ def _value(argument: str, following: Sequence[str]) -> tuple[str, int] | None:
 
 
 def _renderer(kind: str, body: str, text: str, no_headers: bool) -> Renderer:
-    from ksched_cli.report.custom_columns import CustomColumns
-    from ksched_cli.report.jsonpath import JSONPath
+    from ksched_cli.report.jsonpath import CustomColumns, JSONPath
     from ksched_cli.report.jsonpath_steps import TemplateError
 
     try:

@@ -1,10 +1,11 @@
-"""Amounts of resources, exact for documents and short for people."""
+"""Amounts of resources and prices: exact for documents, short for people."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 
-from ksched_cli.api.quantity import format_bytes, format_milli
+from ksched_cli.api.quantity import format_bytes, format_milli, milli_value, value
 
 _UNITS = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _STEP = 1024
@@ -56,3 +57,17 @@ def _short_bytes(amount: int) -> str:
     while size >= _STEP and unit + 1 < len(_UNITS):
         size, unit = size / _STEP, unit + 1
     return f"{round(size, 1):g}{_UNITS[unit]}"
+
+
+def amount_of(resource: str, text: str) -> int:
+    """Thousandths of cpu, whole units of other resources."""
+    return milli_value(text) if resource == "cpu" else value(text)
+
+
+def amounts_of(texts: Mapping[str, str] | None) -> dict[str, int]:
+    return {resource: amount_of(resource, text) for resource, text in (texts or {}).items()}
+
+
+def plain_money(amount: Decimal) -> str:
+    text = f"{amount:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text

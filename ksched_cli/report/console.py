@@ -1,26 +1,264 @@
-"""The rich console of a terminal or a file."""
+"""Tables for people, and the rich console of a terminal or a file.
+
+A column is as wide as its widest cell; only a column that flows is wrapped. Where a row does not fit the width, the
+columns that flow stand below the row, indented. Where the rest does not fit either, the first column has a line of its
+own. No word of a header is broken."""
 
 from __future__ import annotations
 
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TextIO, cast
+from typing import Any, TextIO, TypeAlias, cast
 
+from msgspec import Struct
 from rich.cells import cell_len
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.control import strip_control_codes
+from rich.measure import Measurement
 from rich.padding import Padding
 from rich.text import Text
 
-from ksched_cli.report.grid import Grid, width_of
-from ksched_cli.report.plain_text import PlainText
+from ksched_cli.report.registry import PlainText
+
+# A cell without styles is a str, because a table may have 200,000 rows.
+_Cell: TypeAlias = str | Text
+
+_GAP = 2
+_INDENT = 4
+# The least width of columns that flow, unless their text is narrower. _NARROWEST suits short texts only.
+_NARROW, _NARROWEST = 28, 16
+# If the rows take more lines each, columns that flow stand below if that saves a third of the lines.
+_TALL = 2
+
+
+class Column(Struct, frozen=True):
+    """`flows`: its cells are wrapped. `right`: they are aligned to the right. `hides_zeros`: the column is left out if
+    each cell is 0 or empty. `optional`: it is left out if the table has fewer lines without it."""
+
+    title: str = ""
+    right: bool = False
+    flows: bool = False
+    hides_zeros: bool = False
+    optional: bool = False
+    style: str = ""
+
+
+class Grid:
+    """Rows of cells under the titles of their columns."""
+
+    def __init__(self, *columns: Column, headers: bool = True) -> None:
+        self._columns = columns
+        self._headers = headers and any(each.title for each in columns)
+        self._rows: list[list[_Cell]] = []
+
+    def add(self, *cells: str | Text, style: str = "") -> None:
+        """A row. `style` is for all of its cells that have none."""
+        row: list[_Cell] = []
+        for cell, column in zip(cells, self._columns, strict=True):
+            if not style and not column.style:
+                row.append(_stripped(cell) if isinstance(cell, str) else cell)
+                continue
+            text = cell.copy() if isinstance(cell, Text) else Text(cell)
+            text.style = text.style or style or column.style
+            row.append(text)
+        self._rows.append(row)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        return Measurement(1, options.max_width)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for line in map(_as_text, self.lines(console, options.max_width)):
+            line.no_wrap, line.overflow, line.end = True, "ignore", "\n"
+            yield line
+
+    def plain_lines(self, console: Console, width: int) -> Iterator[str]:
+        """The table as lines without styles."""
+        return map(_plain, self.lines(console, width))
+
+    def lines(self, console: Console, width: int) -> list[_Cell]:
+        """The table as lines. A line without styles may be a str."""
+        shown = [
+            number
+            for number, column in enumerate(self._columns)
+            if not (column.hides_zeros and all(_plain(row[number]) in ("", "0") for row in self._rows))
+        ]
+        lines = self._lines(shown, console, width)
+        needed = [number for number in shown if not self._columns[number].optional]
+        if len(needed) < len(shown) and len(lines) > len(shorter := self._lines(needed, console, width)):
+            return shorter
+        return lines
+
+    def _lines(self, shown: Sequence[int], console: Console, width: int) -> list[_Cell]:
+        columns = [self._columns[number] for number in shown]
+        every = len(shown) == len(self._columns)
+        rows = self._rows if every else [[row[number] for number in shown] for row in self._rows]
+        titles = [[Text(column.title, style="dim") for column in columns]] if self._headers else []
+        return _Layout(columns, [*titles, *rows], width).lines(console)
+
+
+@dataclass
+class _Layout:
+    """The layout of the cells of a table in a given width."""
+
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[_Cell]]
+    width: int
+
+    @cached_property
+    def _widths(self) -> list[int]:
+        return [
+            max((width_of(line) for row in self.rows for line in _plain(row[number]).split("\n")), default=0)
+            for number in range(len(self.columns))
+        ]
+
+    @cached_property
+    def _flowing(self) -> list[int]:
+        return [number for number, column in enumerate(self.columns) if column.flows]
+
+    @cached_property
+    def _fixed(self) -> list[int]:
+        return [number for number in range(len(self.columns)) if number not in self._flowing]
+
+    def _span(self, numbers: Iterable[int]) -> int:
+        """The width of these columns, including the gap behind each."""
+        return sum(self._widths[number] + _GAP for number in numbers)
+
+    def flow_widths(self, narrowest: int) -> dict[int, int] | None:
+        """The widths of the columns that flow beside the others; None if one would be narrower than `narrowest`."""
+        left = self.width - self._span(self._fixed) - _GAP * max(len(self._flowing) - 1, 0)
+        wanted = {number: self._widths[number] for number in self._flowing}
+        widths = {number: min(width, narrowest) for number, width in wanted.items()}
+        spare = left - sum(widths.values())
+        if spare < 0:
+            return None
+        for number in sorted(self._flowing, key=lambda number: wanted[number]):
+            more = min(wanted[number] - widths[number], spare)
+            widths[number] += more
+            spare -= more
+        return widths
+
+    def lines(self, console: Console) -> list[_Cell]:
+        """All rows. Narrow columns stand beside the others only if that takes fewer lines."""
+        wide, narrow = self.flow_widths(_NARROW), self.flow_widths(_NARROWEST)
+        beside = [] if wide is None else [line for row in self.rows for line in self._beside(row, wide, console)]
+        if wide is not None and len(beside) <= _TALL * len(self.rows):
+            return beside
+        below = [line for row in self.rows for line in self._below(row, console)]
+        if wide is not None:
+            return below if 3 * len(below) < 2 * len(beside) else beside
+        if narrow is None:
+            return below
+        beside = [line for row in self.rows for line in self._beside(row, narrow, console)]
+        return beside if len(beside) < len(below) else below
+
+    def _below(self, row: Sequence[_Cell], console: Console) -> Iterator[_Cell]:
+        if self._span(self._fixed) - _GAP <= self.width:
+            yield from self._beside(row, {}, console, self._fixed)
+            indent = _INDENT
+        else:
+            first, *rest = self._fixed
+            yield from _wrapped(_as_text(row[first]), self.width, 0, console)
+            for line in self._beside(row, {}, console, rest):
+                yield from _wrapped(_as_text(line), self.width, _INDENT, console)
+            indent = 2 * _INDENT
+        for number in self._flowing:
+            yield from _wrapped(_as_text(row[number]), self.width, indent, console)
+
+    def _cell(self, text: Text, number: int) -> Text:
+        """One line of a cell, as wide as its column."""
+        padded, space = text.copy(), self._widths[number] - text.cell_len
+        if self.columns[number].right:
+            padded.pad_left(space)
+        else:
+            padded.pad_right(space)
+        return padded
+
+    def _beside(
+        self, row: Sequence[_Cell], widths: Mapping[int, int], console: Console, numbers: Sequence[int] | None = None
+    ) -> Iterator[_Cell]:
+        """The lines of the row, or of some of its columns. Wrapped cells make columns of several lines."""
+        shown = range(len(self.columns)) if numbers is None else numbers
+        if console.color_system is None and (plain := self._plain_line(row, widths, shown)) is not None:
+            yield plain
+            return
+        cells: list[list[Text]] = []
+        for number in shown:
+            cell = _as_text(row[number])
+            if number not in widths:
+                cells.append([self._cell(line, number) for line in cell.split("\n")])
+                continue
+            lines = list(cell.wrap(console, max(widths[number], 1))) if cell.plain else [Text()]
+            for line in lines:
+                line.rstrip()
+                line.pad_right(max(widths[number] - line.cell_len, 0))
+            cells.append(lines)
+        empty = [Text(" " * widths.get(number, self._widths[number])) for number in shown]
+        for index in range(max(map(len, cells), default=0)):
+            yield _joined(
+                [each[index] if index < len(each) else blank for each, blank in zip(cells, empty, strict=True)]
+            )
+
+    def _plain_line(self, row: Sequence[_Cell], widths: Mapping[int, int], shown: Iterable[int]) -> str | None:
+        """The row without styles; None if it has no cells, or one of several lines."""
+        cells = []
+        for number in shown:
+            text, width = _plain(row[number]), widths.get(number, self._widths[number])
+            space = width - width_of(text)
+            if space < 0 or "\n" in text or text.startswith(" "):
+                return None
+            at_right = self.columns[number].right and number not in widths
+            cells.append(" " * space + text if at_right else text + " " * space)
+        return (" " * _GAP).join(cells).rstrip() if cells else None
+
+
+def width_of(text: str) -> int:
+    """The number of columns that the text takes on a terminal."""
+    return len(text) if text.isascii() else cell_len(text)
+
+
+def _stripped(text: str) -> str:
+    """The text without control codes; the same object if it has none."""
+    stripped = strip_control_codes(text)
+    return text if stripped == text else stripped
+
+
+def _plain(cell: _Cell) -> str:
+    return cell if isinstance(cell, str) else cell.plain
+
+
+def _as_text(cell: _Cell) -> Text:
+    return Text(cell) if isinstance(cell, str) else cell
+
+
+def _joined(cells: Sequence[Text]) -> Text:
+    line = Text(" " * _GAP).join(cells)
+    line.rstrip()
+    return line
+
+
+def _wrapped(text: Text, width: int, indent: int, console: Console) -> Iterator[Text]:
+    """The text in indented lines. Without an indent, the lines after the first are indented. An empty text has no
+    line."""
+    if not text.plain.strip():
+        return
+    more = _INDENT if not indent and text.cell_len > width else 0
+    for number, line in enumerate(text.wrap(console, max(width - indent - more, 1))):
+        line.rstrip()
+        line.pad_left(indent + (more if number else 0))
+        yield line
+
 
 # The width of tables in pipes, files and CI logs, which have none.
 PLAIN_WIDTH = 120
-_NARROWEST = 40
-_INDENT = "    "
+_LEAST_WIDTH = 40
+_HANGING_INDENT = "    "
 # `visible` writes escapes that begin with it. No valid name contains it.
 _ESCAPE = "\\"
 
@@ -75,8 +313,8 @@ class _Console(Console):
         text = Text(shown) if isinstance(shown, str) else shown
         if not isinstance(text, Text) or _ESCAPE not in text.plain or cell_len(text.plain) <= self.width:
             return shown
-        lines = [text.wrap(self, self.width - len(_INDENT)) for text in text.split("\n")]
-        return Text("\n").join(Text(f"\n{_INDENT}").join(each) for each in lines)
+        lines = [text.wrap(self, self.width - len(_HANGING_INDENT)) for text in text.split("\n")]
+        return Text("\n").join(Text(f"\n{_HANGING_INDENT}").join(each) for each in lines)
 
     def on_broken_pipe(self) -> None:
         """Raise the error, because `main` chooses the exit code. rich would end the program with exit code 1."""
@@ -101,7 +339,7 @@ def make_console(width: int | None = None, out: TextIO | None = None) -> Console
     terminal = file.isatty()
     columns = os.environ.get("COLUMNS", "")
     if width is None and columns.isdigit() and int(columns) > 0:
-        width = max(int(columns), _NARROWEST)
+        width = max(int(columns), _LEAST_WIDTH)
     elif width is None and not terminal:
         width = PLAIN_WIDTH
     return _Console(

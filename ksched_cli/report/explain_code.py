@@ -12,10 +12,9 @@ from rich.text import Text
 from ksched_cli.framework.reasons import ReasonCode
 from ksched_cli.plan.reasons.codes import plugins_of
 from ksched_cli.plan.reference.explain_code import ReasonCodes
-from ksched_cli.report.console import make_console
-from ksched_cli.report.entries import entry_of
-from ksched_cli.report.grid import Column, Grid
+from ksched_cli.report.console import Column, Grid, make_console
 from ksched_cli.report.registry import RenderOptions
+from ksched_cli.report.view.documents import entry_of
 
 
 def codes_document(found: ReasonCodes, options: RenderOptions) -> list[dict[str, Any]]:

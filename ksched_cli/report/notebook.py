@@ -6,8 +6,7 @@ may run the page's own code and reach nothing of the notebook.
 
 from __future__ import annotations
 
-from ksched_cli.report.plain_text import PlainText
-from ksched_cli.report.registry import RenderOptions, document_of, render
+from ksched_cli.report.registry import PlainText, RenderOptions, document_of, render
 
 # The most lines of a table. The JSON document and the page have all of it.
 _MOST_LINES = 40

@@ -9,8 +9,7 @@ import yaml
 from rich.console import Console
 
 from ksched_cli.plan.reference.plugins import PluginList
-from ksched_cli.report.console import make_console
-from ksched_cli.report.grid import Column, Grid
+from ksched_cli.report.console import Column, Grid, make_console
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.rows import write_row
 from ksched_cli.report.visible import shows_visible

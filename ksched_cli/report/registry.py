@@ -13,6 +13,7 @@ in the package. The help and the completions read these tables and import no mod
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, TextIO
@@ -68,11 +69,11 @@ _KINDS = {
 # Function and help of a format that no sink writes. Documents of these results are dicts.
 _WRITERS: Mapping[tuple[str, str], tuple[str, str]] = {
     ("Check", "github"): (
-        "check_github.write_github",
+        "sinks.findings.write_github",
         "for annotations and the step's summary of GitHub Actions",
     ),
-    ("Check", "junit"): ("check_junit.write_junit", "for Jenkins and GitLab"),
-    ("Check", "sarif"): ("check_sarif.write_sarif", "for code scanning"),
+    ("Check", "junit"): ("sinks.findings.write_junit", "for Jenkins and GitLab"),
+    ("Check", "sarif"): ("sinks.findings.write_sarif", "for code scanning"),
     ("News", "json"): ("watch.write_news_entry", "for programs: one line each"),
     ("News", "table"): ("watch.write_news_line", ""),
     ("PluginList", "table wide"): ("plugins.print_plugins", ""),
@@ -129,6 +130,10 @@ class RenderOptions(Struct, frozen=True):
         return self.format == "wide"
 
 
+class PlainText(io.StringIO):
+    """Collects tables without colours, even if FORCE_COLOR is set."""
+
+
 def render(result: object, out: TextIO, options: RenderOptions) -> None:
     """Write the result in the format of the options."""
     name, form = type(result).__name__, options.format
@@ -178,7 +183,7 @@ def _write_document(document: dict[str, Any], out: TextIO, form: str) -> None:
 def document_of(result: Any, options: RenderOptions) -> dict[str, Any]:
     """The document of a result, as json and html are written from it. One that has a page has the command line that
     made it."""
-    from ksched_cli.report.entries import run_entry
+    from ksched_cli.report.view.documents import run_entry
 
     name = type(result).__name__
     if name in _VIEWS and name not in _DOCUMENTS:

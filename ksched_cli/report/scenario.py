@@ -11,15 +11,13 @@ from rich.text import Text
 from ksched_cli.api.listing import named
 from ksched_cli.plan.results.outcomes import PodOutcome
 from ksched_cli.plan.scenario import CheckedExpectation, ScenarioResult, ScenarioRun, StepResult
-from ksched_cli.report.console import make_console, print_hanging
-from ksched_cli.report.entries import end_entries, entry_of, orders_entries
-from ksched_cli.report.grid import Column, Grid
-from ksched_cli.report.node_table import node_table_entry
+from ksched_cli.report.console import Column, Grid, make_console, print_hanging
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.settle import draws_line, ending_line, print_settlement, settlement_entries
 from ksched_cli.report.short_names import print_note
 from ksched_cli.report.simulate_document import pod_entry
 from ksched_cli.report.summary_line import BAD, GOOD, counted, summary_line
+from ksched_cli.report.view.documents import end_entries, entry_of, node_table_entry, orders_entries
 from ksched_cli.report.visible import shows_visible
 from ksched_cli.sources.own_documents import API_VERSION
 

@@ -9,15 +9,14 @@ from rich.console import Console
 from rich.text import Text
 
 from ksched_cli.api.listing import named
-from ksched_cli.report.console import make_console, print_hanging
-from ksched_cli.report.entries import end_entries, entry_of
-from ksched_cli.report.grid import Column, Grid
+from ksched_cli.report.console import Column, Grid, make_console, print_hanging
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.rows import pod_and_node, write_row
 from ksched_cli.report.short_names import shows_nodes
 from ksched_cli.report.simulate_document import simulation_document
 from ksched_cli.report.simulate_table import print_autoscaling, print_groups, print_others, timings_table
 from ksched_cli.report.summary_line import BAD, FAIR, GOOD, counted, summary_line
+from ksched_cli.report.view.documents import end_entries, entry_of
 from ksched_cli.report.view.omissions import print_omissions
 from ksched_cli.report.visible import shows_visible
 from ksched_cli.world.results import FinalPod, TimelineEvent, WorldResult

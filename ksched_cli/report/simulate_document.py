@@ -11,11 +11,10 @@ from ksched_cli.plan.results.nodes import ByKind, Failure, NodeDetail, Score
 from ksched_cli.plan.results.outcomes import PodGroupOutcome, PodOutcome, Simulation
 from ksched_cli.plan.simulate import SimulationStream
 from ksched_cli.report.encoding import compact_json, json_text
-from ksched_cli.report.entries import entry_of, filled, final_entry, run_entry, stats_entry
-from ksched_cli.report.node_answers import NodeAnswers
-from ksched_cli.report.node_table import node_table_entry
 from ksched_cli.report.odds import odds_entry
 from ksched_cli.report.registry import RenderOptions
+from ksched_cli.report.view.documents import entry_of, filled, final_entry, node_table_entry, run_entry, stats_entry
+from ksched_cli.report.view.pods import NodeAnswers
 from ksched_cli.sources.own_documents import API_VERSION
 
 KIND = "Simulation"

@@ -9,8 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ksched_cli.plan.results.outcomes import PluginTiming, PodGroupOutcome, Simulation
-from ksched_cli.report.console import print_hanging
-from ksched_cli.report.grid import Column, Grid
+from ksched_cli.report.console import Column, Grid, print_hanging
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.short_names import shows_nodes
 from ksched_cli.report.visible import shows_visible

@@ -13,15 +13,14 @@ from ksched_cli.plan.results.nodes import NodeChanges
 from ksched_cli.plan.sweep.run import SweepResult, SweepStats
 from ksched_cli.plan.sweep.statistics import FigureRange, PodOdds, SettingSummary, Share, VariantRow
 from ksched_cli.plan.sweep.trials import VariantEnd
-from ksched_cli.report.console import make_console, print_hanging
-from ksched_cli.report.grid import Column, Grid
-from ksched_cli.report.node_table import node_table_entry
+from ksched_cli.report.console import Column, Grid, make_console, print_hanging
 from ksched_cli.report.odds import odds_of_pod, percent_text, share_entry
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.settle import settlement_entries
 from ksched_cli.report.short_names import print_note
 from ksched_cli.report.summary_line import BAD, FAIR, GOOD, counted, summary_line
 from ksched_cli.report.usage_bars import sparkline
+from ksched_cli.report.view.documents import node_table_entry
 from ksched_cli.report.view.omissions import print_omissions
 from ksched_cli.report.visible import shows_visible
 from ksched_cli.sources.own_documents import API_VERSION

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from ksched_cli.report.grid import Column, Grid
+from ksched_cli.report.console import Column, Grid
 from ksched_cli.report.shown_nodes import ShownNodes
 from ksched_cli.report.visible import visible
 

@@ -7,8 +7,7 @@ from typing import Any, TextIO
 from msgspec import to_builtins
 
 from ksched_cli.plan.reference.versions import VersionChanges, VersionList
-from ksched_cli.report.console import make_console, print_hanging
-from ksched_cli.report.grid import Column, Grid
+from ksched_cli.report.console import Column, Grid, make_console, print_hanging
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.rows import write_row
 from ksched_cli.report.summary_line import GOOD, summary_line

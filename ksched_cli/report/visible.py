@@ -1,9 +1,8 @@
-"""Makes untrusted text visible before it is shown.
+"""Makes untrusted text safe to show.
 
 Names and messages come from manifests, clusters, servers and file names. A terminal obeys control characters, a reader
-is misled by bidirectional text, and CI systems obey lines of a log that look like their commands. Every renderer passes
-what it shows through this module: `visible` for one text, `shows_visible` for all texts of a result.
-"""
+is misled by bidirectional text, CI systems obey lines of a log that look like their commands, and Markdown has markup.
+Every sink passes what it shows through `visible`, and Markdown through `escape_markdown`."""
 
 from __future__ import annotations
 
@@ -207,3 +206,16 @@ def _replaced(value: Any, changes: dict[str, Any]) -> Any:
 def is_plain(text: str) -> bool:
     """Whether lines of a text are free of control characters and of commands of CI systems."""
     return all(line.isprintable() and not _COMMAND.search(line) for line in text.split("\n"))
+
+
+_MARKUP = re.compile(r"([\\`*_{}\[\]<>|#~])")
+# GitHub and GitLab turn these into links and notifications without any markup.
+_AUTOMATIC = re.compile(r"(@|:(?=//)|\b(?:www|mailto|xmpp)(?=[.:])|#(?=\d))", re.IGNORECASE)
+_NOTHING = "&#8203;"
+
+
+def escape_markdown(text: str) -> str:
+    """The text as one line without markup, entities, links or mentions."""
+    marked = _AUTOMATIC.sub("\\1\0", text.replace("\0", ""))
+    escaped = _MARKUP.sub(r"\\\1", marked.replace("&", "&amp;"))
+    return escaped.replace("\0", _NOTHING).replace("\r", " ").replace("\n", " ")

@@ -22,13 +22,20 @@ from ksched_cli.build_info import BuildInfo
 from ksched_cli.cli.main import run
 from ksched_cli.plan.check.results import Check, Finding, WorkloadCheck
 from ksched_cli.plan.results.outcomes import Stats
-from ksched_cli.report import check_sarif
-from ksched_cli.report.check_github import annotation, escape_data, escape_property, github_lines
-from ksched_cli.report.check_junit import junit_text
-from ksched_cli.report.check_sarif import FINGERPRINT, sarif_document
-from ksched_cli.report.ci_paths import as_uri, repository_path
 from ksched_cli.report.registry import RenderOptions, render
+from ksched_cli.report.sinks import findings as check_sarif
+from ksched_cli.report.sinks.findings import (
+    FINGERPRINT,
+    annotation,
+    as_uri,
+    escape_data,
+    escape_property,
+    github_lines,
+    junit_text,
+    sarif_document,
+)
 from ksched_cli.report.sinks.markdown import MAX_BYTES
+from ksched_cli.report.view.check import repository_path
 from ksched_cli.sources.places import SourcePlace
 from tests.builders import make_node, make_pod, write_list
 from tests.cli.sarif_shape import SHAPE

@@ -13,9 +13,8 @@ import yaml
 
 from ksched_cli.cli.main import run
 from ksched_cli.plan.watch import Kind, News
-from ksched_cli.report.escaping import escape_markdown
 from ksched_cli.report.registry import RenderOptions, formats_of, render
-from ksched_cli.report.visible import visible, with_texts
+from ksched_cli.report.visible import escape_markdown, visible, with_texts
 from tests.builders import write_list
 from tests.cli.transcripts import DEMO, ROOT
 from tests.failed_scheduling import written_now

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from ksched_cli.report.custom_columns import CustomColumns
-from ksched_cli.report.jsonpath import JSONPath
+from ksched_cli.report.jsonpath import CustomColumns, JSONPath
 from ksched_cli.report.jsonpath_steps import TemplateError
 
 DOC = {

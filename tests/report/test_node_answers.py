@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ksched_cli.cli.main import run
-from ksched_cli.report.node_answers import NodeAnswers
+from ksched_cli.report.view.pods import NodeAnswers
 from tests.cli.transcripts import DEMO
 
 

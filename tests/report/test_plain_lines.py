@@ -12,8 +12,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from ksched_cli.report import console as module
-from ksched_cli.report.console import make_console
-from ksched_cli.report.grid import Column, Grid, _Layout
+from ksched_cli.report.console import Column, Grid, _Layout, make_console
 
 cells = st.text("ab é漢 \\x1b-", max_size=14)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TextIO
 
-from ksched_cli.report.escaping import escape_markdown
 from ksched_cli.report.sinks.folding import fold
 from ksched_cli.report.sinks.terminal import cell_text
 from ksched_cli.report.view.model import (
@@ -24,7 +23,7 @@ from ksched_cli.report.view.model import (
     View,
     plural,
 )
-from ksched_cli.report.visible import visible, visible_lines
+from ksched_cli.report.visible import escape_markdown, visible, visible_lines
 
 # GitHub accepts 1 MiB from a step, including the text of earlier commands.
 MAX_BYTES = 900_000

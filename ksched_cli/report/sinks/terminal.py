@@ -13,9 +13,8 @@ from typing import TextIO
 from rich.padding import Padding
 from rich.text import Text
 
-from ksched_cli.report.console import make_console, print_hanging
-from ksched_cli.report.grid import Column as GridColumn
-from ksched_cli.report.grid import Grid
+from ksched_cli.report.console import Column as GridColumn
+from ksched_cli.report.console import Grid, make_console, print_hanging
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.short_names import print_note
 from ksched_cli.report.sinks.folding import all_rows, fold, quote_once

@@ -7,11 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ksched_cli.plan.capacity import Capacity, CapacityResult, NodeRoom, PendingCounts
-from ksched_cli.report.amounts import exact_all, short_all
-from ksched_cli.report.entries import stats_entry
+from ksched_cli.report.amounts import amounts_of, exact_all, short_all
 from ksched_cli.report.registry import RenderOptions
-from ksched_cli.report.view.amounts import amounts_of
-from ksched_cli.report.view.documents import DocumentPart, nodes_part
+from ksched_cli.report.view.documents import DocumentPart, nodes_part, stats_entry
 from ksched_cli.report.view.model import (
     Bar,
     Bars,

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePath
 from typing import Any, Literal
 
 from ksched_cli.api.listing import joined, named
 from ksched_cli.controlplane.draws import Draw
 from ksched_cli.plan.check.results import Check, Finding, RolloutStep, WorkloadCheck, WorkloadLoss
 from ksched_cli.plan.reasons.codes import all_codes
-from ksched_cli.report.ci_paths import repository_path
-from ksched_cli.report.entries import entry_of
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.autoscaling import sections_of
-from ksched_cli.report.view.documents import DocumentPart, final_part, nodes_part
+from ksched_cli.report.view.documents import DocumentPart, entry_of, final_part, nodes_part
 from ksched_cli.report.view.ends import draws_notes, final_pods, rollouts, span
 from ksched_cli.report.view.model import (
     Line,
@@ -447,3 +447,46 @@ def _ignored(ignored: Sequence[FindingPart]) -> list[Section]:
         for each in ignored
     ]
     return [Section("ignored", "Ignored findings", Table(shown, rows, _LEVELS), place="page")] if rows else []
+
+
+# Files as CI systems name them: relative to the repository, with slashes.
+_STDIN = "stdin"
+
+
+def repository_path(place: SourcePlace) -> str:
+    """The file relative to the checkout of the CI system, or to the working directory. The name of an archive replaces
+    that of a file in it. Empty for stdin."""
+    source = place.source
+    if not source or source == _STDIN:
+        return ""
+    if not os.path.exists(source):
+        archive = archive_of(source)
+        source = archive if os.path.exists(archive) else source
+    return relative_to_first(Path(os.path.abspath(source)), _roots())
+
+
+def archive_of(source: str, paths: Any = os.path) -> str:
+    """The part of "archive.zip:inner.yaml" before the colon. `paths` is os.path of the system: C: is no archive."""
+    drive, rest = paths.splitdrive(source)
+    return f"{drive}{rest.partition(':')[0]}"
+
+
+def relative_to_first(path: PurePath, roots: Iterable[PurePath]) -> str:
+    """The path relative to the first root that contains it, with slashes; the whole path if no root contains it."""
+    for root in roots:
+        if path.is_relative_to(root):
+            return path.relative_to(root).as_posix()
+    return path.as_posix()
+
+
+def _roots() -> list[Path]:
+    """The checkout as each CI system names it, the folder of the git repository, and the working directory."""
+    variables = ["GITHUB_WORKSPACE", "CI_PROJECT_DIR", *(["WORKSPACE"] if "JENKINS_URL" in os.environ else [])]
+    named = (os.environ.get(name) for name in variables)
+    return [Path(os.path.abspath(each)) for each in (*named, _git_root(), os.getcwd()) if each]
+
+
+def _git_root() -> Path | None:
+    """The folder of the git repository that has the working directory. In a worktree `.git` is a file."""
+    here = Path(os.getcwd())
+    return next((each for each in (here, *here.parents) if (each / ".git").exists()), None)

@@ -11,9 +11,8 @@ from ksched_cli.controlplane.draws import Draw
 from ksched_cli.plan.diff.diff import Cause, Decider, NodeChange, OnNode, PodChange, Tally, Whereabouts
 from ksched_cli.plan.results.nodes import NodeUse
 from ksched_cli.releases.changes import RuleChange
-from ksched_cli.report.amounts import exact_all
+from ksched_cli.report.amounts import amount_of, exact_all
 from ksched_cli.report.registry import RenderOptions
-from ksched_cli.report.view.amounts import amount_of
 from ksched_cli.report.view.documents import DocumentPart, OrdersPart, final_part, nodes_part
 from ksched_cli.report.view.ends import doubt, draws_notes
 from ksched_cli.report.view.model import (

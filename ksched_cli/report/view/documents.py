@@ -2,20 +2,27 @@
 
 A document begins with `apiVersion` and `kind`, the tag of its Struct. A field without a default is always there, one
 with a default only if it differs from it. Parts that few formats need, such as the final state of every pod, are
-`LaterPart`.
-"""
+`LaterPart`. Entries that several documents have as dicts stand below, and the nodes of a document as columns."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from datetime import UTC, datetime
+from functools import cache
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct, ValidationError, convert, field, to_builtins
 
+from ksched_cli.controlplane.draws import Draw
 from ksched_cli.plan.results.nodes import NodeChanges
-from ksched_cli.report.node_table import node_table_entry
+from ksched_cli.plan.results.outcomes import PluginTiming, Stats
 from ksched_cli.sources.own_documents import API_VERSION
-from ksched_cli.world.results import WorldResult
+from ksched_cli.world.results import FinalPod, Orders, WorldResult
+
+if TYPE_CHECKING:
+    from ksched_cli.report.registry import RenderOptions
+
 
 D = TypeVar("D")
 
@@ -90,6 +97,128 @@ class OrdersPart(DocumentPart, frozen=True, kw_only=True):
 
 def final_part(world: WorldResult) -> LaterPart:
     """The final state of every pod, as all commands that move pods have it."""
-    from ksched_cli.report.entries import final_entry
 
     return LaterPart(lambda: [final_entry(each) for each in world.final])
+
+
+def entry_of(result: object, keys: str) -> dict[str, Any]:
+    """The entry of a result with the fields that two or more keys name: `nominatedNode` is `nominated_node`."""
+    names, fields_of = _reader(keys)
+    pairs = zip(names, fields_of(result), strict=True)
+    return {name: each if type(each) is str else _plain_value(each) for name, each in pairs}
+
+
+def filled(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """The entry without the keys whose value is empty, None or 0."""
+    return {key: value for key, value in entry.items() if value}
+
+
+@cache
+def _reader(keys: str) -> tuple[list[str], Callable[[object], tuple[Any, ...]]]:
+    """The keys, and a function that returns the fields of a result that they name."""
+    names = keys.split()
+    return names, attrgetter(
+        *("".join(f"_{each.lower()}" if each.isupper() else each for each in name) for name in names)
+    )
+
+
+def _plain_value(value: Any) -> Any:
+    """The value as JSON has it: lists and dicts."""
+    if isinstance(value, Mapping):
+        return {key: _plain_value(each) for key, each in value.items()}
+    is_list = isinstance(value, Sequence) and not isinstance(value, str)
+    return [_plain_value(each) for each in value] if is_list else value
+
+
+def run_entry(options: RenderOptions) -> dict[str, Any]:
+    """The command line and time of the run; empty for a document that Python code made."""
+    if not options.command:
+        return {}
+    # A clone runs git for its version.
+    from ksched_cli import __version__
+
+    time = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    return {"run": {"command": options.command, "version": __version__, "time": time}}
+
+
+def stats_entry(stats: Stats) -> dict[str, Any]:
+    return {
+        "nodes": stats.nodes,
+        "pods": stats.pods,
+        "loadSeconds": round(stats.load_seconds, 4),
+        "scheduleSeconds": round(stats.schedule_seconds, 4),
+        "podsPerSecond": round(stats.pods_per_second, 1),
+        "peakMiB": round(stats.peak_mib, 1),
+        **({"timings": [_timing(each) for each in stats.timings]} if stats.timings else {}),
+    }
+
+
+def _timing(timing: PluginTiming) -> dict[str, Any]:
+    entry = {**entry_of(timing, "point plugin calls"), "seconds": round(timing.seconds, 6)}
+    return {**entry, "origin": timing.origin} if timing.origin else entry
+
+
+def end_entries(settlement: WorldResult) -> dict[str, Any]:
+    """The final state of every pod, as all commands that move pods have it."""
+    return {
+        "final": [final_entry(each) for each in settlement.final],
+        "finished": dict(settlement.finished),
+        **orders_entries(settlement),
+    }
+
+
+def orders_entries(settlement: WorldResult) -> dict[str, Any]:
+    """The random choices, and in how many orders every pod has a node in the end."""
+    return {
+        **({"draws": [draw_entry(each) for each in settlement.draws]} if settlement.draws else {}),
+        **({"orders": _orders_entry(settlement.orders, settlement.doubtful)} if settlement.orders else {}),
+    }
+
+
+def _orders_entry(orders: Orders, doubtful: Mapping[str, Orders]) -> dict[str, Any]:
+    """The entry of orders. `workloads` has those whose result differs, with the number of orders in which they
+    finish."""
+    workloads = {name: each.finished for name, each in doubtful.items()}
+    return {"tried": orders.tried, "finished": orders.finished, "workloads": workloads}
+
+
+def final_entry(pod: FinalPod) -> dict[str, Any]:
+    keys = "pod workload state node queue attempts nominatedNode replaces message why unschedulablePlugins"
+    return filled(entry_of(pod, keys))
+
+
+def draw_entry(draw: Draw) -> dict[str, Any]:
+    return entry_of(draw, "what subject options taken")
+
+
+def node_table_entry(nodes: NodeChanges | None) -> dict[str, Any]:
+    """The entry `nodeTable`. Amounts of cpu are in thousandths, and null if a node is absent before or after the
+    run."""
+    if nodes is None:
+        return {}
+    before, after, names = nodes.before, nodes.after, nodes.names
+    zones = {
+        name: zone for each in (before, after) for name, zone in zip(each.table.names, each.zones, strict=True) if zone
+    }
+    resources = dict.fromkeys([*before.used_resources(), *after.used_resources()])
+    entry = {
+        "names": names,
+        "zones": [zones.get(name, "") for name in names],
+        "cordoned": sorted(after.cordoned),
+        "resources": {resource: _amounts(nodes, names, resource) for resource in resources},
+    }
+    return {"nodeTable": entry}
+
+
+def _amounts(nodes: NodeChanges, names: Sequence[str], resource: str) -> dict[str, Any]:
+    (had, took), (has, takes) = nodes.before.amounts(resource), nodes.after.amounts(resource)
+    rows, later_rows = nodes.before.table.row_of, nodes.after.table.row_of
+    return {
+        "allocatable": [has[later_rows[name]] if name in later_rows else had[rows[name]] for name in names],
+        "before": _by_name(names, rows, took),
+        "after": _by_name(names, later_rows, takes),
+    }
+
+
+def _by_name(names: Sequence[str], rows: Mapping[str, int], amounts: Sequence[int]) -> list[int | None]:
+    return [amounts[row] if (row := rows.get(name)) is not None else None for name in names]

@@ -21,11 +21,10 @@ from ksched_cli.plan.drain.results import (
 )
 from ksched_cli.plan.drain.results import Remark as RemarkPart
 from ksched_cli.progress import note
-from ksched_cli.report.entries import stats_entry
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.rows import write_row
 from ksched_cli.report.view.autoscaling import sections_of
-from ksched_cli.report.view.documents import DocumentPart, OrdersPart, final_part, nodes_part
+from ksched_cli.report.view.documents import DocumentPart, OrdersPart, final_part, nodes_part, stats_entry
 from ksched_cli.report.view.ends import draws_notes, draws_text, ending_text, final_pods
 from ksched_cli.report.view.model import (
     Figure,

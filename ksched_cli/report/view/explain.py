@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -14,7 +15,7 @@ from ksched_cli.plan.explain.summary import group_nodes
 from ksched_cli.plan.reasons.fixes.values import Fix, ManifestChange
 from ksched_cli.plan.results.nodes import Score, ScoredNode
 from ksched_cli.plugins.in_tree import column_of
-from ksched_cli.report.money import plain_money
+from ksched_cli.report.amounts import plain_money
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.rows import pod_and_node
 from ksched_cli.report.view.autoscaling import sections_of
@@ -40,7 +41,6 @@ from ksched_cli.report.view.nodes import node_map, nodes_of
 from ksched_cli.report.view.odds import OddsPart, pod_odds
 from ksched_cli.report.view.omissions import omissions
 from ksched_cli.report.view.pods import PodDetails, PodPart, entry_of_pod, pod_fields
-from ksched_cli.report.workload_counts import by_workload
 
 _MOST_NODES, _MOST_SCORES, _MOST_CANDIDATES = 20, 5, 3
 _TONES: Mapping[str, Tone] = {
@@ -544,3 +544,15 @@ def _facts(found: ExplanationDocument) -> list[Section]:
         pairs.append(("Next best node", f"{margin.node}, behind by {margin.behind:,}: {by}"))
     pairs = [pair for pair in pairs if pair[1]]
     return [Section("facts", "More about the pod", Facts(pairs), place="page")] if pairs else []
+
+
+def by_workload(pods: Iterable[str], workloads: Mapping[str, str]) -> str:
+    """`2 of Deployment batch/reports, shop/debug`: the number of pods of each workload. A pod without a controller has
+    its own name."""
+    found = Counter(workloads.get(pod, f"Pod/{pod}") for pod in pods)
+    return ", ".join(_part(workload, number) for workload, number in sorted(found.items()))
+
+
+def _part(workload: str, number: int) -> str:
+    kind, _, name = workload.partition("/")
+    return name if kind == "Pod" else f"{number} of {kind} {name}"

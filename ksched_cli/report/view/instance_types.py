@@ -8,9 +8,8 @@ from typing import Any
 from ksched_cli.autoscale.instance_types.catalog import InstanceType
 from ksched_cli.autoscale.karpenter.instance_types import allocatable_of
 from ksched_cli.plan.instance_types import ARCH, InstanceTypeList, gpus_of, lowest_price
-from ksched_cli.report.amounts import exact, short
+from ksched_cli.report.amounts import amount_of, exact, short
 from ksched_cli.report.registry import RenderOptions
-from ksched_cli.report.view.amounts import amount_of
 from ksched_cli.report.view.documents import DocumentPart
 from ksched_cli.report.view.model import Line, Lines, Section, Table, View, columns, counted
 

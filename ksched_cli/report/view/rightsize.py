@@ -7,12 +7,18 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from ksched_cli.plan.rightsize import Rightsizing, ShapeFit, WorkloadRequests
-from ksched_cli.report.amounts import at_most, at_most_all, exact_all, short, short_all
-from ksched_cli.report.entries import stats_entry
-from ksched_cli.report.money import plain_money
+from ksched_cli.report.amounts import (
+    amount_of,
+    amounts_of,
+    at_most,
+    at_most_all,
+    exact_all,
+    plain_money,
+    short,
+    short_all,
+)
 from ksched_cli.report.registry import RenderOptions
-from ksched_cli.report.view.amounts import amount_of, amounts_of
-from ksched_cli.report.view.documents import DocumentPart, nodes_part
+from ksched_cli.report.view.documents import DocumentPart, nodes_part, stats_entry
 from ksched_cli.report.view.model import Heading, Line, Section, Table, Tone, View, columns, counted, counting
 from ksched_cli.report.view.nodes import node_map, nodes_of
 from ksched_cli.report.view.omissions import omissions

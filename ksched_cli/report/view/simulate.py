@@ -19,10 +19,9 @@ from ksched_cli.plan.results.outcomes import PluginTiming, PodOutcome, RefusedPo
 from ksched_cli.plugins.in_tree import column_of
 from ksched_cli.releases.minors import DEFAULT
 from ksched_cli.releases.plugin_names import NODE_RESOURCES_FIT
-from ksched_cli.report.entries import final_entry, stats_entry
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.rows import pod_and_node
-from ksched_cli.report.view.documents import DocumentPart, LaterPart, nodes_part, value_of
+from ksched_cli.report.view.documents import DocumentPart, LaterPart, final_entry, nodes_part, stats_entry, value_of
 from ksched_cli.report.view.model import (
     Figure,
     Heading,

@@ -8,10 +8,9 @@ from typing import Any
 
 from ksched_cli.api.listing import named
 from ksched_cli.plan.size.results import SizedPod, Sizing, UnsizedPod
-from ksched_cli.report.entries import stats_entry
-from ksched_cli.report.money import plain_money
+from ksched_cli.report.amounts import plain_money
 from ksched_cli.report.registry import RenderOptions
-from ksched_cli.report.view.documents import DocumentPart, nodes_part
+from ksched_cli.report.view.documents import DocumentPart, nodes_part, stats_entry
 from ksched_cli.report.view.model import (
     Bar,
     Bars,
