@@ -31,8 +31,7 @@ from ksched_cli.plan.run.options import (
     settle_limits,
 )
 from ksched_cli.report.notebook import NotebookDisplay
-from ksched_cli.sources.live.options import LiveOptions, parse_seconds, parse_timeout
-from ksched_cli.sources.read_options import ManifestReading
+from ksched_cli.sources.read_options import LiveOptions, ManifestReading, parse_seconds, parse_timeout
 from ksched_cli.whatif.edits.lib.edit import Edit, EditSpec
 from ksched_cli.whatif.edits.lib.methods import EditMethods
 from ksched_cli.whatif.edits.lib.registry import edit_specs

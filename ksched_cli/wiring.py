@@ -20,7 +20,7 @@ from ksched_cli.api.policy import PodGroup, PriorityClass
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.config.model import SchedulerConfiguration
-from ksched_cli.controlplane.admission.priority import admit_group_priority, admit_priority
+from ksched_cli.controlplane.admission.pods import admit_group_priority, admit_priority
 from ksched_cli.engine.registry import Registry, add_class, add_installed, add_named
 from ksched_cli.engine.selection import lowest_name, random_choice
 from ksched_cli.engine.timings import Timings

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ksched_cli.api.kinds import KINDS
+from ksched_cli.api.decode import KINDS
 from tests.known_fields import _MORE_KINDS, _REF, _Types
 
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.kinds import KINDS as KINDS_BY_VERSION
+from ksched_cli.api.decode import KINDS as KINDS_BY_VERSION
 from ksched_cli.api.pod_facts import is_terminal, pod_key
 from ksched_cli.api.policy import PodDisruptionBudget
 from ksched_cli.api.selectors import compile_selector

@@ -19,7 +19,7 @@ from ksched_cli.cli.output_files import is_below
 from ksched_cli.plan.run import each
 from ksched_cli.report.sinks.findings import as_uri
 from ksched_cli.report.view.check import archive_of, relative_to_first
-from ksched_cli.sources.unrendered import unrendered
+from ksched_cli.sources.rendering import unrendered
 from tests.package_source import trees
 
 ROOT = Path(__file__).parent.parent

@@ -1,7 +1,11 @@
-"""Decodes JSON or plain values to typed objects. All mistakes of an object are reported, each with its path.
+"""Which kinds are read, and the decoding of JSON or plain values to typed objects of them (the API server's decoder
+with strict field validation). All mistakes of an object are reported, each with its path. Versions whose fields differ
+from the typed ones in what scheduling reads are not in the table; objects of other kinds are UnknownKind, kept as they
+are written.
 
 An item of a list that is decoded alone is read twice, first for its kind. `decode_alike` therefore decodes many items
-of one kind at once, and `stated_first` finds the kind of an object that begins with it."""
+of one kind at once, and `stated_first` finds the kind of an object that begins with it.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +20,96 @@ import msgspec
 from msgspec import NODEFAULT, UNSET, Raw, Struct, UnsetType
 from msgspec.structs import astuple
 
+from ksched_cli.api import core, dynamic_resources, policy, storage, workloads
 from ksched_cli.api.conversion import path_text, problems_in, type_name
-from ksched_cli.api.kinds import KINDS
 from ksched_cli.errors import Problem
+
+# Versions whose fields differ from these in what scheduling reads are not listed, and so are named in `coverage`.
+_KINDS_OF: dict[tuple[str, ...], tuple[type[Struct], ...]] = {
+    ("v1",): (
+        core.Pod,
+        core.Node,
+        core.Namespace,
+        core.Service,
+        workloads.PodTemplate,
+        workloads.ReplicationController,
+        storage.PersistentVolume,
+        storage.PersistentVolumeClaim,
+        policy.LimitRange,
+        policy.ResourceQuota,
+    ),
+    ("apps/v1",): (workloads.ReplicaSet, workloads.StatefulSet, workloads.Deployment, workloads.DaemonSet),
+    ("batch/v1",): (workloads.Job, workloads.CronJob),
+    ("policy/v1", "policy/v1beta1"): (policy.PodDisruptionBudget,),
+    ("scheduling.k8s.io/v1", "scheduling.k8s.io/v1beta1"): (policy.PriorityClass,),
+    ("scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1alpha3", "scheduling.k8s.io/v1alpha2"): (
+        policy.PodGroup,
+        policy.Workload,
+    ),
+    ("node.k8s.io/v1", "node.k8s.io/v1beta1"): (policy.RuntimeClass,),
+    ("storage.k8s.io/v1", "storage.k8s.io/v1beta1"): (
+        storage.StorageClass,
+        storage.CSINode,
+        storage.CSIDriver,
+        storage.CSIStorageCapacity,
+        storage.VolumeAttachment,
+    ),
+    ("resource.k8s.io/v1", "resource.k8s.io/v1beta2"): (
+        dynamic_resources.ResourceClaim,
+        dynamic_resources.ResourceClaimTemplate,
+        dynamic_resources.DeviceClass,
+        dynamic_resources.ResourceSlice,
+    ),
+    ("resource.k8s.io/v1", "resource.k8s.io/v1beta2", "resource.k8s.io/v1alpha3"): (dynamic_resources.DeviceTaintRule,),
+}
+
+KINDS: dict[tuple[str, str], type[Struct]] = {
+    (version, kind.__name__): kind for versions, kinds in _KINDS_OF.items() for version in versions for kind in kinds
+}
+
+CLUSTER_SCOPED = frozenset(
+    {
+        core.Node,
+        core.Namespace,
+        storage.PersistentVolume,
+        policy.PriorityClass,
+        policy.RuntimeClass,
+        storage.StorageClass,
+        storage.CSINode,
+        storage.CSIDriver,
+        storage.VolumeAttachment,
+        dynamic_resources.DeviceClass,
+        dynamic_resources.DeviceTaintRule,
+        dynamic_resources.ResourceSlice,
+    }
+)
+
+
+def versions_of(kind: type[Struct]) -> tuple[str, ...]:
+    """The versions under which a kind is read, the newest first."""
+    return tuple(version for (version, _), each in KINDS.items() if each is kind)
+
+
+def document_of(unknown: UnknownKind) -> dict[str, Any]:
+    """The object as plain values."""
+    return plain_document(unknown.document)
+
+
+def plain_document(document: Any) -> dict[str, Any]:
+    """A document that may be JSON text as plain values; empty for a document that is no object."""
+    if not isinstance(document, dict):
+        document = msgspec.json.decode(document) if document is not None else {}
+    return document if isinstance(document, dict) else {}
+
+
+def label_of(unknown: UnknownKind) -> str:
+    """The label of the object, such as `Rollout shop/web`, as far as the manifest has kind, namespace and name."""
+    metadata = document_of(unknown).get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    name = metadata.get("name") or metadata.get("generateName") or ""
+    full = f"{metadata['namespace']}/{name}" if metadata.get("namespace") else f"{name}"
+    return f"{unknown.kind} {full}".rstrip()
+
 
 _TEXT = rb'\s*:\s*"([\w./-]*)"\s*,\s*'
 _BEGINNING = re.compile(

@@ -19,13 +19,13 @@ from ksched_cli.api.storage import PersistentVolumeClaim, StorageClass
 from ksched_cli.api.validation.fields import object_at
 from ksched_cli.cluster.undo import Logged, LoggedDict, LoggedIndex, LoggedList, LoggedSet, UndoLog
 from ksched_cli.controlplane.admission.chain import ADMISSION_KINDS, Chain
-from ksched_cli.controlplane.admission.storage_class import admit_storage_class
+from ksched_cli.controlplane.admission.pods import admit_storage_class
 from ksched_cli.controlplane.budgets import Budgets
 from ksched_cli.controlplane.draws import Draws
 from ksched_cli.controlplane.store import Identity, Store, identity_of, owner_identity
 from ksched_cli.controlplane.successors import Successors
 from ksched_cli.engine.queueing.clock import VirtualClock
-from ksched_cli.sources.controllers.naming import uid_of
+from ksched_cli.sources.templates import uid_of
 
 
 class Statuses:

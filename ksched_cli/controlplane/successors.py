@@ -11,7 +11,7 @@ from ksched_cli.api.pod_facts import pod_key, uid_of_pod
 from ksched_cli.cluster.undo import LoggedDict, LoggedIndex
 from ksched_cli.controlplane.controllers.daemon_pods import node_of
 from ksched_cli.controlplane.store import Identity, Store, owner_identity
-from ksched_cli.sources.controllers.naming import generated
+from ksched_cli.sources.templates import generated
 
 
 class Successors:

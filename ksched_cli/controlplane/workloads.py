@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.kinds import KINDS
+from ksched_cli.api.decode import KINDS
 from ksched_cli.controlplane.store import Identity, NamedObjects, identity_of, owner_identity
 
 HASH_LABEL = "pod-template-hash"

@@ -43,7 +43,7 @@ def shrink_pools(cluster: Cluster, decision: Decision) -> None:
     if decision.row is None or not decision.pod.pod.spec.volumes or not cluster.catalog.all(CSIStorageCapacity):
         return
     # Imported here: most clusters publish no storage capacity.
-    from ksched_cli.controlplane.controllers.provisioning import provisioned_on
+    from ksched_cli.controlplane.controllers.claims import provisioned_on
 
     for made in list(provisioned_on(decision.pod.pod, cluster.nodes.objects[decision.row], cluster.catalog)):
         if made.pool is not None:

@@ -12,9 +12,8 @@ from ksched_cli.config.plugin_args import ARGS_OF
 from ksched_cli.config.reading import is_policy, read_one
 from ksched_cli.errors import ConfigError, Problem
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.sources.redaction.configuration import RedactableConfig, take
-from ksched_cli.sources.redaction.redact import redact
-from ksched_cli.sources.snapshot import write_snapshot
+from ksched_cli.sources.own_documents import write_snapshot
+from ksched_cli.sources.redaction.redact import RedactableConfig, redact, take
 
 
 class SnapshotResult(Struct, frozen=True):

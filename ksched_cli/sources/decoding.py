@@ -1,14 +1,113 @@
-"""Decodes the text of a file, JSON or YAML, to the objects in it."""
+"""Decodes the text of a file to the objects in it: JSON, YAML, several documents of either, the export of
+kube-scheduler-simulator, and `kubectl cluster-info dump`. Texts that many objects repeat are kept once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
+from sys import intern
+from typing import Any
 
 import msgspec
 
-from ksched_cli.api.decode import DecodedObject, decode_json, decode_plain
+from ksched_cli.api.conversion import type_name
+from ksched_cli.api.core import Node, Pod
+from ksched_cli.api.decode import DecodedObject, UnknownKind, decode_json, decode_plain
 from ksched_cli.errors import InputError, Problem
-from ksched_cli.sources.exports import decode_export, is_export, may_be_export, without_logs
+
+# kube-scheduler-simulator's export: lists under these names, and a configuration.
+_LISTS: Mapping[str, tuple[str, str]] = {
+    "pods": ("v1", "Pod"),
+    "nodes": ("v1", "Node"),
+    "pvs": ("v1", "PersistentVolume"),
+    "pvcs": ("v1", "PersistentVolumeClaim"),
+    "storageClasses": ("storage.k8s.io/v1", "StorageClass"),
+    "priorityClasses": ("scheduling.k8s.io/v1", "PriorityClass"),
+    "namespaces": ("v1", "Namespace"),
+}
+CONFIGURATION = "schedulerConfig"
+_BEGINNING = re.compile(rb'\s*\{\s*"(' + "|".join((*_LISTS, CONFIGURATION)).encode() + rb')"\s*:')
+# `kubectl cluster-info dump` without a directory prints the logs of containers between its lists.
+_LOGS = re.compile(
+    rb"^==== START logs for container .*?^==== END logs for container [^\n]*\n?", re.DOTALL | re.MULTILINE
+)
+_LOGS_MARK = b"==== START logs for container "
+_ETCD_MAGIC, _ETCD_OFFSET = b"\xed\xda\x0c\xed", 16
+
+
+def may_be_export(content: bytes) -> bool:
+    return _BEGINNING.match(content) is not None
+
+
+def is_export(value: Any) -> bool:
+    """Whether a document is an export of kube-scheduler-simulator: it has only the fields of one."""
+    return (
+        isinstance(value, dict)
+        and not value.keys() - {*_LISTS, CONFIGURATION}
+        and bool(value.keys() & {"pods", "nodes"})
+    )
+
+
+def decode_export(value: Mapping[str, Any], source: str, line: int | None) -> Iterator[DecodedObject]:
+    """The objects of an export, of the kinds of their lists. The configuration is not read: --config reads it."""
+    for name, items in value.items():
+        if items is None:
+            continue
+        if name == CONFIGURATION:
+            yield DecodedObject(UnknownKind("kubescheduler.config.k8s.io/v1", "KubeSchedulerConfiguration"))
+            continue
+        if not isinstance(items, list):
+            yield DecodedObject(None, (Problem(f"expected a list, got {type_name(items)}", source, line, name),))
+            continue
+        for index, item in enumerate(items):
+            yield from decode_plain(item, source, line, f"{name}[{index}].", _LISTS[name], depth=1)
+
+
+def without_logs(content: bytes) -> bytes:
+    """The content without the container logs that `kubectl cluster-info dump` prints between its lists."""
+    return _LOGS.sub(b"", content) if _LOGS_MARK in content else content
+
+
+def is_etcd_snapshot(head: bytes) -> bool:
+    """Whether the file is a bolt database: its first page has bolt's magic number, in either byte order."""
+    magic = head[_ETCD_OFFSET : _ETCD_OFFSET + 4]
+    return magic in (_ETCD_MAGIC, _ETCD_MAGIC[::-1])
+
+
+def share_texts(item: Any) -> None:
+    """Replace texts of a pod or a node that other objects have, too, by one shared text. Names, uids and times differ
+    between objects and stay."""
+    # isinstance takes long with these classes if it is false.
+    kind = type(item)
+    if kind is Pod:
+        _share_pod_texts(item)
+    elif kind is Node:
+        _share_values(item.metadata.labels)
+        _share_values(item.status.capacity)
+        _share_values(item.status.allocatable)
+        # Pods on the node have this text, and so has the label with the host name.
+        item.metadata.name = intern(item.metadata.name)
+
+
+def _share_pod_texts(pod: Pod) -> None:
+    metadata, spec, status = pod.metadata, pod.spec, pod.status
+    metadata.namespace = intern(metadata.namespace)
+    _share_values(metadata.labels)
+    spec.node_name, spec.scheduler_name = intern(spec.node_name), intern(spec.scheduler_name)
+    spec.restart_policy, status.phase = intern(spec.restart_policy), intern(status.phase)
+    for container in spec.containers:
+        container.name, container.image = intern(container.name), intern(container.image)
+        _share_values(container.resources.requests)
+        if container.resources.limits:
+            _share_values(container.resources.limits)
+
+
+def _share_values(texts: dict[str, Any]) -> None:
+    """Share the values of a mapping. Quantities may also be numbers, which stay."""
+    for key, value in texts.items():
+        if type(value) is str:
+            texts[key] = intern(value)
+
 
 _HEAD = 1024
 

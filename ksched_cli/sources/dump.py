@@ -14,11 +14,18 @@ from msgspec import Struct
 
 from ksched_cli.api.conversion import json_document, type_name
 from ksched_cli.api.core import ContainerImage, Node, Pod
-from ksched_cli.api.decode import DecodedObject, UnknownKind, decode_plain, decode_unknown
+from ksched_cli.api.decode import (
+    CLUSTER_SCOPED,
+    KINDS,
+    DecodedObject,
+    UnknownKind,
+    decode_plain,
+    decode_unknown,
+    document_of,
+)
 from ksched_cli.api.defaults import DEFAULT_NAMESPACE, fill_in
 from ksched_cli.api.events import Event
 from ksched_cli.api.karpenter import karpenter_kind
-from ksched_cli.api.kinds import CLUSTER_SCOPED, KINDS
 from ksched_cli.api.meta import controller_of, metadata_of
 from ksched_cli.api.pod_facts import pod_key
 from ksched_cli.api.quantity import MOST_DIGITS
@@ -28,22 +35,25 @@ from ksched_cli.api.workloads import CronJob, DaemonSet, Deployment, Job, Statef
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources import files
 from ksched_cli.sources.archives import SUFFIXES, Content
-from ksched_cli.sources.autoscalers import autoscaler_of, wrong_bounds
-from ksched_cli.sources.custom.labels import workload_label
-from ksched_cli.sources.declared_files import DeclaredFiles
-from ksched_cli.sources.decoding import decode
+from ksched_cli.sources.autoscalers import autoscaler_of, node_group_of, wrong_bounds
+from ksched_cli.sources.decoding import decode, share_texts
 from ksched_cli.sources.events import FailedScheduling, ScheduledPod, is_event, read_event
-from ksched_cli.sources.input_codes import DUPLICATE, INVALID, SKIPPED, UNKNOWN_FIELD, UNREADABLE
-from ksched_cli.sources.loaded import Loaded, Origin, WrittenObject
-from ksched_cli.sources.node_groups import node_group_of
-from ksched_cli.sources.places import path_in_resource, with_field_line
+from ksched_cli.sources.loaded import (
+    DUPLICATE,
+    INVALID,
+    SKIPPED,
+    UNKNOWN_FIELD,
+    UNREADABLE,
+    Loaded,
+    Origin,
+    WrittenObject,
+    workload_label,
+)
+from ksched_cli.sources.own_documents import decode_snapshot, is_snapshot, read_snapshot
+from ksched_cli.sources.places import DeclaredFiles, path_in_resource, with_field_line
 from ksched_cli.sources.read_options import DUMPS, ReadOptions
-from ksched_cli.sources.rendering import Rendering
-from ksched_cli.sources.shared_texts import share_texts
-from ksched_cli.sources.snapshot import decode_snapshot, is_snapshot, read_snapshot
-from ksched_cli.sources.unknown_objects import document_of
+from ksched_cli.sources.rendering import Rendering, broken_template, unrendered
 from ksched_cli.sources.unread import no_manifest
-from ksched_cli.sources.unrendered import broken_template, unrendered
 from ksched_cli.sources.validate import Complaint, object_complaints
 
 if TYPE_CHECKING:

@@ -15,9 +15,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.errors import InputError, Problem
-from ksched_cli.sources.archives import SUFFIXES, Content, is_manifest, is_packed, unpack
-from ksched_cli.sources.exports import is_etcd_snapshot
-from ksched_cli.sources.layouts import layout_of
+from ksched_cli.sources.archives import SUFFIXES, Content, is_manifest, is_packed, layout_of, unpack
+from ksched_cli.sources.decoding import is_etcd_snapshot
 from ksched_cli.sources.read_options import DUMPS, ReadOptions
 
 STDIN = "-"

@@ -1,4 +1,5 @@
-"""The objects that were read, before they become a cluster."""
+"""The objects that were read, before they become a cluster: the value that every source returns. With it stand the
+codes of problems of the input, and the labels of objects that stand for a custom resource."""
 
 from __future__ import annotations
 
@@ -10,11 +11,49 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Node, Pod
+from ksched_cli.api.meta import controller_of
 from ksched_cli.api.pod_facts import is_terminal
 from ksched_cli.errors import Problem
-from ksched_cli.sources.autoscalers import Autoscaler
+from ksched_cli.sources.autoscalers import Autoscaler, NodeGroup
 from ksched_cli.sources.events import FailedScheduling, PreemptionEvent, ScheduledPod
-from ksched_cli.sources.node_groups import NodeGroup
+
+UNREADABLE = "KS001"
+INVALID = "KS002"
+DUPLICATE = "KS003"
+UNKNOWN_KIND = "KS004"
+REMOVED_VERSION = "KS005"
+UNKNOWN_WORKLOAD = "KS006"
+SKIPPED = "KS007"
+NOT_RENDERED = "KS008"
+UNKNOWN_NAMESPACE = "KS009"
+NOTHING_CHECKED = "KS010"
+NOT_RUN = "KS011"
+UNKNOWN_FIELD = "KS012"
+IMMUTABLE = "KS013"
+STALE_BASELINE = "KS014"
+APPLY_CONFLICT = "KS015"
+REFUSED = "KS016"
+
+
+# The annotation of a workload that stands for pods of a custom resource; its value is the group of pods.
+STANDS_FOR = "ksched.dev/stands-for"
+
+
+def resource_of(item: Any) -> tuple[str, str, str] | None:
+    """Kind, namespace and name of the custom resource that the workload stands for."""
+    metadata = item.metadata
+    owner = controller_of(metadata) if STANDS_FOR in metadata.annotations else None
+    return (owner.kind, metadata.namespace, owner.name) if owner is not None else None
+
+
+def workload_label(item: Any) -> str:
+    """The label of a workload, `Deployment shop/web`, or of its custom resource, `RayCluster ml/train (head)`."""
+    resource, metadata = resource_of(item), item.metadata
+    if resource is None:
+        return f"{type(item).__name__} {metadata.namespace}/{metadata.name}"
+    group = metadata.annotations[STANDS_FOR]
+    return f"{resource[0]} {resource[1]}/{resource[2]}{f' ({group})' if group else ''}"
+
 
 FieldPath = tuple[str | int, ...]
 # Kind, namespace and name.

@@ -10,21 +10,18 @@ from typing import Any, BinaryIO
 from msgspec import Struct
 
 from ksched_cli.api.conversion import json_document, path_text
-from ksched_cli.api.decode import DecodedObject, UnknownKind
+from ksched_cli.api.decode import CLUSTER_SCOPED, KINDS, DecodedObject, UnknownKind, plain_document, versions_of
 from ksched_cli.api.defaults import DEFAULT_NAMESPACE
-from ksched_cli.api.kinds import CLUSTER_SCOPED, KINDS, versions_of
 from ksched_cli.api.meta import metadata_of
 from ksched_cli.api.validation.documents import mistakes, validate
 from ksched_cli.api.validation.fields import dns_label, object_at, text_at
 from ksched_cli.errors import InputError, Problem
-from ksched_cli.sources.controllers.naming import generated
 from ksched_cli.sources.custom.workloads import CustomWorkload, custom_workloads, known_kinds, read_pod_templates
 from ksched_cli.sources.dump import load_dump
-from ksched_cli.sources.input_codes import INVALID, REMOVED_VERSION, UNKNOWN_FIELD, UNREADABLE
-from ksched_cli.sources.loaded import Loaded, Origin
+from ksched_cli.sources.loaded import INVALID, REMOVED_VERSION, UNKNOWN_FIELD, UNREADABLE, Loaded, Origin
 from ksched_cli.sources.read_options import ManifestReading, ReadOptions
 from ksched_cli.sources.rendering import Rendering, chart, kustomization
-from ksched_cli.sources.unknown_objects import plain_document
+from ksched_cli.sources.templates import generated
 from ksched_cli.sources.unread import judge, removed_version
 from ksched_cli.sources.validate import Complaint
 

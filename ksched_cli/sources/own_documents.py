@@ -1,19 +1,107 @@
-"""Reads files of ksched's own kinds (Scenario, Sweep, Catalog), and makes their JSON Schemas."""
+"""Files of ksched's own kinds: Scenario, Sweep and Catalog with their JSON Schemas, and snapshots, which hold the
+fields of a cluster that scheduling reads in one compressed file.
+
+A snapshot has no text that ksched does not read (see `redaction.walk`), such as environment variables, commands, most
+annotations and the parameters of storage. Older snapshots lack fields that ksched reads since a later version, hence
+the number of the format. The same cluster gives the same bytes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import gzip
+import io
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
+import msgspec
+from msgspec import Raw, Struct
 
+from ksched_cli.api.decode import KINDS, DecodedObject, decode_alike, decode_json
 from ksched_cli.errors import InputError, Problem
+from ksched_cli.sources.loaded import Loaded
 
 if TYPE_CHECKING:
     from ksched_cli.api.yaml_reader import Document
 
+
 API_VERSION = "ksched/v1"
+KIND = "Snapshot"
+FORMAT = 1
+
+_START = f'{{"apiVersion":"{API_VERSION}","kind":"{KIND}"'.encode()
+# The version under which a kind is written: the newest, which KINDS lists first.
+_VERSION_OF = {kind: version for (version, _), kind in reversed(KINDS.items())}
+
+
+class Snapshot(Struct, rename="camel"):
+    format_version: int = 0
+    time: str = ""
+    server_version: str = ""
+    not_read: dict[str, int] = {}
+    missing: dict[str, str] = {}
+    items: list[Raw] = []
+
+
+def is_snapshot(content: bytes) -> bool:
+    return content.startswith(_START)
+
+
+def read_snapshot(content: bytes, source: str) -> Snapshot:
+    try:
+        format_version = msgspec.json.decode(content, type=_Format).format_version
+        if format_version > FORMAT:
+            text = f"a snapshot of format {format_version}, and this ksched reads up to format {FORMAT}"
+            raise InputError(Problem(text, source, hint="a newer ksched reads it"))
+        return msgspec.json.decode(content, type=Snapshot)
+    except msgspec.DecodeError as mistake:
+        hint = "take the snapshot again"
+        raise InputError(Problem(f"damaged snapshot: {mistake}", source, hint=hint)) from None
+
+
+def decode_snapshot(snapshot: Snapshot, source: str) -> Iterator[DecodedObject]:
+    """The objects of the snapshot."""
+    for number, (item, value) in enumerate(zip(snapshot.items, decode_alike(snapshot.items), strict=True)):
+        if value is None:
+            yield from decode_json(item, f"{source}: items[{number}]")
+        else:
+            yield DecodedObject(value, document=item)
+
+
+class _Format(Struct, rename="camel"):
+    format_version: int = 0
+
+
+def write_snapshot(loaded: Loaded, time: str, *, redacted: bool = False) -> bytes:
+    """The bytes of the file. They do not depend on the order in which the objects were read."""
+    head = {
+        "formatVersion": FORMAT,
+        "time": time,
+        "serverVersion": loaded.server_version,
+        "notRead": dict(sorted(loaded.unknown.items())),
+        "missing": dict(sorted(loaded.missing.items())),
+        **({"redacted": True} if redacted else {}),
+    }
+    out = io.BytesIO()
+    with gzip.GzipFile(filename="", fileobj=out, mode="wb", compresslevel=6, mtime=0) as packed:
+        packed.write(_START + b"," + msgspec.json.encode(head)[1:-1] + b',"items":[')
+        for number, item in enumerate(_items(loaded)):
+            packed.write((b",\n" if number else b"\n") + item)
+        packed.write(b"\n]}\n")
+    return out.getvalue()
+
+
+def _items(loaded: Loaded) -> Iterator[bytes]:
+    from ksched_cli.sources.redaction.unread import without_unread
+
+    kinds = sorted(loaded.objects, key=lambda kind: kind.__name__)
+    for kind in kinds:
+        identity = f'{{"apiVersion":"{_VERSION_OF[kind]}","kind":"{kind.__name__}",'.encode()
+        items: list[Any] = sorted(loaded.objects[kind], key=lambda item: (item.metadata.namespace, item.metadata.name))
+        for item in items:
+            yield identity + msgspec.json.encode(without_unread(item))[1:]
+
+
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 

@@ -1,25 +1,153 @@
-"""Finds the place of a field in the manifests: file, line, and the path in the document."""
+"""Finds the place of a field in the manifests: file, line, and the path in the document. A rendered document may name
+the file that it was made from, as Helm, Kustomize and kpt write it; then that file is the place. JSON has lines only
+where the text is laid out over several. Reads the text of a source again, when the first place is asked for."""
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from json.decoder import scanstring  # type: ignore[attr-defined]  # the C scanner of strings, public by long custom
 from typing import Any
 
 from msgspec import Struct, field
 
 from ksched_cli.api.conversion import path_text
 from ksched_cli.api.core import Pod
-from ksched_cli.api.json_lines import field_lines
 from ksched_cli.api.workloads import CronJob, PodTemplate, StatefulSet
 from ksched_cli.errors import InputError, Problem
-from ksched_cli.sources.custom.labels import workload_label
-from ksched_cli.sources.declared_files import line_in_file
-from ksched_cli.sources.loaded import Loaded, Origin
+from ksched_cli.sources.loaded import Loaded, Origin, workload_label
 
 Path = tuple[str | int, ...]
+
+_TOKEN = re.compile(r'[{}\[\],:"]|[^\s{}\[\],:"]+')
+
+
+def field_lines(text: str) -> Iterator[tuple[int, dict[Path, int]]]:
+    """The first line of every document of a JSON text, and the line of each path in it: that of a field's key, or the
+    first line of an element of a list."""
+    lines: dict[Path, int] = {}
+    # The path to what is being read, and per level whether a key comes next.
+    path: list[str | int] = []
+    expects_key: list[bool | None] = []
+    begins, line, seen, at = 1, 1, 0, 0
+    while (found := _TOKEN.search(text, at)) is not None:
+        line, seen, at = line + text.count("\n", seen, found.start()), found.start(), found.end()
+        token = found.group()
+        if not expects_key:
+            begins, lines = line, {}
+        if token in ("{", "[") or token not in "}],:":
+            if token == '"':
+                word, at = scanstring(text, at, False)
+                if expects_key and expects_key[-1]:
+                    path[-1] = word
+                    lines[tuple(path)] = line
+                    continue
+            _note(lines, path, expects_key, line)
+        if token == "{":
+            path.append("")
+            expects_key.append(True)
+        elif token == "[":
+            path.append(0)
+            expects_key.append(None)
+        elif token in ("}", "]"):
+            path.pop()
+            expects_key.pop()
+        elif token == ":":
+            expects_key[-1] = False
+        elif token == ",":
+            _next(path, expects_key)
+        if not expects_key:
+            yield begins, lines
+
+
+def _note(lines: dict[Path, int], path: list[str | int], expects_key: list[bool | None], line: int) -> None:
+    """An element of a list begins here."""
+    if expects_key and expects_key[-1] is None:
+        lines.setdefault(tuple(path), line)
+
+
+def _next(path: list[str | int], expects_key: list[bool | None]) -> None:
+    last = path[-1]
+    if isinstance(last, int):
+        path[-1] = last + 1
+    else:
+        expects_key[-1] = True
+
+
+# Helm writes this comment before each document.
+_HELM = re.compile(r"^# Source: (\S+)\s*$")
+_ANNOTATIONS = ("config.kubernetes.io/path", "internal.config.kubernetes.io/path")
+_ORIGIN = "config.kubernetes.io/origin"
+_PATH = re.compile(r"^path: (.+)$", re.MULTILINE)
+
+
+class DeclaredFiles:
+    """The files that the documents of one source name. Relative paths begin at `folder`, that of the chart or
+    kustomization. `default` is the file of objects that name none."""
+
+    def __init__(self, content: bytes, folder: str = "", default: str = "") -> None:
+        self._content, self._folder, self._default = content, folder, default
+        self._lines: Sequence[str] = ()
+        if b"# Source: " in content:
+            self._lines = content.decode("utf-8", "replace").splitlines()
+
+    def file_of(self, item: Any, line: int | None) -> str:
+        """The file of the object whose document begins at the line; empty if it names none."""
+        if not self._content:
+            return ""
+        annotations = item.metadata.annotations
+        declared = next((annotations[name] for name in _ANNOTATIONS if annotations.get(name)), "")
+        origin = _PATH.search(annotations.get(_ORIGIN, ""))
+        declared = declared or (origin[1].strip().strip("\"'") if origin else "") or self._comment(line)
+        return self._found(declared) if declared else self._default
+
+    def file_at(self, line: int | None) -> str:
+        """The file of the document that begins at the line; empty if it names none."""
+        declared = self._comment(line) if line is not None else ""
+        return self._found(declared) if declared else self._default
+
+    def _comment(self, line: int | None) -> str:
+        """The file in Helm's comment between the document marker and the first field."""
+        for text in self._lines[max((line or 1) - 1, 0) :]:
+            found = _HELM.match(text)
+            if found:
+                return found[1]
+            if text.strip() and not text.startswith("#"):
+                break
+        return ""
+
+    def _found(self, declared: str) -> str:
+        """The path from the current directory. Helm's paths begin with the name of the chart."""
+        inner = declared.partition("/")[2]
+        for each in (os.path.join(self._folder, declared), os.path.join(self._folder, inner)):
+            if inner and os.path.isfile(each):
+                return os.path.normpath(each)
+        # The folder of a pipe is not known: the path starts below it.
+        return os.path.normpath(os.path.join(self._folder, declared)) if self._folder else declared.lstrip("./")
+
+
+def line_in_file(path: str, kind: str, name: str) -> int | None:
+    """The line of the object in a file: that of its kind, or of the one with its name if the kind occurs again. None if
+    the file cannot be read."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            lines = file.read().splitlines()
+    except (OSError, UnicodeDecodeError):
+        return None
+    starts = [number for number, text in enumerate(lines, start=1) if re.match(rf"kind:\s*[\"']?{kind}\b", text)]
+    if len(starts) < 2:
+        return starts[0] if starts else None
+    named: Mapping[int, bool] = {start: _is_named(lines[start : start + 8], name) for start in starts}
+    return next((start for start in starts if named[start]), starts[0])
+
+
+def _is_named(lines: Sequence[str], name: str) -> bool:
+    found = (re.match(r"\s+name:\s*[\"']?([^\"'\s]+)", text) for text in lines)
+    return any(each is not None and name.endswith(each[1]) for each in found)
+
 
 _Lines = Callable[[Path], int]
 

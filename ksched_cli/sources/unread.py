@@ -8,13 +8,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ksched_cli.api.decode import UnknownKind
+from ksched_cli.api.decode import UnknownKind, document_of, label_of
 from ksched_cli.api.validation.fields import built_in_kinds
 from ksched_cli.errors import Problem
 from ksched_cli.releases.minors import DEFAULT
-from ksched_cli.sources.input_codes import INVALID, UNKNOWN_KIND, UNKNOWN_WORKLOAD
-from ksched_cli.sources.loaded import Origin
-from ksched_cli.sources.unknown_objects import document_of, label_of
+from ksched_cli.sources.loaded import INVALID, UNKNOWN_KIND, UNKNOWN_WORKLOAD, Origin
 
 # Versions of built-in kinds that Kubernetes has removed, with the last minor that has served them by default.
 _REMOVED: Sequence[tuple[str, str, int]] = (

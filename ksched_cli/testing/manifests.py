@@ -9,7 +9,7 @@ from ksched_cli.api.core import Pod
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.simulator import ManifestReading
 from ksched_cli.sources.archives import SUFFIXES
-from ksched_cli.sources.custom.labels import workload_label
+from ksched_cli.sources.loaded import workload_label
 from ksched_cli.sources.manifests import load_manifests
 from ksched_cli.whatif.manifests import WORKLOADS, in_order
 

@@ -26,8 +26,7 @@ from ksched_cli.api.workloads import (
 from ksched_cli.controlplane.merge import LAST_APPLIED, UNREAD, Document, three_way, unread_digest, written
 from ksched_cli.controlplane.ownership import apply_server_side, last_applied
 from ksched_cli.controlplane.store import Store, identity_of
-from ksched_cli.sources.custom.labels import workload_label
-from ksched_cli.sources.loaded import Loaded
+from ksched_cli.sources.loaded import Loaded, workload_label
 from ksched_cli.sources.places import in_workload
 
 WITH_TEMPLATES = (Deployment, StatefulSet, DaemonSet, ReplicaSet, ReplicationController, Job, CronJob)

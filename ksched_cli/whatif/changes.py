@@ -42,7 +42,7 @@ class Changes(Struct, frozen=True):
     def gaps(self, now: Loaded) -> list[str]:
         """What of the admission of the new pods is not modelled in the cluster as it is now, and what of the
         way in which the manifests are applied the input does not show."""
-        from ksched_cli.controlplane.admission.gaps import admission_gaps
+        from ksched_cli.controlplane.admission.chain import admission_gaps
 
         items = [item for items in self.manifests.objects.values() for item in items]
         return [*now.apply_gaps, *admission_gaps(now, {item.metadata.namespace for item in items})]

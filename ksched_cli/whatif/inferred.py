@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Namespace, Pod
-from ksched_cli.api.kinds import CLUSTER_SCOPED
+from ksched_cli.api.decode import CLUSTER_SCOPED
 from ksched_cli.api.meta import LabelSelector, ObjectMeta, controller_of
 from ksched_cli.api.selectors import selector_of_controller
 from ksched_cli.api.workloads import Deployment, PodTemplateSpec, ReplicaSet, ReplicaSetSpec
@@ -19,11 +19,8 @@ from ksched_cli.controlplane.pods import is_active
 from ksched_cli.controlplane.store import identity_of
 from ksched_cli.controlplane.workloads import HASH_LABEL
 from ksched_cli.errors import Level, Problem
-from ksched_cli.sources.controllers.naming import uid_of
-from ksched_cli.sources.controllers.templates import copied, defaulted, owner_reference
-from ksched_cli.sources.custom.labels import resource_of, workload_label
-from ksched_cli.sources.input_codes import UNKNOWN_NAMESPACE
-from ksched_cli.sources.loaded import Loaded
+from ksched_cli.sources.loaded import UNKNOWN_NAMESPACE, Loaded, resource_of, workload_label
+from ksched_cli.sources.templates import copied, defaulted, owner_reference, uid_of
 
 
 def infer_replica_sets(plane: ControlPlane, item: Deployment, live: Deployment | None) -> None:

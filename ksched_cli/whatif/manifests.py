@@ -26,7 +26,7 @@ from ksched_cli.api.workloads import (
 from ksched_cli.controlplane.admission.updates import RefusedUpdate, refused_updates
 from ksched_cli.controlplane.api_server import ApiServer, Refusal
 from ksched_cli.controlplane.controllers.daemon_pods import daemon_spec, should_run
-from ksched_cli.controlplane.controllers.job_pods import cron_run
+from ksched_cli.controlplane.controllers.job import cron_run
 from ksched_cli.controlplane.merge import overlaid, written
 from ksched_cli.controlplane.ownership import ApplyConflict
 from ksched_cli.controlplane.plane import ON_DELETE, ControlPlane
@@ -34,11 +34,9 @@ from ksched_cli.controlplane.pods import is_active
 from ksched_cli.controlplane.store import Store, identity_of
 from ksched_cli.engine.queueing.clock import VirtualClock
 from ksched_cli.errors import InputError, Problem
-from ksched_cli.sources.controllers.naming import uid_of
-from ksched_cli.sources.controllers.templates import copied, defaulted, stamp
-from ksched_cli.sources.input_codes import APPLY_CONFLICT, IMMUTABLE, INVALID, REFUSED
-from ksched_cli.sources.loaded import Loaded
+from ksched_cli.sources.loaded import APPLY_CONFLICT, IMMUTABLE, INVALID, REFUSED, Loaded
 from ksched_cli.sources.places import Places, template_of
+from ksched_cli.sources.templates import copied, defaulted, stamp, uid_of
 from ksched_cli.whatif.apply import AppliedObject, applied, apply_gaps
 from ksched_cli.whatif.inferred import adopt, infer_replica_sets, unknown_namespaces, unknown_workload
 

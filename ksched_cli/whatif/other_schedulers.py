@@ -6,8 +6,7 @@ from ksched_cli.api.defaults import DEFAULT_SCHEDULER
 from ksched_cli.api.listing import did_you_mean
 from ksched_cli.config.model import SchedulerConfiguration
 from ksched_cli.errors import Problem
-from ksched_cli.sources.custom.labels import workload_label
-from ksched_cli.sources.loaded import Loaded
+from ksched_cli.sources.loaded import Loaded, workload_label
 from ksched_cli.sources.places import Places
 from ksched_cli.whatif.manifests import pod_templates
 

@@ -26,18 +26,14 @@ from ksched_cli.api.workloads import (
     StatefulSetOrdinals,
 )
 from ksched_cli.cluster.catalog import Catalog
-from ksched_cli.controlplane.admission.chain import Chain
-from ksched_cli.controlplane.admission.gaps import admission_gaps
-from ksched_cli.controlplane.admission.storage_class import admit_storage_class
-from ksched_cli.controlplane.controllers.provisioning import bound_claim, volume_at_once
+from ksched_cli.controlplane.admission.chain import Chain, admission_gaps
+from ksched_cli.controlplane.admission.pods import admit_storage_class
+from ksched_cli.controlplane.controllers.claims import bound_claim, volume_at_once
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.controlplane.store import Store, owner_identity
 from ksched_cli.errors import InputError, Problem
-from ksched_cli.sources.controllers.claims import ephemeral_claims, templated_claims
-from ksched_cli.sources.controllers.naming import generated, uid_of
-from ksched_cli.sources.controllers.templates import copied
-from ksched_cli.sources.custom.labels import workload_label
-from ksched_cli.sources.loaded import Loaded, Origin
+from ksched_cli.sources.loaded import Loaded, Origin, workload_label
+from ksched_cli.sources.templates import copied, ephemeral_claims, generated, templated_claims, uid_of
 from ksched_cli.whatif.manifests import WORKLOADS, apply_items, apply_others, in_order
 
 # Replicas never preempt: what counts is the room that there is, not the room that could be made.

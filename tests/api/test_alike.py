@@ -12,8 +12,7 @@ import pytest
 from msgspec import Raw
 
 from ksched_cli.api import decode
-from ksched_cli.api.decode import PART, decode_alike
-from ksched_cli.api.kinds import KINDS
+from ksched_cli.api.decode import KINDS, PART, decode_alike
 from tests.builders import make_node, make_pod
 
 CORPUS = Path(__file__).parents[2] / "fixtures" / "conformance" / "1.36"

@@ -8,8 +8,7 @@ import msgspec
 import pytest
 
 from ksched_cli.api.core import Node, Pod
-from ksched_cli.api.decode import UnknownKind, decode_json, decode_plain
-from ksched_cli.api.kinds import KINDS
+from ksched_cli.api.decode import KINDS, UnknownKind, decode_json, decode_plain
 
 CORPUS = Path(__file__).parents[2] / "fixtures" / "conformance" / "1.36"
 

@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ksched_cli.api.json_lines import field_lines
 from ksched_cli.api.yaml_reader import read_documents
+from ksched_cli.sources.places import field_lines
 
 TEXT = """{
   "a": [1, {"b": "x\\"{[:,]",

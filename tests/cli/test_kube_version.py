@@ -10,7 +10,7 @@ import pytest
 from ksched_cli.cli.main import run
 from ksched_cli.releases import DEFAULT_VERSION, NEWEST_VERSION
 from ksched_cli.sources.dump import load_dump
-from ksched_cli.sources.snapshot import write_snapshot
+from ksched_cli.sources.own_documents import write_snapshot
 from tests.cli.transcripts import CASE
 from tests.lanes import sampled
 

@@ -9,12 +9,12 @@ import msgspec
 import pytest
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.kinds import KINDS
+from ksched_cli.api.decode import KINDS
 from ksched_cli.api.policy import ResourceQuota
 from ksched_cli.api.storage import PersistentVolumeClaim
 from ksched_cli.api.workloads import ReplicaSet
 from ksched_cli.controlplane.controllers.daemon_pods import node_of
-from ksched_cli.controlplane.controllers.job_pods import read_indexes
+from ksched_cli.controlplane.controllers.job import read_indexes
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.controlplane.store import Store
 from ksched_cli.sources.loaded import Loaded

@@ -8,8 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Node
-from ksched_cli.controlplane.controllers.daemon_nodes import DaemonStatus
-from ksched_cli.controlplane.controllers.daemonset import DaemonSetController
+from ksched_cli.controlplane.controllers.daemonset import DaemonSetController, DaemonStatus
 from tests.builders import make_node
 from tests.controlplane.harness import ControlPlane, make, nodes, rested, template
 

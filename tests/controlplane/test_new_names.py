@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from ksched_cli.api.core import Pod
 from ksched_cli.controlplane.store import Store
 from ksched_cli.controlplane.successors import Successors
-from ksched_cli.sources.controllers.naming import generated
 from ksched_cli.sources.loaded import Loaded
+from ksched_cli.sources.templates import generated
 from tests.builders import make_pod
 
 OWNER = ("ReplicaSet", "default", "web")

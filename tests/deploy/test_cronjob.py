@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from ksched_cli import Simulator
-from ksched_cli.sources.live.resources import READ, resources_of
+from ksched_cli.sources.live.cluster import READ, resources_of
 
 MANIFEST = Path(__file__).parents[2] / "deploy" / "snapshot" / "cronjob.yaml"
 DOCUMENTS = {each["kind"]: each for each in yaml.safe_load_all(MANIFEST.read_text())}

@@ -9,12 +9,11 @@ import pytest
 
 from ksched_cli.api.affinity import LabelSelector
 from ksched_cli.api.core import Namespace, Pod
-from ksched_cli.api.kinds import KINDS
+from ksched_cli.api.decode import KINDS
 from ksched_cli.api.meta import LabelSelectorRequirement, ObjectMeta
 from ksched_cli.api.storage import PersistentVolumeClaim
 from ksched_cli.controlplane.admission.chain import admit
-from ksched_cli.controlplane.admission.pod_node_selector import ANNOTATION, OPENSHIFT_ANNOTATION
-from ksched_cli.controlplane.admission.storage_class import admit_storage_class
+from ksched_cli.controlplane.admission.pods import ANNOTATION, OPENSHIFT_ANNOTATION, admit_storage_class
 from ksched_cli.sources.loaded import Loaded
 from tests.builders import PodBuilder, make_pod
 

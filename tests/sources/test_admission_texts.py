@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.kinds import KINDS
+from ksched_cli.api.decode import KINDS
 from ksched_cli.api.quantity import parse_quantity
-from ksched_cli.controlplane.admission.amounts import NOTHING, amount, pod_limits, pod_requests
 from ksched_cli.controlplane.admission.chain import admit
-from ksched_cli.controlplane.admission.pod_node_selector import ANNOTATION
+from ksched_cli.controlplane.admission.pods import ANNOTATION
+from ksched_cli.controlplane.admission.quantities import NOTHING, amount, pod_limits, pod_requests
 from ksched_cli.sources.loaded import Loaded
 from tests.builders import PodBuilder, make_pod
 

@@ -19,7 +19,7 @@ from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.snapshot import take_redacted_snapshot
 from ksched_cli.simulator import Simulator
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.sources.redaction.fields import Role
+from ksched_cli.sources.redaction.walk import Role
 from tests.builders import make_node, make_pod, write_list
 from tests.clusters import clusters
 from tests.lanes import examples, sampled

@@ -15,7 +15,7 @@ from ksched_cli.errors import InputError
 from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.report.simulate_document import simulation_document
 from ksched_cli.sources.dump import load_dump
-from ksched_cli.sources.snapshot import FORMAT, read_snapshot, write_snapshot
+from ksched_cli.sources.own_documents import FORMAT, read_snapshot, write_snapshot
 from tests.builders import make_node, make_pod, write_list
 from tests.lanes import sampled
 from tests.running import prepare

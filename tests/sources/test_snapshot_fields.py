@@ -14,17 +14,17 @@ import msgspec
 import pytest
 from msgspec import Struct
 
-from ksched_cli.api.kinds import KINDS
+from ksched_cli.api.decode import KINDS
 from ksched_cli.api.workloads import Deployment
 from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.simulator import Simulator
-from ksched_cli.sources.controllers.templates import defaulted
 from ksched_cli.sources.dump import load_dump
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.sources.redaction.fields import NAMES, NAMES_OF, PLAIN, PLAIN_OF, REASONS
+from ksched_cli.sources.own_documents import write_snapshot
 from ksched_cli.sources.redaction.redact import redact
 from ksched_cli.sources.redaction.unread import is_read
-from ksched_cli.sources.snapshot import write_snapshot
+from ksched_cli.sources.redaction.walk import NAMES, NAMES_OF, PLAIN, PLAIN_OF, REASONS
+from ksched_cli.sources.templates import defaulted
 from tests.builders import make_pod, write_list
 
 EXPECTED = Path(__file__).with_name("snapshot_fields.txt")

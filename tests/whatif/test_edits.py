@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from ksched_cli.api.core import Node, Pod, Taint
+from ksched_cli.api.decode import KINDS
 from ksched_cli.api.dynamic_resources import ResourceClaim, ResourceSlice
-from ksched_cli.api.kinds import KINDS
 from ksched_cli.api.policy import ResourceQuota
 from ksched_cli.api.storage import CSINode, PersistentVolumeClaim, VolumeAttachment
 from ksched_cli.api.workloads import DaemonSet, Deployment, ReplicaSet, StatefulSet

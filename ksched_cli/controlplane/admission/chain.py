@@ -1,9 +1,11 @@
 """The admissions in the API server's order: first those that change a pod, then those that only judge it; and the
-admission of all other objects."""
+admission of all other objects. The expressions of device selectors belong here, since the API server compiles them
+before it stores an object. `admission_gaps` lists what of admission is not modelled, where a cluster makes use of it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from msgspec import Struct
@@ -15,15 +17,16 @@ from ksched_cli.api.storage import PersistentVolumeClaim, StorageClass
 from ksched_cli.api.validation.fields import object_at
 from ksched_cli.api.workloads import PODS_AND_WORKLOADS
 from ksched_cli.cluster.undo import Logged, UndoLog
-from ksched_cli.controlplane.admission.accounts import admit_account
-from ksched_cli.controlplane.admission.limit_ranger import LimitRanges, invalid_requests
-from ksched_cli.controlplane.admission.match_label_keys import merge_label_keys
-from ksched_cli.controlplane.admission.pod_node_selector import NamespaceSelectors
 from ksched_cli.controlplane.admission.pod_security import PodSecurity
-from ksched_cli.controlplane.admission.priority import PriorityClasses
-from ksched_cli.controlplane.admission.resource_quota import Quotas
-from ksched_cli.controlplane.admission.runtime_class import RuntimeClasses
-from ksched_cli.controlplane.admission.tolerations import admit_default_tolerations
+from ksched_cli.controlplane.admission.pods import (
+    NamespaceSelectors,
+    PriorityClasses,
+    RuntimeClasses,
+    admit_account,
+    admit_default_tolerations,
+    merge_label_keys,
+)
+from ksched_cli.controlplane.admission.quantities import LimitRanges, Quotas, invalid_requests, resource_of
 from ksched_cli.sources.loaded import Loaded
 
 K = TypeVar("K", bound=Struct)
@@ -109,13 +112,9 @@ class Chain(Logged):
         message = self._limits.validate_claim(item) if isinstance(item, PersistentVolumeClaim) else ""
         if message:
             return "LimitRanger", message
-        if isinstance(item, DeviceClass | ResourceClaim | ResourceClaimTemplate):
-            # Imported here: few runs have devices.
-            from ksched_cli.controlplane.admission.expressions import wrong_expression
-
-            message = wrong_expression(item)
-            if message:
-                return "Validation", message
+        message = wrong_expression(item)
+        if message:
+            return "Validation", message
         message = self._quotas.admit(item) if self._quotas else ""
         return ("ResourceQuota", message) if message else ("", "")
 
@@ -161,3 +160,63 @@ def _countable(cluster: HasObjects) -> Iterator[Any]:
     """The objects that quotas count, if there are quotas."""
     for kind in COUNTED_KINDS if cluster.of(ResourceQuota) else ():
         yield from cluster.of(kind)
+
+
+def wrong_expression(item: Any) -> str:
+    """validateCELSelector of the selectors of a device class, claim or claim template: the first that is wrong."""
+    if not isinstance(item, DeviceClass | ResourceClaim | ResourceClaimTemplate):
+        return ""
+    # Imported here: few runs have devices.
+    from ksched_cli.plugins.lib.cel.expression import compile_cel_selector
+    from ksched_cli.plugins.lib.cel.values import CelCompileError
+
+    places: list[tuple[str, Any]] = [("spec", item.spec)] if isinstance(item, DeviceClass) else []
+    if not isinstance(item, DeviceClass):
+        claim = item.spec.spec if isinstance(item, ResourceClaimTemplate) else item.spec
+        base = "spec.spec.devices" if isinstance(item, ResourceClaimTemplate) else "spec.devices"
+        for index, request in enumerate(claim.devices.requests):
+            here = f"{base}.requests[{index}]"
+            places += [(f"{here}.exactly", request.exactly)] if request.exactly is not None else []
+            places += [(f"{here}.firstAvailable[{at}]", each) for at, each in enumerate(request.first_available)]
+    for where, holder in places:
+        for index, selector in enumerate(holder.selectors):
+            try:
+                compile_cel_selector(selector.cel.expression if selector.cel is not None else "true")
+            except CelCompileError as mistake:
+                return f"{where}.selectors[{index}].cel.expression: Invalid value: {mistake}"
+    return ""
+
+
+_POD_QUOTAS = ("pods", "count/pods", "cpu", "memory", "ephemeral-storage")
+_POD_PREFIXES = ("requests.", "limits.", "hugepages-")
+_DECIDING = ("LimitRange", "ResourceQuota", "PriorityClass", "RuntimeClass", "StorageClass")
+_CLAIM_STORAGE = "requests.storage"
+# Quotas of other objects that are counted, beside those of the form count/.
+_OBJECTS = ("persistentvolumeclaims", "services", "replicationcontrollers", _CLAIM_STORAGE)
+_OF_CLASS = (".storageclass.storage.k8s.io/", ".deviceclass.resource.k8s.io/", "deviceclass.resource.kubernetes.io/")
+
+
+def admission_gaps(cluster: Loaded, namespaces: Collection[str], *, pods_only: bool = False) -> Iterator[str]:
+    """Quotas of objects that are not read, and kinds for admission that a live cluster did not list; with `pods_only`,
+    where no other objects are admitted, quotas and bounds of anything but pods. In the namespaces of new objects."""
+    for kind in _DECIDING:
+        if kind in cluster.missing:
+            yield f"{kind}: {cluster.missing[kind]}"
+    for quota in cluster.of(ResourceQuota):
+        left_out = sorted(name for name in quota.spec.hard if not _is_counted(name, pods_only=pods_only))
+        if left_out and quota.metadata.namespace in namespaces:
+            yield f"ResourceQuota {quota.metadata.namespace}/{quota.metadata.name}: {', '.join(left_out)}"
+    known = {"Container", "Pod"} if pods_only else {"Container", "Pod", "PersistentVolumeClaim"}
+    for limits in cluster.of(LimitRange):
+        unknown = sorted({item.type for item in limits.spec.limits} - known)
+        if unknown and limits.metadata.namespace in namespaces:
+            yield f"LimitRange {limits.metadata.namespace}/{limits.metadata.name}: {', '.join(unknown)}"
+
+
+def _is_counted(name: str, *, pods_only: bool) -> bool:
+    if name in _POD_QUOTAS or (name.startswith(_POD_PREFIXES) and name != _CLAIM_STORAGE):
+        return True
+    if pods_only:
+        return False
+    kinds = {f"count/{plural}{group}" for plural, group in (resource_of(kind) for kind in COUNTED_KINDS)}  # type: ignore[arg-type]
+    return name in kinds or name.startswith(("services.", *_OBJECTS)) or any(each in name for each in _OF_CLASS)

@@ -20,7 +20,7 @@ from ksched_cli.api.storage import PersistentVolumeClaim, StorageClass
 from ksched_cli.api.validation.fields import FieldError, FieldErrors, Path, forbidden, invalid
 from ksched_cli.api.volumes import PersistentVolumeClaimSpec
 from ksched_cli.api.workloads import DaemonSet, Deployment, Job, PodTemplateSpec, ReplicaSet, StatefulSet
-from ksched_cli.sources.controllers.templates import defaulted
+from ksched_cli.sources.templates import defaulted
 
 _IMMUTABLE = "field is immutable"
 _NON_INDEXED = "NonIndexed"

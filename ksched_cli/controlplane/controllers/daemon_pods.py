@@ -18,7 +18,7 @@ from ksched_cli.api.core import Node, Pod, PodSpec
 from ksched_cli.api.selectors import RequiredNodeAffinity, SelectorError
 from ksched_cli.api.tolerations import find_untolerated
 from ksched_cli.api.workloads import DaemonSet
-from ksched_cli.sources.controllers.templates import stamp
+from ksched_cli.sources.templates import stamp
 
 _NODE_NAME = "metadata.name"
 _REVISION_LABEL = "controller-revision-hash"

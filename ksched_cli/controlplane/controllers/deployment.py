@@ -23,7 +23,7 @@ from ksched_cli.api.workloads import (
 from ksched_cli.controlplane.controllers.replicaset import ReplicaSetController, wanted_replicas
 from ksched_cli.controlplane.store import Identity, identity_of, owner_identity
 from ksched_cli.controlplane.work import Controller
-from ksched_cli.sources.controllers.templates import copied, defaulted, hash_of, own_metadata, owner_reference
+from ksched_cli.sources.templates import copied, defaulted, hash_of, own_metadata, owner_reference
 
 # appsv1.DefaultDeploymentUniqueLabelKey
 HASH_LABEL = "pod-template-hash"

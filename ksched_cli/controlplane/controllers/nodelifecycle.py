@@ -1,16 +1,21 @@
-"""The node lifecycle controller (pkg/controller/nodelifecycle): a node's state becomes taints."""
+"""The controllers of nodes: a node's state becomes taints (pkg/controller/nodelifecycle), and NoExecute taints with
+tolerationSeconds evict pods (pkg/controller/tainteviction)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Node, Pod, PodCondition, Taint
+from ksched_cli.api.tolerations import tolerates
+from ksched_cli.cluster.undo import LoggedDict, LoggedSet
+from ksched_cli.controlplane.api_server import ApiServer
 from ksched_cli.controlplane.pods import is_ready
 from ksched_cli.controlplane.store import Identity, identity_of
-from ksched_cli.controlplane.work import Controller
+from ksched_cli.controlplane.work import Controller, Timer, WorkQueue
 
 _NOT_READY, _UNREACHABLE = "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"
 _UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
@@ -24,7 +29,7 @@ _KEYS: Mapping[tuple[str, str], str] = {
     ("PIDPressure", "True"): "node.kubernetes.io/pid-pressure",
 }
 _OWN_KEYS = {*_KEYS.values(), _UNSCHEDULABLE}
-_NO_SCHEDULE, _NO_EXECUTE = "NoSchedule", "NoExecute"
+_NO_SCHEDULE = "NoSchedule"
 
 
 class NodeLifecycleController(Controller):
@@ -85,3 +90,129 @@ def _not_ready(pod: Pod, since: str) -> Pod:
     others = tuple(each for each in pod.status.conditions if each.type != "Ready")
     conditions = (*others, PodCondition("Ready", "False", last_transition_time=since))
     return replace(pod, status=replace(pod.status, conditions=conditions))
+
+
+_NO_EXECUTE = "NoExecute"
+# Mirror pods come back at once: the kubelet of their node runs them whatever the API server holds.
+_MIRROR = "kubernetes.io/config.mirror"
+_NOT_TOLERATED = -1.0
+WHY = "evicted by a NoExecute taint"
+
+
+class _Eviction(Struct, frozen=True):
+    """A pod that is to be evicted. `started`: the toleration counts from there."""
+
+    uid: str
+    started: float
+    timer: Timer
+
+
+class TaintEvictionController(Controller):
+    """Keys are identities of nodes whose NoExecute taints have changed, and of pods that were bound to such nodes."""
+
+    informers = (Node, Pod)
+    pod_changes = frozenset(("created", "spec", "other", "deleted"))
+
+    def __init__(self, api: ApiServer, queue: WorkQueue) -> None:
+        super().__init__(api, queue)
+        self._evictions: dict[Identity, _Eviction] = LoggedDict(api.undo)
+        # The names of the nodes that have such taints (taintedNodes).
+        tainted = (node.metadata.name for node in self.store.of(Node) if node.spec.taints and no_execute(node))
+        self._tainted: set[str] = LoggedSet(api.undo, tainted)
+
+    def concerned(self, old: Any, new: Any) -> Iterable[Identity]:
+        item = old if new is None else new
+        if isinstance(item, Node):
+            return self._node_changed(old, new)
+        if new is None:
+            self._cancel(identity_of(old))
+        elif new.spec.node_name in self._tainted and (old is None or _is_elsewhere(old, new)):
+            return (identity_of(new),)
+        return ()
+
+    def _node_changed(self, old: Any, new: Any) -> Iterable[Identity]:
+        if new is None:
+            self._tainted.discard(old.metadata.name)
+            return ()
+        taints = no_execute(new)
+        if taints == (no_execute(old) if old is not None else ()):
+            return ()
+        if taints:
+            self._tainted.add(new.metadata.name)
+        else:
+            self._tainted.discard(new.metadata.name)
+        return (identity_of(new),)
+
+    def reconcile(self, key: Identity) -> None:
+        if key[0] == "Node":
+            self._sync_node(key[2])
+            return
+        pod = self.store.get(Pod, key[2], key[1])
+        node = self.store.get(Node, pod.spec.node_name) if pod is not None else None
+        if pod is not None and node is not None and no_execute(node):
+            self._process(pod, no_execute(node))
+
+    def _sync_node(self, name: str) -> None:
+        """handleNodeUpdate."""
+        node = self.store.get(Node, name)
+        if node is None:
+            return
+        taints = no_execute(node)
+        for pod in self.store.pods_on(name):
+            if taints:
+                self._process(pod, taints)
+            else:
+                self._cancel(identity_of(pod))
+
+    def _process(self, pod: Pod, taints: Sequence[Taint]) -> None:
+        """processPodOnNode: evict the pod at once, after the shortest toleration, or not at all."""
+        if _MIRROR in pod.metadata.annotations:
+            return
+        key, now = identity_of(pod), self.api.now()
+        seconds = toleration_seconds(pod, taints)
+        if seconds is None:
+            self._cancel(key)
+            return
+        scheduled = self._evictions.get(key)
+        if scheduled is not None and scheduled.started < now and seconds != _NOT_TOLERATED:
+            # What was scheduled earlier stays, even where less is tolerated now.
+            return
+        self._cancel(key)
+        if seconds <= 0:
+            self.api.delete(pod, why=WHY, disrupts=True)
+            return
+        timer = self.queue.at(self.queue.clock.now + seconds, lambda: self._evict(key))
+        self._evictions[key] = _Eviction(pod.metadata.uid, now, timer)
+
+    def _evict(self, key: Identity) -> None:
+        eviction = self._evictions.pop(key, None)
+        pod = self.store.get(Pod, key[2], key[1])
+        if eviction is not None and pod is not None and pod.metadata.uid == eviction.uid:
+            self.api.delete(pod, why=WHY, disrupts=True)
+
+    def _cancel(self, key: Identity) -> None:
+        eviction = self._evictions.pop(key, None)
+        if eviction is not None:
+            self.queue.cancel(eviction.timer)
+
+
+def no_execute(node: Node) -> tuple[Taint, ...]:
+    """getNoExecuteTaints."""
+    return tuple(taint for taint in node.spec.taints if taint.effect == _NO_EXECUTE)
+
+
+def toleration_seconds(pod: Pod, taints: Iterable[Taint]) -> float | None:
+    """getMinTolerationTime of the tolerations that match: None if they are for ever, below zero if a taint has none."""
+    used = []
+    for taint in taints:
+        # GetMatchingTolerations: of each taint the first that tolerates it.
+        found = next((each for each in pod.spec.tolerations if tolerates(each, taint)), None)
+        if found is None:
+            return _NOT_TOLERATED
+        used.append(found)
+    seconds = [each.toleration_seconds for each in used if each.toleration_seconds is not None]
+    return max(float(min(seconds)), 0.0) if seconds else None
+
+
+def _is_elsewhere(old: Pod, new: Pod) -> bool:
+    return old.spec.node_name != new.spec.node_name or old.spec.tolerations != new.spec.tolerations

@@ -1,29 +1,140 @@
-"""All controllers of kube-controller-manager that are modelled."""
+"""All controllers of kube-controller-manager that are modelled, with the two smallest: the HorizontalPodAutoscaler
+controller and the disruption controller (pkg/controller/podautoscaler, pkg/controller/disruption).
+
+The bounds of a HorizontalPodAutoscaler or a KEDA ScaledObject hold at once. A target of use needs metrics, which no
+input has, so that replicas between the bounds stay. The disruption controller keeps the status of PodDisruptionBudgets.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, ClassVar
+
+from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
+from ksched_cli.api.pod_facts import is_terminal
+from ksched_cli.api.policy import PodDisruptionBudget
 from ksched_cli.api.workloads import Deployment, ReplicaSet, ReplicationController, StatefulSet
+from ksched_cli.cluster.undo import LoggedDict, LoggedIndex
 from ksched_cli.controlplane.api_server import ApiServer
+from ksched_cli.controlplane.budgets import computed_status
+from ksched_cli.controlplane.controllers.claims import ResourceClaimController, VolumeController
 from ksched_cli.controlplane.controllers.daemonset import DaemonSetController
 from ksched_cli.controlplane.controllers.deployment import DeploymentController
-from ksched_cli.controlplane.controllers.disruption import DisruptionController
-from ksched_cli.controlplane.controllers.gc import GarbageCollector, NamespaceController, PodGarbageCollector
-from ksched_cli.controlplane.controllers.hpa import AutoscalerBounds
-from ksched_cli.controlplane.controllers.job import JobController
-from ksched_cli.controlplane.controllers.job_pods import CronJobController
-from ksched_cli.controlplane.controllers.nodelifecycle import NodeLifecycleController
-from ksched_cli.controlplane.controllers.provisioning import VolumeController
+from ksched_cli.controlplane.controllers.gc import GarbageCollector, NamespaceController, PodGarbageCollector, StandIn
+from ksched_cli.controlplane.controllers.job import CronJobController, JobController
+from ksched_cli.controlplane.controllers.nodelifecycle import NodeLifecycleController, TaintEvictionController
 from ksched_cli.controlplane.controllers.replicaset import ReplicaSetController, wanted_replicas
-from ksched_cli.controlplane.controllers.resourceclaim import ResourceClaimController
-from ksched_cli.controlplane.controllers.standin import StandIn
 from ksched_cli.controlplane.controllers.statefulset import StatefulSetController
-from ksched_cli.controlplane.controllers.tainteviction import TaintEvictionController
-from ksched_cli.controlplane.store import identity_of
+from ksched_cli.controlplane.store import Identity, identity_of
 from ksched_cli.controlplane.work import Controller, PodChange, WorkQueue, pod_change
+from ksched_cli.sources.loaded import resource_of
+
+SCALED = (Deployment, ReplicaSet, ReplicationController, StatefulSet)
+
+
+class AutoscalerBounds(Controller):
+    """Its keys are the objects that autoscalers scale."""
+
+    informers: ClassVar[tuple[type[Any], ...]] = SCALED
+
+    def concerned(self, old: Any, new: Any) -> Iterable[Identity]:
+        if not self.store.autoscalers or new is None:
+            return ()
+        return (name for name in _names(new) if name in self.store.autoscalers)
+
+    def reconcile(self, key: Identity) -> None:
+        autoscaler, item = self.store.autoscalers.get(key), self.target(key)
+        if autoscaler is None or item is None or item.spec.template is None:
+            return
+        replicas = wanted_replicas(item)
+        within = autoscaler.within(replicas)
+        if within != replicas:
+            self.api.update(replace(item, spec=replace(item.spec, replicas=within)))
+
+    def target(self, key: Identity) -> Any | None:
+        """The object that is scaled; of a custom resource the workload that stands for it."""
+        kind, namespace, name = key
+        for each in SCALED:
+            found = self.store.get(each, name, namespace) if each.__name__ == kind else None
+            if found is not None:
+                return found
+        candidates = (item for each in SCALED for item in self.store.of(each))
+        return next((item for item in candidates if resource_of(item) == key), None)
+
+
+def _names(item: Any) -> Iterator[Identity]:
+    yield identity_of(item)
+    resource = resource_of(item)
+    if resource is not None and resource != identity_of(item):
+        yield resource
+
+
+class DisruptionController(Controller):
+    """Keys are identities of PodDisruptionBudgets."""
+
+    informers = (PodDisruptionBudget, Pod)
+    serves = (PodDisruptionBudget,)
+
+    def __init__(self, api: ApiServer, queue: WorkQueue) -> None:
+        super().__init__(api, queue)
+        # The pods that a budget covers, of those budgets that were reconciled: a dict is an ordered set.
+        self._covered: dict[Identity, dict[Identity, None]] = LoggedDict(api.undo)
+        self._budgets: LoggedIndex[str, Identity, None] = LoggedIndex(api.undo)
+        for item in self.store.of(PodDisruptionBudget):
+            self._budgets.put(item.metadata.namespace, identity_of(item), None)
+
+    def concerned(self, old: Any, new: Any) -> Iterable[Identity]:
+        item = old if new is None else new
+        if isinstance(item, PodDisruptionBudget):
+            return self._changed(old, new)
+        if isinstance(item, Pod):
+            return self._covering(old, new)
+        return ()
+
+    def _changed(self, old: PodDisruptionBudget | None, new: PodDisruptionBudget | None) -> Iterable[Identity]:
+        """A status that this controller or the eviction API has written needs no second look."""
+        if old is not None and new is not None and old.spec is new.spec:
+            return ()
+        item = new or old
+        assert item is not None
+        identity = identity_of(item)
+        self._covered.pop(identity, None)
+        if new is None:
+            self._budgets.drop(item.metadata.namespace, identity)
+            return ()
+        self._budgets.put(item.metadata.namespace, identity, None)
+        return (identity,)
+
+    def _covering(self, old: Pod | None, new: Pod | None) -> Iterator[Identity]:
+        """addPod, updatePod and deletePod: the budgets of the pod's old and new labels."""
+        pod = new or old
+        assert pod is not None
+        for identity in self._budgets.get(pod.metadata.namespace, ()):
+            item = self.store.get(PodDisruptionBudget, identity[2], identity[1])
+            if item is None:
+                continue
+            was, is_now = (each is not None and self.api.budgets.covers(item, each) for each in (old, new))
+            if was or is_now:
+                covered = self._covered.get(identity)
+                if covered is not None and is_now:
+                    covered[identity_of(pod)] = None
+                elif covered is not None:
+                    covered.pop(identity_of(pod), None)
+                yield identity
+
+    def reconcile(self, key: Identity) -> None:
+        """trySync."""
+        item = self.store.get(PodDisruptionBudget, key[2], key[1])
+        if item is None:
+            return
+        if key not in self._covered:
+            found = dict.fromkeys(map(identity_of, self.api.budgets.covered(item)))
+            self._covered[key] = LoggedDict(self.api.undo, found)
+        there = (self.store.get(Pod, each[2], each[1]) for each in self._covered[key])
+        pods = [pod for pod in there if pod is not None and not is_terminal(pod)]
+        self.api.update(replace(item, status=computed_status(self.store, item, pods)))
 
 
 class Controllers:

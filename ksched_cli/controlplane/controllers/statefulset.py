@@ -18,12 +18,18 @@ from ksched_cli.cluster.undo import LoggedDict
 from ksched_cli.controlplane.api_server import ApiServer, Refusal
 from ksched_cli.controlplane.controllers.deployment import scaled_value
 from ksched_cli.controlplane.controllers.replicaset import wanted_replicas
-from ksched_cli.controlplane.controllers.revisions import Revision, RevisionHistory, revision_of
-from ksched_cli.controlplane.controllers.stateful_pods import stateful_claim, stateful_claim_name, stateful_pod
+from ksched_cli.controlplane.controllers.revisions import (
+    Revision,
+    RevisionHistory,
+    revision_of,
+    stateful_claim,
+    stateful_claim_name,
+    stateful_pod,
+)
 from ksched_cli.controlplane.pods import is_available, is_ready, ready_since
 from ksched_cli.controlplane.store import Identity, identity_of, owner_identity
 from ksched_cli.controlplane.work import Controller, WorkQueue
-from ksched_cli.sources.controllers.templates import owner_reference
+from ksched_cli.sources.templates import owner_reference
 
 PARALLEL, ON_DELETE = "Parallel", "OnDelete"
 _DELETE = "Delete"

@@ -42,9 +42,7 @@ from ksched_cli.plan.run.loaded_input import LoadedInput
 from ksched_cli.plan.run.orders import FIRST_ORDER, decisive_ties
 from ksched_cli.plan.run.run import Run
 from ksched_cli.sources.autoscalers import Autoscaler
-from ksched_cli.sources.custom.labels import resource_of, workload_label
-from ksched_cli.sources.input_codes import NOTHING_CHECKED
-from ksched_cli.sources.loaded import Loaded
+from ksched_cli.sources.loaded import NOTHING_CHECKED, Loaded, resource_of, workload_label
 from ksched_cli.sources.places import Places
 from ksched_cli.whatif.changes import Changes
 from ksched_cli.whatif.edits.lib.edit import Reference

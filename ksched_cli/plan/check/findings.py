@@ -60,7 +60,7 @@ from ksched_cli.plan.reasons.rules import (
     selector_typos,
 )
 from ksched_cli.plan.run.coverage import MissingKinds
-from ksched_cli.sources.custom.labels import workload_label
+from ksched_cli.sources.loaded import workload_label
 from ksched_cli.sources.places import Places
 from ksched_cli.world.recorder import PodLife
 

@@ -22,8 +22,7 @@ from ksched_cli.plan.reasons.codes import all_codes
 from ksched_cli.plan.results.displayed import Displayed
 from ksched_cli.plan.results.nodes import NodeChanges
 from ksched_cli.plan.results.outcomes import Stats
-from ksched_cli.sources.input_codes import NOT_RUN, NOTHING_CHECKED
-from ksched_cli.sources.loaded import Loaded
+from ksched_cli.sources.loaded import NOT_RUN, NOTHING_CHECKED, Loaded
 from ksched_cli.sources.places import SourcePlace
 from ksched_cli.world.recorder import PreemptedPod
 from ksched_cli.world.results import Orders, WorldResult

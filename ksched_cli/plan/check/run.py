@@ -20,7 +20,7 @@ from ksched_cli.engine.decision import Decision
 from ksched_cli.plan.check.results import Losses, is_of
 from ksched_cli.plan.check.workloads import WorkloadState, jobs_of, state_of
 from ksched_cli.plan.results.nodes import NodeColumns
-from ksched_cli.sources.custom.labels import resource_of
+from ksched_cli.sources.loaded import resource_of
 from ksched_cli.whatif.changes import Changes
 from ksched_cli.whatif.manifests import WORKLOADS, in_order
 from ksched_cli.world.recorder import PreemptedPod

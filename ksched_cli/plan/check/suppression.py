@@ -15,14 +15,13 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ksched_cli.api.kinds import CLUSTER_SCOPED
+from ksched_cli.api.decode import CLUSTER_SCOPED
 from ksched_cli.api.listing import named
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.plan.check.results import MOST_NAMED, Check, Finding, IgnoredFinding
 from ksched_cli.plan.reasons.codes import all_codes, find_code
 from ksched_cli.plan.reference.explain_code import explain_codes
-from ksched_cli.sources.custom.labels import workload_label
-from ksched_cli.sources.input_codes import STALE_BASELINE
+from ksched_cli.sources.loaded import STALE_BASELINE, workload_label
 from ksched_cli.sources.places import SourcePlace, template_of
 from ksched_cli.whatif.manifests import WORKLOADS
 

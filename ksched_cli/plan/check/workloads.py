@@ -20,7 +20,7 @@ from ksched_cli.api.workloads import (
 )
 from ksched_cli.controlplane.controllers.daemonset import surge_and_unavailable
 from ksched_cli.controlplane.controllers.deployment import RECREATE, is_recreate, max_surge, max_unavailable
-from ksched_cli.controlplane.controllers.job_pods import completions_of, parallelism
+from ksched_cli.controlplane.controllers.job import completions_of, parallelism
 from ksched_cli.controlplane.controllers.replicaset import wanted_replicas
 from ksched_cli.controlplane.controllers.revisions import revision_of
 from ksched_cli.controlplane.controllers.statefulset import PARALLEL, first_ordinal, ordinal_of, partition
@@ -28,7 +28,7 @@ from ksched_cli.controlplane.plane import ON_DELETE, ControlPlane
 from ksched_cli.controlplane.pods import is_active
 from ksched_cli.controlplane.store import Identity, identity_of
 from ksched_cli.framework.reasons import FieldPath
-from ksched_cli.sources.custom.labels import workload_label
+from ksched_cli.sources.loaded import workload_label
 from ksched_cli.whatif.manifests import cron_job_run
 
 

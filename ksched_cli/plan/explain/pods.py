@@ -22,9 +22,9 @@ from ksched_cli.errors import Problem, UsageError
 from ksched_cli.plan.explain.results import Explanation
 from ksched_cli.plan.results.outcomes import RefusedPod
 from ksched_cli.plan.run.loaded_input import LoadedInput
-from ksched_cli.sources.controllers.templates import owner_reference, stamp
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.places import template_of
+from ksched_cli.sources.templates import owner_reference, stamp
 from ksched_cli.whatif.changes import Changes
 from ksched_cli.whatif.edits.lib.arguments import EditMistake
 from ksched_cli.whatif.edits.lib.edit import Edit, Reference

@@ -14,7 +14,7 @@ from ksched_cli.engine.reasons import EngineReasons
 from ksched_cli.framework.reasons import ReasonCode, ReasonTable
 from ksched_cli.plugins.in_tree import all_specs
 from ksched_cli.releases import NEWEST_VERSION
-from ksched_cli.sources.input_codes import (
+from ksched_cli.sources.loaded import (
     APPLY_CONFLICT,
     DUPLICATE,
     IMMUTABLE,

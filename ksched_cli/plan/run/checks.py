@@ -75,7 +75,7 @@ def check_named_nodes(options: RunOptions, cluster: Loaded, manifests: Loaded) -
     them, and no scheduler looks at them. Nodes that edits add are not known yet."""
     if not len(manifests) or _adds_nodes(options, cluster):
         return
-    from ksched_cli.sources.custom.labels import workload_label
+    from ksched_cli.sources.loaded import workload_label
     from ksched_cli.sources.places import Places
     from ksched_cli.whatif.manifests import pod_templates
 

@@ -10,8 +10,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ksched_cli.errors import UsageError
-from ksched_cli.sources.live.options import LiveOptions
-from ksched_cli.sources.read_options import ManifestReading
+from ksched_cli.sources.read_options import LiveOptions, ManifestReading
 
 if TYPE_CHECKING:
     from msgspec import Struct

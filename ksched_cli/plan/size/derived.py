@@ -16,8 +16,8 @@ from ksched_cli.api.quantity import format_bytes, milli_value, parse_quantity, v
 from ksched_cli.errors import InputError, Problem, UsageError
 from ksched_cli.plan.size.catalog import KIND
 from ksched_cli.plan.size.shapes import HOSTNAME, INSTANCE_TYPE, ZONE
+from ksched_cli.sources.autoscalers import NodeGroup
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.sources.node_groups import NodeGroup
 from ksched_cli.sources.own_documents import API_VERSION
 
 _TYPES = (INSTANCE_TYPE, "beta.kubernetes.io/instance-type")

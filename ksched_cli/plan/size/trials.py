@@ -16,7 +16,7 @@ from ksched_cli.api.pod_facts import uid_of_pod
 from ksched_cli.api.policy import PriorityClass
 from ksched_cli.api.workloads import DaemonSet
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.controlplane.admission.priority import admit_priority
+from ksched_cli.controlplane.admission.pods import admit_priority
 from ksched_cli.controlplane.controllers.daemon_pods import daemon_spec, node_of, should_run
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.controlplane.store import Store

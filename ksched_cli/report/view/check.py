@@ -31,7 +31,7 @@ from ksched_cli.report.view.model import (
 )
 from ksched_cli.report.view.nodes import node_map, nodes_of, zone_bars
 from ksched_cli.report.view.omissions import omissions
-from ksched_cli.sources.input_codes import NOTHING_CHECKED
+from ksched_cli.sources.loaded import NOTHING_CHECKED
 from ksched_cli.sources.places import SourcePlace
 from ksched_cli.world.results import Orders
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from ksched_cli.sources.custom import drafts
-from ksched_cli.sources.custom.pod_group import CustomPodGroup, pod_fields, template
+from ksched_cli.sources.custom.drafts import CustomPodGroup, pod_fields, template
 
 _TRAINING = {
     "training.kubeflow.org/job-name": "{name}",

@@ -10,17 +10,21 @@ from typing import Any
 from msgspec import Struct
 
 from ksched_cli.api.conversion import path_text, problems_in
-from ksched_cli.api.decode import UnknownKind
+from ksched_cli.api.decode import UnknownKind, document_of, label_of
 from ksched_cli.api.workloads import DaemonSet, Deployment, Job, ReplicaSet, StatefulSet
 from ksched_cli.errors import Problem, UsageError
-from ksched_cli.sources.controllers.naming import template_hash
-from ksched_cli.sources.custom.drafts import pod_spec
+from ksched_cli.sources.custom.drafts import (
+    TEMPLATE,
+    CustomPodGroup,
+    CustomResource,
+    Draft,
+    Steps,
+    elements_of,
+    pod_spec,
+)
 from ksched_cli.sources.custom.kinds import CUSTOM_KINDS
-from ksched_cli.sources.custom.labels import STANDS_FOR
-from ksched_cli.sources.custom.pod_group import TEMPLATE, CustomPodGroup, CustomResource, Draft, Steps, elements_of
-from ksched_cli.sources.input_codes import INVALID, UNKNOWN_WORKLOAD
-from ksched_cli.sources.loaded import Origin
-from ksched_cli.sources.unknown_objects import document_of, label_of
+from ksched_cli.sources.loaded import INVALID, STANDS_FOR, UNKNOWN_WORKLOAD, Origin
+from ksched_cli.sources.templates import template_hash
 
 _TYPES: Mapping[str, type[Struct]] = {
     kind.__name__: kind for kind in (Deployment, StatefulSet, ReplicaSet, DaemonSet, Job)

@@ -1,19 +1,259 @@
-"""Reads a live cluster as typed objects, completely or not at all."""
+"""Reads a live cluster as typed objects, completely or not at all: which resources are read, at which paths, and their
+lists page by page, several at once. The requests are made by `api_server.py`; a watch goes on in `watch.py`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import queue
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Protocol
 
 import msgspec
-from msgspec import Struct
+from msgspec import Raw, Struct
+from msgspec.structs import replace
 
-from ksched_cli.api.decode import DecodedObject, decode_as
-from ksched_cli.sources.live.api_server import LiveApiServer, RequestRefused
-from ksched_cli.sources.live.listing import ListPage, Missing, read_events, read_lists
-from ksched_cli.sources.live.resources import Resource
+from ksched_cli.api import core, dynamic_resources, policy, storage, workloads
+from ksched_cli.api.decode import KINDS, DecodedObject, decode_as, versions_of
+from ksched_cli.api.events import Event
+from ksched_cli.sources.live.api_server import LiveApiServer, RequestRefused, TooLarge
+
+# The largest lists come first: the others are read while these arrive.
+_LARGEST: tuple[type[Struct], ...] = (
+    core.Pod,
+    core.Node,
+    workloads.ReplicaSet,
+    storage.PersistentVolumeClaim,
+    storage.PersistentVolume,
+    dynamic_resources.ResourceSlice,
+    dynamic_resources.ResourceClaim,
+)
+# Kinds that decide nothing about the pods of a running cluster.
+_NOT_READ = (workloads.PodTemplate, workloads.CronJob, policy.Workload)
+READ = tuple(dict.fromkeys((*_LARGEST, *(kind for kind in KINDS.values() if kind not in _NOT_READ))))
+# Without these kinds no question can be answered.
+NEEDED = frozenset({core.Pod, core.Node})
+
+
+class Resource(Struct, frozen=True):
+    """A kind under one version of its group."""
+
+    kind: type[Struct]
+    version: str
+
+    @property
+    def plural(self) -> str:
+        name = self.kind.__name__.lower()
+        if name.endswith("s"):
+            return f"{name}es"
+        return f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
+
+    @property
+    def path(self) -> str:
+        return f"/{'apis' if '/' in self.version else 'api'}/{self.version}/{self.plural}"
+
+
+def resources_of(kind: type[Struct]) -> tuple[Resource, ...]:
+    """The kind under every version that ksched reads, the newest first."""
+    return tuple(Resource(kind, version) for version in versions_of(kind))
+
+
+PAGE = 500
+_READERS = 6
+# A list that expires this often is longer than the server keeps it.
+_STARTS = 4
+FORBIDDEN, NOT_FOUND, GONE = 403, 404, 410
+_EVERYTHING: Mapping[str, str] = {}
+
+
+class _ListMeta(Struct, rename="camel", frozen=True):
+    continue_: str = msgspec.field(default="", name="continue")
+    resource_version: str = ""
+    remaining_item_count: int = 0
+
+
+class _List(Struct, rename="camel"):
+    kind: str = ""
+    metadata: _ListMeta = _ListMeta()
+    items: list[Raw] | None = None
+
+
+_DECODER = msgspec.json.Decoder(_List)
+
+
+class ListPage(Struct, frozen=True):
+    """Items of a resource, not decoded yet. `restart`: this page replaces all earlier pages; `remaining`: the server's
+    estimate of how many items follow."""
+
+    resource: Resource
+    items: Sequence[Raw]
+    remaining: int = 0
+    restart: bool = False
+    version: str = ""
+
+
+class Missing(Struct, frozen=True):
+    """A kind that was not read, with the reason. `absent`: the server does not have the kind."""
+
+    kind: type[Struct]
+    reason: str
+    absent: bool = False
+
+
+Answer = ListPage | Missing
+
+
+def read_lists(server: LiveApiServer) -> Iterator[Answer]:
+    """All objects of all kinds, in the order in which they arrive. Raises an exception if any list fails."""
+    answers: queue.Queue[Answer | BaseException | None] = queue.Queue(maxsize=_READERS)
+    stop = threading.Event()
+
+    def put(answer: Answer | BaseException | None) -> bool:
+        """Queue the answer. Returns False if the reader has stopped."""
+        while not stop.is_set():
+            try:
+                answers.put(answer, timeout=0.1)
+            except queue.Full:
+                continue
+            return True
+        return False
+
+    def read(kind: type[Struct]) -> None:
+        try:
+            for answer in read_kind(server, kind):
+                if not put(answer):
+                    return
+            put(None)
+        except BaseException as trouble:
+            put(trouble)
+
+    with ThreadPoolExecutor(_READERS, "ksched-list") as readers:
+        for kind in READ:
+            readers.submit(read, kind)
+        try:
+            yield from _until_all_ended(answers, len(READ))
+        finally:
+            stop.set()
+            readers.shutdown(wait=False, cancel_futures=True)
+
+
+def _until_all_ended(answers: queue.Queue[Answer | BaseException | None], running: int) -> Iterator[Answer]:
+    while running:
+        answer = answers.get()
+        if isinstance(answer, BaseException):
+            raise answer
+        if answer is None:
+            running -= 1
+        else:
+            yield answer
+
+
+def read_kind(server: LiveApiServer, kind: type[Struct], *, from_cache: bool = True) -> Iterator[Answer]:
+    """All objects of one kind, under the newest version that the server has. With `from_cache` the server may answer
+    from its cache, which can be older than an earlier answer."""
+    for resource in resources_of(kind):
+        try:
+            yield from _read_resource(server, resource, from_cache=from_cache)
+        except RequestRefused as refusal:
+            if refusal.status == NOT_FOUND:
+                continue
+            if refusal.status == FORBIDDEN and kind not in NEEDED:
+                yield Missing(kind, "forbidden")
+            else:
+                raise server.unreadable(f"{resource.plural}: {refusal.message}") from None
+        return
+    if kind in NEEDED:
+        raise server.unreadable(f"there is no list of {resource.plural}", "is this a Kubernetes API server?")
+    yield Missing(kind, "not served", absent=True)
+
+
+def read_events(server: LiveApiServer, reasons: Sequence[str]) -> Iterator[Answer]:
+    """The events with these reasons. Every server has all events in the core group."""
+    try:
+        for reason in reasons:
+            yield from _whole(_read_resource(server, Resource(Event, "v1"), {"fieldSelector": f"reason={reason}"}))
+    except RequestRefused as refusal:
+        yield Missing(Event, "forbidden" if refusal.status == FORBIDDEN else refusal.message)
+
+
+def _whole(pages: Iterable[ListPage]) -> list[ListPage]:
+    """The pages of one list. A list that starts again replaces its own pages and not those of other lists."""
+    kept: list[ListPage] = []
+    for page in pages:
+        if page.restart:
+            kept.clear()
+        kept.append(replace(page, restart=False))
+    return kept
+
+
+def _read_resource(
+    server: LiveApiServer,
+    resource: Resource,
+    selection: Mapping[str, str] = _EVERYTHING,
+    *,
+    from_cache: bool = True,
+) -> Iterator[ListPage]:
+    """The pages of the resource, from the server's cache first. A list that expires is read again from the start."""
+    for start in range(_STARTS):
+        # Any state of the cache will do, as for a scheduler that starts. A server may send its whole cache as one
+        # page. If the page is too large, the list is requested again in pages.
+        first = {"resourceVersion": "0"} if start == 0 and from_cache else {}
+        try:
+            yield from _pages(server, resource, selection, first, restart=start > 0)
+        except TooLarge:
+            if start > 0:
+                raise server.unreadable(
+                    f"{resource.path}: {PAGE} objects are more than is taken into memory at once"
+                ) from None
+        except RequestRefused as refusal:
+            if refusal.status != GONE:
+                raise
+        else:
+            return
+    raise server.unreadable(f"{resource.path}: the list expired {_STARTS} times before its end", "try again later")
+
+
+def _pages(
+    server: LiveApiServer,
+    resource: Resource,
+    selection: Mapping[str, str],
+    first: Mapping[str, str],
+    *,
+    restart: bool,
+) -> Iterator[ListPage]:
+    parameters = {"limit": str(PAGE), **selection, **first}
+    while True:
+        found = _decoded_list(server, resource.path, parameters)
+        meta = found.metadata
+        yield ListPage(resource, found.items or [], meta.remaining_item_count, restart, meta.resource_version)
+        if not meta.continue_:
+            return
+        restart = False
+        parameters = {"limit": str(PAGE), **selection, "continue": meta.continue_}
+
+
+def _decoded_list(server: LiveApiServer, path: str, parameters: dict[str, str]) -> _List:
+    """One page. A body that is no list is requested once more: a proxy may have cut it off."""
+    for last in (False, True):
+        body = server.get(path, parameters)
+        try:
+            found = _DECODER.decode(body)
+            if not found.kind.endswith("List"):
+                raise msgspec.ValidationError(f"{found.kind or 'a document without a kind'}")
+        except msgspec.MsgspecError as mistake:
+            if last:
+                raise server.unreadable(f"{path}: {_broken(mistake, body)}") from None
+        else:
+            return found
+    raise AssertionError
+
+
+def _broken(mistake: Exception, body: bytes) -> str:
+    if "truncated" in str(mistake):
+        return f"the answer ends in the middle, after {len(body)} bytes"
+    return f"the answer is no list of Kubernetes objects: {mistake}"
 
 
 class Progress(Protocol):
@@ -61,7 +301,7 @@ def read_cluster(server: LiveApiServer, progress: Progress | None = None, events
         found = cluster.found.setdefault(answer.resource.kind, [])
         if answer.restart:
             found.clear()
-        found.extend(_decoded(answer, len(found)))
+        found.extend(_decoded_page(answer, len(found)))
         cluster.versions[answer.resource.kind] = answer.resource, answer.version
         if progress is not None:
             progress(answer.resource.plural, len(found), answer.remaining)
@@ -78,7 +318,7 @@ def _server_version(server: LiveApiServer) -> str:
         raise server.unreadable("/version: this is no Kubernetes API server") from None
 
 
-def _decoded(page: ListPage, offset: int) -> Iterator[DecodedObject]:
+def _decoded_page(page: ListPage, offset: int) -> Iterator[DecodedObject]:
     resource = page.resource
     source = f"live: {resource.plural}"
     for number, item in enumerate(page.items, start=offset):

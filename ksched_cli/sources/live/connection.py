@@ -19,8 +19,8 @@ from msgspec.structs import replace
 from ksched_cli.api.listing import did_you_mean
 from ksched_cli.errors import ClusterUnreadable, Problem
 from ksched_cli.sources.live.api_server import LiveApiServer
-from ksched_cli.sources.live.options import LiveOptions
-from ksched_cli.sources.live.resources import READ
+from ksched_cli.sources.live.cluster import READ
+from ksched_cli.sources.read_options import LiveOptions
 
 _TOKEN = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
 

@@ -16,9 +16,7 @@ from ksched_cli.api.defaults import fill_in
 from ksched_cli.api.meta import metadata_of
 from ksched_cli.errors import ClusterUnreadable
 from ksched_cli.sources.live.api_server import Interrupted, LiveApiServer, RequestRefused, growing_pause
-from ksched_cli.sources.live.cluster import LiveCluster
-from ksched_cli.sources.live.listing import GONE, ListPage, Missing, read_kind
-from ksched_cli.sources.live.resources import Resource
+from ksched_cli.sources.live.cluster import GONE, ListPage, LiveCluster, Missing, Resource, read_kind
 
 # The server keeps one watch open for this time, or up to twice as long, and sends bookmarks.
 _SECONDS = 290

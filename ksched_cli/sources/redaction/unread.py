@@ -19,7 +19,7 @@ from ksched_cli.api.core import PodCondition
 from ksched_cli.api.dynamic_resources import DeviceCapacity
 from ksched_cli.api.meta import ObjectMeta
 from ksched_cli.api.workloads import PodTemplateSpec
-from ksched_cli.sources.redaction import fields
+from ksched_cli.sources.redaction import walk as fields
 from ksched_cli.sources.redaction.walk import SPECIAL
 
 S = TypeVar("S", bound=Struct)

@@ -56,8 +56,7 @@ def _clone_belongings(editor: Editor, node: str, name: str) -> None:
     from ksched_cli.api.dynamic_resources import ResourceSlice
     from ksched_cli.api.meta import ObjectMeta
     from ksched_cli.api.storage import CSINode
-    from ksched_cli.sources.controllers.naming import uid_of
-    from ksched_cli.sources.controllers.templates import copied
+    from ksched_cli.sources.templates import copied, uid_of
 
     drivers = editor.store.get(CSINode, node)
     if drivers is not None:

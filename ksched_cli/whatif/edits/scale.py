@@ -61,7 +61,7 @@ def _scaled(editor: Editor, target: Reference) -> Any:
 
 
 def _exists(editor: Editor, identity: Identity) -> bool:
-    from ksched_cli.api.kinds import KINDS
+    from ksched_cli.api.decode import KINDS
 
     kind = next((kind for kind in KINDS.values() if kind.__name__ == identity[0]), None)
     return kind is not None and editor.store.get(kind, identity[2], identity[1]) is not None

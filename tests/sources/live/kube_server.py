@@ -21,8 +21,8 @@ from urllib.parse import parse_qs, urlsplit
 import trustme
 import yaml
 
-from ksched_cli.api.kinds import KINDS
-from ksched_cli.sources.live.resources import READ, Resource, resources_of
+from ksched_cli.api.decode import KINDS
+from ksched_cli.sources.live.cluster import READ, Resource, resources_of
 
 TOKEN = "a-token"
 USER = "alice"

@@ -17,10 +17,10 @@ import yaml
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.cli.main import run
 from ksched_cli.errors import ClusterUnreadable
-from ksched_cli.sources.live import api_server, connection, listing
+from ksched_cli.sources.live import api_server, cluster, connection
 from ksched_cli.sources.live.cluster import LiveCluster, read_cluster
 from ksched_cli.sources.live.connection import connect
-from ksched_cli.sources.live.options import LiveOptions, parse_timeout
+from ksched_cli.sources.read_options import LiveOptions, parse_timeout
 from tests.builders import make_node, make_pod
 from tests.lanes import sampled
 from tests.sources.live.kube_server import (
@@ -82,7 +82,7 @@ def test_only_get_is_ever_sent(kube: KubeServer, tmp_path: Path) -> None:
 def test_the_first_look_takes_the_servers_cache_and_later_pages_follow(
     kube: KubeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(listing, "PAGE", 3)
+    monkeypatch.setattr(cluster, "PAGE", 3)
     assert names(read(kube, tmp_path)) == ALL
     asked = [request.query for request in kube.requests if request.path == PODS]
     assert asked == [
@@ -96,7 +96,7 @@ def test_a_cache_that_sends_all_at_once_is_asked_again_for_pages(
     kube: KubeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kube.whole_from_cache = True
-    monkeypatch.setattr(listing, "PAGE", 3)
+    monkeypatch.setattr(cluster, "PAGE", 3)
     monkeypatch.setattr(api_server.LiveApiServer.get, "__defaults__", (None, 1500))
     assert names(read(kube, tmp_path)) == ALL
     asked = [request.query for request in kube.requests if request.path == PODS]
@@ -128,7 +128,7 @@ def test_trouble_that_passes_is_not_noticed(faults: list[Fault], kube: KubeServe
 def test_a_list_that_expires_between_pages_starts_again_and_nothing_is_there_twice(
     kube: KubeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(listing, "PAGE", 3)
+    monkeypatch.setattr(cluster, "PAGE", 3)
     kube.faults[PODS] += [lambda handler: handler.answer(PODS, {"limit": "3"}), GONE]
     assert names(read(kube, tmp_path)) == ALL
     assert sum(request.path == PODS for request in kube.requests) == 5

@@ -11,7 +11,7 @@ import pytest
 import trustme
 
 from ksched_cli.cli.main import run
-from ksched_cli.sources.live import listing
+from ksched_cli.sources.live import cluster as listing
 from tests.builders import make_node, make_pod
 from tests.failed_scheduling import written_now
 from tests.sources.live.kube_server import EVENTS, KubeServer, refuses, serving

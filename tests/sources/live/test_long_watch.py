@@ -22,8 +22,8 @@ from ksched_cli.sources.live import api_server
 from ksched_cli.sources.live import watch as watching
 from ksched_cli.sources.live.cluster import read_cluster
 from ksched_cli.sources.live.connection import connect
-from ksched_cli.sources.live.options import LiveOptions
 from ksched_cli.sources.live.watch import Event, Follower, Listed, Lost, ObjectChange, Reached
+from ksched_cli.sources.read_options import LiveOptions
 from tests.builders import make_node, make_pod
 from tests.sources.live.kube_server import Handler, KubeServer, refuses, running, sends_and_ends, serving
 

@@ -23,9 +23,9 @@ from ksched_cli.api.policy import PriorityClass
 from ksched_cli.api.workloads import DaemonSet, Deployment, PodTemplate, ReplicaSet, ReplicationController, StatefulSet
 from ksched_cli.cluster.pod_groups import group_of
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.controlplane.admission.priority import admit_priority
+from ksched_cli.controlplane.admission.pods import admit_priority
+from ksched_cli.controlplane.controllers.nodelifecycle import no_execute
 from ksched_cli.controlplane.controllers.replicaset import selector_of, wanted_replicas
-from ksched_cli.controlplane.controllers.tainteviction import no_execute
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.controlplane.store import Identity, Store, identity_of, owner_identity
 from ksched_cli.controlplane.workloads import owners, top_owner
@@ -43,9 +43,9 @@ from ksched_cli.plan.reasons.fixes.values import Fix, Fixes, ManifestChange, Pro
 from ksched_cli.plan.run.each import WORTH_ANSWERS, Copy, copies_at_once
 from ksched_cli.plan.run.run import Run
 from ksched_cli.plugins.in_tree import IN_TREE
-from ksched_cli.sources.controllers.templates import defaulted
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.places import Path, Places
+from ksched_cli.sources.templates import defaulted
 from ksched_cli.whatif.changes import Changes
 from ksched_cli.world.results import Ending, FinalPod, Limits, WorldResult
 from ksched_cli.world.world import World

@@ -12,7 +12,7 @@ from ksched_cli.api.meta import controller_of
 from ksched_cli.api.pod_facts import is_terminal, pod_key
 from ksched_cli.api.workloads import DaemonSet
 from ksched_cli.controlplane.controllers.daemon_pods import bound_to
-from ksched_cli.controlplane.controllers.standin import blank_copy
+from ksched_cli.controlplane.controllers.gc import blank_copy
 from ksched_cli.controlplane.pods import is_active
 from ksched_cli.controlplane.store import owner_identity
 from ksched_cli.whatif.edits.lib.editor import Editor

@@ -10,9 +10,8 @@ from ksched_cli.api.defaults import default_node
 from ksched_cli.api.label_names import is_label_value
 from ksched_cli.api.meta import ObjectMeta
 from ksched_cli.api.quantity import QuantityError, parse_quantity
-from ksched_cli.sources.controllers.naming import uid_of
-from ksched_cli.sources.controllers.templates import copied
 from ksched_cli.sources.dump import load_dump
+from ksched_cli.sources.templates import copied, uid_of
 from ksched_cli.whatif.edits.lib.arguments import EditMistake
 
 _RESOURCES = ("cpu", "memory", "pods", "ephemeral-storage")

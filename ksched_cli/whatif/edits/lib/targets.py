@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from ksched_cli.api.core import Namespace, Pod
-from ksched_cli.api.kinds import KINDS
+from ksched_cli.api.decode import KINDS
 from ksched_cli.api.listing import did_you_mean
 from ksched_cli.api.meta import controller_of, metadata_of
 from ksched_cli.api.pod_facts import is_terminal

@@ -1,33 +1,255 @@
-"""ResourceQuota: an object that would take its namespace over a quota is never created. Pods count by what they
-request (evaluator/core/pods.go), claims by storage and class, Services by type and ports, everything as an object."""
+"""Admission by amounts: LimitRanger and ResourceQuota (plugin/pkg/admission). The API server shows sums of quantities
+in the form in which the first one was written; `Amount` remembers that form."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import cache
-from typing import Any
+from typing import Any, Literal
+
+from msgspec import Struct
 
 from ksched_cli.api.affinity import PodAffinityTerm
-from ksched_cli.api.core import Pod, Service
-from ksched_cli.api.kinds import versions_of
+from ksched_cli.api.core import Pod, Quantities, ResourceRequirements, Service
+from ksched_cli.api.decode import versions_of
 from ksched_cli.api.pod_facts import is_terminal
 from ksched_cli.api.pod_resources import is_pod_level_resource
-from ksched_cli.api.policy import ResourceQuota, ScopedResourceSelectorRequirement
+from ksched_cli.api.policy import LimitRange, LimitRangeItem, ResourceQuota, ScopedResourceSelectorRequirement
+from ksched_cli.api.quantity import Quantity, approximate, parse_quantity
 from ksched_cli.api.selectors import LABEL_OPERATORS, SelectorError, make_requirement
 from ksched_cli.api.storage import CLASS_ANNOTATION, PersistentVolumeClaim
 from ksched_cli.cluster.resources import is_extended
 from ksched_cli.cluster.undo import Logged, LoggedDict, UndoLog
-from ksched_cli.controlplane.admission.amounts import (
-    NOTHING,
-    Amount,
-    Amounts,
-    amount,
-    amounts,
-    pod_limits,
-    pod_requests,
-)
+
+Form = Literal["decimal", "binary", "exponent"]
+
+_POWERS_OF_TEN = {-9: "n", -6: "u", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P", 18: "E"}
+_POWERS_OF_1024 = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
+_LEAST, _MOST = -9, 18
+
+
+class Amount(Struct, frozen=True):
+    """resource.Quantity: a value and the form it is shown in."""
+
+    value: Fraction
+    form: Form = "decimal"
+
+    def __add__(self, other: Amount) -> Amount:
+        """Nothing takes on the form of what is added to it."""
+        return Amount(self.value + other.value, self.form if self.value else other.form)
+
+    def __neg__(self) -> Amount:
+        return Amount(-self.value, self.form)
+
+    def __str__(self) -> str:
+        """CanonicalizeBytes."""
+        if not self.value:
+            return "0"
+        if self.form == "binary" and abs(self.value) >= 1024 and self.value.denominator == 1:
+            return _binary(int(self.value))
+        digits, exponent = _decimal(self.value)
+        if self.form == "exponent":
+            return f"{digits}e{exponent}" if exponent else str(digits)
+        return f"{digits}{_POWERS_OF_TEN[exponent]}"
+
+
+NOTHING = Amount(Fraction(0))
+Amounts = dict[str, Amount]
+
+
+def amount(quantity: Quantity) -> Amount:
+    value = parse_quantity(quantity)
+    text = str(quantity).strip()
+    if text.endswith("i"):
+        return Amount(value, "binary")
+    return Amount(value, "exponent" if any(letter in text[:-1] for letter in "eE") else "decimal")
+
+
+def amounts(quantities: Mapping[str, Quantity]) -> Amounts:
+    return {name: amount(quantity) for name, quantity in quantities.items()}
+
+
+def _binary(number: int) -> str:
+    power = 0
+    while number % 1024 == 0 and power < len(_POWERS_OF_1024) - 1:
+        number, power = number // 1024, power + 1
+    return f"{number}{_POWERS_OF_1024[power]}"
+
+
+def _decimal(value: Fraction) -> tuple[int, int]:
+    """The shortest whole number of thousands, millions, thousandths and so on."""
+    scaled = value * 10**-_LEAST
+    number, exponent = -(-scaled.numerator // scaled.denominator), _LEAST
+    while number % 1000 == 0 and exponent < _MOST:
+        number, exponent = number // 1000, exponent + 3
+    return number, exponent
+
+
+def pod_requests(pod: Pod) -> Amounts:
+    return _of_pod(pod, lambda resources: resources.requests)
+
+
+def pod_limits(pod: Pod) -> Amounts:
+    return _of_pod(pod, lambda resources: resources.limits)
+
+
+def _of_pod(pod: Pod, of: Callable[[ResourceRequirements], Quantities]) -> Amounts:
+    """podRequests and podLimits: containers together, or the largest init container beside the sidecars that run by
+    then; pod-level requests go before both."""
+    total: Amounts = {}
+    sidecars: Amounts = {}
+    largest: Amounts = {}
+    for container in pod.spec.containers:
+        _add(total, amounts(of(container.resources)))
+    for container in pod.spec.init_containers:
+        here = amounts(of(container.resources))
+        if container.restart_policy == "Always":
+            _add(total, here)
+            _add(sidecars, here)
+            _raise(largest, sidecars)
+        else:
+            _add(here, sidecars)
+            _raise(largest, here)
+    _raise(total, largest)
+    own = amounts(of(pod.spec.resources)) if pod.spec.resources else {}
+    return {**total, **{name: each for name, each in own.items() if is_pod_level_resource(name)}}
+
+
+def _add(total: Amounts, more: Mapping[str, Amount]) -> None:
+    for name, each in more.items():
+        total[name] = total[name] + each if name in total else each
+
+
+def _raise(total: Amounts, least: Mapping[str, Amount]) -> None:
+    for name, each in least.items():
+        if name not in total or total[name].value < each.value:
+            total[name] = each
+
+
+_CONTAINER = "Container"
+_POD = "Pod"
+_CLAIM = "PersistentVolumeClaim"
+
+
+class LimitRanges:
+    def __init__(self, ranges: Iterable[LimitRange]) -> None:
+        self._ranges: defaultdict[str, list[LimitRange]] = defaultdict(list)
+        for each in sorted(ranges, key=lambda each: each.metadata.name):
+            self._ranges[each.metadata.namespace].append(each)
+
+    def __bool__(self) -> bool:
+        return bool(self._ranges)
+
+    def fill_in(self, pod: Pod) -> None:
+        """mergePodResourceRequirements."""
+        for each in self._ranges.get(pod.metadata.namespace, ()):
+            for item in each.spec.limits:
+                if item.type == _CONTAINER:
+                    limits, requests = container_defaults(item)
+                    for container in (*pod.spec.containers, *pod.spec.init_containers):
+                        _fill(container.resources.limits, limits)
+                        _fill(container.resources.requests, requests)
+
+    def validate(self, pod: Pod) -> str:
+        """PodValidateLimitFunc: everything that is out of the bounds of the first LimitRange that it is not within."""
+        for each in self._ranges.get(pod.metadata.namespace, ()):
+            found = list(dict.fromkeys(text for item in each.spec.limits for text in _violations(pod, item)))
+            if found:
+                return found[0] if len(found) == 1 else f"[{', '.join(found)}]"
+        return ""
+
+    def validate_claim(self, claim: PersistentVolumeClaim) -> str:
+        """PersistentVolumeClaimValidateLimitFunc."""
+        storage = amounts({key: each for key, each in claim.spec.resources.requests.items() if key == "storage"})
+        for each in self._ranges.get(claim.metadata.namespace, ()):
+            for item in each.spec.limits:
+                if item.type != _CLAIM or not storage:
+                    continue
+                start, request = f"storage usage per {_CLAIM} is", storage["storage"]
+                least, most = amounts(item.min).get("storage"), amounts(item.max).get("storage")
+                if least is not None and request.value < least.value:
+                    return f"minimum {start} {least}, but request is {request}"
+                if most is not None and request.value > most.value:
+                    return f"maximum {start} {most}, but request is {request}"
+        return ""
+
+
+def container_defaults(item: LimitRangeItem) -> tuple[Quantities, Quantities]:
+    """SetDefaults_LimitRangeItem: limits from the maximum, requests from the limits and then from the minimum."""
+    limits = {**item.max, **item.default}
+    return limits, {**item.min, **limits, **item.default_request}
+
+
+def invalid_requests(pod: Pod) -> str:
+    """ValidateContainerResourceRequirements once more: a default limit may be below the request of the pod."""
+    for field, containers in (("containers", pod.spec.containers), ("initContainers", pod.spec.init_containers)):
+        for index, container in enumerate(containers):
+            limits = amounts(container.resources.limits)
+            for name, request in amounts(container.resources.requests).items():
+                if name in limits and request.value > limits[name].value:
+                    where = f"spec.{field}[{index}].resources.requests"
+                    text = f"must be less than or equal to {name} limit of {limits[name]}"
+                    return f'Pod is invalid: {where}: Invalid value: "{request}": {text}'
+    return ""
+
+
+def _fill(given: Quantities, defaults: Quantities) -> None:
+    for name, quantity in defaults.items():
+        given.setdefault(name, quantity)
+
+
+def _violations(pod: Pod, item: LimitRangeItem) -> Iterator[str]:
+    if item.type == _CONTAINER:
+        for container in (*pod.spec.containers, *pod.spec.init_containers):
+            resources = container.resources
+            yield from _out_of_bounds(item, amounts(resources.requests), amounts(resources.limits))
+    elif item.type == _POD:
+        yield from _out_of_bounds(item, pod_requests(pod), pod_limits(pod))
+
+
+def _out_of_bounds(item: LimitRangeItem, requests: Amounts, limits: Amounts) -> Iterator[str]:
+    for name, bound in sorted(amounts(item.min).items()):
+        yield from _below(name, bound, item.type, requests, limits)
+    for name, bound in sorted(amounts(item.max).items()):
+        yield from _above(name, bound, item.type, requests, limits)
+    for name, bound in sorted(amounts(item.max_limit_request_ratio).items()):
+        yield from _too_far_apart(name, bound, item.type, requests, limits)
+
+
+def _below(name: str, bound: Amount, kind: str, requests: Amounts, limits: Amounts) -> Iterator[str]:
+    """minConstraint."""
+    start = f"minimum {name} usage per {kind} is {bound}"
+    if name not in requests:
+        yield f"{start}.  No request is specified"
+    elif requests[name].value < bound.value:
+        yield f"{start}, but request is {requests[name]}"
+    elif name in limits and limits[name].value < bound.value:
+        yield f"{start}, but limit is {limits[name]}"
+
+
+def _above(name: str, bound: Amount, kind: str, requests: Amounts, limits: Amounts) -> Iterator[str]:
+    """maxConstraint."""
+    start = f"maximum {name} usage per {kind} is {bound}"
+    if name not in limits:
+        yield f"{start}.  No limit is specified"
+    elif limits[name].value > bound.value:
+        yield f"{start}, but limit is {limits[name]}"
+    elif name in requests and requests[name].value > bound.value:
+        yield f"{start}, but request is {requests[name]}"
+
+
+def _too_far_apart(name: str, bound: Amount, kind: str, requests: Amounts, limits: Amounts) -> Iterator[str]:
+    """limitRequestRatioConstraint."""
+    start = f"{name} max limit to request ratio per {kind} is {bound}"
+    if not requests.get(name, NOTHING).value:
+        yield f"{start}, but no request is specified or request is 0"
+    elif not limits.get(name, NOTHING).value:
+        yield f"{start}, but no limit is specified or limit is 0"
+    elif (ratio := limits[name].value / requests[name].value) > bound.value:
+        yield f"{start}, but provided ratio is {approximate(ratio):f}"
+
 
 _ONE = Amount(Fraction(1))
 _DEVICE_CLASS = "deviceclass.resource.kubernetes.io/"
