@@ -99,13 +99,14 @@ __all__ = [
 display_with(NotebookDisplay())
 
 
-def _shapes_of(catalog: str | Mapping[str, Any] | None) -> ShapeCatalog | None:
-    """The catalog of a file or a document."""
-    if catalog is None:
-        return None
+def _shapes_of(catalog: str | Mapping[str, Any] | None, source: LoadedInput | None = None) -> ShapeCatalog | None:
+    """The catalog of a file or a document, else what the NodePools of an input can launch."""
     from ksched_cli.plan.size.catalog import read_shapes_of
+    from ksched_cli.plan.size.derived import shapes_of_pools
 
-    return read_shapes_of(catalog)
+    if catalog is not None:
+        return read_shapes_of(catalog)
+    return None if source is None else shapes_of_pools(source)
 
 
 class Simulator(EditMethods):
@@ -352,7 +353,7 @@ class Simulator(EditMethods):
 
     def size(
         self,
-        catalog: str | Mapping[str, Any],
+        catalog: str | Mapping[str, Any] | None = None,
         *,
         time_limit: float = 20.0,
         greedy: bool = False,
@@ -361,14 +362,16 @@ class Simulator(EditMethods):
         settings: SearchSettings | None = None,
     ) -> Sizing:
         """The cheapest nodes of a catalog, a file or a document, to add so that the scheduler places every pending pod.
+        Without a catalog the NodePools of the cluster have the shapes.
         `greedy`: without a solver. `spot`: with the spot shapes. The search ends after `time_limit` seconds;
         `settings` say how far each of its steps goes."""
         from ksched_cli.plan.size.run import size_input
 
         source = self._current
         self._check_not_empty(allow_empty=allow_empty)
-        found = _shapes_of(catalog)
-        assert found is not None
+        found = _shapes_of(catalog, source)
+        if found is None:
+            raise UsageError("say what can be bought: --catalog FILE (`ksched size catalog` makes one)")
         shapes = found if spot else found.without_spot()
         return size_input(source, shapes, time_limit=time_limit, greedy=greedy, settings=settings)
 
@@ -393,7 +396,8 @@ class Simulator(EditMethods):
         self._check_selection()
         conditions = read_conditions(keep_headroom, survive, only)
         flags = Flags(force, ignore_daemonsets=True, delete_emptydir_data=delete_emptydir_data)
-        return consolidate_input(self._current, _shapes_of(catalog), flags, conditions, time_limit=time_limit)
+        shapes, source = _shapes_of(catalog, self._current), replace(self._current, controllers=())
+        return consolidate_input(source, shapes, flags, conditions, time_limit=time_limit)
 
     def rightsize(self, catalog: str | Mapping[str, Any] | None = None) -> Rightsizing:
         """How much the pods of the manifests may request at most and still fit, now and on each shape of the catalog or

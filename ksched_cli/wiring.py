@@ -143,9 +143,7 @@ def load_input(options: RunOptions, cluster: Loaded | None = None) -> tuple[Load
     check_schedulers(options, spec, loaded, changes.manifests)
     scheduler, autoscaler = partial(make_scheduler, options), make_autoscaler(options, loaded)
     seconds = time.perf_counter() - started
-    controllers = (autoscaler,) if autoscaler is not None else ()
-    source = LoadedInput(loaded, spec, scheduler, wanted, seconds, controllers=controllers, autoscaler=autoscaler)
-    return source, changes
+    return LoadedInput(loaded, spec, scheduler, wanted, seconds).with_autoscaler(autoscaler), changes
 
 
 def make_autoscaler(options: RunOptions, loaded: Loaded) -> Autoscaler | None:

@@ -26,7 +26,7 @@ from ksched_cli.autoscale.instance_types.prices import apply_prices, read_prices
 from ksched_cli.autoscale.karpenter.controller import AutoscaledWorld, KarpenterController
 from ksched_cli.autoscale.karpenter.decision import Provisioning
 from ksched_cli.autoscale.karpenter.labels import requirement_problems
-from ksched_cli.autoscale.karpenter.provisioner import Options, node_pool_provider, provision
+from ksched_cli.autoscale.karpenter.provisioner import Offer, Options, node_pool_provider, offers, provision
 from ksched_cli.autoscale.karpenter.requirements import ZONE
 from ksched_cli.autoscale.karpenter.state import is_provisionable
 from ksched_cli.errors import InputError, Problem, UsageError
@@ -67,13 +67,19 @@ class Karpenter(Struct, frozen=True):
         }
         return KarpenterController(world, self._provision, self.objects, types, self.startup)
 
+    def controller_in(self, world: AutoscaledWorld) -> KarpenterController:
+        return next(each for each in world.controllers if isinstance(each, KarpenterController))
+
     def result_in(self, world: AutoscaledWorld) -> Provisioning:
         """What Karpenter has done in the world."""
-        found = next(each for each in world.controllers if isinstance(each, KarpenterController))
-        return found.result()
+        return self.controller_in(world).result()
 
     def _provision(self, objects: Callable[[type[Any]], list[Any]], is_pending: Callable[[Pod], bool]) -> Provisioning:
         return provision(objects, self.types, self.options, offered=self.offered, is_pending=is_pending)
+
+    def offers(self, loaded: Loaded) -> list[Offer]:
+        """The instance types that the NodePools could launch now."""
+        return offers(loaded.with_karpenter, self.types, self.options, offered=self.offered)
 
     def answer(
         self, loaded: Loaded, made: Iterable[str] = (), unschedulable: Iterable[str] = (), now: datetime | None = None

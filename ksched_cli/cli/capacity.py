@@ -8,7 +8,7 @@ import typer
 from msgspec.structs import replace
 
 from ksched_cli.cli import options
-from ksched_cli.cli.groups import ManifestRun, takes_groups
+from ksched_cli.cli.groups import AutoscaledRun, takes_groups
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
 from ksched_cli.errors import UsageError
 from ksched_cli.simulator import Simulator
@@ -21,6 +21,9 @@ and with --mix sets of them are counted together. Quotas and other admission cou
 of the cluster.
 
 The cluster's pending pods are placed first, as `ksched simulate` would; --ignore-pending counts as if there were none.
+On a cluster with Karpenter the count goes on with the nodes that it adds when --max replicas are asked for at once,
+until the limits of its NodePools are used up.
+
 Replicas never preempt: what is counted is the room that there is, not the room that could be made. Stranded is what
 stays free on nodes that took some or are short of a resource; nodes that are closed to the pods do not count."""
 
@@ -38,7 +41,7 @@ Exit codes: 0 some more fit, 1 of some manifest, or of the mix, none does, 2 the
 
 @takes_groups
 def capacity(
-    given: ManifestRun,
+    given: AutoscaledRun,
     mix: Annotated[
         str,
         typer.Option(
@@ -66,6 +69,7 @@ def capacity(
         ignore_pending=ignore_pending,
         allow_empty=run.allow_empty,
     )
-    show(found, output, warnings=found.warnings, headers=not no_headers, zones=simulator.zones)
+    zones = found.nodes.zones if found.nodes is not None else simulator.zones
+    show(found, output, warnings=found.warnings, headers=not no_headers, zones=zones)
     none_fits = any(each.sets == 0 for each in found.capacities)
     raise typer.Exit(SOME_DO_NOT_FIT if none_fits and not exit_zero else 0)

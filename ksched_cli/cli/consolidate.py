@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ksched_cli.cli import options
-from ksched_cli.cli.groups import ManifestRun, takes_groups
+from ksched_cli.cli.groups import AutoscaledRun, takes_groups
 from ksched_cli.cli.showing import show
 from ksched_cli.simulator import Simulator, parse_seconds
 
@@ -17,8 +17,9 @@ Each step is carried out in a simulated cluster: the node is drained as `kubectl
 no other pod is preempted. A step that is not safe is taken back, and the node stays. The steps are commands in an
 order in which they can be run; `ksched drain` shows each of them in full.
 
-With --catalog nodes have prices by their instance type, and a cheaper shape may replace a node. Without it every node
-costs 1. The cost comes with a proven lower bound.
+With --catalog nodes have prices by their instance type, and a cheaper shape may replace a node. Without it Karpenter's
+NodePools have the shapes and the prices, and on a cluster without NodePools every node costs 1. The cost comes with a
+proven lower bound.
 
 Nodes stay if a pod on them has cluster-autoscaler.kubernetes.io/safe-to-evict: "false" or karpenter.sh/do-not-disrupt:
 "true", or if kubectl refuses to drain them: pods without a controller need --force, and pods with local storage need
@@ -64,7 +65,7 @@ Output = Annotated[str, options.FormatOption("Consolidation")]
 
 @takes_groups
 def consolidate(
-    given: ManifestRun,
+    given: AutoscaledRun,
     catalog: CatalogFile = "",
     keep_headroom: Headroom = "",
     survive: Survive = "",

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from ksched_cli.cli import options
 from ksched_cli.cli.groups import (
+    AutoscalerOptions,
     ClusterOptions,
     ClusterRun,
     EditOptions,
@@ -74,13 +75,14 @@ def diff(
     live: LiveClusterOptions,
     scheduler: SchedulerOptions,
     edits: EditOptions,
+    autoscaling: AutoscalerOptions,
     output: Annotated[str, options.FormatOption("DiffResult")] = "table",
     expect_no_change: Annotated[
         bool, typer.Option("--expect-no-change", help="Exit with 4 when some pod's place changes.")
     ] = False,
     exit_zero: options.ExitZero = False,
 ) -> None:
-    found = Simulator.compare(*_sides(ClusterRun(cluster, live, scheduler, edits).read(), after))
+    found = Simulator.compare(*_sides(ClusterRun(cluster, live, scheduler, edits, autoscaling).read(), after))
     show(found, output, warnings=found.warnings, zones=found.zones)
     if expect_no_change and found.diff.changes:
         raise typer.Exit(ExpectationFailed.exit_code)

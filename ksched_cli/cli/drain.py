@@ -10,7 +10,7 @@ import typer
 from msgspec import Struct
 
 from ksched_cli.cli import options
-from ksched_cli.cli.groups import AutoscalerOptions, ManifestRun, takes_groups
+from ksched_cli.cli.groups import AutoscaledRun, takes_groups
 from ksched_cli.cli.help_layout import OWN, Panel
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, collector_off, show
 from ksched_cli.cli.streams import warn
@@ -128,9 +128,8 @@ IgnorePending = Annotated[bool, typer.Option("--ignore-pending", help="Drain as 
 
 @takes_groups
 def drain(
-    given: ManifestRun,
+    given: AutoscaledRun,
     of_kubectl: KubectlOptions,
-    autoscaling: AutoscalerOptions,
     nodes: Nodes = None,
     selector: NodeSelector = "",
     each: EachOption = None,
@@ -154,7 +153,7 @@ def drain(
     from ksched_cli.report.view.drain import show_trial
 
     with collector_off():
-        simulator = Simulator.of(autoscaling.added_to(given.read()))
+        simulator = Simulator.of(given.read())
     as_rows = output == "name"
     warn(simulator.warnings)
     found = simulator.drain_nodes(

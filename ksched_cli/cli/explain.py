@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ksched_cli.cli import options
-from ksched_cli.cli.groups import AutoscalerOptions, ClusterRun, takes_groups
+from ksched_cli.cli.groups import ClusterRun, takes_groups
 from ksched_cli.cli.options import DrawOptions
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, collector_off, show
 from ksched_cli.simulator import Simulator
@@ -37,7 +37,6 @@ Exit codes: 0 the pod has a place, 1 it has none, 2 the input or the command lin
 @takes_groups
 def explain(
     given: ClusterRun,
-    autoscaling: AutoscalerOptions,
     draws: DrawOptions,
     pod: Annotated[
         str | None,
@@ -65,7 +64,7 @@ def explain(
     no_headers: options.NoHeaders = False,
 ) -> None:
     with collector_off():
-        simulator = Simulator.of(autoscaling.added_to(given.read()))
+        simulator = Simulator.of(given.read())
     found = simulator.explain(
         pod, node=node, fixes=not no_fixes, orders=draws.orders or 0, ties=draws.ties or 0, catalog=catalog or None
     )

@@ -306,7 +306,16 @@ class ManifestRun(SchedulerRun, frozen=True):
         return replace(super().read(*contradictions), edits=tuple(self.edits.given()), scenario=self.edits.scenario)
 
 
-class ClusterRun(ManifestRun, frozen=True):
+class AutoscaledRun(ManifestRun, frozen=True):
+    """The groups of a command that has the autoscaler of the cluster too."""
+
+    autoscaling: AutoscalerOptions
+
+    def read(self, *contradictions: str) -> RunOptions:
+        return self.autoscaling.added_to(super().read(*contradictions))
+
+
+class ClusterRun(AutoscaledRun, frozen=True):
     cluster: ClusterOptions
 
 

@@ -9,7 +9,7 @@ import typer
 from msgspec.structs import replace
 
 from ksched_cli.cli import options
-from ksched_cli.cli.groups import AutoscalerOptions, ClusterRun, takes_groups
+from ksched_cli.cli.groups import ClusterRun, takes_groups
 from ksched_cli.cli.help_layout import OUTPUT, RARE
 from ksched_cli.cli.options import DrawOptions
 from ksched_cli.cli.scenario import run_scenario_and_show
@@ -47,7 +47,6 @@ def simulate(
     given: ClusterRun,
     settling: SettleOptions,
     draws: DrawOptions,
-    autoscaling: AutoscalerOptions,
     output: Annotated[str, options.FormatOption("Simulation")] = "table",
     detail: options.DetailOption = options.Detail.SUMMARY,
     timings: Annotated[
@@ -64,8 +63,6 @@ def simulate(
     if draws and (settling.settle or given.edits.scenario is not None):
         own.append("--orders and --ties go with one cycle for each pod, not with --settle or --scenario")
     run = replace(given.read(*own), timings=timings)
-    if run.scenario is None:
-        run = autoscaling.added_to(run)
     exit_rules, headers = ExitRules(fail_on, exit_zero), not no_headers
     if run.scenario is not None:
         code = run_scenario_and_show(run, settling, exit_rules, output, headers=headers)

@@ -8,11 +8,10 @@ import typer
 from msgspec.structs import replace
 
 from ksched_cli.cli import options
-from ksched_cli.cli.groups import ManifestRun, PodSelectionRun, takes_groups
+from ksched_cli.cli.groups import AutoscaledRun, PodSelectionRun, takes_groups
 from ksched_cli.cli.help_layout import HelpCommand, HelpGroup
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
 from ksched_cli.cli.streams import print_text
-from ksched_cli.errors import UsageError
 from ksched_cli.simulator import Simulator, parse_seconds
 
 HELP = """The cheapest nodes of a catalog to add so that kube-scheduler places every pending pod and every manifest.
@@ -21,7 +20,8 @@ A mixed-integer program proposes sets of nodes in the order of their cost, and t
 that leaves a pod without a node is no answer. The cost comes with a proven lower bound, and with the reason why the
 next cheaper set fails. DaemonSets take their share of each new node.
 
---catalog names the shapes that can be bought. `ksched size catalog` makes a catalog of the cluster's own nodes and of
+--catalog names the shapes that can be bought. Without it they are the instance types that the NodePools of Karpenter
+allow, with their prices. `ksched size catalog` makes a catalog of the cluster's own nodes and of
 the node groups of its autoscalers, and `ksched size schema` prints a JSON Schema."""
 
 EPILOG = """Examples:
@@ -84,7 +84,7 @@ CatalogOutput = Annotated[str, options.FormatOption("DerivedCatalog")]
 @takes_groups
 def size(
     chosen: typer.Context,
-    given: ManifestRun,
+    given: AutoscaledRun,
     catalog: CatalogFile = "",
     time_limit: TimeLimit = "20s",
     greedy: Greedy = False,
@@ -95,12 +95,10 @@ def size(
 ) -> None:
     if chosen.invoked_subcommand is not None:
         return
-    if not catalog:
-        raise UsageError("say what can be bought: --catalog FILE (`ksched size catalog` makes one)")
     run = given.read()
     simulator = Simulator.of(replace(run, allow_empty=True))
     found = simulator.size(
-        catalog,
+        catalog or None,
         time_limit=parse_seconds(time_limit, "--time-limit"),
         greedy=greedy,
         spot=not no_spot,

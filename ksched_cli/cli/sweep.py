@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from ksched_cli.cli import options
 from ksched_cli.cli.file_commands import add_file_commands
-from ksched_cli.cli.groups import ManifestRun, takes_groups
+from ksched_cli.cli.groups import AutoscaledRun, takes_groups
 from ksched_cli.cli.help_layout import HelpGroup
 from ksched_cli.cli.options import DrawOptions
 from ksched_cli.cli.showing import SOME_DO_NOT_FIT, show
@@ -135,7 +135,7 @@ _ROWS = ("jsonl", "csv", "parquet")
 @takes_groups
 def sweep(
     ctx: typer.Context,
-    given: ManifestRun,
+    given: AutoscaledRun,
     draws: DrawOptions,
     fail: Fail = "",
     grid: Grid = None,
@@ -198,7 +198,7 @@ def _write_kept(result: SweepResult, folder: Path) -> None:
     write_files([OutputFile(str(folder / name), f"{text}\n".encode()) for name, text in documents.items()])
 
 
-def _without_ranges(given: ManifestRun, words: dict[str, Any]) -> ManifestRun:
+def _without_ranges(given: AutoscaledRun, words: dict[str, Any]) -> AutoscaledRun:
     """The options without those that are dimensions, which go to the words."""
     scheduler, edits = given.scheduler, given.edits
     if is_version_range(scheduler.kube_version):

@@ -1,22 +1,26 @@
 """`capacity`: how many more pods of some shapes fit. Replicas are placed one by one until one does not fit.
 
 With `--mix A=3,B=1` a set of three pods of A and one of B is placed as a whole. A copy whose node is certain needs no
-cycle. No replica preempts."""
+cycle. No replica preempts. Where no node takes one more, the autoscaler of the cluster adds nodes for all replicas up
+to the limit, as if they were asked for at once, and the count goes on until it adds none."""
 
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ksched_cli.api.core import Pod
 from ksched_cli.api.listing import did_you_mean
+from ksched_cli.api.pod_facts import pod_key
 from ksched_cli.cluster.columns import Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.resources import CPU, MEMORY
@@ -35,6 +39,10 @@ from ksched_cli.plan.simulate import shrink_pools
 from ksched_cli.progress import steps
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.replicas import Replica, Replicas, Shape, read_shapes
+from ksched_cli.world.results import DEFAULT_LIMITS, Limits
+
+if TYPE_CHECKING:
+    from ksched_cli.autoscale.karpenter.decision import Provisioning
 
 _FORM = "--mix is written NAME=COUNT,NAME=COUNT"
 
@@ -139,22 +147,84 @@ class Capacity(Struct, frozen=True):
     free: Amounts
     stranded: Stranded | None
     pending: PendingCounts | None
+    # The nodes that the autoscaler has added, and why it adds no more.
+    autoscaling: Provisioning | None = None
 
     @property
     def mixed(self) -> bool:
         return len(self.portions) > 1 or any(portion.count > 1 for portion in self.portions)
 
 
+class ReplicaMaker(Protocol):
+    def next(self) -> Replica: ...
+
+
+class _ReplicasAhead:
+    """Makes replicas that can be looked at before they are taken."""
+
+    def __init__(self, replicas: Replicas) -> None:
+        self._replicas, self._made = replicas, deque[Replica]()
+
+    def next(self) -> Replica:
+        return self._made.popleft() if self._made else self._replicas.next()
+
+    def ahead(self, number: int) -> list[Replica]:
+        """The next ones, up to one that admission refuses."""
+        while len(self._made) < number and not (self._made and self._made[-1].refusal):
+            self._made.append(self._replicas.next())
+        return [each for each in islice(self._made, number) if not each.refusal]
+
+
+class _NewNodes:
+    """The nodes that the autoscaler of the cluster adds while replicas are counted. `limit` replicas are asked for."""
+
+    def __init__(self, run: Run, portions: Sequence[tuple[Portion, _ReplicasAhead]], limit: int) -> None:
+        self._run, self._portions, self._limit = run, portions, limit
+
+    def add(self, waiting: Replica, placed: Sequence[Replica]) -> bool:
+        """Whether new nodes have registered for this replica and those after it."""
+        world, autoscaler = self._run.world, self._run.source.autoscaler
+        assert autoscaler is not None
+        left = max(self._limit - len(placed) - 1, 0)
+        of_set = sum(portion.count for portion, _ in self._portions)
+        ahead = (replicas.ahead(left * portion.count // of_set) for portion, replicas in self._portions)
+        more: dict[type[Any], list[Any]] = {}
+        for each in chain(placed, (waiting,), *ahead):
+            for item in (each.pod, *each.objects):
+                more.setdefault(type(item), []).append(item)
+        nodes = len(world.cluster.nodes)
+        autoscaler.controller_in(world).pass_for(more)
+        until_rest(self._run)
+        return len(world.cluster.nodes) > nodes
+
+    def result(self) -> Provisioning | None:
+        """The nodes, and why no pool takes one more: the replicas are alike."""
+        found = self._run.provisioned()
+        if found is None:
+            return None
+        known = set(map(pod_key, self._run.source.loaded.of(Pod)))
+        unplaced = [each for each in found.unplaced if each.pod in known]
+        unplaced += [each for each in found.unplaced if each.pod not in known][:1]
+        return replace(found, unplaced=unplaced, not_considered=[], elsewhere={})
+
+
+def until_rest(run: Run) -> None:
+    """Let the world of the run go on until nothing moves."""
+    world = run.world
+    world.run(Limits(world.clock.now + DEFAULT_LIMITS.max_time, world.cycles + DEFAULT_LIMITS.max_cycles))
+
+
 def capacity(
     scheduler: Scheduler,
-    portions: Sequence[tuple[Portion, Replicas]],
+    portions: Sequence[tuple[Portion, ReplicaMaker]],
     *,
     limit: int,
     pending: PendingCounts | None = None,
+    new_nodes: _NewNodes | None = None,
 ) -> Capacity:
     """Sets of replicas one after the other, each replica through one cycle of its own, until one does not fit or
     `limit` of them are placed. `pending` is what became of the pending pods before."""
-    count = _Count(scheduler)
+    count = _Count(scheduler, new_nodes)
     if len(portions) == 1:
         ((portion, replicas),) = portions
         why = _count_alike(count, portion.name, replicas, limit)
@@ -168,7 +238,7 @@ def capacity(
     return count.result([portion for portion, _ in portions], sets, found or Why("max"), pending)
 
 
-def _count_alike(count: _Count, shape: str, replicas: Replicas, limit: int) -> Why:
+def _count_alike(count: _Count, shape: str, replicas: ReplicaMaker, limit: int) -> Why:
     """Replicas of one shape. Copies of a pod that has a node need no row of their own, if no plugin looks for it."""
     for replica in steps(iter(replicas.next, None), "replicas had their cycle"):
         if count.placed >= limit:
@@ -179,7 +249,7 @@ def _count_alike(count: _Count, shape: str, replicas: Replicas, limit: int) -> W
     return Why("max")
 
 
-def _in_sets(portions: Sequence[tuple[Portion, Replicas]]) -> Iterator[tuple[int, Portion, Replicas]]:
+def _in_sets(portions: Sequence[tuple[Portion, ReplicaMaker]]) -> Iterator[tuple[int, Portion, ReplicaMaker]]:
     """The next portion without end, each with the number of complete sets before it."""
     sets = 0
     while True:
@@ -200,8 +270,10 @@ def place_pending(scheduler: Scheduler) -> PendingCounts:
 class _Count:
     """Replicas placed so far, by shape and node."""
 
-    def __init__(self, scheduler: Scheduler) -> None:
-        self._scheduler = scheduler
+    def __init__(self, scheduler: Scheduler, new_nodes: _NewNodes | None = None) -> None:
+        self._scheduler, self._new_nodes = scheduler, new_nodes
+        # The replicas with their nodes: only an autoscaler looks at them.
+        self._replicas: list[Replica] = []
         self._on: Counter[tuple[int, str]] = Counter()
         self._last: Decision | None = None
         self._requests: dict[str, dict[int, int]] = {}
@@ -218,9 +290,16 @@ class _Count:
         row = self._scheduler.place_copy(cluster.pods.row_of[template.uid])
         if row is None:
             return False
+        self._took(row, shape, replica)
+        return True
+
+    def _took(self, row: int, shape: str, replica: Replica) -> None:
         self._on[row, shape] += 1
         self.placed += 1
-        return True
+        if self._new_nodes is not None:
+            spec = replace(replica.pod.spec, node_name=self._scheduler.cluster.nodes.names[row])
+            bound = Pod(replica.pod.metadata, spec, replica.pod.status)
+            self._replicas.append(Replica(bound, replica.objects))
 
     def place(self, shape: str, replica: Replica) -> Why | None:
         """Place a replica. Returns the reason if no node takes it."""
@@ -237,13 +316,14 @@ class _Count:
         if queue.gated:
             return Why("gated", shape, queue.gated[row].plugin, queue.gated[row].message)
         decision = next(self._scheduler.run(queue))
-        if decision.row is None:
-            self._last = decision
-            return _why(decision, shape)
+        while decision.row is None:
+            self._last, why = decision, _why(decision, shape)
+            if why.end != "full" or self._new_nodes is None or not self._new_nodes.add(replica, self._replicas):
+                return why
+            decision = next(self._scheduler.run(self._scheduler.enqueue([row])))
         shrink_pools(cluster, decision)
-        self._on[decision.row, shape] += 1
+        self._took(decision.row, shape, replica)
         self._template = decision.pod
-        self.placed += 1
         return None
 
     def result(self, portions: Sequence[Portion], sets: int, why: Why, pending: PendingCounts | None) -> Capacity:
@@ -265,6 +345,7 @@ class _Count:
             self._totals(self._free()),
             self._stranded() if why.end == "full" else None,
             pending,
+            self._new_nodes.result() if self._new_nodes is not None else None,
         )
 
     def _stranded(self) -> Stranded:
@@ -349,6 +430,8 @@ def count_capacity(
         source = replace(source, loaded=loaded.without_pending())
     prepared = Run(source)
     scheduler, started = prepared.scheduler, time.perf_counter()
+    if source.autoscaler is not None:
+        return _count_with_new_nodes(prepared, sets, limit, pending_first=pending_first)
     pending = place_pending(scheduler) if pending_first else None
     capacities = []
     for each in sets:
@@ -363,3 +446,30 @@ def count_capacity(
     nodes = prepared.node_changes() if len(capacities) == 1 else NodeChanges(prepared.nodes, prepared.nodes)
     stats = prepared.stats(placed, time.perf_counter() - started)
     return CapacityResult(tuple(capacities), prepared.coverage, source.warnings, stats, nodes)
+
+
+def _count_with_new_nodes(
+    run: Run, sets: Sequence[Sequence[tuple[Shape, int]]], limit: int, *, pending_first: bool
+) -> CapacityResult:
+    """The same in a world, in which the autoscaler adds nodes for the pending pods first and then for replicas."""
+    started, world, loaded = time.perf_counter(), run.world, run.source.loaded
+    before = sum(not pod.gated for pod in world.loop.queue)
+    until_rest(run)
+    waiting = [pod.gated for pod in world.loop.queue]
+    left, gated = waiting.count(False), waiting.count(True)
+    pending = PendingCounts(max(before - left, 0), left, gated) if pending_first else None
+    capacities = []
+    for each in sets:
+        admission = Chain(loaded)
+        portions = [
+            (Portion(shape.name, shape.label, many), _ReplicasAhead(Replicas(shape, loaded, admission)))
+            for shape, many in each
+        ]
+        with run.trial() if len(sets) > 1 else nullcontext():
+            growth = _NewNodes(run, portions, limit)
+            found = capacity(run.scheduler, portions, limit=limit, pending=pending, new_nodes=growth)
+            capacities.append(found)
+    placed = sum(sum(each.fits.values()) for each in capacities)
+    nodes = run.node_changes() if len(capacities) == 1 else NodeChanges(run.nodes, run.nodes)
+    stats = run.stats(placed, time.perf_counter() - started)
+    return CapacityResult(tuple(capacities), run.coverage, run.source.warnings, stats, nodes)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -44,6 +44,9 @@ from ksched_cli.whatif.scenario.model import (
 from ksched_cli.whatif.scenario.rehearsal import rehearse
 from ksched_cli.world.results import DEFAULT_LIMITS, Ending, Limits, Orders, WorldResult
 from ksched_cli.world.world import World
+
+if TYPE_CHECKING:
+    from ksched_cli.autoscale.karpenter.decision import Provisioning
 
 
 class EndWithoutNodes(Struct, frozen=True):
@@ -260,6 +263,9 @@ class ScenarioRun(Displayed, Struct, frozen=True):
     settlement: SettleResult
     loaded: Loaded
     nodes: NodeChanges
+    coverage: Mapping[str, Any] = {}
+    # The nodes that the autoscaler of the cluster adds in all steps.
+    autoscaling: Provisioning | None = None
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -304,7 +310,7 @@ class ScenarioWorld:
         found = self._run.settled(end)
         loaded = loaded_after(self._world.plane, *self._changes)
         nodes = NodeChanges(self._before, NodeColumns.of(self._world.cluster))
-        return ScenarioRun(result, found, loaded, nodes)
+        return ScenarioRun(result, found, loaded, nodes, self._run.coverage, self._run.provisioned())
 
     def _take_step(self, step: ScenarioStep, change: Changes) -> StepResult:
         """Make the change and run until nothing moves, in the orders that chance may take."""

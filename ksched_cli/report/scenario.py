@@ -16,6 +16,7 @@ from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.settle import draws_line, ending_line, print_settlement, settlement_entries
 from ksched_cli.report.short_names import print_note
 from ksched_cli.report.simulate_document import pod_entry
+from ksched_cli.report.simulate_table import print_autoscaling
 from ksched_cli.report.summary_line import BAD, GOOD, counted, summary_line
 from ksched_cli.report.view.documents import end_entries, entry_of, node_table_entry, orders_entries
 from ksched_cli.report.visible import shows_visible
@@ -34,6 +35,7 @@ def print_scenario(run: ScenarioRun, out: TextIO, options: RenderOptions) -> Non
         console.print(ending_line(world))
         console.print()
         print_settlement(world, console, wide=options.wide, headers=options.headers)
+    print_autoscaling(run, out, options)
     if nodes.suffix:
         print_note(out, options)
 
@@ -139,6 +141,7 @@ def scenario_document(run: ScenarioRun, options: RenderOptions) -> dict[str, Any
         "held": not result.failed,
         "steps": [_step_entry(step) for step in result.steps],
         **(settlement_entries if options.timeline else end_entries)(run.settlement.world),
+        **({"autoscaling": run.autoscaling.document()} if run.autoscaling is not None else {}),
         **node_table_entry(run.nodes),
     }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from rich.console import Console
 from rich.text import Text
@@ -14,6 +14,9 @@ from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.short_names import shows_nodes
 from ksched_cli.report.visible import shows_visible
 
+if TYPE_CHECKING:
+    from ksched_cli.plan.scenario import ScenarioRun
+
 _COLOURS = {"scheduled": "green", "unschedulable": "red", "error": "red", "skipped": "yellow", "preempts": "yellow"}
 
 
@@ -22,7 +25,7 @@ _GROUP_RESULTS = {"gated": "held back", "waiting": "waits for victims to leave"}
 
 @shows_nodes
 @shows_visible
-def print_autoscaling(simulation: Simulation, out: TextIO, options: RenderOptions) -> None:
+def print_autoscaling(simulation: Simulation | ScenarioRun, out: TextIO, options: RenderOptions) -> None:
     """Print the nodes that the cluster's autoscaler adds, and the pods that it cannot help."""
     if simulation.autoscaling is None:
         return

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ksched_cli.cli.main import run
-from ksched_cli.simulator import RunOptions
+from ksched_cli.simulator import RunOptions, Simulator
 from tests.autoscale.karpenter.test_recordings import differences, recorded
 from tests.builders import write_list as write
 from tests.cli.transcripts import DEMO, ROOT, same_as_golden
@@ -211,6 +211,175 @@ def test_without_an_autoscaler_nothing_is_added(
     assert code == 1
     assert "autoscaling" not in document
     assert document["coverage"]["notRead"] == {"karpenter.sh/v1/NodePool": 1}
+
+
+POOL_LABEL = "karpenter.sh/nodepool"
+
+
+def running_on(node: str, *, replicas: int = 1, cpu: str = "1") -> list[dict[str, Any]]:
+    """A ReplicaSet, and its running pods."""
+    containers = [{"name": "app", "image": "app:1", "resources": {"requests": {"cpu": cpu}}}]
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": containers}}
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "rs", "controller": True}
+    replica_set = {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {"name": "web", "namespace": "shop", "uid": "rs"},
+        "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": "web"}}, "template": template},
+    }
+    pods = [pending(f"web-{number}", nodeName=node, containers=containers) for number in range(replicas)]
+    for pod in pods:
+        pod["metadata"] |= {"labels": {"app": "web"}, "ownerReferences": [owner]}
+        pod["status"] = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
+    return [namespace, replica_set, *pods]
+
+
+def managed(name: str = "old", cpu: str = "4") -> list[dict[str, Any]]:
+    """A node of NodePool general, with its NodeClaim."""
+    labels = {
+        POOL_LABEL: "general",
+        "node.kubernetes.io/instance-type": "small",
+        "karpenter.sh/registered": "true",
+        "karpenter.sh/initialized": "true",
+        "karpenter.sh/capacity-type": "on-demand",
+        "topology.kubernetes.io/zone": "a",
+    }
+    resources = {"cpu": cpu, "memory": "16Gi", "pods": "50"}
+    status = {"capacity": resources, "allocatable": resources, "conditions": [{"type": "Ready", "status": "True"}]}
+    node = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "uid": name, "labels": labels},
+        "spec": {"providerID": f"aws:///a/{name}"},
+        "status": status,
+    }
+    claim = {
+        "apiVersion": "karpenter.sh/v1",
+        "kind": "NodeClaim",
+        "metadata": {"name": f"claim-{name}", "labels": labels},
+        "spec": {"nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "default"}},
+        "status": {**status, "nodeName": name, "providerID": f"aws:///a/{name}"},
+    }
+    return [node, claim]
+
+
+def document_of(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> dict[str, Any]:
+    assert run([*arguments, "-o", "json"]) == code
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_diff_shows_the_nodes_of_both_sides(tmp_path: Path, catalog: str, capsys: pytest.CaptureFixture[str]) -> None:
+    cluster = write(tmp_path / "cluster.json", node_pool(), *managed(), *running_on("old"), pending("waits"))
+    arguments = ("diff", "--from", cluster, "--instance-types", catalog, "--remove-node", "old")
+    found = document_of(capsys, *arguments)
+    assert [each["name"] for each in found["autoscaling"]["newNodes"]] == ["general-1"]
+    assert found["autoscalingBefore"]["newNodes"] == []
+    assert found["pods"][0]["after"]["node"] == "general-1"
+    found = document_of(capsys, *arguments, "--autoscaler", "none", code=1)
+    assert "autoscaling" not in found
+
+
+def test_a_claim_goes_with_its_node(tmp_path: Path, catalog: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A claim without a node is a node that starts: pods would wait for a node that is gone."""
+    cluster = write(tmp_path / "cluster.json", node_pool(), *managed(), *running_on("old"))
+    arguments = ("simulate", "--settle", "--from", cluster, "--instance-types", catalog, "--remove-node", "old")
+    found = document_of(capsys, *arguments)
+    assert [each["name"] for each in found["autoscaling"]["newNodes"]] == ["general-1"]
+
+
+@pytest.mark.parametrize(("autoscaler", "result"), [("auto", "safe"), ("none", "no place")])
+def test_sweep_adds_nodes_in_each_variant(
+    autoscaler: str, result: str, tmp_path: Path, catalog: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nodes = [*managed("one"), *managed("two")]
+    cluster = write(tmp_path / "cluster.json", node_pool(), *nodes, *running_on("one", replicas=2, cpu="3"))
+    arguments = ("sweep", "--fail", "node:NAME".replace("NAME", "one"), "--from", cluster, "--autoscaler", autoscaler)
+    code = 0 if result == "safe" else 1
+    found = document_of(capsys, *arguments, "--instance-types", catalog, code=code)
+    assert found["result"] == result
+    # The pods of the failed node are on node two and on a new node.
+    assert found["figures"]["nodes"]["most"] == (2 if result == "safe" else 1)
+
+
+def test_capacity_counts_until_the_limit(tmp_path: Path, catalog: str, capsys: pytest.CaptureFixture[str]) -> None:
+    pool = node_pool(limits={"cpu": "12"}, template=node_pool()["spec"]["template"])
+    cluster = write(tmp_path / "cluster.json", pool, *managed(), *running_on("old"))
+    manifest = write(tmp_path / "api.json", {**pending("api"), "status": {}})
+    arguments = ("capacity", "--from", cluster, "--instance-types", catalog, "-f", manifest)
+    (found,) = document_of(capsys, *arguments)["capacities"]
+    # Three on the node that is there, and four on each of two new nodes: 12 cores are the limit.
+    assert (found["sets"], len(found["autoscaling"]["newNodes"])) == (11, 2)
+    assert [each["codes"] for each in found["autoscaling"]["unplaced"]] == [{"general": "limit"}]
+    (found,) = document_of(capsys, *arguments, "--max", "5")["capacities"]
+    assert (found["sets"], found["end"]["by"], len(found["autoscaling"]["newNodes"])) == (5, "max", 1)
+    (found,) = document_of(capsys, *arguments, "--autoscaler", "none")["capacities"]
+    assert (found["sets"], found.get("autoscaling")) == (3, None)
+    (found,) = document_of(capsys, *arguments, "--mix", "api=2")["capacities"]
+    assert (found["sets"], found["shapes"][0]["fits"]) == (5, 11)
+
+
+def test_capacity_of_a_cluster_without_any_node(
+    tmp_path: Path, catalog: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The pods of DaemonSets take their share of the new nodes, and pending pods come first."""
+    agent = {
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": {"name": "agent", "namespace": "shop", "uid": "ds"},
+        "spec": {
+            "selector": {"matchLabels": {"app": "agent"}},
+            "template": {"metadata": {"labels": {"app": "agent"}}, "spec": pending()["spec"]},
+        },
+    }
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
+    pool = node_pool(limits={"cpu": "8"}, template=node_pool()["spec"]["template"])
+    cluster = write(tmp_path / "cluster.json", namespace, pool, agent, pending("waits"))
+    manifest = write(tmp_path / "api.json", {**pending("api"), "status": {}})
+    arguments = ("capacity", "--from", cluster, "--instance-types", catalog, "-f", manifest)
+    (found,) = document_of(capsys, *arguments)["capacities"]
+    assert (found["sets"], len(found["autoscaling"]["newNodes"])) == (5, 2)
+    assert found["pending"] == {"placed": 1, "unplaced": 0, "heldBack": 0}
+
+
+def test_a_scenario_has_the_nodes_of_all_steps(
+    tmp_path: Path, catalog: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster = write(tmp_path / "cluster.json", node_pool(), *managed(), *running_on("old"))
+    steps = [
+        {"name": "grow", "scale": "replicaset/shop/web=5", "expect": {"schedulable": True}},
+        {"name": "grow again", "scale": "replicaset/shop/web=9", "expect": {"schedulable": True}},
+    ]
+    scenario = tmp_path / "grow.yaml"
+    scenario.write_text(json.dumps({"apiVersion": "ksched/v1", "kind": "Scenario", "steps": steps}))
+    arguments = ("simulate", "--from", cluster, "--instance-types", catalog, "--scenario", str(scenario))
+    found = document_of(capsys, *arguments)
+    assert [each["name"] for each in found["autoscaling"]["newNodes"]] == ["general-1", "general-2"]
+    assert found["held"]
+    found = document_of(capsys, *arguments, "--autoscaler", "none", code=4)
+    assert "autoscaling" not in found
+
+
+def test_size_and_consolidate_take_shapes_from_the_node_pools(
+    tmp_path: Path, catalog: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster = write(tmp_path / "cluster.json", node_pool(), *managed(), *running_on("old"), *map(pending, "abcdef"))
+    arguments = ("--from", cluster, "--instance-types", catalog)
+    found = document_of(capsys, "size", *arguments)
+    assert [(each["shape"], each["count"], each["cost"]) for each in found["nodes"]] == [("small", 1, "0.1")]
+    found = document_of(capsys, "consolidate", *arguments)
+    assert (found["costBefore"], found["unit"]) == ("0.1", "$/h")
+    assert run(["size", "--autoscaler", "none", *arguments]) == 2
+    assert "--catalog FILE" in capsys.readouterr().err
+
+
+def test_the_python_interface_has_the_autoscaler(tmp_path: Path, catalog: str) -> None:
+    cluster = write(tmp_path / "cluster.json", node_pool(), *managed(cpu="500m"), pending())
+    found = Simulator.load(cluster, instance_types=catalog).simulate()
+    assert found.autoscaling is not None
+    assert found.autoscaling.placed == {"shop/web"}
+    assert Simulator.load(cluster, instance_types=catalog, autoscaler="none").simulate().autoscaling is None
 
 
 BAD = [

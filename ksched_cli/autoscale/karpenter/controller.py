@@ -10,7 +10,7 @@ Assumed: the cloud launches the cheapest offering, and startup taints are gone w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from msgspec.structs import replace
@@ -20,7 +20,7 @@ from ksched_cli.api.karpenter import Condition, NodeClaim, NodeClaimStatus, Node
 from ksched_cli.api.meta import ObjectMeta
 from ksched_cli.api.pod_facts import pod_key, uid_of_pod
 from ksched_cli.autoscale.instance_types.catalog import InstanceType
-from ksched_cli.autoscale.karpenter.decision import NewNode, Provisioning
+from ksched_cli.autoscale.karpenter.decision import NewNode, Provisioning, node_labels
 from ksched_cli.autoscale.karpenter.instance_types import allocatable_of
 from ksched_cli.autoscale.karpenter.labels import CAPACITY_TYPE, INITIALIZED, REGISTERED
 from ksched_cli.autoscale.karpenter.requirements import HOSTNAME, ZONE
@@ -73,9 +73,16 @@ class KarpenterController(Worker):
         self._types = types
         self._pools: dict[str, NodePool] = {each.metadata.name: each for each in objects.get(NodePool, ())}
         self._unschedulable: set[str] = LoggedSet(world.undo)
+        # The nodes of claims that have registered. A claim goes with its node.
+        nodes = {each.metadata.name for each in world.plane.store.of(Node)}
+        claims: list[NodeClaim] = objects.get(NodeClaim, [])
+        self._registered: set[str] = LoggedSet(world.undo)
+        self._registered.update(nodes & {each.status.node_name for each in claims})
         self._claims: list[NodeClaim] = LoggedList(world.undo)
         self._added: list[NewNode] = LoggedList(world.undo)
         self._passes: list[Provisioning] = LoggedList(world.undo)
+        # Objects that only the present pass sees.
+        self._more: Mapping[type[Any], Sequence[Any]] = {}
         world.listeners.append(self._decided)
 
     def result(self) -> Provisioning:
@@ -98,6 +105,12 @@ class KarpenterController(Worker):
         else:
             self._unschedulable.discard(uid)
 
+    def pass_for(self, more: Mapping[type[Any], Sequence[Any]]) -> None:
+        """A pass now, in which these objects exist too: pods with a node take their room, the others wait."""
+        self._more = more
+        self.reconcile(None)
+        self._more = {}
+
     def reconcile(self, key: object) -> None:
         found = self._provision(self._all_of, self._is_pending)
         self._passes.append(found)
@@ -105,18 +118,23 @@ class KarpenterController(Worker):
             self._launch(node)
 
     def _all_of(self, kind: type[Any]) -> list[Any]:
+        store = self._world.plane.store
         if kind is NodeClaim:
-            return [*self._objects.get(NodeClaim, ()), *self._claims]
-        return self._objects.get(kind) or self._world.plane.store.of(kind)
+            claims = (*self._objects.get(NodeClaim, ()), *self._claims)
+            gone = {name for name in self._registered if store.get(Node, name) is None}
+            return [each for each in claims if each.status.node_name not in gone]
+        return [*(self._objects.get(kind) or store.of(kind)), *self._more.get(kind, ())]
 
     def _is_pending(self, pod: Pod) -> bool:
-        return is_provisionable(pod) or (uid_of_pod(pod) in self._unschedulable and may_be_provisioned(pod))
+        waits = uid_of_pod(pod) in self._unschedulable or any(pod is each for each in self._more.get(Pod, ()))
+        return is_provisionable(pod) or (waits and may_be_provisioned(pod))
 
     def _launch(self, new: NewNode) -> None:
         """Make the NodeClaim, and its node when the instance has started."""
         pool, of_type = self._pools[new.node_pool], self._types[new.node_pool][new.cheapest.instance_type]
         name = self._free_name(new.node_pool)
-        labels = {**_labels(new, of_type), HOSTNAME: name}
+        of_offering = {ZONE: new.launch.zone, CAPACITY_TYPE: new.launch.capacity_type}
+        labels = {**node_labels(of_type.requirements, new.requirements), **of_offering, HOSTNAME: name}
         spec = pool.spec.template.spec
         status = NodeClaimStatus(
             f"karpenter:///{name}",
@@ -146,6 +164,7 @@ class KarpenterController(Worker):
 
     def _register(self, claim: NodeClaim) -> None:
         """The node joins the cluster (lifecycle/registration.go and initialization.go)."""
+        self._registered.add(claim.metadata.name)
         labels = {**claim.metadata.labels, REGISTERED: "true", INITIALIZED: "true"}
         meta = ObjectMeta(
             name=claim.metadata.name,
@@ -156,14 +175,3 @@ class KarpenterController(Worker):
         spec = NodeSpec(taints=claim.spec.taints, provider_id=claim.status.provider_id)
         status = NodeStatus(claim.status.capacity, claim.status.allocatable, (NodeCondition("Ready", "True"),))
         self._world.plane.api.create(Node(meta, spec, status))
-
-
-def _labels(new: NewNode, of_type: InstanceType) -> dict[str, str]:
-    """The labels of the node: those of its type, its offering, and the single values of its requirements. Of several
-    values of a custom label Karpenter draws one; the first is taken."""
-    labels = {key: values[0] for key, values in of_type.requirements.items() if len(values) == 1}
-    for key, selectors in new.requirements.items():
-        values = selectors[0].get("values")
-        if selectors[0]["operator"] == "In" and isinstance(values, list) and (len(values) == 1 or key not in labels):
-            labels[key] = str(values[0])
-    return {**labels, ZONE: new.launch.zone, CAPACITY_TYPE: new.launch.capacity_type}

@@ -6,6 +6,7 @@ nodeclaimtemplate.go): the claim as it would be sent to the API server, with its
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -157,4 +158,17 @@ def _cheapest(row: int, state: LabelRequirements, types: InstanceTypes) -> tuple
     return found, min(best or usable, key=lambda each: (each.zone, each.capacity_type))
 
 
-__all__ = ["ZONE", "Cheapest", "NewNode", "PodWithoutNode", "Provisioning", "new_node"]
+def node_labels(
+    of_type: Mapping[str, Sequence[str]], requirements: Mapping[str, Sequence[Mapping[str, object]]]
+) -> dict[str, str]:
+    """The labels of a node: those of its type, and the single values of its requirements. Of several values of a custom
+    label Karpenter draws one; the first is taken."""
+    labels = {key: values[0] for key, values in of_type.items() if len(values) == 1}
+    for key, selectors in requirements.items():
+        values = selectors[0].get("values")
+        if selectors[0]["operator"] == "In" and isinstance(values, list) and (len(values) == 1 or key not in labels):
+            labels[key] = str(values[0])
+    return labels
+
+
+__all__ = ["ZONE", "Cheapest", "NewNode", "PodWithoutNode", "Provisioning", "new_node", "node_labels"]

@@ -8,7 +8,7 @@ each NodePool in turn; after a failure one preference is given up and all is tri
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -22,9 +22,9 @@ from ksched_cli.api.karpenter import NodePool, is_true
 from ksched_cli.api.policy import PodDisruptionBudget
 from ksched_cli.api.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from ksched_cli.api.workloads import DaemonSet
-from ksched_cli.autoscale.instance_types.catalog import InstanceType
+from ksched_cli.autoscale.instance_types.catalog import InstanceType, Offering
 from ksched_cli.autoscale.karpenter.daemons import daemon_pods, overhead, reserved_ports
-from ksched_cli.autoscale.karpenter.decision import PodWithoutNode, Provisioning, new_node
+from ksched_cli.autoscale.karpenter.decision import PodWithoutNode, Provisioning, new_node, node_labels
 from ksched_cli.autoscale.karpenter.existing_node import ExistingNodes, NodePods
 from ksched_cli.autoscale.karpenter.instance_types import InstanceTypes
 from ksched_cli.autoscale.karpenter.labels import NODEPOOL, Provider, provider_of, requirement_problems
@@ -106,6 +106,27 @@ def _listed(objects: Callable[[type[Any]], Sequence[Any]], kind: type[K]) -> lis
     return sorted(objects(kind), key=lambda each: (each.metadata.namespace, each.metadata.name))
 
 
+class Offer(Struct, frozen=True):
+    """An instance type as a NodePool launches it, with an offering that is available, and the labels of its nodes."""
+
+    pool: NodePool
+    instance_type: InstanceType
+    offering: Offering
+    labels: Mapping[str, str]
+
+
+def offers(
+    objects: Callable[[type[Any]], Sequence[Any]],
+    types: Sequence[InstanceType],
+    options: Options | None = None,
+    *,
+    offered: Mapping[str, range] | None = None,
+) -> list[Offer]:
+    """Everything that NodePools could launch now, in the order of the NodePools."""
+    run = _Run(objects, types, offered or {}, options or Options(), None, is_provisionable)
+    return list(run.offers())
+
+
 class _Run:
     """One pass of the provisioner."""
 
@@ -153,6 +174,17 @@ class _Run:
             return decision
         _Solver(self._input(pending, moving), self._options, decision).solve()
         return decision
+
+    def offers(self) -> Iterator[Offer]:
+        solver = _Solver(self._input([], []), self._options, Provisioning())
+        pools = {each.metadata.name: each for each in self._pools}
+        for template, rows in solver.usable_types():
+            for row in rows:
+                for offering in solver.types.offerings_of(template.state, row):
+                    labels = node_labels(
+                        self._types[row].requirements, {key: template.state[key].selectors() for key in template.state}
+                    )
+                    yield Offer(pools[template.name], self._types[row], offering, labels)
 
     def _without_pass(self, decision: Provisioning, pods: Iterable[Pod], stage: str, text: str) -> Provisioning:
         for pod in pods:
@@ -278,11 +310,11 @@ class _Solver:
         columns = Columns(
             (*capacities, *map(requested_resources, given.pods), *(each.amounts for each in daemons), ("pods",))
         )
-        self._types = InstanceTypes(given.types, provider, columns)
+        self.types = InstanceTypes(given.types, provider, columns)
         states, hosts = States(provider.well_known), Hosts()
-        self._limits = PoolLimits(given.pools, self._types, columns)
+        self._limits = PoolLimits(given.pools, self.types, columns)
         self._topology = TopologyRules(
-            Universe([_domains(pool) for pool in given.pools] if given.types else [], self._types),
+            Universe([_domains(pool) for pool in given.pools] if given.types else [], self.types),
             states,
             hosts,
             given.running_nodes,
@@ -315,8 +347,8 @@ class _Solver:
         for node, _ in given.nodes:
             self._limits.take_node(node.labels.get(NODEPOOL, ""), node.capacity)
         self._existing = ExistingNodes(given.nodes, daemons, states, self._topology, hosts, columns)
-        self._reservations = Reservations(self._types, enabled=options.reserved_capacity)
-        self._claims = OpenClaims(self._types, states, self._topology, hosts, self._reservations, provider.well_known)
+        self._reservations = Reservations(self.types, enabled=options.reserved_capacity)
+        self._claims = OpenClaims(self.types, states, self._topology, hosts, self._reservations, provider.well_known)
 
     def _usable_templates(
         self, pools: Iterable[NodePool], offered: Mapping[str, range], states: States
@@ -325,17 +357,25 @@ class _Solver:
         found: list[ClaimTemplate] = []
         for pool in pools:
             state = states.numbered(template_requirements(pool))
-            types = self._types.usable(state)
+            types = self.types.usable(state)
             # No request at all still fits no type that has less than nothing.
-            types = types & self._types.fits(np.zeros(self._types.allocatable.shape[1], np.int64))
+            types = types & self.types.fits(np.zeros(self.types.allocatable.shape[1], np.int64))
             if pool.metadata.name in offered:
-                types &= np.isin(np.arange(len(self._types)), offered[pool.metadata.name])
-            too_few = self._types.too_few_values(state, types) if state.has_min_values else {}
+                types &= np.isin(np.arange(len(self.types)), offered[pool.metadata.name])
+            too_few = self.types.too_few_values(state, types) if state.has_min_values else {}
             if types.any() and (not too_few or self._options.best_effort_min_values):
                 found.append(ClaimTemplate(pool, len(found), state, types))
             else:
                 self._decision.pools_without_types[pool.metadata.name] = sorted(too_few)
         return found
+
+    def usable_types(self) -> Iterator[tuple[ClaimTemplate, list[int]]]:
+        """For each NodePool the rows of the types that it can launch within its limits."""
+        for template in self._templates:
+            within = self._limits.within(template.name)
+            types = template.types if within is None else template.types & within
+            used_up = self._limits.are_nodes_used_up(template.name)
+            yield template, [] if used_up else np.flatnonzero(types).tolist()
 
     def solve(self) -> None:
         errors: dict[str, SchedulingError] = {}
@@ -412,7 +452,7 @@ class _Solver:
         decision = self._decision
         failed: dict[str, SchedulingError] = dict(errors)
         for claim in self._claims.claims:
-            found = new_node(claim, self._types, MAX_INSTANCE_TYPES, strict=not self._options.best_effort_min_values)
+            found = new_node(claim, self.types, MAX_INSTANCE_TYPES, strict=not self._options.best_effort_min_values)
             if isinstance(found, dict):
                 for pod in claim.pods:
                     failed[pod.name] = truncated_error(claim.template.name, found)

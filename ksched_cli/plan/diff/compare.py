@@ -9,7 +9,7 @@ import io
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -33,14 +33,19 @@ from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.changes import Changes, loaded_after, refused_by
 from ksched_cli.world.results import FinalPods, StoredPods, UnmovedPods
 
+if TYPE_CHECKING:
+    from ksched_cli.autoscale.karpenter.decision import Provisioning
+
 
 class DiffResult(Displayed, Struct, frozen=True):
-    """The difference, and the notes about each side's input. `zones` of the nodes of both sides."""
+    """The difference, and the notes about each side's input. `zones` of the nodes of both sides. `autoscaling`: the
+    nodes that the autoscaler adds on each side, None without one."""
 
     diff: Diff
     coverage: tuple[dict[str, Any], dict[str, Any]]
     warnings: tuple[str, ...]
     zones: Mapping[str, str] = field(default_factory=dict)
+    autoscaling: tuple[Provisioning | None, Provisioning | None] = (None, None)
 
 
 def compare(before: RunOptions, after: RunOptions, maker: InputMaker) -> DiffResult:
@@ -62,7 +67,8 @@ def compare(before: RunOptions, after: RunOptions, maker: InputMaker) -> DiffRes
         begun = start.source.changed(start.changes).loaded
         found = with_causes(found, everything, way, begun, first.side, second.side)
     zones = NodeZones(*(each.side.nodes.table.objects for each in (first, second)))
-    return DiffResult(found, (first.coverage, second.coverage), tuple(_warnings(first, second)), zones)
+    coverage, added = (first.coverage, second.coverage), (first.autoscaling, second.autoscaling)
+    return DiffResult(found, coverage, tuple(_warnings(first, second)), zones, added)
 
 
 def only_rules_differ(before: RunOptions, after: RunOptions) -> bool:
@@ -91,6 +97,7 @@ class _Settled(Struct, frozen=True):
     source: LoadedInput
     inputs: Sequence[Loaded]
     coverage: dict[str, Any]
+    autoscaling: Provisioning | None = None
 
 
 class _Copied(Struct, frozen=True):
@@ -146,7 +153,7 @@ def _begin_in_copy(
     """The side before on another core, where it changes nothing and takes long. None where it does not."""
     world = start.run.world
     answers = sum(1 for _ in world.loop.queue) * len(world.cluster.nodes)
-    if setup.scenario is not None or start.changes or setup.allow_extenders:
+    if setup.scenario is not None or start.changes or setup.allow_extenders or start.source.autoscaler is not None:
         return None
     if answers < WORTH_ANSWERS or not copies_at_once():
         return None
@@ -199,7 +206,8 @@ def _settled(
         refused = refused_pods(refused_by(world.plane))
     keys = frozenset(map(pod_key, filter(wanted, pods))) if wanted is not None else None
     side = Side(settlement, NodeColumns.of(world.cluster), keys, refused, tuple(loaded.warnings))
-    return _Settled(side, source, inputs, coverage_of(world.scheduler, loaded, source.spec))
+    coverage = coverage_of(world.scheduler, loaded, source.spec, source.autoscaler)
+    return _Settled(side, source, inputs, coverage, start.run.provisioned())
 
 
 class _Rewinding(io.BytesIO):

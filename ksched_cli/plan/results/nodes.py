@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 import numpy as np
 from msgspec import Struct
 
+from ksched_cli.api.node_facts import NodeZones
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import BoolColumn, IdColumn, Int64Column, RowColumn, distinct
 from ksched_cli.cluster.nodes import NodeTable
@@ -100,6 +101,11 @@ class NodeChanges(Struct, frozen=True, eq=False):
 
     before: NodeColumns
     after: NodeColumns
+
+    @property
+    def zones(self) -> Mapping[str, str]:
+        """The zone of each node of both moments."""
+        return NodeZones(self.before.table.objects, self.after.table.objects)
 
     @property
     def names(self) -> list[str]:

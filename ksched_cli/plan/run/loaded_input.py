@@ -135,6 +135,11 @@ class LoadedInput(Struct, frozen=True):
         """The pods that came with the manifests, as `namespace/name`."""
         return tuple(map(pod_key, self.made_pods))
 
+    def with_autoscaler(self, autoscaler: Karpenter | None) -> LoadedInput:
+        """The same input with this autoscaler in each world, or without any."""
+        controllers = (autoscaler,) if autoscaler is not None else ()
+        return replace(self, controllers=controllers, autoscaler=autoscaler)
+
     def changed(self, changes: Changes) -> LoadedInput:
         """The input after the changes. The controllers react to them, no scheduler runs."""
         started = time.perf_counter()

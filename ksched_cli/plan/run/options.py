@@ -51,6 +51,11 @@ class SchedulerKeywords(TypedDict, total=False):
     sampling: bool
     allow_extenders: bool
     timings: bool
+    autoscaler: str
+    autoscaler_flags: Sequence[str]
+    instance_types: str
+    prices: str
+    node_startup: float
 
 
 class SweepKeywords(TypedDict, total=False):
@@ -154,7 +159,7 @@ def options_of(keywords: SchedulerKeywords) -> RunOptions:
             f"there is no option {', '.join(unknown)}; there are {', '.join(SchedulerKeywords.__annotations__)}"
         )
     same: dict[str, Any] = {key: value for key, value in keywords.items() if key not in ("config", "feature_gates")}
-    made = RunOptions(**same)
+    made = RunOptions(**{"autoscaler": AUTO, **same})
     config, gates = keywords.get("config"), keywords.get("feature_gates", "")
     if made.tie_break not in ("name", "random"):
         raise UsageError(f"tie_break is {made.tie_break!r}: it is name or random")

@@ -10,12 +10,14 @@ from fractions import Fraction
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ksched_cli.api.core import Node, Taint
 from ksched_cli.api.quantity import format_bytes, milli_value, parse_quantity, value
 from ksched_cli.errors import InputError, Problem, UsageError
+from ksched_cli.plan.run.loaded_input import LoadedInput
 from ksched_cli.plan.size.catalog import KIND
-from ksched_cli.plan.size.shapes import HOSTNAME, INSTANCE_TYPE, ZONE
+from ksched_cli.plan.size.shapes import HOSTNAME, INSTANCE_TYPE, ZONE, NodeShape, ShapeCatalog, node_base
 from ksched_cli.sources.autoscalers import NodeGroup
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.own_documents import API_VERSION
@@ -26,8 +28,9 @@ _SHOWN = 5
 _STATE_PREFIX = "node.kubernetes.io/"
 # Labels that name one node, or that repeat the name and the zones of the shape.
 _OWN_LABELS = frozenset({HOSTNAME, *_TYPES, *_ZONES})
+CAPACITY_TYPE = "karpenter.sh/capacity-type"
 _SPOT = (
-    ("karpenter.sh/capacity-type", "spot"),
+    (CAPACITY_TYPE, "spot"),
     ("eks.amazonaws.com/capacityType", "SPOT"),
     ("cloud.google.com/gke-spot", "true"),
     ("kubernetes.azure.com/scalesetpriority", "spot"),
@@ -84,6 +87,39 @@ def derive_catalog(loaded: Loaded, prices: Sequence[str] = (), rates: str = "") 
         shown = ", ".join(unpriced[:_SHOWN]) + (" and others" if len(unpriced) > _SHOWN else "")
         warnings.append(f"fill in the price of {shown}: `ksched size` does not take a shape without a price")
     return DerivedCatalog(document, tuple(warnings))
+
+
+def shapes_of_pools(source: LoadedInput) -> ShapeCatalog | None:
+    """What the NodePools of the cluster can launch, with the prices of the autoscaler; None without an autoscaler. Of
+    shapes that differ in the price only, as zones and capacity types do, each is by itself."""
+    from ksched_cli.autoscale.karpenter.instance_types import allocatable_of
+
+    if source.autoscaler is None:
+        return None
+    names: dict[str, NodeShape] = {}
+    for each in source.autoscaler.offers(source.loaded):
+        if each.offering.price is None:
+            continue
+        kind, spot = each.instance_type, each.offering.capacity_type == "spot"
+        template = each.pool.spec.template
+        amounts = {key: _amount(key, str(amount)) for key, amount in allocatable_of(kind).items()}
+        labels = {**each.labels, CAPACITY_TYPE: each.offering.capacity_type}
+        labels.pop(ZONE, None)
+        shape = NodeShape(
+            kind.name,
+            Decimal(str(each.offering.price)),
+            {key: amount for key, amount in amounts.items() if parse_quantity(amount)},
+            labels,
+            template.spec.taints,
+            spot=spot,
+            zone=each.offering.zone,
+        )
+        of_pool = f"{kind.name}.{each.pool.metadata.name}"
+        for name in (kind.name, of_pool, f"{of_pool}.spot"):
+            if node_base(name, shape.zone) not in names:
+                names[node_base(name, shape.zone)] = replace(shape, name=name)
+                break
+    return ShapeCatalog(tuple(names.values()), "$/h", "NodePools of the input")
 
 
 def _drafts_of_nodes(nodes: Iterable[Node]) -> dict[str, _Draft]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace as replace_fields
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
@@ -26,14 +26,18 @@ from ksched_cli.plan.sweep.space import SweepTask, variant_space
 from ksched_cli.releases.minors import minor_in
 from ksched_cli.sources.loaded import Loaded
 
+if TYPE_CHECKING:
+    from ksched_cli.autoscale.autoscaler import Karpenter
+
 
 class SweptCluster(Struct, frozen=True):
-    """The cluster with its changes made, and the options of the scheduler."""
+    """The cluster with its changes made, its autoscaler, and the options of the scheduler."""
 
     options: RunOptions
     loaded: Loaded
     sweep: Sweep
     maker: InputMaker
+    autoscaler: Karpenter | None = None
 
     @classmethod
     def of(cls, options: RunOptions, source: LoadedInput, sweep: Sweep, maker: InputMaker) -> SweptCluster:
@@ -46,7 +50,8 @@ class SweptCluster(Struct, frozen=True):
         version = source.spec.requested
         if minor_in(version) is None:
             version = source.spec.release.version
-        return cls(replace(kept, kube_version=version, config=_as_document(options.config)), loaded, sweep, maker)
+        kept = replace(kept, kube_version=version, config=_as_document(options.config))
+        return cls(kept, loaded, sweep, maker, source.autoscaler)
 
     @property
     def digest(self) -> str:
@@ -62,6 +67,8 @@ class SweptCluster(Struct, frozen=True):
         of_scheduler = (options.config, options.kube_version, options.feature_gates, plugins, options.tie_break)
         others = (options.seed, options.sampling, options.allow_extenders, options.namespace)
         found.update(repr((of_scheduler, others)).encode())
+        if self.autoscaler is not None:
+            found.update(msgspec.json.encode((self.autoscaler.types, repr(self.autoscaler.options))))
         return found.hexdigest()[:32]
 
     def under(self, grid: int, version: int) -> LoadedInput:
@@ -72,7 +79,8 @@ class SweptCluster(Struct, frozen=True):
         if version >= 0:
             options = replace(options, kube_version=self.sweep.kube_versions[version])
         spec = self.maker.scheduler_spec(options)
-        return LoadedInput(self.loaded, spec, self.maker.maker(options), _every_pod)
+        source = LoadedInput(self.loaded, spec, self.maker.maker(options), _every_pod)
+        return source.with_autoscaler(self.autoscaler)
 
 
 def sweep_input(

@@ -7,6 +7,7 @@ instance type, an hour; the cloud may launch another type of the list.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 _SHOWN_PODS = 3
 _SHOWN_NODES = 20
 _SHOWN_UNPLACED = 10
+_SHOWN_ELSEWHERE = 5
 _SENTENCES = {
     "validate": "Karpenter does not try to place it",
     "nodepools": "no NodePool is ready",
@@ -69,7 +71,12 @@ def autoscaling_sections(found: Provisioning, assumed: Sequence[str] = ()) -> It
         title = f"{counted(len(found.new_nodes), 'node')} that Karpenter adds: {cost_text(found.new_nodes)}"
         yield Section("newNodes", title, _nodes(found.new_nodes), titled=True)
     if found.elsewhere:
-        moved = [Line(f"kube-scheduler bound {pod} to {node}", "warn") for pod, node in found.elsewhere.items()]
+        moved = [
+            Line(f"kube-scheduler bound {pod} to {node}", "warn")
+            for pod, node in islice(found.elsewhere.items(), _SHOWN_ELSEWHERE)
+        ]
+        if len(found.elsewhere) > len(moved):
+            moved.append(Line(f"and {counted(len(found.elsewhere) - len(moved), 'pod')} more", aside=True))
         title = "pods that kube-scheduler bound to another node than Karpenter planned"
         yield Section("elsewhere", title, Lines(moved), titled=True)
     if found.unplaced:
@@ -85,14 +92,21 @@ def autoscaling_sections(found: Provisioning, assumed: Sequence[str] = ()) -> It
         yield Section("assumed", "Assumed", Lines([Line(f"assumed: {text}", aside=True) for text in assumed]))
 
 
-def sections_of(document: Mapping[str, Any] | None, coverage: Mapping[str, Any]) -> list[Section]:
-    """The sections of the key `autoscaling` of a document."""
+def sections_of(
+    document: Mapping[str, Any] | None, coverage: Mapping[str, Any], before: Mapping[str, Any] | None = None
+) -> list[Section]:
+    """The sections of the key `autoscaling` of a document. `before`: the same without the change that is looked at."""
     if document is None:
         return []
     from ksched_cli.autoscale.karpenter.decision import Provisioning
 
     found = msgspec.convert(document, Provisioning)
-    return list(autoscaling_sections(found, coverage.get("autoscalerAssumed", ())))
+    sections = list(autoscaling_sections(found, coverage.get("autoscalerAssumed", ())))
+    if before is not None and before["newNodes"]:
+        nodes = msgspec.convert(before, Provisioning).new_nodes
+        text = f"without the change Karpenter adds {counted(len(nodes), 'node')}: {cost_text(nodes)}"
+        sections.append(Section("newNodesBefore", "Without the change", Lines([Line(text)])))
+    return sections
 
 
 def _too_few(keys: Sequence[str]) -> str:

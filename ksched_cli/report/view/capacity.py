@@ -9,6 +9,7 @@ from typing import Any
 from ksched_cli.plan.capacity import Capacity, CapacityResult, NodeRoom, PendingCounts
 from ksched_cli.report.amounts import amounts_of, exact_all, short_all
 from ksched_cli.report.registry import RenderOptions
+from ksched_cli.report.view.autoscaling import sections_of
 from ksched_cli.report.view.documents import DocumentPart, nodes_part, stats_entry
 from ksched_cli.report.view.model import (
     Bar,
@@ -124,6 +125,7 @@ class CapacityPart(DocumentPart, frozen=True, kw_only=True):
     free: Mapping[str, str]
     stranded: StrandedPart | None = None
     pending: PendingCountsPart | None = None
+    autoscaling: Mapping[str, Any] | None = None
 
     @classmethod
     def of(cls, found: Capacity) -> CapacityPart:
@@ -149,6 +151,7 @@ class CapacityPart(DocumentPart, frozen=True, kw_only=True):
             if stranded
             else None,
             pending=PendingCountsPart.of(found.pending),
+            autoscaling=None if found.autoscaling is None else found.autoscaling.document(),
         )
 
     @property
@@ -194,7 +197,7 @@ def view(found: CapacityDocument) -> View:
         (only,) = capacities
         subject, (verdict, *details) = only.label, _came_of(only)
         notes = list(_about(only))
-        sections = _nodes(only, "by-node")
+        sections = [*_nodes(only, "by-node"), *sections_of(only.autoscaling, found.coverage)]
     else:
         subject = counted(len(capacities), "manifest")
         fit = f"{len(capacities) - none} {'fits' if len(capacities) - none == 1 else 'fit'} once more"
@@ -233,6 +236,9 @@ def view(found: CapacityDocument) -> View:
 def _came_of(found: CapacityPart) -> list[str]:
     used = sum(1 for room in found.nodes if room.count)
     where = [f"on {used:,} of {counted(len(found.nodes), 'node')}"] if used else []
+    new = {each["name"] for each in (found.autoscaling or {}).get("newNodes", ())}
+    on_new = [room.count for room in found.nodes if room.node in new and room.count]
+    where += [f"{sum(on_new):,} on {counted(len(on_new), 'node')} that Karpenter adds"] if on_new else []
     least = "at least " if found.end.by == "max" else ""
     what = "set" if found.mixed else "pod"
     if not found.sets:

@@ -13,6 +13,7 @@ from ksched_cli.plan.results.nodes import NodeUse
 from ksched_cli.releases.changes import RuleChange
 from ksched_cli.report.amounts import amount_of, exact_all
 from ksched_cli.report.registry import RenderOptions
+from ksched_cli.report.view.autoscaling import sections_of
 from ksched_cli.report.view.documents import DocumentPart, OrdersPart, final_part, nodes_part
 from ksched_cli.report.view.ends import doubt, draws_notes
 from ksched_cli.report.view.model import (
@@ -173,6 +174,8 @@ class DiffDocument(DocumentPart, frozen=True, kw_only=True, tag_field="kind", ta
     draws: tuple[Draw, ...] = ()
     orders: OrdersPart | None = None
     rules: tuple[TallyPart, ...] | None = None
+    autoscaling: Mapping[str, Any] | None = None
+    autoscaling_before: Mapping[str, Any] | None = None
     node_table: Any = None
     coverage: Mapping[str, Any]
 
@@ -182,6 +185,7 @@ Document = DiffDocument
 
 def document(found: DiffResult, options: RenderOptions) -> DiffDocument:
     diff, (before, after) = found.diff, found.coverage
+    added_before, added = (None if each is None else each.document() for each in found.autoscaling)
     return DiffDocument(
         pods=tuple(map(ChangePart.of, diff.changes)),
         unchanged=diff.unchanged,
@@ -196,6 +200,8 @@ def document(found: DiffResult, options: RenderOptions) -> DiffDocument:
         draws=diff.after.draws,
         orders=OrdersPart.of(diff.after),
         rules=None if diff.rules is None else tuple(map(TallyPart.of, diff.rules)),
+        autoscaling=added,
+        autoscaling_before=added_before,
         node_table=nodes_part(diff.columns),
         coverage={"before": dict(before), "after": dict(after)},
     )
@@ -245,6 +251,7 @@ def view(found: DiffDocument) -> View:
             *_spread(found.spread),
             *_nodes(found),
             *_rules(found),
+            *sections_of(found.autoscaling, found.coverage["after"], found.autoscaling_before),
             zone_bars(found.node_table),
         ],
         rows=[(f"pod/{each.pod}", _KINDS[_kind(each)][0]) for each in found.pods],
