@@ -638,14 +638,15 @@ class Simulator(EditMethods):
         return validate_configuration(scheduler_spec(options), str(options.config))
 
     @staticmethod
-    def migrate_configuration(options: RunOptions) -> Migration:
-        """The configuration or Policy of the options, rewritten for the newest minor."""
+    def migrate_configuration(options: RunOptions, to_kube_version: str = "") -> Migration:
+        """The configuration or Policy of the options, rewritten for `to_kube_version`: by default for the minor that
+        answers inputs without a version, or for that of the options if it is later."""
         from ksched_cli.plan.reference.config import migrate_file
         from ksched_cli.wiring import make_registry
 
         version = None if options.kube_version == AUTO else options.kube_version
         gates, plugins = options.feature_gates, options.plugins
-        return migrate_file(str(options.config), options.stdin, version, gates, plugins, make_registry)
+        return migrate_file(str(options.config), options.stdin, version, to_kube_version, gates, plugins, make_registry)
 
     @staticmethod
     def configuration_schema(kube_version: str = AUTO) -> dict[str, Any]:

@@ -27,6 +27,13 @@ TARGETS = ("v1",)
 ReadBy = Annotated[
     str, typer.Option(metavar="X.Y", help="The minor of Kubernetes that FILE is for. auto: the newest that reads it.")
 ]
+ReadAfter = Annotated[
+    str,
+    typer.Option(
+        metavar="X.Y",
+        help=f"The minor that reads the result. Without it, {DEFAULT_VERSION}, or that of FILE if it is later.",
+    ),
+]
 GatesOfReader = Annotated[
     str, typer.Option(metavar="A=true,B=false", help="Feature gates that are set for the old file.")
 ]
@@ -64,8 +71,8 @@ MIGRATE_HELP = f"""Rewrite an older configuration, or a Policy, as a configurati
 FILE is a KubeSchedulerConfiguration of any version, or a Policy in JSON or YAML, also in its ConfigMap; - is stdin.
 It is read, and its mistakes are reported, as by the newest Kubernetes that reads it, or by that of --kube-version.
 
-What is printed means the same to Kubernetes {DEFAULT_VERSION}, and has only what differs from its defaults. Defaults of
-the old version that have changed are written out. Comments are not kept.
+What is printed means the same to Kubernetes {DEFAULT_VERSION}, or to the minor of --to-kube-version, and has only what
+differs from its defaults. Defaults of the old version that have changed are written out. Comments are not kept.
 
 Notes on stderr list what has changed. A warning names what v1 cannot express, and what to use instead; the exit
 code is 1 then.
@@ -75,6 +82,8 @@ Examples:
   ksched config migrate scheduler.yaml > scheduler-v1.yaml
 
   ksched config migrate policy.cfg --to v1 -o json
+
+  ksched config migrate scheduler.yaml --to-kube-version 1.37
 
   ksched config migrate scheduler.yaml --plugin Coscheduling
 
@@ -124,6 +133,7 @@ def migrate(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A KubeSchedulerConfiguration or a Policy; - is stdin.")],
     to: Annotated[str, typer.Option(metavar="VERSION", help="The version to write; there is v1.")] = TARGETS[0],
     kube_version: ReadBy = "auto",
+    to_kube_version: ReadAfter = "",
     feature_gates: GatesOfReader = "",
     plugin: OwnPlugin = [],  # noqa: B006
     output: Annotated[str, options.FormatOption("Migration")] = "yaml",
@@ -131,7 +141,7 @@ def migrate(
     if to not in TARGETS:
         raise UsageError(f"--to {to}: there is {', '.join(TARGETS)}")
     run = RunOptions(config=file, kube_version=kube_version, feature_gates=feature_gates, plugins=plugin)
-    migration = Simulator.migrate_configuration(replace(run, stdin=sys.stdin.buffer))
+    migration = Simulator.migrate_configuration(replace(run, stdin=sys.stdin.buffer), to_kube_version)
     for note in migration.notes:
         complain(f"{'warning' if note.lost else 'note'}: {note.problem}")
     show(migration, output)

@@ -203,3 +203,39 @@ def test_plugins_that_are_known_by_name(capsys: pytest.CaptureFixture[str]) -> N
     assert profile["pluginConfig"] == [{"name": "Coscheduling", "args": {"permitWaitingTimeSeconds": 10}}]
     assert run([*arguments, "--plugin", "Nobody"]) == 2
     assert "--plugin Nobody: the file does not name it" in capsys.readouterr().err
+
+
+NEW_POINT = """apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- plugins:
+    podGroupPostFilter:
+      disabled:
+      - name: DefaultPreemption
+"""
+
+
+def test_a_file_of_1_37_keeps_its_minor(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("scheduler.yaml").write_text(NEW_POINT)
+    assert run(["config", "migrate", "scheduler.yaml", "--kube-version", "1.37"]) == 0
+    assert "podGroupPostFilter" in capsys.readouterr().out
+
+
+def test_to_1_37(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("scheduler.yaml").write_text(
+        "apiVersion: kubescheduler.config.k8s.io/v1beta3\nkind: KubeSchedulerConfiguration\n"
+    )
+    assert run(["config", "migrate", "scheduler.yaml", "--to-kube-version", "1.37"]) == 0
+    shown = capsys.readouterr()
+    assert "VolumeBinding scores nodes by their room for volumes in Kubernetes 1.37" in shown.err
+    assert "apiVersion: kubescheduler.config.k8s.io/v1\n" in shown.out
+
+
+@pytest.mark.parametrize(("by", "to"), [("1.36", "1.30"), ("1.22", "1.23")])
+def test_an_earlier_target_is_refused(by: str, to: str, capsys: pytest.CaptureFixture[str]) -> None:
+    version = "v1" if by == "1.36" else "v1beta1"
+    Path("scheduler.yaml").write_text(
+        f"apiVersion: kubescheduler.config.k8s.io/{version}\nkind: KubeSchedulerConfiguration\n"
+    )
+    assert run(["config", "migrate", "scheduler.yaml", "--kube-version", by, "--to-kube-version", to]) == 2
+    assert f"a file of {by} migrates to v1 of that minor or a later one" in capsys.readouterr().err

@@ -20,7 +20,7 @@ from ksched_cli.config.resolved_profile import ResolvedProfile
 from ksched_cli.config.view import configuration_document
 from ksched_cli.errors import ConfigError
 from ksched_cli.plan.run.options import RunOptions
-from ksched_cli.releases.minors import DEFAULT, RELEASES
+from ksched_cli.releases.minors import DEFAULT, NEWEST, RELEASES
 from ksched_cli.wiring import scheduler_spec
 from tests.config.migrations import (
     POLICY,
@@ -174,9 +174,10 @@ def resolved(migration: Migration) -> ResolvedProfile:
 @pytest.mark.parametrize(
     "file", sampled((pytest.param(path, id=path.parent.name) for path in sorted(CORPUS.glob("*/config.yaml"))), 5)
 )
+@pytest.mark.parametrize("to", ["1.36", "1.37"])
 @pytest.mark.parametrize("version", ["v1beta3", "v1"])
-def test_recorded_configurations_mean_the_same(version: str, file: Path) -> None:
-    check_meaning({**yaml.safe_load(file.read_text()), "apiVersion": f"{GROUP}/{version}"})
+def test_recorded_configurations_mean_the_same(version: str, to: str, file: Path) -> None:
+    check_meaning({**yaml.safe_load(file.read_text()), "apiVersion": f"{GROUP}/{version}"}, to=to)
 
 
 # Pods go where they went
@@ -227,14 +228,14 @@ def test_pods_go_where_they_went(case: str, by: str, before: dict[str, Any]) -> 
     assert choices(case, by, before) == choices(case, by, migrated(before, by=by).document)
 
 
-# A configuration migrates to the default minor, never to an older one.
-@pytest.mark.parametrize("version", sampled([each for each in RELEASES if not RELEASES[each].within("1.37", "")], 5))
+@pytest.mark.parametrize("version", sampled(RELEASES, 5))
 def test_what_view_prints_comes_to_no_more_than_the_default(version: str) -> None:
     by = minor(version)
     default = SchedulerConfiguration()
     shown = configuration_document(default, by.release, by.gates)
     nothing = POLICY if by.release.before_plugins else {name: shown[name] for name in ("apiVersion", "kind")}
-    assert migrated(shown, by=version).document == migrated(nothing, by=version).document
+    to = NEWEST.version
+    assert migrated(shown, by=version, to=to).document == migrated(nothing, by=version, to=to).document
 
 
 def choices(case: str, by: str, config: dict[str, Any]) -> list[Any]:
@@ -261,3 +262,22 @@ def test_what_was_recorded_holds_for_what_became_of_the_file(by: str, version: s
     decisions = map(msgspec.json.decode, recorded(by)[case.name.rpartition("-")[0]])
     (want,) = (each for each in decisions if each["case"] == case.name)
     assert disagreements(want, simulate(case, by, migrated_file)) == {}
+
+
+@pytest.mark.parametrize(
+    ("to", "plugins", "expected"),
+    [
+        pytest.param("1.36", {}, [], id="1.36"),
+        pytest.param(
+            "1.37", {}, ["VolumeBinding scores nodes by their room for volumes in Kubernetes 1.37"], id="1.37"
+        ),
+        pytest.param("1.37", {"score": {"disabled": refs(["VolumeBinding"])}}, [], id="1.37, VolumeBinding off"),
+        pytest.param("1.37", {"score": {"disabled": refs(["*"])}}, [], id="1.37, no scores"),
+    ],
+)
+def test_a_note_says_that_volume_binding_scores(to: str, plugins: dict[str, Any], expected: list[str]) -> None:
+    """The gate StorageCapacityScoring is on by default in 1.37."""
+    migration = check_meaning(configuration("v1", profiles=[{"plugins": plugins}]), to=to)
+    assert [
+        str(note.problem.message) for note in migration.notes if "room for volumes" in str(note.problem)
+    ] == expected

@@ -23,6 +23,7 @@ from ksched_cli.config.plugin_args import (
     RequestedToCapacityRatioArgs,
     RequestedToCapacityRatioParam,
     ScoringStrategy,
+    args_by_default,
     args_of,
     own_args,
 )
@@ -80,6 +81,7 @@ def carried_args(old: OldProfile, carried: Carried, new: Minor, own: Own, notes:
         by_default = bool({names.SELECTOR_SPREAD, names.DEFAULT_POD_TOPOLOGY_SPREAD} & {*before.points["score"]})
         args[names.POD_TOPOLOGY_SPREAD] = replace(spread, defaulting_type="System" if by_default else "List")
     _tell_unused(profile, before, index, notes)
+    _tell_new_shape(before, carried, index, new, notes)
     documents = {name: _document(name, each, index, new, own, notes) for name, each in args.items()}
     return [{"name": name, "args": each} for name, each in documents.items() if each]
 
@@ -136,6 +138,16 @@ def _tell_unused(profile: KubeSchedulerProfile, before: ResolvedProfile, index: 
         notes.add(text, notes.place_of(unused, index))
 
 
+def _tell_new_shape(before: ResolvedProfile, carried: Carried, index: int, new: Minor, notes: Notes) -> None:
+    """VolumeBinding scores if it has a shape, and the gates of the new minor may give it one by default."""
+    args, now = before.args.get(names.VOLUME_BINDING), args_by_default(names.VOLUME_BINDING, new.gates)
+    if args is None or args.shape or not now.shape or names.VOLUME_BINDING not in carried.points["score"]:
+        return
+    text = f"{names.VOLUME_BINDING} scores nodes by their room for volumes in Kubernetes {new.release.version}"
+    hint = f"disable {names.VOLUME_BINDING} in plugins.score if that is not wanted"
+    notes.add(text, notes.place_of([names.VOLUME_BINDING], index), hint)
+
+
 def _document(name: str, args: Any, index: int, new: Minor, own: Own, notes: Notes) -> dict[str, Any]:
     if name in own:
         return _own_document(args, own[name])
@@ -144,6 +156,8 @@ def _document(name: str, args: Any, index: int, new: Minor, own: Own, notes: Not
     document = differing(replace(args, api_version="", kind=""))
     if isinstance(args, NodeResourcesFitArgs) and "scoringStrategy" in document:
         document["scoringStrategy"] = _strategy(args.scoring_strategy)
+    if name == names.VOLUME_BINDING and args.shape == args_by_default(name, new.gates).shape:
+        document.pop("shape", None)
     for path, text in args_complaints(args, new.gates, new.release):
         field = path.partition(".")[0].partition("[")[0]
         if document.pop(field, None) is not None:

@@ -1,4 +1,4 @@
-"""The effective configuration with all defaults, its validation, and its migration to the newest minor.
+"""The effective configuration with all defaults, its validation, and its migration to a newer minor.
 
 A file of any version is migrated: this module finds the minor that reads it and the plugins of both minors."""
 
@@ -51,12 +51,15 @@ def migrate_file(
     file: str,
     stdin: BinaryIO | None,
     kube_version: str | None,
+    to_kube_version: str,
     feature_gates: str,
     plugins: Sequence[Any],
     make_registry: MakeRegistry,
 ) -> Migration:
-    """`kube_version` is the minor that reads the file: by default the newest that does. The feature gates are of that
-    minor. A plugin that is given by its name alone is carried over as the file lists it."""
+    """Migrate the file from the minor that reads it, by default the newest that does, to `to_kube_version`.
+
+    Without one the target is the minor that answers by default, or the reader if it is later. The feature gates are of
+    the reader. A plugin that is given by its name alone is carried over as the file lists it."""
     text, source = (stdin.read(), "stdin") if file == STDIN and stdin is not None else (read_file(file), file)
     document = read_one(text, source).value
     release = reader_of(document) if kube_version is None else nearest_release(kube_version)
@@ -65,8 +68,20 @@ def migrate_file(
     registry = make_registry(classes, release)
     by_name = {each: _points_listed(document, each) for each in plugins if isinstance(each, str) and ":" not in each}
     old = _minor(release, feature_gates, registry, by_name)
-    new = old if release == DEFAULT else _minor(DEFAULT, "", make_registry(classes, DEFAULT), by_name)
+    target = _target_of(release, to_kube_version)
+    new = old if release == target else _minor(target, "", make_registry(classes, target), by_name)
     return migrate(text, source, old, new, registry.models())
+
+
+def _target_of(reader: Release, to_kube_version: str) -> Release:
+    """The minor to migrate to. UsageError if it is earlier than the minor that reads the file."""
+    if not to_kube_version:
+        return max(reader, DEFAULT, key=lambda each: each.minor)
+    target = nearest_release(to_kube_version)
+    if target.minor < reader.minor or target.config.newest != DEFAULT.config.newest:
+        text = f"a file of {reader.version} migrates to v1 of that minor or a later one"
+        raise UsageError(f"--to-kube-version {to_kube_version}: {text}")
+    return target
 
 
 def reader_of(document: dict[str, Any]) -> Release:
