@@ -416,10 +416,24 @@ class ZoneRules(ReleaseRules, plugins=SELECTOR_SPREAD):
 class ControllerRules(ReleaseRules, plugins=CONTROLLERS):
     """What changed in the controllers of workloads. Up to 1.36 they are those of 1.36."""
 
-    stateful_sets_count_unavailable = Rule(
+    on_delete_completes = Rule(
         "1.37",
         "rollout",
-        "maxUnavailable of a StatefulSet says how many pods are replaced at once, and with Parallel "
-        "pods of the old revision that are unavailable are replaced first; before, it was dropped, and pods were "
-        "replaced one at a time.",
+        "A StatefulSet with OnDelete is up to date once all its pods are of the update revision and ready; before, its "
+        "current revision never changed.",
+    )
+    notes = (
+        Rule(
+            "MaxUnavailableStatefulSet",
+            "rollout",
+            "maxUnavailable of a StatefulSet says how many pods are replaced at once, and with Parallel pods of the old "
+            "revision that are unavailable are replaced first; without the gate, it is dropped, and pods are replaced "
+            "one at a time.",
+        ),
+        Rule(
+            "StatefulSetRecreateStrategy",
+            "rollout",
+            "A StatefulSet with Recreate deletes all pods of another revision at once, and creates new ones when those "
+            "are gone; without the gate, there is no such strategy.",
+        ),
     )

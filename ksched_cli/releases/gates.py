@@ -1,4 +1,5 @@
-"""The feature gates that scheduling depends on: their history by minor, their defaults, and what a user may set.
+"""The feature gates that scheduling and the controllers of workloads depend on: their history by minor, their defaults,
+and what a user may set.
 
 It mirrors pkg/features/kube_features.go and the checks of component-base/featuregate. A minor has the last entry of a
 gate up to it. If a patch changed a default (SchedulerQueueingHints in 1.28, SchedulerAsyncAPICalls in 1.34), the entry
@@ -87,6 +88,7 @@ GATE_HISTORY: Mapping[str, Mapping[str, Gate | None]] = {
     "MatchLabelKeysInPodAffinity": {"1.29": ALPHA, "1.31": BETA, "1.33": LOCKED},
     "MatchLabelKeysInPodTopologySpread": {"1.25": ALPHA, "1.27": BETA},
     "MatchLabelKeysInPodTopologySpreadSelectorMerge": {"1.34": BETA},
+    "MaxUnavailableStatefulSet": {"1.24": ALPHA, "1.35": BETA_OFF, "1.37": BETA},
     "MinDomainsInPodTopologySpread": {"1.24": ALPHA, "1.25": BETA_OFF, "1.27": BETA, "1.30": LOCKED, "1.32": GONE},
     "MutableCSINodeAllocatableCount": {"1.33": ALPHA, "1.34": BETA_OFF, "1.35": BETA, "1.36": LOCKED},
     NODE_DECLARED_FEATURES: {"1.35": ALPHA, "1.36": BETA, "1.37": LOCKED},
@@ -110,11 +112,13 @@ GATE_HISTORY: Mapping[str, Mapping[str, Gate | None]] = {
     "SchedulerPreQueueingHints": {"1.37": ALPHA},
     "SchedulerQueueingHints": {"1.28": BETA_OFF, "1.32": BETA, "1.34": LOCKED},
     "SidecarContainers": {"1.28": ALPHA, "1.29": BETA, "1.33": LOCKED, "1.37": GONE},
+    "StatefulSetRecreateStrategy": {"1.37": ALPHA},
     "StorageCapacityScoring": {"1.33": ALPHA, "1.37": BETA},
     "TaintNodesByCondition": {"1.16": BETA, "1.17": LOCKED, "1.18": GONE},
     "TaintTolerationComparisonOperators": {"1.35": ALPHA},
     "TopologyAwareWorkloadScheduling": {"1.36": ALPHA},
     "VolumeAttributesClass": {"1.29": ALPHA, "1.31": BETA_OFF, "1.34": GA, "1.36": LOCKED},
+    "VolumeBindMountOptions": {"1.37": ALPHA},
     "VolumeCapacityPriority": {"1.21": ALPHA, "1.33": GONE},
     "VolumeLimitScaling": {"1.35": ALPHA, "1.37": BETA},
     "WorkloadAwarePreemption": {"1.36": ALPHA, "1.37": GONE},
@@ -151,12 +155,15 @@ MODELLED_SINCE: Mapping[str, str] = {
     # Selectors are read as they are stored, and those of manifests are made as the API server does it now.
     "MatchLabelKeysInPodAffinity": NEVER,
     "MatchLabelKeysInPodTopologySpreadSelectorMerge": NEVER,
+    "MaxUnavailableStatefulSet": "1.37",
     NODE_DECLARED_FEATURES: "1.36",
     "PodGroupPreemptionPolicy": NEVER,
     "PodLevelResources": "1.34",
     # Before that it was PreFilter that refused.
     "ReadWriteOncePod": "1.27",
+    "StatefulSetRecreateStrategy": NEVER,
     "VolumeAttributesClass": "1.31",
+    "VolumeBindMountOptions": NEVER,
     "csiMigrationRBD": NEVER,
 }
 # Gates of which later minors than this one changed what ksched does not follow.

@@ -105,8 +105,9 @@ class World(Logged):
         self.api, self.queue = self.plane.api, self.plane.queue
         handle = scheduler.handle
         self.api.stored_form = lambda pod: as_stored([pod], handle.release, handle.gates)[0]
-        rules = ControllerRules.of(handle.release)
-        self.plane.controllers.stateful_sets.counts_unavailable = rules.stateful_sets_count_unavailable
+        stateful_sets = self.plane.controllers.stateful_sets
+        stateful_sets.rules = ControllerRules.of(handle.release)
+        stateful_sets.counts_unavailable = handle.gates.enabled("MaxUnavailableStatefulSet")
         self._keeps_timeline = keeps_timeline
         self.begin_record()
         self._worker = _SchedulerWorker(self)

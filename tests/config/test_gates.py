@@ -172,8 +172,12 @@ GATES = (
     ("NodeDeclaredFeatures", "1.37", "1.37", "locked", True),
     ("PodGroupPreemptionPolicy", "1.37", "1.37", "off", False),
     ("SchedulerPreQueueingHints", "1.37", "1.37", "off", True),
+    ("MaxUnavailableStatefulSet", "1.24", "1.36", "off", False),
+    ("MaxUnavailableStatefulSet", "1.37", "1.37", "on", True),
+    ("StatefulSetRecreateStrategy", "1.37", "1.37", "off", False),
     ("StorageCapacityScoring", "1.37", "1.37", "on", True),
     ("TopologyAwareWorkloadScheduling", "1.37", "1.37", "off", False),
+    ("VolumeBindMountOptions", "1.37", "1.37", "off", False),
     ("VolumeLimitScaling", "1.37", "1.37", "on", True),
 )
 
@@ -249,6 +253,7 @@ def test_a_stage_tells_of_all_that_is_not_answered() -> None:
         "DRAControlPlaneController",
         "DynamicResourceAllocation",
         "InPlacePodVerticalScaling",
+        "MaxUnavailableStatefulSet",
     )
 
 

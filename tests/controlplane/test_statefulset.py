@@ -216,10 +216,11 @@ def test_a_stranger_with_the_name_of_a_pod_is_not_replaced() -> None:
 
 def _of_minor(control_plane: ControlPlane, minor: str) -> ControlPlane:
     """As a world of this minor has it."""
-    rules = ControllerRules.of(RELEASES[minor])
+    release = RELEASES[minor]
     for each in control_plane.controllers:
         if isinstance(each, StatefulSetController):
-            each.counts_unavailable = rules.stateful_sets_count_unavailable
+            each.rules = ControllerRules.of(release)
+            each.counts_unavailable = release.gates().enabled("MaxUnavailableStatefulSet")
     return control_plane
 
 
@@ -276,5 +277,44 @@ def test_broken_pods_of_the_old_revision_go_first_by_minor(minor: str, deleted: 
 
 @pytest.mark.parametrize(("minor", "at_once"), [("1.36", 1), ("1.37", 2)])
 def test_a_world_has_the_controllers_of_its_minor(minor: str, at_once: int) -> None:
-    world = World(make_scheduler([], [], current=RELEASES[minor]))
-    assert world.plane.controllers.stateful_sets.counts_unavailable is (at_once > 1)
+    stateful_sets = World(make_scheduler([], [], current=RELEASES[minor])).plane.controllers.stateful_sets
+    assert stateful_sets.counts_unavailable is (at_once > 1)
+    assert stateful_sets.rules is ControllerRules.of(RELEASES[minor])
+
+
+@pytest.mark.parametrize(
+    ("kept", "before", "now"),
+    [
+        pytest.param((), "v1", "v2", id="all pods were made anew"),
+        pytest.param(("db-1",), "v1", "v1", id="one pod is left of the old revision"),
+    ],
+)
+def test_when_on_delete_is_up_to_date_by_minor(kept: tuple[str, ...], before: str, now: str) -> None:
+    """#136833 (TestStatefulSetControl_OnDelete): the current revision follows when all pods are of the update revision.
+    A later change of the strategy to RollingUpdate with a partition makes new pods of the current revision."""
+    found = {}
+    for minor in ("1.36", "1.37"):
+        item = make("StatefulSet", "db", replicas=2, updateStrategy={"type": "OnDelete"})
+        control_plane = _of_minor(rested(*nodes(2), item), minor)
+        control_plane.change("StatefulSet", "db", template=template("db", "app:v2"))
+        control_plane.run()
+        for name in {"db-0", "db-1"} - set(kept):
+            control_plane.api.delete(control_plane.store.get(Pod, name, "default"), why="by hand")
+        control_plane.run()
+        strategy = {"type": "RollingUpdate", "rollingUpdate": {"partition": 9}}
+        control_plane.change("StatefulSet", "db", replicas=3, updateStrategy=strategy)
+        found[minor] = control_plane.run().revisions()["db-2"].removeprefix("app:")
+    assert found == {"1.36": before, "1.37": now}
+
+
+@pytest.mark.parametrize("policy", ["OrderedReady", "Parallel"])
+def test_recreate_deletes_all_old_pods_before_it_creates_new_ones(policy: str) -> None:
+    """#137187, gate StatefulSetRecreateStrategy."""
+    item = make("StatefulSet", "db", replicas=3, podManagementPolicy=policy, updateStrategy={"type": "Recreate"})
+    control_plane = rested(*nodes(2), item)
+    control_plane.change("StatefulSet", "db", template=template("db", "app:v2"))
+    control_plane.run()
+    steps = _steps(control_plane)
+    assert {name for what, name in steps[:3] if what == "deleted"} == {"db-0", "db-1", "db-2"}
+    assert steps[3:] == [("created", f"db-{at}") for at in range(3)]
+    assert set(control_plane.revisions().values()) == {"app:v2"}

@@ -29,9 +29,11 @@ from ksched_cli.controlplane.controllers.revisions import (
 from ksched_cli.controlplane.pods import is_available, is_ready, ready_since
 from ksched_cli.controlplane.store import Identity, identity_of, owner_identity
 from ksched_cli.controlplane.work import Controller, WorkQueue
+from ksched_cli.releases.engine_rules import ControllerRules
+from ksched_cli.releases.minors import DEFAULT
 from ksched_cli.sources.templates import owner_reference
 
-PARALLEL, ON_DELETE = "Parallel", "OnDelete"
+PARALLEL, ON_DELETE, RECREATE = "Parallel", "OnDelete", "Recreate"
 _DELETE = "Delete"
 
 
@@ -116,6 +118,7 @@ class StatefulSetController(Controller):
         super().__init__(api, queue)
         self.history = RevisionHistory(self.store, StatefulSet, lambda item, digest: f"{item.metadata.name}-{digest}")
         self._prefixes: dict[Identity, _Prefix] = LoggedDict(self.store.undo)
+        self.rules = ControllerRules.of(DEFAULT)
         # Whether the gate MaxUnavailableStatefulSet is on; while it is off the API server drops maxUnavailable.
         self.counts_unavailable = False
 
@@ -238,6 +241,8 @@ class StatefulSetController(Controller):
     def _update(self, sync: _Sync) -> None:
         """Replicas first, then those beyond the range, then the roll-out. In order, each step waits for the one before
         it; in parallel nothing waits."""
+        if strategy_of(sync.item) == RECREATE and self._recreate(sync):
+            return
         in_order = self._goes_in_order(sync.item)
         self._keep_prefix(sync)
         for at in range(sync.done, len(sync.replicas)):
@@ -247,13 +252,21 @@ class StatefulSetController(Controller):
         for pod in sync.condemned:
             if self._process_condemned(sync, pod, unavailable, in_order) and in_order:
                 return
-        strategy = sync.item.spec.update_strategy
-        if strategy is not None and strategy.type == ON_DELETE:
+        if strategy_of(sync.item) in (ON_DELETE, RECREATE):
             return
         if self.counts_unavailable:
             self._roll_several(sync)
         else:
             self._roll(sync)
+
+    def _recreate(self, sync: _Sync) -> bool:
+        """Delete all pods of other revisions. Returns whether such pods are still there: the new ones wait for that."""
+        pods = (pod for pod in (*sync.replicas, *sync.condemned) if pod is not None)
+        old = [pod for pod in pods if self.history.revision_of(pod) != sync.update.name]
+        for pod in old:
+            if pod.metadata.deletion_timestamp is None:
+                self.api.delete(pod, why=f"old revision of StatefulSet {sync.item.metadata.name}")
+        return bool(old)
 
     def _process_replica(self, sync: _Sync, at: int, in_order: bool) -> bool:
         """processReplica. Returns whether the following pods have to wait."""
@@ -328,7 +341,7 @@ class StatefulSetController(Controller):
         """Whether the ordinal is below the partition. Without rollingUpdate, as many pods as there are of the current
         revision come back with it."""
         strategy, start = sync.item.spec.update_strategy, first_ordinal(sync.item)
-        if strategy is not None and strategy.type == ON_DELETE:
+        if strategy_of(sync.item) in (ON_DELETE, RECREATE):
             return False
         if strategy is not None and strategy.type and strategy.rolling_update is None:
             return ordinal < start + sync.current_replicas
@@ -400,8 +413,8 @@ class StatefulSetController(Controller):
         """updateStatefulSetStatus with completeRollingUpdate."""
         item, wanted = sync.item, wanted_replicas(sync.item)
         status = self._count(item, sync.current.name, sync.update.name, sync)
-        on_delete = item.spec.update_strategy is not None and item.spec.update_strategy.type == ON_DELETE
-        if not on_delete and status.updated_replicas == status.ready == status.replicas == wanted:
+        completes = strategy_of(item) != ON_DELETE or self.rules.on_delete_completes
+        if completes and status.updated_replicas == status.ready == status.replicas == wanted:
             status = self._count(item, sync.update.name, sync.update.name, sync)
         self.api.statuses.set(item, status)
 
@@ -412,6 +425,11 @@ class StatefulSetController(Controller):
             later = [moment - now for moment in due if moment > now]
             if later:
                 self.queue.add_after(self, identity_of(item), min(later))
+
+
+def strategy_of(item: StatefulSet) -> str:
+    """The type of the update strategy; empty for that of the default, RollingUpdate."""
+    return item.spec.update_strategy.type if item.spec.update_strategy is not None else ""
 
 
 def partition(item: StatefulSet) -> int:
