@@ -426,9 +426,9 @@ class ControllerRules(ReleaseRules, plugins=CONTROLLERS):
         Rule(
             "MaxUnavailableStatefulSet",
             "rollout",
-            "maxUnavailable of a StatefulSet says how many pods are replaced at once, and with Parallel pods of the old "
-            "revision that are unavailable are replaced first; without the gate, it is dropped, and pods are replaced "
-            "one at a time.",
+            "maxUnavailable of a StatefulSet says how many pods are replaced at once, and with Parallel "
+            "pods of the old revision that are unavailable are replaced first; without the gate, it is dropped, "
+            "and pods are replaced one at a time.",
         ),
         Rule(
             "StatefulSetRecreateStrategy",

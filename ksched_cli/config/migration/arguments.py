@@ -23,6 +23,7 @@ from ksched_cli.config.plugin_args import (
     RequestedToCapacityRatioArgs,
     RequestedToCapacityRatioParam,
     ScoringStrategy,
+    VolumeBindingArgs,
     args_by_default,
     args_of,
     own_args,
@@ -139,13 +140,13 @@ def _tell_unused(profile: KubeSchedulerProfile, before: ResolvedProfile, index: 
 
 
 def _tell_new_shape(before: ResolvedProfile, carried: Carried, index: int, new: Minor, notes: Notes) -> None:
-    """VolumeBinding scores if it has a shape, and the gates of the new minor may give it one by default."""
-    args, now = before.args.get(names.VOLUME_BINDING), args_by_default(names.VOLUME_BINDING, new.gates)
-    if args is None or args.shape or not now.shape or names.VOLUME_BINDING not in carried.points["score"]:
-        return
-    text = f"{names.VOLUME_BINDING} scores nodes by their room for volumes in Kubernetes {new.release.version}"
-    hint = f"disable {names.VOLUME_BINDING} in plugins.score if that is not wanted"
-    notes.add(text, notes.place_of([names.VOLUME_BINDING], index), hint)
+    """A plugin that binds volumes scores if it has a shape; the gates of the new minor may give it one by default."""
+    for name in carried.points["score"]:
+        args, now = before.args.get(name), args_by_default(name, new.gates)
+        if isinstance(args, VolumeBindingArgs) and not args.shape and now.shape:
+            text = f"{name} scores nodes by their room for volumes in Kubernetes {new.release.version}"
+            hint = f"disable {name} in plugins.score if that is not wanted"
+            notes.add(text, notes.place_of([name], index), hint)
 
 
 def _document(name: str, args: Any, index: int, new: Minor, own: Own, notes: Notes) -> dict[str, Any]:
@@ -156,7 +157,7 @@ def _document(name: str, args: Any, index: int, new: Minor, own: Own, notes: Not
     document = differing(replace(args, api_version="", kind=""))
     if isinstance(args, NodeResourcesFitArgs) and "scoringStrategy" in document:
         document["scoringStrategy"] = _strategy(args.scoring_strategy)
-    if name == names.VOLUME_BINDING and args.shape == args_by_default(name, new.gates).shape:
+    if isinstance(args, VolumeBindingArgs) and args.shape == args_by_default(name, new.gates).shape:
         document.pop("shape", None)
     for path, text in args_complaints(args, new.gates, new.release):
         field = path.partition(".")[0].partition("[")[0]
