@@ -21,8 +21,8 @@ from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.config.model import SchedulerConfiguration
 from ksched_cli.controlplane.admission.pods import admit_group_priority, admit_priority
+from ksched_cli.engine.decision import lowest_name, random_choice
 from ksched_cli.engine.registry import Registry, add_class, add_installed, add_named
-from ksched_cli.engine.selection import lowest_name, random_choice
 from ksched_cli.engine.timings import Timings
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.plan.run.checks import (
@@ -43,7 +43,7 @@ from ksched_cli.whatif.changes import Changes
 
 if TYPE_CHECKING:
     from ksched_cli.autoscale.autoscaler import Karpenter as Autoscaler
-    from ksched_cli.cluster.known_pods import KnownPods
+    from ksched_cli.cluster.cache import KnownPods
     from ksched_cli.engine.scheduler import Scheduler
     from ksched_cli.sources.live.cluster import LiveCluster
     from ksched_cli.whatif.edits.lib.edit import Edit
@@ -114,7 +114,7 @@ def make_scheduler(
     )
     timings, extenders = Timings() if options.timings else None, None
     if options.allow_extenders and spec.configuration.extenders:
-        from ksched_cli.engine.extenders.chain import make_extenders
+        from ksched_cli.engine.extenders.client import make_extenders
 
         extenders = make_extenders(spec.configuration, spec.release, cluster, timings)
     return Scheduler(

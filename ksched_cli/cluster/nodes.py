@@ -1,22 +1,260 @@
-"""The node table: one row per node, in kube-scheduler's listing order."""
+"""The node table: one row per node, in kube-scheduler's listing order, with labels, taints and images as columns.
+
+The row order is the round robin over zones of cache.nodeTree. Labels are columns of value ids: string work is done
+once per distinct value, and each distinct requirement of a node selector is evaluated once for all nodes. Image
+states are those of cache.imageStates. What pods take from nodes is in `pods.py`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from array import array
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from copy import copy
-from functools import cached_property
+from functools import cached_property, partial
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ksched_cli.api.affinity import NodeSelectorTerm
 from ksched_cli.api.core import Node, Taint
-from ksched_cli.api.quantity import milli_value, value
+from ksched_cli.api.quantity import milli_value
+from ksched_cli.api.quantity import value as quantity_value
+from ksched_cli.api.selectors import (
+    CompiledTerm,
+    RequiredNodeAffinity,
+    Requirement,
+    SelectorError,
+    compile_node_selector_term,
+    holds_for_name,
+)
 from ksched_cli.cluster.columns import NOWHERE, BoolColumn, IdColumn, Int64Column, RowColumn, Vocabulary
-from ksched_cli.cluster.images import ImageIndex
-from ksched_cli.cluster.labels import LabelColumns
-from ksched_cli.cluster.node_tree import listing_order, zone_key
-from ksched_cli.cluster.resources import CPU, ResourceIndex, is_scalar
+from ksched_cli.cluster.pod_info import CPU, ResourceIndex, is_scalar
+from ksched_cli.releases.engine_rules import ZoneRules
 from ksched_cli.releases.minors import DEFAULT, Release
+
+_ZONE, _REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
+_BETA_ZONE, _BETA_REGION = "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"
+
+
+def zone_key(labels: Mapping[str, str], release: Release = DEFAULT) -> tuple[str, str]:
+    """utilnode.GetZoneKey: (region, zone), the beta labels first because old volumes still carry them. The
+    oldest minors have no others."""
+    if not ZoneRules.of(release).labels_without_beta:
+        return labels.get(_BETA_REGION, ""), labels.get(_BETA_ZONE, "")
+    zone = labels.get(_BETA_ZONE, labels.get(_ZONE, ""))
+    region = labels.get(_BETA_REGION, labels.get(_REGION, ""))
+    return region, zone
+
+
+def listing_order(zones: IdColumn) -> RowColumn:
+    """nodeTree.list for the zones of the nodes in the order they were added, as indexes of these: one node of each zone
+    in turn, zones and nodes in the order they were added."""
+    if not len(zones):
+        return np.empty(0, dtype=np.int64)
+    count, places = len(zones), np.arange(len(zones))
+    first = np.full(int(zones.max()) + 1, count)
+    # Of several places that are written to one zone, the last one stays: the first node.
+    first[zones[::-1]] = places[::-1]
+    came = first[zones]
+    by_zone = np.argsort(_narrow(came), kind="stable")
+    begins = np.diff(came[by_zone], prepend=-1) != 0
+    turn = places - np.maximum.accumulate(np.where(begins, places, 0))
+    order: RowColumn = by_zone[np.argsort(_narrow(turn), kind="stable")]
+    return order
+
+
+def _narrow(numbers: RowColumn) -> NDArray[np.integer[Any]]:
+    """Small numbers in 16 bits, which numpy sorts in linear time."""
+    return numbers.astype(np.int16) if int(numbers.max()) <= np.iinfo(np.int16).max else numbers
+
+
+ABSENT = 0
+
+# While there are so many rows for each of some values, the rows are looked up value by value.
+_ROWS_PER_VALUE = 200
+
+
+class LabelColumn:
+    """One label key over all nodes: ids[row] indexes `values`, and id 0 means the node has no such label. Values are
+    numbered in the order in which the rows have them."""
+
+    __slots__ = ("_is_complete", "_rows_by_value", "ids", "values")
+
+    def __init__(self, ids: IdColumn, values: list[str | None]) -> None:
+        self.ids = ids
+        self.values = values
+        self._rows_by_value: tuple[RowColumn, RowColumn] | None = None
+        self._is_complete: bool | None = None
+
+    @classmethod
+    def of(cls, labels: Iterable[str | None], size: int) -> LabelColumn:
+        """The column of the value in each row, None where the label is absent."""
+        given = list(labels)
+        values = list(dict.fromkeys([None, *given]))
+        number = {value: index for index, value in enumerate(values)}
+        return cls(np.fromiter(map(number.__getitem__, given), dtype=np.int32, count=size), values)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all rows have the label."""
+        if self._is_complete is None:
+            self._is_complete = np.count_nonzero(self.ids) == len(self.ids)
+        return self._is_complete
+
+    @property
+    def present(self) -> BoolColumn:
+        present: BoolColumn = self.ids != ABSENT
+        return present
+
+    def where(self, holds: Callable[[str | None], bool]) -> BoolColumn:
+        """Which rows satisfy a condition on the value (None where the label is absent), computed once per value."""
+        verdicts = np.fromiter((holds(value) for value in self.values), dtype=np.bool_, count=len(self.values))
+        return verdicts[self.ids]
+
+    def rows_with(self, wanted: BoolColumn) -> RowColumn:
+        """The rows whose value is wanted, in ascending order; one entry of `wanted` for each value."""
+        return self.rows_of(wanted.nonzero()[0].tolist())
+
+    def rows_of(self, values: Collection[int]) -> RowColumn:
+        """The rows with one of these values, in ascending order. No value occurs twice."""
+        if not values:
+            return np.empty(0, dtype=np.int64)
+        if len(values) * _ROWS_PER_VALUE > len(self.ids):
+            wanted = np.zeros(len(self.values), dtype=np.bool_)
+            wanted[list(values)] = True
+            return wanted.take(self.ids, mode="clip").nonzero()[0]
+        if self._rows_by_value is None:
+            counts = np.bincount(self.ids, minlength=len(self.values))
+            self._rows_by_value = self.ids.argsort(kind="stable"), np.append(0, counts.cumsum())
+        rows, starts = self._rows_by_value
+        found = [rows[starts[value] : starts[value + 1]] for value in values]
+        return found[0] if len(found) == 1 else np.sort(np.concatenate(found), kind="stable")
+
+    def moved(self, source: RowColumn, others: Mapping[int, str | None]) -> LabelColumn:
+        """The column whose rows are these rows of this one, and have `others` where `source` is NOWHERE."""
+        values = list(self.values)
+        ids = self.ids[source] if len(self.ids) else np.zeros(len(source), dtype=np.int32)
+        known = {value: number for number, value in enumerate(values)} if others else {}
+        for row, value in others.items():
+            ids[row] = known.setdefault(value, len(values))
+            if ids[row] == len(values):
+                values.append(value)
+        rows = np.arange(len(ids))
+        first = np.full(len(values), len(ids))
+        # Of several rows that are written to one entry, the last one stays: the first row.
+        first[ids[::-1]] = rows[::-1]
+        first[ABSENT] = -1
+        used = np.concatenate([[ABSENT], ids[first[ids] == rows]])
+        number = np.zeros(len(values), dtype=np.int32)
+        number[used] = np.arange(len(used))
+        return LabelColumn(number[ids], np.fromiter(values, dtype=object, count=len(values))[used].tolist())
+
+
+class LabelColumns:
+    """Columns made when a key is first used. All are dropped when the labels of any node change."""
+
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        self._nodes = nodes
+        self._columns: dict[str, LabelColumn] = {}
+
+    def column(self, key: str) -> LabelColumn:
+        found = self._columns.get(key)
+        if found is None:
+            values = [node.metadata.labels.get(key) for node in self._nodes]
+            found = self._columns[key] = LabelColumn.of(values, len(self._nodes))
+        return found
+
+    def keys(self) -> Set[str]:
+        """The labels that have a column by now."""
+        return self._columns.keys()
+
+    def take_over(self, before: LabelColumns, source: RowColumn) -> None:
+        """Make the columns that `before` has, from these rows of it and from the labels where `source` is NOWHERE."""
+        new = np.nonzero(source == NOWHERE)[0].tolist()
+        for key, column in before._columns.items():
+            self._columns[key] = column.moved(source, {row: self._nodes[row].metadata.labels.get(key) for row in new})
+
+
+_no_rows = partial(array, "q")
+# How many indexes in a row are made of the one before.
+_MOST_STEPS = 8
+
+
+class Image:
+    """One image name: its size as the first node reports it, and the rows of the nodes that hold it."""
+
+    __slots__ = ("rows", "size")
+
+    def __init__(self, size: int, rows: RowColumn) -> None:
+        self.size = size
+        self.rows = rows
+
+
+class NodesWithImages(Protocol):
+    """What the index reads of a node table (NodeTable)."""
+
+    @property
+    def objects(self) -> Sequence[Node]: ...
+
+    @property
+    def arrival_rank(self) -> RowColumn: ...
+
+    @property
+    def images(self) -> ImageIndex: ...
+
+
+class ImageIndex:
+    """Inverted: image name to nodes. The size is shared by all nodes, as in kube-scheduler's cache. An index that is
+    made of the one before looks up an image when it is needed."""
+
+    def __init__(self, nodes: NodesWithImages, before: NodesWithImages | None, source: RowColumn) -> None:
+        """`source`: for each row the row of the same node object before, or NOWHERE."""
+        self._objects, self._arrival_rank = nodes.objects, nodes.arrival_rank
+        self._images: dict[str, Image | None] = {}
+        known: ImageIndex | None = before.images if before is not None else None
+        self._before = known if known is not None and known._steps < _MOST_STEPS else None
+        self._steps: int = 0 if self._before is None else self._before._steps + 1
+        rows = np.nonzero(source == NOWHERE)[0] if self._before is not None else np.arange(len(source))
+        # The rows that hold an image, among the nodes that the index before does not have.
+        self._new = _rows_by_name(self._objects, rows)
+        if self._before is not None:
+            self._new_row = np.full(len(self._before._objects), NOWHERE, dtype=np.int64)
+            there = source != NOWHERE
+            self._new_row[source[there]] = np.nonzero(there)[0]
+
+    def find(self, name: str) -> Image | None:
+        if name not in self._images:
+            rows = self._rows(name)
+            self._images[name] = Image(self._size(name, rows), rows) if len(rows) else None
+        return self._images[name]
+
+    def _rows(self, name: str) -> RowColumn:
+        new = np.sort(np.array(self._new.get(name, ()), dtype=np.int64), kind="stable")
+        image = self._before.find(name) if self._before is not None else None
+        if image is None:
+            return new
+        moved = self._new_row[image.rows]
+        return np.sort(np.concatenate([moved[moved != NOWHERE], new]))
+
+    def _size(self, name: str, rows: RowColumn) -> int:
+        first = int(rows[self._arrival_rank[rows].argmin()])
+        images = self._objects[first].status.images
+        return next(image.size_bytes for image in images if name in image.names)
+
+
+def _rows_by_name(objects: Sequence[Node], rows: RowColumn) -> dict[str, array[int]]:
+    """The rows of the nodes that hold an image, by its name. Nodes that were read share equal lists of images."""
+    alike: dict[int, array[int]] = defaultdict(_no_rows)
+    for row in rows.tolist():
+        alike[id(objects[row].status.images)].append(row)
+    holders: dict[str, array[int]] = defaultdict(_no_rows)
+    for held in alike.values():
+        for name in {name for image in objects[held[0]].status.images for name in image.names}:
+            holders[name].extend(held)
+    return dict(holders)
+
 
 Amounts = tuple[tuple[str, str | int | float], ...]
 
@@ -212,13 +450,13 @@ class NodeTable:
         pods, found = 0, []
         for name, quantity in allocatable:
             if name == "pods":
-                pods = value(quantity)
+                pods = quantity_value(quantity)
             elif name == "cpu":
                 found.append((CPU, milli_value(quantity)))
             elif name == "ephemeral-storage" and not self._storage_counts:
                 continue
             elif name in ("memory", "ephemeral-storage") or is_scalar(name):
-                found.append((resources.row(name), value(quantity)))
+                found.append((resources.row(name), quantity_value(quantity)))
         return pods, found
 
     def widen(self, resources: int) -> None:
@@ -240,3 +478,69 @@ def _rows_of_the_same(arrival: Sequence[Node], before: NodeTable | None) -> RowC
         dtype=np.int64,
         count=len(arrival),
     )
+
+
+class NodeSelection:
+    """Lives as long as one node table. The masks it hands out are shared and must not be written to."""
+
+    def __init__(self, nodes: NodeTable) -> None:
+        self._nodes = nodes
+        self._requirements: dict[Requirement, BoolColumn] = {}
+        self._terms: dict[CompiledTerm, BoolColumn] = {}
+
+    def matching(self, wanted: RequiredNodeAffinity) -> BoolColumn:
+        """Nodes that satisfy both; terms that cannot be compiled match nothing (LazyErrorNodeSelector)."""
+        mask = np.ones(len(self._nodes), dtype=np.bool_)
+        for key, value in wanted.node_selector:
+            mask &= self.label_is(key, value)
+        if wanted.terms is not None:
+            mask &= self.terms_mask(wanted.terms)
+        return mask
+
+    def label_is(self, key: str, value: str) -> BoolColumn:
+        return self.requirement(Requirement(key, "In", (value,)))
+
+    def terms_mask(self, terms: Iterable[NodeSelectorTerm]) -> BoolColumn:
+        """Nodes that match any of the terms."""
+        mask = np.zeros(len(self._nodes), dtype=np.bool_)
+        for term in terms:
+            try:
+                compiled = compile_node_selector_term(term)
+            except SelectorError:
+                continue
+            if compiled is not None:
+                mask |= self._term(compiled)
+        return mask
+
+    def check(self, terms: Iterable[NodeSelectorTerm], path: str = "nodeSelectorTerms") -> None:
+        """SelectorError if any of the terms cannot be compiled; what is wrong with all of them (NewNodeSelector)."""
+        problems: list[tuple[str, str]] = []
+        for index, term in enumerate(terms):
+            try:
+                compile_node_selector_term(term)
+            except SelectorError as problem:
+                problems += problem.under(f"{path}[{index}]").problems
+        if problems:
+            raise SelectorError(*problems)
+
+    def requirement(self, requirement: Requirement) -> BoolColumn:
+        """Nodes whose label satisfies the requirement."""
+        mask = self._requirements.get(requirement)
+        if mask is None:
+            mask = self._nodes.labels.column(requirement.key).where(requirement.holds)
+            self._requirements[requirement] = mask
+        return mask
+
+    def _term(self, term: CompiledTerm) -> BoolColumn:
+        mask = self._terms.get(term)
+        if mask is None:
+            mask = np.ones(len(self._nodes), dtype=np.bool_)
+            for requirement in term.labels:
+                mask &= self.requirement(requirement)
+            for field in term.fields:
+                mask &= self._named(field)
+            self._terms[term] = mask
+        return mask
+
+    def _named(self, field: Requirement) -> BoolColumn:
+        return np.array([holds_for_name(field, name) for name in self._nodes.names], dtype=np.bool_)

@@ -1,20 +1,140 @@
-"""What one pod means to the scheduler, worked out once (framework.PodInfo)."""
+"""What one pod means to the scheduler, computed once (framework.PodInfo): requests, host ports, labels, template.
+
+Resource names are rows of a matrix, and only names that kube-scheduler counts have one. Host ports in use are kept
+inverted, (protocol, port) to address to rows (fwk.HostPortInfo).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable, Mapping
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
+import numpy as np
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod, PodStatus
 from ksched_cli.api.pod_facts import parse_time, pod_key, pod_priority
 from ksched_cli.api.pod_resources import nonzero_requests_of, nonzero_requests_without_sidecars, requests_of
-from ksched_cli.cluster.ports import ANY_ADDRESS, HostPort
-from ksched_cli.cluster.resources import ResourceIndex
+from ksched_cli.cluster.columns import BoolColumn, RowColumn
+from ksched_cli.cluster.undo import LoggedDict, LoggedSet, UndoLog
 from ksched_cli.releases.engine_rules import PodInfoRules
 from ksched_cli.releases.minors import DEFAULT, Release
+
+CPU, MEMORY, EPHEMERAL_STORAGE = 0, 1, 2
+FIRST_SCALAR = 3
+
+_NATIVE_PREFIX = "kubernetes.io/"
+_HUGEPAGES_PREFIX = "hugepages-"
+_ATTACHABLE_PREFIX = "attachable-volumes-"
+_QUOTA_PREFIX = "requests."
+
+
+def is_native(name: str) -> bool:
+    """helper.IsNativeResource: no domain, or one under kubernetes.io."""
+    return "/" not in name or _NATIVE_PREFIX in name
+
+
+def is_extended(name: str) -> bool:
+    """helper.IsExtendedResourceName."""
+    return not is_native(name) and not name.startswith(_QUOTA_PREFIX)
+
+
+def is_scalar(name: str) -> bool:
+    """schedutil.IsScalarResourceName: resources other than cpu, memory and storage that the scheduler adds up."""
+    return is_extended(name) or name.startswith((_HUGEPAGES_PREFIX, _ATTACHABLE_PREFIX)) or _NATIVE_PREFIX in name
+
+
+class ResourceIndex:
+    """Which row of the resource matrices a resource name has. Rows are added as names are met."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, int] = {"cpu": CPU, "memory": MEMORY, "ephemeral-storage": EPHEMERAL_STORAGE}
+        self.names: list[str] = list(self._rows)
+        # Sums of pods by the requests of their containers. They hold rows of this index.
+        self.known_sums: dict[Hashable, Any] = {}
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def find(self, name: str) -> int | None:
+        return self._rows.get(name)
+
+    def row(self, name: str) -> int:
+        found = self._rows.get(name)
+        if found is None:
+            found = self._rows[name] = len(self.names)
+            self.names.append(name)
+        return found
+
+    def amounts(self, quantities: Mapping[str, int]) -> tuple[tuple[int, int], ...]:
+        """(matrix row, amount) of every resource that the scheduler counts, zero amounts left out."""
+        return tuple(
+            (self.row(name), amount)
+            for name, amount in quantities.items()
+            if amount and (name in ("cpu", "memory", "ephemeral-storage") or is_scalar(name))
+        )
+
+
+ANY_ADDRESS = "0.0.0.0"
+
+
+class HostPort(NamedTuple):
+    address: str
+    protocol: str
+    port: int
+
+
+class PortIndex:
+    """A set and not a count, as in Go: taking away one of two pods that share a port frees the port."""
+
+    def __init__(self, undo: UndoLog | None = None) -> None:
+        self._undo = undo or UndoLog()
+        self._used: LoggedDict[tuple[str, int], LoggedDict[str, LoggedSet[int]]] = LoggedDict(self._undo)
+
+    def take(self, row: int, ports: Iterable[HostPort]) -> None:
+        for port in ports:
+            self._rows_of(port).add(row)
+
+    def free(self, row: int, ports: Iterable[HostPort]) -> None:
+        for port in ports:
+            self._rows_of(port).discard(row)
+
+    def _rows_of(self, port: HostPort) -> LoggedSet[int]:
+        by_address = self._used.get((port.protocol, port.port))
+        if by_address is None:
+            by_address = self._used[port.protocol, port.port] = LoggedDict(self._undo)
+        rows = by_address.get(port.address)
+        if rows is None:
+            rows = by_address[port.address] = LoggedSet(self._undo)
+        return rows
+
+    def holds(self, row: int, port: HostPort) -> bool:
+        by_address = self._used.get((port.protocol, port.port))
+        return by_address is not None and row in by_address.get(port.address, ())
+
+    def conflicts(self, wanted: Iterable[HostPort], size: int) -> BoolColumn:
+        """Rows where a wanted port is taken: the wildcard address clashes with every address."""
+        taken = np.zeros(size, dtype=np.bool_)
+        for port in wanted:
+            by_address = self._used.get((port.protocol, port.port))
+            if not by_address:
+                continue
+            addresses = by_address if port.address == ANY_ADDRESS else (port.address, ANY_ADDRESS)
+            for address in addresses:
+                taken[list(by_address.get(address, ()))] = True
+        return taken
+
+    def renumbered(self, new_row: RowColumn) -> PortIndex:
+        """The same ports after rows moved; rows that went away (-1) lose theirs."""
+        moved = PortIndex(self._undo)
+        for (protocol, number), by_address in self._used.items():
+            for address, rows in by_address.items():
+                kept = new_row[list(rows)] if rows else new_row[:0]
+                moved._rows_of(HostPort(address, protocol, number)).update(kept[kept >= 0].tolist())
+        return moved
+
 
 _PORTS = attrgetter("ports")
 

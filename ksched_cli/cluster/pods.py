@@ -1,13 +1,21 @@
-"""The pod table: one row per pod of the cluster, placed or pending."""
+"""The pod table, one row per pod, and what placed pods take from each node (the half of framework.NodeInfo that
+changes).
+
+Most pods of a cluster are copies of a few, so that pods of one shape share their requests. `PodCounts` counts the
+pods of each node that match a selector, and is repaired from the cluster's journal.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import cast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
+from typing import Protocol, TypeVar, cast
 
 import numpy as np
+from msgspec import Struct, field
 
 from ksched_cli.api.pod_facts import parse_time
+from ksched_cli.api.selectors import Selector
 from ksched_cli.cluster.columns import (
     NOWHERE,
     BoolColumn,
@@ -18,9 +26,62 @@ from ksched_cli.cluster.columns import (
     Vocabulary,
     grown,
 )
-from ksched_cli.cluster.pod_info import PodInfo, PodSums
-from ksched_cli.cluster.pod_shapes import PodShapes
-from ksched_cli.cluster.undo import LoggedSet, LoggedTable, UndoLog
+from ksched_cli.cluster.nodes import NodeTable
+from ksched_cli.cluster.pod_info import PodInfo, PodSums, PortIndex
+from ksched_cli.cluster.undo import LoggedDict, LoggedSet, LoggedTable, UndoLog
+
+Shape = tuple[tuple[tuple[int, int], ...], int, int]
+
+
+def _shape(sums: PodSums) -> Shape:
+    cpu, memory = sums.nonzero
+    return sums.requests, cpu, memory
+
+
+class ShapeAmounts:
+    """The shape of each of some pods, with the amounts of every shape as columns."""
+
+    __slots__ = ("ids", "nonzero", "requests")
+
+    def __init__(self, ids: IdColumn, requests: dict[int, Int64Column], nonzero: Int64Column) -> None:
+        self.ids = ids
+        self.requests = requests
+        self.nonzero = nonzero
+
+
+class PodShapes:
+    """`requests[resource][shape]` for the resources that any pod requests, `nonzero[0 or 1, shape]`."""
+
+    def __init__(self) -> None:
+        self._shapes: Vocabulary[Shape] = Vocabulary()
+        self._ids: IdColumn = np.empty(0, dtype=np.int32)
+        self._requests: dict[int, Int64Column] = {}
+        self._nonzero: Int64Column = np.empty((2, 0), dtype=np.int64)
+
+    def begin_with(self, sums: Sequence[PodSums], of_pods: RowColumn) -> None:
+        """The shapes of the first pods: `of_pods` has for each of them the place of its sums."""
+        shapes = np.array([self._shapes.id(_shape(each)) for each in sums], dtype=np.int32)
+        self._ids = shapes[of_pods]
+
+    def note(self, pod_row: int, info: PodInfo) -> None:
+        if pod_row >= len(self._ids):
+            self._ids = cast(IdColumn, grown(self._ids, pod_row + 1))
+        self._ids[pod_row] = self._shapes.id(_shape(info.parts.sums))
+
+    def of(self, pod_rows: RowColumn) -> ShapeAmounts:
+        if self._nonzero.shape[1] != len(self._shapes):
+            self._tabulate()
+        return ShapeAmounts(self._ids[pod_rows], self._requests, self._nonzero)
+
+    def _tabulate(self) -> None:
+        size = len(self._shapes)
+        self._requests = {}
+        self._nonzero = np.empty((2, size), dtype=np.int64)
+        for shape, (requests, cpu, memory) in enumerate(self._shapes.values):
+            self._nonzero[:, shape] = cpu, memory
+            for resource, amount in requests:
+                self._requests.setdefault(resource, np.zeros(size, dtype=np.int64))[shape] += amount
+
 
 LabelSet = frozenset[tuple[str, str]]
 
@@ -264,3 +325,251 @@ def _is_leaving(info: PodInfo) -> bool:
 def _is_about_pods(info: PodInfo) -> bool:
     affinity = info.pod.spec.affinity
     return affinity is not None and affinity.is_about_pods
+
+
+class Usage:
+    """`requested[resource, row]`, the non-zero requests that scoring uses, pod counts, ports and pods by node. `copies`
+    are pods that have no row of their own: by the row of the pod that they are copies of, how many a node has."""
+
+    def __init__(self, resources: int, nodes: int, undo: UndoLog | None = None) -> None:
+        self._undo = undo or UndoLog()
+        self.requested: Int64Column = np.zeros((resources, nodes), dtype=np.int64)
+        self.nonzero: Int64Column = np.zeros((2, nodes), dtype=np.int64)
+        self.pod_count: Int64Column = np.zeros(nodes, dtype=np.int64)
+        self.ports = PortIndex(self._undo)
+        self.pods: list[dict[int, None]] = [LoggedDict(self._undo) for _ in range(nodes)]
+        self.copies: dict[int, Int64Column] = {}
+
+    def begin_with(self, table: PodTable) -> None:
+        """Count all pods of the table that are on a node."""
+        placed = np.nonzero(table.node_row >= 0)[0]
+        rows = table.node_row[placed]
+        self.shift(table.shapes.of(placed), rows, 1)
+        # Without a note for a roll back: the usage is new.
+        pods, put = self.pods, dict.__setitem__
+        for pod_row, row in zip(placed.tolist(), rows.tolist(), strict=True):
+            put(pods[row], pod_row, None)
+        for pod_row in placed[table.has_ports[placed]].tolist():
+            self.ports.take(int(table.node_row[pod_row]), table.infos[pod_row].host_ports)
+
+    def add(self, info: PodInfo, pod_row: int, row: int) -> None:
+        self._undo.note(self._take_off, info, row)
+        self._put_on(info, row)
+        if info.host_ports:
+            self.ports.take(row, info.host_ports)
+        self.pods[row][pod_row] = None
+
+    def remove(self, info: PodInfo, pod_row: int, row: int) -> None:
+        self._undo.note(self._put_on, info, row)
+        self._take_off(info, row)
+        if info.host_ports:
+            self.ports.free(row, info.host_ports)
+        del self.pods[row][pod_row]
+
+    def put_last(self, pod_row: int, row: int) -> None:
+        """Make the pod the latest of its node, as if it had left and come back."""
+        del self.pods[row][pod_row]
+        self.pods[row][pod_row] = None
+
+    def _put_on(self, info: PodInfo, row: int) -> None:
+        for resource, amount in info.requests:
+            self.requested[resource, row] += amount
+        self.nonzero[0, row] += info.nonzero_cpu
+        self.nonzero[1, row] += info.nonzero_memory
+        self.pod_count[row] += 1
+
+    def _take_off(self, info: PodInfo, row: int) -> None:
+        for resource, amount in info.requests:
+            self.requested[resource, row] -= amount
+        self.nonzero[0, row] -= info.nonzero_cpu
+        self.nonzero[1, row] -= info.nonzero_memory
+        self.pod_count[row] -= 1
+
+    def shift(self, shapes: ShapeAmounts, rows: RowColumn, sign: int) -> None:
+        """Add (1) or take away (-1) the amounts of many pods at once, each on its row; a row may occur repeatedly.
+        A larger number adds or takes away so many of each."""
+        if len(rows) == 0:
+            return
+        if len(rows) == 1:
+            row, shape = int(rows[0]), int(shapes.ids[0])
+            for resource, amounts in shapes.requests.items():
+                amount = amounts.item(shape)
+                if amount:
+                    self.requested[resource, row] += sign * amount
+            for measure in (0, 1):
+                self.nonzero[measure, row] += sign * shapes.nonzero.item(measure, shape)
+            self.pod_count[row] += sign
+            return
+        for resource, amounts in shapes.requests.items():
+            np.add.at(self.requested[resource], rows, sign * amounts[shapes.ids])
+        for measure in (0, 1):
+            np.add.at(self.nonzero[measure], rows, sign * shapes.nonzero[measure][shapes.ids])
+        np.add.at(self.pod_count, rows, sign)
+
+    def shift_copies(self, pod_row: int, shapes: ShapeAmounts, rows: RowColumn, sign: int) -> None:
+        """Add (1) or take away (-1) copies of a pod, each on its row. `shapes` are their amounts."""
+        if pod_row not in self.copies:
+            self.copies[pod_row] = np.zeros(len(self.pod_count), dtype=np.int64)
+        np.add.at(self.copies[pod_row], rows, sign)
+        if not self.copies[pod_row].any():
+            # After a roll back the row of the pod may be that of another pod, or of none.
+            del self.copies[pod_row]
+        self.shift(shapes, rows, sign)
+
+    def widen(self, resources: int) -> None:
+        missing = resources - self.requested.shape[0]
+        if missing > 0:
+            empty = np.zeros((missing, self.requested.shape[1]), dtype=np.int64)
+            self.requested = np.concatenate([self.requested, empty])
+
+    def renumbered(self, new_row: RowColumn, nodes: int) -> Usage:
+        """The same usage after rows moved; `new_row[old]` is -1 where the node went away."""
+        moved = copy(self)
+        old = np.nonzero(new_row >= 0)[0]
+        # The row of each new row before; new nodes take the amounts of some other row, which are cleared then.
+        source = np.full(nodes, NOWHERE, dtype=np.int64)
+        source[new_row[old]] = old
+        new = np.nonzero(source == NOWHERE)[0]
+        moved.requested = _gathered(self.requested, source, new)
+        moved.nonzero = _gathered(self.nonzero, source, new)
+        moved.pod_count = _gathered(self.pod_count, source, new)
+        moved.copies = {pod_row: _gathered(copies, source, new) for pod_row, copies in self.copies.items()}
+        moved.ports = self.ports.renumbered(new_row)
+        pods = self.pods
+        moved.pods = [pods[row] if row != NOWHERE else LoggedDict(self._undo) for row in source.tolist()]
+        return moved
+
+
+def _gathered(amounts: Int64Column, source: RowColumn, new: RowColumn) -> Int64Column:
+    """The amounts of the source of each row, zero for new rows."""
+    if not amounts.shape[-1]:
+        return np.zeros((*amounts.shape[:-1], len(source)), dtype=np.int64)
+    found: Int64Column = amounts.take(source, axis=-1)
+    found[..., new] = 0
+    return found
+
+
+V = TypeVar("V")
+
+# Past this share of touched nodes counting afresh is less work than going through their pods.
+_RECOUNT_SHARE = 8
+
+
+class LabelSetMatches:
+    """Which of the pod table's label sets a selector matches; each pair is computed once."""
+
+    def __init__(self, pods: PodTable) -> None:
+        self._pods = pods
+        self._known: dict[Selector, BoolColumn] = {}
+
+    def of(self, selector: Selector) -> BoolColumn:
+        """One entry per label set id. Label sets that came since the last call are judged now."""
+        sets = self._pods.label_sets.values
+        known = self._known.get(selector)
+        have = 0 if known is None else len(known)
+        if known is None or have < len(sets):
+            fresh = np.array([selector.matches(dict(each)) for each in sets[have:]], dtype=np.bool_)
+            known = self._known[selector] = fresh if known is None else np.concatenate([known, fresh])
+        return known
+
+
+class PodCount(Struct):
+    """How many pods of each node match. `changes` lists the rows whose number has changed, each with the difference, in
+    order."""
+
+    per_node: Int64Column
+    position: int
+    version: int
+    changes: list[tuple[int, int]] = field(default_factory=list)
+
+
+class CountedCluster(Protocol):
+    """What counting reads of a cluster (Cluster)."""
+
+    @property
+    def pods(self) -> PodTable: ...
+
+    @property
+    def nodes(self) -> NodeTable: ...
+
+    @property
+    def usage(self) -> Usage: ...
+
+    @property
+    def journal(self) -> Sequence[int]: ...
+
+    def derived(self, owner: object, make: Callable[[], V]) -> V: ...
+
+
+class PodCounts:
+    """Pods that are not leaving, by node, for every (namespace, selector) that was requested."""
+
+    def __init__(self, cluster: CountedCluster) -> None:
+        self._cluster = cluster
+        self.matches = LabelSetMatches(cluster.pods)
+        self._version = 0
+
+    def per_node(self, namespace: str, selector: Selector) -> Int64Column:
+        """countPodsMatchSelector for every node. Not to be written to."""
+        return self.current(namespace, selector).per_node
+
+    def version(self, namespace: str, selector: Selector) -> int:
+        """A number that is another one after any count has changed."""
+        return self.current(namespace, selector).version
+
+    def current(self, namespace: str, selector: Selector) -> PodCount:
+        """The numbers as they are now. Not to be written to; another object after pods were counted afresh."""
+        cluster = self._cluster
+        counts: dict[tuple[str, Selector], PodCount] = cluster.derived(self, dict)
+        key = namespace, selector
+        count = counts.get(key)
+        touched = cluster.journal[count.position :] if count else []
+        if count is None or len(touched) * _RECOUNT_SHARE > len(cluster.nodes):
+            per_node = self._recount(namespace, selector)
+            self._version += 1
+            count = counts[key] = PodCount(per_node, len(cluster.journal), self._version)
+        elif touched:
+            self._update(count, set(touched), namespace, selector)
+        return count
+
+    def _counting(self, namespace: str, selector: Selector) -> BoolColumn:
+        """Which rows of the pod table count, wherever they are."""
+        pods = self._cluster.pods
+        known = pods.namespaces.find(namespace)
+        if known is None:
+            return np.zeros(len(pods), dtype=np.bool_)
+        counting: BoolColumn = self.matches.of(selector)[pods.label_set] & (pods.namespace == known) & ~pods.terminating
+        return counting
+
+    def _recount(self, namespace: str, selector: Selector) -> Int64Column:
+        pods = self._cluster.pods
+        counting = self._counting(namespace, selector)
+        rows = pods.node_row[counting & (pods.node_row >= 0)]
+        counts: Int64Column = np.bincount(rows, minlength=len(self._cluster.nodes)).astype(np.int64)
+        for pod, copies in self._cluster.usage.copies.items():
+            if counting[pod]:
+                counts += copies
+        return counts
+
+    def _update(self, count: PodCount, touched: set[int], counted: str, selector: Selector) -> None:
+        pods = self._cluster.pods
+        known, matching = pods.namespaces.find(counted), self.matches.of(selector)
+        # A loop over few pods reads single entries.
+        namespace, label_set, terminating = pods.namespace.item, pods.label_set.item, pods.terminating.item
+        copies = [
+            each
+            for pod, each in self._cluster.usage.copies.items()
+            if namespace(pod) == known and matching[label_set(pod)] and not terminating(pod)
+        ]
+        for row in touched:
+            now = sum(int(each[row]) for each in copies) if copies else 0
+            for pod in self._cluster.usage.pods[row]:
+                if namespace(pod) == known and matching[label_set(pod)] and not terminating(pod):
+                    now += 1
+            before = count.per_node.item(row)
+            if before != now:
+                count.per_node[row] = now
+                count.changes.append((row, now - before))
+                self._version += 1
+                count.version = self._version
+        count.position = len(self._cluster.journal)

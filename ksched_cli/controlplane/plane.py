@@ -23,7 +23,7 @@ from ksched_cli.controlplane.kubelet import Kubelets
 from ksched_cli.controlplane.pods import is_ready
 from ksched_cli.controlplane.store import Identity, Store, identity_of
 from ksched_cli.controlplane.work import Timer, Worker, WorkQueue
-from ksched_cli.engine.queueing.clock import VirtualClock
+from ksched_cli.engine.queueing.hints import VirtualClock
 from ksched_cli.sources.loaded import resource_of
 
 # What chance decides.

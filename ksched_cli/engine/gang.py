@@ -1,5 +1,9 @@
-"""One scheduling cycle for a whole pod group (schedule_one_podgroup.go): its pods are tried one after the other, each
-with those before it assumed, and then all that found a node are bound, or every one is taken back."""
+"""One scheduling cycle for a whole pod group (schedule_one_podgroup.go): its pods are tried one after the other,
+each with those before it assumed, and then all that found a node are bound, or every one is taken back.
+
+PlacementGenerate and PlacementScore choose the nodes that a group is tried on. `CacheGroupTrial` is the dry run of
+workload-aware preemption.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +12,72 @@ from typing import Literal
 
 from msgspec import Struct, field
 
+from ksched_cli.cluster.cache import Cluster
+from ksched_cli.cluster.columns import RowColumn
 from ksched_cli.cluster.pod_groups import GroupKey
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.engine.cycle.binding import bind, permit, reserve, unreserve
-from ksched_cli.engine.cycle.runtime import Runtime
-from ksched_cli.engine.cycle.schedule_one import Cycle, Memory
-from ksched_cli.engine.cycle.state import CycleState
+from ksched_cli.engine.cycle.runtime import CycleState, Runtime
+from ksched_cli.engine.cycle.schedule_one import Cycle, Memory, bind, permit, reserve, unreserve
 from ksched_cli.engine.decision import Decision
-from ksched_cli.engine.faults import CycleError
-from ksched_cli.engine.group_placement import best_of, generate
-from ksched_cli.engine.group_trial import CacheGroupTrial
-from ksched_cli.engine.reasons import EngineReasons
+from ksched_cli.engine.faults import CycleError, EngineReasons
 from ksched_cli.framework.interfaces import Placement
+from ksched_cli.framework.scoring import MAX_NODE_SCORE
 from ksched_cli.framework.status import SUCCESS, Code, Status, error, unschedulable
+
+
+def generate(runtime: Runtime, key: GroupKey, nodes: RowColumn) -> Sequence[Placement] | Status:
+    """RunPlacementGeneratePlugins: only the first plugin runs; without one the group may go anywhere."""
+    if not runtime.profile.placement_generate:
+        return [Placement("", nodes)]
+    plugin = runtime.profile.placement_generate[0]
+    with runtime.calling(plugin.name, "placementGenerate"):
+        placements = plugin.generate_placements(key, nodes)
+    if isinstance(placements, Status) or placements:
+        return placements
+    return unschedulable(EngineReasons.no_placements())
+
+
+def best_of(runtime: Runtime, key: GroupKey, candidates: Sequence[tuple[Placement, Sequence[PodInfo]]]) -> int | Status:
+    """findBestPlacement: the index of the placement with the highest total; of equals the first, where Go draws.
+
+    A candidate comes with the pods of the group that found a node there."""
+    totals = [0] * len(candidates)
+    for plugin in runtime.profile.placement_score:
+        with runtime.calling(plugin.name, "placementScore"):
+            scores = plugin.normalize_placements([plugin.score_placement(key, *each) for each in candidates])
+        if isinstance(scores, Status):
+            text = "running NormalizePlacementScore on PlacementScore plugins"
+            return error(f'{text}: plugin "{plugin.name}" failed with: {scores.message}')
+        for index, score in enumerate(scores):
+            if not 0 <= score <= MAX_NODE_SCORE:
+                return error(
+                    "applying score defaultWeights on PlacementScore plugins: "
+                    f'plugin "{plugin.name}" returns an invalid score {score}, '
+                    f"it should in the range of [0, {MAX_NODE_SCORE}] after normalizing"
+                )
+            totals[index] += score * runtime.profile.placement_weights[plugin.name]
+    return totals.index(max(totals))
+
+
+class CacheGroupTrial:
+    """GroupTrial on the cache itself. Its maker restores the cache with the undo log of the cluster."""
+
+    def __init__(self, cluster: Cluster, schedule: Callable[[], Status]) -> None:
+        self._cluster = cluster
+        self._schedule = schedule
+        self._home: dict[int, int] = {}
+
+    def remove(self, pod_rows: Sequence[int]) -> None:
+        for pod_row in pod_rows:
+            self._home[pod_row] = self._cluster.displace(pod_row)
+
+    def put_back(self, pod_rows: Sequence[int]) -> None:
+        for pod_row in pod_rows:
+            self._cluster.place(pod_row, self._home[pod_row])
+
+    def schedule(self) -> Status:
+        return self._schedule()
+
 
 UNSCHEDULABLE = "pod group is unschedulable"
 WAITING = "pod group is waiting for preemption to complete"

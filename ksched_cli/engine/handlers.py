@@ -1,36 +1,154 @@
 """Handlers of cluster events: they update the cache and wake the queue (eventhandlers.go).
 
 Every change of the cluster comes through here: of a watch, of a step of a scenario, or of a world that binds and
-evicts pods. Objects are passed as the API server has them; the old version is that of the catalog.
+evicts pods. Objects are passed as the API server has them; the old version is that of the catalog. What an update
+changed is computed as the events that plugins register for (framework/events.go); `node_check` (preCheckForNode)
+looks at a node before its event wakes pods.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from msgspec.structs import replace
 
-from ksched_cli.api.core import Node, Pod
+from ksched_cli.api.core import Node, NodeStatus, Pod
 from ksched_cli.api.pod_facts import is_terminal, pod_priority, uid_of_pod
+from ksched_cli.api.pod_resources import requests_of
+from ksched_cli.api.quantity import nano_value
+from ksched_cli.api.selectors import RequiredNodeAffinity, SelectorError
+from ksched_cli.api.tolerations import find_untolerated
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import NOWHERE
-from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.cluster.pod_info import CPU, EPHEMERAL_STORAGE, MEMORY, PodInfo, takes_the_same
 from ksched_cli.cluster.undo import Logged
-from ksched_cli.engine.changes import node_changes, pod_changes
-from ksched_cli.engine.node_check import node_check
 from ksched_cli.engine.queueing.scheduling_queue import PreCheck, SchedulingQueue
 from ksched_cli.engine.waiting import WaitingPods
 from ksched_cli.framework.events import (
+    ASSIGNED_POD,
     ASSIGNED_POD_ADD,
     ASSIGNED_POD_DELETE,
+    UNSCHEDULED_POD,
     UNSCHEDULED_POD_ADD,
     Action,
     ClusterEvent,
 )
 from ksched_cli.releases.engine_rules import EngineRules
 from ksched_cli.releases.gates import FeatureGates
-from ksched_cli.releases.plugin_names import GANG_SCHEDULING
+from ksched_cli.releases.plugin_names import GANG_SCHEDULING, NODE_DECLARED_FEATURES
+
+_GENERAL_UPDATES = {each: ClusterEvent(each, Action.UPDATE) for each in (ASSIGNED_POD, UNSCHEDULED_POD)}
+
+
+def pod_changes(old: Pod, new: Pod, gates: FeatureGates) -> list[ClusterEvent]:
+    """PodSchedulingPropertiesChange: a general update where nothing that plugins register for by name has changed."""
+    resource = ASSIGNED_POD if new.spec.node_name else UNSCHEDULED_POD
+    is_other_spec = new.spec is not old.spec
+    found = [
+        (Action.UPDATE_POD_LABEL, new.metadata.labels != old.metadata.labels),
+        (Action.UPDATE_POD_SCALE_DOWN, _scaled_down(old, new)),
+        (
+            Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED,
+            is_other_spec and bool(old.spec.scheduling_gates) and not new.spec.scheduling_gates,
+        ),
+        # The API lets tolerations be added only.
+        (
+            Action.UPDATE_POD_TOLERATION,
+            is_other_spec and len(new.spec.tolerations) != len(old.spec.tolerations),
+        ),
+        (
+            Action.UPDATE_POD_GENERATED_RESOURCE_CLAIM,
+            new.status is not old.status
+            and gates.enabled("DynamicResourceAllocation")
+            and _claims(new) != _claims(old),
+        ),
+    ]
+    events = [ClusterEvent(resource, action) for action, changed in found if changed]
+    return events or [_GENERAL_UPDATES[resource]]
+
+
+def _scaled_down(old: Pod, new: Pod) -> bool:
+    if takes_the_same(old, new):
+        return False
+    before, after = (requests_of(pod, use_status=True) for pod in (old, new))
+    return any(name not in after or amount > after[name] for name, amount in before.items())
+
+
+def _claims(pod: Pod) -> tuple[object, object]:
+    return frozenset(pod.status.resource_claim_statuses), pod.status.extended_resource_claim_status
+
+
+def node_changes(old: Node, new: Node, gates: FeatureGates) -> list[ClusterEvent]:
+    """NodeSchedulingPropertiesChange: nothing for an update that cannot matter, such as a heartbeat."""
+    before, now = old.status, new.status
+    is_other_status = before is not now
+    is_other_metadata = old.metadata is not new.metadata
+    found = [
+        # Cordoning makes nothing schedulable; the end of it counts as a change of taints.
+        (Action.UPDATE_NODE_TAINT, old.spec.unschedulable and not new.spec.unschedulable),
+        (Action.UPDATE_NODE_ALLOCATABLE, is_other_status and _amounts(before) != _amounts(now)),
+        (Action.UPDATE_NODE_LABEL, is_other_metadata and old.metadata.labels != new.metadata.labels),
+        (Action.UPDATE_NODE_TAINT, old.spec.taints != new.spec.taints),
+        (Action.UPDATE_NODE_CONDITION, is_other_status and _conditions(before) != _conditions(now)),
+        (
+            Action.UPDATE_NODE_ANNOTATION,
+            is_other_metadata and old.metadata.annotations != new.metadata.annotations,
+        ),
+        (
+            Action.UPDATE_NODE_DECLARED_FEATURE,
+            is_other_status
+            and gates.enabled(NODE_DECLARED_FEATURES)
+            and before.declared_features != now.declared_features,
+        ),
+    ]
+    return [ClusterEvent("Node", action) for action, changed in found if changed]
+
+
+def _amounts(status: NodeStatus) -> dict[str, int]:
+    return {name: nano_value(quantity) for name, quantity in status.allocatable.items()}
+
+
+def _conditions(status: NodeStatus) -> Mapping[str, str]:
+    return {condition.type: condition.status for condition in status.conditions}
+
+
+def node_check(cluster: Cluster, node: str, gates: FeatureGates) -> PreCheck | None:
+    """The check of the minor for this node; None where it has none, or where queueing hints stand in for it."""
+    rules = EngineRules.of(cluster.release)
+    row = cluster.nodes.row_of[node]
+    effects = rules.taints_checked_before_waking
+    if not effects or (rules.hints_replace_node_check and gates.enabled("SchedulerQueueingHints")):
+        return None
+    return lambda pod: (
+        _has_room(cluster, pod, row)
+        and _is_wanted(cluster, pod, row)
+        and not cluster.usage.ports.conflicts(pod.host_ports, len(cluster.nodes))[row]
+        and find_untolerated(cluster.nodes.objects[row].spec.taints, pod.pod.spec.tolerations, effects) is None
+    )
+
+
+def _has_room(cluster: Cluster, pod: PodInfo, row: int) -> bool:
+    """noderesources.Fits."""
+    nodes, usage = cluster.nodes, cluster.usage
+    if usage.pod_count[row] + 1 > nodes.allowed_pods[row]:
+        return False
+    free = nodes.allocatable[:, row] - usage.requested[:, row]
+    requests = dict(pod.incoming_requests)
+    if any(requests.values()) and EngineRules.of(cluster.release).overcommitted_node_has_no_room:
+        # These amounts are compared even if the pod requests none of them.
+        requests = {CPU: 0, MEMORY: 0, EPHEMERAL_STORAGE: 0, **requests}
+        return all(amount <= free[resource] for resource, amount in requests.items())
+    return all(amount <= free[resource] for resource, amount in requests.items() if amount > 0)
+
+
+def _is_wanted(cluster: Cluster, pod: PodInfo, row: int) -> bool:
+    """GetRequiredNodeAffinity(pod).Match: an affinity that cannot be read matches nothing."""
+    try:
+        return RequiredNodeAffinity.of(pod.pod.spec).selects(cluster.nodes.objects[row])
+    except SelectorError:
+        return False
+
 
 OnEvent = Callable[[ClusterEvent, Any], None]
 # Kinds that the cluster keeps in columns. All other kinds are in the catalog.

@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
+from ksched_cli.cluster.cache import Sandbox
 from ksched_cli.cluster.columns import BoolColumn
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.cluster.sandbox import Sandbox
-from ksched_cli.engine.cycle.runtime import Runtime
-from ksched_cli.engine.cycle.state import CycleState
+from ksched_cli.engine.cycle.runtime import CycleState, Runtime
 from ksched_cli.engine.faults import CycleError
 from ksched_cli.framework.diagnosis import NodeStatuses
 from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreFilterResult

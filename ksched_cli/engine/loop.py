@@ -13,10 +13,8 @@ from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.undo import LoggedDict
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.handlers import EventHandlers, OnEvent, assigned
-from ksched_cli.engine.queueing.clock import VirtualClock
-from ksched_cli.engine.queueing.hints import Hints
+from ksched_cli.engine.queueing.hints import Hints, QueuedPod, VirtualClock
 from ksched_cli.engine.queueing.pending import pending
-from ksched_cli.engine.queueing.queued_pod import QueuedPod
 from ksched_cli.engine.queueing.scheduling_queue import LEFTOVER_INTERVAL, Moved, SchedulingQueue
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.framework.events import ASSIGNED_POD_DELETE

@@ -17,15 +17,12 @@ from ksched_cli.config.model import SchedulerConfiguration
 from ksched_cli.config.resolved_profile import default_weights, expand_profile, leave_to_extenders
 from ksched_cli.engine.cycle.runtime import Runtime
 from ksched_cli.engine.cycle.schedule_one import Cycle, CycleContext, LocalVerdict
-from ksched_cli.engine.decision import Decision
+from ksched_cli.engine.decision import Decision, ScoreTable, TieBreak, lowest_name
 from ksched_cli.engine.gang import GroupCycle, GroupDecision
 from ksched_cli.engine.nominator import NominatedPods
-from ksched_cli.engine.profile import Profile
 from ksched_cli.engine.queueing.pending import PendingQueue, enqueue, pending
 from ksched_cli.engine.queueing.scheduling_queue import QueueSettings
-from ksched_cli.engine.registry import Registry
-from ksched_cli.engine.score_table import ScoreTable
-from ksched_cli.engine.selection import TieBreak, lowest_name
+from ksched_cli.engine.registry import Profile, Registry
 from ksched_cli.engine.timings import Timings
 from ksched_cli.engine.waiting import WaitingPods, WaitingPodState
 from ksched_cli.framework.handle import PreemptingExtenders
@@ -34,7 +31,7 @@ from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import DEFAULT, Release
 
 if TYPE_CHECKING:
-    from ksched_cli.engine.extenders.chain import Extenders
+    from ksched_cli.engine.extenders.client import Extenders
 
 try:
     from ksched_cli.engine.answers.answers import Answers

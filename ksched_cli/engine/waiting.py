@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.undo import Logged, LoggedDict, UndoLog
-from ksched_cli.engine.cycle.runtime import Runtime
-from ksched_cli.engine.cycle.state import CycleState
+from ksched_cli.engine.cycle.runtime import CycleState, Runtime
 from ksched_cli.engine.decision import Decision
 from ksched_cli.framework.status import SUCCESS, Status, error, unschedulable
 

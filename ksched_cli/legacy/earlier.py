@@ -3,7 +3,8 @@
 SummedSpread and SpreadOfEveryPod are PodTopologySpread under a gate: plain sums of pods, and no reason of its own for a
 node that lacks a label. VolumeBindingOnEachNode only filtered: each node looked for claims that no controller will
 bind, and the first such claim ended the cycle with an error. DefaultPodTopologySpread is SelectorSpread under its first
-name. NodeResourceLimits was dropped."""
+name. NodeResourceLimits was dropped.
+"""
 
 from __future__ import annotations
 
@@ -16,25 +17,27 @@ from ksched_cli.api.core import Pod
 from ksched_cli.api.quantity import milli_value, value
 from ksched_cli.api.selectors import SelectorError
 from ksched_cli.api.storage import PersistentVolumeClaim
-from ksched_cli.cluster.claims import find_claim, mounted_claims
+from ksched_cli.cluster.catalog import find_claim, mounted_claims
 from ksched_cli.cluster.columns import BoolColumn, Int64Column
-from ksched_cli.cluster.labels import LabelColumn
-from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.cluster.resources import CPU, MEMORY
+from ksched_cli.cluster.nodes import LabelColumn
+from ksched_cli.cluster.pod_info import CPU, MEMORY, PodInfo
 from ksched_cli.framework.depends import Depends
 from ksched_cli.framework.interfaces import PreFilterResult, PreScorePlugin, ScorePlugin
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unschedulable
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.lib.topology_spread import SOFT, SpreadConstraint
-from ksched_cli.plugins.lib.volumes.claims import is_fully_bound, waits_for_consumer
-from ksched_cli.plugins.pod_topology_spread.plugin import CountedNodes, PodTopologySpread, SpreadState
-from ksched_cli.plugins.pod_topology_spread.reasons import PodTopologySpreadReasons
+from ksched_cli.plugins.lib.volumes import is_fully_bound, waits_for_consumer
+from ksched_cli.plugins.pod_topology_spread.plugin import (
+    CountedNodes,
+    PodTopologySpread,
+    PodTopologySpreadReasons,
+    SpreadState,
+)
 from ksched_cli.plugins.pod_topology_spread.soft import SoftDomains, SoftState
 from ksched_cli.plugins.selector_spread import SelectorSpread
-from ksched_cli.plugins.volume_binding.placement import PodClaims
+from ksched_cli.plugins.volume_binding.placement import PodClaims, VolumeBindingReasons
 from ksched_cli.plugins.volume_binding.plugin import VolumeBinding, Volumes
-from ksched_cli.plugins.volume_binding.reasons import VolumeBindingReasons
 from ksched_cli.releases.changes import ReleaseRules, Rule
 from ksched_cli.releases.plugin_names import (
     DEFAULT_POD_TOPOLOGY_SPREAD,

@@ -2,7 +2,8 @@
 
 Most are the filter of a plugin under another name, with the texts of the minor: these are the rows of `PREDICATES` that
 `_renamed` makes. The others have a class: GeneralPredicates, those that read the conditions of a node, and those that
-differ from the plugin."""
+differ from the plugin.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +21,7 @@ from ksched_cli.framework.depends import Depends
 from ksched_cli.framework.events import ANYTHING, ClusterEvent
 from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import Detail, FilterPlugin, Plugin, PreFilterPlugin, PreFilterResult
-from ksched_cli.framework.reasons import ReasonCode, ReasonKind, ReasonTable
-from ksched_cli.framework.rejections import RejectionGuide
+from ksched_cli.framework.reasons import ReasonCode, ReasonKind, ReasonTable, RejectionGuide
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SKIP, SUCCESS, Status, unresolvable
 from ksched_cli.framework.verdict import Verdict
@@ -29,14 +29,14 @@ from ksched_cli.legacy.earlier import SpreadOfEveryPod, VolumeBindingOnEachNode
 from ksched_cli.legacy.removed import NodeLabel, ServiceAffinity
 from ksched_cli.plugins.in_tree_volume_limits import AzureDiskLimits, CinderLimits, EBSLimits, GCEPDLimits
 from ksched_cli.plugins.inter_pod_affinity.plugin import InterPodAffinity
-from ksched_cli.plugins.lib.volumes.claims import WAIT_FOR_FIRST_CONSUMER, class_of_claim
-from ksched_cli.plugins.node_affinity.plugin import NodeAffinity
+from ksched_cli.plugins.lib.volumes import WAIT_FOR_FIRST_CONSUMER, class_of_claim
+from ksched_cli.plugins.node_affinity import NodeAffinity
 from ksched_cli.plugins.node_name import NodeName
 from ksched_cli.plugins.node_ports import NodePorts
 from ksched_cli.plugins.node_resources_fit.plugin import NodeResourcesFit
 from ksched_cli.plugins.node_unschedulable import NodeUnschedulable, NodeUnschedulableReasons
-from ksched_cli.plugins.node_volume_limits.plugin import NodeVolumeLimits
-from ksched_cli.plugins.taint_toleration.plugin import TaintToleration
+from ksched_cli.plugins.node_volume_limits import NodeVolumeLimits
+from ksched_cli.plugins.taint_toleration import TaintToleration
 from ksched_cli.plugins.volume_restrictions import VolumeRestrictions
 from ksched_cli.plugins.volume_zone import VolumeZone
 

@@ -2,7 +2,8 @@
 
 Most are the score of a plugin under another name: the rows of `PRIORITIES` that `_renamed` makes. A plugin scores 0 to
 10 where the minor did. NodeLabelPriority and ServiceAntiAffinityPriority have names of a Policy's choice there, and
-their labels from it. The others have a class."""
+their labels from it. The others have a class.
+"""
 
 from __future__ import annotations
 
@@ -32,11 +33,11 @@ from ksched_cli.legacy.removed import (
 from ksched_cli.plugins.image_locality import ImageLocality
 from ksched_cli.plugins.inter_pod_affinity.plugin import InterPodAffinity, Preferences
 from ksched_cli.plugins.lib.topology_spread import selected_labels
-from ksched_cli.plugins.node_affinity.plugin import NodeAffinity
+from ksched_cli.plugins.node_affinity import NodeAffinity
 from ksched_cli.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
 from ksched_cli.plugins.pod_topology_spread.soft import SoftState
 from ksched_cli.plugins.selector_spread import SelectorSpread
-from ksched_cli.plugins.taint_toleration.plugin import TaintToleration
+from ksched_cli.plugins.taint_toleration import TaintToleration
 from ksched_cli.releases.changes import ReleaseRules, Rule
 
 

@@ -2,7 +2,8 @@
 
 NodePreferAvoidPods: a node whose annotation names a controller gets its pods last. NodeLabel: nodes by labels that the
 profile wants present or absent. ServiceAffinity: the pods of a service on nodes where a label has one value, or spread
-over its values."""
+over its values.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from ksched_cli.api.avoided_pods import AVOID_PODS_ANNOTATION, avoided_controlle
 from ksched_cli.api.core import Service
 from ksched_cli.api.selectors import Selector, selector_from_map
 from ksched_cli.cluster.columns import BoolColumn, Int64Column
-from ksched_cli.cluster.labels import ABSENT
+from ksched_cli.cluster.nodes import ABSENT
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.plugin_args import (
     NodeLabelArgs,
@@ -32,14 +33,17 @@ from ksched_cli.framework.reasons import ReasonCode, ReasonKind, ReasonTable
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import Status, error, unresolvable, unschedulable
 from ksched_cli.framework.verdict import Verdict
-from ksched_cli.plugins.lib.arithmetic import spared_share
-from ksched_cli.plugins.lib.devices.totals import DeviceTotals
-from ksched_cli.plugins.lib.resource_scoring import Allocation, measure, measure_before_1_22, measured
-from ksched_cli.plugins.lib.resource_strategies import (
+from ksched_cli.plugins.lib.devices.inventory import DeviceTotals
+from ksched_cli.plugins.lib.resource_scoring import (
+    Allocation,
     least_requested,
     mean_over_all,
+    measure,
+    measure_before_1_22,
+    measured,
     most_requested,
     requested_to_capacity_ratio,
+    spared_share,
     weighted_mean,
 )
 from ksched_cli.releases.changes import ReleaseRules, Rule

@@ -22,8 +22,7 @@ from ksched_cli.api.core import Pod
 from ksched_cli.api.listing import did_you_mean
 from ksched_cli.api.pod_facts import pod_key
 from ksched_cli.cluster.columns import Int64Column
-from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.cluster.resources import CPU, MEMORY
+from ksched_cli.cluster.pod_info import CPU, MEMORY, PodInfo
 from ksched_cli.controlplane.admission.chain import Chain
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.scheduler import Scheduler

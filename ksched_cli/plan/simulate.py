@@ -1,7 +1,8 @@
 """`simulate`: one scheduling cycle for each pending pod, with names in the results.
 
 `place` runs the cycles and makes a `PodOutcome` of each decision. No controller runs: a storage pool loses the room of
-the volumes that a placed pod would get (`shrink_pools`)."""
+the volumes that a placed pod would get (`shrink_pools`).
+"""
 
 from __future__ import annotations
 
@@ -18,10 +19,9 @@ from ksched_cli.api.storage import CSIStorageCapacity
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import RowColumn
 from ksched_cli.cluster.pod_groups import GroupKey, group_of
-from ksched_cli.engine.decision import Decision
+from ksched_cli.engine.decision import Decision, ScoreTable
 from ksched_cli.engine.queueing.pending import PendingQueue
 from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.engine.score_table import ScoreTable
 from ksched_cli.framework.diagnosis import NodeStatuses
 from ksched_cli.plan.results.nodes import (
     Failure,

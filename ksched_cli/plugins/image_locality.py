@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ksched_cli.cluster.columns import Int64Column
-from ksched_cli.cluster.images import Image
+from ksched_cli.cluster.nodes import Image
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.depends import Depends
 from ksched_cli.framework.interfaces import ScorePlugin

@@ -10,7 +10,7 @@ from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.quantity import value
 from ksched_cli.api.storage import CSINode, PersistentVolume, PersistentVolumeClaim, PersistentVolumeSpec, StorageClass
 from ksched_cli.api.volumes import Volume
-from ksched_cli.cluster.claims import claim_names, uses_storage
+from ksched_cli.cluster.catalog import claim_names, uses_storage
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.depends import NOTHING, Depends
 from ksched_cli.framework.events import Action, ClusterEvent
@@ -19,10 +19,16 @@ from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.lib.spec import Spec
-from ksched_cli.plugins.lib.volumes.attached import AttachedVolumes
-from ksched_cli.plugins.lib.volumes.claims import limited_claims
-from ksched_cli.plugins.lib.volumes.migration import counts_as_csi, disk_of
-from ksched_cli.plugins.lib.volumes.reasons import ClaimReasons, LimitReasons, MissingClaim, UnusableClaim
+from ksched_cli.plugins.lib.volumes import (
+    AttachedVolumes,
+    ClaimReasons,
+    LimitReasons,
+    MissingClaim,
+    UnusableClaim,
+    counts_as_csi,
+    disk_of,
+    limited_claims,
+)
 from ksched_cli.releases.changes import ReleaseRules, Rule
 from ksched_cli.releases.plugin_names import NODE_VOLUME_LIMITS
 

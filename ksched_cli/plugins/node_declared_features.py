@@ -13,8 +13,7 @@ from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.depends import NOTHING, Depends
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreFilterPlugin, PreFilterResult
-from ksched_cli.framework.reasons import ReasonCode, ReasonKind, ReasonTable
-from ksched_cli.framework.rejections import Figures, RejectionGuide
+from ksched_cli.framework.reasons import Figures, ReasonCode, ReasonKind, ReasonTable, RejectionGuide
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SKIP, Status, error, unresolvable
 from ksched_cli.framework.verdict import Verdict

@@ -10,8 +10,15 @@ from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.depends import Depends
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.interfaces import Detail, FilterPlugin
-from ksched_cli.framework.reasons import Reason, ReasonCode, ReasonKind, ReasonTable, fixed_field
-from ksched_cli.framework.rejections import Figures, RejectionGuide
+from ksched_cli.framework.reasons import (
+    Figures,
+    Reason,
+    ReasonCode,
+    ReasonKind,
+    ReasonTable,
+    RejectionGuide,
+    fixed_field,
+)
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import unresolvable
 from ksched_cli.framework.verdict import Verdict

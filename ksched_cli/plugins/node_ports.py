@@ -10,13 +10,21 @@ from ksched_cli.api.core import Pod
 from ksched_cli.api.json_patch import drop
 from ksched_cli.api.listing import named
 from ksched_cli.api.pod_facts import holds_place
-from ksched_cli.cluster.pod_info import PodInfo, host_ports_of
-from ksched_cli.cluster.ports import ANY_ADDRESS, HostPort, PortIndex
+from ksched_cli.cluster.pod_info import ANY_ADDRESS, HostPort, PodInfo, PortIndex, host_ports_of
 from ksched_cli.framework.depends import NOTHING, Depends
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreFilterPlugin, PreFilterResult
-from ksched_cli.framework.reasons import FieldPath, Reason, ReasonCode, ReasonKind, ReasonTable
-from ksched_cli.framework.rejections import C, Figures, RejectedPod, RejectionGuide
+from ksched_cli.framework.reasons import (
+    C,
+    FieldPath,
+    Figures,
+    Reason,
+    ReasonCode,
+    ReasonKind,
+    ReasonTable,
+    RejectedPod,
+    RejectionGuide,
+)
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SKIP, Status, error, unschedulable
 from ksched_cli.framework.verdict import Verdict

@@ -15,7 +15,7 @@ from ksched_cli.framework.interfaces import PreScorePlugin, ScorePlugin
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.scoring import MAX_NODE_SCORE
 from ksched_cli.framework.status import SKIP, Status, error
-from ksched_cli.plugins.lib.devices.totals import DeviceTotals
+from ksched_cli.plugins.lib.devices.inventory import DeviceTotals
 from ksched_cli.plugins.lib.resource_scoring import (
     CPU_AND_MEMORY,
     Allocation,
@@ -27,7 +27,7 @@ from ksched_cli.plugins.lib.resource_scoring import (
     measured,
 )
 from ksched_cli.plugins.lib.spec import Spec
-from ksched_cli.plugins.lib.volumes.attached import AttachedVolumes
+from ksched_cli.plugins.lib.volumes import AttachedVolumes
 from ksched_cli.releases.changes import ReleaseRules, Rule
 
 # Places in a OneAllocation.

@@ -14,8 +14,16 @@ from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.depends import Depends
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.interfaces import Detail, FilterPlugin
-from ksched_cli.framework.reasons import Reason, ReasonCode, ReasonKind, ReasonTable
-from ksched_cli.framework.rejections import C, Figures, RejectedPod, RejectionGuide
+from ksched_cli.framework.reasons import (
+    C,
+    Figures,
+    Reason,
+    ReasonCode,
+    ReasonKind,
+    ReasonTable,
+    RejectedPod,
+    RejectionGuide,
+)
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import unresolvable
 from ksched_cli.framework.verdict import Verdict

@@ -11,8 +11,7 @@ from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.depends import NOTHING, Depends
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.interfaces import PreEnqueuePlugin
-from ksched_cli.framework.reasons import ReasonCode, ReasonKind, ReasonTable, fixed_field
-from ksched_cli.framework.rejections import RejectionGuide
+from ksched_cli.framework.reasons import ReasonCode, ReasonKind, ReasonTable, RejectionGuide, fixed_field
 from ksched_cli.framework.status import SUCCESS, Status, unresolvable
 from ksched_cli.plugins.lib.spec import Spec
 from ksched_cli.releases.changes import ReleaseRules, Rule

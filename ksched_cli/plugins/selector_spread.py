@@ -11,7 +11,7 @@ from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.interfaces import PreScorePlugin, ScorePlugin
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import Status, error
-from ksched_cli.plugins.lib.arithmetic import spared_share
+from ksched_cli.plugins.lib.resource_scoring import spared_share
 from ksched_cli.plugins.lib.spec import Spec
 from ksched_cli.plugins.lib.topology_spread import default_selector
 from ksched_cli.releases.changes import ReleaseRules, Rule

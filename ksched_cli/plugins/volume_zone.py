@@ -10,23 +10,26 @@ from msgspec import Struct
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
-from ksched_cli.cluster.catalog import Catalog
-from ksched_cli.cluster.claims import find_claim, mounted_claims, uses_storage
+from ksched_cli.cluster.catalog import Catalog, find_claim, mounted_claims, uses_storage
 from ksched_cli.cluster.columns import BoolColumn
-from ksched_cli.cluster.labels import LabelColumns
+from ksched_cli.cluster.nodes import LabelColumns
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.depends import NOTHING, Depends
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreFilterPlugin, PreFilterResult
-from ksched_cli.framework.reasons import Reason, ReasonCode, ReasonKind, ReasonTable
-from ksched_cli.framework.rejections import Figures, RejectionGuide
+from ksched_cli.framework.reasons import Figures, Reason, ReasonCode, ReasonKind, ReasonTable, RejectionGuide
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SKIP, Status, error, unresolvable
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.lib.spec import Spec
-from ksched_cli.plugins.lib.volumes.claims import WAIT_FOR_FIRST_CONSUMER, class_of_claim
-from ksched_cli.plugins.lib.volumes.reasons import CLAIM_UNBOUND, ClaimReasons, claim_field
+from ksched_cli.plugins.lib.volumes import (
+    CLAIM_UNBOUND,
+    WAIT_FOR_FIRST_CONSUMER,
+    ClaimReasons,
+    claim_field,
+    class_of_claim,
+)
 from ksched_cli.releases.changes import ReleaseRules, Rule
 
 # The beta labels, and those that took their place.

@@ -32,7 +32,7 @@ from ksched_cli.controlplane.ownership import ApplyConflict
 from ksched_cli.controlplane.plane import ON_DELETE, ControlPlane
 from ksched_cli.controlplane.pods import is_active
 from ksched_cli.controlplane.store import Store, identity_of
-from ksched_cli.engine.queueing.clock import VirtualClock
+from ksched_cli.engine.queueing.hints import VirtualClock
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources.loaded import APPLY_CONFLICT, IMMUTABLE, INVALID, REFUSED, Loaded
 from ksched_cli.sources.places import Places, template_of

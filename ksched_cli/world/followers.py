@@ -13,10 +13,9 @@ from ksched_cli.api.dynamic_resources import ResourceClaim
 from ksched_cli.api.pod_facts import uid_of_pod
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim
 from ksched_cli.cluster.columns import RowColumn
-from ksched_cli.engine.decision import Decision
+from ksched_cli.engine.decision import Decision, ScoreTable
 from ksched_cli.engine.loop import SchedulingLoop
 from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.engine.score_table import ScoreTable
 from ksched_cli.world.world import World
 
 # Objects that a cycle changes in the catalog, without a write to the API server.

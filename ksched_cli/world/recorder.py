@@ -21,8 +21,7 @@ from ksched_cli.controlplane.successors import replaced_key
 from ksched_cli.controlplane.workloads import WorkloadNames, workload_name
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.loop import SchedulingLoop
-from ksched_cli.engine.queueing.clock import VirtualClock
-from ksched_cli.engine.queueing.queued_pod import QueuedPod
+from ksched_cli.engine.queueing.hints import QueuedPod, VirtualClock
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.framework.events import ASSIGNED_POD_DELETE, UNSCHEDULED_POD_DELETE
 from ksched_cli.world.results import FinalPod, FinalPods, StoredPods, TimelineEvent, UnmovedPods

@@ -21,8 +21,7 @@ from ksched_cli.controlplane.store import Store
 from ksched_cli.controlplane.work import Worker
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.loop import SchedulingLoop
-from ksched_cli.engine.queueing.clock import VirtualClock
-from ksched_cli.engine.queueing.queued_pod import QueuedPod
+from ksched_cli.engine.queueing.hints import QueuedPod, VirtualClock
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.framework.events import ASSIGNED_POD, UNSCHEDULED_POD, ClusterEvent
 from ksched_cli.progress import count

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_resources import nonzero_requests_of, requests_of, scoring_requests_of
-from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.cluster.resources import ResourceIndex
+from ksched_cli.cluster.pod_info import PodInfo, ResourceIndex
 from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_pod
 

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from ksched_cli.api.core import Node
 from ksched_cli.cluster.cache import Cluster
-from ksched_cli.cluster.node_tree import zone_key
-from ksched_cli.cluster.resources import EPHEMERAL_STORAGE, MEMORY
+from ksched_cli.cluster.nodes import zone_key
+from ksched_cli.cluster.pod_info import EPHEMERAL_STORAGE, MEMORY
 from tests.builders import make_node, make_pod
 from tests.clusters import IMAGES, nodes, pods
 from tests.lanes import examples

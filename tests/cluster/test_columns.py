@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ksched_cli.cluster.columns import Vocabulary, distinct, joined_rows, rows_in_any
-from ksched_cli.cluster.labels import LabelColumn
+from ksched_cli.cluster.nodes import LabelColumn
 
 
 def test_all_ids_are_found_at_once_without_giving_new_ones() -> None:

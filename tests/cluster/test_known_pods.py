@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ksched_cli.cluster.known_pods import KnownPods
+from ksched_cli.cluster.cache import KnownPods
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.results.outcomes import PodOutcome
 from ksched_cli.plan.run.loaded_input import scheduler_maker

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ksched_cli.cluster.cache import Cluster
-from ksched_cli.cluster.ports import HostPort
-from ksched_cli.cluster.sandbox import Sandbox, UsageSandbox
+from ksched_cli.cluster.cache import Cluster, Sandbox, UsageSandbox
+from ksched_cli.cluster.pod_info import HostPort
 from tests.builders import make_node, make_pod
 from tests.clusters import clusters
 from tests.lanes import examples

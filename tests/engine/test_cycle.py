@@ -9,7 +9,7 @@ import pytest
 
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.model import KubeSchedulerProfile, PluginRef, Plugins, PluginSet, SchedulerConfiguration
-from ksched_cli.engine.selection import num_feasible_nodes_to_find, random_choice
+from ksched_cli.engine.decision import num_feasible_nodes_to_find, random_choice
 from ksched_cli.framework.interfaces import (
     FilterPlugin,
     PermitPlugin,

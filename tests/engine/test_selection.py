@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ksched_cli.cluster.cache import Cluster
-from ksched_cli.engine.score_table import ScoreTable
-from ksched_cli.engine.selection import best_rows
+from ksched_cli.engine.decision import ScoreTable, best_rows
 from tests.builders import make_node
 
 NAMES = ["a", "b", "c", "d", "e"]

@@ -14,13 +14,13 @@ import msgspec
 import pytest
 
 from ksched_cli.controlplane.admission import chain
-from ksched_cli.engine.reasons import EngineReasons
+from ksched_cli.engine.faults import EngineReasons
 from ksched_cli.framework.interfaces import FilterPlugin, PreFilterPlugin
 from ksched_cli.framework.reasons import Reason, ReasonKind, ReasonTable, free_text
 from ksched_cli.plan.reasons.codes import all_codes, code_of_admission, find_code, plugins_of
 from ksched_cli.plan.reasons.rules import code_of
 from ksched_cli.plugins.in_tree import all_specs, spec_of
-from ksched_cli.plugins.node_resources_fit.reasons import NodeResourcesFitReasons
+from ksched_cli.plugins.node_resources_fit.guide import NodeResourcesFitReasons
 from ksched_cli.releases.minors import DEFAULT
 from ksched_cli.wiring import make_registry
 from tests.package_source import PACKAGE, trees
@@ -59,7 +59,7 @@ def test_no_plugin_rejects_a_pod_by_a_text() -> None:
                 found += [where for each in node.args if isinstance(each, ast.Constant | ast.JoinedStr)]
     assert calls > 25
     # PostFilter says what came of giving up the allocation of a claim. That is about no node.
-    assert found == ["plugins/dynamic_resources/plugin.py"] * 6
+    assert found == ["plugins/dynamic_resources.py"] * 6
 
 
 def test_every_plugin_that_rejects_pods_has_a_code() -> None:

@@ -12,7 +12,7 @@ from ksched_cli.api.core import Pod
 from ksched_cli.api.dynamic_resources import ResourceClaim
 from ksched_cli.engine.decision import Decision
 from ksched_cli.framework.status import unschedulable
-from ksched_cli.plugins.dynamic_resources.plugin import DynamicResources
+from ksched_cli.plugins.dynamic_resources import DynamicResources
 from ksched_cli.releases.minors import nearest_release
 from tests.builders import make_node, make_pod, term
 from tests.harness import decide, make_bench, make_scheduler

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from ksched_cli.api.dynamic_resources import ResourceClaim
-from ksched_cli.plugins.dynamic_resources.plugin import DynamicResources
+from ksched_cli.plugins.dynamic_resources import DynamicResources
 from ksched_cli.plugins.lib.devices.claims import AllocatedState
-from ksched_cli.plugins.lib.devices.results import alternatives_score
+from ksched_cli.plugins.lib.devices.node_search import alternatives_score
 from tests.builders import make_node, make_pod, term
 from tests.harness import decide, make_bench, make_scheduler
 from tests.plugins.lib.devices.resources import (

@@ -10,7 +10,7 @@ from ksched_cli.api.selectors import compile_node_selector_term
 from ksched_cli.config.plugin_args import NodeAffinityArgs
 from ksched_cli.framework.interfaces import PreFilterResult
 from ksched_cli.framework.status import Status
-from ksched_cli.plugins.node_affinity.plugin import NodeAffinity
+from ksched_cli.plugins.node_affinity import NodeAffinity
 from tests.builders import make_node, make_pod, term
 from tests.clusters import clusters
 from tests.harness import make_bench

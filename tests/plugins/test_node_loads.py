@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.framework.rows import NodeRows
-from ksched_cli.plugins.lib import node_loads
-from ksched_cli.plugins.lib.node_loads import NodeLoads
+from ksched_cli.plugins.lib import resource_scoring as node_loads
+from ksched_cli.plugins.lib.resource_scoring import NodeLoads
 from tests.builders import make_node, make_pod
 from tests.harness import make_scheduler
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ksched_cli.api.core import Pod
 from ksched_cli.engine.loop import SchedulingLoop
 from ksched_cli.framework.status import Code
-from ksched_cli.plugins.dynamic_resources.plugin import DynamicResources
+from ksched_cli.plugins.dynamic_resources import DynamicResources
 from tests.builders import make_node, make_pod
 from tests.engine.test_cycle import _FailingPreBind, _RefusingPermit, _RefusingReserve, _WaitingPermit, with_plugins
 from tests.harness import decide, make_bench, make_scheduler, settle

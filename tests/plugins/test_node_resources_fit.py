@@ -256,7 +256,7 @@ def plain_resource_score(requested: int, capacity: int, strategy: ScoringStrateg
 
 @given(st.integers(0, 100))
 def test_a_flat_shape_scores_the_same_everywhere(percent: int) -> None:
-    from ksched_cli.plugins.lib.arithmetic import broken_linear
+    from ksched_cli.plugins.lib.resource_scoring import broken_linear
 
     assert broken_linear([(0, 7), (100, 7)], percent) == 70
 

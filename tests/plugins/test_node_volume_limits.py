@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ksched_cli.plugins.node_volume_limits.plugin import NodeVolumeLimits
+from ksched_cli.plugins.node_volume_limits import NodeVolumeLimits
 from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_node, make_pod
 from tests.harness import Bench, make_bench

@@ -15,9 +15,7 @@ from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.cluster.pods import NOT_STARTED
 from ksched_cli.framework.handle import Candidate
-from ksched_cli.plugins.default_preemption.budgets import PreemptionBudgets
-from ksched_cli.plugins.default_preemption.importance import Importance
-from ksched_cli.plugins.default_preemption.outcomes import Outcomes
+from ksched_cli.plugins.default_preemption.dry_run import Importance, Outcomes, PreemptionBudgets
 from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_node, make_pod
 from tests.harness import decide, make_scheduler, placed

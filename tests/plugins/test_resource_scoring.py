@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ksched_cli.api.core import Pod
 from ksched_cli.cluster.cache import Cluster
-from ksched_cli.cluster.resources import CPU, MEMORY
+from ksched_cli.cluster.pod_info import CPU, MEMORY
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import Status
 from ksched_cli.plugins.lib.resource_scoring import MeasuredResource, MeasuredResources, measured

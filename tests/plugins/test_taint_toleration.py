@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 
 from ksched_cli.api.tolerations import tolerates
-from ksched_cli.plugins.taint_toleration.plugin import TaintToleration
+from ksched_cli.plugins.taint_toleration import TaintToleration
 from tests.builders import make_node, make_pod
 from tests.clusters import clusters
 from tests.harness import make_bench

@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ksched_cli.cluster.labels import LabelColumn
-from ksched_cli.cluster.pod_counts import PodCount
-from ksched_cli.plugins.inter_pod_affinity.topology_counts import TopologyCounts
+from ksched_cli.cluster.nodes import LabelColumn
+from ksched_cli.cluster.pods import PodCount
+from ksched_cli.plugins.inter_pod_affinity.index import TopologyCounts
 from ksched_cli.plugins.pod_topology_spread.plugin import CountedNodes
 
 # Six nodes in two zones, one of them without a zone.

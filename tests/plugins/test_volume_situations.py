@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from ksched_cli.plugins.lib.volumes.claims import SELECTED_NODE
-from ksched_cli.plugins.node_volume_limits.plugin import NodeVolumeLimits
+from ksched_cli.plugins.lib.volumes import SELECTED_NODE
+from ksched_cli.plugins.node_volume_limits import NodeVolumeLimits
 from ksched_cli.plugins.volume_binding.plugin import VolumeBinding
 from ksched_cli.plugins.volume_restrictions import VolumeRestrictions
 from ksched_cli.plugins.volume_zone import VolumeZone

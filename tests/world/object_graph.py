@@ -11,17 +11,13 @@ import numpy as np
 from msgspec import Struct
 
 from ksched_cli.cluster.columns import Vocabulary
-from ksched_cli.cluster.node_selection import NodeSelection
-from ksched_cli.cluster.nodes import NodeTable
-from ksched_cli.cluster.pod_counts import PodCounts
-from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.cluster.pod_shapes import PodShapes
-from ksched_cli.cluster.pods import PodTable
-from ksched_cli.cluster.resources import ResourceIndex
+from ksched_cli.cluster.nodes import NodeSelection, NodeTable
+from ksched_cli.cluster.pod_info import PodInfo, ResourceIndex
+from ksched_cli.cluster.pods import PodCounts, PodShapes, PodTable
 from ksched_cli.cluster.undo import UndoLog
 from ksched_cli.engine.cycle.runtime import Runtime
 from ksched_cli.engine.decision import Decision
-from ksched_cli.engine.profile import Profile
+from ksched_cli.engine.registry import Profile
 from ksched_cli.framework.interfaces import Plugin
 from ksched_cli.sources.loaded import Loaded
 

@@ -20,7 +20,7 @@ from ksched_cli.api.policy import LimitRange, LimitRangeItem, ResourceQuota, Sco
 from ksched_cli.api.quantity import Quantity, approximate, parse_quantity
 from ksched_cli.api.selectors import LABEL_OPERATORS, SelectorError, make_requirement
 from ksched_cli.api.storage import CLASS_ANNOTATION, PersistentVolumeClaim
-from ksched_cli.cluster.resources import is_extended
+from ksched_cli.cluster.pod_info import is_extended
 from ksched_cli.cluster.undo import Logged, LoggedDict, UndoLog
 
 Form = Literal["decimal", "binary", "exponent"]

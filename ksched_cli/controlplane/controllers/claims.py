@@ -42,8 +42,9 @@ from ksched_cli.cluster.undo import LoggedDict
 from ksched_cli.controlplane.api_server import ApiServer
 from ksched_cli.controlplane.store import Identity, identity_of
 from ksched_cli.controlplane.work import Controller, WorkQueue
-from ksched_cli.plugins.lib.volumes.claims import (
+from ksched_cli.plugins.lib.volumes import (
     BIND_COMPLETED,
+    CSI_DRIVER,
     SELECTED_NODE,
     class_of_claim,
     class_of_volume,
@@ -52,10 +53,7 @@ from ksched_cli.plugins.lib.volumes.claims import (
     requested_storage,
     waits_for_consumer,
 )
-from ksched_cli.plugins.lib.volumes.migration import CSI_DRIVER
-from ksched_cli.plugins.volume_binding.capacity import largest_volume
-from ksched_cli.plugins.volume_binding.matching import candidates_for, is_enough
-from ksched_cli.plugins.volume_binding.placement import NO_PROVISIONER
+from ksched_cli.plugins.volume_binding.placement import NO_PROVISIONER, candidates_for, is_enough, largest_volume
 from ksched_cli.sources.templates import ephemeral_claims, templated_claims, uid_of
 
 

@@ -23,13 +23,10 @@ from ksched_cli.cluster.columns import NOWHERE, BoolColumn, RowColumn, equal, ro
 from ksched_cli.cluster.pod_groups import group_of
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.engine.answers.ranking import Ranking, SharedColumns
-from ksched_cli.engine.cycle.runtime import Runtime, is_fixed
-from ksched_cli.engine.cycle.state import CycleState
-from ksched_cli.engine.decision import Decision
+from ksched_cli.engine.cycle.runtime import CycleState, Runtime, is_fixed
+from ksched_cli.engine.decision import Decision, ScoreTable, best_rows
 from ksched_cli.engine.faults import CycleError
 from ksched_cli.engine.nominator import NominatedPods
-from ksched_cli.engine.score_table import ScoreTable
-from ksched_cli.engine.selection import best_rows
 from ksched_cli.framework.depends import Depends
 from ksched_cli.framework.diagnosis import NodeStatuses
 from ksched_cli.framework.interfaces import FilterPlugin, Plugin, PreFilterPlugin, PreFilterResult

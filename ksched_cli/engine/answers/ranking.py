@@ -17,10 +17,9 @@ from msgspec import Struct
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import Int64Column, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.engine.cycle.runtime import Runtime
-from ksched_cli.engine.cycle.state import CycleState
+from ksched_cli.engine.cycle.runtime import CycleState, Runtime
+from ksched_cli.engine.decision import ScoreTable
 from ksched_cli.engine.faults import CycleError
-from ksched_cli.engine.score_table import ScoreTable
 from ksched_cli.framework.depends import ANYWHERE, Depends
 from ksched_cli.framework.diagnosis import NodeStatuses
 from ksched_cli.framework.interfaces import PreScorePlugin, ScorePlugin

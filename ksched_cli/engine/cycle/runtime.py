@@ -9,24 +9,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import numpy as np
-from msgspec import Struct, field
 
-from ksched_cli.cluster.cache import Cluster
-from ksched_cli.cluster.claims import problem_of_claims
+from ksched_cli.cluster.cache import Cluster, Sandbox
+from ksched_cli.cluster.catalog import problem_of_claims
 from ksched_cli.cluster.columns import NOWHERE, Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.cluster.sandbox import Sandbox
-from ksched_cli.engine.cycle.state import CycleState
-from ksched_cli.engine.faults import CycleError, PluginFault, aggregate, blame, blamed, errors_in
+from ksched_cli.engine.decision import ScoreTable
+from ksched_cli.engine.faults import CycleError, EngineReasons, PluginFault, aggregate, blame, blamed, errors_in
 from ksched_cli.engine.nominator import NominatedPods
-from ksched_cli.engine.profile import Profile
-from ksched_cli.engine.reasons import EngineReasons
-from ksched_cli.engine.score_table import ScoreTable
+from ksched_cli.engine.registry import Profile
 from ksched_cli.engine.timings import Timings
-from ksched_cli.engine.wording import error_of
 from ksched_cli.framework.depends import ANYWHERE, Depends
 from ksched_cli.framework.diagnosis import NodeStatuses
 from ksched_cli.framework.interfaces import (
@@ -41,18 +38,37 @@ from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.scoring import MAX_NODE_SCORE, MIN_NODE_SCORE
 from ksched_cli.framework.status import SKIP, SUCCESS, Code, Status, unresolvable, unschedulable
 from ksched_cli.framework.verdict import Verdict
-from ksched_cli.releases.engine_rules import EngineRules
+from ksched_cli.releases.engine_rules import EngineRules, ErrorTexts
+from ksched_cli.releases.minors import Release
+
+
+@dataclass
+class CycleState:
+    """The states of the plugins, each readable by its own plugin only (fwk.CycleState with plugin names as keys).
+    `binds_alike`: a copy of the pod was bound, and the plugins from Reserve on do nothing for copies of it. `in_force`
+    are the filters that are not skipped, once they are needed; a copy has none. `depends` is what the plugins depend
+    on, once it is known, and `pre_filter` what PreFilter of each plugin returned."""
+
+    filter_states: dict[str, Any] = field(default_factory=dict)
+    score_states: dict[str, Any] = field(default_factory=dict)
+    skip_filter: set[str] = field(default_factory=set)
+    skip_score: set[str] = field(default_factory=set)
+    binds_alike: bool = field(default=False, init=False)
+    depends: dict[str, Depends | None] | None = field(default=None, init=False)
+    pre_filter: dict[str, PreFilterResult[Any] | Status] = field(default_factory=dict, init=False)
+    in_force: tuple[FilterPlugin[Any], ...] | None = field(default=None, init=False)
+
 
 # As plain numbers: numpy takes its time with members of an enum.
 _SUCCESS, _ERROR = int(Code.SUCCESS), int(Code.ERROR)
 
 
-class PreFilterOutcome(Struct):
+class PreFilterOutcome(msgspec.Struct):
     """The rejection if there is one; else the nodes that are left, None for all, and which plugins narrowed them."""
 
     status: Status | None = None
     node_names: frozenset[str] | None = None
-    narrowed_by: set[str] = field(default_factory=set)
+    narrowed_by: set[str] = msgspec.field(default_factory=set)
 
 
 class Runtime:
@@ -459,3 +475,8 @@ def _follows(plugin: PreFilterPlugin[Any]) -> bool:
 
 def _is_handed_pre_score(plugin: ScorePlugin[Any]) -> bool:
     return isinstance(plugin, PreScorePlugin) and not plugin.scores_by_filter_state
+
+
+def error_of(point: str, plugin: str, pod: str, text: str, release: Release) -> str:
+    """The text of a plugin as the cycle's error."""
+    return ErrorTexts.of(release).text_of(point).format(plugin=plugin, pod=pod, text=text)

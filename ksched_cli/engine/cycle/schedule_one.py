@@ -1,5 +1,5 @@
 """One scheduling cycle (schedule_one.go), serial and without binding anything: PreFilter, Filter, PostFilter, PreScore,
-Score, select, assume, bind.
+Score, select, assume, bind. Reserve, Permit and the binding cycle run their plugins; nothing is written anywhere.
 
 The cycle evaluates all nodes. Where kube-scheduler would have stopped, the rest is taken back as not looked at. With a
 `Memory` of earlier cycles, the same steps take their results from there; every result is the same without it.
@@ -7,12 +7,12 @@ The cycle evaluates all nodes. Where kube-scheduler would have stopped, the rest
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ksched_cli.api.dynamic_resources import ResourceClaim
@@ -21,27 +21,148 @@ from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.cluster.columns import BoolColumn, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.undo import Logged
-from ksched_cli.engine.cycle.binding import PERMITTED, bind, permit, reserve, unreserve
-from ksched_cli.engine.cycle.runtime import Runtime
-from ksched_cli.engine.cycle.state import CycleState
+from ksched_cli.engine.cycle.runtime import CycleState, Runtime
 from ksched_cli.engine.cycle.trial import CycleTrial
-from ksched_cli.engine.decision import Decision, no_rows
-from ksched_cli.engine.faults import CycleError, ExtenderError
+from ksched_cli.engine.decision import (
+    Decision,
+    ScoreTable,
+    TieBreak,
+    best_rows,
+    lowest_name,
+    no_rows,
+    num_feasible_nodes_to_find,
+)
+from ksched_cli.engine.faults import CycleError, EngineReasons, ExtenderError, blame
 from ksched_cli.engine.nominator import NominatedPods
-from ksched_cli.engine.reasons import EngineReasons
-from ksched_cli.engine.score_table import ScoreTable
-from ksched_cli.engine.selection import TieBreak, best_rows, lowest_name, num_feasible_nodes_to_find
 from ksched_cli.engine.waiting import WaitingPods, WaitingPodState
 from ksched_cli.framework.diagnosis import EXTENDER, Diagnosis, NodeStatuses
 from ksched_cli.framework.interfaces import PostFilterResult
-from ksched_cli.framework.reasons import Reason
+from ksched_cli.framework.reasons import Reason, free_text
 from ksched_cli.framework.rows import NodeRows
-from ksched_cli.framework.status import SUCCESS, Code, Status, unresolvable
+from ksched_cli.framework.status import SUCCESS, Code, Status, error, unresolvable
 from ksched_cli.releases.engine_rules import EngineRules, Wording
 from ksched_cli.releases.plugin_names import DEFAULT_PREEMPTION
 
 if TYPE_CHECKING:
-    from ksched_cli.engine.extenders.chain import Extenders
+    from ksched_cli.engine.extenders.client import Extenders
+
+
+# A Permit plugin may want more time, and gets no more.
+MAX_WAIT = 15 * 60.0
+
+SOME_WAIT = "one or more plugins asked to wait and no plugin rejected pod"
+
+
+class Permission(Struct, frozen=True):
+    """The result of Permit, and how long the plugins that want to wait will wait at most, in seconds."""
+
+    status: Status
+    timeouts: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def refused(self) -> bool:
+        return not self.status.ok and self.status.code is not Code.WAIT
+
+
+PERMITTED = Permission(SUCCESS)
+
+
+def reserve(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Status | None:
+    """RunReservePluginsReserve; a refusal takes back, in reverse order, what every plugin has reserved."""
+    refusal: Status | None = None
+    try:
+        for plugin in runtime.profile.reserve:
+            try:
+                status = plugin.reserve(state.filter_states.get(plugin.name), pod, row)
+            except Exception as problem:
+                blame(problem, plugin.name, "reserve")
+            if not status.ok:
+                refusal = status.by(plugin.name)
+                break
+    except CycleError:
+        unreserve(runtime, state, pod, row)
+        raise
+    if refusal is not None:
+        unreserve(runtime, state, pod, row)
+    return refusal
+
+
+def unreserve(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> None:
+    """RunReservePluginsUnreserve."""
+    for plugin in reversed(runtime.profile.reserve):
+        with runtime.calling(plugin.name, "unreserve"):
+            plugin.unreserve(state.filter_states.get(plugin.name), pod, row)
+
+
+def permit(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Permission:
+    """RunPermitPlugins: the first refusal, after everything was unreserved; else the wait that a plugin wants
+    last, else success."""
+    try:
+        answer = _run_permit(runtime, state, pod, row)
+    except CycleError:
+        unreserve(runtime, state, pod, row)
+        raise
+    if answer.refused:
+        unreserve(runtime, state, pod, row)
+    return answer
+
+
+def _run_permit(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Permission:
+    answer = SUCCESS
+    timeouts: dict[str, float] = {}
+    for plugin in runtime.profile.permit:
+        try:
+            status, timeout = plugin.permit(state.filter_states.get(plugin.name), pod, row)
+        except Exception as problem:
+            blame(problem, plugin.name, "permit")
+        if status.code is Code.WAIT:
+            answer, timeouts[plugin.name] = status, min(timeout, MAX_WAIT)
+        elif not status.ok:
+            return Permission(status.by(plugin.name))
+    if answer.ok:
+        return PERMITTED
+    return Permission(Status(Code.WAIT, (*answer.reasons, free_text(SOME_WAIT)), answer.plugin), timeouts)
+
+
+def bind(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Status | None:
+    """PreBind, Bind and PostBind, for a pod that Permit has let through. The first refusal, after everything was
+    unreserved; None when bound."""
+    try:
+        refusal = _run_pre_bind(runtime, state, pod, row) or _run_bind(runtime, state, pod, row)
+    except CycleError:
+        unreserve(runtime, state, pod, row)
+        raise
+    if refusal is not None:
+        unreserve(runtime, state, pod, row)
+        return refusal
+    for plugin in runtime.profile.post_bind:
+        with runtime.calling(plugin.name, "postBind"):
+            plugin.post_bind(state.filter_states.get(plugin.name), pod, row)
+    return None
+
+
+def _run_pre_bind(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Status | None:
+    for plugin in runtime.profile.pre_bind:
+        try:
+            status = plugin.pre_bind(state.filter_states.get(plugin.name), pod, row)
+        except Exception as problem:
+            blame(problem, plugin.name, "preBind")
+        if not (status.ok or status.skipped):
+            return status.by(plugin.name)
+    return None
+
+
+def _run_bind(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Status | None:
+    for plugin in runtime.profile.bind:
+        try:
+            status = plugin.bind(state.filter_states.get(plugin.name), pod, row)
+        except Exception as problem:
+            blame(problem, plugin.name, "bind")
+        if status.ok:
+            return None
+        if not status.skipped:
+            return status.by(plugin.name)
+    return error("no plugin bound the pod")
 
 
 class Filtered(Protocol):

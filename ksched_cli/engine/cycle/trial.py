@@ -7,11 +7,10 @@ from types import TracebackType
 
 import numpy as np
 
+from ksched_cli.cluster.cache import Sandbox, UsageSandbox
 from ksched_cli.cluster.columns import BoolColumn, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.cluster.sandbox import Sandbox, UsageSandbox
-from ksched_cli.engine.cycle.runtime import Runtime
-from ksched_cli.engine.cycle.state import CycleState
+from ksched_cli.engine.cycle.runtime import CycleState, Runtime
 from ksched_cli.engine.faults import CycleError, PluginFault
 from ksched_cli.framework.depends import ANYWHERE
 from ksched_cli.framework.diagnosis import NodeStatuses

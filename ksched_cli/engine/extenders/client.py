@@ -1,34 +1,204 @@
-"""One configured extender (HTTPExtender): takes node rows and returns node rows."""
+"""The extenders of a configuration: which nodes they leave in, what they score, whom they would evict (HTTPExtender,
+k8s.io/kube-scheduler/extender/v1).
+
+Each call is made once per pod and in order. No answer is reused: an extender may decide on anything.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from typing import Annotated, Any
 
+import msgspec
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
+from ksched_cli.api.conversion import path_text, problems_in
+from ksched_cli.api.core import Node
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import BoolColumn, Int64Column, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.extenders import extender_name
-from ksched_cli.config.model import Extender
-from ksched_cli.engine.extenders.messages import (
-    FilterResult,
-    Victims,
-    ask_about_names,
-    ask_about_nodes,
-    ask_about_victims,
-    node_on_wire,
-    pod_on_wire,
-    read_filter,
-    read_priorities,
-    read_victims,
-)
+from ksched_cli.config.model import Extender, SchedulerConfiguration
+from ksched_cli.engine.decision import ScoreTable
 from ksched_cli.engine.extenders.transport import Client
-from ksched_cli.engine.faults import ExtenderError
+from ksched_cli.engine.faults import ExtenderError, blamed
+from ksched_cli.engine.timings import Timings
+from ksched_cli.framework.diagnosis import NodeStatuses
 from ksched_cli.framework.handle import Candidate
+from ksched_cli.framework.rows import NodeRows
+from ksched_cli.framework.status import Status, error, unresolvable, unschedulable
 from ksched_cli.releases.engine_rules import EngineRules
+from ksched_cli.releases.minors import Release
+
+Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+
+# Questions
+
+
+def to_wire(value: Any) -> Any:
+    """An object as Go writes it: fields that are empty are left out, entries of maps are not."""
+    if isinstance(value, Struct):
+        names = zip(value.__struct_encode_fields__, value.__struct_fields__, strict=True)
+        fields = ((name, getattr(value, attribute)) for name, attribute in names)
+        return {name: to_wire(each) for name, each in fields if each not in (None, "", ())}
+    if isinstance(value, dict):
+        return {key: to_wire(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_wire(each) for each in value]
+    return value
+
+
+def pod_on_wire(pod: PodInfo, node: str = "") -> dict[str, Any]:
+    """The pod, under the UID by which answers name it, on its node where it is on one."""
+    document: dict[str, Any] = to_wire(pod.pod)
+    document["metadata"]["uid"] = pod.uid
+    if node:
+        document["spec"]["nodeName"] = node
+    return document
+
+
+def node_on_wire(node: Node) -> bytes:
+    return msgspec.json.encode(to_wire(node))
+
+
+def ask_about_names(pod: PodInfo, names: Sequence[str]) -> bytes:
+    """ExtenderArgs for an extender that caches nodes (nodeCacheCapable)."""
+    return msgspec.json.encode({"Pod": pod_on_wire(pod), "Nodes": None, "NodeNames": names})
+
+
+def ask_about_nodes(pod: PodInfo, nodes: Iterable[bytes]) -> bytes:
+    """ExtenderArgs with the nodes, which are encoded already."""
+    head = msgspec.json.encode(pod_on_wire(pod))
+    return b'{"Pod":%b,"Nodes":{"metadata":{},"items":[%b]},"NodeNames":null}' % (head, b",".join(nodes))
+
+
+class Victims(Struct, frozen=True):
+    """Pods of one node by UID, the most important first; `pods` has them in full."""
+
+    uids: tuple[str, ...]
+    pdb_violations: int = 0
+    pods: tuple[dict[str, Any], ...] = ()
+
+
+def ask_about_victims(pod: PodInfo, victims: Mapping[str, Victims], *, in_full: bool) -> bytes:
+    """ExtenderPreemptionArgs."""
+    by_node = {
+        node: {
+            "Pods": list(each.pods) if in_full else [{"UID": uid} for uid in each.uids],
+            "NumPDBViolations": each.pdb_violations,
+        }
+        for node, each in victims.items()
+    }
+    return msgspec.json.encode(
+        {
+            "Pod": pod_on_wire(pod),
+            "NodeNameToVictims": by_node if in_full else None,
+            "NodeNameToMetaVictims": None if in_full else by_node,
+        }
+    )
+
+
+# Answers. Go does not mind the case of a field's name, so all names are made small before they are looked at.
+
+
+class _NodeList(Struct):
+    items: list[Node] = []
+
+
+class FilterResult(Struct):
+    """Either list may be missing, which is not the same as empty."""
+
+    nodes: _NodeList | None = None
+    node_names: list[str] | None = msgspec.field(default=None, name="nodenames")
+    failed: dict[str, str] = msgspec.field(default_factory=dict, name="failednodes")
+    unresolvable: dict[str, str] = msgspec.field(default_factory=dict, name="failedandunresolvablenodes")
+    error: str = ""
+
+
+class HostPriority(Struct):
+    host: str = ""
+    score: Int64 = 0
+
+
+class _Priorities(Struct):
+    scores: list[HostPriority] = []
+
+
+class _MetaPod(Struct):
+    uid: str = ""
+
+
+class _MetaVictims(Struct):
+    pods: list[_MetaPod] = []
+    violations: Int64 = msgspec.field(default=0, name="numpdbviolations")
+
+
+class _PreemptionResult(Struct):
+    victims: dict[str, _MetaVictims] = msgspec.field(default_factory=dict, name="nodenametometavictims")
+
+
+def read_filter(answer: bytes) -> FilterResult:
+    document = _small(_json(answer))
+    if isinstance(document, dict):
+        document["nodes"] = _small(document.get("nodes"))
+    result: FilterResult = _typed(document, FilterResult)
+    return result
+
+
+def read_priorities(answer: bytes) -> list[HostPriority]:
+    entries = _json(answer)
+    document = {"scores": [_small(each) for each in entries] if isinstance(entries, list) else entries}
+    result: _Priorities = _typed(document, _Priorities)
+    return result.scores
+
+
+def read_victims(answer: bytes) -> dict[str, Victims]:
+    document = _small(_json(answer))
+    by_node = document.get("nodenametometavictims") if isinstance(document, dict) else None
+    if isinstance(by_node, dict):
+        document["nodenametometavictims"] = {node: _small_victims(each) for node, each in by_node.items()}
+    result: _PreemptionResult = _typed(document, _PreemptionResult)
+    return {
+        node: Victims(tuple(pod.uid for pod in each.pods), each.violations) for node, each in result.victims.items()
+    }
+
+
+def _small_victims(victims: Any) -> Any:
+    victims = _small(victims)
+    if isinstance(victims, dict) and isinstance(victims.get("pods"), list):
+        victims["pods"] = [_small(pod) for pod in victims["pods"]]
+    return victims
+
+
+def _small(value: Any) -> Any:
+    return {str(key).lower(): each for key, each in value.items()} if isinstance(value, dict) else value
+
+
+def _json(answer: bytes) -> Any:
+    if not answer.strip():
+        raise ExtenderError("EOF")
+    try:
+        return msgspec.json.decode(answer)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as mistake:
+        shown = answer[:60].decode("utf-8", "replace")
+        raise ExtenderError(f"the answer is not JSON: {mistake}; it begins with {shown!r}") from None
+
+
+def _typed(document: Any, struct: type[Struct]) -> Any:
+    """Go reads null as nothing at all."""
+    if document is None:
+        return struct()
+    if not isinstance(document, dict):
+        raise ExtenderError(f"the answer is not an object but {document!r:.60}")
+    value, mistakes = problems_in(document, struct)
+    if mistakes:
+        texts = "; ".join(f"{path_text(path) or 'it'}: {text}" for path, text in mistakes)
+        raise ExtenderError(f"the answer cannot be used: {texts}")
+    return value
+
 
 MAX_EXTENDER_PRIORITY = 10
 
@@ -222,3 +392,144 @@ def _in_order(rows: RowColumn, passed: BoolColumn) -> RowColumn:
     kept = rows[passed[rows]]
     passed[rows] = False
     return np.concatenate([kept, np.nonzero(passed)[0]])
+
+
+class Extenders:
+    """In the order in which kube-scheduler calls them: those that may be ignored come last (buildExtenders)."""
+
+    def __init__(self, extenders: Sequence[HTTPExtender], release: Release) -> None:
+        self._extenders = sorted(extenders, key=lambda each: each.config.ignorable)
+        rules = EngineRules.of(release)
+        # Else plugins are given the name of a node and look it up.
+        self._scores_what_came_back = rules.extender_nodes_are_scored_as_sent
+        self.is_blamed = rules.extenders_are_blamed
+        # An extender's score is as large as that of a plugin can be.
+        self._scale = release.max_node_score // MAX_EXTENDER_PRIORITY
+        # Else a node can be cleared without victims, and one that was left out without a word be cleared.
+        self._needs_victims = rules.preemption_needs_victims
+        self._silence = unresolvable() if self._needs_victims else unschedulable()
+
+    def __iter__(self) -> Iterator[HTTPExtender]:
+        return iter(self._extenders)
+
+    def _interested_in(self, pod: PodInfo) -> list[HTTPExtender]:
+        return [each for each in self._extenders if each.is_interested(pod)]
+
+    def filter(self, pod: PodInfo, nodes: NodeRows, statuses: NodeStatuses) -> NodeRows:
+        """findNodesThatPassExtenders."""
+        for extender in self._interested_in(pod):
+            if not len(nodes):
+                break
+            try:
+                with blamed(extender.name, "filter"):
+                    answer = extender.filter(pod, nodes.rows)
+            except ExtenderError as problem:
+                if not extender.config.ignorable:
+                    raise
+                extender.passed_over["filter", str(problem)] += 1
+                continue
+            _note(extender.name, nodes, answer, statuses, self._silence)
+            bare = answer.bare and self._scores_what_came_back
+            nodes = NodeRows(nodes.cluster, answer.rows, bare=bare or nodes.bare)
+        return nodes
+
+    def prioritize(self, pod: PodInfo, nodes: NodeRows, table: ScoreTable) -> ScoreTable:
+        """The part of prioritizeNodes that is about extenders: their scores join those of the plugins. One that fails
+        does not count, whether or not it is ignorable."""
+        raw, normalized, weighted = table.raw, table.normalized, table.weighted
+        totals = table.totals
+        for extender in self._interested_in(pod):
+            try:
+                with blamed(extender.name, "score"):
+                    scores = extender.prioritize(pod, nodes.rows)
+            except ExtenderError as problem:
+                extender.passed_over["prioritize", str(problem)] += 1
+                continue
+            if scores is None:
+                continue
+            name = _free_name(extender.name, raw)
+            raw[name], normalized[name] = scores, scores * self._scale
+            weighted[name] = normalized[name] * extender.config.weight
+            totals = totals + weighted[name]
+        return ScoreTable(table.rows, raw, normalized, {}, totals, weighted)
+
+    def preempt(self, pod: PodInfo, candidates: Mapping[int, Candidate]) -> dict[int, Candidate] | Status:
+        """callExtenders: the candidates that are left with their victims, or the status that ends the search."""
+        left = dict(candidates)
+        for extender in self._interested_in(pod):
+            if not extender.supports_preemption():
+                continue
+            ignorable = extender.config.ignorable
+            try:
+                with blamed(extender.name, "postFilter"):
+                    answer = extender.process_preemption(pod, left)
+            except ExtenderError as problem:
+                if not ignorable:
+                    return error(str(problem))
+                extender.passed_over["preempt", str(problem)] += 1
+                continue
+            spared = [row for row, each in answer.items() if not each.victims] if self._needs_victims else []
+            if spared and not ignorable:
+                return error(f'expected at least one victim pod on node "{extender.node_name(spared[0])}"')
+            left = {row: each for row, each in answer.items() if row not in spared}
+            if not left:
+                break
+        return left
+
+    def report(self) -> list[dict[str, Any]]:
+        """For the coverage: the number of calls of each extender, and the calls that did not count."""
+        return [_calls_of(each) for each in self._extenders]
+
+    def close(self) -> None:
+        for extender in self._extenders:
+            extender.close()
+
+
+def make_extenders(
+    configuration: SchedulerConfiguration, release: Release, cluster: Cluster, timings: Timings | None
+) -> Extenders:
+    """All of a configuration; ConfigError where one cannot be called at all."""
+    texts = NodeTexts(cluster)
+    made = [HTTPExtender(each, cluster, texts) for each in configuration.extenders]
+    for extender in made:
+        if timings is not None:
+            timings.watch(extender, {"filter": "filter", "prioritize": "score", "process_preemption": "postFilter"})
+    return Extenders(made, release)
+
+
+def _note(name: str, candidates: NodeRows, answer: ExtenderAnswer, statuses: NodeStatuses, silence: Status) -> None:
+    """A node that an extender leaves out without a reason counts as not evaluated."""
+    missing = np.setdiff1d(candidates.rows, answer.rows)
+    if len(missing):
+        silent = silence if statuses.absent_status.ok else statuses.absent_status
+        for row in missing.tolist():
+            statuses.set(row, replace(silent, plugin=name))
+    statuses_by_node = {node: unschedulable(reason) for node, reason in answer.failed.items()}
+    statuses_by_node |= {node: unresolvable(reason) for node, reason in answer.unresolvable.items()}
+    for node, status in statuses_by_node.items():
+        known = candidates.cluster.nodes.row_of.get(node)
+        if known is None:
+            statuses.set_stranger(node, status.by(name))
+        else:
+            statuses.set(known, status.by(name))
+
+
+def _free_name(name: str, taken: Container[str]) -> str:
+    """Two extenders may have one URL and differ in their verbs."""
+    free, number = name, 2
+    while free in taken:
+        free, number = f"{name} ({number})", number + 1
+    return free
+
+
+def _calls_of(extender: HTTPExtender) -> dict[str, Any]:
+    entry: dict[str, Any] = {"extender": extender.name, "calls": dict(extender.calls)}
+    if extender.passed_over:
+        entry["passedOver"] = [
+            {"verb": point, "error": text, "times": times} for (point, text), times in extender.passed_over.items()
+        ]
+    if extender.changed:
+        entry["changedNodes"] = extender.changed
+    if extender.config.bind_verb:
+        entry["bind"] = "not called"
+    return entry

@@ -1,4 +1,10 @@
-"""Which pods an event may help: by the events that plugins registered for, and by their queueing hints."""
+"""Which pods an event may help: by the events that plugins registered for, and by their queueing hints
+(backend/queue.PriorityQueue.isPodWorthRequeuing).
+
+A `QueuedPod` is a pod on its way through the queues (framework.QueuedPodInfo). The time of `VirtualClock` passes when
+`advance_to` is called. `NearbyPods` is the rule that brought a pod back before queueing hints, and still does where
+their gate is off.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +12,127 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple
 
+from ksched_cli.api.core import Namespace, Pod
 from ksched_cli.api.pod_facts import is_same_pod
-from ksched_cli.cluster.undo import LoggedList, UndoLog
-from ksched_cli.engine.queueing.before_hints import NearbyPods, is_reported
-from ksched_cli.engine.queueing.queued_pod import QueuedPod
+from ksched_cli.cluster.affinity_terms import TermParser
+from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.cluster.undo import Logged, LoggedList, UndoLog
 from ksched_cli.framework.diagnosis import EXTENDER
-from ksched_cli.framework.events import Action, ClusterEvent, matches_any
+from ksched_cli.framework.events import ASSIGNED_POD, Action, ClusterEvent, matches_any
 from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import Plugin
+from ksched_cli.framework.status import Status
 from ksched_cli.releases.engine_rules import EngineRules
 from ksched_cli.releases.minors import DEFAULT
-from ksched_cli.releases.plugin_names import NODE_RESOURCES_FIT
+from ksched_cli.releases.plugin_names import NODE_RESOURCES_FIT, POD_TOPOLOGY_SPREAD
+
+
+class VirtualClock(Logged):
+    """Seconds since the start of the run."""
+
+    def __init__(self, now: float = 0.0, undo: UndoLog | None = None) -> None:
+        self.undo = undo or UndoLog()
+        self.now = now
+
+    def advance_to(self, moment: float) -> None:
+        """Forwards only."""
+        self.now = max(self.now, moment)
+
+
+class QueuedPod(Logged):
+    """`timestamp` is when the pod came to the queue, anew after every attempt; of pods that came at the same moment
+    the lowest `turn` came first. What it was rejected by decides which
+    events may bring it back; a pod without any was not rejected, something went wrong with it. What is not set has the
+    value of the class."""
+
+    row: int
+    info: PodInfo
+    timestamp: float
+    turn: int = 0
+    attempts: int = 0
+    unschedulable_count: int = 0
+    consecutive_errors: int = 0
+    first_tried: float | None = None
+    backoff_expiration: float | None = None
+    unschedulable_plugins: frozenset[str] = frozenset()
+    pending_plugins: frozenset[str] = frozenset()
+    # What PreEnqueue holds it back with.
+    gate: Status | None = None
+    gating_events: tuple[ClusterEvent, ...] = ()
+
+    def __init__(self, row: int, info: PodInfo, timestamp: float, **others: Any) -> None:
+        self.row, self.info, self.timestamp = row, info, timestamp
+        for name, value in others.items():
+            setattr(self, name, value)
+
+    @property
+    def gated(self) -> bool:
+        """PreEnqueue holds it back."""
+        return self.gate is not None
+
+    @property
+    def gating_plugin(self) -> str:
+        return self.gate.plugin if self.gate is not None else ""
+
+    @property
+    def gating_message(self) -> str:
+        return self.gate.message if self.gate is not None else ""
+
+    @property
+    def rejectors(self) -> frozenset[str]:
+        return self.unschedulable_plugins | self.pending_plugins
+
+    @property
+    def backoff_count(self) -> int:
+        """How many attempts the backoff is reckoned by: those that failed by an error count on their own."""
+        return self.consecutive_errors or self.unschedulable_count
+
+
+_COMES_OR_CHANGES = Action.ADD | Action.UPDATE
+
+# The actions that informers of old minors report, by kind.
+_REPORTED_BY_INFORMERS = {
+    ASSIGNED_POD: Action.ALL,
+    "Node": _COMES_OR_CHANGES,
+    "PersistentVolume": _COMES_OR_CHANGES,
+    "PersistentVolumeClaim": _COMES_OR_CHANGES,
+    "CSINode": _COMES_OR_CHANGES,
+    "Service": Action.ALL,
+    "StorageClass": Action.ADD,
+}
+
+
+def is_reported(event: ClusterEvent) -> bool:
+    """Whether old minors made anything of the event."""
+    return bool(_REPORTED_BY_INFORMERS.get(event.resource, Action(0)) & event.action)
+
+
+class NearbyPods:
+    """A pod that comes to a node, or changes there, was news for those alone that want to be near it."""
+
+    def __init__(self, handle: Handle) -> None:
+        self._parser = TermParser()
+        self._catalog = handle.cluster.catalog
+        self._resizes = handle.gates.enabled("InPlacePodVerticalScaling")
+        # getUnschedulablePodsWithCrossTopologyTerm; before, getUnschedulablePodsWithMatchingAffinityTerm.
+        self._spreads = EngineRules.of(handle.release).all_assigned_pods_are_news
+
+    def reaches(self, waiting: QueuedPod, event: ClusterEvent, new: Any) -> bool:
+        if event.resource != ASSIGNED_POD or event.action is Action.DELETE or not isinstance(new, Pod):
+            return True
+        if self._resizes and Action.UPDATE_POD_SCALE_DOWN in event.action:
+            return True
+        namespace = new.metadata.namespace
+        if self._spreads and POD_TOPOLOGY_SPREAD in waiting.rejectors and namespace == waiting.info.namespace:
+            return True
+        known = self._catalog.get(Namespace, namespace)
+        labels = {} if known is None else known.metadata.labels
+        return any(
+            (namespace in term.namespaces or term.namespace_selector.matches(labels))
+            and term.selector.matches(new.metadata.labels)
+            for term in self._parser.of(waiting.info).required_affinity
+        )
+
 
 _NODE_TAINT = ClusterEvent("Node", Action.UPDATE_NODE_TAINT)
 

@@ -1,25 +1,27 @@
-"""The scheduling queue (backend/queue.PriorityQueue): which pod is next, and which pods an event brings back."""
+"""The scheduling queue (backend/queue.PriorityQueue): which pod is next, and which pods an event brings back.
+
+Its parts come first: a heap that pods can be taken out of by their row (backend/heap), the pods that wait for their
+backoff (backoffQueue), and the pods whose cycle is under way (activeQueue.inFlightPods, inFlightEvents).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import count
-from typing import TYPE_CHECKING, Any, Literal
+import heapq
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, count
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from msgspec import Struct
 
 from ksched_cli.api.core import Pod
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.cluster.undo import LoggedDict
+from ksched_cli.cluster.undo import Logged, LoggedDict, LoggedList, UndoLog
 from ksched_cli.engine.cycle.runtime import Runtime
 from ksched_cli.engine.faults import PluginFault
 from ksched_cli.engine.nominator import NominatedPods
-from ksched_cli.engine.queueing.backoff import BackoffQueue
-from ksched_cli.engine.queueing.clock import VirtualClock
-from ksched_cli.engine.queueing.heap import PodHeap
-from ksched_cli.engine.queueing.hints import Hints, Strategy
-from ksched_cli.engine.queueing.in_flight import Happening, InFlight
-from ksched_cli.engine.queueing.queued_pod import QueuedPod
+from ksched_cli.engine.queueing.hints import Hints, QueuedPod, Strategy, VirtualClock
 from ksched_cli.framework.events import (
     UNSCHEDULED_POD_ADD,
     UNSCHEDULED_POD_UPDATE,
@@ -32,6 +34,224 @@ from ksched_cli.framework.status import error
 
 if TYPE_CHECKING:
     from random import Random
+
+
+Order = Callable[[QueuedPod], tuple[Any, ...]]
+# Of an entry of `_pods`.
+_POD: Callable[[tuple[int, QueuedPod]], QueuedPod] = itemgetter(1)
+
+
+class PodHeap:
+    """Lowest key first. What was taken out or replaced stays in the heap until it comes up, and is passed over."""
+
+    def __init__(self, order: Order, undo: UndoLog | None = None) -> None:
+        self._order = order
+        self._undo = undo or UndoLog()
+        self._pods: dict[int, tuple[int, QueuedPod]] = LoggedDict(self._undo)
+        self._heap: list[tuple[tuple[Any, ...], int, int]] = []
+        self._count = 0
+
+    def __len__(self) -> int:
+        return len(self._pods)
+
+    def __contains__(self, row: int) -> bool:
+        return row in self._pods
+
+    def __iter__(self) -> Iterator[QueuedPod]:
+        return map(_POD, self._pods.values())
+
+    def turns_of(self, rows: Collection[int | None]) -> int:
+        """How many pods come up until all of these have."""
+        last = max((self._order(pod) for pod in self if pod.row in rows), default=None)
+        return 0 if last is None else sum(self._order(pod) <= last for pod in self)
+
+    def put(self, pod: QueuedPod) -> None:
+        """Add the pod, or put it where it belongs by now."""
+        self._count += 1
+        self._undo.keep(self._heap)
+        self._pods[pod.row] = self._count, pod
+        heapq.heappush(self._heap, (self._order(pod), self._count, pod.row))
+
+    def get(self, row: int) -> QueuedPod | None:
+        found = self._pods.get(row)
+        return found[1] if found else None
+
+    def remove(self, row: int) -> QueuedPod | None:
+        found = self._pods.pop(row, None)
+        return found[1] if found else None
+
+    def peek(self) -> QueuedPod | None:
+        while self._heap:
+            _, count, row = self._heap[0]
+            current = self._pods.get(row)
+            if current is not None and current[0] == count:
+                return current[1]
+            self._undo.keep(self._heap)
+            heapq.heappop(self._heap)
+        return None
+
+    def pop(self) -> QueuedPod | None:
+        self._undo.keep(self._heap)
+        while self._heap:
+            _, count, row = heapq.heappop(self._heap)
+            current = self._pods.get(row)
+            if current is not None and current[0] == count:
+                del self._pods[row]
+                return current[1]
+        return None
+
+
+# Within a second pods are in the order of the active queue, and each second is flushed as a whole.
+ORDERING_WINDOW = 1.0
+
+NEVER_TRIED = -math.inf
+
+
+class BackoffQueue:
+    """Pods that plugins rejected, and, apart, pods that met an error: those are never taken early."""
+
+    def __init__(
+        self, clock: VirtualClock, order: Order, *, initial: float, most: float, pop_early: bool = True
+    ) -> None:
+        self._clock = clock
+        self._initial, self._most = initial, most
+        self._aligned = pop_early
+
+        def by_window(pod: QueuedPod) -> tuple[object, ...]:
+            return (self.expiration(pod), *order(pod)) if pop_early else (self.expiration(pod),)
+
+        self._rejected = PodHeap(by_window, clock.undo)
+        self._failed = PodHeap(lambda pod: (self.expiration(pod),), clock.undo)
+
+    def __len__(self) -> int:
+        return len(self._rejected) + len(self._failed)
+
+    def __contains__(self, row: int) -> bool:
+        return row in self._rejected or row in self._failed
+
+    def __iter__(self) -> Iterator[QueuedPod]:
+        return chain(self._rejected, self._failed)
+
+    def _window(self, moment: float) -> float:
+        return math.floor(moment / ORDERING_WINDOW) * ORDERING_WINDOW if self._aligned else moment
+
+    def expiration(self, pod: QueuedPod) -> float:
+        """getBackoffTime: worked out once and kept until the next attempt is over."""
+        if not self._most or not pod.backoff_count:
+            return NEVER_TRIED
+        if pod.backoff_expiration is None:
+            pod.backoff_expiration = self._window(pod.timestamp + self.duration(pod.backoff_count))
+        return pod.backoff_expiration
+
+    def duration(self, count: int) -> float:
+        """calculateBackoffDuration: doubled with every attempt, up to the maximum."""
+        if not count:
+            return 0.0
+        # Beyond any sensible maximum; 2.0**1024 is not a number any more.
+        doubled = self._initial * 2.0 ** min(count - 1, 512)
+        return min(doubled, self._most)
+
+    def waits(self, pod: QueuedPod) -> bool:
+        """isPodBackingoff: also for as long as the second in which its time is up has not passed."""
+        return self.expiration(pod) >= self._window(self._clock.now)
+
+    def due(self, pod: QueuedPod) -> float:
+        """The first flush that takes the pod."""
+        expiration = self.expiration(pod)
+        if expiration == NEVER_TRIED:
+            return math.floor(self._clock.now) + ORDERING_WINDOW
+        return (math.floor(expiration / ORDERING_WINDOW) + 1) * ORDERING_WINDOW
+
+    def put(self, pod: QueuedPod) -> None:
+        (self._rejected if pod.rejectors else self._failed).put(pod)
+
+    def update(self, pod: QueuedPod) -> None:
+        """The pod's object has changed."""
+        (self._rejected if pod.row in self._rejected else self._failed).put(pod)
+
+    def get(self, row: int) -> QueuedPod | None:
+        return self._rejected.get(row) or self._failed.get(row)
+
+    def remove(self, row: int) -> QueuedPod | None:
+        return self._rejected.remove(row) or self._failed.remove(row)
+
+    def early(self) -> Iterator[QueuedPod]:
+        """The pods that may be taken before their time."""
+        return iter(self._rejected if self._aligned else ())
+
+    def pop_early(self) -> QueuedPod | None:
+        """popBackoff: before its time, because there is nothing else to do."""
+        return self._rejected.pop() if self._aligned else None
+
+    def pop_completed(self) -> list[QueuedPod]:
+        """popAllBackoffCompleted."""
+        done: list[QueuedPod] = []
+        for heap in (self._rejected, self._failed):
+            while (first := heap.peek()) is not None and not self.waits(first):
+                heap.remove(first.row)
+                done.append(first)
+        return done
+
+
+class Happening(NamedTuple):
+    """An event with the objects that it is about: None for `old` where something was added, for `new` where it went."""
+
+    event: ClusterEvent
+    old: Any
+    new: Any
+
+
+class InFlight(Logged):
+    """Events are kept for as long as a pod is in flight that was there when they happened."""
+
+    def __init__(self, undo: UndoLog | None = None) -> None:
+        self.undo = undo or UndoLog()
+        self._since: dict[int, int] = LoggedDict(self.undo)
+        self._events: list[tuple[int, Happening]] = LoggedList(self.undo)
+        self._count = 0
+
+    def __len__(self) -> int:
+        return len(self._since)
+
+    def __contains__(self, row: int) -> bool:
+        return row in self._since
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._since)
+
+    @property
+    def events(self) -> list[Happening]:
+        return [happening for _, happening in self._events]
+
+    def start(self, row: int) -> None:
+        self._count += 1
+        self._since[row] = self._count
+
+    def note(self, *happenings: Happening) -> bool:
+        """Remember these if any pod is in flight."""
+        if not self._since:
+            return False
+        for happening in happenings:
+            self._count += 1
+            self._events.append((self._count, happening))
+        return True
+
+    def note_for(self, row: int, happenings: Iterable[Happening]) -> bool:
+        """addEventsIfPodInFlight: remember these if this pod is."""
+        return row in self._since and self.note(*happenings)
+
+    def meanwhile(self, row: int) -> list[Happening]:
+        """clusterEventsForPod."""
+        since = self._since[row]
+        return [happening for count, happening in self._events if count > since]
+
+    def done(self, row: int) -> None:
+        if self._since.pop(row, None) is None or not self._events:
+            return
+        oldest = min(self._since.values(), default=None)
+        left = () if oldest is None else (each for each in self._events if each[0] > oldest)
+        self._events = LoggedList(self.undo, left)
+
 
 # Why a pod moves where no event of the cluster is the reason.
 SCHEDULE_ATTEMPT_FAILURE = "ScheduleAttemptFailure"

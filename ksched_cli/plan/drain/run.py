@@ -2,7 +2,8 @@
 
 Mirrors RunDrain of kubectl/pkg/drain. Nodes are drained together, or each node or zone by itself from the same
 beginning: then each drain is a trial of the world, or has a copy of this process. Copies of a pod without a node are
-left out of the trials (`SpareCopies`): one of them stands for all."""
+left out of the trials (`SpareCopies`): one of them stands for all.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ from ksched_cli.controlplane.budgets import needs_no_budget
 from ksched_cli.controlplane.draws import Alternative, Choices
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.controlplane.store import Identity, identity_of
-from ksched_cli.engine.queueing.queued_pod import QueuedPod
+from ksched_cli.engine.queueing.hints import QueuedPod
 from ksched_cli.plan.drain.filters import DrainFilters, Flags
 from ksched_cli.plan.drain.pods import (
     MOST_CYCLES,

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 from msgspec import Struct
 
-from ksched_cli.framework.reasons import Reason
-from ksched_cli.framework.rejections import RejectionGuide
+from ksched_cli.framework.reasons import Reason, RejectionGuide
 from ksched_cli.plan.reasons.fixes.values import Fixes
 from ksched_cli.plan.reasons.rules import guide_of
 from ksched_cli.plan.results.displayed import Displayed

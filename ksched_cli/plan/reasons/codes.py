@@ -3,14 +3,15 @@
 KS0xx part of the input is not checked, KS1xx no node takes the pod (KS121 to KS133 volumes, KS14x devices, KS15x pod
 groups), KS2xx the pod is not tried or goes at another's cost, KS3xx the API server refuses it, KS4xx the rollout does
 not come to its end. A code is never taken back or given to another reason; new ones are added to their hundred. Codes
-of a plugin's reasons stand in its room; all others stand here."""
+of a plugin's reasons stand in its room; all others stand here.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
 
-from ksched_cli.engine.reasons import EngineReasons
+from ksched_cli.engine.faults import EngineReasons
 from ksched_cli.framework.reasons import ReasonCode, ReasonTable
 from ksched_cli.plugins.in_tree import all_specs
 from ksched_cli.releases import NEWEST_VERSION

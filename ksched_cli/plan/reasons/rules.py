@@ -2,7 +2,8 @@
 
 `kind_of` and `parts_of` return the room of a rejection: that of the plugin whose reason it is. `cause_of` chooses among
 the rejections of all nodes: those of the nodes that came closest to taking the pod. `selector_typos` names labels that
-the pod requires and that are near to a label of a node."""
+the pod requires and that are near to a label of a node.
+"""
 
 from __future__ import annotations
 
@@ -18,16 +19,14 @@ from ksched_cli.api.core import Pod
 from ksched_cli.api.quantity import largest_request
 from ksched_cli.cluster.columns import BoolColumn, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.engine.cycle.runtime import Runtime
-from ksched_cli.engine.cycle.state import CycleState
+from ksched_cli.engine.cycle.runtime import CycleState, Runtime
 from ksched_cli.engine.cycle.trial import CycleTrial
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.faults import CycleError
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.framework.diagnosis import Diagnosis
 from ksched_cli.framework.interfaces import FilterPlugin
-from ksched_cli.framework.reasons import FieldPath, Reason, ReasonCode, ReasonKind, free_text
-from ksched_cli.framework.rejections import RejectionGuide
+from ksched_cli.framework.reasons import FieldPath, Reason, ReasonCode, ReasonKind, RejectionGuide, free_text
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import Code, Status
 from ksched_cli.plan.reasons.codes import CYCLE_ERROR, OTHER_PLUGIN, all_codes

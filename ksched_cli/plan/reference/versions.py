@@ -1,7 +1,8 @@
 """The modelled minors of Kubernetes, and the rules of scheduling that each of them changed.
 
 The rules are collected from the rooms that declare them. `ksched versions` lists those of a minor; `ksched diff` shows
-the rule that moves a pod."""
+the rule that moves a pod.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +19,10 @@ from ksched_cli.releases.minors import RELEASES, Release, release
 # These imports load every module that declares rules; a test holds it.
 _DECLARING = (
     "ksched_cli.plugins.in_tree",
-    "ksched_cli.plugins.dynamic_resources.rules",
-    "ksched_cli.plugins.lib.devices.rules",
+    "ksched_cli.plugins.dynamic_resources",
+    "ksched_cli.plugins.lib.devices.claims",
     "ksched_cli.legacy.in_tree",
-    "ksched_cli.engine.reasons",
+    "ksched_cli.engine.faults",
     "ksched_cli.releases.configuration",
     "ksched_cli.releases.engine_rules",
     "ksched_cli.releases.engine_rules",

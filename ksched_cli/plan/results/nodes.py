@@ -1,7 +1,8 @@
 """Nodes in results, kept as columns until they are read.
 
 `NodeColumns` is what nodes have and what pods take from them at one moment, `NodeChanges` before and after a run.
-`NodeDetail` has the failure or the scores of every node in one cycle."""
+`NodeDetail` has the failure or the scores of every node in one cycle.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ from ksched_cli.framework.status import Status
 
 if TYPE_CHECKING:
     from ksched_cli.cluster.nodes import NodeTable
-    from ksched_cli.engine.score_table import ScoreTable
+    from ksched_cli.engine.decision import ScoreTable
 
 
 _ZONES = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")

@@ -24,7 +24,7 @@ from ksched_cli.whatif.changes import Changes, GonePod, changed
 
 if TYPE_CHECKING:
     from ksched_cli.autoscale.autoscaler import Karpenter
-    from ksched_cli.cluster.known_pods import KnownPods
+    from ksched_cli.cluster.cache import KnownPods
     from ksched_cli.engine.scheduler import Scheduler
     from ksched_cli.plan.run.options import RunOptions
     from ksched_cli.world.world import ControllerFactory
@@ -172,7 +172,7 @@ class LoadedInput(Struct, frozen=True):
 
 def scheduler_maker(make_scheduler: MakeScheduler, spec: SchedulerSpec) -> SchedulerMaker:
     """A function that makes schedulers over versions of one cluster. They share the values computed for a pod."""
-    from ksched_cli.cluster.known_pods import KnownPods
+    from ksched_cli.cluster.cache import KnownPods
 
     known = KnownPods(spec.release) if spec.stores_all_fields else None
     return lambda loaded: make_scheduler(loaded, spec, known)

@@ -1,7 +1,8 @@
 """Chance in a run of a world: which decisions Kubernetes makes at random, and what other outcomes would change.
 
 kube-scheduler takes one of the best nodes at random, ksched the first by name (`Ties`); controllers draw, too. `Chance`
-observes a run and returns the alternatives that may matter; `Run.in_orders` runs them."""
+observes a run and returns the alternatives that may matter; `Run.in_orders` runs them.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +20,7 @@ from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import BoolColumn, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.controlplane.draws import Alternative, Choices, Draw, DrawKey, alternatives
-from ksched_cli.engine.decision import Decision
-from ksched_cli.engine.selection import lowest_name
+from ksched_cli.engine.decision import Decision, lowest_name
 from ksched_cli.plan.reasons.rules import nodes_without
 from ksched_cli.world.results import Orders, WorldResult
 from ksched_cli.world.world import World

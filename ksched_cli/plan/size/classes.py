@@ -15,8 +15,7 @@ from msgspec.structs import replace
 
 from ksched_cli.cluster.affinity_terms import PodTerms, TermParser
 from ksched_cli.cluster.columns import RowColumn
-from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.cluster.ports import ANY_ADDRESS, HostPort
+from ksched_cli.cluster.pod_info import ANY_ADDRESS, HostPort, PodInfo
 from ksched_cli.engine.cycle.schedule_one import LocalVerdict
 from ksched_cli.plan.run.loaded_input import LoadedInput
 from ksched_cli.plan.size.problem import (

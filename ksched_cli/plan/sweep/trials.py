@@ -17,12 +17,11 @@ from ksched_cli.api.core import Pod
 from ksched_cli.api.pod_facts import is_terminal, pod_key, uid_of_pod
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import BoolColumn, Int64Column
-from ksched_cli.cluster.resources import CPU, MEMORY
+from ksched_cli.cluster.pod_info import CPU, MEMORY
 from ksched_cli.controlplane.controllers.nodelifecycle import WHY as EVICTED_BY_TAINT
 from ksched_cli.controlplane.store import owner_identity
-from ksched_cli.engine.decision import Decision
+from ksched_cli.engine.decision import Decision, random_choice
 from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.engine.selection import random_choice
 from ksched_cli.errors import KschedError, Problem, UsageError
 from ksched_cli.plan.drain.pods import (
     NOTHING_MOVES,

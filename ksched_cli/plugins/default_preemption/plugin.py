@@ -1,22 +1,33 @@
-"""DefaultPreemption: makes room for a pod by evicting pods of lower priority."""
+"""DefaultPreemption: makes room for a pod by evicting pods of lower priority (framework/preemption.Evaluator), and
+for a whole pod group (preemption.PodGroupEvaluator, whose domain is the cluster).
+
+Nodes whose pods matter to them alone are all tried in one trial, their pods put back in rounds; each of the others
+has a trial of its own. An outcome holds for pods of the same priority and signature until something on the node
+changes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import OrderedDict
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.api.policy import PodGroup
+from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import BoolColumn, RowColumn
 from ksched_cli.cluster.pod_groups import GroupKey, group_of, not_found
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.pods import NOT_STARTED
 from ksched_cli.config.plugin_args import DefaultPreemptionArgs
 from ksched_cli.framework.depends import NOTHING, Depends
+from ksched_cli.framework.diagnosis import Diagnosis, NodeStatuses
 from ksched_cli.framework.events import Action, ClusterEvent
-from ksched_cli.framework.handle import CycleHandle, GroupTrial, Handle
+from ksched_cli.framework.handle import Candidate, CycleHandle, GroupTrial, Handle, Nominator
 from ksched_cli.framework.interfaces import (
     Detail,
     PodGroupPostFilterPlugin,
@@ -24,12 +35,236 @@ from ksched_cli.framework.interfaces import (
     PostFilterResult,
     PreEnqueuePlugin,
 )
-from ksched_cli.framework.status import SUCCESS, Code, Status, as_reasons, error, unschedulable
-from ksched_cli.plugins.default_preemption.evaluator import Evaluator, PreemptionSearch
-from ksched_cli.plugins.default_preemption.group_victims import GroupEvaluator
-from ksched_cli.plugins.default_preemption.outcomes import PRIORITY_OFFSET, Outcomes
-from ksched_cli.plugins.default_preemption.rules import DefaultPreemptionRules
+from ksched_cli.framework.status import SUCCESS, Code, Status, as_reasons, error, unresolvable, unschedulable
+from ksched_cli.plugins.default_preemption.dry_run import (
+    PRIORITY_OFFSET,
+    Allowed,
+    DefaultPreemptionRules,
+    DryRun,
+    Outcomes,
+    PreemptionBudgets,
+)
+from ksched_cli.plugins.default_preemption.importance import sort_slice
 from ksched_cli.plugins.lib.spec import Spec
+
+NOT_HELPFUL = unresolvable("Preemption is not helpful for scheduling")
+
+# How many kinds of pods are remembered; each takes some columns over all nodes.
+_KINDS = 16
+
+_Key = tuple[int, Hashable]
+
+
+class _Remembered(Struct):
+    """The outcomes of a kind of pod, with the version of the catalog and the position in the journal."""
+
+    outcomes: Outcomes
+    catalog: int
+    journal: int = 0
+
+
+class PreemptionSearch(Struct):
+    """The nodes that preemption could help (`potential`), and of these the candidates."""
+
+    potential: RowColumn
+    outcomes: Outcomes
+
+    def _statuses(self) -> NodeStatuses:
+        """Statuses of the nodes that are no candidates. Nodes that were not tried have the common status."""
+        statuses = NodeStatuses(len(self.outcomes.tried))
+        statuses.set_absent(np.ones(len(statuses), dtype=np.bool_), NOT_HELPFUL)
+        statuses.take_over(self.outcomes.statuses, self.potential[~self.outcomes.helps[self.potential]])
+        return statuses
+
+    @property
+    def candidates(self) -> RowColumn:
+        rows: RowColumn = self.potential[self.outcomes.helps[self.potential]]
+        return rows
+
+    def candidate(self, row: int) -> Candidate:
+        return self.outcomes.candidate(row)
+
+    def failure(self) -> str:
+        """The message about the nodes when none is a candidate (FitError.Error)."""
+        return self._words[1]
+
+    def errors(self) -> str:
+        """The errors of the dry run, each text once (utilerrors.NewAggregate)."""
+        return self._words[0]
+
+    @property
+    def _words(self) -> tuple[str, str]:
+        """Errors and failure message, kept for a kind of pod until its nodes change."""
+        known = self.outcomes.words
+        same = known is not None and (known[0] is self.potential or len(known[0]) == len(self.potential) == 0)
+        if known is None or not same:
+            statuses = self._statuses()
+            rows = statuses.rows_with(Code.ERROR).tolist()
+            texts = list(dict.fromkeys(statuses.status(row).message for row in rows))
+            errors = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]" if texts else ""
+            known = self.outcomes.words = (self.potential, (errors, Diagnosis(statuses).message()))
+        return known[1]
+
+
+class Evaluator:
+    """The search for one cluster and one rule of which pods may be evicted."""
+
+    def __init__(self, cluster: Cluster, nominator: Nominator, allowed: Allowed, *, heeds_budgets: bool = True) -> None:
+        self._cluster = cluster
+        self._nominator = nominator
+        self._dry_run = DryRun(cluster, allowed, heeds_budgets=heeds_budgets)
+
+    def find_candidates(self, cycle: CycleHandle, pod: PodInfo, *, afresh: bool = False) -> PreemptionSearch:
+        """findCandidates and DryRunPreemption. `afresh` tries node by node and remembers nothing."""
+        found = cycle.diagnosis
+        if found.pre_filter is not None and not found.nodes.absent.any():
+            # In some patches no node has the status of PreFilter.
+            return self._tried_without_states(pod)
+        potential = self._potential(found.nodes)
+        if not len(potential):
+            return PreemptionSearch(potential, _none_tried(len(found.nodes)))
+        with cycle.trial() as trial:
+            outcomes = self._known(pod, None if afresh else trial.signature)
+            todo = potential[~outcomes.tried[potential]]
+            together = np.zeros(len(todo), dtype=np.bool_) if afresh else self._dry_run.can_share(trial, pod, todo)
+            if np.count_nonzero(together):
+                self._dry_run.run(trial, pod, todo[together], outcomes)
+        for row in todo[~together].reshape(-1, 1):
+            with cycle.trial() as trial:
+                self._dry_run.run(trial, pod, row, outcomes)
+        return PreemptionSearch(potential, outcomes)
+
+    def _tried_without_states(self, pod: PodInfo) -> PreemptionSearch:
+        """The dry run where PreFilter rejected the pod, so that plugins have no state to take a pod's removal from."""
+        rows = np.arange(len(self._cluster.nodes))
+        outcomes = Outcomes(len(rows))
+        self._dry_run.fail_without_states(pod, rows, outcomes)
+        return PreemptionSearch(rows, outcomes)
+
+    def _potential(self, statuses: NodeStatuses) -> RowColumn:
+        """nodesWherePreemptionMightHelp. Nodes that PreFilter left out count unless the minor skips them."""
+        if DefaultPreemptionRules.of(self._cluster.release).skips_nodes_left_out:
+            return statuses.rows_with(Code.UNSCHEDULABLE)
+        hopeless = statuses.rows_with(Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
+        return statuses.once("helpable", lambda: np.setdiff1d(np.arange(len(statuses)), hopeless))
+
+    def best_of(self, candidates: Mapping[int, Candidate]) -> Candidate:
+        """SelectCandidate among candidates whose victims extenders may have changed."""
+        cluster = self._cluster
+        outcomes = Outcomes(len(cluster.nodes))
+        for candidate in candidates.values():
+            victims = np.array(candidate.victims, dtype=np.int64)
+            outcomes.put(candidate, cluster.pods.priority[victims], cluster.pods.started(victims))
+        return outcomes.best(np.array(sorted(candidates), dtype=np.int64), cluster.nodes.name_rank)
+
+    def _known(self, pod: PodInfo, signature: Hashable | None) -> Outcomes:
+        """Outcomes of earlier pods of the kind that still hold; none for a nominated pod, which filters count."""
+        cluster = self._cluster
+        size = len(cluster.nodes)
+        if signature is None or self._nominator.node_of(cluster.pods.row_of[pod.uid]):
+            return Outcomes(size)
+        key = (pod.priority, signature)
+        remembered: OrderedDict[_Key, _Remembered] = cluster.derived(self, OrderedDict)
+        kept = remembered.pop(key, None)
+        if kept is None or kept.catalog != cluster.catalog.version:
+            kept = _Remembered(Outcomes(size), cluster.catalog.version)
+        else:
+            kept.outcomes.forget(list(set(cluster.journal[kept.journal :])))
+        kept.journal = len(cluster.journal)
+        remembered[key] = kept
+        if len(remembered) > _KINDS:
+            remembered.popitem(last=False)
+        return kept.outcomes
+
+
+@lru_cache(maxsize=16)
+def _none_tried(size: int) -> Outcomes:
+    """The outcomes where preemption helps none of so many nodes: all such pods share them, and nothing changes them."""
+    return Outcomes(size)
+
+
+NO_VICTIMS_FOR_GROUP = unresolvable("No preemption victims found for incoming preemptor")
+
+
+class Victim(Struct):
+    """Pods that leave together: one pod, or all of a group whose disruption mode is PodGroup. `started` and
+    `of_group` are those of the first pod, as in newVictim; `turn` is its place in the order of nodes and pods."""
+
+    pods: list[int]
+    name: str
+    priority: int
+    started: float
+    turn: int
+    of_group: bool
+
+    @property
+    def rank(self) -> tuple[Any, ...]:
+        """moreImportantVictim as a sort key. A pod that has not started has the time at which it was looked at."""
+        started = (self.started, self.turn if self.started == NOT_STARTED else 0)
+        size = len(self.pods) if self.of_group else 0
+        return (-self.priority, not self.of_group, -size, started)
+
+
+class GroupEvaluator:
+    """Chooses the victims of a pod group."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._budgets = PreemptionBudgets(cluster)
+
+    def victims(self, priority: int, trial: GroupTrial) -> tuple[int, ...] | Status:
+        """selectVictimsOnDomain: the pods that leave, the most important of them first."""
+        potential = [victim for victim in self._all() if victim.priority < priority]
+        if not potential:
+            return NO_VICTIMS_FOR_GROUP
+        for victim in potential:
+            trial.remove(victim.pods)
+        status = trial.schedule()
+        if not status.ok:
+            return status
+        leaving: list[Victim] = []
+        for victim in self._in_order_of_reprieve(_by_importance(potential)):
+            trial.put_back(victim.pods)
+            if not trial.schedule().ok:
+                trial.remove(victim.pods)
+                leaving.append(victim)
+        return tuple(pod for victim in _by_importance(leaving) for pod in victim.pods)
+
+    def _all(self) -> list[Victim]:
+        """newDomainForWorkloadPreemption. Go's order is that of a map; here it is that of the names."""
+        infos = self._cluster.pods.infos
+        found: dict[object, Victim] = {}
+        for turn, pod in enumerate(self._placed()):
+            info, group = infos[pod], self._leaving_as_one(pod)
+            key = pod if group is None else (group.metadata.namespace, group.metadata.name)
+            if key in found:
+                found[key].pods.append(pod)
+                continue
+            started = float(self._cluster.pods.started(np.array([pod], dtype=np.int64))[0])
+            priority = info.priority if group is None else group.spec.priority or 0
+            found[key] = Victim([pod], info.key, priority, started, turn, info.pod.spec.scheduling_group is not None)
+        return sorted(found.values(), key=lambda victim: victim.name)
+
+    def _placed(self) -> Iterator[int]:
+        for node_row in range(len(self._cluster.nodes)):
+            yield from self._cluster.pods_on(node_row)
+
+    def _leaving_as_one(self, pod: int) -> PodGroup | None:
+        """isPodGroupPreemptiblePod."""
+        key = group_of(self._cluster.pods.infos[pod])
+        group = self._cluster.catalog.get(PodGroup, key.name, key.namespace) if key else None
+        return group if group and group.spec.is_disrupted_as_a_whole else None
+
+    def _in_order_of_reprieve(self, victims: Sequence[Victim]) -> Iterable[Victim]:
+        """Those that a disruption budget protects first (filterVictimsWithPDBViolation)."""
+        violating = self._budgets.violating_units([victim.pods for victim in victims])
+        pairs = sorted(zip(victims, violating, strict=True), key=lambda pair: not pair[1])
+        return [victim for victim, _ in pairs]
+
+
+def _by_importance(victims: Sequence[Victim]) -> list[Victim]:
+    return sort_slice(victims, lambda left, right: left.rank < right.rank)
+
 
 NEVER = "not eligible due to preemptionPolicy=Never."
 STILL_LEAVING = "not eligible due to a terminating pod on the nominated node."

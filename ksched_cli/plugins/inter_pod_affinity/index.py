@@ -1,18 +1,204 @@
-"""Counts of the pods that inter-pod affinity matches, by topology value, kept up to date from the journal."""
+"""Counts of the pods that inter-pod affinity matches, by topology key and value (topologyToMatchedTermCount):
+columns by label value id, kept up to date from the cluster's journal. Selectors meet label sets both ways round,
+without trying every one with every other."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Generic, TypeVar
 
 import numpy as np
 from msgspec import Struct
 
 from ksched_cli.api.core import Namespace
+from ksched_cli.api.selectors import Selector
 from ksched_cli.cluster.affinity_terms import NO_TERMS, AffinityTerm, Labels, PodMatcher, PodTerms, TermParser
 from ksched_cli.cluster.cache import Cluster
+from ksched_cli.cluster.columns import BoolColumn, IdColumn, Int64Column, RowColumn
+from ksched_cli.cluster.nodes import ABSENT, LabelColumn
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.plugins.inter_pod_affinity.pod_matching import BySelector, PodMatching, handles_of
-from ksched_cli.plugins.inter_pod_affinity.topology_counts import TopologyCounts
+from ksched_cli.cluster.pods import PodTable
+from ksched_cli.framework.rows import NodeRows
+
+
+class TopologyCounts:
+    """Counts by value of a topology key. Nodes without the key do not count. `turns` lists the values whose count has
+    become positive or zero, in order."""
+
+    __slots__ = ("_weighted", "counts", "ids", "key", "total", "turns")
+
+    def __init__(self, key: str, column: LabelColumn) -> None:
+        self.key = key
+        self.ids = column.ids
+        self.counts: IdColumn = np.zeros(len(column.values), dtype=np.int32)
+        self.total = 0
+        self.turns: list[int] = []
+        # By weight: the counts times the weight.
+        self._weighted: dict[int, Int64Column] = {}
+
+    def weighted(self, weight: int) -> Int64Column:
+        """The counts times the weight, as they are now. Not to be kept or written to."""
+        found = self._weighted.get(weight)
+        if found is None:
+            found = self._weighted[weight] = self.counts * np.int64(weight)
+        return found
+
+    def add(self, node_row: int, amount: int) -> None:
+        value = self.ids.item(node_row)
+        if value != ABSENT:
+            before = self.counts.item(value)
+            self.counts[value] = before + amount
+            self.total += amount
+            if (before > 0) != (before + amount > 0):
+                self.turns.append(value)
+            for weight, column in self._weighted.items():
+                column[value] += amount * weight
+
+    def add_rows(self, node_rows: RowColumn) -> None:
+        self._weighted.clear()
+        self.counts += np.bincount(self.ids[node_rows], minlength=len(self.counts)).astype(np.int32)
+        self.counts[ABSENT] = 0
+        self.total = int(self.counts.sum())
+
+
+class TrialCounts:
+    """Counts of several topology keys, for one cycle to change."""
+
+    __slots__ = ("_by_key",)
+
+    def __init__(self, by_key: Mapping[str, IdColumn] | None = None) -> None:
+        self._by_key = dict(by_key or {})
+
+    @classmethod
+    def sum_of(cls, tallies: Iterable[TopologyCounts]) -> TrialCounts:
+        found = cls()
+        for tally in tallies:
+            known = found._by_key.get(tally.key)
+            if known is None:
+                found._by_key[tally.key] = tally.counts.copy()
+            else:
+                known += tally.counts
+        return found
+
+    def update(self, column: LabelColumn, key: str, row: int, amount: int) -> None:
+        """Counts a pod that came to the node or left it."""
+        value = column.ids[row]
+        if value != ABSENT:
+            counts = self._by_key.setdefault(key, np.zeros(len(column.values), dtype=np.int32))
+            counts[value] += amount
+
+    def of(self, key: str, column: LabelColumn) -> IdColumn:
+        known = self._by_key.get(key)
+        return np.zeros(len(column.values), dtype=np.int32) if known is None else known
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        return tuple(self._by_key)
+
+    @property
+    def empty(self) -> bool:
+        return not any(np.count_nonzero(counts) for counts in self._by_key.values())
+
+    def copy(self) -> TrialCounts:
+        return TrialCounts({key: counts.copy() for key, counts in self._by_key.items()})
+
+    def crowded(self, nodes: NodeRows) -> BoolColumn:
+        """Nodes with a counted pod in one of their topologies."""
+        crowded: BoolColumn | None = None
+        for key, counts in self._by_key.items():
+            here = counts.take(nodes.take(nodes.cluster.nodes.labels.column(key).ids)) > 0
+            crowded = here if crowded is None else crowded | here
+        return np.zeros(len(nodes), dtype=np.bool_) if crowded is None else crowded
+
+
+T = TypeVar("T")
+Label = tuple[str, str]
+
+
+def handles_of(selector: Selector) -> tuple[Label, ...] | None:
+    """Labels of which a matching set has at least one; None if no requirement implies one."""
+    for requirement in selector.requirements:
+        if requirement.operator == "In":
+            return tuple((requirement.key, value) for value in requirement.values)
+    return None
+
+
+class BySelector(Generic[T]):
+    """Items with a selector, found by labels that the selector may match. No item is ever removed."""
+
+    def __init__(self) -> None:
+        self._by_handle: dict[Label, list[T]] = {}
+        self._without: list[T] = []
+        self._version = 0
+        self._matching: dict[tuple[str, tuple[Label, ...]], tuple[int, list[T]]] = {}
+
+    def add(self, selector: Selector, item: T) -> None:
+        self._version += 1
+        if selector.nothing:
+            return
+        handles = handles_of(selector)
+        if handles is None:
+            self._without.append(item)
+            return
+        for handle in dict.fromkeys(handles):
+            self._by_handle.setdefault(handle, []).append(item)
+
+    def matching(self, pod: PodInfo, matches: Callable[[T], bool]) -> list[T]:
+        """Items that match the pod, kept for all pods of its namespace with the same labels in this order."""
+        key = pod.namespace, tuple(pod.labels.items())
+        version, found = self._matching.get(key, (-1, []))
+        if version != self._version:
+            found = [each for each in self._candidates(key[1]) if matches(each)]
+            self._matching[key] = self._version, found
+        return found
+
+    def forget_matches(self) -> None:
+        self._matching.clear()
+
+    def _candidates(self, labels: Iterable[Label]) -> Iterator[T]:
+        """Items whose selector may match these labels, each once, since a label has one value."""
+        yield from self._without
+        for handle in labels:
+            yield from self._by_handle.get(handle, ())
+
+
+class PodMatching:
+    """Which pods of the table a matcher is about."""
+
+    def __init__(self, pods: PodTable) -> None:
+        self._pods = pods
+        self._label_sets: dict[Label, list[int]] = {}
+        self._seen = 0
+
+    def mask(self, matcher: PodMatcher) -> BoolColumn:
+        """One entry per pod row."""
+        pods = self._pods
+        by_label_set = np.zeros(len(pods.label_sets), dtype=np.bool_)
+        by_label_set[self._matching_label_sets(matcher.selector)] = True
+        mask: BoolColumn = by_label_set[pods.label_set]
+        if not matcher.everywhere:
+            wanted = [name in matcher.namespaces for name in pods.namespaces.values]
+            mask &= np.array(wanted, dtype=np.bool_)[pods.namespace]
+        return mask
+
+    def _matching_label_sets(self, selector: Selector) -> list[int]:
+        self._index_new()
+        if selector.nothing:
+            return []
+        sets = self._pods.label_sets.values
+        handles = handles_of(selector)
+        if handles is None:
+            return [index for index, labels in enumerate(sets) if selector.matches(dict(labels))]
+        candidates = (index for handle in dict.fromkeys(handles) for index in self._label_sets.get(handle, ()))
+        return [index for index in candidates if selector.matches(dict(sets[index]))]
+
+    def _index_new(self) -> None:
+        sets = self._pods.label_sets.values
+        for index in range(self._seen, len(sets)):
+            for handle in sets[index]:
+                self._label_sets.setdefault(handle, []).append(index)
+        self._seen = len(sets)
+
 
 Carries = Callable[[PodTerms], Iterable[tuple[AffinityTerm, int]]]
 

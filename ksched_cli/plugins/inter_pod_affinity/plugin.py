@@ -1,8 +1,13 @@
-"""InterPodAffinity: pods that want to be with or apart from other pods, zone by zone or host by host."""
+"""InterPodAffinity: pods that want to be with or apart from other pods, zone by zone or host by host
+(interpodaffinity).
+
+First the rules that changed between minors, the reasons, the queueing hints and the texts of `explain`, then the
+plugin. Its counts are in `index.py`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import count
 from typing import Any
@@ -10,11 +15,13 @@ from typing import Any
 import numpy as np
 from msgspec import Struct, field
 
-from ksched_cli.api.core import Namespace
+from ksched_cli.api.core import Namespace, Node, Pod
+from ksched_cli.api.json_patch import drop
+from ksched_cli.api.listing import joined, named
 from ksched_cli.api.pod_facts import holds_place, is_same_pod
-from ksched_cli.cluster.affinity_terms import Labels, PodMatcher, PodTerms, TermParser
+from ksched_cli.cluster.affinity_terms import AffinityTerm, Labels, PodMatcher, PodTerms, TermParser
 from ksched_cli.cluster.columns import BoolColumn, IdColumn, Int64Column, RowColumn, joined_rows
-from ksched_cli.cluster.labels import ABSENT
+from ksched_cli.cluster.nodes import ABSENT
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.plugin_args import InterPodAffinityArgs
 from ksched_cli.framework.depends import Depends
@@ -28,19 +35,264 @@ from ksched_cli.framework.interfaces import (
     PreScorePlugin,
     ScorePlugin,
 )
+from ksched_cli.framework.reasons import (
+    C,
+    FieldFinder,
+    FieldPath,
+    Figures,
+    Reason,
+    ReasonCode,
+    ReasonKind,
+    ReasonTable,
+    RejectedPod,
+    RejectionGuide,
+    fixed_field,
+)
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
 from ksched_cli.framework.verdict import Verdict
-from ksched_cli.plugins.inter_pod_affinity.guide import PodAffinityGuide
-from ksched_cli.plugins.inter_pod_affinity.hints import affinity_node_may_help, affinity_pod_may_help
-from ksched_cli.plugins.inter_pod_affinity.index import AffinityIndex
-from ksched_cli.plugins.inter_pod_affinity.pod_matching import PodMatching
-from ksched_cli.plugins.inter_pod_affinity.reasons import InterPodAffinityReasons
-from ksched_cli.plugins.inter_pod_affinity.rules import InterPodAffinityRules
-from ksched_cli.plugins.inter_pod_affinity.topology_counts import TopologyCounts, TrialCounts
+from ksched_cli.plugins.inter_pod_affinity.index import AffinityIndex, PodMatching, TopologyCounts, TrialCounts
 from ksched_cli.plugins.lib.blocking_pods import pods_that
 from ksched_cli.plugins.lib.spec import Spec
+from ksched_cli.releases.changes import ReleaseRules, Rule
 from ksched_cli.releases.minors import Release
+
+
+class InterPodAffinityRules(ReleaseRules, plugins="InterPodAffinity"):
+    follows_nominated_pods = Rule(
+        "1.17",
+        "filter",
+        "The first pod of a group needs nodes with the topology's label, and pods that are nominated count; before, "
+        "it could go anywhere, and they did not.",
+    )
+    first_pod_needs_labels = Rule("1.17", before=False, now=True, described_by="InterPodAffinity")
+    own_rules_come_first = Rule(
+        "1.19",
+        "message",
+        "Where a node breaks several rules, those of the pod itself come first in the reason; before, the "
+        "anti-affinity of other pods did.",
+    )
+    shown_reasons = (
+        Rule("1.17", before="both", now="the gravest", described_by="kube-scheduler")
+        .then("1.18", now="both", described_by="kube-scheduler")
+        .then(
+            "1.22",
+            now="the rule",
+            about="message",
+            sentence=(
+                "A node's reason is the one rule that it breaks; before, a second reason came first that was about any."
+            ),
+        )
+    )
+    any_anti_affinity_term_wakes = Rule(
+        "1.37",
+        "queue",
+        "A pod that leaves, or no longer matches, wakes pods if one of their anti-affinity terms was about it; before, "
+        "only if all were.",
+    )
+    skips_without_preferences = Rule("1.28", before=False, now=True, described_by="InterPodAffinity")
+    scores_from_the_lowest = Rule(
+        "1.21",
+        "score",
+        "The lowest sum of preferences scores 0 and the highest 100; before, having no preference was one of the ends.",
+    )
+    notes = (
+        Rule("1.17", "score", "Nodes score 0 to 100; before, 0 to 10, and small differences were lost."),
+        Rule("1.23", "weight", "Its score weighs 2; before, 1."),
+        Rule(
+            "PodAffinityNamespaceSelector",
+            "fields",
+            "namespaceSelector of terms counts; without the gate, it does not.",
+        ),
+    )
+
+
+def affinity_pod_may_help(
+    terms: PodTerms, pod: Pod, old: Pod | None, new: Pod | None, parser: TermParser, *, any_term: bool = False
+) -> bool:
+    """A pod came that the pod has affinity to, or a pod left that anti-affinity is about; a change can be either. With
+    `any_term` (since 1.37) one term of anti-affinity is enough."""
+    parts = _match_any if any_term else _match_all
+    near, far = terms.required_affinity, terms.required_anti_affinity
+    if old is None:
+        return new is not None and _match_all(near, new)
+    if new is not None:
+        comes = not _match_all(near, old) and _match_all(near, new)
+        return comes or (parts(far, old) and not parts(far, new))
+    if parts(far, old):
+        return True
+    if old.spec.affinity is None:
+        return False
+    theirs = parser.parse(old.metadata.namespace, old.spec.affinity)
+    return bool(theirs.error) or parts(theirs.required_anti_affinity, pod)
+
+
+def _match_all(terms: Sequence[AffinityTerm], pod: Pod) -> bool:
+    """podMatchesAllAffinityTerms: no terms match nothing."""
+    return bool(terms) and all(term.may_match(pod) for term in terms)
+
+
+def _match_any(terms: Sequence[AffinityTerm], pod: Pod) -> bool:
+    """podMatchesAnyAffinityTerms."""
+    return any(term.may_match(pod) for term in terms)
+
+
+def affinity_node_may_help(terms: PodTerms, old: Node | None, new: Node) -> bool:
+    """A node got a topology value that affinity needs, or lost one that anti-affinity is about."""
+    if old is None:
+        near = any(term.topology_key in new.metadata.labels for term in terms.required_affinity)
+        return near or bool(terms.required_anti_affinity)
+    return any(
+        key in new.metadata.labels and old.metadata.labels.get(key) != new.metadata.labels[key]
+        for key in _keys(terms.required_affinity)
+    ) or any(
+        key in old.metadata.labels and old.metadata.labels[key] != new.metadata.labels.get(key)
+        for key in _keys(terms.required_anti_affinity)
+    )
+
+
+def _keys(terms: Iterable[AffinityTerm]) -> Iterable[str]:
+    return (term.topology_key for term in terms)
+
+
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+
+_AFFINITY_CODE = ReasonCode(
+    "KS113",
+    "pod-affinity",
+    "the pods that it wants to be near to are not there",
+    "A required podAffinity term needs a pod that matches its selector, in the same domain of topologyKey.",
+    ("correct the selector, namespaces or topologyKey", "deploy the other workload first", "make it preferred"),
+)
+_ANTI_AFFINITY_CODE = ReasonCode(
+    "KS114",
+    "pod-anti-affinity",
+    "pods that it must not be near to are everywhere",
+    "A required podAntiAffinity term allows no domain of topologyKey that has a pod which matches. Replicas that keep "
+    "away from each other need as many domains as replicas, and one more for a surge.",
+    ("make it preferred", "fewer replicas, or more nodes", "maxSurge: 0 with maxUnavailable: 1"),
+)
+_EXISTING_CODE = ReasonCode(
+    "KS115",
+    "existing-anti-affinity",
+    "pods that run already do not want it near to them",
+    "The required podAntiAffinity of pods that run matches the labels of this one.",
+    ("change the labels of the pod", "change the anti-affinity of the others"),
+)
+_EITHER = ReasonCode(
+    "KS161",
+    "pod-affinity-rules",
+    "rules about other pods keep it away",
+    "A required podAffinity or podAntiAffinity term of the pod, or of pods that run, is not met. Older schedulers say "
+    "no more than that.",
+    ("correct the selector, namespaces or topologyKey", "make the term preferred"),
+)
+_INVALID = ReasonCode(
+    "KS117",
+    "invalid-affinity",
+    "a term of the pod's affinity cannot be read",
+    "A selector has an operator, key or value that selectors cannot have.",
+    ("correct the selector",),
+)
+
+
+def _term_field(affinity: str) -> FieldFinder:
+    def find(pod: Pod, reasons: Sequence[Reason], detail: Mapping[str, Any]) -> FieldPath:
+        """The first required term that is broken on the node."""
+        own = getattr(pod.spec.affinity, "pod_affinity" if affinity == "podAffinity" else "pod_anti_affinity", None)
+        terms = own.required_during_scheduling_ignored_during_execution if own else ()
+        broken = {each["topologyKey"] for each in detail.get(affinity, ())}
+        index = next((at for at, term in enumerate(terms) if term.topology_key in broken or not broken), None)
+        path: FieldPath = ("spec", "affinity", affinity, REQUIRED)
+        return path if index is None else (*path, index, "topologyKey")
+
+    return find
+
+
+class InterPodAffinityReasons(ReasonTable, plugins="InterPodAffinity"):
+    no_pod_to_be_with = ReasonKind(
+        "node(s) didn't match pod affinity rules", _AFFINITY_CODE, field=_term_field("podAffinity")
+    )
+    pods_to_keep_away_from = ReasonKind(
+        "node(s) didn't match pod anti-affinity rules", _ANTI_AFFINITY_CODE, field=_term_field("podAntiAffinity")
+    )
+    kept_away_by_others = ReasonKind(
+        "node(s) didn't satisfy existing pods anti-affinity rules",
+        _EXISTING_CODE,
+        field=fixed_field("metadata", "labels"),
+    )
+    # For a while every rejection came with this reason, too.
+    any_rule = ReasonKind(
+        Rule(
+            "1.21",
+            before="node(s) didn't match pod affinity/anti-affinity",
+            now="node(s) didn't match pod affinity/anti-affinity rules",
+            described_by="InterPodAffinity",
+        ),
+        _EITHER,
+    )
+    unreadable = ReasonKind("parsing pod: {problem}", _INVALID, field=fixed_field("spec", "affinity"))
+
+
+class PodAffinityGuide(RejectionGuide):
+    ends_without_pods = True
+
+    def describe(self, figures: Figures) -> str:
+        parts = [
+            f"no label {each['topologyKey']}"
+            if each["topologyValue"] is None
+            else f"no pod to be with in {each['topologyKey']}={each['topologyValue']}"
+            for each in figures.get("podAffinity", ())
+        ]
+        for name, text in (("podAntiAffinity", "keeps away from"), ("existingAntiAffinity", "is kept away by")):
+            for each in figures.get(name, ()):
+                pods = named(each["pods"]) or f"{each['matchingPods']} pods"
+                parts.append(f"{text} {pods} in {each['topologyKey']}={each['topologyValue']}")
+        return "; ".join(parts)
+
+    describe_briefly = describe
+
+    def describe_nodes(self, figures: Sequence[Figures]) -> str:
+        """`keeps away from shop/web-1`, with the pods of all nodes."""
+        away, kept = (
+            sorted({pod for each in figures for term in each.get(name, ()) for pod in term["pods"]})
+            for name in ("podAntiAffinity", "existingAntiAffinity")
+        )
+        parts = ["no pod to be with"] if any("podAffinity" in each for each in figures) else []
+        if away and away == kept:
+            return "; ".join([*parts, f"the pod and {named(away)} keep away from each other"])
+        parts += [f"keeps away from {named(away)}"] if away else []
+        parts += [f"is kept away by {named(kept)}"] if kept else []
+        return "; ".join(parts)
+
+    def problems(self, reasons: Sequence[Reason], figures: Figures, *, cordoned: bool) -> Iterator[str]:
+        if "podAffinity" in figures:
+            yield "do not have the pods it wants to be with"
+        if "podAntiAffinity" in figures:
+            yield "have pods near that it keeps away from"
+        if "existingAntiAffinity" in figures:
+            yield "have pods near that keep it away"
+
+    def remedies(self, figures: Figures, place: RejectedPod[C]) -> Iterator[Sequence[C]]:
+        own: list[C] = []
+        if "podAffinity" in figures:
+            operation = drop("spec", "affinity", "podAffinity", REQUIRED)
+            own.append(place.patch("do without its required pod affinity", "pod affinity", 3, operation))
+        affinity = place.pod.spec.affinity
+        if "podAntiAffinity" in figures and affinity and affinity.pod_anti_affinity:
+            keys = {each["topologyKey"] for each in figures["podAntiAffinity"]}
+            terms = affinity.pod_anti_affinity.required_during_scheduling_ignored_during_execution
+            at = ("spec", "affinity", "podAntiAffinity", REQUIRED)
+            broken = [index for index, term in enumerate(terms) if term.topology_key in keys]
+            operations = [drop(*at)] if len(broken) == len(terms) else [drop(*at, index) for index in reversed(broken)]
+            text = f"do without its required pod anti-affinity over {joined(sorted(keys))}"
+            own.append(place.patch(text, "pod anti-affinity", 3, *operations))
+        if "existingAntiAffinity" not in figures:
+            yield own
+        in_the_way = [*figures.get("podAntiAffinity", ()), *figures.get("existingAntiAffinity", ())]
+        if in_the_way and "podAffinity" not in figures and all(each["matchingPods"] <= 1 for each in in_the_way):
+            yield place.remove({pod for each in in_the_way for pod in each["pods"]})
+
 
 _AFFINITY, _ANTI_AFFINITY, _EXISTING = 1, 2, 3
 

@@ -1,9 +1,15 @@
-"""What the two plugins that score resources measure alike (noderesources.resourceAllocationScorer)."""
+"""What the plugins that score resources have in common (noderesources.resourceAllocationScorer), to the last bit as
+Go does it.
+
+Nodes of equal size and use are loads: what is computed of cpu and memory is computed once for all of them. The
+scoring strategies at the end say how full a node is; they were plugins of their own up to 1.21.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from msgspec import Struct
@@ -11,18 +17,191 @@ from msgspec import Struct
 from ksched_cli.api.core import Container
 from ksched_cli.api.pod_resources import DEFAULT_MEMORY, DEFAULT_MILLI_CPU, requests_of, scoring_requests_of
 from ksched_cli.api.quantity import milli_value, value
-from ksched_cli.cluster.columns import FloatColumn, Int64Column, RowColumn
-from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.cluster.resources import CPU, MEMORY, is_scalar
+from ksched_cli.cluster.cache import Cluster
+from ksched_cli.cluster.columns import FloatColumn, Int64Column, RowColumn, grown, truncated_divide
+from ksched_cli.cluster.pod_info import CPU, MEMORY, PodInfo, is_scalar
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.scoring import MAX_NODE_SCORE
-from ksched_cli.plugins.lib.arithmetic import EXACT
-from ksched_cli.plugins.lib.devices.totals import DeviceTotals
-from ksched_cli.plugins.lib.node_loads import NodeLoads
+from ksched_cli.plugins.lib.devices.inventory import DeviceTotals
 from ksched_cli.releases.changes import ReleaseRules, Rule
 from ksched_cli.releases.engine_rules import PodInfoRules
 from ksched_cli.releases.minors import Release
 from ksched_cli.releases.plugin_names import NODE_RESOURCES_BALANCED_ALLOCATION, NODE_RESOURCES_FIT
+
+MAX_CUSTOM_PRIORITY_SCORE = 10
+MAX_UTILIZATION = 100
+
+# Up to here every int64 is a float64 as well.
+EXACT = 2**53
+
+
+def floor_quotient(dividend: Int64Column, divisor: Int64Column) -> Int64Column:
+    """Division of numbers that are not negative. In float64 it takes a third of the time, and it is exact below 2**53:
+    a quotient that is no whole number is further from the next one than rounding can carry it."""
+    if dividend.max(initial=0) < EXACT and divisor.max(initial=1) < EXACT:
+        return (dividend / divisor).astype(np.int64)
+    quotient: Int64Column = np.floor_divide(dividend, divisor)
+    return quotient
+
+
+def spared_share(most: int, counts: Int64Column | FloatColumn, best: float) -> FloatColumn:
+    """The best score where nothing is, 0 where most is."""
+    spared: FloatColumn = best * ((most - counts) / most) if most > 0 else np.full(len(counts), best)
+    return spared
+
+
+def go_round(values: FloatColumn) -> Int64Column:
+    """math.Round: halves go away from zero."""
+    whole = np.trunc(values)
+    fraction = values - whole
+    return whole.astype(np.int64) + (fraction >= 0.5) - (fraction <= -0.5)
+
+
+_LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+_LOG = (
+    6.666666666666735130e-01,
+    3.999999999940941908e-01,
+    2.857142874366239149e-01,
+    2.222219843214978396e-01,
+    1.818357216161805012e-01,
+    1.531383769920937332e-01,
+    1.479819860511658591e-01,
+)
+
+
+def go_log(x: float) -> float:
+    """math.Log to the last bit: Go evaluates FreeBSD's series, which can differ from the C library's logarithm."""
+    fraction, exponent = math.frexp(x)
+    if fraction < math.sqrt(2) / 2:
+        fraction, exponent = fraction * 2, exponent - 1
+    f, k = fraction - 1, float(exponent)
+    s = f / (2 + f)
+    s2 = s * s
+    s4 = s2 * s2
+    odd = s2 * (_LOG[0] + s4 * (_LOG[2] + s4 * (_LOG[4] + s4 * _LOG[6])))
+    even = s4 * (_LOG[1] + s4 * (_LOG[3] + s4 * _LOG[5]))
+    half = 0.5 * f * f
+    return k * _LN2_HIGH - ((half - (s * (half + (odd + even)) + k * _LN2_LOW)) - f)
+
+
+def broken_linear(points: Sequence[tuple[int, int]], percent: int, best: int = MAX_NODE_SCORE) -> int:
+    """helper.BuildBrokenLinearFunction, with the shape's 0..10 scores scaled to 0..100."""
+    scale = best // MAX_CUSTOM_PRIORITY_SCORE
+    previous: tuple[int, int] | None = None
+    for utilization, score in points:
+        if percent <= utilization:
+            if previous is None:
+                return score * scale
+            rise = (score - previous[1]) * scale * (percent - previous[0])
+            step = truncated_divide(np.array([rise], dtype=np.int64), utilization - previous[0])
+            return previous[1] * scale + int(step[0])
+        previous = utilization, score
+    return points[-1][1] * scale
+
+
+# To find the loads takes as long as to compute this often without them.
+_PAYS = 24
+# With more than one load for so many nodes, a computation for each node takes as long.
+_NODES_PER_LOAD = 4
+
+# The places of columns in a load, each of cpu and of memory.
+_ALLOCATABLE, _REQUESTED, _NONZERO, _PODS = slice(0, 2), slice(2, 4), slice(4, 6), slice(6, 8)
+
+Load = tuple[int, ...]
+
+
+class NodeLoads:
+    """What nodes have and what their pods request, as the journal lists it. `place` is for each node the entry of its
+    load in all columns. Loads that no node has any more stay, until there are too many."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._uses = 0
+        self._is_of_use = True
+        self._position = -1
+        self._known: dict[Load, int] = {}
+        self._columns: Int64Column = np.zeros((8, 0), dtype=np.int64)
+        self._divisor: FloatColumn = np.zeros((2, 0))
+        self.place: RowColumn = np.zeros(0, dtype=np.int64)
+
+    @classmethod
+    def of(cls, nodes: NodeRows) -> NodeLoads | None:
+        """The loads of all nodes; None where others are evaluated, or where most nodes have a load of their own."""
+        cluster = nodes.cluster
+        if not nodes.whole or nodes.bare or not cluster.reuse:
+            return None
+        loads = cluster.derived(cls, lambda: cls(cluster))
+        loads._uses += 1
+        return loads if loads._uses > _PAYS and loads._is_current() else None
+
+    @property
+    def allocatable(self) -> Int64Column:
+        return self._columns[_ALLOCATABLE, : len(self._known)]
+
+    @property
+    def divisor(self) -> FloatColumn:
+        """`allocatable` in float64, which holds it without rounding."""
+        return self._divisor[:, : len(self._known)]
+
+    @property
+    def requested(self) -> Int64Column:
+        return self._columns[_REQUESTED, : len(self._known)]
+
+    @property
+    def nonzero(self) -> Int64Column:
+        """The requests that scoring uses."""
+        return self._columns[_NONZERO, : len(self._known)]
+
+    @property
+    def pods(self) -> Int64Column:
+        """How many pods a node may have, and how many it has."""
+        return self._columns[_PODS, : len(self._known)]
+
+    def _is_current(self) -> bool:
+        """Bring the loads up to date; whether they are of use."""
+        if not self._is_of_use:
+            return False
+        journal = self._cluster.journal
+        most = len(self._cluster.nodes) // _NODES_PER_LOAD
+        touched = set(journal[self._position :]) if self._position >= 0 else set()
+        if self._position < 0 or len(self._known) + len(touched) > most:
+            self._find_all()
+            self._is_of_use = 2 * len(self._known) <= most and self._are_exact()
+        else:
+            for row in touched:
+                self.place[row] = self._place_of(self._load_of(row))
+        self._position = len(journal)
+        return self._is_of_use
+
+    def _are_exact(self) -> bool:
+        return bool(self.allocatable.all() and self.allocatable.max(initial=0) < EXACT // MAX_NODE_SCORE)
+
+    def _find_all(self) -> None:
+        nodes, usage = self._cluster.nodes, self._cluster.usage
+        matrices = nodes.allocatable[:2], usage.requested[:2], usage.nonzero, nodes.allowed_pods[np.newaxis]
+        columns = np.concatenate([*matrices, usage.pod_count[np.newaxis]]).tolist()
+        self._known.clear()
+        self.place = np.array([self._place_of(load) for load in zip(*columns, strict=True)], dtype=np.int64)
+
+    def _load_of(self, row: int) -> Load:
+        nodes, usage = self._cluster.nodes, self._cluster.usage
+        allocatable, requested, nonzero = nodes.allocatable.item, usage.requested.item, usage.nonzero.item
+        return (
+            *(allocatable(0, row), allocatable(1, row), requested(0, row), requested(1, row)),
+            *(nonzero(0, row), nonzero(1, row), nodes.allowed_pods.item(row), usage.pod_count.item(row)),
+        )
+
+    def _place_of(self, load: Load) -> int:
+        known = self._known.get(load)
+        if known is None:
+            known = self._known[load] = len(self._known)
+            if known >= self._columns.shape[1]:
+                self._columns = cast(Int64Column, grown(self._columns, known + 1))
+                self._divisor = cast(FloatColumn, grown(self._divisor, known + 1))
+            self._columns[:, known] = load
+            self._divisor[:, known] = load[_ALLOCATABLE]
+        return known
+
 
 CPU_AND_MEMORY = ["cpu", "memory"]
 STAND_INS = {"cpu": DEFAULT_MILLI_CPU, "memory": DEFAULT_MEMORY}
@@ -251,3 +430,87 @@ def _request_before_1_22(pod: PodInfo, name: str, release: Release) -> int:
 def _whole_cores(overhead: str | int | float) -> int:
     """Up to 1.26 a score counted the overhead's cpu in whole cores, where everything else is in thousandths."""
     return value(overhead)
+
+
+def least_requested(allocation: Allocation, best: int = MAX_NODE_SCORE) -> Int64Column:
+    """leastRequestedScore: the share that stays free."""
+    free = allocation.allocatable - allocation.requested
+    if allocation.divisor is None or best > MAX_NODE_SCORE:
+        return floor_quotient(np.maximum(free, 0) * best, _capacity(allocation))
+    if free.size and free.item(free.argmin()) < 0:
+        np.maximum(free, 0, out=free)
+    # To make floats first takes half as long as to divide integers by floats.
+    share = free.astype(np.float64)
+    share *= best
+    share /= allocation.divisor
+    return share.astype(np.int64)
+
+
+def most_requested(
+    allocation: Allocation, best: int = MAX_NODE_SCORE, *, exceeding_is_nothing: bool = False
+) -> Int64Column:
+    """mostRequestedScore: the share that is taken; stand-in requests may exceed what there is, and up to 1.19 such a
+    resource scored 0."""
+    capacity = _capacity(allocation)
+    scores = floor_quotient(np.minimum(allocation.requested, allocation.allocatable) * best, capacity)
+    return np.where(allocation.requested > allocation.allocatable, 0, scores) if exceeding_is_nothing else scores
+
+
+def _capacity(allocation: Allocation) -> Int64Column:
+    """The allocatable amounts, with 1 for 0, to divide by."""
+    return allocation.allocatable if allocation.complete else np.maximum(allocation.allocatable, 1)
+
+
+def weighted_mean(scores: Int64Column, allocation: Allocation, weights: Sequence[int]) -> Int64Column:
+    """Over the resources that the node has; 0 where it has none of them."""
+    mean: Int64Column
+    if allocation.complete:
+        if len(weights) == 2 and weights[0] == weights[1] > 0:
+            # Scores are not negative.
+            mean = (scores[0] + scores[1]) >> 1
+            return mean
+        total = scores[0] * weights[0]
+        for score, factor in zip(scores[1:], weights[1:], strict=True):
+            total = total + score * factor
+        mean = total // max(sum(weights), 1)
+        return mean
+    weight = np.array(weights, dtype=np.int64)[:, np.newaxis]
+    counted = (allocation.allocatable != 0) * weight
+    total = counted.sum(axis=0)
+    mean = (scores * counted).sum(axis=0) // np.maximum(total, 1)
+    return mean
+
+
+def mean_over_all(scores: Int64Column, weights: Sequence[int]) -> Int64Column:
+    """The mean up to 1.21: a resource that the node does not have counts as one that scores 0."""
+    weight = np.array(weights, dtype=np.int64)[:, np.newaxis]
+    mean: Int64Column = (scores * weight).sum(axis=0) // max(sum(weights), 1)
+    return mean
+
+
+def requested_to_capacity_ratio(
+    allocation: Allocation,
+    points: Sequence[tuple[int, int]],
+    weights: Sequence[int],
+    *,
+    missing_is_full: bool = False,
+    best: int = MAX_NODE_SCORE,
+) -> Int64Column:
+    """buildRequestedToCapacityRatioScorerFunction: a broken line over the utilisation in whole per cent. A resource
+    that scores 0 does not count in the mean, which is rounded. Up to 1.21 a resource that the node does not have
+    counted as used up, and what was free was cut off to whole per cent."""
+    line = np.array([broken_linear(points, percent, best) for percent in range(MAX_UTILIZATION + 1)], dtype=np.int64)
+    capacity = np.maximum(allocation.allocatable, 1)
+    if missing_is_full:
+        free = np.maximum(allocation.allocatable - allocation.requested, 0)
+        scores = line[MAX_UTILIZATION - free * MAX_UTILIZATION // capacity]
+    else:
+        utilization = np.where(
+            allocation.requested > allocation.allocatable,
+            MAX_UTILIZATION,
+            allocation.requested * MAX_UTILIZATION // capacity,
+        )
+        scores = np.where(allocation.allocatable != 0, line[np.clip(utilization, 0, MAX_UTILIZATION)], 0)
+    counted = (scores > 0) * np.array(weights, dtype=np.int64)[:, np.newaxis]
+    total, weight = (scores * counted).sum(axis=0), counted.sum(axis=0)
+    return np.where(weight == 0, 0, (2 * total + weight) // np.maximum(2 * weight, 1))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from msgspec import Struct, field
 
 from ksched_cli.framework.interfaces import Plugin
-from ksched_cli.framework.reasons import ReasonKind, ReasonTable
-from ksched_cli.framework.rejections import RejectionGuide
+from ksched_cli.framework.reasons import ReasonKind, ReasonTable, RejectionGuide
 
 
 class Spec(Struct, frozen=True, kw_only=True):

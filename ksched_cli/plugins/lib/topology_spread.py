@@ -1,8 +1,12 @@
-"""Spread constraints, those of the pod and those that the profile gives to pods without any."""
+"""Spread constraints, those of the pod and those that the profile gives to pods without any.
+
+`TemplateValues` keeps what follows from a pod's template, the node objects and the API objects.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Generic, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,7 +16,9 @@ from ksched_cli.api.core import Pod, Service
 from ksched_cli.api.meta import OwnerReference, controller_of
 from ksched_cli.api.selectors import EVERYTHING, Selector, SelectorError, compile_selector, selector_from_map
 from ksched_cli.api.workloads import ReplicaSet, ReplicationController, StatefulSet
+from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.catalog import Catalog
+from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.releases.changes import ReleaseRules, Rule
 from ksched_cli.releases.minors import DEFAULT, Release
 from ksched_cli.releases.plugin_names import POD_TOPOLOGY_SPREAD, SELECTOR_SPREAD
@@ -168,3 +174,26 @@ def _selector_of_owner(reference: OwnerReference, namespace: str, catalog: Catal
     except SelectorError:
         return EVERYTHING
     return EVERYTHING if selector.nothing else selector
+
+
+V = TypeVar("V")
+
+# Runs have few templates, or so many that none of them returns.
+_KEPT = 512
+
+
+class TemplateValues(Generic[V]):
+    """Values by pod template and key, for the node objects and the API objects as they are."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    def of(self, pod: PodInfo, key: Hashable, make: Callable[[], V]) -> V:
+        values: dict[tuple[int, bytes, Hashable], V] = self._cluster.derived(self, dict)
+        place = self._cluster.catalog.version, pod.template, key
+        found = values.get(place)
+        if found is None:
+            if len(values) >= _KEPT:
+                values.clear()
+            found = values[place] = make()
+        return found

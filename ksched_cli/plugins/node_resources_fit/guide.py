@@ -1,15 +1,189 @@
-"""Texts about NodeResourcesFit's rejections, and changes that may end them."""
+"""Why NodeResourcesFit rejects a node, in words, and what may end it: lower requests, container by container."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
+from ksched_cli.api.core import Container, Pod
+from ksched_cli.api.json_patch import Operation, PodPatch, add, patch_pod
 from ksched_cli.api.listing import joined
-from ksched_cli.api.quantity import amount_text
-from ksched_cli.framework.reasons import Reason
-from ksched_cli.framework.rejections import C, Figures, RejectedPod, RejectionGuide
-from ksched_cli.plugins.node_resources_fit.lower_requests import lower_requests
+from ksched_cli.api.pod_resources import requests_of
+from ksched_cli.api.quantity import amount_text, is_bytes, largest_request, parse_quantity, quantity_text
+from ksched_cli.cluster.pod_info import is_extended
+from ksched_cli.framework.reasons import (
+    C,
+    FieldPath,
+    Figures,
+    Reason,
+    ReasonCode,
+    ReasonKind,
+    ReasonTable,
+    RejectedPod,
+    RejectionGuide,
+    fixed_field,
+)
+from ksched_cli.releases.changes import Rule
+
+# A lowered request must stay useful: a pod that requests a tenth is another pod.
+_LEAST_SHARE = 10
+_ROUND = 2**20
+
+
+def lower_requests(pod: Pod, free: Mapping[str, int]) -> tuple[PodPatch, ...]:
+    """Changes that lower the requests to what is free of each resource; none where one cannot be lowered."""
+    changes: list[PodPatch] = []
+    for resource, most in free.items():
+        change = _lower(pod, resource, most)
+        if change is None:
+            return ()
+        changes.append(change)
+        # The next resource of the same container starts from what is left.
+        pod = patch_pod(pod, change.operations)
+    return tuple(changes)
+
+
+def _lower(pod: Pod, resource: str, free: int) -> PodPatch | None:
+    """Lowers the largest requests of the resource until the pod fits; None where too little would be left."""
+    request = requests_of(pod, use_status=False).get(resource, 0)
+    if free * _LEAST_SHARE < request or free <= 0:
+        return None
+    target = _rounded(resource, free)
+    operations: list[Operation] = []
+    current, total = pod, request
+    # A container may share the total with others, or be an init container that alone decides: one at a time.
+    while total > target:
+        step = next(_steps(current, resource, total - target, total), None)
+        if step is None:
+            return None
+        operations += step
+        current = patch_pod(current, step)
+        total = requests_of(current, use_status=False).get(resource, 0)
+    text = f"lower the {resource} request from {amount_text(resource, request)} to {amount_text(resource, total)}"
+    # A tenth less is small, and half as much is another pod.
+    return PodPatch(text, f"request {resource}", 1 + 4 * (request - total) / request, tuple(operations))
+
+
+def _rounded(resource: str, amount: int) -> int:
+    """Bytes to whole mebibytes, if there are any."""
+    return amount - amount % _ROUND if is_bytes(resource) and amount >= _ROUND else amount
+
+
+def _steps(pod: Pod, resource: str, over: int, total: int) -> Iterator[list[Operation]]:
+    """Ways to lower the total by lowering one request, the largest first."""
+    own = pod.spec.resources
+    if own is not None and resource in own.requests:
+        lowered = quantity_text(resource, _amount(resource, own.requests[resource]) - over)
+        yield [add(lowered, "spec", "resources", "requests", resource)]
+        return
+    lists = (("containers", pod.spec.containers), ("initContainers", pod.spec.init_containers))
+    choices = sorted(
+        (
+            (_amount(resource, each.resources.requests.get(resource, 0)), where, index, each)
+            for where, containers in lists
+            for index, each in enumerate(containers)
+        ),
+        key=lambda choice: (-choice[0], choice[1], choice[2]),
+    )
+    for amount, where, index, container in choices:
+        less = amount - min(over, amount - max(amount // _LEAST_SHARE, 1))
+        if less >= amount:
+            continue
+        step = _lowered(resource, less, where, index, container)
+        if requests_of(patch_pod(pod, step), use_status=False).get(resource, 0) < total:
+            yield step
+
+
+def _lowered(resource: str, amount: int, where: str, index: int, container: Container) -> list[Operation]:
+    """Operations that lower one request, and its limit for extended resources and huge pages, which must be equal."""
+    quantity, resources = quantity_text(resource, amount), container.resources
+    at = ("spec", where, index, "resources")
+    # Requests that are all like the limits may have been filled in from them, and are in no manifest.
+    filled_in = all(resources.limits.get(name) == each for name, each in resources.requests.items())
+    step = [
+        add({**resources.requests, resource: quantity}, *at, "requests")
+        if filled_in
+        else add(quantity, *at, "requests", resource)
+    ]
+    if resource in resources.limits and (is_extended(resource) or resource.startswith("hugepages-")):
+        step.append(add(quantity, *at, "limits", resource))
+    return step
+
+
+def _amount(resource: str, quantity: str | int | float) -> int:
+    """The quantity in the units of the scheduler, rounded up."""
+    exact = parse_quantity(quantity) * (1000 if resource == "cpu" else 1)
+    return -(-Fraction(exact).numerator // Fraction(exact).denominator)
+
+
+_INSUFFICIENT = ReasonCode(
+    "KS101",
+    "insufficient-resources",
+    "the nodes do not have enough of a resource free",
+    "The requests of the pod are more than what the pods that run there leave of the nodes' allocatable. Without them "
+    "there would be room.",
+    (
+        "lower the request, or the number of replicas",
+        "move or scale down what runs there, or add nodes",
+        "give the pod a PriorityClass that may preempt",
+    ),
+)
+_LARGER_THAN_NODE = ReasonCode(
+    "KS102",
+    "larger-than-node",
+    "the pod requests more than a node has in all",
+    "Even if they were empty the nodes would be too small, or they do not offer the resource at all.",
+    ("lower the request", "add nodes of a larger type, or nodes that offer the resource"),
+)
+_TOO_MANY_PODS = ReasonCode(
+    "KS103",
+    "too-many-pods",
+    "the nodes run as many pods as they may",
+    "A node's allocatable has a number of pods (kubelet's maxPods), for pods of any size.",
+    ("raise kubelet's maxPods if the network allows it", "add nodes"),
+)
+_FEATURE_OFF = ReasonCode(
+    "KS120",
+    "feature-off",
+    "the pod uses a feature that is switched off",
+    "This version of Kubernetes has the feature gate off, and the scheduler places no pod that relies on it.",
+    ("switch the feature gate on, if the cluster has it on (--feature-gates)", "leave the field out"),
+)
+
+
+def _lacking_field(pod: Pod, reasons: Sequence[Reason], detail: Mapping[str, Any]) -> FieldPath:
+    lacking = [reason.param("resource") for reason in reasons]
+    return largest_request(pod, next((each for each in (*detail, *lacking) if each in lacking), ""))
+
+
+class NodeResourcesFitReasons(ReasonTable, plugins="NodeResourcesFit"):
+    too_many_pods = ReasonKind(
+        Rule(
+            "1.18",
+            before="Insufficient pods",
+            now="Too many pods",
+            about="message",
+            sentence="The reason is Too many pods; before, Insufficient pods.",
+        ),
+        _TOO_MANY_PODS,
+        lacks="pods",
+        problem="are full (pods)",
+    )
+    insufficient = ReasonKind(
+        "Insufficient {resource}",
+        _INSUFFICIENT,
+        unresolvable_code=_LARGER_THAN_NODE,
+        field=_lacking_field,
+        lacks="{resource}",
+        problem="lack {resource}",
+    )
+    sidecars_off = ReasonKind(
+        "Pod has a restartable init container and the SidecarContainers feature is disabled",
+        _FEATURE_OFF,
+        field=fixed_field("spec", "initContainers"),
+    )
+
 
 _NAMED = 3
 

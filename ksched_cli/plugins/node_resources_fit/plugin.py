@@ -1,4 +1,7 @@
-"""NodeResourcesFit: whether the pod's requests fit, and how full a node would be."""
+"""NodeResourcesFit: whether the pod's requests fit, and how full a node would be (noderesources/fit.go).
+
+First the rules that changed between minors and the queueing hints, then the plugin.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from ksched_cli.api.pod_facts import holds_place
+from ksched_cli.api.core import Node, Pod
+from ksched_cli.api.dynamic_resources import DeviceClass
+from ksched_cli.api.pod_facts import holds_place, is_same_pod
+from ksched_cli.api.pod_resources import requests_of
+from ksched_cli.api.quantity import milli_value, value
 from ksched_cli.cluster.columns import BoolColumn, Int64Column, RowColumn, distinct
 from ksched_cli.cluster.pod_groups import GroupKey
-from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.cluster.resources import CPU, EPHEMERAL_STORAGE, MEMORY, is_extended
+from ksched_cli.cluster.pod_info import CPU, EPHEMERAL_STORAGE, MEMORY, PodInfo, ResourceIndex, is_extended, is_scalar
 from ksched_cli.config.plugin_args import NodeResourcesFitArgs, ScoringStrategy
 from ksched_cli.framework.depends import Depends
 from ksched_cli.framework.events import Action, ClusterEvent
@@ -33,30 +39,187 @@ from ksched_cli.framework.scoring import MAX_NODE_SCORE
 from ksched_cli.framework.status import Code, Status, error, unresolvable
 from ksched_cli.framework.verdict import ReasonTuple, Verdict
 from ksched_cli.plugins.lib.blocking_pods import largest_blocking_pods
-from ksched_cli.plugins.lib.devices.extended import ExtendedResourceIndex
-from ksched_cli.plugins.lib.devices.totals import DeviceTotals
-from ksched_cli.plugins.lib.node_loads import NodeLoads
+from ksched_cli.plugins.lib.devices.claims import IMPLICIT_PREFIX, ExtendedResourceIndex
+from ksched_cli.plugins.lib.devices.inventory import DeviceTotals
 from ksched_cli.plugins.lib.resource_scoring import (
     CPU_AND_MEMORY,
     Allocation,
     MeasuredResources,
+    NodeLoads,
+    least_requested,
     measure,
     measure_one,
     measure_together,
     measured,
-)
-from ksched_cli.plugins.lib.resource_strategies import (
-    least_requested,
     most_requested,
     requested_to_capacity_ratio,
     weighted_mean,
 )
 from ksched_cli.plugins.lib.spec import Spec
-from ksched_cli.plugins.node_resources_fit.guide import FitGuide
-from ksched_cli.plugins.node_resources_fit.hints import AskedOfNode, class_may_help, scale_down_may_help
-from ksched_cli.plugins.node_resources_fit.reasons import NodeResourcesFitReasons
-from ksched_cli.plugins.node_resources_fit.rules import NodeResourcesFitRules
-from ksched_cli.releases.plugin_names import REQUESTED_TO_CAPACITY_RATIO
+from ksched_cli.plugins.node_resources_fit.guide import FitGuide, NodeResourcesFitReasons
+from ksched_cli.releases.changes import ReleaseRules, Rule
+from ksched_cli.releases.plugin_names import (
+    GENERAL_PREDICATES,
+    INTER_POD_AFFINITY,
+    NODE_AFFINITY,
+    NODE_LABEL,
+    NODE_NAME,
+    NODE_PORTS,
+    NODE_PREFER_AVOID_PODS,
+    NODE_RESOURCES_BALANCED_ALLOCATION,
+    NODE_RESOURCES_LEAST_ALLOCATED,
+    NODE_RESOURCES_MOST_ALLOCATED,
+    NODE_UNSCHEDULABLE,
+    NODE_VOLUME_LIMITS,
+    POD_GROUP_PODS_COUNT,
+    REQUESTED_TO_CAPACITY_RATIO,
+    SERVICE_AFFINITY,
+    TAINT_TOLERATION,
+    TOPOLOGY_PLACEMENT_GENERATOR,
+    VOLUME_RESTRICTIONS,
+    VOLUME_ZONE,
+)
+
+# Gates that decide which of a pod's requests count.
+_GATES = {
+    "InPlacePodLevelResourcesVerticalScaling": (
+        "A pod whose own requests are resized in place counts with what it has been given, where that is more; without "
+        "the gate, with what it asks for."
+    ),
+    "InPlacePodVerticalScaling": (
+        "A pod that is resized in place counts with what its containers have been given, where that is more; without "
+        "the gate, with what it asks for."
+    ),
+    "LocalStorageCapacityIsolation": (
+        "Ephemeral storage counts (from 1.19 to 1.24 the gate decides that); without the gate, no pod requests any and "
+        "no node has any."
+    ),
+    "PodLevelResources": (
+        "Requests of the pod as a whole (spec.resources) count; without the gate, those of its containers alone."
+    ),
+    "PodOverhead": "A pod's overhead counts; without the gate, it does not.",
+}
+_BOTH = f"NodeResourcesFit {NODE_RESOURCES_BALANCED_ALLOCATION}"
+
+
+class NodeResourcesFitRules(ReleaseRules, plugins="NodeResourcesFit"):
+    sees_hopeless_nodes = Rule(
+        "1.34",
+        "filter preemption",
+        "A node that is too small for the pod even if it was empty is beyond help, and no preemption is tried there; "
+        "before, it was.",
+    )
+    only_requested_resources_lack = Rule(
+        "1.28",
+        "filter",
+        "Only resources that the pod asks for can lack; before, a node with more cpu, memory or storage requested "
+        "than it has took no pod that asks for anything.",
+    )
+    overhead_counts_in_scores = Rule(
+        "1.24", "score", "Scores include the overhead of the pending pod; before, scores of this plugin left it out."
+    )
+    notes = (
+        Rule(
+            "1.17",
+            "score",
+            "Nodes score 0 to 100; before, 0 to 10, and small differences were lost.",
+            plugins=(
+                f"NodeResourcesFit {NODE_RESOURCES_BALANCED_ALLOCATION} {NODE_LABEL} {NODE_PREFER_AVOID_PODS} "
+                f"{SERVICE_AFFINITY} {TAINT_TOLERATION}"
+            ),
+        ),
+        Rule(
+            "1.17",
+            "message",
+            "Filters are plugins with words of their own; before, there were predicates, one of which, "
+            f"{GENERAL_PREDICATES}, reported all that was wrong with resources, ports, host name and node selector.",
+            plugins=(
+                f"NodeResourcesFit {NODE_AFFINITY} {NODE_NAME} {NODE_PORTS} {INTER_POD_AFFINITY} {TAINT_TOLERATION} "
+                f"{NODE_UNSCHEDULABLE} {VOLUME_RESTRICTIONS} {VOLUME_ZONE} {NODE_VOLUME_LIMITS} {SERVICE_AFFINITY} "
+                f"{NODE_LABEL}"
+            ),
+        ),
+        Rule(
+            "1.22",
+            "score",
+            "NodeResourcesFit scores nodes by its scoringStrategy, over the resources that a node has; before, "
+            f"{NODE_RESOURCES_LEAST_ALLOCATED} and two other plugins did, where a resource that a node lacks "
+            "counted as 0.",
+            plugins=(
+                f"NodeResourcesFit {NODE_RESOURCES_LEAST_ALLOCATED} {NODE_RESOURCES_MOST_ALLOCATED} "
+                f"{REQUESTED_TO_CAPACITY_RATIO}"
+            ),
+        ),
+        Rule(
+            "1.36",
+            "search",
+            "Placements for whole pod groups are made and scored where the gate TopologyAwareWorkloadScheduling is "
+            "on; before, there were none.",
+            plugins=f"NodeResourcesFit {TOPOLOGY_PLACEMENT_GENERATOR} {POD_GROUP_PODS_COUNT}",
+        ),
+        Rule(
+            "SidecarContainers",
+            "fields filter",
+            "Sidecars (init containers that stay) count beside the containers; without the gate, a pod with one fits "
+            "on no node.",
+            plugins=_BOTH,
+        ),
+        *(Rule(gate, "fields", sentence, _BOTH) for gate, sentence in _GATES.items()),
+    )
+
+
+class AskedOfNode:
+    """A pod's requests, compared with the allocatable of nodes."""
+
+    def __init__(self, pod: PodInfo, resources: ResourceIndex, extended: ExtendedResourceIndex) -> None:
+        self._requests = [(resources.names[row], amount) for row, amount in pod.incoming_requests]
+        self._extended = extended
+
+    def fits(self, node: Node) -> bool:
+        """isFit."""
+        return _allocatable(node, "pods") >= 1 and all(
+            amount <= _allocatable(node, name) or self._left_to_devices(node, name) for name, amount in self._requests
+        )
+
+    def more_than(self, old: Node, new: Node) -> bool:
+        """haveAnyRequestedResourcesIncreased."""
+        names = [name for name, _ in self._requests]
+        return any(_allocatable(new, name) > _allocatable(old, name) for name in ("pods", *names)) or any(
+            self._left_to_devices(new, name) for name in names
+        )
+
+    def _left_to_devices(self, node: Node, name: str) -> bool:
+        return is_scalar(name) and not _allocatable(node, name) and self._extended.backs(name)
+
+
+def _allocatable(node: Node, name: str) -> int:
+    quantity = node.status.allocatable.get(name, 0)
+    return milli_value(quantity) if name == "cpu" else value(quantity)
+
+
+def scale_down_may_help(pod: Pod, old: Pod, new: Pod) -> bool:
+    """isSchedulableAfterPodScaleDown: the pod itself wants less, or a placed pod wants less of what the pod wants."""
+    if is_same_pod(new, pod):
+        return True
+    if not new.spec.node_name:
+        return False
+    wanted, before, after = (requests_of(each, use_status=True) for each in (pod, old, new))
+    counted = (name for name, amount in wanted.items() if amount and (name in _NATIVE or is_scalar(name)))
+    return any(before.get(name, 0) > after.get(name, 0) for name in counted)
+
+
+_NATIVE = ("cpu", "memory", "ephemeral-storage")
+
+
+def class_may_help(pod: Pod, old: DeviceClass | None, new: DeviceClass) -> bool:
+    """isSchedulableAfterDeviceClassEvent: the class provides a resource that the pod requests."""
+    named = new.spec.extended_resource_name
+    if old is not None and (old.spec.extended_resource_name or "") == (named or ""):
+        return False
+    wanted = requests_of(pod, use_status=False)
+    implicit = IMPLICIT_PREFIX + new.metadata.name
+    return (old is None and implicit in wanted) or named in wanted
+
 
 _HOPELESS, _SHORT = np.int8(Code.UNSCHEDULABLE_AND_UNRESOLVABLE), np.int8(Code.UNSCHEDULABLE)
 # Where fewer nodes than one of so many lack something, only they are looked at closely.

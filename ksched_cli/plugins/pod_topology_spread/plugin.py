@@ -1,21 +1,28 @@
-"""PodTopologySpread: keeps the pods that a selector matches evenly spread over zones, hosts, ..."""
+"""PodTopologySpread: keeps the pods that a selector matches evenly spread over zones, hosts, ... (podtopologyspread)
+
+First the rules that changed between minors, the reasons, the queueing hints and the texts of `explain`, then the
+plugin. Soft constraints are scored in `soft.py`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ksched_cli.api.core import Node, Pod
+from ksched_cli.api.json_patch import add, drop
+from ksched_cli.api.listing import named
+from ksched_cli.api.pod_facts import holds_place, is_same_pod
 from ksched_cli.api.selectors import RequiredNodeAffinity, SelectorError
 from ksched_cli.api.tolerations import find_untolerated
 from ksched_cli.cluster.columns import BoolColumn, IdColumn, Int64Column, RowColumn, joined_rows
-from ksched_cli.cluster.labels import ABSENT, LabelColumn
-from ksched_cli.cluster.pod_counts import PodCount
+from ksched_cli.cluster.nodes import ABSENT, LabelColumn
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.cluster.template_values import TemplateValues
+from ksched_cli.cluster.pods import PodCount
 from ksched_cli.config.plugin_args import PodTopologySpreadArgs
 from ksched_cli.framework.depends import NOTHING, Depends
 from ksched_cli.framework.events import Action, ClusterEvent
@@ -27,6 +34,17 @@ from ksched_cli.framework.interfaces import (
     PreFilterResult,
     PreScorePlugin,
     ScorePlugin,
+)
+from ksched_cli.framework.reasons import (
+    C,
+    FieldPath,
+    Figures,
+    Reason,
+    ReasonCode,
+    ReasonKind,
+    ReasonTable,
+    RejectedPod,
+    RejectionGuide,
 )
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.scoring import MAX_NODE_SCORE
@@ -41,14 +59,214 @@ from ksched_cli.plugins.lib.topology_spread import (
     SYSTEM_DEFAULTS,
     DefaultSelectors,
     SpreadConstraint,
+    TemplateValues,
     constraints_of,
     default_constraints_of,
 )
-from ksched_cli.plugins.pod_topology_spread.guide import SpreadGuide
-from ksched_cli.plugins.pod_topology_spread.hints import counts_for, spread_node_may_help, spread_pod_may_help
-from ksched_cli.plugins.pod_topology_spread.reasons import PodTopologySpreadReasons
-from ksched_cli.plugins.pod_topology_spread.rules import PodTopologySpreadRules
 from ksched_cli.plugins.pod_topology_spread.soft import SoftDomains, SoftState, normalized_scores, topology_weight
+from ksched_cli.releases.changes import ReleaseRules, Rule
+from ksched_cli.releases.plugin_names import EVEN_PODS_SPREAD, INTER_POD_AFFINITY, SELECTOR_SPREAD
+
+_FIELDS = {
+    EVEN_PODS_SPREAD: "topologySpreadConstraints of pods count; without the gate, they do not.",
+    "MatchLabelKeysInPodTopologySpread": "matchLabelKeys of constraints count; without the gate, they do not.",
+    "MinDomainsInPodTopologySpread": "minDomains of constraints counts; without the gate, it does not.",
+    "NodeInclusionPolicyInPodTopologySpread": (
+        "nodeAffinityPolicy and nodeTaintsPolicy of constraints count; without the gate, they do not."
+    ),
+}
+
+
+class PodTopologySpreadRules(ReleaseRules, plugins="PodTopologySpread"):
+    empty_selector_counts_no_pods = Rule(
+        "1.27",
+        "filter score",
+        "A constraint with an empty selector counts no pods; before, it counted all of the namespace.",
+    )
+    counts_eligible_nodes_only = Rule(
+        "1.24",
+        "filter",
+        "Of a domain only pods on nodes that the pod itself may go to count, and only such nodes make up domains; "
+        "before, the other nodes of such a domain counted too.",
+    )
+    skips_without_constraints = Rule(
+        "1.28",
+        "score",
+        "Does not score where nothing is to be spread or preferred; before, all nodes got the same.",
+        plugins=f"PodTopologySpread {INTER_POD_AFFINITY}",
+    )
+    spreads_over_nodes_without_zone = Rule(
+        "1.20",
+        "score",
+        "Nodes without a zone are spread over by host where a pod has no constraints; before, such nodes scored 0.",
+        plugins=f"PodTopologySpread {SELECTOR_SPREAD}",
+    )
+    rounds_scores = Rule("1.24", "score", "The sum over the constraints is rounded; before, it was cut off.")
+    notes = (
+        Rule(
+            "1.18",
+            "filter score",
+            "Pods that are leaving count no more, and scores count the pod's own namespace; before, all pods counted, "
+            "and scores those of every namespace.",
+        ),
+        Rule(
+            "1.19",
+            "filter score preemption",
+            "A node that lacks a label has a reason of its own, and preemption is no help there; scores weigh each "
+            "topology by its size, and are 100 where nothing is to be spread; before, the reason was that of a skew, "
+            "and scores were plain sums, or 0.",
+        ),
+        Rule(
+            "DefaultPodTopologySpread",
+            "filter score",
+            "Pods without constraints are spread by PodTopologySpread's defaults; without the gate, by "
+            f"{SELECTOR_SPREAD}.",
+            plugins=f"PodTopologySpread {SELECTOR_SPREAD}",
+        ),
+        *(Rule(gate, "fields", sentence) for gate, sentence in _FIELDS.items()),
+    )
+
+
+def counts_for(other: Pod, pod: Pod) -> bool:
+    """involvedInTopologySpreading: the pod itself, or one of its namespace that has a place."""
+    if is_same_pod(other, pod):
+        return True
+    return holds_place(other) and other.metadata.namespace == pod.metadata.namespace
+
+
+def spread_pod_may_help(constraints: Sequence[SpreadConstraint], pod: Pod, old: Pod | None, new: Pod | None) -> bool:
+    """Whether the event of a pod changes which pods a constraint counts (isSchedulableAfterPodChange)."""
+    if old is None or new is None:
+        changed = new or old
+        return changed is not None and any(each.selector.matches(changed.metadata.labels) for each in constraints)
+    tolerates_more = is_same_pod(new, pod) and new.spec.tolerations != old.spec.tolerations
+    if tolerates_more and any(each.honor_taints for each in constraints):
+        return True
+    before, now = old.metadata.labels, new.metadata.labels
+    return any(each.selector.matches(before) != each.selector.matches(now) for each in constraints)
+
+
+def spread_node_may_help(constraints: Sequence[SpreadConstraint], old: Node | None, new: Node | None) -> bool:
+    """A node with all topology keys came, left, moved to another domain or got other taints."""
+    was, now = _has_keys(constraints, old), _has_keys(constraints, new)
+    if old is None or new is None or was != now:
+        return was or now
+    before, after = old.metadata.labels, new.metadata.labels
+    moved = any(before.get(each.topology_key, "") != after.get(each.topology_key, "") for each in constraints)
+    return now and (moved or old.spec.taints != new.spec.taints)
+
+
+def _has_keys(constraints: Sequence[SpreadConstraint], node: Node | None) -> bool:
+    return node is not None and all(each.topology_key in node.metadata.labels for each in constraints)
+
+
+_SKEWED_CODE = ReasonCode(
+    "KS111",
+    "topology-spread",
+    "the pods would be spread too unevenly",
+    "One more pod in any domain that has room would be more than maxSkew above the domain with the fewest.",
+    ("raise maxSkew", "whenUnsatisfiable: ScheduleAnyway", "make room in the domain with the fewest pods"),
+)
+_KEY_MISSING = ReasonCode(
+    "KS112",
+    "topology-key-missing",
+    "the nodes lack the label that pods are spread by",
+    "A node without the topologyKey of a DoNotSchedule constraint takes none of the pods.",
+    ("correct the topologyKey", "label the nodes", "whenUnsatisfiable: ScheduleAnyway"),
+)
+
+
+def _skew_field(pod: Pod, reasons: Sequence[Reason], detail: Mapping[str, Any]) -> FieldPath:
+    """The constraint that one more pod would break on the node."""
+    broken = {(each["topologyKey"], each.get("maxSkew")) for each in detail.get("constraints", ())}
+    for index, constraint in enumerate(pod.spec.topology_spread_constraints):
+        hard = constraint.when_unsatisfiable != "ScheduleAnyway"
+        if hard and (not broken or (constraint.topology_key, constraint.max_skew) in broken):
+            return ("spec", "topologySpreadConstraints", index, "maxSkew")
+    return ("spec", "topologySpreadConstraints")
+
+
+def _key_field(pod: Pod, reasons: Sequence[Reason], detail: Mapping[str, Any]) -> FieldPath:
+    """The first hard constraint whose label the node lacks, else the first hard one."""
+    missing = {each["topologyKey"] for each in detail.get("constraints", ()) if each["domain"] is None}
+    hard = [
+        (index, each.topology_key)
+        for index, each in enumerate(pod.spec.topology_spread_constraints)
+        if each.when_unsatisfiable != "ScheduleAnyway"
+    ]
+    chosen = next((index for index, key in hard if key in missing), hard[0][0] if hard else None)
+    path: FieldPath = ("spec", "topologySpreadConstraints")
+    return path if chosen is None else (*path, chosen, "topologyKey")
+
+
+class PodTopologySpreadReasons(ReasonTable, plugins="PodTopologySpread"):
+    label_missing = ReasonKind(
+        "node(s) didn't match pod topology spread constraints (missing required label)", _KEY_MISSING, field=_key_field
+    )
+    skewed = ReasonKind("node(s) didn't match pod topology spread constraints", _SKEWED_CODE, field=_skew_field)
+
+
+class SpreadGuide(RejectionGuide):
+    ends_without_pods = True
+
+    def describe(self, figures: Figures) -> str:
+        return "; ".join(map(_constraint, figures["constraints"]))
+
+    describe_briefly = describe
+
+    def problems(self, reasons: Sequence[Reason], figures: Figures, *, cordoned: bool) -> Iterator[str]:
+        for each in figures.get("constraints", ()):
+            key, lacks = each["topologyKey"], each["domain"] is None
+            yield f"do not have label {key} to spread over" if lacks else f"would break the spread over {key}"
+
+    def remedies(self, figures: Figures, place: RejectedPod[C]) -> Iterator[Sequence[C]]:
+        raised, softened = [], []
+        for broken in figures["constraints"]:
+            found = [
+                index
+                for index, each in enumerate(place.pod.spec.topology_spread_constraints)
+                if each.topology_key == broken["topologyKey"]
+                and each.when_unsatisfiable == "DoNotSchedule"
+                and each.max_skew == broken.get("maxSkew", each.max_skew)
+            ]
+            if not found:
+                return
+            for index in found:
+                softened.append(_softened(place, index, broken["topologyKey"]))
+                if "skew" in broken:
+                    raised.append(_raised(place, index, broken))
+        if len(raised) == len(softened):
+            yield raised
+        yield softened
+
+
+def _softened(place: RejectedPod[C], index: int, key: str) -> C:
+    at = ("spec", "topologySpreadConstraints", index)
+    operations = [add("ScheduleAnyway", *at, "whenUnsatisfiable")]
+    if place.pod.spec.topology_spread_constraints[index].min_domains is not None:
+        # Only a hard constraint may have it.
+        operations.append(drop(*at, "minDomains"))
+    return place.patch(f"only prefer the spread over {key}", "soft spread", 2, *operations)
+
+
+def _raised(place: RejectedPod[C], index: int, broken: Mapping[str, Any]) -> C:
+    text = f"raise maxSkew from {broken['maxSkew']} to {broken['skew']} over {broken['topologyKey']}"
+    cost = 1 + (broken["skew"] - broken["maxSkew"]) / 10
+    return place.patch(text, "skew", cost, add(broken["skew"], "spec", "topologySpreadConstraints", index, "maxSkew"))
+
+
+def _constraint(each: Mapping[str, Any]) -> str:
+    if each["domain"] is None:
+        return f"no label {each['topologyKey']} to spread over"
+    if "minDomains" in each:
+        least = f"0 count while there are {each['domains']} of at least {each['minDomains']} domains"
+    else:
+        least = f"{each['minimum']} in {named(each['emptiest']) or 'no domain'}"
+    return (
+        f"{each['topologyKey']}={each['domain']} has {each['matching']} matching, {least}: "
+        f"skew {each['skew']} over {each['maxSkew']}"
+    )
+
 
 _STATUSES = (
     SUCCESS,

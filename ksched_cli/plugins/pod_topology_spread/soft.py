@@ -10,7 +10,7 @@ from msgspec import Struct
 from ksched_cli.cluster.columns import BoolColumn, FloatColumn, IdColumn, Int64Column
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.scoring import MAX_NODE_SCORE
-from ksched_cli.plugins.lib.arithmetic import go_log, go_round
+from ksched_cli.plugins.lib.resource_scoring import go_log, go_round
 from ksched_cli.plugins.lib.topology_spread import SpreadConstraint
 
 

@@ -14,8 +14,7 @@ from ksched_cli.api.core import Pod
 from ksched_cli.api.meta import ObjectReference
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim
 from ksched_cli.cluster.cache import Cluster
-from ksched_cli.cluster.catalog import Catalog
-from ksched_cli.cluster.claims import claim_names, find_claim, uses_storage
+from ksched_cli.cluster.catalog import Catalog, claim_names, find_claim, uses_storage
 from ksched_cli.cluster.columns import Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.plugin_args import VolumeBindingArgs
@@ -32,20 +31,29 @@ from ksched_cli.framework.interfaces import (
     ReservePlugin,
     ScorePlugin,
 )
-from ksched_cli.framework.reasons import Reason
-from ksched_cli.framework.rejections import Figures, RejectionGuide
+from ksched_cli.framework.reasons import Figures, Reason, RejectionGuide
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvable
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.lib.spec import Spec
-from ksched_cli.plugins.lib.volumes.claims import SELECTED_NODE, is_fully_bound, waits_for_consumer
-from ksched_cli.plugins.lib.volumes.migration import migrated_plugins
-from ksched_cli.plugins.lib.volumes.reasons import ClaimReasons, foreign_claim
-from ksched_cli.plugins.volume_binding.capacity import largest_volume
-from ksched_cli.plugins.volume_binding.placement import PodClaims, VolumePlacement, affinity_mask
-from ksched_cli.plugins.volume_binding.reasons import VolumeBindingReasons
-from ksched_cli.plugins.volume_binding.rules import VolumeBindingRules
-from ksched_cli.plugins.volume_binding.scoring import Shape, storage_scores
+from ksched_cli.plugins.lib.volumes import (
+    SELECTED_NODE,
+    ClaimReasons,
+    foreign_claim,
+    is_fully_bound,
+    migrated_plugins,
+    waits_for_consumer,
+)
+from ksched_cli.plugins.volume_binding.placement import (
+    PodClaims,
+    Shape,
+    VolumeBindingReasons,
+    VolumeBindingRules,
+    VolumePlacement,
+    affinity_mask,
+    largest_volume,
+    storage_scores,
+)
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
 

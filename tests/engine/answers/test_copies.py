@@ -14,9 +14,8 @@ from msgspec.structs import replace
 from ksched_cli.api.core import Node, Pod, Service, ServiceSpec
 from ksched_cli.api.meta import ObjectMeta
 from ksched_cli.api.selectors import selector_from_map
-from ksched_cli.engine.decision import Decision
+from ksched_cli.engine.decision import Decision, ScoreTable
 from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.engine.score_table import ScoreTable
 from ksched_cli.releases.minors import release
 from tests.builders import make_node, make_pod, term
 from tests.clusters import IMAGES, LABEL_VALUES, ZONES, nodes, pods

@@ -132,7 +132,7 @@ def test_a_recorded_case_comes_out_the_same_with_and_without(case: Path, monkeyp
 
 def test_what_is_kept_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     """A filter that only the node itself matters to is asked once for all pods of a kind, and for each without."""
-    from ksched_cli.plugins.taint_toleration.plugin import TaintToleration
+    from ksched_cli.plugins.taint_toleration import TaintToleration
 
     asked: list[int] = []
     original = TaintToleration.filter

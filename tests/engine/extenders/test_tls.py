@@ -131,7 +131,7 @@ def test_settings_that_cannot_be_used(tls: dict[str, Any], problem: str) -> None
 
 def test_the_system_is_not_trusted_beside_an_own_ca() -> None:
     """A CA of one's own is for one's own extender."""
-    from ksched_cli.engine.extenders.tls import tls_context
+    from ksched_cli.engine.extenders.transport import tls_context
 
     context = tls_context(extender("https://h", tlsConfig={"caFile": CA}))
     assert [dict(part[0] for part in each["subject"])["commonName"] for each in context.get_ca_certs()] == [

@@ -7,10 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ksched_cli.api.core import Pod
-from ksched_cli.engine.changes import pod_changes
-from ksched_cli.engine.queueing.clock import VirtualClock
-from ksched_cli.engine.queueing.hints import Hints
-from ksched_cli.engine.queueing.queued_pod import QueuedPod
+from ksched_cli.engine.handlers import pod_changes
+from ksched_cli.engine.queueing.hints import Hints, QueuedPod, VirtualClock
 from ksched_cli.engine.queueing.scheduling_queue import QueueSettings, SchedulingQueue
 from ksched_cli.framework.events import ClusterEvent
 from ksched_cli.framework.interfaces import Plugin

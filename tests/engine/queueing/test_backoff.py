@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ksched_cli.engine.queueing.backoff import BackoffQueue
-from ksched_cli.engine.queueing.clock import VirtualClock
-from ksched_cli.engine.queueing.queued_pod import QueuedPod
+from ksched_cli.engine.queueing.hints import QueuedPod, VirtualClock
+from ksched_cli.engine.queueing.scheduling_queue import BackoffQueue
 from tests.builders import make_pod
 from tests.engine.queueing.line import make_line
 from tests.harness import make_scheduler

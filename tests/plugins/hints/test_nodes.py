@@ -10,12 +10,12 @@ import pytest
 from ksched_cli.api.affinity import NodeAffinityTerms as NodeAffinitySpec
 from ksched_cli.config.plugin_args import NodeAffinityArgs
 from ksched_cli.framework.events import ASSIGNED_POD_DELETE, UNSCHEDULED_POD, Action, ClusterEvent
-from ksched_cli.plugins.node_affinity.plugin import NodeAffinity
+from ksched_cli.plugins.node_affinity import NodeAffinity
 from ksched_cli.plugins.node_declared_features import NodeDeclaredFeatures
 from ksched_cli.plugins.node_name import NodeName
 from ksched_cli.plugins.node_ports import NodePorts
 from ksched_cli.plugins.node_unschedulable import NodeUnschedulable
-from ksched_cli.plugins.taint_toleration.plugin import TaintToleration
+from ksched_cli.plugins.taint_toleration import TaintToleration
 from tests.builders import make_node, make_pod, term
 from tests.plugins.hints.asking import CASE, case, hint
 

@@ -3,7 +3,8 @@
 A proposal is tried in a trial of the world: its edits, its patch of the template or of the waiting pods
 (`ProposedChanges`), then a run until nothing moves. `CertainPods` are pending pods that find a node in any case: a
 trial needs no cycles for them. `PodManifest` turns a JSON patch of the pod into lines of the manifest that it comes
-from."""
+from.
+"""
 
 from __future__ import annotations
 
@@ -29,11 +30,10 @@ from ksched_cli.controlplane.controllers.replicaset import selector_of, wanted_r
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.controlplane.store import Identity, Store, identity_of, owner_identity
 from ksched_cli.controlplane.workloads import owners, top_owner
-from ksched_cli.engine.cycle.runtime import Runtime, is_fixed
-from ksched_cli.engine.cycle.state import CycleState
+from ksched_cli.engine.cycle.runtime import CycleState, Runtime, is_fixed
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.faults import CycleError
-from ksched_cli.engine.profile import Profile
+from ksched_cli.engine.registry import Profile
 from ksched_cli.errors import KschedError
 from ksched_cli.framework.interfaces import Plugin
 from ksched_cli.framework.rows import NodeRows

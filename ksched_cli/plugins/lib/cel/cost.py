@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ksched_cli.plugins.lib.cel.lists import LONGEST_RANGE
+from ksched_cli.plugins.lib.cel.values import LONGEST_RANGE
 
 # resourceapi.CELSelectorExpressionMaxCost
 LIMIT = 1_000_000

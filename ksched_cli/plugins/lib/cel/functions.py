@@ -1,6 +1,9 @@
-"""The functions that device selectors may call: CEL's own, the string extensions, and Kubernetes' quantity and semver.
+"""The functions that device selectors may call: CEL's own, the string, list and network extensions, regular
+expressions, and Kubernetes' quantity, semver, ip() and cidr() (apiserver's cel/library).
 
-A function gets its evaluated arguments, the target of a method first. An expression with another function is refused.
+A function gets its evaluated arguments, the target of a method first. An expression with another function is
+refused. Regular expressions are RE2, as Go has them: google-re2 runs in time linear in the text, where Python's `re`
+backtracks.
 """
 
 from __future__ import annotations
@@ -8,14 +11,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from functools import cmp_to_key, lru_cache
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from typing import Any, ClassVar
 
 from ksched_cli.api.quantity import approximate
-from ksched_cli.plugins.lib.cel.lists import LIST_METHODS, LIST_QUALIFIED
-from ksched_cli.plugins.lib.cel.network import NETWORK_GLOBAL, NETWORK_METHODS, NETWORK_QUALIFIED
-from ksched_cli.plugins.lib.cel.patterns import search_pattern
-from ksched_cli.plugins.lib.cel.time import TIME_METHODS, Timestamp, seconds_of, to_duration, to_timestamp
+from ksched_cli.plugins.lib.cel.operators import TIME_METHODS, Timestamp, seconds_of, to_duration, to_timestamp
 from ksched_cli.plugins.lib.cel.values import (
+    LONGEST_RANGE,
     MAX_INT,
     MAX_UINT,
     MIN_INT,
@@ -26,7 +30,9 @@ from ksched_cli.plugins.lib.cel.values import (
     Semver,
     UInt,
     cel_type_name,
+    compare,
     equal,
+    is_number,
     need,
     no_overload,
     normalized_semver,
@@ -36,6 +42,294 @@ from ksched_cli.plugins.lib.cel.values import (
     to_quantity,
     whole_number,
 )
+
+
+def _whole(value: Any) -> int:
+    if type(value) is not int:
+        raise no_overload()
+    return value
+
+
+def _is_sorted(items: Any) -> bool:
+    return all(compare(left, right) <= 0 for left, right in zip(need(items, list), items[1:], strict=False))
+
+
+def _sum(items: Any) -> Any:
+    total: Any = 0
+    for position, item in enumerate(need(items, list)):
+        if not is_number(item):
+            raise no_overload()
+        total = item if position == 0 else total + item
+    return total if isinstance(total, float) else whole_number(total, items[0] if items else 0)
+
+
+def _extreme(items: Any, name: str, wanted: int) -> Any:
+    if not need(items, list):
+        raise CelError(f"{name} called on empty list")
+    best = items[0]
+    for item in items[1:]:
+        if compare(item, best) == wanted:
+            best = item
+    return best
+
+
+def _slice(items: Any, start: Any, end: Any) -> list[Any]:
+    length, call = len(need(items, list)), f"cannot slice({_whole(start)}, {_whole(end)})"
+    if start < 0 or end < 0:
+        raise CelError(f"{call}, negative indexes not supported")
+    if start > end:
+        raise CelError(f"{call}, start index must be less than or equal to end index")
+    if length < end:
+        raise CelError(f"{call}, list is length {length}")
+    return list(items[start:end])
+
+
+def _flatten(items: Any, depth: Any = 1) -> list[Any]:
+    if _whole(depth) < 0:
+        raise CelError("level must be non-negative")
+    return _flattened(need(items, list), depth)
+
+
+def _flattened(items: list[Any], depth: int) -> list[Any]:
+    flat: list[Any] = []
+    for item in items:
+        flat.extend(_flattened(item, depth - 1) if isinstance(item, list) and depth else [item])
+    return flat
+
+
+def _sort(items: Any) -> list[Any]:
+    if len({cel_type_name(item) for item in need(items, list)}) > 1:
+        raise CelError("list elements must have the same type")
+    return sorted(items, key=cmp_to_key(compare))
+
+
+def _distinct(items: Any) -> list[Any]:
+    kept: list[Any] = []
+    for item in need(items, list):
+        if not any(equal(item, each) for each in kept):
+            kept.append(item)
+    return kept
+
+
+def _range(size: Any) -> list[int]:
+    if _whole(size) < 0:
+        raise CelError(f"lists.range: size must be non-negative, got {size}")
+    if size > LONGEST_RANGE:
+        raise CelError(f"lists.range: size {size} exceeds maximum allowed ({LONGEST_RANGE})")
+    return list(range(size))
+
+
+def _end(items: Any, at: int) -> Maybe:
+    return Maybe(True, items[at]) if need(items, list) else Maybe(False)
+
+
+def _unwrapped(items: Any) -> list[Any]:
+    if not all(isinstance(item, Maybe) for item in need(items, list)):
+        raise no_overload()
+    return [item.value for item in items if item.present]
+
+
+LIST_METHODS: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
+    "isSorted": (_is_sorted, (0,)),
+    "sum": (_sum, (0,)),
+    "min": (lambda items: _extreme(items, "min", -1), (0,)),
+    "max": (lambda items: _extreme(items, "max", 1), (0,)),
+    "slice": (_slice, (2,)),
+    "flatten": (_flatten, (0, 1)),
+    "sort": (_sort, (0,)),
+    "distinct": (_distinct, (0,)),
+    "reverse": (lambda items: need(items, list)[::-1], (0,)),
+    "first": (lambda items: _end(items, 0), (0,)),
+    "last": (lambda items: _end(items, -1), (0,)),
+    "unwrapOpt": (_unwrapped, (0,)),
+}
+LIST_QUALIFIED: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
+    "lists.range": (_range, (1,)),
+    "optional.unwrap": (_unwrapped, (1,)),
+}
+
+
+_LINK_LOCAL_4, _LINK_LOCAL_6 = ip_network("169.254.0.0/16"), ip_network("fe80::/10")
+_LOCAL_CONTROL_4 = ip_network("224.0.0.0/24")
+_BROADCAST = IPv4Address("255.255.255.255")
+
+
+@dataclass(frozen=True, slots=True)
+class Address(CelType):
+    """net.IP."""
+
+    type_name: ClassVar[str] = "net.IP"
+    value: IPv4Address | IPv6Address
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Network(CelType):
+    """net.CIDR: an address, which may have bits after the mask, and how many bits the mask has."""
+
+    type_name: ClassVar[str] = "net.CIDR"
+    address: Address
+    bits: int
+
+    def __str__(self) -> str:
+        return f"{self.address}/{self.bits}"
+
+    def masked(self) -> Network:
+        whole = ip_network(str(self), strict=False)
+        return Network(Address(whole.network_address), self.bits)
+
+    def holds(self, address: Address) -> bool:
+        return Network(address, self.bits).masked() == self.masked() if self._alike(address) else False
+
+    def covers(self, other: Network) -> bool:
+        return self.bits <= other.bits and self.holds(other.address)
+
+    def _alike(self, address: Address) -> bool:
+        return self.address.value.version == address.value.version
+
+
+def _parsed(text: str) -> IPv4Address | IPv6Address | str:
+    """The address, or the error of netip.ParseAddr."""
+    try:
+        return ip_address(text)
+    except ValueError:
+        return f'ParseAddr("{text}"): {_reason(text)}'
+
+
+def _reason(text: str) -> str:
+    if ":" in text or "." not in text:
+        return "unable to parse IP" if ":" not in text else "unexpected character"
+    fields = text.split(".")
+    if any(field and not field.isdigit() for field in fields):
+        return "unexpected character"
+    if "" in fields:
+        return "IPv4 field must have at least one digit"
+    if any(len(field) > 1 and field[0] == "0" for field in fields):
+        return "IPv4 field has octet with leading zero"
+    if any(int(field) > 255 for field in fields):
+        return "IPv4 field has value >255"
+    return "IPv4 address too long" if len(fields) > 4 else "IPv4 address too short"
+
+
+def to_address(text: Any) -> Address:
+    found = _parsed(need(text, str))
+    if isinstance(found, str):
+        raise CelError(f'IP Address "{text}" parse error during conversion from string: {found}')
+    if isinstance(found, IPv6Address) and found.scope_id:
+        raise CelError(f'IP address "{text}" with zone value is not allowed')
+    if isinstance(found, IPv6Address) and found.ipv4_mapped:
+        raise CelError(f'IPv4-mapped IPv6 address "{text}" is not allowed')
+    return Address(found)
+
+
+def to_network(text: Any) -> Network:
+    start = "network address parse error during conversion from string: "
+    written, slash, mask = need(text, str).rpartition("/")
+    if not slash:
+        raise CelError(f"{start}{start}netip.ParsePrefix(\"{text}\"): no '/'")
+    found = _parsed(written)
+    if isinstance(found, str):
+        raise CelError(f'{start}{start}netip.ParsePrefix("{text}"): {found}')
+    if not mask.isdigit() or (len(mask) > 1 and mask[0] == "0"):
+        raise CelError(f'{start}{start}netip.ParsePrefix("{text}"): bad bits after slash: "{mask}"')
+    if int(mask) > found.max_prefixlen:
+        raise CelError(f'{start}{start}netip.ParsePrefix("{text}"): prefix length out of range')
+    if isinstance(found, IPv6Address) and found.scope_id:
+        raise CelError(f'{start}{start}netip.ParsePrefix("{text}"): IPv6 zones cannot be present in a prefix')
+    if isinstance(found, IPv6Address) and found.ipv4_mapped:
+        raise CelError(f'{start}IPv4-mapped IPv6 address "{text}" is not allowed')
+    return Network(Address(found), int(mask))
+
+
+def _is_link_local(address: IPv4Address | IPv6Address) -> bool:
+    return address in (_LINK_LOCAL_4 if address.version == 4 else _LINK_LOCAL_6)
+
+
+def _is_link_local_multicast(address: IPv4Address | IPv6Address) -> bool:
+    if isinstance(address, IPv4Address):
+        return address in _LOCAL_CONTROL_4
+    return address.packed[0] == 0xFF and address.packed[1] & 0x0F == 2
+
+
+def _is_global(address: IPv4Address | IPv6Address) -> bool:
+    """netip.Addr.IsGlobalUnicast, which includes private addresses."""
+    special = address.is_unspecified or address.is_loopback or address.is_multicast or address == _BROADCAST
+    return not special and not _is_link_local(address)
+
+
+def _contains_address(network: Any, other: Any) -> bool:
+    wanted: Address = to_address(other) if isinstance(other, str) else need(other, Address)
+    return bool(need(network, Network).holds(wanted))
+
+
+def _contains_network(network: Any, other: Any) -> bool:
+    wanted: Network = to_network(other) if isinstance(other, str) else need(other, Network)
+    return bool(need(network, Network).covers(wanted))
+
+
+NETWORK_GLOBAL: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
+    "ip": (to_address, (1,)),
+    "isIP": (succeeds(to_address), (1,)),
+    "cidr": (to_network, (1,)),
+    "isCIDR": (succeeds(to_network), (1,)),
+}
+NETWORK_METHODS: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
+    "family": (lambda value: need(value, Address).value.version, (0,)),
+    "isUnspecified": (lambda value: need(value, Address).value.is_unspecified, (0,)),
+    "isLoopback": (lambda value: need(value, Address).value.is_loopback, (0,)),
+    "isLinkLocalMulticast": (lambda value: _is_link_local_multicast(need(value, Address).value), (0,)),
+    "isLinkLocalUnicast": (lambda value: _is_link_local(need(value, Address).value), (0,)),
+    "isGlobalUnicast": (lambda value: _is_global(need(value, Address).value), (0,)),
+    "containsIP": (_contains_address, (1,)),
+    "containsCIDR": (_contains_network, (1,)),
+    "ip": (lambda value: need(value, Network).address, (0,)),
+    "prefixLength": (lambda value: need(value, Network).bits, (0,)),
+    "masked": (lambda value: need(value, Network).masked(), (0,)),
+}
+NETWORK_QUALIFIED: dict[str, tuple[Callable[..., Any], tuple[int, ...]]] = {
+    "ip.isCanonical": (lambda text: str(to_address(text)) == text, (1,))
+}
+
+
+# RE2's texts, and those of Go's regexp/syntax.
+_TEXTS = {
+    "missing )": "missing closing )",
+    "missing ]": "missing closing ]",
+    "unexpected )": "unexpected )",
+    "invalid repetition size": "invalid repeat count",
+    "bad repetition operator": "invalid nested repetition operator",
+    "no argument for repetition operator": "missing argument to repetition operator",
+    "invalid perl operator": "invalid or unsupported Perl syntax",
+    "invalid named capture group": "invalid named capture",
+    "trailing \\": "trailing backslash at end of expression",
+    "pattern too large - compile failed": "expression too large",
+}
+
+
+@lru_cache(maxsize=1024)
+def search_pattern(pattern: str) -> Any:
+    """The compiled pattern; CelError if Go would refuse it."""
+    # Imported when an expression uses it: most selectors do not.
+    import re2
+
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        return re2.compile(pattern, options)
+    except UnicodeEncodeError:
+        raise CelError(f"error parsing regexp: invalid UTF-8: `{pattern!a}`") from None
+    except re2.error as problem:
+        raise CelError(f"error parsing regexp: {_go_text(problem)}") from None
+
+
+def _go_text(problem: Exception) -> str:
+    problem_text = problem.args[0] if problem.args else ""
+    text = problem_text.decode("utf-8", "replace") if isinstance(problem_text, bytes) else str(problem_text)
+    kind, _, part = text.partition(": ")
+    return f"{_TEXTS.get(kind, kind)}: `{part}`"
+
 
 Function = Callable[..., Any]
 

@@ -13,6 +13,8 @@ from ksched_cli.api.quantity import QuantityError, parse_quantity
 
 MIN_INT, MAX_INT, MAX_UINT = -(2**63), 2**63 - 1, 2**64 - 1
 
+LONGEST_RANGE = 10_000_000
+
 
 class CelCompileError(ValueError):
     """The expression can never be evaluated."""

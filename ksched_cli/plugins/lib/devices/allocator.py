@@ -1,4 +1,4 @@
-"""The search for devices on one node (structured/internal/incubating: Allocator).
+"""The search for devices on one node (structured/internal/incubating: Allocator, consumable_capacity.go).
 
 Depth first over claims, requests and devices; the first solution is taken. What is counted, and what stays counted
 after a refusal, follows kube-scheduler: the order decides who gets which device.
@@ -9,20 +9,303 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
 
 from msgspec import Struct, field
 
-from ksched_cli.api.dynamic_resources import Device, DeviceClass, ResourceClaim, ResourceSlice
-from ksched_cli.plugins.lib.devices.capacity import THOUSANDTHS, WHOLE, consumed_capacity, fits
-from ksched_cli.plugins.lib.devices.claims import AllocatedState, Capacity, DeviceID, add_capacity, key_of
-from ksched_cli.plugins.lib.devices.constraints import ClaimConstraint, constraint_of
-from ksched_cli.plugins.lib.devices.counters import AvailableCounters, ConsumedCounters
-from ksched_cli.plugins.lib.devices.errors import AllocationError, AllocationTimeout, NodeAllocationFailed
-from ksched_cli.plugins.lib.devices.inventory import Inventory
-from ksched_cli.plugins.lib.devices.pools import Pool
-from ksched_cli.plugins.lib.devices.requests import ALL, EXACT_COUNT, Pick, RequestView, device_id, views_of
-from ksched_cli.plugins.lib.devices.taints import taint_prevents_allocation
+from ksched_cli.api.dynamic_resources import (
+    Device,
+    DeviceAttribute,
+    DeviceCapacity,
+    DeviceClass,
+    DeviceConstraint,
+    ResourceClaim,
+    ResourceSlice,
+)
+from ksched_cli.api.quantity import parse_quantity, whole
+from ksched_cli.plugins.lib.devices.claims import (
+    ALL,
+    EXACT_COUNT,
+    AllocatedState,
+    AllocationError,
+    AllocationTimeout,
+    Capacity,
+    DeviceID,
+    DeviceRules,
+    NodeAllocationFailed,
+    Pick,
+    RequestView,
+    add_capacity,
+    device_id,
+    key_of,
+    views_of,
+)
+from ksched_cli.plugins.lib.devices.inventory import (
+    AvailableCounters,
+    ConsumedCounters,
+    Inventory,
+    Pool,
+    taint_prevents_allocation,
+)
+
+_NONE: Mapping[str, Fraction] = {}
+# The parts of a unit in which ranges are counted: with the gate DRAFractionalCapacityRange thousandths.
+WHOLE, THOUSANDTHS = 1, 1000
+
+
+def fits(
+    device: Device,
+    requested: Mapping[str, Fraction],
+    allocated: Mapping[str, Fraction] = _NONE,
+    allocating: Mapping[str, Fraction] = _NONE,
+    *,
+    parts: int = WHOLE,
+) -> bool:
+    """CmpRequestOverCapacity: room for the request beside what is taken already. A request for a capacity that the
+    device does not have never fits. Ranges of policies are counted in `parts` of a unit."""
+    if any(name not in device.capacity for name in requested):
+        return False
+    for name, capacity in device.capacity.items():
+        consumed = _consumed(requested.get(name), capacity, parts)
+        if _violates(consumed, capacity.request_policy, parts):
+            return False
+        taken = allocated.get(name, 0) + allocating.get(name, 0)
+        if taken + consumed > parse_quantity(capacity.value):
+            return False
+    return True
+
+
+def consumed_capacity(device: Device, requested: Mapping[str, Fraction], *, parts: int = WHOLE) -> Capacity:
+    """GetConsumedCapacityFromRequest."""
+    return {name: _consumed(requested.get(name), capacity, parts) for name, capacity in device.capacity.items()}
+
+
+def _consumed(requested: Fraction | None, capacity: DeviceCapacity, parts: int) -> Fraction:
+    """The request rounded up to what the policy allows; without a request the default, or else all capacity."""
+    policy = capacity.request_policy or {}
+    if requested is None:
+        default = policy.get("default")
+        return parse_quantity(capacity.value if default is None else default)
+    valid_range = policy.get("validRange")
+    if valid_range is not None and valid_range.get("min") is not None:
+        return _rounded_up(requested, valid_range, parts)
+    if policy.get("validValues") is not None:
+        return next((value for value in map(parse_quantity, policy["validValues"]) if requested <= value), requested)
+    return requested
+
+
+def _rounded_up(requested: Fraction, valid_range: Mapping[str, Any], parts: int) -> Fraction:
+    least = parse_quantity(valid_range["min"])
+    if requested < least:
+        return least
+    if valid_range.get("step") is None:
+        return requested
+    start, step = whole(least, parts), whole(parse_quantity(valid_range["step"]), parts)
+    return Fraction(start - (start - whole(requested, parts)) // step * step, parts)
+
+
+def _violates(consumed: Fraction, policy: Mapping[str, Any] | None, parts: int) -> bool:
+    """violatesPolicy."""
+    if policy is None:
+        return False
+    default = policy.get("default")
+    if default is not None and consumed == parse_quantity(default):
+        return False
+    valid_range = policy.get("validRange")
+    if valid_range is not None:
+        return _outside(consumed, valid_range, parts)
+    valid_values = policy.get("validValues") or ()
+    return bool(valid_values) and consumed not in map(parse_quantity, valid_values)
+
+
+def _outside(consumed: Fraction, valid_range: Mapping[str, Any], parts: int) -> bool:
+    most, step = valid_range.get("max"), valid_range.get("step")
+    if most is not None and consumed > parse_quantity(most):
+        return True
+    if step is None:
+        return False
+    least = whole(parse_quantity(valid_range.get("min") or 0), parts)
+    return (whole(consumed, parts) - least) % whole(parse_quantity(step), parts) != 0
+
+
+_Values = frozenset[tuple[str, object]]
+
+
+def constraint_of(constraint: DeviceConstraint, rules: DeviceRules, *, lists: bool = False) -> ClaimConstraint | None:
+    """The constraint; None for an unknown kind. With `lists` (DRAListTypeAttributes) attributes are sets of values."""
+    if constraint.match_attribute is not None:
+        if not lists:
+            return MatchAttribute(constraint.requests, constraint.match_attribute)
+        return MatchAnyOf(constraint.requests, constraint.match_attribute, returns=rules.common_values_come_back)
+    if constraint.distinct_attribute is not None:
+        clash = _share_a_value if lists else _clash
+        kind = DistinctDevices if rules.every_device_is_distinct else DistinctAttribute
+        return kind(constraint.requests, constraint.distinct_attribute, clash)
+    return None
+
+
+def look_up(device: Device, driver: str, attribute: str) -> DeviceAttribute | None:
+    """lookupAttribute: by its full name, or by its identifier where the domain is the driver."""
+    found = device.attributes.get(attribute)
+    if found is not None:
+        return found
+    domain, slash, identifier = attribute.partition("/")
+    return device.attributes.get(identifier) if slash and domain == driver else None
+
+
+class ClaimConstraint:
+    """A constraint on one attribute of a claim's devices. Without request names it is for all requests."""
+
+    def __init__(self, requests: Collection[str], attribute: str) -> None:
+        self._requests = frozenset(requests)
+        self._attribute = attribute
+        self._devices = 0
+
+    def add(self, request: RequestView, device: Device, driver: str) -> bool:
+        """Refuses the device or counts it in; `remove` takes back an `add` that succeeded."""
+        if not self._concerns(request):
+            return True
+        found = look_up(device, driver, self._attribute)
+        if found is None or not self._take(request, found):
+            return False
+        self._devices += 1
+        return True
+
+    def remove(self, request: RequestView, device: Device, driver: str) -> None:
+        if self._concerns(request):
+            self._forget(request)
+            self._devices -= 1
+
+    def _concerns(self, request: RequestView) -> bool:
+        if not self._requests:
+            return True
+        if not request.parent:
+            return request.name in self._requests
+        return request.parent in self._requests or request.full_name in self._requests
+
+    @abstractmethod
+    def _take(self, request: RequestView, found: DeviceAttribute) -> bool:
+        """Whether the attribute of one more device satisfies the constraint."""
+
+    def _forget(self, request: RequestView) -> None:
+        """Forget what `_take` noted of the request."""
+
+
+class MatchAttribute(ClaimConstraint):
+    """All devices have the attribute, with one value."""
+
+    _value: DeviceAttribute | None = None
+
+    def _take(self, request: RequestView, found: DeviceAttribute) -> bool:
+        if self._devices == 0:
+            self._value = found
+        return self._devices == 0 or (self._value is not None and same_value(found, self._value))
+
+
+class MatchAnyOf(ClaimConstraint):
+    """All devices have the attribute, with at least one value that they share. Without `returns` (up to 1.36), values
+    that a device has ruled out stay ruled out when it is given back, until no device is left."""
+
+    def __init__(self, requests: Collection[str], attribute: str, *, returns: bool) -> None:
+        super().__init__(requests, attribute)
+        self._returns = returns
+        # What the devices up to each one share.
+        self._common: list[_Values] = []
+
+    def _take(self, request: RequestView, found: DeviceAttribute) -> bool:
+        values = _values(found)
+        if self._devices and self._common and values is not None:
+            values &= self._common[-1]
+        if not values:
+            return False
+        self._common.append(values)
+        return True
+
+    def _forget(self, request: RequestView) -> None:
+        if self._returns:
+            self._common.pop()
+
+
+class DistinctAttribute(ClaimConstraint):
+    """All devices have the attribute, each with a value of its own. As in kube-scheduler, a device is compared with
+    the last one of each request."""
+
+    def __init__(
+        self, requests: Collection[str], attribute: str, clash: Callable[[DeviceAttribute, DeviceAttribute], bool]
+    ) -> None:
+        super().__init__(requests, attribute)
+        self._clash = clash
+        self._values: dict[str, DeviceAttribute] = {}
+
+    def _take(self, request: RequestView, found: DeviceAttribute) -> bool:
+        if self._devices and any(self._clash(found, other) for other in self._values.values()):
+            return False
+        self._values[request.parent or request.name] = found
+        return True
+
+    def _forget(self, request: RequestView) -> None:
+        self._values.pop(request.parent or request.name, None)
+
+
+class DistinctDevices(DistinctAttribute):
+    """DistinctAttribute, but each device is compared with all others."""
+
+    def __init__(
+        self, requests: Collection[str], attribute: str, clash: Callable[[DeviceAttribute, DeviceAttribute], bool]
+    ) -> None:
+        super().__init__(requests, attribute, clash)
+        self._taken: list[DeviceAttribute] = []
+
+    def _take(self, request: RequestView, found: DeviceAttribute) -> bool:
+        if any(self._clash(found, other) for other in self._taken):
+            return False
+        self._taken.append(found)
+        return True
+
+    def _forget(self, request: RequestView) -> None:
+        self._taken.pop()
+
+
+def _typed(attribute: DeviceAttribute) -> tuple[str, object] | None:
+    if attribute.string is not None:
+        return "string", attribute.string
+    if attribute.int_value is not None:
+        return "int", attribute.int_value
+    if attribute.bool_value is not None:
+        return "bool", attribute.bool_value
+    if attribute.version is not None:
+        return "version", attribute.version
+    return None
+
+
+def same_value(left: DeviceAttribute, right: DeviceAttribute) -> bool:
+    """Whether the values are equal. Versions are compared as texts."""
+    value = _typed(left)
+    return value is not None and value == _typed(right)
+
+
+def _clash(found: DeviceAttribute, other: DeviceAttribute) -> bool:
+    """Whether the values are equal, or one has an unknown type."""
+    return _typed(found) is None or same_value(found, other)
+
+
+def _values(attribute: DeviceAttribute) -> _Values | None:
+    """attributeAsSet: a single value is a list of one; None where there is no value at all."""
+    lists = {"int": attribute.ints, "bool": attribute.bools, "string": attribute.strings, "version": attribute.versions}
+    for kind, values in lists.items():
+        if values:
+            return frozenset((kind, value) for value in values)
+    single = _typed(attribute)
+    return None if single is None else frozenset({single})
+
+
+def _share_a_value(found: DeviceAttribute, other: DeviceAttribute) -> bool:
+    values, others = _values(found), _values(other)
+    return values is None or (others is not None and bool(values & others))
+
 
 MAX_RESULTS = 32
 _STEPS_PER_LOOK_AT_THE_CLOCK = 512

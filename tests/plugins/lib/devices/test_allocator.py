@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ksched_cli.plugins.lib.devices.errors import AllocationError, AllocationTimeout, NodeAllocationFailed
+from ksched_cli.plugins.lib.devices.claims import AllocationError, AllocationTimeout, NodeAllocationFailed
 from ksched_cli.plugins.lib.devices.inventory import Features
 from tests.builders import make_node
 from tests.lanes import examples

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from ksched_cli.plugins.lib.devices.errors import AllocationError, NodeAllocationFailed
+from ksched_cli.plugins.lib.devices.claims import AllocationError, NodeAllocationFailed
 from ksched_cli.plugins.lib.devices.inventory import Features
-from ksched_cli.plugins.lib.devices.results import allocation_of
+from ksched_cli.plugins.lib.devices.node_search import allocation_of
 from tests.builders import make_node, term
 from tests.plugins.lib.devices.resources import (
     DRIVER,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ksched_cli.plugins.lib.devices.errors import AllocationError
+from ksched_cli.plugins.lib.devices.claims import AllocationError
 from ksched_cli.plugins.lib.devices.inventory import Features
 from tests.plugins.lib.devices.resources import (
     DRIVER,

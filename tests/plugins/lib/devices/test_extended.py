@@ -8,7 +8,7 @@ import pytest
 
 from ksched_cli.api.dynamic_resources import DeviceClass
 from ksched_cli.cluster.catalog import Catalog
-from ksched_cli.plugins.lib.devices.extended import ExtendedResourceIndex, lacking
+from ksched_cli.plugins.lib.devices.claims import ExtendedResourceIndex, lacking
 from tests.builders import make_pod
 from tests.plugins.lib.devices.resources import make_class
 

@@ -8,9 +8,8 @@ import pytest
 
 from ksched_cli.api.dynamic_resources import ResourceSlice
 from ksched_cli.cluster.cache import Cluster
-from ksched_cli.plugins.lib.devices.errors import AllocationError
-from ksched_cli.plugins.lib.devices.inventory import Features, Inventory
-from ksched_cli.plugins.lib.devices.pools import PoolIndex
+from ksched_cli.plugins.lib.devices.claims import AllocationError
+from ksched_cli.plugins.lib.devices.inventory import Features, Inventory, PoolIndex
 from tests.builders import make_node, term
 from tests.plugins.lib.devices.resources import (
     allocate,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ksched_cli.plugins.lib.devices.errors import AllocationError
+from ksched_cli.plugins.lib.devices.claims import AllocationError
 from ksched_cli.plugins.lib.devices.inventory import Features
 from ksched_cli.releases.minors import nearest_release
 from tests.builders import make_node

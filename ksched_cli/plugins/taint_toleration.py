@@ -1,8 +1,10 @@
-"""TaintToleration: taints that the pod does not tolerate, worked out once per distinct taint set."""
+"""TaintToleration: taints that the pod does not tolerate, computed once per distinct set of taints (tainttoleration).
+
+First the reasons and the texts and changes of `explain`, then the plugin."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -18,15 +20,93 @@ from ksched_cli.framework.depends import Depends
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreScorePlugin, ScorePlugin
+from ksched_cli.framework.reasons import (
+    C,
+    Figures,
+    Reason,
+    ReasonCode,
+    ReasonKind,
+    ReasonTable,
+    RejectedPod,
+    RejectionGuide,
+    fixed_field,
+)
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.scoring import default_normalize_score
 from ksched_cli.framework.status import SUCCESS, Status, error, unresolvable
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.lib.spec import Spec
-from ksched_cli.plugins.taint_toleration.guide import TaintGuide
-from ksched_cli.plugins.taint_toleration.reasons import TaintTolerationReasons
 from ksched_cli.releases.changes import ReleaseRules, Rule
+from ksched_cli.releases.minors import TAINTS_ARE_NOT_NAMED
 from ksched_cli.releases.plugin_names import NODE_UNSCHEDULABLE, POD_TOPOLOGY_SPREAD
+
+_UNTOLERATED = ReasonCode(
+    "KS107",
+    "untolerated-taint",
+    "the nodes have a taint that the pod does not tolerate",
+    "A NoSchedule or NoExecute taint keeps every pod away that has no toleration for it.",
+    ("add a toleration for the taint, if the pod belongs there", "remove the taint", "add nodes without it"),
+)
+
+
+class TaintTolerationReasons(ReasonTable, plugins="TaintToleration"):
+    # Where the text names the taint, kube-scheduler counts the nodes of each taint.
+    untolerated = ReasonKind(
+        Rule(
+            "1.18",
+            before="node(s) had taints that the pod didn't tolerate",
+            now="node(s) had taint {{{key}: {value}}}, that the pod didn't tolerate",
+            about="message",
+            sentence="The reason names the taint; before, it did not.",
+        )
+        .then(
+            "1.24",
+            now="node(s) had untolerated taint {{{key}: {value}}}",
+            about="message",
+            sentence="The reason has the words untolerated taint; before, that the pod didn't tolerate.",
+        )
+        .then(
+            TAINTS_ARE_NOT_NAMED,
+            now="node(s) had untolerated taint(s)",
+            about="message",
+            sentence="The reason does not name the taint; before, it did.",
+        ),
+        _UNTOLERATED,
+        field=fixed_field("spec", "tolerations"),
+    )
+
+
+# The node controller puts this taint on a cordoned node.
+_CORDONED = "node.kubernetes.io/unschedulable"
+_OF_A_STATE = "node.kubernetes.io/"
+
+
+class TaintGuide(RejectionGuide):
+    easily_mended = True
+    closes_node = True
+
+    def describe(self, figures: Figures) -> str:
+        return f"taint{'s' if len(figures['taints']) > 1 else ''} {', '.join(figures['taints'])} not tolerated"
+
+    def describe_briefly(self, figures: Figures) -> str:
+        return f"tainted {', '.join(figures['taints'])}"
+
+    def problems(self, reasons: Sequence[Reason], figures: Figures, *, cordoned: bool) -> Iterator[str]:
+        """A cordoned node and its taint are one problem and not two."""
+        for taint in figures.get("taints", ()):
+            if not (cordoned and taint == f"{_CORDONED}:NoSchedule"):
+                yield f"have taint {taint}"
+
+    def ends_on_empty_node(self, figures: Figures) -> bool:
+        return all(taint.startswith(_OF_A_STATE) for taint in figures.get("taints", ("",)))
+
+    def remedies(self, figures: Figures, place: RejectedPod[C]) -> Iterator[Sequence[C]]:
+        taints = [taint for taint in place.node.spec.taints if str(taint) in figures["taints"]]
+        yield [place.tolerate(taint) for taint in taints]
+        yield [
+            place.uncordon() if place.cordoned and taint.key == _CORDONED else place.untaint(taint) for taint in taints
+        ]
+
 
 _HARD = ("NoSchedule", "NoExecute")
 _SOFT = "PreferNoSchedule"

@@ -1,4 +1,8 @@
-"""DynamicResources: whether and which devices a node has for the pod's resource claims."""
+"""DynamicResources: whether and which devices a node has for the pod's resource claims (dynamicresources.go).
+
+PreFilter checks the claims and what their requests ask for, Filter searches devices on each node, Reserve and
+PreBind write the allocation into the claims. The search is in `lib/devices/`.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.dynamic_resources import (
+    AllocationResult,
+    DeviceRequest,
     ResourceClaim,
     deallocated,
     is_reserved_for,
@@ -18,6 +25,7 @@ from ksched_cli.api.dynamic_resources import (
     with_allocation,
 )
 from ksched_cli.api.pod_facts import is_same_pod
+from ksched_cli.api.quantity import amount_text
 from ksched_cli.api.selectors import SelectorError
 from ksched_cli.cluster.columns import BoolColumn, Int64Column
 from ksched_cli.cluster.pod_groups import PodGroups
@@ -39,23 +47,243 @@ from ksched_cli.framework.interfaces import (
     ReservePlugin,
     ScorePlugin,
 )
+from ksched_cli.framework.reasons import Figures, RejectionGuide
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.scoring import default_normalize_score
 from ksched_cli.framework.status import SKIP, SUCCESS, Code, Status, error, unresolvable, unschedulable
 from ksched_cli.framework.verdict import Verdict
-from ksched_cli.plugins.dynamic_resources.claim_checks import check_requests
-from ksched_cli.plugins.dynamic_resources.guide import DevicesGuide
-from ksched_cli.plugins.dynamic_resources.rules import DynamicResourcesRules
-from ksched_cli.plugins.dynamic_resources.state import ClaimState
-from ksched_cli.plugins.lib.devices.claims import ClaimError, ClaimTracker, key_of, pod_claims
-from ksched_cli.plugins.lib.devices.extended import IN_MEMORY_NAME, ExtendedResourceIndex, special_claim
-from ksched_cli.plugins.lib.devices.group_claims import GroupClaims
+from ksched_cli.plugins.lib.devices.claims import (
+    IN_MEMORY_NAME,
+    ClaimError,
+    ClaimTracker,
+    DeviceReasons,
+    ExtendedResourceIndex,
+    key_of,
+    pod_claims,
+    special_claim,
+)
 from ksched_cli.plugins.lib.devices.inventory import Features, Inventory
-from ksched_cli.plugins.lib.devices.node_resources import ClaimStatuses, NodeResources
-from ksched_cli.plugins.lib.devices.node_search import ClaimMemory, ExtendedWish, NodeSearch, instantiated
-from ksched_cli.plugins.lib.devices.reasons import DeviceReasons
-from ksched_cli.plugins.lib.devices.results import allocation_of
+from ksched_cli.plugins.lib.devices.node_search import (
+    ClaimMemory,
+    ClaimStatuses,
+    ExtendedWish,
+    GroupClaims,
+    NodeAllocation,
+    NodeResources,
+    NodeSearch,
+    TakenDevices,
+    allocation_of,
+    alternatives_score,
+    binding_failed,
+    held,
+    instantiated,
+    picked,
+)
 from ksched_cli.plugins.lib.spec import Spec
+from ksched_cli.releases.changes import ReleaseRules, Rule
+from ksched_cli.releases.minors import ALLOCATED_CLAIMS_ARE_SCORED
+from ksched_cli.releases.plugin_names import NODE_RESOURCES_BALANCED_ALLOCATION, NODE_RESOURCES_FIT, SCHEDULING_GATES
+
+# Gates that are about filter, queue and score.
+_GATES = {
+    "DRAAdminAccess": "Requests with adminAccess are allowed; without the gate, they are not.",
+    "DRAConsumableCapacity": (
+        "Devices can be shared by claims up to their capacity; without the gate, a device is for one claim."
+    ),
+    "DRADeviceBindingConditions": (
+        "Devices that have to be made ready first are waited for, and those that failed are left out; without the "
+        "gate, they are like the others."
+    ),
+    "DRADeviceTaintRules": "The taints of DeviceTaintRules count; without the gate, those that drivers publish alone.",
+    "DRADeviceTaints": "Tainted devices want a toleration; without the gate, they are free.",
+    "DRAFractionalCapacityRange": (
+        "Ranges of capacity requests are counted in thousandths; without the gate, in whole units, rounded up."
+    ),
+    "DRAListTypeAttributes": (
+        "Constraints compare attributes that are lists, and up to 1.36 selectors read them; without the gate, such a "
+        "device satisfies no constraint."
+    ),
+    "DRAPartitionableDevices": (
+        "Devices share counters, so that parts of one device can be given out; without the gate, such devices are "
+        "passed over."
+    ),
+    "DRAPrioritizedList": (
+        "Requests may list alternatives (firstAvailable); without the gate, such a claim cannot be allocated."
+    ),
+}
+_WITH_RESOURCES = f"DynamicResources {NODE_RESOURCES_FIT} {NODE_RESOURCES_BALANCED_ALLOCATION}"
+
+
+class DynamicResourcesRules(ReleaseRules, plugins="DynamicResources"):
+    scores_allocated_claims = Rule(
+        ALLOCATED_CLAIMS_ARE_SCORED,
+        "score",
+        "Nodes are scored for a pod that has allocated claims beside new ones; before, from 1.35 on, the cycle ended "
+        "in an error.",
+    )
+    notes = (
+        Rule(
+            "1.26",
+            "filter queue",
+            "There is such a plugin, which is enabled where its gate is on; before, there was none.",
+            plugins=f"DynamicResources {SCHEDULING_GATES}",
+        ),
+        Rule(
+            "1.35",
+            "score weight",
+            "Scores, with weight 2, how early in its list (firstAvailable) the alternative stands that a node has "
+            "devices for; before, it did not score.",
+        ),
+        Rule(
+            "DRAExtendedResource",
+            "filter queue score",
+            "Devices stand in for extended resources that their class names; without the gate, a node has to announce "
+            "those itself.",
+            plugins=_WITH_RESOURCES,
+        ),
+        Rule(
+            "DRANodeAllocatableResources",
+            "filter preemption score",
+            "Devices can stand for cpu, memory and other resources of their node: the amounts of a new claim are "
+            "added to the pod's requests, have to fit, and count on the node from then on; without the gate, they do "
+            "not.",
+            plugins=_WITH_RESOURCES,
+        ),
+        Rule(
+            "DRASchedulerFilterTimeout",
+            "filter",
+            "The search for devices has a time limit; without the gate, it has none.",
+        ),
+        Rule(
+            "DRAWorkloadResourceClaims",
+            "filter preemption",
+            "A claim may belong to a pod group and be reserved for all its pods; without the gate, a claim that was "
+            "made for a group is no claim of its pods.",
+        ),
+        Rule(
+            "DynamicResourceAllocation",
+            "filter preemption queue score",
+            "Resource claims count: a pod goes where there are devices for it, and waits for claims that do not "
+            "exist; without the gate, claims are passed over.",
+        ),
+        *(Rule(gate, "filter queue score", sentence) for gate, sentence in _GATES.items()),
+    )
+
+
+class ClaimState(Struct, eq=False):
+    """stateData. `claims` are the pod's own, then the one for its extended resources if it needs one."""
+
+    claims: tuple[ResourceClaim, ...] = ()
+    extended: ResourceClaim | None = None
+    # Per claim the nodes where its allocation can be used; None where it is not bound to any.
+    available: tuple[BoolColumn | None, ...] = ()
+    search: NodeSearch | None = None
+    unavailable: set[int] = field(default_factory=set)
+    allocations: dict[int, NodeAllocation] = field(default_factory=dict)
+    # Per node what the pod's status would list of the node's own resources.
+    node_claims: dict[int, ClaimStatuses] = field(default_factory=dict)
+    # What Reserve has put in place of which claim; None where there was none before.
+    pending: list[tuple[ResourceClaim, ResourceClaim | None]] = field(default_factory=list)
+    created: ResourceClaim | None = None
+    # Claims whose devices another pod of the group has taken in the same cycle. kube-scheduler does not check whether
+    # the node reaches these devices.
+    pending_elsewhere: set[str] = field(default_factory=set)
+
+    @property
+    def to_allocate(self) -> list[ResourceClaim]:
+        return [claim for claim in self.claims if claim.status.allocation is None]
+
+    def unavailable_at(self, row: int, *, checks_binding: bool) -> list[int]:
+        """Indexes of the claims whose devices the node does not reach, or that could not be bound."""
+        return [
+            at
+            for at, (claim, mask) in enumerate(zip(self.claims, self.available, strict=True))
+            if (mask is not None and not mask[row])
+            or (
+                checks_binding
+                and claim.status.allocation is not None
+                and key_of(claim) not in self.pending_elsewhere
+                and binding_failed(claim)
+            )
+        ]
+
+    def in_order_of_go(self, made: Sequence[AllocationResult]) -> list[AllocationResult]:
+        """The allocations as Reserve of kube-scheduler gives them to the claims of `to_allocate`. It puts those that
+        pods of the group share behind the new ones and counts through all claims, so claims may swap allocations."""
+        waiting = [
+            claim for claim in self.claims if claim in self.to_allocate or key_of(claim) in self.pending_elsewhere
+        ]
+        shared = [claim.status.allocation for claim in waiting if claim.status.allocation is not None]
+        given = zip(waiting, [*made, *shared], strict=True)
+        return [allocation for claim, allocation in given if claim.status.allocation is None]
+
+    def taken(self, found: NodeAllocation | None) -> TakenDevices:
+        """The devices that the cycle gives to claims of the pod, with those that pods of the group share."""
+        waiting = [claim for claim in self.to_allocate if found is not None]
+        devices = {
+            key_of(claim): (claim, picked(picks))
+            for claim, picks in zip(waiting, found.picks if found else (), strict=True)
+        }
+        shared = [claim for claim in self.claims if key_of(claim) in self.pending_elsewhere]
+        return {**devices, **{key_of(claim): (claim, held(claim)) for claim in shared}}
+
+    def score_of(self, allocation: NodeAllocation) -> int:
+        """computeScore."""
+        total, found = 0, iter(allocation.picks)
+        for claim in self.claims:
+            if claim.status.allocation is not None:
+                granted = [result.request for result in claim.status.allocation.devices.results]
+            else:
+                granted = [pick.request.full_name for pick in next(found, ())]
+            total += alternatives_score(claim, granted)
+        return total
+
+
+def check_requests(claim: ResourceClaim, inventory: Inventory) -> Status | None:
+    """What is wrong with the first bad request, or None."""
+    refusals = (_check_request(claim, request, inventory) for request in claim.spec.devices.requests)
+    return next((refusal for refusal in refusals if refusal is not None), None)
+
+
+def _check_request(claim: ResourceClaim, request: DeviceRequest, inventory: Inventory) -> Status | None:
+    if request.exactly is not None:
+        return _check_class(request.exactly.device_class_name, request.name, inventory)
+    where = {"namespace": claim.metadata.namespace, "claim": claim.metadata.name, "request": request.name}
+    if not request.first_available:
+        return unresolvable(DeviceReasons.unknown_request(**where))
+    if not inventory.features.prioritized_list:
+        return unresolvable(DeviceReasons.subrequests_off(**where))
+    refusals = (
+        _check_class(each.device_class_name, f"{request.name}/{each.name}", inventory)
+        for each in request.first_available
+    )
+    return next((refusal for refusal in refusals if refusal is not None), None)
+
+
+def _check_class(name: str, request: str, inventory: Inventory) -> Status | None:
+    """validateDeviceClass."""
+    if not name:
+        return error(f"request {request}: unsupported request type")
+    if inventory.device_class(name) is None:
+        return unresolvable(DeviceReasons.class_missing(request=request, name=name))
+    return None
+
+
+class DevicesGuide(RejectionGuide):
+    def describe(self, figures: Figures) -> str:
+        claims, lacking = ", ".join(figures["claims"]), figures.get("lacking", {})
+        if lacking:
+            return f"{claims}: {'; '.join(_short(name, each) for name, each in lacking.items())}"
+        return f"{claims}: {figures['free']} of {figures['devices']} devices free, none that fits"
+
+    def ends_on_empty_node(self, figures: Figures) -> bool:
+        return all(each["asked"] <= each["allocatable"] for each in figures.get("lacking", {}).values())
+
+
+def _short(name: str, figures: Any) -> str:
+    needed, free = amount_text(name, figures["asked"]), amount_text(name, figures["free"])
+    return f"the pod with its claims needs {name} {needed}, {free} free"
+
 
 NOT_FOUND = "not found"
 FILTER_TIMEOUT = "10s"

@@ -1,15 +1,29 @@
-"""In-tree volumes that a CSI driver has taken over (csi-translation-lib): how they count, and where they are."""
+"""Volumes, as several plugins need them: the reasons that they share, facts about claims, and in-tree volumes that a
+CSI driver has taken over (csi-translation-lib: how they count, and where they are).
+
+`AttachedVolumes` is what the limits of disks note for the score of balanced resources while the gate
+BalanceAttachedNodeVolumes is on.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
+import numpy as np
 from msgspec.structs import replace
 
 from ksched_cli.api.affinity import NodeSelectorRequirement, NodeSelectorTerm
-from ksched_cli.api.storage import CSINode, PersistentVolume, PersistentVolumeSpec
+from ksched_cli.api.core import Pod
+from ksched_cli.api.quantity import parse_quantity
+from ksched_cli.api.storage import CSINode, PersistentVolume, PersistentVolumeClaim, PersistentVolumeSpec, StorageClass
 from ksched_cli.api.volumes import Volume
+from ksched_cli.cluster.cache import Cluster
+from ksched_cli.cluster.catalog import Catalog, claim_names, find_claim, is_foreign
+from ksched_cli.cluster.columns import Int64Column
+from ksched_cli.framework.reasons import FieldPath, Reason, ReasonCode, ReasonKind, ReasonTable
+from ksched_cli.framework.rows import NodeRows
 from ksched_cli.releases.changes import ReleaseRules, Rule
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
@@ -21,6 +35,213 @@ from ksched_cli.releases.plugin_names import (
     NODE_VOLUME_LIMITS,
     VOLUME_BINDING,
 )
+
+CLAIM_NOT_FOUND = ReasonCode(
+    "KS121",
+    "claim-not-found",
+    "a volume claim does not exist",
+    "The pod mounts a PersistentVolumeClaim that is neither in the cluster nor in the manifests, or one that has no "
+    "name.",
+    ("add the claim to the manifests", "correct claimName"),
+)
+CLAIM_UNBOUND = ReasonCode(
+    "KS122",
+    "claim-unbound",
+    "a volume claim is not bound yet",
+    "Its StorageClass binds at once, so that a volume has to be there before the scheduler looks at the pod.",
+    ("volumeBindingMode: WaitForFirstConsumer in the StorageClass", "see why nothing provisions the claim"),
+)
+CLAIM_UNUSABLE = ReasonCode(
+    "KS123",
+    "claim-unusable",
+    "a volume claim cannot be used",
+    "It is being deleted, has lost its volume, or belongs to another pod.",
+    ("make the claim anew", "give the ephemeral volume another name"),
+)
+VOLUME_NOT_FOUND = ReasonCode(
+    "KS127",
+    "volume-not-found",
+    "a bound volume does not exist",
+    "The claim is bound to a PersistentVolume that is not in the input.",
+    ("add persistentvolumes to the dump", "restore the volume"),
+)
+_TOO_MANY_VOLUMES = ReasonCode(
+    "KS129",
+    "too-many-volumes",
+    "the nodes have as many volumes attached as they may",
+    "The CSI driver's CSINode has the number of volumes that a node can take.",
+    ("add nodes", "use fewer volumes"),
+)
+
+
+def claim_field(pod: Pod, reasons: Sequence[Reason], detail: Mapping[str, Any]) -> FieldPath:
+    """The volume whose claim the reason names, else the first that has one."""
+    named = {reason.param("claim") for reason in reasons}
+    by_claim = {
+        volume.persistent_volume_claim.claim_name
+        if volume.persistent_volume_claim
+        else f"{pod.metadata.name}-{volume.name}": volume.name
+        for volume in pod.spec.volumes
+        if volume.persistent_volume_claim or volume.ephemeral
+    }
+    chosen = next((volume for claim, volume in by_claim.items() if claim in named), next(iter(by_claim.values()), None))
+    return ("spec", "volumes") if chosen is None else ("spec", "volumes", chosen)
+
+
+class ClaimReasons(ReasonTable):
+    field = claim_field
+    not_found = ReasonKind('persistentvolumeclaim "{claim}" not found', CLAIM_NOT_FOUND)
+    not_found_for = ReasonKind(
+        'looking up PVC {namespace}/{claim}: persistentvolumeclaim "{claim}" not found', CLAIM_NOT_FOUND
+    )
+    without_name = ReasonKind("PersistentVolumeClaim had no name", CLAIM_NOT_FOUND)
+    of_other_pod = ReasonKind(
+        "PVC {namespace}/{claim} was not created for pod {pod} (pod is not owner)", CLAIM_UNUSABLE
+    )
+    volume_not_found = ReasonKind('persistentvolume "{volume}" not found', VOLUME_NOT_FOUND)
+
+
+class LimitReasons(ReasonTable):
+    field = claim_field
+    too_many_volumes = ReasonKind("node(s) exceed max volume count", _TOO_MANY_VOLUMES)
+
+
+class _ClaimProblem(Exception):
+    def __init__(self, reason: Reason) -> None:
+        super().__init__(reason.text)
+        self.reason = reason
+
+
+class MissingClaim(_ClaimProblem):
+    """A claim that the pod cannot run without."""
+
+
+class UnusableClaim(_ClaimProblem):
+    """A claim without a name, or the claim of an ephemeral volume that was made for another pod."""
+
+
+def foreign_claim(pod: Pod, claim: PersistentVolumeClaim) -> Reason | None:
+    """Why the claim of an ephemeral volume is not the pod's, or None (ephemeral.VolumeIsForPod)."""
+    if not is_foreign(pod, claim):
+        return None
+    whose = f"{pod.metadata.namespace}/{pod.metadata.name}"
+    return ClaimReasons.of_other_pod(namespace=claim.metadata.namespace, claim=claim.metadata.name, pod=whose)
+
+
+class AttachedVolumes:
+    """nodeTransientInfo of all nodes: what the last limit noted that a pod has passed on the node. It stays for later
+    pods until the node changes (UpdateNodeInfoSnapshot), and the dry run of preemption notes it too."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        # How many disks more the node takes, and how many of these the pod needs.
+        self._noted: Int64Column = np.zeros((2, len(cluster.nodes)), dtype=np.int64)
+        self._position = len(cluster.journal)
+
+    @classmethod
+    def of(cls, cluster: Cluster) -> AttachedVolumes:
+        """Those of the cluster as it is now."""
+        found = cluster.derived(cls, lambda: cls(cluster))
+        found._follow()
+        return found
+
+    def note(self, row: int, free: int, needed: int) -> None:
+        self._keep()
+        self._noted[:, row] = free, needed
+
+    def at(self, nodes: NodeRows) -> Int64Column:
+        """`[0]` has how many disks the nodes can still take, `[1]` how many of these the pod needs."""
+        return np.stack([nodes.take(self._noted[0]), nodes.take(self._noted[1])])
+
+    def _follow(self) -> None:
+        journal = self._cluster.journal
+        if self._position == len(journal):
+            return
+        self._keep()
+        self._noted[:, journal[self._position :]] = 0
+        self._position = len(journal)
+
+    def _keep(self) -> None:
+        if self._cluster.undo.recording:
+            self._cluster.undo.note(self._restore, self._noted.copy(), self._position)
+
+    def _restore(self, noted: Int64Column, position: int) -> None:
+        self._noted, self._position = noted, position
+
+
+BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
+SELECTED_NODE = "volume.kubernetes.io/selected-node"
+WAIT_FOR_FIRST_CONSUMER = "WaitForFirstConsumer"
+_BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
+_STORAGE = "storage"
+
+
+class LimitRules(
+    ReleaseRules, plugins=f"{NODE_VOLUME_LIMITS} {EBS_LIMITS} {GCEPD_LIMITS} {AZURE_DISK_LIMITS} {CINDER_LIMITS}"
+):
+    follows_all_claims = Rule(
+        "1.23",
+        "filter",
+        "Claims of ephemeral volumes count, and a claim that does not exist rejects the pod; before, both were passed "
+        "over.",
+    )
+
+
+def class_of_claim(claim: PersistentVolumeClaim) -> str:
+    beta = claim.metadata.annotations.get(_BETA_CLASS)
+    return beta if beta is not None else claim.spec.storage_class_name or ""
+
+
+def class_of_volume(volume: PersistentVolume) -> str:
+    beta = volume.metadata.annotations.get(_BETA_CLASS)
+    return beta if beta is not None else volume.spec.storage_class_name
+
+
+def requested_storage(claim: PersistentVolumeClaim) -> Fraction | None:
+    amount = claim.spec.resources.requests.get(_STORAGE)
+    return None if amount is None else parse_quantity(amount)
+
+
+def storage_of(volume: PersistentVolume) -> Fraction:
+    return parse_quantity(volume.spec.capacity.get(_STORAGE, 0))
+
+
+def is_fully_bound(claim: PersistentVolumeClaim) -> bool:
+    return bool(claim.spec.volume_name) and BIND_COMPLETED in claim.metadata.annotations
+
+
+def waits_for_consumer(claim: PersistentVolumeClaim, catalog: Catalog) -> bool:
+    """Whether the scheduler binds the claim; without a class that delays binding the volume controller does."""
+    found = catalog.get(StorageClass, class_of_claim(claim))
+    return found is not None and found.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER
+
+
+def is_bound_to(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
+    """Whether the volume's claimRef names the claim, and has its uid if it has one."""
+    ref = volume.spec.claim_ref
+    if ref is None or (ref.namespace, ref.name) != (claim.metadata.namespace, claim.metadata.name):
+        return False
+    return not ref.uid or ref.uid == claim.metadata.uid
+
+
+def limited_claims(pod: Pod, catalog: Catalog, release: Release, *, required: bool) -> Iterator[PersistentVolumeClaim]:
+    """The pod's claims whose volumes count towards a limit. UnusableClaim for one that cannot be followed, MissingClaim
+    for a `required` one that does not exist. Up to 1.22 none is required, and ephemeral volumes do not count."""
+    followed = LimitRules.of(release).follows_all_claims
+    for name, ephemeral in claim_names(pod):
+        if ephemeral and not followed:
+            continue
+        if not name:
+            raise UnusableClaim(ClaimReasons.without_name())
+        claim = find_claim(catalog, pod, name)
+        if claim is None and required and followed:
+            raise MissingClaim(ClaimReasons.not_found_for(namespace=pod.metadata.namespace, claim=name))
+        if claim is None:
+            continue
+        if ephemeral and (problem := foreign_claim(pod, claim)):
+            raise UnusableClaim(problem)
+        yield claim
+
 
 _MIGRATED = "storage.alpha.kubernetes.io/migrated-plugins"
 

@@ -1,1 +1,0 @@
-"""DynamicResources: devices for a pod's resource claims."""

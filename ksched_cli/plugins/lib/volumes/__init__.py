@@ -1,1 +1,0 @@
-"""Facts about claims and volumes, and CSI migration."""

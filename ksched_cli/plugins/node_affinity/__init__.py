@@ -1,1 +1,0 @@
-"""NodeAffinity: spec.nodeSelector, spec.affinity.nodeAffinity and the profile's addedAffinity."""

@@ -1,1 +1,0 @@
-"""NodeVolumeLimits: how many CSI volumes may be attached to a node."""

@@ -1,1 +1,0 @@
-"""TaintToleration: taints that the pod does not tolerate."""
