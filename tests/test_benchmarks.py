@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from ksched_cli.plan.run.options import RunOptions
+from ksched_cli.simulator import Simulator
 from ksched_cli.sources.decoding import decode
 from tests.benchmarks import commands
 from tests.benchmarks.__main__ import measure
@@ -76,6 +77,17 @@ def test_readers_are_timed(reader: str, tmp_path: Path) -> None:
     seconds, mib = timed(reader, path)
     assert seconds > 0
     assert mib >= 0
+
+
+def test_500_files_make_the_920_pods_of_the_benchmark(tmp_path: Path) -> None:
+    files = commands.prepare(tmp_path, 5, 5, 1)
+    assert len(list(Path(files["folder"]).iterdir())) == 500
+    kinds = Counter(each["kind"] for each in json.loads(Path(files["small"]).read_text())["items"])
+    assert kinds["Node"] == 120
+    assert kinds["Pod"] == 920
+    found = Simulator.load(files["small"]).check(files["folder"]).workloads
+    assert [each.running for each in found] == [each.pods for each in found]
+    assert (len(found), sum(each.pods for each in found)) == (500, 920)
 
 
 @pytest.mark.slow

@@ -155,15 +155,24 @@ def without_nulls(value: Any) -> Any:
 def written(item: Any) -> Any:
     """The document of a typed object: fields that have their defaults are left out."""
     if isinstance(item, Struct):
-        fields = ((each.encode_name, getattr(item, each.name), each) for each in msgspec.structs.fields(item))
-        return {name: written(value) for name, value, field in fields if value != _default(field)}
+        found = {}
+        for name, field, default in _fields_of(type(item)):
+            value = getattr(item, name)
+            if value != default:
+                found[field] = written(value)
+        return found
     if isinstance(item, dict):
         return {key: written(each) for key, each in item.items()}
     return [written(each) for each in item] if isinstance(item, list | tuple) else item
 
 
-def _default(field: msgspec.structs.FieldInfo) -> Any:
-    return field.default if field.default_factory is NODEFAULT else field.default_factory()
+@cache
+def _fields_of(kind: type[Struct]) -> tuple[tuple[str, str, Any], ...]:
+    """The attribute, the name in documents and the default of each field."""
+    return tuple(
+        (each.name, each.encode_name, each.default if each.default_factory is NODEFAULT else each.default_factory())
+        for each in msgspec.structs.fields(kind)
+    )
 
 
 def overlaid(document: Any, old: Any, new: Any) -> Any:

@@ -2,6 +2,7 @@
 
     python -m tests.benchmarks.commands                                 # 5,000 nodes, 10,000 running, 1,000 pending
     python -m tests.benchmarks.commands "simulate" --nodes 500          # some of the commands, a smaller cluster
+    python -m tests.benchmarks.commands "check, 500 files"              # it has a cluster of its own, 120 nodes
 
 Each line is the best of some runs, for what else runs on the machine only makes a command slower, with the calibration
 right before and after it; a command that takes longer than 5 seconds runs once. One that takes longer than the time limit is stopped, and its line says so.
@@ -24,6 +25,9 @@ from tests.builders import write_list
 
 NODES, RUNNING, PENDING = 5000, 10_000, 1000
 DEPLOYMENTS = 10
+# "check, 500 files": so many files, each with a Deployment and a Service, that make so many pods, on a cluster of so many
+# nodes that runs as many pods already.
+FILES, PODS_OF_FILES, NODES_OF_FILES = 500, 920, 120
 LIMIT = 120.0
 # Commands that take longer run once.
 _LONG = 5.0
@@ -35,6 +39,7 @@ COMMANDS: Mapping[str, str] = {
     "explain, unschedulable": "explain ns-0/new-huge --from {cluster}",
     "capacity": "capacity --from {cluster} -f {pod} --max 10000",
     "check, 10 Deployments": "check --from {cluster} -f {deployments} --exit-zero",
+    "check, 500 files": "check --from {small} -f {folder} --exit-zero",
     "diff --remove-node": "diff --from {cluster} --remove-node node-00007 --exit-zero",
     "diff of two minors": "diff --from {cluster} --kube-version 1.33 --to-kube-version 1.34 --exit-zero",
     "drain, one node": "drain node-00007 --from {cluster} --force --exit-zero",
@@ -117,7 +122,96 @@ def prepare(folder: Path, nodes: int, running: int, pending: int) -> dict[str, s
     one.write_text(json.dumps(pod("more", 1)))
     deployments = folder / "deployments.json"
     write_list(deployments, *_deployments())
-    return {"cluster": str(cluster), "pod": str(one), "deployments": str(deployments)}
+    small, manifests = folder / "small.json", folder / "manifests"
+    with small.open("w") as file:
+        write("varied", NODES_OF_FILES, PODS_OF_FILES, 0, file)
+    manifests.mkdir()
+    for index in range(FILES):
+        (manifests / f"app-{index:03}.yaml").write_text(_manifest(index))
+    names = {"cluster": cluster, "pod": one, "deployments": deployments, "small": small, "folder": manifests}
+    return {name: str(path) for name, path in names.items()}
+
+
+def _manifest(index: int) -> str:
+    """A Deployment and a Service as people write them."""
+    replicas = (index + 1) * PODS_OF_FILES // FILES - index * PODS_OF_FILES // FILES
+    return f"""\
+# The web front end of team {index % 20}.
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: app-{index:03}
+  namespace: ns-{index % 5}
+  labels:
+    app.kubernetes.io/name: app-{index:03}
+    app.kubernetes.io/part-of: team-{index % 20}
+spec:
+  replicas: {replicas}
+  selector:
+    matchLabels:
+      app.kubernetes.io/name: app-{index:03}
+  strategy:
+    type: RollingUpdate
+    rollingUpdate:
+      maxSurge: 1
+      maxUnavailable: 0
+  template:
+    metadata:
+      labels:
+        app.kubernetes.io/name: app-{index:03}
+    spec:
+      containers:
+        - name: web
+          image: registry.example.com/web/app-{index:03}:1.{index % 7}
+          args: ["--port=8080", "--log-level=info"]
+          env:
+            - name: POD_NAME
+              valueFrom:
+                fieldRef:
+                  fieldPath: metadata.name
+            - name: LEVEL
+              value: "{index % 3}"
+          ports:
+            - name: http
+              containerPort: 8080
+          readinessProbe:
+            httpGet:
+              path: /healthz
+              port: http
+            periodSeconds: 5
+          resources:
+            requests:
+              cpu: {50 + index % 4 * 25}m
+              memory: {64 + index % 3 * 32}Mi
+            limits:
+              memory: 256Mi
+          volumeMounts:
+            - name: tmp
+              mountPath: /tmp
+      volumes:
+        - name: tmp
+          emptyDir: {{}}
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: ScheduleAnyway
+          labelSelector:
+            matchLabels:
+              app.kubernetes.io/name: app-{index:03}
+---
+apiVersion: v1
+kind: Service
+metadata:
+  name: app-{index:03}
+  namespace: ns-{index % 5}
+spec:
+  selector:
+    app.kubernetes.io/name: app-{index:03}
+  ports:
+    - name: http
+      port: 80
+      targetPort: http
+"""
 
 
 def _deployments() -> Iterator[dict[str, object]]:

@@ -8,7 +8,13 @@ import pytest
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.workloads import ReplicaSet
-from ksched_cli.controlplane.controllers.deployment import DESIRED, MOST, DeploymentController, scaled_value
+from ksched_cli.controlplane.controllers.deployment import (
+    DESIRED,
+    MOST,
+    DeploymentController,
+    find_new_replica_set,
+    scaled_value,
+)
 from tests.builders import make_pod, owned
 from tests.controlplane.harness import ControlPlane, make, nodes, rested, template
 
@@ -165,3 +171,25 @@ def test_recreate_waits_for_the_last_old_pod() -> None:
     assert (plane.count("deleted"), plane.count("created")) == (2, 0)
     plane.run()
     assert set(plane.revisions().values()) == {NEW}
+
+
+@pytest.mark.parametrize(
+    ("labels", "spec", "is_found"),
+    [
+        pytest.param({"pod-template-hash": "1"}, {}, True, id="a copy with the hash"),
+        pytest.param({"pod-template-hash": "1"}, {"restartPolicy": "Always"}, True, id="a default that is written"),
+        pytest.param({"pod-template-hash": "1"}, {"restartPolicy": "Never"}, False, id="another spec"),
+        pytest.param({"pod-template-hash": "1", "more": "x"}, {}, False, id="one more label"),
+    ],
+)
+def test_the_new_replica_set_has_the_template_but_for_the_hash_and_defaults(
+    labels: dict[str, str], spec: dict[str, Any], is_found: bool
+) -> None:
+    made = replica_set("1", 1, NEW, "2016-01-01T00:00:00Z")
+    own = template("web", NEW)
+    own["metadata"]["labels"] |= labels
+    own["spec"] |= spec
+    made.spec.template = make("ReplicaSet", "x", template=own).spec.template
+    wanted = deployment(1, 1, 0).spec.template
+    other = replica_set("0", 1, OLD, "2015-01-01T00:00:00Z")
+    assert find_new_replica_set([made, other], wanted) is (made if is_found else None)

@@ -31,15 +31,26 @@ HASH_LABEL = "pod-template-hash"
 
 def find_new_replica_set(candidates: list[ReplicaSet], template: PodTemplateSpec) -> ReplicaSet | None:
     """deploymentutil.FindNewReplicaSet: equal but for the hash."""
-    wanted = defaulted(template)
+    wanted = None
     for each in sorted(candidates, key=lambda each: (each.metadata.creation_timestamp or "", each.metadata.name)):
         if each.spec.template is None:
             continue
+        if _is_copy(each.spec.template, template):
+            return each
+        wanted = wanted or defaulted(template)
         own = defaulted(each.spec.template)
         own.metadata.labels.pop(HASH_LABEL, None)
         if own == wanted:
             return each
     return None
+
+
+def _is_copy(own: PodTemplateSpec, template: PodTemplateSpec) -> bool:
+    """Whether a ReplicaSet's template is the Deployment's as it is, with the hash: few have to be compared by their
+    defaults."""
+    ours, theirs = own.metadata, template.metadata
+    labels = {key: value for key, value in ours.labels.items() if key != HASH_LABEL}
+    return labels == theirs.labels and ours.annotations == theirs.annotations and own.spec == template.spec
 
 
 def new_replica_set(item: Deployment, template: PodTemplateSpec) -> ReplicaSet:
