@@ -53,6 +53,8 @@ def test_1_37_is_read_from_the_source(capsys: pytest.CaptureFixture[str]) -> Non
         "Shared counters belong to the pool of one driver",
         "A device that is refused",
         "Nodes score by the room for the pod",
+        "A capacity request that is negative",
+        "A StatefulSet with OnDelete is up to date",
     ],
 )
 def test_versions_lists_the_changes(change: str, capsys: pytest.CaptureFixture[str]) -> None:

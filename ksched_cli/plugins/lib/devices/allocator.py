@@ -22,6 +22,7 @@ from ksched_cli.api.dynamic_resources import (
     ResourceClaim,
     ResourceSlice,
 )
+from ksched_cli.plugins.lib.devices.capacity import Counting, UncountableCapacity, consumed_capacity, fits
 from ksched_cli.plugins.lib.devices.claims import (
     ALL,
     EXACT_COUNT,
@@ -40,14 +41,10 @@ from ksched_cli.plugins.lib.devices.claims import (
     views_of,
 )
 from ksched_cli.plugins.lib.devices.inventory import (
-    THOUSANDTHS,
-    WHOLE,
     AvailableCounters,
     ConsumedCounters,
     Inventory,
     Pool,
-    consumed_capacity,
-    fits,
     taint_prevents_allocation,
 )
 
@@ -274,7 +271,7 @@ class _Search:
         self.inventory = allocator.inventory
         self.features = allocator.inventory.features
         self.rules = allocator.inventory.rules
-        self.parts = THOUSANDTHS if self.features.fractional_ranges else WHOLE
+        self.counting = Counting.of(self.rules, fractional=self.features.fractional_ranges)
         self.allocated = allocator.allocated
         self.row = row
         self.claims = claims
@@ -388,9 +385,14 @@ class _Search:
         is refused when it is taken."""
         if not self._is_selectable(claim_at, data, home, device):
             return False
-        if self.rules.all_includes_full_devices:
-            return not self.features.consumable or fits(device, data.request.capacity, parts=self.parts)
-        return self._has_capacity(data, home, device)
+        if not self.rules.all_includes_full_devices:
+            return self._has_capacity(claim_at, data, home, device)
+        if not self.features.consumable:
+            return True
+        try:
+            return fits(device, data.request.capacity, counting=self.counting)
+        except UncountableCapacity as problem:
+            raise self._capacity_error(claim_at, data, device.name, problem) from None
 
     # The search
 
@@ -494,7 +496,7 @@ class _Search:
     # One device
 
     def _suits(self, claim_at: int, data: _RequestData, home: ResourceSlice, device: Device) -> bool:
-        return self._is_selectable(claim_at, data, home, device) and self._has_capacity(data, home, device)
+        return self._is_selectable(claim_at, data, home, device) and self._has_capacity(claim_at, data, home, device)
 
     def _is_selectable(self, claim_at: int, data: _RequestData, home: ResourceSlice, device: Device) -> bool:
         if not self.features.binding_conditions and device.binding_conditions:
@@ -513,17 +515,22 @@ class _Search:
             and (not home.spec.per_device_node_selection or self.inventory.pools.device_reaches(device, self.row))
         )
 
-    def _has_capacity(self, data: _RequestData, home: ResourceSlice, device: Device) -> bool:
+    def _has_capacity(self, claim_at: int, data: _RequestData, home: ResourceSlice, device: Device) -> bool:
         if not self.features.consumable:
             return True
         device_key = device_id(home, device)
-        return fits(
-            device,
-            data.request.capacity,
-            self.allocated.capacity.get(device_key, {}),
-            self.allocating_capacity.get(device_key, {}),
-            parts=self.parts,
-        )
+        allocated = self.allocated.capacity.get(device_key, {})
+        allocating = self.allocating_capacity.get(device_key, {})
+        try:
+            return fits(device, data.request.capacity, allocated, allocating, counting=self.counting)
+        except UncountableCapacity as problem:
+            raise self._capacity_error(claim_at, data, "/".join(device_key), problem) from None
+
+    def _capacity_error(
+        self, claim_at: int, data: _RequestData, device: str, problem: UncountableCapacity
+    ) -> AllocationError:
+        whose = f"claim {key_of(self.claims[claim_at])}, request {data.request.name}"
+        return AllocationError(f"{whose}: checking capacity for device {device}: {problem}")
 
     def _in_use(self, device: DeviceID) -> bool:
         return device in self.allocated.devices or bool(self.allocating.get(device))
@@ -546,14 +553,14 @@ class _Search:
         holders = self.allocating.setdefault(candidate.id, set())
         if not shared:
             holders.add(claim_at)
-        if not self._has_capacity(data, candidate.slice, device):
+        if not self._has_capacity(claim_at, data, candidate.slice, device):
             if self.rules.refused_devices_are_forgotten:
                 holders.discard(claim_at)
                 self._remove_from_constraints(claim_at, request, candidate)
             return self._refuse(candidate, charged)
         consumed, was_shared = None, candidate.id in self.allocating_capacity
         if shared:
-            consumed = consumed_capacity(device, request.capacity, parts=self.parts)
+            consumed = consumed_capacity(device, request.capacity, counting=self.counting)
             add_capacity(self.allocating_capacity.setdefault(candidate.id, {}), consumed)
         self.picks[claim_at].append(Pick(request, device, candidate.slice, consumed, charged, was_shared))
         return True

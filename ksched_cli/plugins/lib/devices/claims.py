@@ -82,6 +82,12 @@ class DeviceRules(ReleaseRules, plugins=DYNAMIC_RESOURCES):
         "filter",
         "A request for all devices fails if one of them has too little capacity left; before, it got the others.",
     )
+    capacity_is_counted_exactly = Rule(
+        "1.37",
+        "filter message",
+        "A capacity request that is negative, or that cannot be counted in the range of a device's policy, ends the "
+        "cycle with an error; before, it was rounded, and could take less than it asked for.",
+    )
     every_device_is_distinct = Rule(
         "1.37",
         "filter",

@@ -354,3 +354,57 @@ def test_fractional_ranges(requested: str, fractional: bool, consumed: str | Non
     picks = allocator.allocate(0, [claim])
     found = None if picks is None else str((picks[0][0].consumed or {})["m"])
     assert found == consumed
+
+
+MAX = 2**63 - 1
+_RANGE = "capacity request cannot be represented in the device's range arithmetic: "
+
+
+def measured(value: str, smallest: str, step: str | None = None, **policy: str) -> dict[str, Any]:
+    """A capacity whose requests are rounded up from `smallest` in steps."""
+    bounds = {"min": smallest} | ({} if step is None else {"step": step})
+    return {"value": value, "requestPolicy": {"default": smallest, "validRange": bounds, **policy}}
+
+
+@pytest.mark.parametrize(
+    ("requested", "capacity", "fractional", "before", "now"),
+    [
+        pytest.param({"m": f"{2**64 + 3}"}, {"m": measured(f"{2**64 + 3}", "0", "3")}, False, "d1",
+                     f'"m": {_RANGE}request {2**64 + 3} exceeds MaxInt64', id="request above MaxInt64"),
+        pytest.param({"m": f"{MAX}"}, {"m": measured(f"{MAX + 1}", "0", "2")}, False, "d1",
+                     f'"m": {_RANGE}rounding request {MAX} up to the next step passes MaxInt64',
+                     id="rounded above MaxInt64"),
+        pytest.param({"m": f"{MAX - 1}"}, {"m": measured(f"{MAX}", "1", "2")}, False, "d1", "d1",
+                     id="rounded to MaxInt64"),
+        pytest.param({"m": "2", "n": f"{MAX}"}, {"m": {"value": "1"}, "n": measured(f"{MAX + 1}", "0", "2")}, False, None,
+                     f'"n": {_RANGE}rounding request {MAX} up to the next step passes MaxInt64',
+                     id="an error comes before a lack of room"),
+        pytest.param({"m": "1500u"}, {"m": measured("4", "0", "500m")}, True, "d1",
+                     f'"m": {_RANGE}request 1500000n is not a representable milli value', id="finer than a thousandth"),
+        pytest.param({"m": f"{MAX}"}, {"m": measured(f"{MAX}", "0", "1")}, True, "d1",
+                     f'"m": {_RANGE}request {MAX} is not a representable milli value', id="thousandths of MaxInt64"),
+        pytest.param({"m": "1500m"}, {"m": measured("4", "1", "500u")}, True, "d1", "d1",
+                     id="a step finer than a thousandth counts in whole units"),
+        pytest.param({"m": "-1"}, {"m": {"value": "4"}}, False, "d1", '"m": capacity value is negative', id="negative"),
+        pytest.param({"x": "1"}, {"m": measured("4", "1", "1")}, True, None, None, id="a capacity that the device lacks"),
+    ],
+)  # fmt: skip
+def test_requests_that_cannot_be_counted(
+    requested: dict[str, str], capacity: dict[str, Any], fractional: bool, before: str | None, now: str | None
+) -> None:
+    """#140442 (testCalculateConsumedCapacity, testCmpRequestOverCapacityFatalBeatsSoft)."""
+    objects = [GPU, *pool_of(device("d1", capacity=capacity, **SHARED))]
+    for mode, where in (({}, f"{DRIVER}/pool/d1"), ({"allocationMode": "All", "count": 0}, "d1")):
+        claim = make_claim("c", exactly(capacity={"requests": requested}, **mode))
+        for version, expected in (("1.36", before), ("1.37", now)):
+            release = nearest_release(version)
+            features = Features(fractional_ranges=fractional and version == "1.37")
+            if expected is None or expected == "d1":
+                found = allocate([claim], objects, features, release=release)
+                assert found == (None if expected is None else [["r=d1"]]), version
+            else:
+                with pytest.raises(AllocationError) as raised:
+                    allocate([claim], objects, features, release=release)
+                assert str(raised.value) == (
+                    f"claim default/c, request r: checking capacity for device {where}: capacity {expected}"
+                )
