@@ -99,6 +99,12 @@ def _readable(flag: Action) -> str:
     return "".join(word.capitalize() for word in (flag.name or "").split("_"))
 
 
+def with_subtype(label: str) -> str:
+    """The label of 1.37: UnscheduledPod for a pod without a node, TargetPod for an update of a pod that waits."""
+    rest = label.removeprefix(UNSCHEDULED_POD)
+    return label if rest == label else f"{'TargetPod' if rest.startswith('Update') else 'UnscheduledPod'}{rest}"
+
+
 ASSIGNED_POD_ADD = ClusterEvent(ASSIGNED_POD, Action.ADD)
 ASSIGNED_POD_DELETE = ClusterEvent(ASSIGNED_POD, Action.DELETE)
 UNSCHEDULED_POD_ADD = ClusterEvent(UNSCHEDULED_POD, Action.ADD)

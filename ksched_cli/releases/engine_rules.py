@@ -224,6 +224,13 @@ class EngineRules(ReleaseRules):
         "filter queue",
         "The room of a nominated pod is kept while the pod is gated; before, weaker pods could take it.",
     )
+    pod_events_have_subtypes = Rule(
+        "1.37",
+        "message queue",
+        "Events are about a pod with a node (AssignedPod), another pod without one (UnscheduledPod) or the pod that "
+        "waits itself (TargetPod), and plugins register for each of them; before, for those of all pods, their hints "
+        "passed over the others, and a pod without a node was an UnschedulablePod.",
+    )
     groups_share_a_cycle = Rule(
         "1.36", "search", "With the gate GenericWorkload the pods of a group share one cycle; before, each had its own."
     )
@@ -239,12 +246,6 @@ class EngineRules(ReleaseRules):
             "message",
             "Plugins run in one order at all points (multiPoint), so that another PreFilter may be the first to "
             "reject a pod; before, each point had an order of its own.",
-        ),
-        Rule(
-            "1.37",
-            "queue",
-            "Plugins register for events of pods with a node (AssignedPod), of other pods without one (UnscheduledPod) "
-            "or of the pod itself (TargetPod); before, for those of all pods, and their hints passed over the others.",
         ),
         Rule(
             "1.37",

@@ -128,7 +128,7 @@ def print_settlement(settlement: WorldResult, console: Console, *, wide: bool = 
 
 def _is_news(each: TimelineEvent) -> bool:
     """Whether other lines imply the event: a new pod is queued first; one that does not fit is unschedulable."""
-    first = each.event == "UnschedulablePodAdd" and each.queue == "active" and each.time == 0
+    first = each.event in ("UnschedulablePodAdd", "UnscheduledPodAdd") and each.queue == "active" and each.time == 0
     return not first and each.event not in ("ScheduleAttemptFailure",)
 
 

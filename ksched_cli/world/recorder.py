@@ -30,6 +30,8 @@ from ksched_cli.world.results import FinalPod, FinalPods, StoredPods, TimelineEv
 class RecordedWorld(Protocol):
     """What the recorder reads of a world (World)."""
 
+    def name_of(self, event: str) -> str: ...
+
     @property
     def undo(self) -> UndoLog: ...
 
@@ -197,7 +199,7 @@ class Recorder(Logged):
     def _note_removal(self, pod: Pod) -> None:
         self.has_repeats = True
         event = ASSIGNED_POD_DELETE if pod.spec.node_name else UNSCHEDULED_POD_DELETE
-        self.note_pod(event.label, pod, node=pod.spec.node_name)
+        self.note_pod(self._world.name_of(event.label), pod, node=pod.spec.node_name)
         uid = uid_of_pod(pod)
         self._stirring.pop(uid)
         self._gone.append(self._gone_pod(pod, uid))

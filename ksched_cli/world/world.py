@@ -23,9 +23,9 @@ from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.loop import SchedulingLoop
 from ksched_cli.engine.queueing.hints import QueuedPod, VirtualClock
 from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.framework.events import ASSIGNED_POD, UNSCHEDULED_POD, ClusterEvent
+from ksched_cli.framework.events import ASSIGNED_POD, UNSCHEDULED_POD, ClusterEvent, with_subtype
 from ksched_cli.progress import count
-from ksched_cli.releases.engine_rules import ControllerRules
+from ksched_cli.releases.engine_rules import ControllerRules, EngineRules
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.release_fields import as_stored
 from ksched_cli.world.recorder import Recorder
@@ -103,6 +103,7 @@ class World(Logged):
         self.plane = ControlPlane(store, self.clock, draws, watches=(self._observe,))
         self.api, self.queue = self.plane.api, self.plane.queue
         handle = scheduler.handle
+        self._has_subtypes = EngineRules.of(handle.release).pod_events_have_subtypes
         self.api.stored_form = lambda pod: as_stored([pod], handle.release, handle.gates)[0]
         stateful_sets = self.plane.controllers.stateful_sets
         stateful_sets.rules = ControllerRules.of(handle.release)
@@ -137,9 +138,13 @@ class World(Logged):
             self.loop.handlers.changed(old, new)
 
     def _moved(self, pod: QueuedPod, queue: str, event: str) -> None:
-        self.recorder.queued(pod, queue, event)
+        self.recorder.queued(pod, queue, self.name_of(event))
         if queue == "active":
             self.queue.add(self._worker)
+
+    def name_of(self, event: str) -> str:
+        """The label of an event in the words of the minor."""
+        return with_subtype(event) if self._has_subtypes else event
 
     def _on_event(self, event: ClusterEvent, item: Any) -> None:
         if event.resource not in (ASSIGNED_POD, UNSCHEDULED_POD):

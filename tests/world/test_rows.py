@@ -15,6 +15,7 @@ from ksched_cli.cli.main import run
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.verify.results import Order, Verification
+from ksched_cli.releases.minors import RELEASES
 from ksched_cli.whatif.edits.lib.apply import apply_edits
 from ksched_cli.whatif.edits.taint import TaintNode
 from ksched_cli.world.results import Limits
@@ -227,6 +228,23 @@ def test_the_back_off_of_the_replica_set_controller_after_a_quota_refusal() -> N
     (last,) = created[3:]
     assert 1.0 < last < 2.0
     assert found.settled
+
+
+@pytest.mark.parametrize(
+    ("minor", "added", "updated"),
+    [
+        pytest.param("1.36", "UnschedulablePodAdd", "UnschedulablePodUpdatePodToleration", id="1.36"),
+        pytest.param("1.37", "UnscheduledPodAdd", "TargetPodUpdatePodToleration", id="1.37"),
+    ],
+)
+def test_names_of_events_of_pods_without_a_node_by_minor(minor: str, added: str, updated: str) -> None:
+    """#135905 (events.go, scheduling_queue_test.go)."""
+    node: Node = make_node("n1").taint("t", "v").obj()
+    tolerating = make_pod("p").uid("p").toleration("t", value="v").obj()
+    scheduler = make_scheduler([node], [make_pod("p").uid("p").obj()], current=RELEASES[minor])
+    found = settle(scheduler, events=[TimedEvent(1.0, "update", tolerating)])
+    names = [each.event for each in found.timeline if each.queue]
+    assert (names[0], updated in names) == (added, True), names
 
 
 def test_no_recording_is_left_out() -> None:

@@ -60,7 +60,9 @@ def timeline(document: Mapping[str, Any]) -> list[PageSection]:
 def _is_noise(event: Mapping[str, Any]) -> bool:
     """Whether other lines imply the event: a new pod is queued first; one that does not fit is unschedulable."""
     name = event["event"]
-    first = name == "UnschedulablePodAdd" and event.get("queue") == "active" and event["time"] == 0
+    first = (
+        name in ("UnschedulablePodAdd", "UnscheduledPodAdd") and event.get("queue") == "active" and event["time"] == 0
+    )
     return bool(first or name == "ScheduleAttemptFailure")
 
 
