@@ -100,7 +100,7 @@ def _readable(flag: Action) -> str:
 
 
 def with_subtype(label: str) -> str:
-    """The label of 1.37: UnscheduledPod for a pod without a node, TargetPod for an update of a pod that waits."""
+    """The label with subtypes of pods: UnscheduledPod without a node, TargetPod for an update of a pod that waits."""
     rest = label.removeprefix(UNSCHEDULED_POD)
     return label if rest == label else f"{'TargetPod' if rest.startswith('Update') else 'UnscheduledPod'}{rest}"
 

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ksched_cli.api.dynamic_resources import Device
-from ksched_cli.plugins.lib.devices.inventory import Features, consumed_capacity, fits
+from ksched_cli.plugins.lib.devices.capacity import consumed_capacity, fits
+from ksched_cli.plugins.lib.devices.inventory import Features
 from ksched_cli.plugins.lib.devices.node_search import allocation_of
 from ksched_cli.releases.minors import nearest_release
 from tests.builders import make_node
