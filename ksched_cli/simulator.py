@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 from msgspec.structs import replace
 
 from ksched_cli.errors import Problem, UsageError
-from ksched_cli.plan.results.displayed import display_with
-from ksched_cli.plan.run.options import (
+from ksched_cli.plan.results.outcomes import display_with
+from ksched_cli.plan.run.loaded_input import (
     AUTO,
     Objects,
     RunOptions,
@@ -32,19 +32,18 @@ from ksched_cli.plan.run.options import (
 )
 from ksched_cli.report.notebook import NotebookDisplay
 from ksched_cli.sources.read_options import LiveOptions, ManifestReading, parse_seconds, parse_timeout
-from ksched_cli.whatif.edits.lib.edit import Edit, EditSpec
+from ksched_cli.whatif.edits.lib.arguments import is_edit_range, is_version_range, swept_edits
+from ksched_cli.whatif.edits.lib.edit import Edit, EditSpec, edit_specs
 from ksched_cli.whatif.edits.lib.methods import EditMethods
-from ksched_cli.whatif.edits.lib.registry import edit_specs
-from ksched_cli.whatif.ranges import is_edit_range, is_version_range, swept_edits
 
 if TYPE_CHECKING:
     from ksched_cli.api.core import Node, Pod
-    from ksched_cli.config.migration.migrate import Migration
+    from ksched_cli.config.migrate import Migration
     from ksched_cli.plan.capacity import CapacityResult
     from ksched_cli.plan.check.results import Check
     from ksched_cli.plan.check.suppression import Suppressions
     from ksched_cli.plan.consolidate.results import Consolidation
-    from ksched_cli.plan.diff.compare import DiffResult
+    from ksched_cli.plan.diff.diff import DiffResult
     from ksched_cli.plan.drain.drain import DrainTrials
     from ksched_cli.plan.drain.results import DrainTrial
     from ksched_cli.plan.explain.results import ExplainResult
@@ -60,10 +59,9 @@ if TYPE_CHECKING:
     from ksched_cli.plan.scenario import ScenarioRun
     from ksched_cli.plan.settle import SettledSimulation
     from ksched_cli.plan.simulate import SimulationStream
+    from ksched_cli.plan.size.catalog import ShapeCatalog
     from ksched_cli.plan.size.derived import DerivedCatalog
-    from ksched_cli.plan.size.results import Sizing
-    from ksched_cli.plan.size.settings import SearchSettings
-    from ksched_cli.plan.size.shapes import ShapeCatalog
+    from ksched_cli.plan.size.results import SearchSettings, Sizing
     from ksched_cli.plan.snapshot import SnapshotResult
     from ksched_cli.plan.sweep.run import SweepProgress, SweepResult, SweepRun
     from ksched_cli.plan.sweep.statistics import DrawOdds
@@ -179,7 +177,7 @@ class Simulator(EditMethods):
     def zones(self) -> Mapping[str, str]:
         """The zone of each node, empty where a node names none. Edits that are not made yet do not count."""
         from ksched_cli.api.core import Node
-        from ksched_cli.api.node_facts import NodeZones
+        from ksched_cli.api.object_facts import NodeZones
 
         return NodeZones((self._changed_input or self._begun).loaded.of(Node))
 
@@ -342,7 +340,7 @@ class Simulator(EditMethods):
         is called with each trial at its end. With `partial` an interrupt ends the run, and its trials are shown."""
         from ksched_cli.api.selectors import read_query
         from ksched_cli.plan.drain.drain import drain_nodes
-        from ksched_cli.plan.drain.filters import Flags
+        from ksched_cli.plan.drain.results import Flags
 
         self._check_manifests()
         self._check_selection()
@@ -391,7 +389,7 @@ class Simulator(EditMethods):
         `node=1` or `zone=1`; `only`: labels of the nodes that may go."""
         from ksched_cli.plan.consolidate.consolidate import consolidate_input
         from ksched_cli.plan.consolidate.results import read_conditions
-        from ksched_cli.plan.drain.filters import Flags
+        from ksched_cli.plan.drain.results import Flags
 
         self._check_selection()
         conditions = read_conditions(keep_headroom, survive, only)
@@ -429,7 +427,7 @@ class Simulator(EditMethods):
         the rows as they come, or call `result()`. `workers` are processes, 0 for one on each core; `dask` is the
         address of a Dask scheduler, or `local`. Rows are stored in the folder `out`; `resume` goes on with those that
         it has. `progress` is called with how many are done and how many there are."""
-        from ksched_cli.plan.sweep.cluster import sweep_input
+        from ksched_cli.plan.sweep.run import sweep_input
         from ksched_cli.wiring import Wiring
 
         self._check_selection()
@@ -452,7 +450,7 @@ class Simulator(EditMethods):
     def compare(before: RunOptions, after: RunOptions) -> DiffResult:
         """The pods that move between two clusters, configurations, versions or manifests, and the rules that move
         them."""
-        from ksched_cli.plan.diff.compare import compare
+        from ksched_cli.plan.diff.diff import compare
         from ksched_cli.wiring import Wiring
 
         return compare(before, after, Wiring())
@@ -651,7 +649,7 @@ class Simulator(EditMethods):
     @staticmethod
     def configuration_schema(kube_version: str = AUTO) -> dict[str, Any]:
         """A JSON Schema of KubeSchedulerConfiguration."""
-        from ksched_cli.config.schema import configuration_schema
+        from ksched_cli.config.load import configuration_schema
         from ksched_cli.wiring import scheduler_spec
 
         spec = scheduler_spec(RunOptions(kube_version=kube_version))
@@ -660,7 +658,7 @@ class Simulator(EditMethods):
     @staticmethod
     def validate_scenario(path: str) -> str:
         """The name of a scenario. InputError with all mistakes of its file."""
-        from ksched_cli.whatif.scenario.load import validate_scenario
+        from ksched_cli.whatif.scenario import validate_scenario
 
         return validate_scenario(path)
 
@@ -674,7 +672,7 @@ class Simulator(EditMethods):
     @staticmethod
     def validate_sweep(path: str) -> str:
         """The name of a sweep. InputError with all mistakes of its file."""
-        from ksched_cli.plan.sweep.load import validate_sweep
+        from ksched_cli.plan.sweep.model import validate_sweep
 
         return validate_sweep(path)
 

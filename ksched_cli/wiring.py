@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Node, Pod
-from ksched_cli.api.policy import PodGroup, PriorityClass
+from ksched_cli.api.workloads import PodGroup, PriorityClass
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.config.model import SchedulerConfiguration
@@ -33,12 +33,20 @@ from ksched_cli.plan.run.checks import (
     has_node_pools,
     shows_karpenter,
 )
-from ksched_cli.plan.run.loaded_input import LoadedInput, MakeScheduler, SchedulerSpec, plugin_points
-from ksched_cli.plan.run.options import AUTO, PluginGiven, RunOptions, wanted_pods
+from ksched_cli.plan.run.loaded_input import (
+    AUTO,
+    LoadedInput,
+    MakeScheduler,
+    PluginGiven,
+    RunOptions,
+    SchedulerSpec,
+    plugin_points,
+    wanted_pods,
+)
 from ksched_cli.plugins.in_tree import plugins_of
 from ksched_cli.releases.minors import DEFAULT, Release, minor_in, nearest_release
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.sources.release_fields import as_stored, storage_counts
+from ksched_cli.sources.unread import as_stored, storage_counts
 from ksched_cli.whatif.changes import Changes
 
 if TYPE_CHECKING:
@@ -206,7 +214,7 @@ def parse_edits(
     if not given:
         return (), ()
     from ksched_cli.whatif.edits.lib.apply import contradictions
-    from ksched_cli.whatif.edits.lib.registry import parse_in_order
+    from ksched_cli.whatif.edits.lib.edit import parse_in_order
 
     edits, problems = parse_in_order(given)
     return tuple(edits), (*problems, *(contradictions([*earlier, *edits]) if edits else ()))

@@ -23,7 +23,7 @@ _REF = "#/definitions/"
 _SCALARS = {"string": "", "integer": "l", "boolean": "b", "number": "n"}
 _FORMATS = {"int32": "i", "byte": "y"}
 _NAMED = {"Quantity": "q", "IntOrString": "x", "Time": "t", "MicroTime": "t", "FieldsV1": "o", "RawExtension": "o"}
-# As ksched_cli/api/affinity.py calls it: a plugin has the name of the type.
+# As ksched_cli/api/core.py calls it: a plugin has the name of the type.
 _RENAMED = {"NodeAffinity": "NodeAffinityTerms"}
 _ANYTHING = ("status", "managedFields")
 # Kinds that decide nothing about pods: their fields are checked, and nothing else.

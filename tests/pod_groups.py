@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from ksched_cli.api.policy import PodGroup
+from ksched_cli.api.workloads import PodGroup
 from tests.builders import make_pod
 
 GANG = "GenericWorkload=true,GangScheduling=true"

@@ -20,7 +20,7 @@ from msgspec import structs
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.policy import ResourceQuota
+from ksched_cli.api.workloads import ResourceQuota
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.controlplane.api_server import ApiServer, PodRefusal
 from ksched_cli.controlplane.controllers.replicaset import selector_of
@@ -28,7 +28,7 @@ from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.controlplane.store import Store
 from ksched_cli.framework.status import Status
 from ksched_cli.plan.results.outcomes import Simulation
-from ksched_cli.plan.run.options import RunOptions
+from ksched_cli.plan.run.loaded_input import RunOptions
 from ksched_cli.plugins.scheduling_gates import SchedulingGates
 from ksched_cli.progress import listen
 from ksched_cli.report.progress import RunProgress

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 from ksched_cli import process
-from ksched_cli.plan.drain import run
+from ksched_cli.plan.drain import drain as run
 from ksched_cli.plan.reasons.fixes import search as trial
 from ksched_cli.plan.run import each as parallel
 from ksched_cli.plan.run.each import Copy, copies_at_once, each
-from ksched_cli.plan.verify import replay, search
+from ksched_cli.plan.verify import search
 from ksched_cli.process import is_copy
 from ksched_cli.simulator import Simulator
 from tests.builders import make_node, make_pod
@@ -227,15 +227,15 @@ def test_a_history_in_two_halves_is_the_same(cycles: int, monkeypatch: pytest.Mo
         return [Simulator.load(history).verify().verification for history in histories]
 
     here = verifications()
-    monkeypatch.setattr(replay, "WORTH_ANSWERS", 0)
+    monkeypatch.setattr(search, "WORTH_ANSWERS", 0)
     replayed: list[int] = []
-    checked = replay._Replay.checked
+    checked = search._Replay.checked
 
-    def noting(run: replay._Replay, steps: Sequence[Any]) -> list[Any]:
+    def noting(run: search._Replay, steps: Sequence[Any]) -> list[Any]:
         replayed.append(len(steps))
         return checked(run, steps)
 
-    monkeypatch.setattr(replay._Replay, "checked", noting)
+    monkeypatch.setattr(search._Replay, "checked", noting)
     assert verifications() == here
     # Of each history this process replays the first half alone, or both halves one after the other.
     assert len(histories) <= len(replayed) <= 2 * len(histories)
@@ -244,6 +244,6 @@ def test_a_history_in_two_halves_is_the_same(cycles: int, monkeypatch: pytest.Mo
 
 def test_a_history_whose_copy_fails_is_replayed_here(monkeypatch: pytest.MonkeyPatch, allowed: None) -> None:
     here = Simulator.load(_history(1)).verify().verification
-    monkeypatch.setattr(replay, "WORTH_ANSWERS", 0)
-    monkeypatch.setattr(replay._Replay, "rest", lambda *_: 1 / 0)
+    monkeypatch.setattr(search, "WORTH_ANSWERS", 0)
+    monkeypatch.setattr(search._Replay, "rest", lambda *_: 1 / 0)
     assert Simulator.load(_history(1)).verify().verification == here

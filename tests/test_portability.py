@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from ksched_cli import process
-from ksched_cli.cli.output_files import is_below
+from ksched_cli.cli.streams import is_below
 from ksched_cli.plan.run import each
 from ksched_cli.report.sinks.findings import as_uri
 from ksched_cli.report.view.check import archive_of, relative_to_first

@@ -98,7 +98,7 @@ def test_input_is_never_executed() -> None:
 def test_who_starts_programs() -> None:
     threads = r".*\.(ThreadPoolExecutor|Future|CancelledError)"
     starters = importers({"subprocess", "multiprocessing", "pty"}) | importers({"concurrent"}, threads)
-    assert starters == {"sources/rendering.py", "build_info.py", "cli/pager.py", "plan/run/each.py"}
+    assert starters == {"sources/rendering.py", "build_info.py", "cli/streams.py", "plan/run/each.py"}
 
 
 def test_who_uses_the_network() -> None:

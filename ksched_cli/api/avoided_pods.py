@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import msgspec
 from msgspec import Struct
 
+from ksched_cli.api.core import OwnerReference
 from ksched_cli.api.decode import decode_as
-from ksched_cli.api.meta import OwnerReference
 
 AVOID_PODS_ANNOTATION = "scheduler.alpha.kubernetes.io/preferAvoidPods"
 

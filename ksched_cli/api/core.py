@@ -1,16 +1,328 @@
-"""core/v1: pods, nodes, namespaces, services."""
+"""The types of core/v1: metadata, selectors, affinity, volumes, pods, nodes, namespaces and services.
+
+They have the fields that scheduling and the control plane read. `api/workloads.py` has the kinds that make or limit
+pods.
+"""
 
 from __future__ import annotations
 
-from msgspec import Struct, field
+from collections.abc import Callable
+from typing import Any, TypeVar
 
-from ksched_cli.api.affinity import (
-    Affinity,
-    Toleration,
-    TopologySpreadConstraint,
-)
-from ksched_cli.api.meta import KubernetesObject
-from ksched_cli.api.volumes import Volume
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+
+class OwnerReference(Struct, rename="camel", frozen=True, gc=False):
+    kind: str = ""
+    name: str = ""
+    api_version: str = ""
+    uid: str = ""
+    controller: bool = False
+
+
+class ObjectMeta(Struct, rename="camel", gc=False):
+    name: str = ""
+    namespace: str = ""
+    generate_name: str = ""
+    uid: str = ""
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    creation_timestamp: str | None = None
+    deletion_timestamp: str | None = None
+    owner_references: tuple[OwnerReference, ...] = ()
+    resource_version: str = ""
+
+
+class KubernetesObject(Struct, rename="camel", gc=False):
+    """The part that all kinds of objects have, and their templates (metav1.Object)."""
+
+    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+
+
+def controller_of(metadata: ObjectMeta) -> OwnerReference | None:
+    """metav1.GetControllerOf."""
+    for owner in metadata.owner_references:
+        if owner.controller:
+            return owner
+    return None
+
+
+def metadata_of(item: Any) -> ObjectMeta:
+    """Every kind that is read has metadata."""
+    metadata: ObjectMeta = item.metadata
+    return metadata
+
+
+class LabelSelectorRequirement(Struct, rename="camel", frozen=True, gc=False):
+    key: str = ""
+    operator: str = ""
+    values: tuple[str, ...] = ()
+
+
+class LabelSelector(Struct, rename="camel", frozen=True, gc=False):
+    match_labels: dict[str, str] = {}
+    match_expressions: tuple[LabelSelectorRequirement, ...] = ()
+
+
+class ObjectReference(Struct, rename="camel", frozen=True, gc=False):
+    kind: str = ""
+    namespace: str = ""
+    name: str = ""
+    uid: str = ""
+    api_version: str = ""
+
+
+class NodeSelectorRequirement(Struct, rename="camel", frozen=True, gc=False):
+    key: str = ""
+    operator: str = ""
+    values: tuple[str, ...] = ()
+
+
+class NodeSelectorTerm(Struct, rename="camel", frozen=True, gc=False):
+    match_expressions: tuple[NodeSelectorRequirement, ...] = ()
+    match_fields: tuple[NodeSelectorRequirement, ...] = ()
+
+
+class NodeSelector(Struct, rename="camel", frozen=True, gc=False):
+    node_selector_terms: tuple[NodeSelectorTerm, ...] = ()
+
+
+class PreferredSchedulingTerm(Struct, rename="camel", frozen=True, gc=False):
+    weight: int = 0
+    preference: NodeSelectorTerm = NodeSelectorTerm()
+
+
+class NodeAffinityTerms(Struct, rename="camel", frozen=True, gc=False):
+    required_during_scheduling_ignored_during_execution: NodeSelector | None = None
+    preferred_during_scheduling_ignored_during_execution: tuple[PreferredSchedulingTerm, ...] = ()
+
+
+class PodAffinityTerm(Struct, rename="camel", frozen=True, gc=False):
+    label_selector: LabelSelector | None = None
+    topology_key: str = ""
+    namespaces: tuple[str, ...] = ()
+    namespace_selector: LabelSelector | None = None
+    match_label_keys: tuple[str, ...] = ()
+    mismatch_label_keys: tuple[str, ...] = ()
+
+
+class WeightedPodAffinityTerm(Struct, rename="camel", frozen=True, gc=False):
+    weight: int = 0
+    pod_affinity_term: PodAffinityTerm = PodAffinityTerm()
+
+
+class PodAffinity(Struct, rename="camel", frozen=True, gc=False):
+    required_during_scheduling_ignored_during_execution: tuple[PodAffinityTerm, ...] = ()
+    preferred_during_scheduling_ignored_during_execution: tuple[WeightedPodAffinityTerm, ...] = ()
+
+
+class PodAntiAffinity(Struct, rename="camel", frozen=True, gc=False):
+    required_during_scheduling_ignored_during_execution: tuple[PodAffinityTerm, ...] = ()
+    preferred_during_scheduling_ignored_during_execution: tuple[WeightedPodAffinityTerm, ...] = ()
+
+
+R = TypeVar("R", PodAffinity, PodAntiAffinity)
+
+
+class Affinity(Struct, rename="camel", frozen=True, gc=False):
+    node_affinity: NodeAffinityTerms | None = None
+    pod_affinity: PodAffinity | None = None
+    pod_anti_affinity: PodAntiAffinity | None = None
+
+    @property
+    def is_about_pods(self) -> bool:
+        return self.pod_affinity is not None or self.pod_anti_affinity is not None
+
+
+def with_pod_terms(affinity: Affinity, changed: Callable[[PodAffinityTerm], PodAffinityTerm]) -> Affinity:
+    """The affinity with each of its terms about pods replaced by the changed one."""
+
+    def of(rules: R | None) -> R | None:
+        if rules is None:
+            return None
+        return replace(
+            rules,
+            required_during_scheduling_ignored_during_execution=tuple(
+                map(changed, rules.required_during_scheduling_ignored_during_execution)
+            ),
+            preferred_during_scheduling_ignored_during_execution=tuple(
+                replace(each, pod_affinity_term=changed(each.pod_affinity_term))
+                for each in rules.preferred_during_scheduling_ignored_during_execution
+            ),
+        )
+
+    return replace(affinity, pod_affinity=of(affinity.pod_affinity), pod_anti_affinity=of(affinity.pod_anti_affinity))
+
+
+class Toleration(Struct, rename="camel", frozen=True, gc=False):
+    key: str = ""
+    operator: str = ""
+    value: str = ""
+    effect: str = ""
+    toleration_seconds: int | None = None
+
+
+WHEN_UNSATISFIABLE = ("DoNotSchedule", "ScheduleAnyway")
+
+
+class TopologySpreadConstraint(Struct, rename="camel", frozen=True, gc=False):
+    max_skew: int = 0
+    topology_key: str = ""
+    when_unsatisfiable: str = ""
+    label_selector: LabelSelector | None = None
+    min_domains: int | None = None
+    node_affinity_policy: str | None = None
+    node_taints_policy: str | None = None
+    match_label_keys: tuple[str, ...] = ()
+
+
+class PersistentVolumeClaimVolumeSource(Struct, rename="camel", frozen=True, gc=False):
+    claim_name: str = ""
+    read_only: bool = False
+
+
+class VolumeResourceRequirements(Struct, rename="camel", frozen=True, gc=False):
+    requests: dict[str, str | int | float] = {}
+    limits: dict[str, str | int | float] = {}
+
+
+class TypedLocalObjectReference(Struct, rename="camel", frozen=True, gc=False):
+    kind: str = ""
+    name: str = ""
+    api_group: str | None = None
+
+
+class PersistentVolumeClaimSpec(Struct, rename="camel", gc=False):
+    access_modes: tuple[str, ...] = ()
+    selector: LabelSelector | None = None
+    resources: VolumeResourceRequirements = VolumeResourceRequirements()
+    volume_name: str = ""
+    storage_class_name: str | None = None
+    volume_mode: str | None = None
+    volume_attributes_class_name: str | None = None
+    data_source: TypedLocalObjectReference | None = None
+
+
+class PersistentVolumeClaimTemplate(KubernetesObject):
+    spec: PersistentVolumeClaimSpec = field(default_factory=PersistentVolumeClaimSpec)
+
+
+class EphemeralVolumeSource(Struct, rename="camel", frozen=True, gc=False):
+    volume_claim_template: PersistentVolumeClaimTemplate | None = None
+
+
+class GCEPersistentDiskVolumeSource(Struct, rename="camel", frozen=True, gc=False):
+    pd_name: str = ""
+    read_only: bool = False
+    fs_type: str = ""
+    partition: int = 0
+
+
+class AWSElasticBlockStoreVolumeSource(Struct, rename="camel", frozen=True, gc=False):
+    volume_id: str = field(default="", name="volumeID")
+    read_only: bool = False
+    fs_type: str = ""
+    partition: int = 0
+
+
+class RBDVolumeSource(Struct, rename="camel", frozen=True, gc=False):
+    monitors: tuple[str, ...] = ()
+    image: str = ""
+    pool: str = ""
+    read_only: bool = False
+
+
+class ISCSIVolumeSource(Struct, rename="camel", frozen=True, gc=False):
+    iqn: str = ""
+    target_portal: str = ""
+    lun: int = 0
+    read_only: bool = False
+
+
+class AzureDiskVolumeSource(Struct, rename="camel", frozen=True, gc=False):
+    disk_name: str = ""
+    disk_uri: str = field(default="", name="diskURI")
+    read_only: bool | None = None
+    fs_type: str | None = None
+    caching_mode: str | None = None
+    kind: str | None = None
+
+
+class AzureFileVolumeSource(Struct, rename="camel", frozen=True, gc=False):
+    secret_name: str = ""
+    share_name: str = ""
+    secret_namespace: str | None = None
+    read_only: bool = False
+
+
+class CinderVolumeSource(Struct, rename="camel", frozen=True, gc=False):
+    volume_id: str = field(default="", name="volumeID")
+    read_only: bool = False
+    fs_type: str = ""
+
+
+class VsphereVirtualDiskVolumeSource(Struct, rename="camel", frozen=True, gc=False):
+    volume_path: str = ""
+    fs_type: str = ""
+    storage_policy_name: str = ""
+
+
+class PortworxVolumeSource(Struct, rename="camel", frozen=True, gc=False):
+    volume_id: str = field(default="", name="volumeID")
+    fs_type: str = ""
+    read_only: bool = False
+
+
+class CSIVolumeSource(Struct, rename="camel", frozen=True, gc=False):
+    driver: str = ""
+    read_only: bool | None = None
+    fs_type: str | None = None
+    volume_attributes: dict[str, str] = {}
+
+
+class CSIPersistentVolumeSource(Struct, rename="camel", frozen=True, gc=False):
+    driver: str = ""
+    volume_handle: str = ""
+    read_only: bool = False
+    fs_type: str = ""
+    volume_attributes: dict[str, str] = {}
+
+
+class HostPathVolumeSource(Struct, rename="camel", frozen=True, gc=False):
+    path: str = ""
+
+
+class EmptyDirVolumeSource(Struct, rename="camel", frozen=True, gc=False):
+    medium: str = ""
+
+
+class LocalVolumeSource(Struct, rename="camel", frozen=True, gc=False):
+    path: str = ""
+
+
+class ImageVolumeSource(Struct, rename="camel", frozen=True, gc=False):
+    reference: str = ""
+
+
+class Volume(Struct, rename="camel", frozen=True, gc=False):
+    name: str = ""
+    persistent_volume_claim: PersistentVolumeClaimVolumeSource | None = None
+    ephemeral: EphemeralVolumeSource | None = None
+    gce_persistent_disk: GCEPersistentDiskVolumeSource | None = None
+    aws_elastic_block_store: AWSElasticBlockStoreVolumeSource | None = None
+    rbd: RBDVolumeSource | None = None
+    iscsi: ISCSIVolumeSource | None = None
+    azure_disk: AzureDiskVolumeSource | None = None
+    azure_file: AzureFileVolumeSource | None = None
+    cinder: CinderVolumeSource | None = None
+    vsphere_volume: VsphereVirtualDiskVolumeSource | None = None
+    portworx_volume: PortworxVolumeSource | None = None
+    csi: CSIVolumeSource | None = None
+    host_path: HostPathVolumeSource | None = None
+    empty_dir: EmptyDirVolumeSource | None = None
+    image: ImageVolumeSource | None = None
+
 
 Quantities = dict[str, str | int | float]
 

@@ -20,7 +20,7 @@ import msgspec
 from msgspec import NODEFAULT, UNSET, Raw, Struct, UnsetType
 from msgspec.structs import astuple
 
-from ksched_cli.api import core, dynamic_resources, policy, storage, workloads
+from ksched_cli.api import core, dynamic_resources, storage, workloads
 from ksched_cli.api.conversion import path_text, problems_in, type_name
 from ksched_cli.errors import Problem
 
@@ -35,18 +35,18 @@ _KINDS_OF: dict[tuple[str, ...], tuple[type[Struct], ...]] = {
         workloads.ReplicationController,
         storage.PersistentVolume,
         storage.PersistentVolumeClaim,
-        policy.LimitRange,
-        policy.ResourceQuota,
+        workloads.LimitRange,
+        workloads.ResourceQuota,
     ),
     ("apps/v1",): (workloads.ReplicaSet, workloads.StatefulSet, workloads.Deployment, workloads.DaemonSet),
     ("batch/v1",): (workloads.Job, workloads.CronJob),
-    ("policy/v1", "policy/v1beta1"): (policy.PodDisruptionBudget,),
-    ("scheduling.k8s.io/v1", "scheduling.k8s.io/v1beta1"): (policy.PriorityClass,),
+    ("policy/v1", "policy/v1beta1"): (workloads.PodDisruptionBudget,),
+    ("scheduling.k8s.io/v1", "scheduling.k8s.io/v1beta1"): (workloads.PriorityClass,),
     ("scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1alpha3", "scheduling.k8s.io/v1alpha2"): (
-        policy.PodGroup,
-        policy.Workload,
+        workloads.PodGroup,
+        workloads.Workload,
     ),
-    ("node.k8s.io/v1", "node.k8s.io/v1beta1"): (policy.RuntimeClass,),
+    ("node.k8s.io/v1", "node.k8s.io/v1beta1"): (workloads.RuntimeClass,),
     ("storage.k8s.io/v1", "storage.k8s.io/v1beta1"): (
         storage.StorageClass,
         storage.CSINode,
@@ -72,8 +72,8 @@ CLUSTER_SCOPED = frozenset(
         core.Node,
         core.Namespace,
         storage.PersistentVolume,
-        policy.PriorityClass,
-        policy.RuntimeClass,
+        workloads.PriorityClass,
+        workloads.RuntimeClass,
         storage.StorageClass,
         storage.CSINode,
         storage.CSIDriver,

@@ -14,11 +14,11 @@ from ksched_cli.api.core import (
     Pod,
     PodSpec,
     Quantities,
+    Volume,
 )
 from ksched_cli.api.pod_resources import container_requests, is_pod_level_resource
 from ksched_cli.api.quantity import NANO, are_plain, nano_value
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
-from ksched_cli.api.volumes import Volume
 
 DEFAULT_SCHEDULER = "default-scheduler"
 DEFAULT_NAMESPACE = "default"

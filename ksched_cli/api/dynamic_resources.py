@@ -8,9 +8,7 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ksched_cli.api.affinity import NodeSelector, Toleration
-from ksched_cli.api.core import Pod
-from ksched_cli.api.meta import KubernetesObject, controller_of
+from ksched_cli.api.core import KubernetesObject, NodeSelector, Pod, Toleration, controller_of
 
 
 class CELDeviceSelector(Struct, rename="camel", frozen=True, gc=False):

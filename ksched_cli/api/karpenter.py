@@ -10,8 +10,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from ksched_cli.api.core import Quantities, Taint
-from ksched_cli.api.meta import KubernetesObject, ObjectMeta
+from ksched_cli.api.core import KubernetesObject, ObjectMeta, Quantities, Taint
 
 
 class NodeClassReference(Struct, rename="camel", frozen=True, gc=False):

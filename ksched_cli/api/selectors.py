@@ -1,22 +1,30 @@
-"""Label selectors and node selector terms, compiled to values that can be compared and cached.
+"""Label selectors, node selector terms and tolerations: what selects what.
 
-Mirrors apimachinery's labels (selector.go, and `labels.Parse` for the text behind -l), and component-helpers'
-nodeaffinity for the required affinity of a pod."""
+Selectors are compiled to values that can be compared and cached. Mirrors apimachinery's labels (selector.go, and
+`labels.Parse` for the text behind -l), component-helpers' nodeaffinity for the required affinity of a pod, and
+corev1helpers.FindMatchingUntoleratedTaint.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import lru_cache
 
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
-from ksched_cli.api.affinity import NodeSelectorTerm
-from ksched_cli.api.core import Node, PodSpec
+from ksched_cli.api.core import (
+    LabelSelector,
+    LabelSelectorRequirement,
+    Node,
+    NodeSelectorTerm,
+    PodSpec,
+    Taint,
+    Toleration,
+)
 from ksched_cli.api.label_names import is_label_key, is_label_value, key_problems, value_problems
-from ksched_cli.api.meta import LabelSelector, LabelSelectorRequirement
 from ksched_cli.api.quantity import MOST_DIGITS
 from ksched_cli.errors import UsageError
 
@@ -326,3 +334,50 @@ def any_term_selects(terms: Iterable[NodeSelectorTerm], node: Node) -> bool:
     if broken is not None:
         raise broken
     return False
+
+
+# content.IsDecimalInteger: as a person writes it, so no leading zeros, no plus sign and no minus zero.
+_DECIMAL = re.compile(r"0|-?[1-9]\d*", re.ASCII)
+
+
+def tolerates(toleration: Toleration, taint: Taint, *, comparison: bool = False) -> bool:
+    """Toleration.ToleratesTaint; `comparison` is the gate for the operators Lt and Gt."""
+    if toleration.effect and toleration.effect != taint.effect:
+        return False
+    if toleration.key and toleration.key != taint.key:
+        return False
+    match toleration.operator:
+        case "" | "Equal":
+            return toleration.value == taint.value
+        case "Exists":
+            return True
+        case "Lt" | "Gt":
+            return comparison and _compares(toleration, taint)
+        case _:
+            return False
+
+
+def _compares(toleration: Toleration, taint: Taint) -> bool:
+    """The taint's value against the toleration's, both whole numbers of 64 bits."""
+    if not (_is_int64(toleration.value) and _is_int64(taint.value)):
+        return False
+    limit, actual = int(toleration.value), int(taint.value)
+    return actual < limit if toleration.operator == "Lt" else actual > limit
+
+
+def _is_int64(text: str) -> bool:
+    return len(text) <= MOST_DIGITS and _DECIMAL.fullmatch(text) is not None and -(2**63) <= int(text) < 2**63
+
+
+def find_untolerated(
+    taints: Iterable[Taint],
+    tolerations: Collection[Toleration],
+    effects: Collection[str],
+    *,
+    comparison: bool = False,
+) -> Taint | None:
+    """FindMatchingUntoleratedTaint: the first taint of those effects that nothing tolerates."""
+    for taint in taints:
+        if taint.effect in effects and not any(tolerates(each, taint, comparison=comparison) for each in tolerations):
+            return taint
+    return None

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
-from ksched_cli.api import volumes
-from ksched_cli.api.affinity import NodeSelector
-from ksched_cli.api.core import Quantities
-from ksched_cli.api.meta import KubernetesObject, LabelSelector, ObjectReference
+from ksched_cli.api import core as volumes
+from ksched_cli.api.core import KubernetesObject, LabelSelector, NodeSelector, ObjectReference, Quantities
 
 
 class VolumeNodeAffinity(Struct, rename="camel", frozen=True, gc=False):

@@ -15,10 +15,9 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ksched_cli.api.affinity import NodeSelectorRequirement
-from ksched_cli.api.core import Node, Pod
+from ksched_cli.api.core import Node, NodeSelectorRequirement, Pod
 from ksched_cli.api.karpenter import AKSNodeClass, EC2NodeClass, GCENodeClass, NodeClass, NodePool
-from ksched_cli.api.pod_facts import pod_key
+from ksched_cli.api.object_facts import pod_key
 from ksched_cli.api.storage import PersistentVolume
 from ksched_cli.autoscale.instance_types.catalog import InstanceType, read_catalog
 from ksched_cli.autoscale.instance_types.clouds import TITLES, CloudCatalog, Prices, cloud_catalog, cloud_of, table_of

@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from ksched_cli.cli.commands import Command, Option, commands_of
+from ksched_cli.cli.help_layout import Command, Option, commands_of
 
 HIDDEN = "__complete"
 # Before the words, for shells that drop an empty word at the end.

@@ -157,7 +157,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _paged(arguments: list[str], shown: RunProgress) -> object:
-    from ksched_cli.cli.pager import paged
+    from ksched_cli.cli.streams import paged
 
     with paged(arguments, shown.close):
         return _dispatch(arguments)

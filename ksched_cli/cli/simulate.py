@@ -1,23 +1,31 @@
-"""`ksched simulate`."""
+"""`ksched simulate`: one cycle for each pending pod, or with --settle and --scenario until nothing moves.
+
+Each of the three has a function that runs it, shows the result and returns the exit code.
+"""
 
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.cli import options
 from ksched_cli.cli.groups import ClusterRun, takes_groups
-from ksched_cli.cli.help_layout import OUTPUT, RARE
-from ksched_cli.cli.options import DrawOptions
-from ksched_cli.cli.scenario import run_scenario_and_show
-from ksched_cli.cli.settle import SettleOptions, settle_and_show
-from ksched_cli.cli.showing import ExitRules, collector_off, contradictions, show, top_nodes
+from ksched_cli.cli.help_layout import OUTPUT, OWN, RARE, Panel
+from ksched_cli.cli.options import Detail, DrawOptions
+from ksched_cli.cli.showing import SOME_DO_NOT_FIT, ExitRules, collector_off, contradictions, show, top_nodes
 from ksched_cli.cli.streams import complain, warn
+from ksched_cli.errors import ExpectationFailed, UsageError
 from ksched_cli.progress import listen
-from ksched_cli.simulator import RunOptions, Simulator
+from ksched_cli.simulator import RunOptions, Simulator, settle_limits
+
+if TYPE_CHECKING:
+    from ksched_cli.simulator import Limits
+
 
 # Characters of a document past which its size is worth a note.
 _LARGE = 100_000_000
@@ -40,6 +48,37 @@ EPILOG = """Examples:
 
 Exit codes: 0 every pod fits, 1 some pod does not, 2 the input or the command line is wrong,
 3 the cluster could not be read, 4 an expectation failed."""
+
+
+class SettleOptions(Struct, frozen=True):
+    """Whether to settle, and when to give up."""
+
+    panel: ClassVar[Panel] = Panel(OWN, {"settle"})
+    settle: Annotated[
+        bool,
+        typer.Option(
+            "--settle",
+            help="Go on until nothing moves: victims leave, controllers make new pods for them, backoff passes on a "
+            "virtual clock. Shows the timeline and where every pod is in the end.",
+        ),
+    ] = False
+    max_time: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DURATION",
+            help="Stop --settle after so much virtual time. It is written 90s or 1h30m; without it: 1h.",
+        ),
+    ] = None
+    max_cycles: Annotated[
+        int | None, typer.Option(metavar="N", help="Stop --settle after N cycles. Without it: 100000.")
+    ] = None
+
+    def limits(self) -> Limits:
+        return settle_limits(self.max_time, self.max_cycles)
+
+    def contradictions(self) -> Iterator[str]:
+        if not self.settle and (self.max_time is not None or self.max_cycles is not None):
+            yield "--max-time and --max-cycles are limits of --settle: give that too"
 
 
 @takes_groups
@@ -118,3 +157,39 @@ def _brief_above(output: str) -> int | None:
     from ksched_cli.report.view.simulate import PODS_WITH_NODES
 
     return {"table": PODS_WITH_NODES, "name": 0}.get(output)
+
+
+def settle_and_show(
+    run: RunOptions, settling: SettleOptions, exit_rules: ExitRules, output: str, detail: Detail, *, headers: bool
+) -> int:
+    """The exit code."""
+    limits = settling.limits()
+    if output == "html":
+        detail = Detail.NODES
+    answers = detail is Detail.NODES
+    top = top_nodes(output, node_answers=answers)
+    simulator = Simulator.of(run)
+    found = simulator.settle(limits, detail=detail is not Detail.SUMMARY, top=top)
+    warnings, zones = found.simulation.warnings, simulator.zones
+    show(found, output, warnings=warnings, headers=headers, node_answers=answers, zones=zones)
+    return exit_rules.of_end(found)
+
+
+def run_scenario_and_show(
+    run: RunOptions, settling: SettleOptions, exit_rules: ExitRules, output: str, *, headers: bool
+) -> int:
+    """All steps, with the timeline if it is wanted; the exit code of a failed expectation comes first."""
+    if output == "name":
+        raise UsageError("a scenario is shown as table, wide, json or yaml, not as name")
+    assert run.scenario is not None
+    simulator = Simulator.of(run)
+    found = simulator.scenario(run.scenario, settling.limits())
+    warnings, timeline = list(found.warnings), settling.settle or output == "html"
+    if not found.settled and not settling.settle:
+        from ksched_cli.report.settle import ending_line
+
+        warnings.append(ending_line(found.settlement.world).plain)
+    show(found, output, warnings=warnings, headers=headers, timeline=timeline, zones=simulator.zones)
+    if found.result.failed:
+        return ExpectationFailed.exit_code
+    return SOME_DO_NOT_FIT if not found.settled and not exit_rules.exit_zero else 0

@@ -13,8 +13,7 @@ from msgspec.structs import replace
 
 from ksched_cli.cli import options
 from ksched_cli.cli.groups import LiveClusterOptions, refuse, shown_progress, takes_groups
-from ksched_cli.cli.output_files import OutputFile, check_outputs, write_files
-from ksched_cli.cli.streams import print_row, warn
+from ksched_cli.cli.streams import OutputFile, check_outputs, print_row, warn, write_files
 from ksched_cli.errors import UsageError
 from ksched_cli.simulator import RunOptions, Simulator
 

@@ -189,7 +189,7 @@ def _kept(keep: str | None) -> int | None:
 
 
 def _write_kept(result: SweepResult, folder: Path) -> None:
-    from ksched_cli.cli.output_files import OutputFile, write_files
+    from ksched_cli.cli.streams import OutputFile, write_files
     from ksched_cli.report.encoding import json_text
     from ksched_cli.report.sweep import variant_document
 

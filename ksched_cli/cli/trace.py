@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ksched_cli.cli.output_files import OutputFile, check_outputs, write_files
-from ksched_cli.cli.streams import print_row
+from ksched_cli.cli.streams import OutputFile, check_outputs, print_row, write_files
 from ksched_cli.simulator import Simulator
 
 HELP = """Makes a cluster of a scheduling trace: a table (CSV) of nodes and a table of pods that arrived.

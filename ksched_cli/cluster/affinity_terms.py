@@ -12,8 +12,15 @@ from typing import TypeVar
 import msgspec
 from msgspec import Struct
 
-from ksched_cli.api.affinity import Affinity, PodAffinity, PodAffinityTerm, PodAntiAffinity, WeightedPodAffinityTerm
-from ksched_cli.api.core import Namespace, Pod
+from ksched_cli.api.core import (
+    Affinity,
+    Namespace,
+    Pod,
+    PodAffinity,
+    PodAffinityTerm,
+    PodAntiAffinity,
+    WeightedPodAffinityTerm,
+)
 from ksched_cli.api.selectors import Selector, SelectorError, compile_selector
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.cluster.pod_info import PodInfo

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ksched_cli.api.core import Node, Pod
-from ksched_cli.api.pod_facts import is_terminal
+from ksched_cli.api.object_facts import is_terminal
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.cluster.columns import NOWHERE, Int64Column, RowColumn
 from ksched_cli.cluster.nodes import NodeSelection, NodeTable

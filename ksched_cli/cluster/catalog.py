@@ -7,10 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from operator import attrgetter
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from ksched_cli.api.core import Pod
-from ksched_cli.api.meta import ObjectMeta
+from ksched_cli.api.core import ObjectMeta, Pod, Volume
 from ksched_cli.api.storage import PersistentVolumeClaim
-from ksched_cli.api.volumes import Volume
 from ksched_cli.cluster.undo import LoggedDict, UndoLog
 
 

@@ -17,8 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ksched_cli.api.affinity import NodeSelectorTerm
-from ksched_cli.api.core import Node, Taint
+from ksched_cli.api.core import Node, NodeSelectorTerm, Taint
 from ksched_cli.api.quantity import milli_value
 from ksched_cli.api.quantity import value as quantity_value
 from ksched_cli.api.selectors import (

@@ -15,7 +15,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod, PodStatus
-from ksched_cli.api.pod_facts import parse_time, pod_key, pod_priority
+from ksched_cli.api.object_facts import parse_time, pod_key, pod_priority
 from ksched_cli.api.pod_resources import nonzero_requests_of, nonzero_requests_without_sidecars, requests_of
 from ksched_cli.cluster.columns import BoolColumn, RowColumn
 from ksched_cli.cluster.undo import LoggedDict, LoggedSet, UndoLog

@@ -14,7 +14,7 @@ from typing import Protocol, TypeVar, cast
 import numpy as np
 from msgspec import Struct, field
 
-from ksched_cli.api.pod_facts import parse_time
+from ksched_cli.api.object_facts import parse_time
 from ksched_cli.api.selectors import Selector
 from ksched_cli.cluster.columns import (
     NOWHERE,

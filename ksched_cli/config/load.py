@@ -1,4 +1,8 @@
-"""A KubeSchedulerConfiguration file, decoded strictly and checked; every mistake in it at once."""
+"""Loads a KubeSchedulerConfiguration: decoded strictly and checked, with every mistake in it at once.
+
+A profile of a newer configuration version can be rewritten for a minor that does not read that version (`restate`).
+`configuration_schema` is the JSON Schema of the file, for editors and CI.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +12,31 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.json import schema_components
+from msgspec.structs import replace
 
 from ksched_cli.api.defaults import DEFAULT_SCHEDULER
 from ksched_cli.api.listing import did_you_mean
-from ksched_cli.config.model import Extender, KubeSchedulerProfile, PluginConfig, Plugins, SchedulerConfiguration
-from ksched_cli.config.plugin_args import LATE_ARGS, STRATEGY_OF, args_of, completed, needs_arguments, own_args
+from ksched_cli.config.model import (
+    Extender,
+    KubeSchedulerProfile,
+    PluginConfig,
+    PluginRef,
+    Plugins,
+    PluginSet,
+    SchedulerConfiguration,
+)
+from ksched_cli.config.plugin_args import (
+    ARGS_OF,
+    CPU_AND_MEMORY,
+    LATE_ARGS,
+    STRATEGY_OF,
+    NodeResourcesFitArgs,
+    args_of,
+    completed,
+    needs_arguments,
+    own_args,
+)
 from ksched_cli.config.reading import (
     ADDRESSES,
     ALPHA_VERSIONS,
@@ -26,11 +50,12 @@ from ksched_cli.config.reading import (
     read_one,
     unknown_fields,
 )
-from ksched_cli.config.resolved_profile import ResolvedProfile, expand_profile, merge_with_defaults
-from ksched_cli.config.restate import restate
+from ksched_cli.config.resolved_profile import ResolvedProfile, default_plugins, expand_profile, merge_with_defaults
 from ksched_cli.config.validate_args import args_complaints
 from ksched_cli.errors import ConfigError
-from ksched_cli.releases.configuration import ConfigurationRules
+from ksched_cli.releases import plugin_names as names
+from ksched_cli.releases.config_versions import has_multi_point
+from ksched_cli.releases.configuration import ConfigurationRules, takes
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release
 from ksched_cli.releases.plugin_names import NODE_RESOURCES_FIT, REQUESTED_TO_CAPACITY_RATIO
@@ -156,7 +181,7 @@ class _Loader(Reading):
         value = self.document.value
         if self._restated_from or self._version not in ALPHA_VERSIONS:
             return
-        from ksched_cli.config.legacy.first_profiles import with_later_fields
+        from ksched_cli.config.legacy.algorithm import with_later_fields
 
         later, mistakes = with_later_fields(value)
         for steps, text in mistakes:
@@ -339,3 +364,142 @@ _STEP = re.compile(r"\[(\d+)\]|(\[[^\]]*\]|[^.\[\]]+)")
 def _split(path: str) -> list[str | int]:
     """A label whose value is wrong stays in its brackets, as field.Path writes it: `values[0][zone]`."""
     return [int(index) if index else name for index, name in _STEP.findall(path)]
+
+
+# (plugin, setting)
+NotExpressed = tuple[str, str]
+_ALL = PluginRef("*")
+_PLUGIN_OF = {strategy: plugin for plugin, strategy in STRATEGY_OF.items()}
+_DEFAULT = _PLUGIN_OF["LeastAllocated"]
+
+
+def restate(
+    profile: KubeSchedulerProfile, release: Release, gates: FeatureGates, points_of: Mapping[str, Collection[str]]
+) -> tuple[KubeSchedulerProfile, list[NotExpressed]]:
+    """The rewritten profile, and the settings that the minor cannot express."""
+    if release.before_plugins:
+        from ksched_cli.config.legacy.load import restate_algorithm
+
+        return restate_algorithm(profile, release, gates)
+    not_expressed: list[NotExpressed] = []
+    rules = ConfigurationRules.of(release)
+    if not has_multi_point(release.config.newest):
+        defaults = default_plugins(release, gates)
+        profile = replace(profile, plugins=_spread_out(profile.plugins, defaults, points_of))
+    if not rules.fit_has_strategies:
+        profile = _with_strategy_as_plugin(profile, not_expressed)
+    if not rules.every_plugin_takes_args:
+        added = profile.args.get(names.NODE_AFFINITY)
+        if added is not None and added.added_affinity is not None:
+            not_expressed.append((names.NODE_AFFINITY, "addedAffinity"))
+    if not takes(release, names.INTER_POD_AFFINITY, "ignorePreferredTermsOfExistingPods"):
+        affinity = profile.args.get(names.INTER_POD_AFFINITY)
+        if affinity is not None and affinity.ignore_preferred_terms_of_existing_pods:
+            not_expressed.append((names.INTER_POD_AFFINITY, "ignorePreferredTermsOfExistingPods"))
+    return profile, not_expressed
+
+
+def _spread_out(plugins: Plugins, defaults: Plugins, points_of: Mapping[str, Collection[str]]) -> Plugins:
+    """The content of MultiPoint, written at every point that it covers. The point's own lists come first."""
+    everywhere, default_sets = plugins.multi_point, dict(defaults.points())
+    sets = {}
+    for point, own in plugins.points():
+        spoken_for = {plugin.name for plugin in (*own.enabled, *own.disabled)}
+        by_default = {plugin.name for plugin in default_sets[point].enabled}
+        enabled, disabled = list(own.enabled), list(own.disabled)
+        about = {_ALL.name, *by_default}
+        disabled += [each for each in everywhere.disabled if each.name in about and each.name not in spoken_for]
+        for plugin in everywhere.enabled:
+            here = point in points_of.get(plugin.name, ()) and plugin.name not in spoken_for
+            # A default plugin is where it was; only its weight may be another one.
+            if here and (plugin.name not in by_default or (point == "score" and plugin.weight)):
+                enabled.append(plugin)
+        sets[point] = PluginSet(tuple(enabled), tuple(disabled))
+    return Plugins.of(sets)
+
+
+def _with_strategy_as_plugin(profile: KubeSchedulerProfile, not_expressed: list[NotExpressed]) -> KubeSchedulerProfile:
+    fit = profile.args.get(names.NODE_RESOURCES_FIT) or NodeResourcesFitArgs()
+    strategy = fit.scoring_strategy
+    plugin = _PLUGIN_OF[strategy.type]
+    is_ratio = plugin == names.REQUESTED_TO_CAPACITY_RATIO
+    args: dict[str, Any] = dict(profile.args)
+    args[plugin] = strategy.ratio_args() if is_ratio else ARGS_OF[plugin](resources=strategy.resources)
+    if names.NODE_RESOURCES_FIT in args:
+        args[names.NODE_RESOURCES_FIT] = replace(fit, scoring_strategy=NodeResourcesFitArgs().scoring_strategy)
+    balanced = args.pop(names.NODE_RESOURCES_BALANCED_ALLOCATION, None)
+    if balanced is not None and set(balanced.resources) != set(CPU_AND_MEMORY):
+        not_expressed.append((names.NODE_RESOURCES_BALANCED_ALLOCATION, "resources other than cpu and memory"))
+    score = _renamed(profile.plugins.score, plugin)
+    return replace(profile, plugins=replace(profile.plugins, score=score), args=args)
+
+
+def _renamed(score: PluginSet, plugin: str) -> PluginSet:
+    """The strategy scores under a name of its own."""
+    enabled = tuple(
+        replace(each, name=plugin) if each.name == names.NODE_RESOURCES_FIT else each for each in score.enabled
+    )
+    disabled = tuple(
+        replace(each, name=_DEFAULT) if each.name == names.NODE_RESOURCES_FIT else each for each in score.disabled
+    )
+    off = {each.name for each in disabled}
+    if plugin != _DEFAULT and not off & {_DEFAULT, _ALL.name}:
+        disabled = (*disabled, PluginRef(_DEFAULT))
+        if plugin not in {each.name for each in enabled}:
+            enabled = (*enabled, PluginRef(plugin, 1))
+    return PluginSet(enabled, disabled)
+
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_REF = "#/$defs/{name}"
+
+
+def configuration_schema(release: Release, models: Mapping[str, type[Any]] | None = None) -> dict[str, Any]:
+    """The JSON Schema, derived from the types that decode a file. `models` are the models of arguments in the rooms of
+    plugins. Every field may be null: Go reads null as an absent field."""
+    # Before there were profiles a file had no arguments of plugins but one's own.
+    document_type: type[Struct] = ConfigDocument
+    if release.before_plugins:
+        from ksched_cli.config.legacy.load import AlphaDocument
+
+        document_type = AlphaDocument
+    named = () if release.before_plugins else ARGS_OF
+    args = {name: struct for name in named if (struct := args_of(name, release)) is not None} | dict(models or {})
+    (root, *_), components = schema_components([document_type, *args.values()], ref_template=_REF)
+    definitions = {name: _nullable(component) for name, component in components.items()}
+    document = dict(definitions.pop(root["$ref"].rpartition("/")[2]))
+    document["properties"] = {
+        **document["properties"],
+        "apiVersion": {"enum": list(release.config.read)},
+        "kind": {"const": "KubeSchedulerConfiguration"},
+    }
+    document["required"] = ["apiVersion", "kind"]
+    definitions["PluginConfig"] = _typed_by_name(definitions["PluginConfig"], args)
+    title = f"KubeSchedulerConfiguration of Kubernetes {release.version}"
+    return {"$schema": DIALECT, **document, "title": title, "$defs": definitions}
+
+
+def _nullable(component: dict[str, Any]) -> dict[str, Any]:
+    """Every optional field may be null; an editor has no use for defaults and Python's docstrings."""
+    component = {key: value for key, value in component.items() if key != "description"}
+    properties = {
+        name: _or_null({key: value for key, value in each.items() if key != "default"})
+        for name, each in component.get("properties", {}).items()
+    }
+    return {**component, "properties": properties} if properties else component
+
+
+def _or_null(each: dict[str, Any]) -> dict[str, Any]:
+    return {"anyOf": [each, {"type": "null"}]}
+
+
+def _typed_by_name(component: dict[str, Any], args: Mapping[str, type[Any]]) -> dict[str, Any]:
+    """The arguments of an in-tree plugin have that plugin's type."""
+    cases = [
+        {
+            "if": {"properties": {"name": {"const": name}}, "required": ["name"]},
+            "then": {"properties": {"args": _or_null({"$ref": _REF.format(name=struct.__name__)})}},
+        }
+        for name, struct in args.items()
+    ]
+    return {**component, "allOf": cases}

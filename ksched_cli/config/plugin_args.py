@@ -11,8 +11,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ksched_cli.api.affinity import NodeAffinityTerms, TopologySpreadConstraint
 from ksched_cli.api.conversion import Mistake, path_text, problems_in
+from ksched_cli.api.core import NodeAffinityTerms, TopologySpreadConstraint
 from ksched_cli.errors import ConfigError, Problem
 from ksched_cli.releases import plugin_names as names
 from ksched_cli.releases.configuration import ConfigurationRules

@@ -14,9 +14,7 @@ from msgspec import Struct
 
 from ksched_cli.api.conversion import path_text, problems_in
 from ksched_cli.api.label_names import is_label_key
-from ksched_cli.config.durations import parse_duration
-from ksched_cli.config.extenders import extender_complaints
-from ksched_cli.config.model import Extender
+from ksched_cli.config.model import Extender, extender_complaints, parse_duration
 from ksched_cli.config.plugin_args import own_args
 from ksched_cli.errors import ConfigError, InputError, Problem
 from ksched_cli.releases.config_versions import has_multi_point

@@ -9,8 +9,7 @@ from typing import Any
 from msgspec import Struct, field, structs
 from msgspec.structs import replace
 
-from ksched_cli.config.extenders import ignored_resources
-from ksched_cli.config.model import Extender, KubeSchedulerProfile, PluginRef, Plugins, PluginSet
+from ksched_cli.config.model import Extender, KubeSchedulerProfile, PluginRef, Plugins, PluginSet, ignored_resources
 from ksched_cli.config.plugin_args import NodeResourcesFitArgs, args_by_default
 from ksched_cli.errors import ConfigError, Problem
 from ksched_cli.releases.config_versions import has_multi_point

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ksched_cli.api.affinity import (
+from ksched_cli.api.core import (
     WHEN_UNSATISFIABLE,
     NodeSelectorRequirement,
     NodeSelectorTerm,
@@ -14,7 +14,7 @@ from ksched_cli.api.affinity import (
 from ksched_cli.api.label_names import is_label_key
 from ksched_cli.api.selectors import FIELD_OPERATORS, NODE_OPERATORS, SelectorError, checked_requirement
 from ksched_cli.config import plugin_args
-from ksched_cli.config.durations import parse_duration
+from ksched_cli.config.model import parse_duration
 from ksched_cli.releases.configuration import VOLUME_CAPACITY_GATE, ConfigurationRules
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from ksched_cli.api.core import Namespace, Pod
 from ksched_cli.api.defaults import default_claim
-from ksched_cli.api.pod_facts import is_terminal, latest_time, uid_of_pod
+from ksched_cli.api.object_facts import is_terminal, latest_time, uid_of_pod
 from ksched_cli.api.storage import PersistentVolumeClaim, StorageClass
 from ksched_cli.api.validation.fields import object_at
 from ksched_cli.cluster.undo import Logged, LoggedDict, LoggedIndex, LoggedList, LoggedSet, UndoLog

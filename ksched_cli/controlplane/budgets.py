@@ -10,10 +10,16 @@ from typing import Any, Protocol
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.pod_facts import is_terminal
-from ksched_cli.api.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
+from ksched_cli.api.object_facts import is_terminal
 from ksched_cli.api.selectors import Selector, selector_of_controller
-from ksched_cli.api.workloads import Deployment, ReplicaSet, ReplicationController, StatefulSet
+from ksched_cli.api.workloads import (
+    Deployment,
+    PodDisruptionBudget,
+    PodDisruptionBudgetStatus,
+    ReplicaSet,
+    ReplicationController,
+    StatefulSet,
+)
 from ksched_cli.controlplane.pods import is_ready
 from ksched_cli.controlplane.store import Identity, Store, identity_of, owner_identity
 

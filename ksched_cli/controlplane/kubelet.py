@@ -8,9 +8,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ksched_cli.api.core import Node, Pod, PodCondition
-from ksched_cli.api.meta import controller_of
-from ksched_cli.api.pod_facts import is_terminal, uid_of_pod
+from ksched_cli.api.core import Node, Pod, PodCondition, controller_of
+from ksched_cli.api.object_facts import is_terminal, uid_of_pod
 from ksched_cli.api.workloads import Job, ReplicaSet
 from ksched_cli.cluster.undo import LoggedDict
 from ksched_cli.controlplane.api_server import ApiServer, grace_seconds

@@ -10,9 +10,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.pod_facts import pod_key, uid_of_pod
-from ksched_cli.api.policy import PodDisruptionBudget
-from ksched_cli.api.workloads import DaemonSet, Deployment, StatefulSet
+from ksched_cli.api.object_facts import pod_key, uid_of_pod
+from ksched_cli.api.workloads import DaemonSet, Deployment, PodDisruptionBudget, StatefulSet
 from ksched_cli.cluster.undo import LoggedDict, LoggedList
 from ksched_cli.controlplane.api_server import ApiServer, Watch
 from ksched_cli.controlplane.budgets import needs_no_budget

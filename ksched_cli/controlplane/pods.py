@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.pod_facts import is_terminal, parse_time
+from ksched_cli.api.object_facts import is_terminal, parse_time
 
 
 def is_active(pod: Pod) -> bool:

@@ -7,7 +7,7 @@ from itertools import count
 from typing import Any
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.pod_facts import pod_key, uid_of_pod
+from ksched_cli.api.object_facts import pod_key, uid_of_pod
 from ksched_cli.cluster.undo import LoggedDict, LoggedIndex
 from ksched_cli.controlplane.controllers.daemon_pods import node_of
 from ksched_cli.controlplane.store import Identity, Store, owner_identity

@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, get_args
 
-from ksched_cli.api.pod_facts import is_terminal
+from ksched_cli.api.object_facts import is_terminal
 from ksched_cli.cluster.undo import LoggedDict, LoggedSet, UndoLog
 from ksched_cli.controlplane.api_server import Refusal
 from ksched_cli.engine.queueing.hints import VirtualClock

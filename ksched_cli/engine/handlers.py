@@ -14,11 +14,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Node, NodeStatus, Pod
-from ksched_cli.api.pod_facts import is_terminal, pod_priority, uid_of_pod
+from ksched_cli.api.object_facts import is_terminal, pod_priority, uid_of_pod
 from ksched_cli.api.pod_resources import requests_of
 from ksched_cli.api.quantity import nano_value
-from ksched_cli.api.selectors import RequiredNodeAffinity, SelectorError
-from ksched_cli.api.tolerations import find_untolerated
+from ksched_cli.api.selectors import RequiredNodeAffinity, SelectorError, find_untolerated
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import NOWHERE
 from ksched_cli.cluster.pod_info import CPU, EPHEMERAL_STORAGE, MEMORY, PodInfo, takes_the_same

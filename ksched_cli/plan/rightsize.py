@@ -20,10 +20,9 @@ from ksched_cli.plan.results.nodes import NodeChanges, NodeColumns
 from ksched_cli.plan.results.outcomes import Stats
 from ksched_cli.plan.run.loaded_input import LoadedInput
 from ksched_cli.plan.run.run import Run
-from ksched_cli.plan.size.catalog import catalog_of
+from ksched_cli.plan.size.catalog import ShapeCatalog, catalog_of
 from ksched_cli.plan.size.classes import Surveyor
 from ksched_cli.plan.size.derived import derive_catalog
-from ksched_cli.plan.size.shapes import ShapeCatalog
 from ksched_cli.plan.size.trials import SizingTrials
 from ksched_cli.sources.loaded import Loaded
 

@@ -16,12 +16,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Node, Pod
-from ksched_cli.api.pod_facts import is_terminal, pod_key
+from ksched_cli.api.object_facts import is_terminal, pod_key
 from ksched_cli.controlplane.controllers.daemon_pods import should_run
 from ksched_cli.errors import InputError
-from ksched_cli.plan.results.displayed import Displayed
 from ksched_cli.plan.results.nodes import NodeChanges, NodeColumns
-from ksched_cli.plan.results.outcomes import GatedPod, PodOutcome, RefusedPod, refused_pods
+from ksched_cli.plan.results.outcomes import Displayed, GatedPod, PodOutcome, RefusedPod, refused_pods
 from ksched_cli.plan.run.loaded_input import LoadedInput
 from ksched_cli.plan.settle import KeptOutcomes, SettleResult, SettleRun
 from ksched_cli.sources.loaded import Loaded
@@ -29,8 +28,7 @@ from ksched_cli.whatif.changes import Changes, loaded_after, refused_by
 from ksched_cli.whatif.edits.lib.edit import Reference
 from ksched_cli.whatif.edits.lib.targets import pods_meant
 from ksched_cli.whatif.edits.remove_node import RemoveNode
-from ksched_cli.whatif.scenario.load import load_scenario
-from ksched_cli.whatif.scenario.model import (
+from ksched_cli.whatif.scenario import (
     TOPOLOGY,
     Expectation,
     NoPreemption,
@@ -40,8 +38,9 @@ from ksched_cli.whatif.scenario.model import (
     Schedulable,
     Spread,
     Survives,
+    load_scenario,
+    rehearse,
 )
-from ksched_cli.whatif.scenario.rehearsal import rehearse
 from ksched_cli.world.results import DEFAULT_LIMITS, Ending, Limits, Orders, WorldResult
 from ksched_cli.world.world import World
 

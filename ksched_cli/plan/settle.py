@@ -15,8 +15,15 @@ from ksched_cli.controlplane.draws import Choices
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.queueing.pending import PendingQueue, pending
-from ksched_cli.plan.results.displayed import Displayed
-from ksched_cli.plan.results.outcomes import GatedPod, IgnoredPod, PodGroupOutcome, PodOutcome, Simulation, refused_pods
+from ksched_cli.plan.results.outcomes import (
+    Displayed,
+    GatedPod,
+    IgnoredPod,
+    PodGroupOutcome,
+    PodOutcome,
+    Simulation,
+    refused_pods,
+)
 from ksched_cli.plan.run.coverage import with_job_gaps
 from ksched_cli.plan.run.loaded_input import LoadedInput
 from ksched_cli.plan.run.orders import in_orders

@@ -12,7 +12,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.pod_facts import pod_key
+from ksched_cli.api.object_facts import pod_key
 from ksched_cli.plan.results.outcomes import PodOutcome, Simulation
 from ksched_cli.sources.live.api_server import LiveApiServer
 from ksched_cli.sources.live.cluster import LiveCluster, Progress, read_cluster

@@ -24,13 +24,13 @@ from ksched_cli.api.dynamic_resources import (
     unreserved,
     with_allocation,
 )
-from ksched_cli.api.pod_facts import is_same_pod
+from ksched_cli.api.object_facts import is_same_pod
 from ksched_cli.api.quantity import amount_text
 from ksched_cli.api.selectors import SelectorError
 from ksched_cli.cluster.columns import BoolColumn, Int64Column
 from ksched_cli.cluster.pod_groups import PodGroups
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.config.durations import seconds
+from ksched_cli.config.model import seconds
 from ksched_cli.config.plugin_args import DynamicResourcesArgs
 from ksched_cli.framework.depends import NOTHING, Depends
 from ksched_cli.framework.events import Action, ClusterEvent

@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import ClassVar
 
-from ksched_cli.api.core import Node, Pod
+from ksched_cli.api.core import Node, Pod, Volume
 from ksched_cli.api.quantity import value
 from ksched_cli.api.storage import CSINode, PersistentVolume, PersistentVolumeClaim, PersistentVolumeSpec, StorageClass
-from ksched_cli.api.volumes import Volume
 from ksched_cli.cluster.catalog import claim_names, uses_storage
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.depends import NOTHING, Depends

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ksched_cli.api.affinity import NodeAffinityTerms as NodeAffinitySpec
-from ksched_cli.api.affinity import NodeSelectorRequirement, NodeSelectorTerm, PreferredSchedulingTerm
-from ksched_cli.api.core import Node, Pod
+from ksched_cli.api.core import Node, NodeSelectorRequirement, NodeSelectorTerm, Pod, PreferredSchedulingTerm
+from ksched_cli.api.core import NodeAffinityTerms as NodeAffinitySpec
 from ksched_cli.api.json_patch import add, drop
 from ksched_cli.api.listing import joined
 from ksched_cli.api.selectors import (

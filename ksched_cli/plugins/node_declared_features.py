@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ksched_cli.api.core import PodSpec
-from ksched_cli.api.pod_facts import is_same_pod
+from ksched_cli.api.object_facts import is_same_pod
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.depends import NOTHING, Depends
 from ksched_cli.framework.events import Action, ClusterEvent

@@ -9,7 +9,7 @@ from typing import Any
 from ksched_cli.api.core import Pod
 from ksched_cli.api.json_patch import drop
 from ksched_cli.api.listing import named
-from ksched_cli.api.pod_facts import holds_place
+from ksched_cli.api.object_facts import holds_place
 from ksched_cli.cluster.pod_info import ANY_ADDRESS, HostPort, PodInfo, PortIndex, host_ports_of
 from ksched_cli.framework.depends import NOTHING, Depends
 from ksched_cli.framework.events import Action, ClusterEvent

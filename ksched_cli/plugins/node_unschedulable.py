@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ksched_cli.api.core import Pod, Taint
-from ksched_cli.api.pod_facts import is_same_pod
-from ksched_cli.api.tolerations import tolerates
+from ksched_cli.api.object_facts import is_same_pod
+from ksched_cli.api.selectors import tolerates
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.depends import Depends
 from ksched_cli.framework.events import Action, ClusterEvent

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.pod_facts import holds_place
+from ksched_cli.api.object_facts import holds_place
 from ksched_cli.api.quantity import value
 from ksched_cli.api.storage import (
     CSIDriver,

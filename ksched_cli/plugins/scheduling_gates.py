@@ -6,7 +6,7 @@ from typing import Any
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.json_patch import PodPatch, add
-from ksched_cli.api.pod_facts import is_same_pod
+from ksched_cli.api.object_facts import is_same_pod
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.depends import NOTHING, Depends
 from ksched_cli.framework.events import Action, ClusterEvent

@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ksched_cli.api.affinity import Toleration
-from ksched_cli.api.core import Taint
-from ksched_cli.api.pod_facts import is_same_pod
-from ksched_cli.api.tolerations import find_untolerated, tolerates
+from ksched_cli.api.core import Taint, Toleration
+from ksched_cli.api.object_facts import is_same_pod
+from ksched_cli.api.selectors import find_untolerated, tolerates
 from ksched_cli.cluster.columns import Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.depends import Depends

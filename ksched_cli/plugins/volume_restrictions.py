@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from ksched_cli.api.core import Pod
+from ksched_cli.api.core import Pod, Volume
 from ksched_cli.api.listing import named
-from ksched_cli.api.volumes import Volume
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.catalog import find_claim, mounted_claims, uses_storage
 from ksched_cli.cluster.columns import BoolColumn

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ksched_cli.config.migration.migrate import Migration
+from ksched_cli.config.migrate import Migration
 from ksched_cli.plan.reference.config import EffectiveConfiguration
 from ksched_cli.report.registry import RenderOptions
 

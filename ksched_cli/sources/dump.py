@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from ksched_cli.api.conversion import json_document, type_name
-from ksched_cli.api.core import ContainerImage, Node, Pod
+from ksched_cli.api.core import ContainerImage, Node, Pod, controller_of, metadata_of
 from ksched_cli.api.decode import (
     CLUSTER_SCOPED,
     KINDS,
@@ -24,20 +24,17 @@ from ksched_cli.api.decode import (
     document_of,
 )
 from ksched_cli.api.defaults import DEFAULT_NAMESPACE, fill_in
-from ksched_cli.api.events import Event
 from ksched_cli.api.karpenter import karpenter_kind
-from ksched_cli.api.meta import controller_of, metadata_of
-from ksched_cli.api.pod_facts import pod_key
+from ksched_cli.api.object_facts import pod_key
 from ksched_cli.api.quantity import MOST_DIGITS
 from ksched_cli.api.storage import PersistentVolume
 from ksched_cli.api.validation.fields import object_at, text_at
 from ksched_cli.api.workloads import CronJob, DaemonSet, Deployment, Job, StatefulSet
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources import files
-from ksched_cli.sources.archives import SUFFIXES, Content
-from ksched_cli.sources.autoscalers import autoscaler_of, node_group_of, wrong_bounds
 from ksched_cli.sources.decoding import decode, share_texts
-from ksched_cli.sources.events import FailedScheduling, ScheduledPod, is_event, read_event
+from ksched_cli.sources.events import Event, FailedScheduling, ScheduledPod, is_event, read_event
+from ksched_cli.sources.files import SUFFIXES, Content
 from ksched_cli.sources.loaded import (
     DUPLICATE,
     INVALID,
@@ -47,7 +44,10 @@ from ksched_cli.sources.loaded import (
     Loaded,
     Origin,
     WrittenObject,
+    autoscaler_of,
+    node_group_of,
     workload_label,
+    wrong_bounds,
 )
 from ksched_cli.sources.own_documents import decode_snapshot, is_snapshot, read_snapshot
 from ksched_cli.sources.places import DeclaredFiles, path_in_resource, with_field_line

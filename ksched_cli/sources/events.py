@@ -1,15 +1,48 @@
-"""Reads events of schedulers: pods that did not fit, pods that were bound, pods that were evicted for others."""
+"""Reads events of schedulers: pods that did not fit, pods that were bound, pods that were evicted for others.
+
+The types are those of the core group and of events.k8s.io.
+"""
 
 from __future__ import annotations
 
 import re
 
-from msgspec import Struct
+from msgspec import Struct, field
 
+from ksched_cli.api.core import ObjectMeta, ObjectReference
 from ksched_cli.api.decode import UnknownKind
-from ksched_cli.api.events import Event
-from ksched_cli.api.meta import ObjectReference
-from ksched_cli.api.pod_facts import parse_time
+from ksched_cli.api.object_facts import parse_time
+
+
+class EventSeries(Struct, frozen=True, gc=False):
+    """The mark of an event that was repeated. None of its fields is read."""
+
+
+class EventSource(Struct, rename="camel", frozen=True, gc=False):
+    component: str = ""
+
+
+class Event(Struct, rename="camel", frozen=True, gc=False):
+    """Both forms: what is `message` in one is `note` in the other."""
+
+    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+    reason: str = ""
+    event_time: str | None = None
+    related: ObjectReference = ObjectReference()
+    series: EventSeries | None = None
+    # Of the core group.
+    involved_object: ObjectReference = ObjectReference()
+    message: str = ""
+    source: EventSource = EventSource()
+    reporting_component: str = ""
+    last_timestamp: str | None = None
+    # Of events.k8s.io.
+    regarding: ObjectReference = ObjectReference()
+    note: str = ""
+    deprecated_source: EventSource = EventSource()
+    reporting_controller: str = ""
+    deprecated_last_timestamp: str | None = None
+
 
 FAILED, SCHEDULED, PREEMPTED = "FailedScheduling", "Scheduled", "Preempted"
 REASONS = (FAILED, SCHEDULED, PREEMPTED)

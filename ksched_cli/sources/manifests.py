@@ -10,9 +10,9 @@ from typing import Any, BinaryIO
 from msgspec import Struct
 
 from ksched_cli.api.conversion import json_document, path_text
+from ksched_cli.api.core import metadata_of
 from ksched_cli.api.decode import CLUSTER_SCOPED, KINDS, DecodedObject, UnknownKind, plain_document, versions_of
 from ksched_cli.api.defaults import DEFAULT_NAMESPACE
-from ksched_cli.api.meta import metadata_of
 from ksched_cli.api.validation.documents import mistakes, validate
 from ksched_cli.api.validation.fields import dns_label, object_at, text_at
 from ksched_cli.errors import InputError, Problem

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from ksched_cli.errors import KschedError
 from ksched_cli.sources import files
-from ksched_cli.sources.archives import Content
+from ksched_cli.sources.files import Content
 
 _LIST = "List"
 

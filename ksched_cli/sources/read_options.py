@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct, field
 
-from ksched_cli.config.durations import parse_duration
+from ksched_cli.config.model import parse_duration
 from ksched_cli.errors import UsageError
 
 

@@ -11,10 +11,9 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from ksched_cli.api.core import Pod, PodResourceClaimStatus
+from ksched_cli.api.core import ObjectMeta, OwnerReference, Pod, PodResourceClaimStatus
 from ksched_cli.api.defaults import default_pod
 from ksched_cli.api.dynamic_resources import ResourceClaim, ResourceClaimTemplate
-from ksched_cli.api.meta import ObjectMeta, OwnerReference
 from ksched_cli.api.storage import PersistentVolumeClaim
 from ksched_cli.api.workloads import PodTemplateSpec
 

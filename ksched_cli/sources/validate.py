@@ -7,14 +7,15 @@ from typing import Any
 
 from msgspec import Struct
 
-from ksched_cli.api.affinity import WHEN_UNSATISFIABLE
 from ksched_cli.api.core import (
     TAINT_EFFECTS,
+    WHEN_UNSATISFIABLE,
     Container,
     ContainerImage,
     ContainerStatus,
     Node,
     NodeCondition,
+    ObjectMeta,
     Pod,
     PodCondition,
     PodSpec,
@@ -24,12 +25,10 @@ from ksched_cli.api.core import (
     Taint,
 )
 from ksched_cli.api.dynamic_resources import ResourceSlice
-from ksched_cli.api.meta import ObjectMeta
-from ksched_cli.api.pod_facts import is_time
-from ksched_cli.api.policy import PodDisruptionBudget, PriorityClass, ResourceQuota, RuntimeClass
+from ksched_cli.api.object_facts import is_time
 from ksched_cli.api.quantity import QuantityError, are_plain, parse_quantity
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim
-from ksched_cli.api.workloads import ReplicaSet
+from ksched_cli.api.workloads import PodDisruptionBudget, PriorityClass, ReplicaSet, ResourceQuota, RuntimeClass
 
 # (path, what is wrong)
 Complaint = tuple[str, str]

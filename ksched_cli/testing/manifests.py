@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ksched_cli.api.core import Pod
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.simulator import ManifestReading
-from ksched_cli.sources.archives import SUFFIXES
+from ksched_cli.sources.files import SUFFIXES
 from ksched_cli.sources.loaded import workload_label
 from ksched_cli.sources.manifests import load_manifests
 from ksched_cli.whatif.manifests import WORKLOADS, in_order

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.pod_facts import is_terminal, pod_key, uid_of_pod
+from ksched_cli.api.object_facts import is_terminal, pod_key, uid_of_pod
 from ksched_cli.errors import Problem
 from ksched_cli.sources.loaded import Loaded
 

@@ -1,15 +1,28 @@
-"""Manifests applied to a control plane, as `kubectl apply` does."""
+"""Manifests applied to a control plane, as `kubectl apply` does on the client side or with `--server-side`.
+
+`check`, `simulate`, `diff`, `scenario` and `sweep` apply manifests by this (kubectl/pkg/cmd/apply). What manifests rely
+on and the input lacks is made: ReplicaSets, pods of custom resources, namespaces. `--prune` and `--force` are not
+modelled. An object that kubectl did not apply before has no last-applied annotation: nothing is deleted then, as
+kubectl does it.
+"""
 
 from __future__ import annotations
 
+import difflib
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
-from ksched_cli.api.conversion import path_text
-from ksched_cli.api.core import Namespace, Node, Pod
-from ksched_cli.api.policy import LimitRange, PodDisruptionBudget, PriorityClass, ResourceQuota, RuntimeClass
+from ksched_cli.api.conversion import path_text, problems_in
+from ksched_cli.api.core import LabelSelector, Namespace, Node, ObjectMeta, Pod, controller_of
+from ksched_cli.api.decode import CLUSTER_SCOPED
+from ksched_cli.api.defaults import DEFAULT_SCHEDULER, fill_in
+from ksched_cli.api.listing import did_you_mean
+from ksched_cli.api.selectors import selector_of_controller
 from ksched_cli.api.storage import PersistentVolumeClaim
 from ksched_cli.api.validation.documents import validate
 from ksched_cli.api.validation.fields import FieldError
@@ -18,27 +31,43 @@ from ksched_cli.api.workloads import (
     DaemonSet,
     Deployment,
     Job,
+    LimitRange,
+    PodDisruptionBudget,
     PodTemplate,
+    PodTemplateSpec,
+    PriorityClass,
     ReplicaSet,
+    ReplicaSetSpec,
     ReplicationController,
+    ResourceQuota,
+    RuntimeClass,
     StatefulSet,
 )
+from ksched_cli.config.model import SchedulerConfiguration
 from ksched_cli.controlplane.admission.updates import RefusedUpdate, refused_updates
 from ksched_cli.controlplane.api_server import ApiServer, Refusal
 from ksched_cli.controlplane.controllers.daemon_pods import daemon_spec, should_run
 from ksched_cli.controlplane.controllers.job import cron_run
-from ksched_cli.controlplane.merge import overlaid, written
-from ksched_cli.controlplane.ownership import ApplyConflict
+from ksched_cli.controlplane.merge import LAST_APPLIED, UNREAD, Document, overlaid, three_way, unread_digest, written
+from ksched_cli.controlplane.ownership import ApplyConflict, apply_server_side, last_applied
 from ksched_cli.controlplane.plane import ON_DELETE, ControlPlane
 from ksched_cli.controlplane.pods import is_active
 from ksched_cli.controlplane.store import Store, identity_of
+from ksched_cli.controlplane.workloads import HASH_LABEL
 from ksched_cli.engine.queueing.hints import VirtualClock
-from ksched_cli.errors import InputError, Problem
-from ksched_cli.sources.loaded import APPLY_CONFLICT, IMMUTABLE, INVALID, REFUSED, Loaded
-from ksched_cli.sources.places import Places, template_of
-from ksched_cli.sources.templates import copied, defaulted, stamp, uid_of
-from ksched_cli.whatif.apply import AppliedObject, applied, apply_gaps
-from ksched_cli.whatif.inferred import adopt, infer_replica_sets, unknown_namespaces, unknown_workload
+from ksched_cli.errors import InputError, Level, Problem
+from ksched_cli.sources.loaded import (
+    APPLY_CONFLICT,
+    IMMUTABLE,
+    INVALID,
+    REFUSED,
+    UNKNOWN_NAMESPACE,
+    Loaded,
+    resource_of,
+    workload_label,
+)
+from ksched_cli.sources.places import Places, in_workload, template_of
+from ksched_cli.sources.templates import copied, defaulted, owner_reference, stamp, uid_of
 
 WORKLOADS = (Deployment, ReplicaSet, StatefulSet, DaemonSet, ReplicationController, Job, CronJob, PodTemplate)
 # Kinds that decide whether and where pods of others are, and make none themselves.
@@ -340,3 +369,230 @@ def _refusal(item: Any, refused: RefusedUpdate, places: Places) -> Problem:
     place = places.of(item, refused.error.path)
     path = f"{_label(item)}: {place.path}"
     return Problem(refused.error.message, place.source, place.line, path, refused.hint, IMMUTABLE)
+
+
+def infer_replica_sets(plane: ControlPlane, item: Deployment, live: Deployment | None) -> None:
+    """Create the ReplicaSets of the Deployment that pods name as their owner and that the input does not have.
+
+    If the input has the Deployment, its template is that of the set with the youngest pods. Otherwise the templates
+    are not known: each is taken from a pod, and all of those pods count as outdated.
+    """
+    if plane.store.owned(item, ReplicaSet):
+        return
+    pods = _pods_by_set(plane, item)
+    youngest = max(pods, key=lambda name: max(pod.metadata.creation_timestamp or "" for pod in pods[name]), default="")
+    for name, its in pods.items():
+        known = live.spec.template if live is not None and name == youngest else None
+        plane.store.put(_replica_set(item, name, its, known))
+    if pods and live is None:
+        plane.warnings.append(unknown_workload(item, "deployments,replicasets"))
+
+
+def unknown_workload(item: Any, kinds: str) -> str:
+    """The warning about a workload whose pods alone are in the input."""
+    where = workload_label(item)
+    text = f"{where} has pods, but the cluster's input does not have it: all of them are taken as outdated"
+    return f"{text} (add {kinds} to the dump)"
+
+
+def _pods_by_set(plane: ControlPlane, item: Deployment) -> dict[str, list[Pod]]:
+    """Pods of ReplicaSets that are called after the Deployment and the hash in the pod's label."""
+    if not plane.store.has_owner("ReplicaSet", item.metadata.namespace, f"{item.metadata.name}-"):
+        return {}
+    selector = selector_of_controller(item.spec.selector)
+    found: defaultdict[str, list[Pod]] = defaultdict(list)
+    for pod in plane.store.of(Pod):
+        owner = controller_of(pod.metadata)
+        if owner is None or owner.kind != "ReplicaSet" or pod.metadata.namespace != item.metadata.namespace:
+            continue
+        called = f"{item.metadata.name}-{pod.metadata.labels.get(HASH_LABEL, '')}"
+        if owner.name == called and selector.matches(pod.metadata.labels):
+            found[owner.name].append(pod)
+    return dict(found)
+
+
+def _replica_set(item: Deployment, name: str, pods: list[Pod], template: PodTemplateSpec | None) -> ReplicaSet:
+    digest = pods[0].metadata.labels.get(HASH_LABEL, "")
+    if template is None:
+        pod = copied(pods[0])
+        labels = {**pod.metadata.labels, HASH_LABEL: digest}
+        own = PodTemplateSpec(ObjectMeta(labels=labels), replace(pod.spec, node_name=""))
+    else:
+        own = defaulted(template)
+        own.metadata.labels[HASH_LABEL] = digest
+    selector = item.spec.selector or LabelSelector()
+    selector = replace(selector, match_labels={**selector.match_labels, HASH_LABEL: digest})
+    namespace = item.metadata.namespace
+    metadata = ObjectMeta(
+        name,
+        namespace,
+        uid=uid_of("ReplicaSet", namespace, name),
+        labels=dict(own.metadata.labels),
+        owner_references=(owner_reference("Deployment", "apps/v1", item.metadata),),
+        creation_timestamp=min(pod.metadata.creation_timestamp or "" for pod in pods),
+    )
+    return ReplicaSet(metadata, ReplicaSetSpec(sum(map(is_active, pods)), selector, own))
+
+
+def adopt(plane: ControlPlane, item: Any) -> None:
+    """Make the workload the controller of the pods and ReplicaSets of its custom resource that its selector matches."""
+    resource, store = resource_of(item), plane.store
+    if resource is None or resource == identity_of(item) or getattr(item.spec, "selector", None) is None:
+        return
+    selector = selector_of_controller(item.spec.selector)
+    owned: list[Any] = [*store.owned_by_identity(resource, ReplicaSet), *store.pods_of_identity(resource)]
+    for each in owned:
+        if selector.matches(each.metadata.labels):
+            owner = owner_reference(type(item).__name__, "apps/v1", item.metadata)
+            plane.api.update(replace(each, metadata=replace(each.metadata, owner_references=(owner,))))
+
+
+# They exist in every cluster, whether the input names them or not.
+_BUILT_IN = ("default", "kube-system", "kube-public", "kube-node-lease")
+
+
+def unknown_namespaces(existing: Iterable[Namespace], pods: Iterable[Pod], manifests: Loaded) -> Iterator[Problem]:
+    """A problem for each namespace that neither the cluster nor an earlier manifest has, and that is not assumed to
+    exist: an error if the input has Namespace objects, as kubectl reports it. Else the namespaces of its pods are those
+    that exist, and others are a warning. An input with neither has no problems."""
+    level: Level = "error"
+    missing, assumed = "the input has no namespace {}", ""
+    names = {each.metadata.name for each in existing}
+    if not names:
+        names, level = {pod.metadata.namespace for pod in pods}, "warning"
+        missing = "the input has no Namespace objects, and no pod in namespace {}"
+        assumed = ": it is assumed to exist, without quotas and limits"
+    known = {*names, *_BUILT_IN, *manifests.assumed_namespaces}
+    if level == "warning":
+        known |= {each.metadata.name for each in manifests.of(Namespace)}
+    order = {identity: number for number, identity in enumerate(manifests.origins)}
+    every = (item for items in manifests.objects.values() for item in items) if names else ()
+    for item in sorted(every, key=lambda item: order[id(item)]):
+        if isinstance(item, Namespace):
+            known.add(item.metadata.name)
+        namespace = item.metadata.namespace if type(item) not in CLUSTER_SCOPED else ""
+        if namespace and namespace not in known:
+            known.add(namespace)
+            origin = manifests.origins[id(item)]
+            hint = f"--create-namespace, or --assume-namespace {namespace}, if that is meant"
+            close = difflib.get_close_matches(namespace, names, 1, 0.75)
+            hint = f"did you mean {close[0]}? Else {hint}" if close else hint
+            text = f"{missing.format(namespace)}{assumed}"
+            yield Problem(text, origin.source, origin.line, "", hint, UNKNOWN_NAMESPACE, level)
+
+
+WITH_TEMPLATES = (Deployment, StatefulSet, DaemonSet, ReplicaSet, ReplicationController, Job, CronJob)
+_NO_OWNERS = "the input has no managedFields of {}, so that conflicts with other managers are not found"
+_NO_LAST = "the input has no last-applied annotation of {}, so that fields which left the manifest stay"
+
+
+class AppliedObject(msgspec.Struct, frozen=True):
+    """The typed object that the API server stores, and its document."""
+
+    item: Any
+    document: Document
+
+
+def applied(store: Store, manifests: Loaded, item: Any) -> AppliedObject:
+    """What becomes of an object of the manifests. Raises ApplyConflict if other managers own what it changes."""
+    live = store.current(item)
+    manifest = _manifest(manifests, item)
+    if live is None:
+        return AppliedObject(item, manifest if manifests.server_side else _noted(manifest, manifest))
+    before = store.document(live)
+    if manifests.server_side:
+        after = apply_server_side(before, manifest, force=manifests.force_conflicts)
+    else:
+        after = _noted(three_way(last_applied(before), before, manifest), manifest)
+    if store.is_whole(live):
+        _mark_unread(item, before, after)
+    made, mistakes = problems_in({**after, "status": {}} if "status" in after else after, type(item))
+    if made is None or mistakes:
+        # The objects before have been accepted, so that only a live object that was cut by hand comes here.
+        return AppliedObject(item, manifest)
+    made.metadata.namespace, made.metadata.name = item.metadata.namespace, item.metadata.name
+    if hasattr(live, "status"):
+        made.status = live.status
+    fill_in(made)
+    return AppliedObject(made, after)
+
+
+def apply_gaps(store: Store, manifests: Loaded) -> Iterator[str]:
+    """What of the way in which manifests are applied the input does not show, in one sentence."""
+    found = [
+        workload_label(item) for items in manifests.objects.values() for item in items if _lacks(store, manifests, item)
+    ]
+    if found:
+        more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+        text = _NO_OWNERS if manifests.server_side else _NO_LAST
+        yield f"kubectl apply: {text.format(found[0] + more)}"
+
+
+def _lacks(store: Store, manifests: Loaded, item: Any) -> bool:
+    live = store.current(item)
+    if live is None:
+        return False
+    metadata = store.document(live).get("metadata", {})
+    noted = not manifests.server_side and LAST_APPLIED in metadata.get("annotations", {})
+    return not noted and not metadata.get("managedFields")
+
+
+def _manifest(manifests: Loaded, item: Any) -> Document:
+    """The manifest as it is written; of an object that stands for another, as it would be."""
+    known = manifests.documents.get(identity_of(item))
+    if known is None or known.item is not item:
+        return written(item)  # type: ignore[no-any-return]
+    return msgspec.json.decode(known.written) if isinstance(known.written, bytes) else known.written
+
+
+def _noted(document: Document, manifest: Document) -> Document:
+    """The document with the manifest in its last-applied annotation."""
+    metadata = document.get("metadata") or {}
+    plain = {**manifest, "metadata": {**(manifest.get("metadata") or {})}}
+    annotations = {
+        key: each for key, each in (plain["metadata"].get("annotations") or {}).items() if key != LAST_APPLIED
+    }
+    plain["metadata"]["annotations"] = annotations
+    text = msgspec.json.encode(plain, order="deterministic").decode() + "\n"
+    return {
+        **document,
+        "metadata": {**metadata, "annotations": {**(metadata.get("annotations") or {}), LAST_APPLIED: text}},
+    }
+
+
+def _mark_unread(item: Any, before: Document, after: Document) -> None:
+    """Let the template differ if it changes in fields that no typed object has, such as `env`."""
+    old, new = before, after
+    path = in_workload(item, ()) if isinstance(item, WITH_TEMPLATES) else ()
+    for step in path:
+        if not isinstance(old, dict) or not isinstance(new, dict) or step not in new:
+            return
+        old, new = old.get(step) or {}, new[step]
+    if not path:
+        return
+    digest = unread_digest(new.get("spec") or {})
+    if digest != unread_digest(old.get("spec") or {}):
+        metadata = new.get("metadata") or {}
+        new["metadata"] = {**metadata, "annotations": {**(metadata.get("annotations") or {}), UNREAD: digest}}
+
+
+_FIELD = ("spec", "schedulerName")
+
+
+def left_to_other_schedulers(manifests: Loaded, configuration: SchedulerConfiguration, code: str = "") -> list[Problem]:
+    """A problem for each pod and workload without a node if none of them names a profile; else nothing."""
+    profiles = [each.scheduler_name for each in configuration.profiles]
+    named = [
+        (item, pod.spec.scheduler_name or DEFAULT_SCHEDULER)
+        for item, pod in pod_templates(manifests)
+        if not pod.spec.node_name
+    ]
+    if any(name in profiles for _, name in named):
+        return []
+    places, problems = Places(manifests), []
+    for item, name in named:
+        place = places.of_pod_field(item, _FIELD)
+        hint = did_you_mean(name, profiles, "--config FILE has its profile; --allow-empty exits with code 0")
+        text = f'nothing to place: no profile is named "{name}", and another scheduler places its pods'
+        problems.append(Problem(text, place.source, place.line, f"{workload_label(item)}: {place.path}", hint, code))
+    return problems

@@ -12,7 +12,6 @@ from msgspec.structs import replace as replace_struct
 from ksched_cli.api.core import Node, Pod, PodStatus
 from ksched_cli.api.defaults import default_claim
 from ksched_cli.api.dynamic_resources import ResourceClaimTemplate
-from ksched_cli.api.policy import ResourceQuota
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 from ksched_cli.api.workloads import (
     CronJob,
@@ -22,6 +21,7 @@ from ksched_cli.api.workloads import (
     JobStatus,
     ReplicaSet,
     ReplicationController,
+    ResourceQuota,
     StatefulSet,
     StatefulSetOrdinals,
 )

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.dynamic_resources import ResourceClaim
-from ksched_cli.api.pod_facts import uid_of_pod
+from ksched_cli.api.object_facts import uid_of_pod
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim
 from ksched_cli.cluster.columns import RowColumn
 from ksched_cli.engine.decision import Decision, ScoreTable

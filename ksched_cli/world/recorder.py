@@ -9,8 +9,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.pod_facts import is_terminal, pod_key, uid_of_pod
-from ksched_cli.api.policy import PodDisruptionBudgetStatus
+from ksched_cli.api.object_facts import is_terminal, pod_key, uid_of_pod
+from ksched_cli.api.workloads import PodDisruptionBudgetStatus
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import NOWHERE
 from ksched_cli.cluster.undo import Logged, LoggedDict, LoggedList, LoggedSet, UndoLog

@@ -16,7 +16,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.pod_facts import pod_key
+from ksched_cli.api.object_facts import pod_key
 from ksched_cli.controlplane.draws import Draw
 from ksched_cli.controlplane.store import Identity, KeptObjects
 from ksched_cli.controlplane.workloads import WorkloadNames

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ksched_cli.api.core import Node, Pod
-from ksched_cli.api.pod_facts import is_terminal, uid_of_pod
+from ksched_cli.api.object_facts import is_terminal, uid_of_pod
 from ksched_cli.cluster.pod_groups import group_preemptor
 from ksched_cli.cluster.undo import Logged
 from ksched_cli.controlplane.draws import Draws
@@ -27,7 +27,7 @@ from ksched_cli.framework.events import ASSIGNED_POD, UNSCHEDULED_POD, ClusterEv
 from ksched_cli.progress import count
 from ksched_cli.releases.engine_rules import ControllerRules, EngineRules
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.sources.release_fields import as_stored
+from ksched_cli.sources.unread import as_stored
 from ksched_cli.world.recorder import Recorder
 from ksched_cli.world.results import DEFAULT_LIMITS, Ending, Limits, WorldResult, first_lives
 

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ksched_cli.api.core import Namespace, Node, Pod
+from ksched_cli.api.core import Namespace, Node, ObjectMeta, Pod
 from ksched_cli.api.defaults import (
     default_claim,
     default_namespace,
@@ -14,7 +14,6 @@ from ksched_cli.api.defaults import (
     default_storage_class,
     default_volume,
 )
-from ksched_cli.api.meta import ObjectMeta
 from ksched_cli.api.quantity import nano_value
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 

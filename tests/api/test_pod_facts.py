@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ksched_cli.api.pod_facts import is_terminal, is_time, latest_time, parse_time, pod_key, pod_priority
+from ksched_cli.api.object_facts import is_terminal, is_time, latest_time, parse_time, pod_key, pod_priority
 from tests.builders import make_pod
 
 

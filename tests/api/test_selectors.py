@@ -5,9 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from ksched_cli.api.affinity import NodeSelectorTerm
+from ksched_cli.api.core import LabelSelector, NodeSelectorTerm
 from ksched_cli.api.label_names import is_label_key, is_label_value
-from ksched_cli.api.meta import LabelSelector
 from ksched_cli.api.selectors import (
     NOTHING,
     SelectorError,

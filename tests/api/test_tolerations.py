@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ksched_cli.api.affinity import Toleration
-from ksched_cli.api.core import Taint
-from ksched_cli.api.tolerations import find_untolerated, tolerates
+from ksched_cli.api.core import Taint, Toleration
+from ksched_cli.api.selectors import find_untolerated, tolerates
 
 TAINT = Taint("disk", "slow", "NoSchedule")
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from ksched_cli.api.core import Node, NodeSpec
-from ksched_cli.api.meta import ObjectMeta
+from ksched_cli.api.core import Node, NodeSpec, ObjectMeta
 from ksched_cli.api.quantity import parse_quantity
 from ksched_cli.autoscale.instance_types.clouds import cloud_catalog, cloud_of, clouds, table_of
 

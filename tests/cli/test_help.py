@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ksched_cli.cli.commands import commands_of
+from ksched_cli.cli.help_layout import commands_of
 from ksched_cli.cli.main import EVERY, program_with, run
 from ksched_cli.simulator import edit_specs
 from tests.cli.transcripts import ROOT

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ksched_cli.cli.pager import _pager
+from ksched_cli.cli.streams import _pager
 from tests.cli.transcripts import ROOT
 
 pty = pytest.importorskip("pty", reason="there are no terminals to open here")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ksched_cli.cli.main import run
-from ksched_cli.cli.output_files import OutputFile, write_files
+from ksched_cli.cli.streams import OutputFile, write_files
 from ksched_cli.errors import UsageError
 
 CLUSTER = '{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}'

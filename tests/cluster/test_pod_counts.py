@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ksched_cli.api.meta import LabelSelector, LabelSelectorRequirement
+from ksched_cli.api.core import LabelSelector, LabelSelectorRequirement
 from ksched_cli.api.selectors import EVERYTHING, NOTHING, Selector, compile_selector
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import NOWHERE

@@ -9,11 +9,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ksched_cli.config.legacy.policy import Policy
-from ksched_cli.config.legacy.profile import policy_profile
+from ksched_cli.config.carrying import GONE, UNORDERED, Minor
+from ksched_cli.config.legacy.policy import Policy, policy_profile
 from ksched_cli.config.load import load_config
-from ksched_cli.config.migration.carrying import GONE, UNORDERED, Minor
-from ksched_cli.config.migration.migrate import Migration, migrate
+from ksched_cli.config.migrate import Migration, migrate
 from ksched_cli.config.model import KubeSchedulerProfile, SchedulerConfiguration
 from ksched_cli.config.plugin_args import (
     STRATEGY_OF,

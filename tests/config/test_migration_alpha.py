@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ksched_cli.config.migration.migrate import Migration, migrate
+from ksched_cli.config.migrate import Migration, migrate
 from tests.config.migrations import (
     OLD_WEIGHTS,
     POLICY,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ksched_cli.config.migration.migrate import migrate
+from ksched_cli.config.migrate import migrate
 from tests.config.migrations import (
     OLD_WEIGHTS,
     POLICY,

@@ -9,9 +9,8 @@ import msgspec
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Namespace, Node, Pod, Taint
-from ksched_cli.api.pod_facts import is_terminal
-from ksched_cli.api.policy import PodDisruptionBudget
-from ksched_cli.api.workloads import CronJob, DaemonSet, Deployment, Job, ReplicaSet, StatefulSet
+from ksched_cli.api.object_facts import is_terminal
+from ksched_cli.api.workloads import CronJob, DaemonSet, Deployment, Job, PodDisruptionBudget, ReplicaSet, StatefulSet
 from ksched_cli.controlplane.api_server import ApiServer
 from ksched_cli.controlplane.controllers.daemon_pods import node_of
 from ksched_cli.controlplane.controllers.registry import Controllers

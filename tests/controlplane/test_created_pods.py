@@ -10,9 +10,8 @@ import pytest
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.decode import KINDS
-from ksched_cli.api.policy import ResourceQuota
 from ksched_cli.api.storage import PersistentVolumeClaim
-from ksched_cli.api.workloads import ReplicaSet
+from ksched_cli.api.workloads import ReplicaSet, ResourceQuota
 from ksched_cli.controlplane.controllers.daemon_pods import node_of
 from ksched_cli.controlplane.controllers.job import read_indexes
 from ksched_cli.controlplane.plane import ControlPlane

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.pod_facts import parse_time
+from ksched_cli.api.object_facts import parse_time
 from ksched_cli.controlplane.controllers.replicaset import pods_to_delete
 from ksched_cli.controlplane.draws import Draw, Draws, alternatives
 from tests.builders import PodBuilder, make_pod

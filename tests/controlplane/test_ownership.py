@@ -7,7 +7,18 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from ksched_cli.api.core import Namespace, Node, Pod, PodResourceClaim, PodResourceClaimStatus
+from ksched_cli.api.core import (
+    EphemeralVolumeSource,
+    Namespace,
+    Node,
+    ObjectMeta,
+    OwnerReference,
+    PersistentVolumeClaimTemplate,
+    Pod,
+    PodResourceClaim,
+    PodResourceClaimStatus,
+    Volume,
+)
 from ksched_cli.api.dynamic_resources import (
     AllocationResult,
     ResourceClaim,
@@ -15,11 +26,8 @@ from ksched_cli.api.dynamic_resources import (
     ResourceClaimStatus,
     ResourceClaimTemplate,
 )
-from ksched_cli.api.meta import ObjectMeta, OwnerReference
-from ksched_cli.api.policy import PodDisruptionBudget, ResourceQuota, ResourceQuotaSpec
 from ksched_cli.api.storage import PersistentVolumeClaim
-from ksched_cli.api.volumes import EphemeralVolumeSource, PersistentVolumeClaimTemplate, Volume
-from ksched_cli.api.workloads import ReplicaSet
+from ksched_cli.api.workloads import PodDisruptionBudget, ReplicaSet, ResourceQuota, ResourceQuotaSpec
 from ksched_cli.controlplane.api_server import Refusal
 from ksched_cli.controlplane.controllers.registry import Controllers
 from ksched_cli.controlplane.pods import is_ready

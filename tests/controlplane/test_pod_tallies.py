@@ -7,8 +7,7 @@ from random import Random
 import pytest
 from msgspec.structs import replace
 
-from ksched_cli.api.core import Pod
-from ksched_cli.api.meta import LabelSelector, ObjectMeta
+from ksched_cli.api.core import LabelSelector, ObjectMeta, Pod
 from ksched_cli.api.selectors import selector_of_controller
 from ksched_cli.api.workloads import PodTemplateSpec, ReplicaSet, ReplicaSetSpec
 from ksched_cli.controlplane.pods import is_active, is_ready

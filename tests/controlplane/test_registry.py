@@ -8,10 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from ksched_cli.api.affinity import Toleration
-from ksched_cli.api.core import Node, Pod
-from ksched_cli.api.meta import ObjectMeta
-from ksched_cli.api.volumes import EphemeralVolumeSource, Volume
+from ksched_cli.api.core import EphemeralVolumeSource, Node, ObjectMeta, Pod, Toleration, Volume
 from ksched_cli.api.workloads import StatefulSet
 from ksched_cli.controlplane.controllers.statefulset import StatefulSetController
 from ksched_cli.controlplane.kubelet import running

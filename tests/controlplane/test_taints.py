@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from ksched_cli.api.affinity import Toleration
-from ksched_cli.api.core import Node, NodeCondition, Pod, Taint
+from ksched_cli.api.core import Node, NodeCondition, Pod, Taint, Toleration
 from tests.builders import make_node, make_pod
 from tests.controlplane.harness import ControlPlane, make, nodes, rested, started
 

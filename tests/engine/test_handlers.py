@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from ksched_cli.api.core import Namespace, Node, Pod, Service
-from ksched_cli.api.policy import PodDisruptionBudget
+from ksched_cli.api.workloads import PodDisruptionBudget
 from ksched_cli.engine.loop import SchedulingLoop
 from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_node, make_pod

@@ -14,7 +14,7 @@ from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.storage import PersistentVolume
 from ksched_cli.config.load import load_config
 from ksched_cli.engine.decision import Decision
-from ksched_cli.plan.run.options import RunOptions
+from ksched_cli.plan.run.loaded_input import RunOptions
 from ksched_cli.plugins.image_locality import ImageLocality
 from ksched_cli.plugins.node_ports import NodePorts
 from ksched_cli.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
@@ -361,7 +361,7 @@ def test_a_local_volume_on_a_node_that_is_not_named_after_its_host(minor: str, s
 
 def test_the_first_victim_decided_in_earlier_patches_even_if_another_one_mattered_more() -> None:
     """Those that violate a budget come first in the list of victims, which was not sorted once more."""
-    from ksched_cli.api.policy import PodDisruptionBudget
+    from ksched_cli.api.workloads import PodDisruptionBudget
 
     budget = msgspec.convert(
         {

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ksched_cli.api.policy import PodDisruptionBudget
+from ksched_cli.api.workloads import PodDisruptionBudget
 from ksched_cli.config.load import load_config
 from ksched_cli.errors import ConfigError
 from ksched_cli.framework.rows import NodeRows

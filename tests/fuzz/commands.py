@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from ksched_cli.whatif.edits.lib.registry import edit_specs
+from ksched_cli.whatif.edits.lib.edit import edit_specs
 from tests.fuzz.mutations import ODD, damaged, mutated
 
 ROOT = Path(__file__).parents[2]

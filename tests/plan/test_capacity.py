@@ -10,10 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ksched_cli.api.core import Pod
-from ksched_cli.api.meta import ObjectMeta
-from ksched_cli.api.policy import PriorityClass, ResourceQuota, ResourceQuotaSpec
-from ksched_cli.api.workloads import StatefulSet
+from ksched_cli.api.core import ObjectMeta, Pod
+from ksched_cli.api.workloads import PriorityClass, ResourceQuota, ResourceQuotaSpec, StatefulSet
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.controlplane.admission.chain import Chain
 from ksched_cli.plan.capacity import Capacity, Portion, capacity, place_pending

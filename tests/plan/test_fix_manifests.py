@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from ksched_cli.controlplane.merge import LAST_APPLIED
-from ksched_cli.plan.reasons.fixes.values import Fix
+from ksched_cli.plan.explain.results import Fix
 from ksched_cli.plan.settle import SettledSimulation
 from ksched_cli.simulator import RunOptions, Simulator
 from tests.builders import write_list

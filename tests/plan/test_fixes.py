@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from ksched_cli.api.json_patch import add, apply_patch, drop, patch_pod, pointer
 from ksched_cli.api.pod_resources import requests_of
-from ksched_cli.api.policy import PriorityClass
-from ksched_cli.plan.reasons.fixes.values import Fix, Fixes
+from ksched_cli.api.workloads import PriorityClass
+from ksched_cli.plan.explain.results import Fix, Fixes
 from ksched_cli.plugins.node_resources_fit.guide import lower_requests
 from tests.builders import PodBuilder, make_node, make_pod, make_workload
 from tests.clusters import clusters

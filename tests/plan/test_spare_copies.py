@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from ksched_cli.api.core import Node, Pod
-from ksched_cli.plan.drain import run as spare_copies
+from ksched_cli.plan.drain import drain as spare_copies
+from ksched_cli.plan.drain.drain import DrainRun
 from ksched_cli.plan.drain.results import DrainResult
-from ksched_cli.plan.drain.run import DrainRun
 from ksched_cli.sources.loaded import Loaded
 from tests.builders import PodBuilder, make_node, make_pod
 from tests.harness import make_scheduler

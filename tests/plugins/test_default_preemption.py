@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ksched_cli.api.core import Node, Pod, PodCondition
-from ksched_cli.api.policy import PodDisruptionBudget
+from ksched_cli.api.workloads import PodDisruptionBudget
 from ksched_cli.config.model import KubeSchedulerProfile, PluginRef, Plugins, PluginSet, SchedulerConfiguration
 from ksched_cli.config.plugin_args import DefaultPreemptionArgs
 from ksched_cli.engine.decision import Decision

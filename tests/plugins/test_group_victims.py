@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ksched_cli.api.policy import PodGroupSpec
+from ksched_cli.api.workloads import PodGroupSpec
 from ksched_cli.cli.main import run
 from ksched_cli.config.model import KubeSchedulerProfile, PluginRef, Plugins, PluginSet, SchedulerConfiguration
 from ksched_cli.releases.minors import RELEASES

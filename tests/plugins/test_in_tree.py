@@ -9,8 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from ksched_cli.config.load import load_config
-from ksched_cli.config.schema import configuration_schema
+from ksched_cli.config.load import configuration_schema, load_config
 from ksched_cli.engine.registry import Registry
 from ksched_cli.errors import ConfigError
 from ksched_cli.framework.interfaces import ScorePlugin

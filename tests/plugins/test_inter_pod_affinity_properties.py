@@ -12,9 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ksched_cli.api.affinity import PodAffinity, PodAffinityTerm, PodAntiAffinity
-from ksched_cli.api.core import Namespace, Node, Pod
-from ksched_cli.api.meta import ObjectMeta
+from ksched_cli.api.core import Namespace, Node, ObjectMeta, Pod, PodAffinity, PodAffinityTerm, PodAntiAffinity
 from ksched_cli.api.selectors import compile_selector
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.config.plugin_args import InterPodAffinityArgs

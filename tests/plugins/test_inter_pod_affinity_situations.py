@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from ksched_cli.api.core import Namespace, Pod
-from ksched_cli.api.meta import ObjectMeta
+from ksched_cli.api.core import Namespace, ObjectMeta, Pod
 from ksched_cli.config.plugin_args import InterPodAffinityArgs
 from ksched_cli.framework.status import Status
 from ksched_cli.plugins.inter_pod_affinity.plugin import InterPodAffinity

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from ksched_cli.api.affinity import NodeAffinityTerms as NodeAffinitySpec
+from ksched_cli.api.core import NodeAffinityTerms as NodeAffinitySpec
 from ksched_cli.api.selectors import compile_node_selector_term
 from ksched_cli.config.plugin_args import NodeAffinityArgs
 from ksched_cli.framework.interfaces import PreFilterResult

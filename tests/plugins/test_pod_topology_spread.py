@@ -8,10 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ksched_cli.api.affinity import TopologySpreadConstraint
-from ksched_cli.api.core import Service
-from ksched_cli.api.selectors import compile_selector
-from ksched_cli.api.tolerations import find_untolerated
+from ksched_cli.api.core import Service, TopologySpreadConstraint
+from ksched_cli.api.selectors import compile_selector, find_untolerated
 from ksched_cli.api.workloads import ReplicaSet, ReplicationController, StatefulSet
 from ksched_cli.config.plugin_args import PodTopologySpreadArgs
 from ksched_cli.framework.status import Status

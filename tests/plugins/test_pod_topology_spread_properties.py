@@ -11,10 +11,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from ksched_cli.api.affinity import TopologySpreadConstraint
-from ksched_cli.api.core import Node, Service
-from ksched_cli.api.selectors import compile_selector
-from ksched_cli.api.tolerations import find_untolerated
+from ksched_cli.api.core import Node, Service, TopologySpreadConstraint
+from ksched_cli.api.selectors import compile_selector, find_untolerated
 from ksched_cli.config.plugin_args import PodTopologySpreadArgs
 from ksched_cli.framework.status import Status
 from ksched_cli.plugins.lib.resource_scoring import go_log

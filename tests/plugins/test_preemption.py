@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ksched_cli.api.policy import PodDisruptionBudget
+from ksched_cli.api.workloads import PodDisruptionBudget
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.cluster.pods import NOT_STARTED

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ksched_cli.api.policy import PodDisruptionBudget
+from ksched_cli.api.workloads import PodDisruptionBudget
 from ksched_cli.config.model import KubeSchedulerProfile, PluginRef, Plugins, PluginSet, SchedulerConfiguration
 from ksched_cli.engine.decision import Decision
 from ksched_cli.framework.interfaces import FilterPlugin

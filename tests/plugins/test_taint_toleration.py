@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from ksched_cli.api.tolerations import tolerates
+from ksched_cli.api.selectors import tolerates
 from ksched_cli.plugins.taint_toleration import TaintToleration
 from tests.builders import make_node, make_pod
 from tests.clusters import clusters

@@ -7,10 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from ksched_cli.api.affinity import LabelSelector
-from ksched_cli.api.core import Namespace, Pod
+from ksched_cli.api.core import LabelSelector, LabelSelectorRequirement, Namespace, ObjectMeta, Pod
 from ksched_cli.api.decode import KINDS
-from ksched_cli.api.meta import LabelSelectorRequirement, ObjectMeta
 from ksched_cli.api.storage import PersistentVolumeClaim
 from ksched_cli.controlplane.admission.chain import admit
 from ksched_cli.controlplane.admission.pods import ANNOTATION, OPENSHIFT_ANNOTATION, admit_storage_class

@@ -16,7 +16,7 @@ import pytest
 
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.errors import InputError
-from ksched_cli.sources import archives
+from ksched_cli.sources import files as archives
 from ksched_cli.sources.dump import load_dump
 from tests.builders import make_node, make_pod
 

@@ -14,8 +14,7 @@ from ksched_cli.api.decode import UnknownKind
 from ksched_cli.api.workloads import RollingUpdate
 from ksched_cli.cli.main import run
 from ksched_cli.errors import UsageError
-from ksched_cli.sources.custom.drafts import CustomPodGroup
-from ksched_cli.sources.custom.kinds import CUSTOM_KINDS
+from ksched_cli.sources.custom.kinds import CUSTOM_KINDS, CustomPodGroup
 from ksched_cli.sources.custom.workloads import CustomWorkload, custom_workloads, known_kinds, read_pod_templates
 from ksched_cli.sources.loaded import Origin
 from tests.builders import make_node, make_pod

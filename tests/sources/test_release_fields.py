@@ -8,7 +8,7 @@ import pytest
 
 from ksched_cli.api.core import Pod
 from ksched_cli.releases.minors import RELEASES
-from ksched_cli.sources.release_fields import as_stored
+from ksched_cli.sources.unread import as_stored
 from tests.builders import make_pod
 
 EPHEMERAL = make_pod("p").spec(volumes=[{"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}}])

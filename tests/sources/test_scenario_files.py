@@ -12,10 +12,8 @@ from hypothesis import strategies as st
 
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.whatif.edits.cordon import Cordon
-from ksched_cli.whatif.edits.lib.edit import Reference
-from ksched_cli.whatif.edits.lib.registry import edit_specs
-from ksched_cli.whatif.scenario.load import load_scenario
-from ksched_cli.whatif.scenario.model import On, Scenario, Schedulable
+from ksched_cli.whatif.edits.lib.edit import Reference, edit_specs
+from ksched_cli.whatif.scenario import On, Scenario, Schedulable, load_scenario
 from tests.lanes import examples
 
 TEXTS = [

@@ -12,8 +12,7 @@ from typing import Any, get_type_hints
 
 from ksched_cli.api.core import Node
 from ksched_cli.whatif.edits.lib import methods
-from ksched_cli.whatif.edits.lib.edit import EditSpec
-from ksched_cli.whatif.edits.lib.registry import edit_specs
+from ksched_cli.whatif.edits.lib.edit import EditSpec, edit_specs
 
 ROOT = Path(__file__).parents[2]
 RUFF = Path(sys.executable).parent / "ruff"

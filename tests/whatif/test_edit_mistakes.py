@@ -9,7 +9,7 @@ import pytest
 
 from ksched_cli.errors import UsageError
 from ksched_cli.whatif.edits.lib.apply import contradictions
-from ksched_cli.whatif.edits.lib.registry import parse_edits
+from ksched_cli.whatif.edits.lib.edit import parse_edits
 from tests.builders import make_node, make_pod
 from tests.whatif.changing import edited_by as apply
 from tests.whatif.test_edits import edits, load, workload

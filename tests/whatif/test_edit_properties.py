@@ -18,7 +18,7 @@ from ksched_cli.whatif.edits.delete import Delete
 from ksched_cli.whatif.edits.drain import Drain
 from ksched_cli.whatif.edits.label import LabelNode
 from ksched_cli.whatif.edits.lib.edit import Edit, Reference
-from ksched_cli.whatif.edits.lib.evictions import stays_in_a_drain
+from ksched_cli.whatif.edits.lib.editor import stays_in_a_drain
 from ksched_cli.whatif.edits.remove_node import RemoveNode
 from ksched_cli.whatif.edits.scale import Scale
 from ksched_cli.whatif.edits.taint import TaintNode

@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from ksched_cli.cli.commands import commands_of
+from ksched_cli.cli.help_layout import commands_of
 from ksched_cli.cli.main import EVERY, program_with
 from ksched_cli.simulator import Simulator
 from ksched_cli.whatif import edits
-from ksched_cli.whatif.edits.lib.edit import EditSpec
-from ksched_cli.whatif.edits.lib.registry import edit_specs
-from ksched_cli.whatif.scenario.document import schema
+from ksched_cli.whatif.edits.lib.edit import EditSpec, edit_specs
+from ksched_cli.whatif.scenario import schema
 from tests.whatif.edit_stub import STUB, stub
 
 SPECS = [pytest.param(spec, id=spec.flag) for spec in edit_specs()]

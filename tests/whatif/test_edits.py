@@ -11,15 +11,13 @@ import pytest
 from ksched_cli.api.core import Node, Pod, Taint
 from ksched_cli.api.decode import KINDS
 from ksched_cli.api.dynamic_resources import ResourceClaim, ResourceSlice
-from ksched_cli.api.policy import ResourceQuota
 from ksched_cli.api.storage import CSINode, PersistentVolumeClaim, VolumeAttachment
-from ksched_cli.api.workloads import DaemonSet, Deployment, ReplicaSet, StatefulSet
+from ksched_cli.api.workloads import DaemonSet, Deployment, ReplicaSet, ResourceQuota, StatefulSet
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.changes import ChangedCluster
 from ksched_cli.whatif.edits.add_node import AddNode
 from ksched_cli.whatif.edits.cordon import Cordon
-from ksched_cli.whatif.edits.lib.edit import Edit
-from ksched_cli.whatif.edits.lib.registry import parse_edits
+from ksched_cli.whatif.edits.lib.edit import Edit, parse_edits
 from tests.builders import PodBuilder, make_node, make_pod
 from tests.whatif.changing import edited_by as apply
 

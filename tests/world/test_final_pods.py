@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.pod_facts import is_terminal
+from ksched_cli.api.object_facts import is_terminal
 from ksched_cli.report.visible import with_texts
 from ksched_cli.world.results import FinalPod, FinalPods, UnmovedPods
 from ksched_cli.world.world import World

@@ -12,13 +12,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ksched_cli.errors import KschedError
-from ksched_cli.plan.run.options import RunOptions
+from ksched_cli.plan.run.loaded_input import RunOptions
 from ksched_cli.report.settle import settlement_entries
 from ksched_cli.sources.dump import load_dump
 from ksched_cli.sources.manifests import load_manifests
 from ksched_cli.sources.read_options import ManifestReading
 from ksched_cli.whatif.changes import Changes
-from ksched_cli.whatif.edits.lib.registry import parse_edits
+from ksched_cli.whatif.edits.lib.edit import parse_edits
 from ksched_cli.wiring import scheduler_spec
 from ksched_cli.world.results import Limits
 from ksched_cli.world.world import World

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ksched_cli.api.conversion import path_text, type_name
 from ksched_cli.api.listing import did_you_mean
-from ksched_cli.api.pod_facts import is_time
+from ksched_cli.api.object_facts import is_time
 from ksched_cli.api.quantity import QuantityError, parse_quantity
 from ksched_cli.api.validation import others, pods, volumes, workloads
 from ksched_cli.api.validation.fields import (

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ksched_cli.api.affinity import WHEN_UNSATISFIABLE
-from ksched_cli.api.core import TAINT_EFFECTS
+from ksched_cli.api.core import TAINT_EFFECTS, WHEN_UNSATISFIABLE
 from ksched_cli.api.label_names import domain_problems, value_problems
 from ksched_cli.api.validation.fields import (
     KEY,

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
+from ksched_cli.api.core import LabelSelector, LabelSelectorRequirement
 from ksched_cli.api.label_names import key_problems
-from ksched_cli.api.meta import LabelSelector, LabelSelectorRequirement
 from ksched_cli.api.selectors import SelectorError, compile_selector
 from ksched_cli.api.validation.fields import (
     LABEL,

@@ -15,10 +15,9 @@ from typing import Any, Protocol
 
 from msgspec.structs import replace
 
-from ksched_cli.api.core import Node, NodeCondition, NodeSpec, NodeStatus, Pod
+from ksched_cli.api.core import Node, NodeCondition, NodeSpec, NodeStatus, ObjectMeta, Pod
 from ksched_cli.api.karpenter import Condition, NodeClaim, NodeClaimStatus, NodePool
-from ksched_cli.api.meta import ObjectMeta
-from ksched_cli.api.pod_facts import pod_key, uid_of_pod
+from ksched_cli.api.object_facts import pod_key, uid_of_pod
 from ksched_cli.autoscale.instance_types.catalog import InstanceType
 from ksched_cli.autoscale.karpenter.decision import NewNode, Provisioning, node_labels
 from ksched_cli.autoscale.karpenter.instance_types import allocatable_of

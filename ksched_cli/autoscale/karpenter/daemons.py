@@ -13,8 +13,7 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from ksched_cli.api.core import Container, Pod
-from ksched_cli.api.meta import controller_of
+from ksched_cli.api.core import Container, Pod, controller_of
 from ksched_cli.api.workloads import DaemonSet, PodTemplateSpec
 from ksched_cli.autoscale.karpenter.host_ports import HostPortUsage, PodKey, host_ports_of
 from ksched_cli.autoscale.karpenter.preferences import Wishes

@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from ksched_cli.api.affinity import NodeSelectorRequirement
+from ksched_cli.api.core import NodeSelectorRequirement
 from ksched_cli.api.label_names import key_problems, value_problems
 from ksched_cli.autoscale.karpenter.requirements import HOSTNAME, NORMALIZED_LABELS, ZONE, integer
 

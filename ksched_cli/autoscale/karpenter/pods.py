@@ -13,8 +13,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from ksched_cli.api.affinity import PodAffinityTerm
-from ksched_cli.api.core import Pod, Taint
+from ksched_cli.api.core import Pod, PodAffinityTerm, Taint
 from ksched_cli.autoscale.karpenter.host_ports import HeldPort, PodKey, host_ports_of
 from ksched_cli.autoscale.karpenter.instance_types import Mask
 from ksched_cli.autoscale.karpenter.preferences import Wishes

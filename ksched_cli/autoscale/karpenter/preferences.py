@@ -12,13 +12,13 @@ from typing import Protocol, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ksched_cli.api.affinity import (
+from ksched_cli.api.core import (
     NodeSelectorTerm,
+    PodSpec,
     PreferredSchedulingTerm,
     TopologySpreadConstraint,
     WeightedPodAffinityTerm,
 )
-from ksched_cli.api.core import PodSpec
 from ksched_cli.autoscale.karpenter.requirements import LabelRequirement, LabelRequirements
 from ksched_cli.autoscale.karpenter.taints import Tolerations, with_preferences_tolerated
 

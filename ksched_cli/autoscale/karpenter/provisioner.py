@@ -15,13 +15,11 @@ from typing import Any, TypeVar
 import numpy as np
 from msgspec import Struct
 
-from ksched_cli.api.affinity import NodeSelectorRequirement
-from ksched_cli.api.core import Namespace, Node, Pod
+from ksched_cli.api.core import Namespace, Node, NodeSelectorRequirement, Pod
 from ksched_cli.api.karpenter import NodeClaim as NodeClaimObject
 from ksched_cli.api.karpenter import NodePool, is_true
-from ksched_cli.api.policy import PodDisruptionBudget
 from ksched_cli.api.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
-from ksched_cli.api.workloads import DaemonSet
+from ksched_cli.api.workloads import DaemonSet, PodDisruptionBudget
 from ksched_cli.autoscale.instance_types.catalog import InstanceType, Offering
 from ksched_cli.autoscale.karpenter.daemons import daemon_pods, overhead, reserved_ports
 from ksched_cli.autoscale.karpenter.decision import PodWithoutNode, Provisioning, new_node, node_labels

@@ -17,7 +17,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ksched_cli.api.affinity import NodeSelectorRequirement
+from ksched_cli.api.core import NodeSelectorRequirement
 
 HOSTNAME: Final = "kubernetes.io/hostname"
 ZONE: Final = "topology.kubernetes.io/zone"

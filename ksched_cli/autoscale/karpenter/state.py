@@ -15,8 +15,8 @@ from msgspec import Struct
 from ksched_cli.api.core import Node, Pod, Taint
 from ksched_cli.api.karpenter import NodeClaim as NodeClaimObject
 from ksched_cli.api.karpenter import is_true
-from ksched_cli.api.policy import PodDisruptionBudget
 from ksched_cli.api.selectors import selector_of_controller
+from ksched_cli.api.workloads import PodDisruptionBudget
 from ksched_cli.autoscale.karpenter.labels import DO_NOT_DISRUPT, INITIALIZED, INSTANCE_TYPE, NODEPOOL, REGISTERED
 from ksched_cli.autoscale.karpenter.requirements import HOSTNAME
 from ksched_cli.autoscale.karpenter.resources import Amounts, amounts_of, with_overrides

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from ksched_cli.api.affinity import Toleration
-from ksched_cli.api.core import Taint
-from ksched_cli.api.tolerations import tolerates
+from ksched_cli.api.core import Taint, Toleration
+from ksched_cli.api.selectors import tolerates
 
 Taints = tuple[Taint, ...]
 Tolerations = tuple[Toleration, ...]

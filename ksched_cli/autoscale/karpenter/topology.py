@@ -16,8 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from ksched_cli.api.affinity import PodAffinityTerm, TopologySpreadConstraint
-from ksched_cli.api.meta import LabelSelector, LabelSelectorRequirement
+from ksched_cli.api.core import LabelSelector, LabelSelectorRequirement, PodAffinityTerm, TopologySpreadConstraint
 from ksched_cli.api.selectors import SelectorError, compile_selector
 from ksched_cli.autoscale.karpenter.instance_types import InstanceTypes
 from ksched_cli.autoscale.karpenter.messages import SchedulingError, TopologyError, incompatible

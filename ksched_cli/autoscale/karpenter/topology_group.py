@@ -19,8 +19,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from ksched_cli.api.affinity import TopologySpreadConstraint
-from ksched_cli.api.meta import LabelSelector, LabelSelectorRequirement
+from ksched_cli.api.core import LabelSelector, LabelSelectorRequirement, TopologySpreadConstraint
 from ksched_cli.api.selectors import EVERYTHING, NOTHING, Selector, SelectorError, compile_selector
 from ksched_cli.autoscale.karpenter.preferences import Wishes
 from ksched_cli.autoscale.karpenter.requirements import HOSTNAME, LabelRequirement, LabelRequirements

@@ -16,10 +16,8 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
-from ksched_cli.api.affinity import NodeSelectorRequirement
-from ksched_cli.api.core import Pod
+from ksched_cli.api.core import NodeSelectorRequirement, Pod, Volume
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
-from ksched_cli.api.volumes import Volume
 from ksched_cli.autoscale.karpenter.host_ports import PodKey
 from ksched_cli.autoscale.karpenter.messages import with_values
 from ksched_cli.autoscale.karpenter.requirements import HOSTNAME, LabelRequirements

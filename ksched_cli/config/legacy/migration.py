@@ -7,10 +7,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from ksched_cli.config.carrying import Minor, Notes, OldProfile
 from ksched_cli.config.legacy.algorithm import ORDER, PREEMPTION
-from ksched_cli.config.legacy.policy import LAST_NAMES, PREDICATES, PRIORITIES
-from ksched_cli.config.legacy.profile import Making, plugins_named
-from ksched_cli.config.migration.carrying import Minor, Notes, OldProfile
+from ksched_cli.config.legacy.policy import LAST_NAMES, PREDICATES, PRIORITIES, Making, plugins_named
 from ksched_cli.config.model import KubeSchedulerProfile, Plugins
 from ksched_cli.config.plugin_args import (
     InterPodAffinityArgs,

@@ -12,10 +12,9 @@ from msgspec import Struct
 
 from ksched_cli.api.core import Namespace, Pod, Service
 from ksched_cli.api.dynamic_resources import DeviceClass, ResourceClaim, ResourceClaimTemplate
-from ksched_cli.api.policy import LimitRange, PriorityClass, ResourceQuota, RuntimeClass
 from ksched_cli.api.storage import PersistentVolumeClaim, StorageClass
 from ksched_cli.api.validation.fields import object_at
-from ksched_cli.api.workloads import PODS_AND_WORKLOADS
+from ksched_cli.api.workloads import PODS_AND_WORKLOADS, LimitRange, PriorityClass, ResourceQuota, RuntimeClass
 from ksched_cli.cluster.undo import Logged, UndoLog
 from ksched_cli.controlplane.admission.pod_security import PodSecurity
 from ksched_cli.controlplane.admission.pods import (

@@ -11,14 +11,23 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ksched_cli.api.affinity import PodAffinityTerm, Toleration, TopologySpreadConstraint, with_pod_terms
-from ksched_cli.api.core import Namespace, Pod, Quantities
+from ksched_cli.api.core import (
+    LabelSelector,
+    LabelSelectorRequirement,
+    Namespace,
+    ObjectMeta,
+    Pod,
+    PodAffinityTerm,
+    Quantities,
+    Toleration,
+    TopologySpreadConstraint,
+    with_pod_terms,
+)
 from ksched_cli.api.label_names import is_label_key, is_label_value, key_problems, value_problems
-from ksched_cli.api.meta import LabelSelector, LabelSelectorRequirement, ObjectMeta
-from ksched_cli.api.policy import PodGroup, PriorityClass, RuntimeClass, RuntimeClassScheduling
 from ksched_cli.api.quantity import parse_quantity
 from ksched_cli.api.storage import PersistentVolumeClaim, StorageClass
 from ksched_cli.api.validation.fields import items_at, object_at, text_at
+from ksched_cli.api.workloads import PodGroup, PriorityClass, RuntimeClass, RuntimeClassScheduling
 from ksched_cli.errors import InputError, Problem
 
 _LIMITS_SECRETS = "kubernetes.io/enforce-mountable-secrets"

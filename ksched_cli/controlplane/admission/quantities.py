@@ -11,15 +11,14 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from ksched_cli.api.affinity import PodAffinityTerm
-from ksched_cli.api.core import Pod, Quantities, ResourceRequirements, Service
+from ksched_cli.api.core import Pod, PodAffinityTerm, Quantities, ResourceRequirements, Service
 from ksched_cli.api.decode import versions_of
-from ksched_cli.api.pod_facts import is_terminal
+from ksched_cli.api.object_facts import is_terminal
 from ksched_cli.api.pod_resources import is_pod_level_resource
-from ksched_cli.api.policy import LimitRange, LimitRangeItem, ResourceQuota, ScopedResourceSelectorRequirement
 from ksched_cli.api.quantity import Quantity, approximate, parse_quantity
 from ksched_cli.api.selectors import LABEL_OPERATORS, SelectorError, make_requirement
 from ksched_cli.api.storage import CLASS_ANNOTATION, PersistentVolumeClaim
+from ksched_cli.api.workloads import LimitRange, LimitRangeItem, ResourceQuota, ScopedResourceSelectorRequirement
 from ksched_cli.cluster.pod_info import is_extended
 from ksched_cli.cluster.undo import Logged, LoggedDict, UndoLog
 

@@ -11,15 +11,11 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from ksched_cli.api.affinity import Toleration
-from ksched_cli.api.core import Pod
-from ksched_cli.api.meta import LabelSelector
-from ksched_cli.api.policy import PriorityClass
+from ksched_cli.api.core import LabelSelector, PersistentVolumeClaimSpec, Pod, Toleration
 from ksched_cli.api.quantity import QuantityError, parse_quantity
 from ksched_cli.api.storage import PersistentVolumeClaim, StorageClass
 from ksched_cli.api.validation.fields import FieldError, FieldErrors, Path, forbidden, invalid
-from ksched_cli.api.volumes import PersistentVolumeClaimSpec
-from ksched_cli.api.workloads import DaemonSet, Deployment, Job, PodTemplateSpec, ReplicaSet, StatefulSet
+from ksched_cli.api.workloads import DaemonSet, Deployment, Job, PodTemplateSpec, PriorityClass, ReplicaSet, StatefulSet
 from ksched_cli.sources.templates import defaulted
 
 _IMMUTABLE = "field is immutable"

@@ -10,8 +10,16 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ksched_cli.api.affinity import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
-from ksched_cli.api.core import Node, Pod
+from ksched_cli.api.core import (
+    CSIPersistentVolumeSource,
+    Node,
+    NodeSelector,
+    NodeSelectorRequirement,
+    NodeSelectorTerm,
+    ObjectMeta,
+    ObjectReference,
+    Pod,
+)
 from ksched_cli.api.dynamic_resources import (
     ResourceClaim,
     ResourceClaimTemplate,
@@ -20,8 +28,7 @@ from ksched_cli.api.dynamic_resources import (
     is_reserved_for,
     unreserved,
 )
-from ksched_cli.api.meta import ObjectMeta, ObjectReference
-from ksched_cli.api.pod_facts import is_terminal
+from ksched_cli.api.object_facts import is_terminal
 from ksched_cli.api.quantity import format_bytes, value
 from ksched_cli.api.selectors import SelectorError, compile_selector
 from ksched_cli.api.storage import (
@@ -36,7 +43,6 @@ from ksched_cli.api.storage import (
     TopologySelectorTerm,
     VolumeNodeAffinity,
 )
-from ksched_cli.api.volumes import CSIPersistentVolumeSource
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.cluster.undo import LoggedDict
 from ksched_cli.controlplane.api_server import ApiServer

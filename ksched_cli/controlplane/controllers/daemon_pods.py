@@ -6,17 +6,18 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from ksched_cli.api.affinity import (
+from ksched_cli.api.core import (
     Affinity,
+    Node,
     NodeAffinityTerms,
     NodeSelector,
     NodeSelectorRequirement,
     NodeSelectorTerm,
+    Pod,
+    PodSpec,
     Toleration,
 )
-from ksched_cli.api.core import Node, Pod, PodSpec
-from ksched_cli.api.selectors import RequiredNodeAffinity, SelectorError
-from ksched_cli.api.tolerations import find_untolerated
+from ksched_cli.api.selectors import RequiredNodeAffinity, SelectorError, find_untolerated
 from ksched_cli.api.workloads import DaemonSet
 from ksched_cli.sources.templates import stamp
 

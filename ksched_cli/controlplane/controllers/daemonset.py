@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from ksched_cli.api.core import Node, Pod, PodSpec
-from ksched_cli.api.pod_facts import is_terminal
+from ksched_cli.api.object_facts import is_terminal
 from ksched_cli.api.selectors import selector_of_controller
 from ksched_cli.api.workloads import DaemonSet, RollingUpdate
 from ksched_cli.cluster.undo import LoggedDict, LoggedIndex

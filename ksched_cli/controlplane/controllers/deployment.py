@@ -9,9 +9,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ksched_cli.api.core import Pod
-from ksched_cli.api.meta import LabelSelector, ObjectMeta, controller_of
-from ksched_cli.api.pod_facts import is_terminal
+from ksched_cli.api.core import LabelSelector, ObjectMeta, Pod, controller_of
+from ksched_cli.api.object_facts import is_terminal
 from ksched_cli.api.workloads import (
     Deployment,
     IntOrPercent,

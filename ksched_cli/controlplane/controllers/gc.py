@@ -9,9 +9,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ksched_cli.api.core import Namespace, Node, Pod, PodStatus
-from ksched_cli.api.meta import ObjectMeta, OwnerReference
-from ksched_cli.api.pod_facts import is_terminal, uid_of_pod
+from ksched_cli.api.core import Namespace, Node, ObjectMeta, OwnerReference, Pod, PodStatus
+from ksched_cli.api.object_facts import is_terminal, uid_of_pod
 from ksched_cli.api.workloads import DaemonSet, Job, ReplicaSet, ReplicationController, StatefulSet
 from ksched_cli.cluster.undo import LoggedDict, LoggedSet
 from ksched_cli.controlplane.api_server import ApiServer

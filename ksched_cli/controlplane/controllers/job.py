@@ -10,7 +10,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.pod_facts import parse_time, uid_of_pod
+from ksched_cli.api.object_facts import parse_time, uid_of_pod
 from ksched_cli.api.workloads import CronJob, Job
 from ksched_cli.cluster.undo import Logged, LoggedDict, LoggedSet
 from ksched_cli.controlplane.api_server import ApiServer, Refusal

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Node, Pod, PodCondition, Taint
-from ksched_cli.api.tolerations import tolerates
+from ksched_cli.api.selectors import tolerates
 from ksched_cli.cluster.undo import LoggedDict, LoggedSet
 from ksched_cli.controlplane.api_server import ApiServer
 from ksched_cli.controlplane.pods import is_ready

@@ -13,9 +13,8 @@ from typing import Any, ClassVar
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.pod_facts import is_terminal
-from ksched_cli.api.policy import PodDisruptionBudget
-from ksched_cli.api.workloads import Deployment, ReplicaSet, ReplicationController, StatefulSet
+from ksched_cli.api.object_facts import is_terminal
+from ksched_cli.api.workloads import Deployment, PodDisruptionBudget, ReplicaSet, ReplicationController, StatefulSet
 from ksched_cli.cluster.undo import LoggedDict, LoggedIndex
 from ksched_cli.controlplane.api_server import ApiServer
 from ksched_cli.controlplane.budgets import computed_status

@@ -11,9 +11,8 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from ksched_cli.api.core import Pod
-from ksched_cli.api.meta import controller_of
-from ksched_cli.api.pod_facts import parse_time
+from ksched_cli.api.core import Pod, controller_of
+from ksched_cli.api.object_facts import parse_time
 from ksched_cli.api.selectors import Selector, selector_from_map, selector_of_controller
 from ksched_cli.api.workloads import ReplicaSet, ReplicationController
 from ksched_cli.controlplane.draws import Draws

@@ -9,10 +9,14 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ksched_cli.api.core import Pod
-from ksched_cli.api.meta import ObjectMeta
+from ksched_cli.api.core import (
+    ObjectMeta,
+    PersistentVolumeClaimTemplate,
+    PersistentVolumeClaimVolumeSource,
+    Pod,
+    Volume,
+)
 from ksched_cli.api.storage import PersistentVolumeClaim
-from ksched_cli.api.volumes import PersistentVolumeClaimTemplate, PersistentVolumeClaimVolumeSource, Volume
 from ksched_cli.api.workloads import DaemonSet, PodTemplateSpec, StatefulSet
 from ksched_cli.cluster.undo import LoggedDict
 from ksched_cli.controlplane.store import Identity, Store, identity_of, owner_identity

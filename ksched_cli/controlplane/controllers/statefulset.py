@@ -8,9 +8,8 @@ from typing import Any, TypeGuard
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ksched_cli.api.core import Pod
-from ksched_cli.api.meta import OwnerReference
-from ksched_cli.api.pod_facts import is_terminal
+from ksched_cli.api.core import OwnerReference, Pod
+from ksched_cli.api.object_facts import is_terminal
 from ksched_cli.api.selectors import selector_of_controller
 from ksched_cli.api.storage import PersistentVolumeClaim
 from ksched_cli.api.workloads import StatefulSet

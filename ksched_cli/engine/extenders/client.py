@@ -20,8 +20,7 @@ from ksched_cli.api.core import Node
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import BoolColumn, Int64Column, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.config.extenders import extender_name
-from ksched_cli.config.model import Extender, SchedulerConfiguration
+from ksched_cli.config.model import Extender, SchedulerConfiguration, extender_name
 from ksched_cli.engine.decision import ScoreTable
 from ksched_cli.engine.extenders.transport import Client
 from ksched_cli.engine.faults import ExtenderError, blamed

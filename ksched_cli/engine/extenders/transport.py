@@ -21,9 +21,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from ksched_cli.config.durations import parse_duration
-from ksched_cli.config.extenders import extender_name
-from ksched_cli.config.model import Extender, ExtenderTLSConfig
+from ksched_cli.config.model import Extender, ExtenderTLSConfig, extender_name, parse_duration
 from ksched_cli.engine.faults import ExtenderError
 from ksched_cli.errors import ConfigError, Problem
 

@@ -13,7 +13,7 @@ from enum import IntEnum
 from typing import Any, NamedTuple
 
 from ksched_cli.api.core import Namespace, Pod
-from ksched_cli.api.pod_facts import is_same_pod
+from ksched_cli.api.object_facts import is_same_pod
 from ksched_cli.cluster.affinity_terms import TermParser
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.undo import Logged, LoggedList, UndoLog

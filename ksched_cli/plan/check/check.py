@@ -15,9 +15,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Namespace, Pod
-from ksched_cli.api.pod_facts import pod_key
-from ksched_cli.api.policy import ResourceQuota
-from ksched_cli.api.workloads import Deployment, ReplicaSet, StatefulSet
+from ksched_cli.api.object_facts import pod_key
+from ksched_cli.api.workloads import Deployment, ReplicaSet, ResourceQuota, StatefulSet
 from ksched_cli.controlplane.admission.chain import ADMISSION_KINDS, COUNTED_KINDS
 from ksched_cli.controlplane.draws import Choices
 from ksched_cli.controlplane.store import Store
@@ -33,23 +32,26 @@ from ksched_cli.plan.check.results import (
     input_findings,
     nothing_checked,
 )
-from ksched_cli.plan.check.run import CheckRun, evicted_anyway
 from ksched_cli.plan.check.suppression import NOTHING_ACCEPTED, Suppressions, annotations_of, suppress
+from ksched_cli.plan.check.workloads import CheckRun, evicted_anyway
 from ksched_cli.plan.reasons.codes import AUTOSCALER_BOUND, PREEMPTS, all_codes
 from ksched_cli.plan.results.nodes import NodeChanges, NodeColumns
 from ksched_cli.plan.run.coverage import with_job_gaps
 from ksched_cli.plan.run.loaded_input import LoadedInput
 from ksched_cli.plan.run.orders import FIRST_ORDER, decisive_ties
 from ksched_cli.plan.run.run import Run
-from ksched_cli.sources.autoscalers import Autoscaler
-from ksched_cli.sources.loaded import NOTHING_CHECKED, Loaded, resource_of, workload_label
+from ksched_cli.sources.loaded import NOTHING_CHECKED, Autoscaler, Loaded, resource_of, workload_label
 from ksched_cli.sources.places import Places
 from ksched_cli.whatif.changes import Changes
 from ksched_cli.whatif.edits.lib.edit import Reference
 from ksched_cli.whatif.edits.scale import Scale
-from ksched_cli.whatif.inferred import unknown_namespaces
-from ksched_cli.whatif.manifests import WORKLOADS, in_order, refused_changes
-from ksched_cli.whatif.other_schedulers import left_to_other_schedulers
+from ksched_cli.whatif.manifests import (
+    WORKLOADS,
+    in_order,
+    left_to_other_schedulers,
+    refused_changes,
+    unknown_namespaces,
+)
 from ksched_cli.world.results import Orders, WorldResult
 from ksched_cli.world.world import World
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.listing import named
-from ksched_cli.api.pod_facts import pod_key, uid_of_pod
+from ksched_cli.api.object_facts import pod_key, uid_of_pod
 from ksched_cli.api.workloads import CronJob, Job
 from ksched_cli.controlplane.api_server import PodRefusal
 from ksched_cli.controlplane.pods import is_ready
@@ -23,9 +23,10 @@ from ksched_cli.controlplane.store import Identity, identity_of, owner_identity
 from ksched_cli.errors import Level
 from ksched_cli.framework.reasons import FieldPath, ReasonCode
 from ksched_cli.plan.check.results import Finding, Losses, RolloutStep, WorkloadCheck, is_of
-from ksched_cli.plan.check.run import CheckRun, finishes_without_old
 from ksched_cli.plan.check.workloads import (
+    CheckRun,
     WorkloadState,
+    finishes_without_old,
     is_held_back,
     manner_of,
     pod_problems,

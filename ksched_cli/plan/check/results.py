@@ -13,15 +13,14 @@ from msgspec import Struct
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.listing import named
-from ksched_cli.api.pod_facts import pod_key, uid_of_pod
+from ksched_cli.api.object_facts import pod_key, uid_of_pod
 from ksched_cli.controlplane.pods import is_active
 from ksched_cli.controlplane.store import Identity, identity_of, owner_identity
 from ksched_cli.controlplane.workloads import top_owner
 from ksched_cli.errors import Level, Problem
 from ksched_cli.plan.reasons.codes import all_codes
-from ksched_cli.plan.results.displayed import Displayed
 from ksched_cli.plan.results.nodes import NodeChanges
-from ksched_cli.plan.results.outcomes import Stats
+from ksched_cli.plan.results.outcomes import Displayed, Stats
 from ksched_cli.sources.loaded import NOT_RUN, NOTHING_CHECKED, Loaded
 from ksched_cli.sources.places import SourcePlace
 from ksched_cli.world.recorder import PreemptedPod

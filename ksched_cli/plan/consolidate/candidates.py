@@ -10,13 +10,13 @@ import numpy as np
 from msgspec import Struct
 
 from ksched_cli.api.core import Node, Pod
-from ksched_cli.api.pod_facts import is_terminal, pod_key
+from ksched_cli.api.object_facts import is_terminal, pod_key
 from ksched_cli.api.workloads import DaemonSet
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.plan.consolidate.results import Conditions
-from ksched_cli.plan.drain.filters import DrainFilters, Flags
+from ksched_cli.plan.drain.results import DrainFilters, Flags
+from ksched_cli.plan.size.catalog import ShapeCatalog, grain_of
 from ksched_cli.plan.size.derived import type_of
-from ksched_cli.plan.size.shapes import ShapeCatalog, grain_of
 from ksched_cli.plan.size.solver import LinearModel, solver_is_installed
 from ksched_cli.sources.loaded import Loaded
 

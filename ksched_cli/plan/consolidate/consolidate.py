@@ -1,22 +1,371 @@
-"""`consolidate`: nodes that can go, nodes that cheaper ones can replace, and the order in which it can be done."""
+"""`consolidate`: nodes that can go, nodes that cheaper ones can replace, and the order in which it can be done.
+
+Nodes are cordoned, drained and deleted one after the other in one world. Each step is a trial that is kept only if it
+is safe. Steps that a failure of nodes would not survive are undone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
+from functools import partial
+from itertools import chain
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Node
+from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.errors import InputError, Problem, UsageError
 from ksched_cli.plan.consolidate.candidates import Candidates, find_candidates, lower_bound, prices_of
-from ksched_cli.plan.consolidate.results import Conditions, Consolidation
-from ksched_cli.plan.consolidate.search import ConsolidationSearch, ConsolidationWorld, Deadline
-from ksched_cli.plan.drain.filters import Flags
-from ksched_cli.plan.drain.run import DrainRun
-from ksched_cli.plan.results.nodes import NodeColumns
+from ksched_cli.plan.consolidate.results import (
+    Conditions,
+    Consolidation,
+    ConsolidationEnd,
+    ConsolidationStep,
+    KeptNode,
+    NodeFailure,
+    NodeFailures,
+    PodMove,
+)
+from ksched_cli.plan.drain.drain import DrainRun
+from ksched_cli.plan.drain.pods import run_until_rest
+from ksched_cli.plan.drain.results import DrainResult, Flags
+from ksched_cli.plan.results.nodes import NodeChanges, NodeColumns
 from ksched_cli.plan.run.loaded_input import LoadedInput
-from ksched_cli.plan.size.shapes import ShapeCatalog
+from ksched_cli.plan.run.run import Run
+from ksched_cli.plan.size.catalog import NodeShape, ShapeCatalog
+from ksched_cli.whatif.edits.add_node import AddNode
+from ksched_cli.whatif.edits.cordon import Cordon
+from ksched_cli.whatif.edits.lib.edit import Edit
+from ksched_cli.whatif.edits.lib.editor import Editor
+from ksched_cli.whatif.edits.remove_node import RemoveNode
+from ksched_cli.whatif.edits.uncordon import Uncordon
+from ksched_cli.world.world import WorldTrial
+
+
+class Removal(Struct, frozen=True):
+    """A node to remove, the node to add before it, if any, and what that saves."""
+
+    node: str
+    saving: Decimal
+    shape: NodeShape | None = None
+    new_node: str = ""
+
+
+class ConsolidationWorld:
+    """A cluster from which nodes are removed, step by step. The pending pods get their nodes first."""
+
+    def __init__(self, run: DrainRun, flags: Flags, conditions: Conditions) -> None:
+        self.run = run
+        self.cluster = self.run.cluster
+        self._flags, self._conditions = flags, conditions
+        self.run.place_pending()
+        # What happens anyway, such as preemptions by pending pods, happens before the first step.
+        run_until_rest(self.run.world)
+        self.run.world.begin_record()
+        self.tried = 0
+        # The steps, as long as they may be taken back.
+        self._steps: list[WorldTrial] = []
+
+    def _waiting(self) -> list[str]:
+        """The pods that have no node and are not held back."""
+        return sorted(pod.info.key for pod in self.run.world.loop.queue if not pod.gated)
+
+    def cordon(self, nodes: Sequence[str]) -> None:
+        for node in nodes:
+            self._edit(Cordon(node))
+
+    def uncordon(self, node: str) -> None:
+        self._edit(Uncordon(node))
+
+    def _edit(self, edit: Edit) -> None:
+        self.run.world.apply(partial(_apply, edit))
+
+    def step(self, removal: Removal) -> ConsolidationStep | str:
+        """Add the new node, drain the old one and delete it. Returns why it cannot be done, and rolls it back then."""
+        self.tried += 1
+        trial = self.run.trial().begin()
+        found = self._carry_out(removal)
+        if isinstance(found, str):
+            trial.roll_back()
+        elif self._conditions.failing is not None:
+            self._steps.append(trial)
+        else:
+            # No step is taken back later: how to undo it would only take memory.
+            trial.keep()
+        return found
+
+    def take_back(self) -> None:
+        """Undo the last step, and everything that came after it."""
+        self._steps.pop().roll_back()
+
+    def _carry_out(self, removal: Removal) -> ConsolidationStep | str:
+        waiting = set(self._waiting())
+        if removal.shape is not None:
+            template = removal.shape.template()
+            template.metadata.name = removal.new_node
+            self._edit(AddNode(template))
+            run_until_rest(self.run.world)
+        result = self.run.drain([removal.node])
+        if why := _why_unsafe(result):
+            return why
+        self._edit(RemoveNode(removal.node))
+        run_until_rest(self.run.world)
+        lost = [pod for pod in self._waiting() if pod not in waiting]
+        if lost:
+            return f"{lost[0]} has no other node"
+        if not self._conditions.leaves_headroom(self.cluster):
+            return "too little headroom would be left"
+        self.run.world.begin_record()
+        return _step_of(removal, result, self._flags)
+
+    def failure_without_place(self, failures: Iterable[NodeFailure]) -> tuple[NodeFailure | None, str]:
+        """The first failure after which a pod has no node, and that pod."""
+        before = set(self._waiting())
+        for failure in failures:
+            with self.run.world.trial():
+                for node in failure.nodes:
+                    self._edit(RemoveNode(node))
+                run_until_rest(self.run.world)
+                after = [pod for pod in self._waiting() if pod not in before]
+            if after:
+                return failure, after[0]
+        return None, ""
+
+
+def _apply(edit: Edit, plane: ControlPlane) -> None:
+    edit.apply(Editor(plane))
+
+
+def _why_unsafe(result: DrainResult) -> str:
+    """Why the drain is no step; empty if it is one."""
+    if result.safe:
+        return ""
+    for fate in (fate for node in result.nodes for fate in node.pods):
+        if fate.fate in ("stuck", "refused", "unplaced") or fate.lost:
+            what = {"unplaced": "has no other node", "stuck": "is held", "refused": "is refused"}.get(
+                fate.fate, "is lost"
+            )
+            return f"{fate.pod} {what}: {fate.why}"
+    if result.preempted:
+        return f"{result.preempted[0].pod} would be preempted"
+    return f"the drain ends as {result.outcome}"
+
+
+def _step_of(removal: Removal, result: DrainResult, flags: Flags) -> ConsolidationStep:
+    (node,) = result.nodes
+    moves = tuple(PodMove(fate.pod, fate.successor, fate.to) for fate in node.of("moves"))
+    extra = " --delete-emptydir-data" if flags.delete_emptydir_data else ""
+    extra += " --force" if flags.force else ""
+    commands = (f"kubectl drain {removal.node} --ignore-daemonsets{extra}", f"kubectl delete node {removal.node}")
+    shape = removal.shape.title if removal.shape else ""
+    return ConsolidationStep(removal.node, removal.saving, moves, commands, shape, removal.new_node, node.rounds)
+
+
+class Deadline:
+    """A deadline."""
+
+    def __init__(self, seconds: float) -> None:
+        self.started = time.perf_counter()
+        self._end = self.started + seconds
+
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self.started
+
+    def has_time(self) -> bool:
+        return time.perf_counter() < self._end
+
+
+# Candidates in a row that cannot be removed, after which the rest is left alone; the emptiest are tried first.
+_FAILURES = 40
+
+
+class ConsolidationSearch:
+    def __init__(
+        self,
+        world: ConsolidationWorld,
+        candidates: Candidates,
+        catalog: ShapeCatalog | None,
+        conditions: Conditions,
+        clock: Deadline,
+    ) -> None:
+        self._world, self._candidates, self._catalog = world, candidates, catalog
+        self._conditions, self._clock = conditions, clock
+        # Steps and the names of nodes that are uncordoned, in their order.
+        self._events: list[ConsolidationStep | str] = []
+        self._why: dict[str, str] = dict(candidates.blocked)
+        self._cordon: tuple[str, ...] = ()
+        self._late = False
+
+    @property
+    def _steps(self) -> list[ConsolidationStep]:
+        return [event for event in self._events if isinstance(event, ConsolidationStep)]
+
+    @property
+    def _closed(self) -> list[str]:
+        """The nodes that are cordoned for this consolidation now."""
+        over = {event if isinstance(event, str) else event.node for event in self._events}
+        return [node for node in self._cordon if node not in over]
+
+    @property
+    def cost(self) -> Decimal:
+        return self._candidates.cost - sum((step.saving for step in self._steps), Decimal(0))
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The nodes that may go, in the order in which they are tried."""
+        return self._candidates.order
+
+    @property
+    def gone(self) -> tuple[str, ...]:
+        """The nodes that are removed or replaced, in the order in which they are tried."""
+        gone = {step.node for step in self._steps}
+        return tuple(node for node in self.order if node in gone)
+
+    @property
+    def replaced(self) -> frozenset[str]:
+        return frozenset(step.node for step in self._steps if step.shape)
+
+    @property
+    def cordons_in_vain(self) -> bool:
+        """Whether a node is uncordoned again in the steps or after them."""
+        return bool(self._steps) and any(isinstance(event, str) for event in self._events)
+
+    def after(self, first: ConsolidationSearch) -> ConsolidationSearch:
+        """This search, with why nodes stay that only the first one tried."""
+        if self is not first:
+            self._why = {**first._why, **self._why}
+            self._world.tried += first._world.tried
+        return self
+
+    def run(self, bound: Decimal, cordon: tuple[str, ...], replaced: frozenset[str] = frozenset()) -> None:
+        """Cordon nodes, and remove what can be removed, the emptiest first. Nodes of `replaced` that cannot be removed
+        stay cordoned until a shape replaces them."""
+        self._cordon = cordon
+        self._world.cordon(self._cordon)
+        failures = 0
+        for node in self._candidates.order:
+            if self._is_over() or self.cost <= bound:
+                break
+            done = self._try(Removal(node, self._candidates.price_of[node]))
+            if node in self._cordon and not done and node not in replaced:
+                self._uncordon(node)
+            failures = 0 if done else failures + 1
+            if failures > _FAILURES and node not in self._cordon:
+                break
+        self._uncordon(*(node for node in self._closed if node not in replaced))
+        if self._catalog is not None:
+            self._replace(self._catalog)
+        if self._conditions.failing is not None:
+            self._take_back_until_failures_are_survived(self._conditions.failing)
+        self._uncordon(*self._closed)
+
+    def _uncordon(self, *nodes: str) -> None:
+        for node in nodes:
+            self._world.uncordon(node)
+            self._events.append(node)
+
+    def _is_over(self) -> bool:
+        self._late = self._late or not self._clock.has_time()
+        return self._late
+
+    def _try(self, removal: Removal) -> bool:
+        found = self._world.step(removal)
+        if isinstance(found, str):
+            self._why.setdefault(removal.node, found)
+            return False
+        self._events.append(found)
+        self._why.pop(removal.node, None)
+        return True
+
+    def _replace(self, catalog: ShapeCatalog) -> None:
+        """Nodes that cannot go, the dearest first, each by the cheapest shape that holds its pods."""
+        gone = {step.node for step in self._steps}
+        left = [node for node in self._candidates.order if node not in gone]
+        for node in sorted(left, key=lambda each: -self._candidates.price_of[each]):
+            price = self._candidates.price_of[node]
+            for shape in sorted(catalog.shapes, key=lambda each: each.price):
+                if self._is_over() or shape.price >= price:
+                    break
+                name = self._new_name(shape.node_name)
+                if self._try(Removal(node, price - shape.price, shape, name)):
+                    break
+
+    def _new_name(self, base: str) -> str:
+        taken = {*self._world.cluster.nodes.names, *(step.new_node for step in self._steps)}
+        number = 1
+        while f"{base}-{number}" in taken:
+            number += 1
+        return f"{base}-{number}"
+
+    def _take_back_until_failures_are_survived(self, failing: NodeFailures) -> None:
+        """Undo the last steps until every pod has a place after any of the failures. A failure that took back a step is
+        tried first after that."""
+        last: NodeFailure | None = None
+        while self._steps:
+            self._uncordon(*self._closed)
+            nodes = self._world.cluster.nodes
+            again = [last] if last is not None and set(last.nodes) <= set(nodes.names) else []
+            last, pod = self._world.failure_without_place(chain(again, failing.of(nodes.objects)))
+            if last is None:
+                return
+            step = self._steps[-1]
+            # With the step goes what came after it.
+            del self._events[self._events.index(step) :]
+            self._world.take_back()
+            self._why[step.node] = f"{pod} would have no place if {last.title} failed"
+
+    def result(self, run: Run, bound: Decimal, time_limit: float, before: NodeColumns) -> Consolidation:
+        gone = {step.node for step in self._steps}
+        replaced = sum(1 for step in self._steps if step.shape)
+        nodes = len(run.source.loaded.of(Node))
+        cost = self.cost
+        ended: ConsolidationEnd = "optimal" if cost <= bound else "time" if self._late else "local"
+        steps, last = _with_uncordons(self._events)
+        # Without a step there is nothing to cordon nodes for.
+        cordon, last = (self._cordon, last) if steps else ((), ())
+        kept = (KeptNode(node, why) for node, why in self._why.items() if node not in gone)
+        return Consolidation(
+            steps,
+            cordon,
+            last,
+            self._candidates.cost,
+            cost,
+            min(bound, cost),
+            self._catalog.unit if self._catalog else "nodes",
+            nodes,
+            nodes - len(self._steps) + replaced,
+            tuple(sorted(kept, key=lambda each: each.node)),
+            ended,
+            self._clock.seconds,
+            time_limit,
+            self._world.tried,
+            self._conditions.texts,
+            run.coverage,
+            run.stats(len(gone), self._clock.seconds),
+            run.source.warnings,
+            NodeChanges(before, NodeColumns.of(self._world.cluster)),
+        )
+
+
+def _with_uncordons(
+    events: Sequence[ConsolidationStep | str],
+) -> tuple[tuple[ConsolidationStep, ...], tuple[str, ...]]:
+    """Each step with the nodes that are uncordoned before it, and those that are uncordoned after the last."""
+    steps: list[ConsolidationStep] = []
+    opened: list[str] = []
+    for event in events:
+        if isinstance(event, str):
+            opened.append(event)
+            continue
+        commands = (*(f"kubectl uncordon {node}" for node in opened), *event.commands)
+        steps.append(replace(event, uncordon=tuple(opened), commands=commands))
+        opened = []
+    return tuple(steps), tuple(opened)
+
 
 # The search is done again without needless cordons while this share of the time limit is left for it.
 _AGAIN = 0.8

@@ -19,11 +19,10 @@ from ksched_cli.api.core import Node
 from ksched_cli.api.selectors import Selector, read_query
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.errors import Problem, UsageError
-from ksched_cli.plan.results.displayed import Displayed
 from ksched_cli.plan.results.nodes import NodeChanges
-from ksched_cli.plan.results.outcomes import Stats
+from ksched_cli.plan.results.outcomes import Displayed, Stats
 from ksched_cli.plan.scenario import domains
-from ksched_cli.whatif.scenario.model import TOPOLOGY
+from ksched_cli.whatif.scenario import TOPOLOGY
 
 # local: no single step is left that saves money; time: the time limit ended the search; optimal: the cost is the bound.
 ConsolidationEnd = Literal["optimal", "local", "time"]

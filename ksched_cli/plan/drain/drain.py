@@ -1,31 +1,433 @@
-"""`drain`: finds the nodes to drain, drains them together or each by itself, and makes the result."""
+"""`drain`: nodes of a world are cordoned, and their pods evicted through the eviction API.
+
+Mirrors RunDrain of kubectl/pkg/drain. Nodes are drained together, or each node or zone by itself from the same
+beginning: then each drain is a trial of the world, or has a copy of this process. Copies of a pod without a node are
+left out of the trials (`SpareCopies`): one of them stands for all.
+"""
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ksched_cli.api.core import Node
-from ksched_cli.api.node_facts import full_node_name, zone_of
+from ksched_cli.api.core import Node, Pod
+from ksched_cli.api.object_facts import full_node_name, pod_key, uid_of_pod, zone_of
 from ksched_cli.api.selectors import Selector, read_query
+from ksched_cli.api.workloads import DaemonSet, PodDisruptionBudget
+from ksched_cli.cluster.pod_groups import group_of
+from ksched_cli.controlplane.api_server import ApiServer
+from ksched_cli.controlplane.budgets import needs_no_budget
+from ksched_cli.controlplane.draws import Alternative, Choices
+from ksched_cli.controlplane.plane import ControlPlane
+from ksched_cli.controlplane.store import Identity, identity_of
+from ksched_cli.engine.queueing.hints import QueuedPod
 from ksched_cli.errors import Problem, UsageError
-from ksched_cli.plan.drain.filters import Flags
-from ksched_cli.plan.drain.results import DrainTrial
-from ksched_cli.plan.drain.run import DrainRun
-from ksched_cli.plan.results.displayed import Displayed
+from ksched_cli.plan.drain.pods import (
+    MOST_CYCLES,
+    Fates,
+    PendingPods,
+    RestingPods,
+    SortedNode,
+    UnplacedReasons,
+    moved_forerunners,
+)
+from ksched_cli.plan.drain.results import BudgetChange, DrainFilters, DrainResult, DrainTrial, Flags, PodFate
 from ksched_cli.plan.results.nodes import NodeChanges
-from ksched_cli.plan.results.outcomes import Stats
+from ksched_cli.plan.results.outcomes import Displayed, Stats
+from ksched_cli.plan.run.each import copies_at_once, each
 from ksched_cli.plan.run.loaded_input import LoadedInput
+from ksched_cli.plan.run.orders import FIRST_ORDER, decisive_ties
+from ksched_cli.plan.run.run import InOrder, Run
 from ksched_cli.progress import steps
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.whatif.edits.lib.editor import name_hint
+from ksched_cli.whatif.edits.cordon import Cordon
+from ksched_cli.whatif.edits.lib.editor import Editor, name_hint
+from ksched_cli.world.results import Ending, Limits
+from ksched_cli.world.world import World, WorldTrial
 
 if TYPE_CHECKING:
     from ksched_cli.autoscale.karpenter.decision import Provisioning
+
+
+class BudgetWatch:
+    """A watch: it remembers each budget's status at the start and the fewest healthy pods since then."""
+
+    def __init__(self, api: ApiServer) -> None:
+        self._api = api
+        budgets = api.store.of(PodDisruptionBudget)
+        self._before = {identity_of(item): item.status for item in budgets}
+        self._lowest = {identity_of(item): item.status.current_healthy for item in budgets}
+        if budgets:
+            api.watch(self._changed)
+
+    def _changed(self, old: Any, new: Any) -> None:
+        if isinstance(new, PodDisruptionBudget) and identity_of(new) in self._lowest:
+            lowest = self._lowest[identity_of(new)]
+            self._lowest[identity_of(new)] = min(lowest, new.status.current_healthy)
+
+    def changes(self, pods: Iterable[Pod]) -> tuple[BudgetChange, ...]:
+        """The budgets that cover one of these pods, by name."""
+        if not self._before:
+            return ()
+        covering = (item for pod in pods if not needs_no_budget(pod) for item in self._api.budgets.covering(pod))
+        found = {identity_of(item): item for item in covering}
+        return tuple(self._change(identity, item) for identity, item in sorted(found.items()))
+
+    def _change(self, identity: Identity, item: PodDisruptionBudget) -> BudgetChange:
+        before, now = self._before[identity], item.status
+        return BudgetChange(
+            f"{item.metadata.namespace}/{item.metadata.name}",
+            now.desired_healthy,
+            before.current_healthy,
+            now.current_healthy,
+            before.disruptions_allowed,
+            now.disruptions_allowed,
+            self._lowest[identity],
+        )
+
+
+class NodeEvictions:
+    """`requested` are the pods whose eviction was requested. `ending` is the first one that is not rest."""
+
+    def __init__(self, world: World, flags: Flags) -> None:
+        self._world, self._drainer, self._store = world, world.plane.drainer, world.plane.store
+        self._flags = flags
+        self._filters = DrainFilters(flags, self._store.of(DaemonSet))
+        self.budgets = BudgetWatch(world.api)
+        self.requested: list[Pod] = []
+        self.ending: Ending = "settled"
+
+    def run(self, seconds: float = math.inf, until: Callable[[], bool] | None = None) -> None:
+        """Go on until nothing moves, for so many seconds, or until this holds."""
+        limit = self._world.clock.now + seconds
+        ending = self._world.run(Limits(limit, self._world.cycles + MOST_CYCLES, until))
+        if (seconds < math.inf or until is not None) and ending == "max-time":
+            return
+        self.ending = ending if self.ending == "settled" else self.ending
+
+    def begin(self, name: str) -> SortedNode:
+        """List the pods of the node as kubectl does, and evict them unless it refuses one of them."""
+        node = SortedNode(name)
+        for pod in sorted(self._store.pods_on(name), key=pod_key):
+            node.add(pod, self._filters.judge(pod))
+        node.left = [] if node.refused else list(node.evict)
+        self.requested += node.left
+        if node.left:
+            self._request(node)
+        return node
+
+    def evict(self, node: SortedNode) -> bool:
+        """Request the evictions of the pods that are left. Returns whether any was granted."""
+        node.left = [pod for pod in node.left if self._is_there(pod)]
+        return self._request(node)
+
+    def _request(self, node: SortedNode) -> bool:
+        """Request all evictions, each again every 5 s, until all pods are gone, nothing moves, or kubectl's time is
+        over: kubectl does not wait for the pods that controllers make in their place. Returns whether any was
+        granted."""
+        flags, granted = self._flags, self._drainer.granted
+        self._drainer.evict(node.left, deletes=flags.disable_eviction, grace=flags.grace_period)
+        seconds = math.inf if flags.timeout is None else flags.timeout
+        self.run(seconds, lambda: not any(map(self._is_there, node.left)))
+        there = [pod for pod in node.left if self._is_there(pod)]
+        node.timed_out = flags.timeout is not None and bool(there)
+        self._drainer.give_up()
+        if not there:
+            moment = self._notices(node.left)
+            self._world.at(moment, lambda plane: None)
+            self.run(until=lambda: self._world.clock.now >= moment)
+        any_granted = any(uid_of_pod(pod) in granted for pod in node.left)
+        node.left = [pod for pod in there if uid_of_pod(pod) not in granted]
+        return any_granted
+
+    def _notices(self, pods: Iterable[Pod]) -> float:
+        """When kubectl notices that all these pods are gone: it looks after each at once and then every second
+        (waitForDelete)."""
+        now, granted, ends = self._world.clock.now, self._drainer.granted, self._world.plane.kubelets.ends
+        moments = [now]
+        for pod in pods:
+            begin = granted.get(uid_of_pod(pod), now)
+            seconds = ends.get(uid_of_pod(pod), begin) - begin
+            moments.append(begin + math.floor(seconds) + 1 if seconds > 0 else begin)
+        return max(moments)
+
+    def _is_there(self, pod: Pod) -> bool:
+        current = self._store.current(pod)
+        return current is not None and uid_of_pod(current) == uid_of_pod(pod)
+
+
+class SingleDrain:
+    """Drains nodes of the world as it is now."""
+
+    def __init__(
+        self, world: World, flags: Flags, pending: PendingPods, reasons: UnplacedReasons, *, moved_only: bool
+    ) -> None:
+        self._world, self._flags, self._moved_only = world, flags, moved_only
+        self._pending, self._reasons = pending, reasons
+
+    def run(self, nodes: Sequence[str], resting: RestingPods) -> DrainResult:
+        """Cordon the nodes, place the pending pods, and drain one node after the other (RunDrain). Nodes with refused
+        evictions are tried again after the others, whose new pods may have helped."""
+        world = self._world
+        with world.cluster.specs_change_together():
+            world.apply(partial(_cordon, nodes))
+        draining = NodeEvictions(world, self._flags)
+        self._pending.leave(nodes)
+        self._pending.place()
+        going = [draining.begin(node) for node in nodes]
+        while sum(draining.evict(node) for node in going if node.left and not node.timed_out):
+            pass
+        draining.run()
+        fates = Fates(world, self._reasons, resting.preempted)
+        preempted = [each for each in world.recorder.preempted if uid_of_pod(each.pod) not in resting.preempted]
+        counted = {uid_of_pod(pod) for node in going for pod in node.evict} - resting.preempted
+        counted |= {uid_of_pod(each.pod) for each in preempted}
+        return DrainResult(
+            tuple(map(fates.node_drain, going)),
+            draining.budgets.changes([*draining.requested, *(each.pod for each in preempted)]),
+            tuple(map(fates.evicted, preempted)),
+            self._pending.pods,
+            self._pending.placed,
+            tuple(self._displaced(fates, resting.placed, counted)),
+            world.result(draining.ending, moved_only=self._moved_only),
+        )
+
+    def _displaced(self, fates: Fates, placed: Collection[str], counted: Collection[str]) -> Iterator[PodFate]:
+        """The pods of `placed`, which have a node without the drain, that have none with it. Pods of `counted` are part
+        of the result already."""
+        for uid, pod in moved_forerunners(self._world):
+            if uid in placed and uid not in counted and (fate := fates.waits(pod)) is not None:
+                yield fate
+
+
+def _cordon(nodes: Iterable[str], plane: ControlPlane) -> None:
+    editor = Editor(plane)
+    for node in nodes:
+        Cordon(node).apply(editor)
+
+
+def drain_in_orders(
+    first: DrainResult, others: Sequence[Alternative], again: Callable[[Choices], DrainResult]
+) -> DrainResult:
+    """The first drain with the outcomes of the other orders, if they differ."""
+    if not others:
+        return first
+    found = [again(each.choices) for each in others]
+    outcomes = Counter(each.first_outcome for each in (first, *found))
+    if len(outcomes) == 1:
+        return first
+    others_end = zip(others, (each.first_outcome for each in found), strict=True)
+    draws = tuple(dict.fromkeys((*first.world.draws, *decisive_ties(first.first_outcome, others_end))))
+    return replace(first, orders=dict(outcomes), world=replace(first.world, draws=draws))
+
+
+# So many copies of each template stay in the queue.
+KEPT_COPIES = 50
+
+
+class SpareCopies:
+    """Pods of one template that wait for a node are interchangeable, and a cycle that fails changes nothing. So the
+    copies that are set aside find no node as long as one that stayed in the queue finds none either. `were_needed`: in
+    some run since they were set aside, no such copy was left, and the run has to be repeated with all of them. `count`:
+    how many are set aside."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        # By template, the pods that stayed in the queue. Only of templates with copies that did not.
+        self._kept: dict[bytes, list[QueuedPod]] = {}
+        self.were_needed = False
+        self.count = 0
+        # Begins where they were set aside.
+        self._trial: WorldTrial | None = None
+
+    def set_aside(self) -> None:
+        """Take all but the first copies of each template out of the queue, until `use` or a roll back."""
+        self._trial = self._world.trial().begin()
+        queue, copies = self._world.loop.queue, dict[bytes, list[QueuedPod]]()
+        for pod in queue:
+            if self._has_failed(pod):
+                copies.setdefault(pod.info.template, []).append(pod)
+        self.put_back()
+        for template, pods in copies.items():
+            if len(pods) > KEPT_COPIES:
+                pods.sort(key=lambda pod: pod.turn)
+                self._kept[template] = pods[:KEPT_COPIES]
+                self.count += len(pods) - KEPT_COPIES
+                for pod in pods[KEPT_COPIES:]:
+                    queue.delete(pod.row)
+
+    def use(self) -> None:
+        """Roll back to where they were set aside."""
+        assert self._trial is not None
+        self._trial.roll_back()
+        self.put_back()
+
+    def put_back(self) -> None:
+        """A roll back has returned all of them to the queue."""
+        self._kept, self.were_needed, self.count = {}, False, 0
+
+    def notice(self) -> None:
+        """Look at the run that has just ended."""
+        preempting = {each.by for each in self._world.recorder.preempted}
+        if not all(any(self._has_waited(each, preempting) for each in pods) for pods in self._kept.values()):
+            self.were_needed = True
+
+    def _has_failed(self, pod: QueuedPod) -> bool:
+        """Whether the pod found no node, and nothing else came of its cycle."""
+        is_alone = group_of(pod.info) is None and not self._world.scheduler.nominator.node_of(pod.row)
+        return is_alone and not pod.gated and bool(pod.attempts) and bool(pod.unschedulable_plugins)
+
+    def _has_waited(self, pod: QueuedPod, preempting: set[str]) -> bool:
+        """Whether the pod found no node in the whole run, and made room on none."""
+        world, life = self._world, self._world.recorder.lives.get(pod.info.uid)
+        if pod.row in world.cluster.pods.gone or (life is not None and life.bound is not None):
+            return False
+        return pod.info.key not in preempting and not world.scheduler.nominator.node_of(pod.row)
+
+
+# Of many drains each is tried in so many other orders, and all together in so many.
+_MOST_ORDERS_OF_EACH, _MOST_ORDERS_OF_ALL = 2, 200
+_FEW_RISKS = 4
+# With fewer nodes all drains together take less than a second.
+_WORTH_NODES = 500
+
+
+class _FirstOrder(Struct, frozen=True):
+    """A drain in the first order, and the other orders to try. It is to be repeated if it `needs_spares`."""
+
+    result: DrainResult
+    others: Sequence[Alternative]
+    needs_spares: bool
+
+
+class DrainRun(Run):
+    """A run whose nodes are drained: some nodes once, or many groups of nodes, each in a trial. With `moved_only`, the
+    end of a drain has only the pods to which something happened."""
+
+    def __init__(self, source: LoadedInput, flags: Flags, *, moved_only: bool = True) -> None:
+        super().__init__(source)
+        self._reasons = UnplacedReasons(self.cluster.undo)
+        self.observe(self._reasons)
+        self._pending = PendingPods(self.world)
+        self._single = SingleDrain(self.world, flags, self._pending, self._reasons, moved_only=moved_only)
+        self.spares = SpareCopies(self.world)
+        self._resting: RestingPods | None = None
+
+    def drain_in_turn(self, groups: Sequence[Sequence[str]]) -> Iterator[DrainResult]:
+        """Drain each group from the same beginning. A single group is drained in all orders that chance may take, and
+        the world is at the end of the first order then."""
+        if len(groups) == 1:
+            yield self.in_orders(self._run_of(groups[0]), drain_in_orders)
+            return
+        self.place_pending()
+        self.spares.set_aside()
+        # In copies of this process no drain leaves fewer orders for the next one.
+        few = len(groups) <= _MOST_ORDERS_OF_ALL // _MOST_ORDERS_OF_EACH
+        at_once = copies_at_once() if few and sum(map(len, groups)) >= _WORTH_NODES else 0
+        if at_once:
+            yield from self._drain_in_copies(groups, at_once)
+            return
+        left = _MOST_ORDERS_OF_ALL
+        for nodes in groups:
+            result, tried = self._drain_in_trial(nodes, left)
+            if self.spares.were_needed:
+                self.spares.use()
+                result, tried = self._drain_in_trial(nodes, left)
+                self.spares.set_aside()
+            left -= tried
+            yield result
+
+    def _drain_in_trial(self, nodes: Sequence[str], left: int = _MOST_ORDERS_OF_EACH) -> tuple[DrainResult, int]:
+        """The result, and in how many other orders, of which so many are left, the drain was tried."""
+        with self.trial():
+            result = self.drain(nodes)
+            others = self._other_orders(left)
+        again = partial(self.try_order, self._run_of(nodes))
+        return drain_in_orders(result, others, again), len(others)
+
+    def _other_orders(self, left: int = _MOST_ORDERS_OF_EACH) -> list[Alternative]:
+        """The other orders in which the last drain is tried, of which so many are left."""
+        most = min(_MOST_ORDERS_OF_EACH, left)
+        return self.chance.others(self.world, _FEW_RISKS)[:most] if left else []
+
+    # In copies of this process
+
+    def _drain_in_copies(self, groups: Sequence[Sequence[str]], at_once: int) -> Iterator[DrainResult]:
+        """Drain each group in the first order, and then those for which chance may decide otherwise in other orders.
+        Each order has a copy of this process."""
+        waiting: list[_FirstOrder] = []
+        more: list[Callable[[], DrainResult]] = []
+        firsts = each([partial(self._first_order, nodes) for nodes in groups], at_once)
+        for nodes, first in zip(groups, firsts, strict=True):
+            if first.needs_spares:
+                more.append(partial(self._drain_with_spares, nodes))
+            else:
+                more += [partial(self._other_order, nodes, each.choices) for each in first.others]
+            if more:
+                waiting.append(first)
+            else:
+                yield first.result
+        results = each(more, at_once)
+        for first in waiting:
+            if first.needs_spares:
+                yield next(results)
+            else:
+                yield drain_in_orders(first.result, first.others, lambda _: next(results))
+
+    def _first_order(self, nodes: Sequence[str]) -> _FirstOrder:
+        self.spares.were_needed = False
+        with self.last_trial():
+            result = self.drain(nodes)
+            others = self._other_orders()
+        return _FirstOrder(result, others, self.spares.were_needed)
+
+    def _other_order(self, nodes: Sequence[str], choices: Choices) -> DrainResult:
+        with self.last_trial():
+            return self.drain(nodes, choices)
+
+    def _drain_with_spares(self, nodes: Sequence[str]) -> DrainResult:
+        self.spares.use()
+        result, _ = self._drain_in_trial(nodes)
+        self.spares.set_aside()
+        return result
+
+    # One drain
+
+    def place_pending(self) -> None:
+        """Give the pending pods their nodes, and record from there."""
+        self._pending.place()
+        with self.trial():
+            self.spares.set_aside()
+            resting = self._pending.resting(self.spares.notice)
+        self._resting = self._pending.resting() if self.spares.were_needed else resting
+        self.spares.put_back()
+        self.world.begin_record()
+
+    def drain(self, nodes: Sequence[str], choices: Choices = FIRST_ORDER) -> DrainResult:
+        """Drain the nodes while chance decides so."""
+        return self.in_order(self._run_of(nodes), choices)
+
+    def _run_of(self, nodes: Sequence[str]) -> InOrder[DrainResult]:
+        """A drain of the nodes, after the pending pods have their nodes."""
+        resting = self._resting
+        if resting is None:
+            self._pending.place()
+            resting = self._pending.resting()
+
+        def run(choices: Choices) -> DrainResult:
+            result = self._single.run(nodes, resting)
+            self.spares.notice()
+            return replace(result, left_out=self.spares.count)
+
+        return run
+
 
 Each = Literal["node", "zone"]
 

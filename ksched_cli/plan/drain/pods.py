@@ -13,12 +13,11 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from msgspec import Struct, field
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.pod_facts import is_terminal, pod_key, uid_of_pod
+from ksched_cli.api.object_facts import is_terminal, pod_key, uid_of_pod
 from ksched_cli.cluster.undo import LoggedDict, LoggedIndex, LoggedSet, UndoLog
 from ksched_cli.controlplane.store import owner_identity
 from ksched_cli.engine.decision import Decision
-from ksched_cli.plan.drain.filters import DrainFilterResult
-from ksched_cli.plan.drain.results import Evicted, NodeDrain, PodFate, Remark
+from ksched_cli.plan.drain.results import DrainFilterResult, Evicted, NodeDrain, PodFate, Remark
 from ksched_cli.world.recorder import PreemptedPod
 from ksched_cli.world.results import Limits
 from ksched_cli.world.world import World

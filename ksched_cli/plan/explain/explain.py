@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import structs
 
 from ksched_cli.api.core import Node, Pod
-from ksched_cli.api.node_facts import full_node_name
+from ksched_cli.api.object_facts import full_node_name
 from ksched_cli.api.pod_resources import requests_of
 from ksched_cli.api.quantity import amount_text
 from ksched_cli.engine.cycle.schedule_one import CycleContext
@@ -49,8 +49,9 @@ from ksched_cli.plan.explain.results import (
     Retry,
     Standing,
     WeightChange,
+    explanation_notes,
+    summarise,
 )
-from ksched_cli.plan.explain.summary import explanation_notes, summarise
 from ksched_cli.plan.reasons.fixes.propose import FixSituation
 from ksched_cli.plan.reasons.fixes.search import find_fixes
 from ksched_cli.plan.reasons.rules import own_figures, parts_of, selector_typos
@@ -62,7 +63,7 @@ from ksched_cli.plan.simulate import OutputOptions, outcome_of
 from ksched_cli.sources.loaded import Loaded
 
 if TYPE_CHECKING:
-    from ksched_cli.plan.size.shapes import ShapeCatalog
+    from ksched_cli.plan.size.catalog import ShapeCatalog
 
 
 # Where the pod goes when a plugin has that weight: (plugin, weight) to the node's name, or to nothing.

@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.listing import named
-from ksched_cli.api.pod_facts import is_terminal, pod_key
+from ksched_cli.api.object_facts import is_terminal, pod_key
 from ksched_cli.api.workloads import CronJob, Deployment, ReplicaSet
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.controlplane.api_server import Refusal

@@ -9,11 +9,10 @@ from typing import Any, BinaryIO
 
 from msgspec import Struct
 
-from ksched_cli.config.migration.carrying import Minor
-from ksched_cli.config.migration.migrate import Migration, migrate
+from ksched_cli.config.carrying import Minor
+from ksched_cli.config.migrate import Migration, configuration_document, migrate
 from ksched_cli.config.model import EXTENSION_POINT_FIELDS
 from ksched_cli.config.reading import is_policy, read_file, read_one
-from ksched_cli.config.view import configuration_document
 from ksched_cli.engine.registry import Registry
 from ksched_cli.errors import ConfigError, Problem, UsageError
 from ksched_cli.plan.run.loaded_input import SchedulerSpec, plugin_points

@@ -13,9 +13,9 @@ def file_schema(kind: str) -> dict[str, Any]:
     elif kind == "instance-types":
         from ksched_cli.autoscale.instance_types.catalog import schema
     elif kind == "scenario":
-        from ksched_cli.whatif.scenario.document import schema
+        from ksched_cli.whatif.scenario import schema
     elif kind == "sweep":
-        from ksched_cli.plan.sweep.load import sweep_schema as schema
+        from ksched_cli.plan.sweep.model import sweep_schema as schema
     else:
         raise ValueError(f"no schema of {kind}")
     return schema()

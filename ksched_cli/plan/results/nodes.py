@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 import numpy as np
 from msgspec import Struct
 
-from ksched_cli.api.node_facts import NodeZones
+from ksched_cli.api.object_facts import NodeZones
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import BoolColumn, IdColumn, Int64Column, RowColumn, distinct
 from ksched_cli.cluster.nodes import NodeTable

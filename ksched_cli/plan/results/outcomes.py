@@ -1,16 +1,19 @@
-"""The results of a simulation, by name: frozen values without rows and columns."""
+"""The results of a simulation, by name: frozen values without rows and columns.
+
+Results display themselves (`Displayed`): a short table in a terminal, HTML in a notebook. This layer can write neither:
+`simulator.py` names the display that can.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
-from ksched_cli.api.pod_facts import pod_key
-from ksched_cli.plan.results.displayed import Displayed
+from ksched_cli.api.object_facts import pod_key
 
 if TYPE_CHECKING:
     from ksched_cli.autoscale.karpenter.decision import Provisioning
@@ -19,6 +22,35 @@ if TYPE_CHECKING:
     from ksched_cli.plan.sweep.statistics import DrawOdds
     from ksched_cli.whatif.changes import GonePod
     from ksched_cli.world.results import FinalPod
+
+
+class Display(Protocol):
+    """Writes results."""
+
+    def text(self, result: object) -> str: ...
+
+    def html(self, result: object) -> str: ...
+
+
+class Displayed:
+    """A result with a `repr` for people and with `_repr_html_` for notebooks."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return _display.text(self) if _display is not None else object.__repr__(self)
+
+    def _repr_html_(self) -> str:
+        return _display.html(self) if _display is not None else ""
+
+
+_display: Display | None = None
+
+
+def display_with(display: Display) -> None:
+    """All results show themselves with this display from now on."""
+    global _display
+    _display = display
 
 
 class Preemption(Struct, frozen=True, rename="camel"):

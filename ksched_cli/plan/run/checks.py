@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from ksched_cli.api.core import Namespace, Node, Pod, Service
 from ksched_cli.api.listing import did_you_mean, named
-from ksched_cli.api.pod_facts import is_terminal
+from ksched_cli.api.object_facts import is_terminal
 from ksched_cli.errors import ExpectationFailed, InputError, Problem
-from ksched_cli.plan.run.loaded_input import SchedulerSpec
-from ksched_cli.plan.run.options import RunOptions
+from ksched_cli.plan.run.loaded_input import RunOptions, SchedulerSpec
 from ksched_cli.sources.loaded import Loaded
 
 if TYPE_CHECKING:
@@ -96,7 +95,7 @@ def check_schedulers(options: RunOptions, spec: SchedulerSpec, cluster: Loaded, 
     """Raise InputError if every pod to place is one of the manifests and is left to another scheduler."""
     if not len(manifests) or _has_pending(cluster):
         return
-    from ksched_cli.whatif.other_schedulers import left_to_other_schedulers
+    from ksched_cli.whatif.manifests import left_to_other_schedulers
 
     _refuse(options, left_to_other_schedulers(manifests, spec.configuration))
 

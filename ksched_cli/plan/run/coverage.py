@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.karpenter import karpenter_kind
-from ksched_cli.api.policy import PodGroup
-from ksched_cli.api.workloads import CronJob, Job
-from ksched_cli.config.extenders import extender_name, not_called
+from ksched_cli.api.workloads import CronJob, Job, PodGroup
+from ksched_cli.config.model import extender_name, not_called
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.run.loaded_input import SchedulerSpec

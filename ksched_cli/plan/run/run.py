@@ -1,8 +1,9 @@
 """One run: a scheduler over a loaded input, and the world in which the input is changed.
 
 Every command is a `Run` with its own changes and its own rule when to stop. `simulate` gives each pending pod one
-cycle and needs no world. All others change the world (`World`) and run it until nothing moves. What must not last is
-done in a `WorldTrial` of the world. Chance (ties, draws of controllers) is tried in other orders by `in_orders`.
+cycle and needs no world; `final_pods` lists where every pod is then. All others change the world (`World`) and run it
+until nothing moves. What must not last is done in a `WorldTrial` of the world. Draws (ties, draws of controllers) are
+tried in other orders by `in_orders`.
 
 The world is made when it is first used: only then the controllers of `controlplane/` are imported. Controllers from
 outside, such as autoscalers, come with the input (`LoadedInput.controllers`).
@@ -21,6 +22,9 @@ from msgspec.structs import replace
 from ksched_cli.api.core import Pod
 from ksched_cli.api.storage import CSIStorageCapacity
 from ksched_cli.cluster.cache import Cluster
+from ksched_cli.cluster.columns import NOWHERE
+from ksched_cli.controlplane.store import Store
+from ksched_cli.controlplane.workloads import workload_name
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.registry import IN_TREE_ORIGIN
 from ksched_cli.engine.scheduler import Scheduler
@@ -30,6 +34,9 @@ from ksched_cli.plan.run.coverage import MissingKinds, coverage_of
 from ksched_cli.plan.run.loaded_input import LoadedInput
 from ksched_cli.plan.simulate import OutputOptions, PlacementRun, SimulationStream, place
 from ksched_cli.process import is_copy, peak_mib
+from ksched_cli.sources.loaded import Loaded
+from ksched_cli.whatif.changes import GonePod
+from ksched_cli.world.results import FinalPod
 
 if TYPE_CHECKING:
     from ksched_cli.autoscale.karpenter.decision import Provisioning
@@ -38,6 +45,7 @@ if TYPE_CHECKING:
     from ksched_cli.plan.sweep.statistics import DrawOdds
     from ksched_cli.world.results import FinalPod
     from ksched_cli.world.world import World, WorldChange, WorldTrial
+
 
 R = TypeVar("R")
 # Computes a result while chance decides so.
@@ -224,7 +232,6 @@ class Run:
     def _final(self, outcomes: Mapping[str, PodOutcome], gated: Iterable[GatedPod]) -> tuple[FinalPod, ...]:
         """Where every wanted pod is after the cycles."""
         # Imported here: only documents show every pod.
-        from ksched_cli.plan.results.final_pods import final_pods
 
         return final_pods(self.scheduler, outcomes, gated, self.source.gone, self.source.wanted)
 
@@ -242,3 +249,61 @@ class Run:
             )
             for point, name, spent in self.scheduler.timings or ()
         )
+
+
+def final_pods(
+    scheduler: Scheduler,
+    outcomes: Mapping[str, PodOutcome],
+    gated: Iterable[GatedPod],
+    gone: Iterable[GonePod],
+    wanted: Callable[[Pod], bool],
+) -> tuple[FinalPod, ...]:
+    """Every pod of the cluster, and the pods that the changes before the cycles have deleted. `outcomes` has, by key,
+    the pods that have no node after their cycle."""
+    store = Store(Loaded(), scheduler.cluster.catalog)
+    held_back = {each.pod: each for each in gated}
+    infos = scheduler.cluster.pods.infos
+    rows = (row for row, info in enumerate(infos) if row not in scheduler.cluster.pods.gone and wanted(info.pod))
+    there = _pods_there(rows, scheduler, store, outcomes, held_back)
+    deleted = (FinalPod(each.pod, each.workload, "gone", why=each.why) for each in gone)
+    return tuple(sorted([*there, *deleted], key=lambda pod: (pod.pod, pod.state != "gone")))
+
+
+def _pods_there(
+    rows: Iterable[int],
+    scheduler: Scheduler,
+    store: Store,
+    outcomes: Mapping[str, PodOutcome],
+    gated: Mapping[str, GatedPod],
+) -> Iterator[FinalPod]:
+    cluster = scheduler.cluster
+    names, node_row = cluster.nodes.names, cluster.pods.node_row
+    for row in rows:
+        info = cluster.pods.infos[row]
+        workload, had_node = workload_name(store, info.pod), info.pod.spec.node_name
+        if node_row[row] != NOWHERE or had_node:
+            node = had_node or names[node_row[row]]
+            leaving = bool(cluster.pods.terminating[row])
+            state = "leaving" if leaving else "running" if had_node else "scheduled"
+            yield FinalPod(info.key, workload, state, node, moved=leaving or not had_node)
+        elif info.key in gated:
+            held = gated[info.key]
+            yield FinalPod(info.key, workload, "gated", message=", ".join(held.reasons), gated_by=held.plugin)
+        elif info.pod.spec.scheduler_name not in scheduler.runtimes:
+            yield FinalPod(info.key, workload, "ignored")
+        else:
+            yield _without_node(info.key, workload, outcomes.get(info.key))
+
+
+def _without_node(pod: str, workload: str, outcome: PodOutcome | None) -> FinalPod:
+    if outcome is None:
+        return FinalPod(pod, workload, "pending")
+    state = "nominated" if outcome.nominated_node else outcome.result
+    return FinalPod(
+        pod,
+        workload,
+        state,
+        nominated_node=outcome.nominated_node,
+        message=outcome.message,
+        unschedulable_plugins=outcome.unschedulable_plugins,
+    )

@@ -20,11 +20,9 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ksched_cli.plan.size.greedy import Pattern
-from ksched_cli.plan.size.patterns import PatternPricing, Values
-from ksched_cli.plan.size.problem import PackingProblem, PodClass, Room, ShapeChoice
-from ksched_cli.plan.size.program import PurchaseProgram
-from ksched_cli.plan.size.settings import SearchSettings
+from ksched_cli.plan.size.problem import PackingProblem, Pattern, PodClass, Room, ShapeChoice
+from ksched_cli.plan.size.program import PatternPricing, PurchaseProgram, Values
+from ksched_cli.plan.size.results import SearchSettings
 from ksched_cli.plan.size.solver import LinearModel
 
 # What the solver may be wrong by: each condition is weaker by that.

@@ -18,6 +18,7 @@ from ksched_cli.cluster.columns import RowColumn
 from ksched_cli.cluster.pod_info import ANY_ADDRESS, HostPort, PodInfo
 from ksched_cli.engine.cycle.schedule_one import LocalVerdict
 from ksched_cli.plan.run.loaded_input import LoadedInput
+from ksched_cli.plan.size.catalog import HOSTNAME, NodeShape, ShapeCatalog
 from ksched_cli.plan.size.problem import (
     ForecastNodes,
     Matrix,
@@ -29,7 +30,6 @@ from ksched_cli.plan.size.problem import (
     reduced,
     undominated,
 )
-from ksched_cli.plan.size.shapes import HOSTNAME, NodeShape, ShapeCatalog
 from ksched_cli.plan.size.trials import SizingTrials
 from ksched_cli.plugins.node_resources_balanced_allocation import BalancedAllocationRules
 

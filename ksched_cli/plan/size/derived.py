@@ -16,10 +16,8 @@ from ksched_cli.api.core import Node, Taint
 from ksched_cli.api.quantity import format_bytes, milli_value, parse_quantity, value
 from ksched_cli.errors import InputError, Problem, UsageError
 from ksched_cli.plan.run.loaded_input import LoadedInput
-from ksched_cli.plan.size.catalog import KIND
-from ksched_cli.plan.size.shapes import HOSTNAME, INSTANCE_TYPE, ZONE, NodeShape, ShapeCatalog, node_base
-from ksched_cli.sources.autoscalers import NodeGroup
-from ksched_cli.sources.loaded import Loaded
+from ksched_cli.plan.size.catalog import HOSTNAME, INSTANCE_TYPE, KIND, ZONE, NodeShape, ShapeCatalog, node_base
+from ksched_cli.sources.loaded import Loaded, NodeGroup
 from ksched_cli.sources.own_documents import API_VERSION
 
 _TYPES = (INSTANCE_TYPE, "beta.kubernetes.io/instance-type")

@@ -11,12 +11,10 @@ from ksched_cli.controlplane.workloads import workload_name
 from ksched_cli.plan.results.nodes import NodeChanges, NodeColumns
 from ksched_cli.plan.run.loaded_input import LoadedInput
 from ksched_cli.plan.run.run import Run
+from ksched_cli.plan.size.catalog import NodeShape, ShapeCatalog
 from ksched_cli.plan.size.classes import Survey, Surveyor
-from ksched_cli.plan.size.mending import SearchState
-from ksched_cli.plan.size.results import BoughtNodes, CheaperSet, SizedPod, Sizing, UnsizedPod
-from ksched_cli.plan.size.search import PurchaseSearch
-from ksched_cli.plan.size.settings import SearchSettings
-from ksched_cli.plan.size.shapes import NodeShape, ShapeCatalog
+from ksched_cli.plan.size.results import BoughtNodes, CheaperSet, SearchSettings, SizedPod, Sizing, UnsizedPod
+from ksched_cli.plan.size.search import PurchaseSearch, SearchState
 from ksched_cli.plan.size.solver import solver_is_installed
 from ksched_cli.plan.size.trials import SizingTrials
 from ksched_cli.sources.loaded import Loaded

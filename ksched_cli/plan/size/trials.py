@@ -12,9 +12,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Node, Pod
-from ksched_cli.api.pod_facts import uid_of_pod
-from ksched_cli.api.policy import PriorityClass
-from ksched_cli.api.workloads import DaemonSet
+from ksched_cli.api.object_facts import uid_of_pod
+from ksched_cli.api.workloads import DaemonSet, PriorityClass
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.controlplane.admission.pods import admit_priority
 from ksched_cli.controlplane.controllers.daemon_pods import daemon_spec, node_of, should_run
@@ -24,8 +23,8 @@ from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.results.nodes import NodeColumns
 from ksched_cli.plan.run.loaded_input import LoadedInput
-from ksched_cli.plan.size.shapes import NodeShape, names_of_new_nodes
-from ksched_cli.sources.release_fields import as_stored
+from ksched_cli.plan.size.catalog import NodeShape, names_of_new_nodes
+from ksched_cli.sources.unread import as_stored
 from ksched_cli.whatif.edits.lib.node_templates import renamed
 
 

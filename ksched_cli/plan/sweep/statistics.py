@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.pod_facts import pod_key
+from ksched_cli.api.object_facts import pod_key
 
 # From the best to the worst. evicts others: pods were preempted, and all of them have a place in the end; loses pods:
 # no controller recreates a pod; no place: a pod that had a place, or that the variant adds or places, has none in the

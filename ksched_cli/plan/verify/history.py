@@ -16,9 +16,8 @@ import numpy as np
 from msgspec import Struct
 from msgspec import field as struct_field
 
-from ksched_cli.api.core import Node, Pod, PodCondition
-from ksched_cli.api.meta import ObjectMeta
-from ksched_cli.api.pod_facts import POD_SCHEDULED, is_terminal, parse_time, pod_key, pod_priority
+from ksched_cli.api.core import Node, ObjectMeta, Pod, PodCondition
+from ksched_cli.api.object_facts import POD_SCHEDULED, is_terminal, parse_time, pod_key, pod_priority
 from ksched_cli.api.workloads import ReplicaSet
 from ksched_cli.cluster.columns import RowColumn
 from ksched_cli.engine.decision import Decision

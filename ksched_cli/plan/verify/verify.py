@@ -16,9 +16,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 from msgspec.structs import replace as changed
 
-from ksched_cli.api.core import Node, Pod
-from ksched_cli.api.meta import ObjectMeta
-from ksched_cli.api.pod_facts import is_terminal, parse_time, pod_key
+from ksched_cli.api.core import Node, ObjectMeta, Pod
+from ksched_cli.api.object_facts import is_terminal, parse_time, pod_key
 from ksched_cli.api.workloads import ReplicaSet
 from ksched_cli.config.model import PluginRef, PluginSet, SchedulerConfiguration
 from ksched_cli.engine.scheduler import Scheduler
@@ -27,8 +26,8 @@ from ksched_cli.plan.run.loaded_input import LoadedInput
 from ksched_cli.plan.run.run import Run
 from ksched_cli.plan.simulate import PlacementRun
 from ksched_cli.plan.verify.history import Evidence, History, condition_of, first_nodes, gather_evidence, read_history
-from ksched_cli.plan.verify.replay import replay
 from ksched_cli.plan.verify.results import Agreement, Checked, Verification
+from ksched_cli.plan.verify.search import replay
 from ksched_cli.sources.events import FailedScheduling
 from ksched_cli.sources.loaded import Loaded
 

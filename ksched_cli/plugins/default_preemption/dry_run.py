@@ -14,8 +14,8 @@ from itertools import chain
 
 import numpy as np
 
-from ksched_cli.api.policy import PodDisruptionBudget
 from ksched_cli.api.selectors import Selector, SelectorError, compile_selector
+from ksched_cli.api.workloads import PodDisruptionBudget
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import BoolColumn, FloatColumn, Int64Column, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo

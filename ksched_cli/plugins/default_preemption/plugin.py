@@ -17,7 +17,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ksched_cli.api.policy import PodGroup
+from ksched_cli.api.workloads import PodGroup
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import BoolColumn, RowColumn
 from ksched_cli.cluster.pod_groups import GroupKey, group_of, not_found

@@ -18,7 +18,7 @@ from msgspec import Struct, field
 from ksched_cli.api.core import Namespace, Node, Pod
 from ksched_cli.api.json_patch import drop
 from ksched_cli.api.listing import joined, named
-from ksched_cli.api.pod_facts import holds_place, is_same_pod
+from ksched_cli.api.object_facts import holds_place, is_same_pod
 from ksched_cli.cluster.affinity_terms import AffinityTerm, Labels, PodMatcher, PodTerms, TermParser
 from ksched_cli.cluster.columns import BoolColumn, IdColumn, Int64Column, RowColumn, joined_rows
 from ksched_cli.cluster.nodes import ABSENT

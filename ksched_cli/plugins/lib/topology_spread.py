@@ -11,9 +11,14 @@ from typing import Generic, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ksched_cli.api.affinity import WHEN_UNSATISFIABLE, TopologySpreadConstraint
-from ksched_cli.api.core import Pod, Service
-from ksched_cli.api.meta import OwnerReference, controller_of
+from ksched_cli.api.core import (
+    WHEN_UNSATISFIABLE,
+    OwnerReference,
+    Pod,
+    Service,
+    TopologySpreadConstraint,
+    controller_of,
+)
 from ksched_cli.api.selectors import EVERYTHING, Selector, SelectorError, compile_selector, selector_from_map
 from ksched_cli.api.workloads import ReplicaSet, ReplicationController, StatefulSet
 from ksched_cli.cluster.cache import Cluster

@@ -14,11 +14,9 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from ksched_cli.api.affinity import NodeSelectorRequirement, NodeSelectorTerm
-from ksched_cli.api.core import Pod
+from ksched_cli.api.core import NodeSelectorRequirement, NodeSelectorTerm, Pod, Volume
 from ksched_cli.api.quantity import parse_quantity
 from ksched_cli.api.storage import CSINode, PersistentVolume, PersistentVolumeClaim, PersistentVolumeSpec, StorageClass
-from ksched_cli.api.volumes import Volume
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.catalog import Catalog, claim_names, find_claim, is_foreign
 from ksched_cli.cluster.columns import Int64Column

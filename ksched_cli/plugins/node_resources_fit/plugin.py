@@ -14,7 +14,7 @@ import numpy as np
 
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.dynamic_resources import DeviceClass
-from ksched_cli.api.pod_facts import holds_place, is_same_pod
+from ksched_cli.api.object_facts import holds_place, is_same_pod
 from ksched_cli.api.pod_resources import requests_of
 from ksched_cli.api.quantity import milli_value, value
 from ksched_cli.cluster.columns import BoolColumn, Int64Column, RowColumn, distinct

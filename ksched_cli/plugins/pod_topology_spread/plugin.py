@@ -16,9 +16,8 @@ from msgspec.structs import replace
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.json_patch import add, drop
 from ksched_cli.api.listing import named
-from ksched_cli.api.pod_facts import holds_place, is_same_pod
-from ksched_cli.api.selectors import RequiredNodeAffinity, SelectorError
-from ksched_cli.api.tolerations import find_untolerated
+from ksched_cli.api.object_facts import holds_place, is_same_pod
+from ksched_cli.api.selectors import RequiredNodeAffinity, SelectorError, find_untolerated
 from ksched_cli.cluster.columns import BoolColumn, IdColumn, Int64Column, RowColumn, joined_rows
 from ksched_cli.cluster.nodes import ABSENT, LabelColumn
 from ksched_cli.cluster.pod_info import PodInfo

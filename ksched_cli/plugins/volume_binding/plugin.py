@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from ksched_cli.api.core import Pod
-from ksched_cli.api.meta import ObjectReference
+from ksched_cli.api.core import ObjectReference, Pod
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.catalog import Catalog, claim_names, find_claim, uses_storage

@@ -32,7 +32,7 @@ from ksched_cli.report.view.model import (
 from ksched_cli.report.view.nodes import node_map, nodes_of, zone_bars
 
 if TYPE_CHECKING:
-    from ksched_cli.plan.diff.compare import DiffResult
+    from ksched_cli.plan.diff.diff import DiffResult
 
 ITSELF = "kube-scheduler"
 _MOST, _MOST_PODS, _MOST_LINES = 40, 2, 2

@@ -11,8 +11,7 @@ import msgspec
 
 from ksched_cli.api.listing import joined, named
 from ksched_cli.plan.explain import results
-from ksched_cli.plan.explain.summary import group_nodes
-from ksched_cli.plan.reasons.fixes.values import Fix, ManifestChange
+from ksched_cli.plan.explain.results import Fix, ManifestChange, group_nodes
 from ksched_cli.plan.results.nodes import Score, ScoredNode
 from ksched_cli.plugins.in_tree import column_of
 from ksched_cli.report.amounts import plain_money

@@ -1,15 +1,320 @@
 """The table of custom kinds: the groups of pods of each, and how their controllers replace them.
 
 The paths are those of the public CRDs of each project; fixtures/public/custom-kinds.json has their sources. A new kind
-is a new row.
+is a new row. Above the table are the groups (`CustomPodGroup`) with values at paths, and the parts that operators add
+to the pods of their resources, as far as scheduling reads them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any, Literal
 
-from ksched_cli.sources.custom import drafts
-from ksched_cli.sources.custom.drafts import CustomPodGroup, pod_fields, template
+from msgspec import Struct, field
+
+Manner = Literal["Deployment", "StatefulSet", "ReplicaSet", "DaemonSet", "Job"]
+Draft = dict[str, Any]
+Steps = tuple[str | int, ...]
+
+
+class CustomResource(Struct, frozen=True):
+    """A custom resource as plain values, or one element of a list or mapping in it."""
+
+    document: Mapping[str, Any]
+    element: Any = None
+    key: str = ""
+    prefix: Steps = ()
+
+    @property
+    def name(self) -> str:
+        metadata = self.document.get("metadata") or {}
+        return str(metadata.get("name") or metadata.get("generateName", "").rstrip("-") or "unnamed")
+
+    def at(self, path: str) -> Any:
+        """The value at `spec.replicas`, or at `.replicas` of the element; None if there is none."""
+        value: Any = self.element if path.startswith(".") else self.document
+        for step in path.lstrip(".").split("."):
+            value = value.get(step) if isinstance(value, dict) else None
+        return value
+
+    def steps(self, path: str) -> Steps:
+        own = tuple(path.lstrip(".").split("."))
+        return (*self.prefix, *own) if path.startswith(".") else own
+
+    def number(self, path: str, default: int) -> int:
+        value = self.at(path) if path else default
+        return value if isinstance(value, int) and not isinstance(value, bool) else default
+
+
+def elements_of(resource: CustomResource, path: str) -> Iterator[CustomResource]:
+    """The elements of a list or mapping, each with its key or name."""
+    found = resource.at(path)
+    steps = tuple(path.split("."))
+    if isinstance(found, dict):
+        for key, each in found.items():
+            yield CustomResource(resource.document, each, str(key), (*steps, key))
+    elif isinstance(found, list):
+        for index, each in enumerate(found):
+            named = each if isinstance(each, dict) else {}
+            key = named.get("groupName") or named.get("name") or str(index)
+            yield CustomResource(resource.document, each, str(key), (*steps, index))
+
+
+class CustomPodGroup(Struct, frozen=True):
+    """One group of equal pods of a custom resource.
+
+    `manner` is the workload of Kubernetes whose controller replaces pods in the same way. `fields` maps fields of that
+    workload to paths in the resource; a path that begins with a dot is in an element of the list or mapping `each`.
+    `replicas` times `times` pods are wanted; `copies` is the path of the number of such workloads. `name` and `labels`
+    may contain {name}, {key} and {copy}. `adjust` completes the draft with values that no path alone has.
+    """
+
+    manner: Manner
+    fields: Mapping[str, str]
+    each: str = ""
+    replicas: str = ""
+    default: int = 1
+    times: str = ""
+    copies: str = ""
+    name: str = "{name}"
+    group: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    selector: str = ""
+    only_if: str = ""
+    adjust: Callable[[Draft, CustomResource], None] | None = None
+
+
+TEMPLATE = "spec.template"
+
+
+def template(path: str) -> Mapping[str, str]:
+    """The field of a complete pod template."""
+    return {TEMPLATE: path}
+
+
+_POD_FIELDS = (
+    "nodeSelector",
+    "tolerations",
+    "affinity",
+    "topologySpreadConstraints",
+    "priorityClassName",
+    "schedulerName",
+    "hostNetwork",
+)
+
+
+def pod_fields(base: str, *, without: Collection[str] = ()) -> Mapping[str, str]:
+    """The pod fields that a resource without a pod template has, under the names of Kubernetes."""
+    found = {f"{TEMPLATE}.spec.{name}": f"{base}.{name}" for name in _POD_FIELDS if name not in without}
+    return {**found, f"{TEMPLATE}.spec.containers.0.resources": f"{base}.resources"}
+
+
+_MAIN = "main"
+# Strimzi's entity operator, Knative's queue-proxy and the reloader of the Prometheus operator by their defaults.
+_SIDECARS: Mapping[str, Mapping[str, Any]] = {
+    "config-reloader": {"requests": {"cpu": "10m", "memory": "50Mi"}, "limits": {"cpu": "10m", "memory": "50Mi"}},
+    "queue-proxy": {"requests": {"cpu": "25m"}},
+}
+
+
+def pod_spec(draft: Draft) -> Draft:
+    found: Draft = draft["spec"].setdefault("template", {}).setdefault("spec", {})
+    return found
+
+
+def with_sidecar(name: str) -> Callable[[Draft, CustomResource], None]:
+    """Add the container that the operator puts into every pod."""
+
+    def adjust(draft: Draft, resource: CustomResource) -> None:
+        spec = pod_spec(draft)
+        containers = spec.setdefault("containers", [])
+        for index, each in enumerate(containers):
+            each.setdefault("name", _MAIN if not index else f"{_MAIN}-{index}")
+        containers.append({"name": name, "resources": dict(_SIDECARS[name])})
+
+    return adjust
+
+
+def rollout(draft: Draft, resource: CustomResource) -> None:
+    """Set the strategy of Argo Rollouts: a canary surges by 25 %. With a router that splits the traffic, and with
+    blueGreen, all old pods stay until the new pods run."""
+    canary = resource.at("spec.strategy.canary")
+    whole = not isinstance(canary, dict) or ("trafficRouting" in canary and not canary.get("dynamicStableScale"))
+    rolling: Draft = {"maxSurge": "100%", "maxUnavailable": 0}
+    if not whole:
+        assert isinstance(canary, dict)
+        rolling = {"maxSurge": canary.get("maxSurge", "25%"), "maxUnavailable": canary.get("maxUnavailable", "25%")}
+    draft["spec"]["strategy"] = {"type": "RollingUpdate", "rollingUpdate": rolling}
+
+
+def clone_set(draft: Draft, resource: CustomResource) -> None:
+    """Set the strategy of OpenKruise: 20 % of the pods may be unavailable, and no pod surges. Each pod has its own
+    claims. v1beta1 has the limits in `rollingUpdate`."""
+    given = resource.at("spec.updateStrategy")
+    given = given if isinstance(given, dict) else {}
+    given = given.get("rollingUpdate") or given
+    rolling = {"maxSurge": given.get("maxSurge", 0), "maxUnavailable": given.get("maxUnavailable", "20%")}
+    draft["spec"]["strategy"] = {"type": "RollingUpdate", "rollingUpdate": rolling}
+    volumes = pod_spec(draft).setdefault("volumes", [])
+    for claim in resource.at("spec.volumeClaimTemplates") or ():
+        metadata = claim.get("metadata") or {}
+        ephemeral = {"volumeClaimTemplate": {"spec": claim.get("spec")}}
+        volumes.append({"name": metadata.get("name"), "ephemeral": ephemeral})
+
+
+def parallel(draft: Draft, resource: CustomResource) -> None:
+    """Let the set start all pods at once."""
+    draft["spec"]["podManagementPolicy"] = "Parallel"
+
+
+def monitoring(draft: Draft, resource: CustomResource) -> None:
+    """Set what the Prometheus operator sets: parallel pods, a reloader container, and the name of the claim."""
+    parallel(draft, resource)
+    with_sidecar("config-reloader")(draft, resource)
+    claim = resource.at("spec.storage.volumeClaimTemplate")
+    if isinstance(claim, dict):
+        named = {"name": f"{draft['metadata']['name']}-db", **(claim.get("metadata") or {})}
+        draft["spec"]["volumeClaimTemplates"] = [{"metadata": named, "spec": claim.get("spec") or {}}]
+
+
+def _claim(name: str, storage: Mapping[str, Any], class_field: str) -> Draft:
+    spec: Draft = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": storage.get("size", "0")}}}
+    if storage.get(class_field):
+        spec["storageClassName"] = storage[class_field]
+    template = storage.get("pvcTemplate")
+    return {"metadata": {"name": name}, "spec": {**spec, **(template if isinstance(template, dict) else {})}}
+
+
+def kafka(path: str) -> Callable[[Draft, CustomResource], None]:
+    """Set what Strimzi sets: a claim for each persistent volume, and parallel pods."""
+
+    def adjust(draft: Draft, resource: CustomResource) -> None:
+        parallel(draft, resource)
+        annotations = resource.at("metadata.annotations")
+        if path.startswith("spec.kafka.") and (annotations or {}).get("strimzi.io/node-pools") == "enabled":
+            # The brokers are those of the KafkaNodePools; the replicas here are ignored.
+            draft["spec"]["replicas"] = 0
+        storage = resource.at(path)
+        storage = storage if isinstance(storage, dict) else {}
+        volumes = storage.get("volumes") if storage.get("type") == "jbod" else [storage]
+        claims = []
+        for index, each in enumerate(volumes or ()):
+            if isinstance(each, dict) and each.get("type") == "persistent-claim":
+                name = f"data-{each.get('id', index)}" if storage.get("type") == "jbod" else "data"
+                claims.append(_claim(name, each, "class"))
+        draft["spec"]["volumeClaimTemplates"] = claims
+        pod_spec(draft).setdefault("containers", [{}])[0].setdefault("name", "kafka")
+
+    return adjust
+
+
+def postgres(draft: Draft, resource: CustomResource) -> None:
+    """Set what CloudNativePG sets: claims for data and log, and anti-affinity of instances unless it is disabled."""
+    parallel(draft, resource)
+    claims = []
+    for name, path in (("pgdata", "spec.storage"), ("wal", "spec.walStorage")):
+        storage = resource.at(path)
+        if isinstance(storage, dict):
+            claims.append(_claim(name, storage, "storageClass"))
+    draft["spec"]["volumeClaimTemplates"] = claims
+    given = resource.at("spec.affinity")
+    given = given if isinstance(given, dict) else {}
+    affinity: Draft = {}
+    if given.get("nodeAffinity"):
+        affinity["nodeAffinity"] = given["nodeAffinity"]
+    if given.get("additionalPodAffinity"):
+        affinity["podAffinity"] = given["additionalPodAffinity"]
+    affinity["podAntiAffinity"] = _apart(given, resource.name)
+    pod_spec(draft)["affinity"] = affinity
+
+
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+
+
+def _apart(given: Mapping[str, Any], name: str) -> Draft:
+    found: Draft = dict(given.get("additionalPodAntiAffinity") or {})
+    if given.get("enablePodAntiAffinity", True) is False:
+        return found
+    selector = {"matchExpressions": [{"key": "cnpg.io/cluster", "operator": "In", "values": [name]}]}
+    term = {"labelSelector": selector, "topologyKey": given.get("topologyKey") or "kubernetes.io/hostname"}
+    if given.get("podAntiAffinityType") == "required":
+        found[_REQUIRED] = [*(found.get(_REQUIRED) or ()), term]
+    else:
+        found[_PREFERRED] = [*(found.get(_PREFERRED) or ()), {"weight": 100, "podAffinityTerm": term}]
+    return found
+
+
+def lws_worker(draft: Draft, resource: CustomResource) -> None:
+    """Set the workers of a LeaderWorkerSet: they are numbered from 1, and the size of a group includes the leader."""
+    parallel(draft, resource)
+    draft["spec"]["replicas"] = max(resource.number("spec.leaderWorkerTemplate.size", 1) - 1, 0)
+    draft["spec"]["ordinals"] = {"start": 1}
+
+
+def lws_leader(draft: Draft, resource: CustomResource) -> None:
+    """Give the leader of a LeaderWorkerSet the template of the workers if it has none."""
+    parallel(draft, resource)
+    if not draft["spec"].get("template", {}).get("spec"):
+        draft["spec"]["template"] = resource.at("spec.leaderWorkerTemplate.workerTemplate") or {}
+
+
+def knative(draft: Draft, resource: CustomResource) -> None:
+    """Set what Knative sets: the initial scale or the lower bound of the autoscaler, and a queue-proxy in each pod."""
+    annotations = resource.at("spec.template.metadata.annotations")
+    annotations = annotations if isinstance(annotations, dict) else {}
+    scales = (annotations.get(f"autoscaling.knative.dev/{name}") for name in _SCALES)
+    draft["spec"]["replicas"] = max([1, *(int(str(each)) for each in scales if str(each).isdecimal())])
+    with_sidecar("queue-proxy")(draft, resource)
+
+
+_SCALES = ("min-scale", "minScale", "initial-scale", "initialScale")
+
+
+def ray_submitter(draft: Draft, resource: CustomResource) -> None:
+    """Set the Job with which KubeRay submits. Without a template its pod has these requests."""
+    spec = draft["spec"]
+    spec.setdefault("template", {}).setdefault("spec", {}).setdefault("restartPolicy", "Never")
+    default = {"requests": {"cpu": "500m", "memory": "200Mi"}, "limits": {"cpu": "1", "memory": "1Gi"}}
+    pod_spec(draft).setdefault("containers", [{"name": "ray-job-submitter", "resources": default}])
+
+
+def spark(role: str) -> Callable[[Draft, CustomResource], None]:
+    """Set the resources of Spark's pods. Their memory is that of the JVM plus an overhead: 0.1 of it, 0.4 for Python
+    and R, at least 384 MiB."""
+
+    def adjust(draft: Draft, resource: CustomResource) -> None:
+        given = resource.at(f"spec.{role}")
+        given = given if isinstance(given, dict) else {}
+        heap = _mebibytes(given.get("memory") or "1g")
+        factor: Any = resource.at("spec.memoryOverheadFactor")
+        share = float(factor) if factor else 0.1 if resource.at("spec.type") in ("Java", "Scala", None) else 0.4
+        overhead = _mebibytes(given["memoryOverhead"]) if given.get("memoryOverhead") else max(int(heap * share), 384)
+        memory, cpu = f"{heap + overhead}Mi", given.get("coreRequest") or given.get("cores") or 1
+        resources: Draft = {"requests": {"cpu": str(cpu), "memory": memory}, "limits": {"memory": memory}}
+        if given.get("coreLimit"):
+            resources["limits"]["cpu"] = str(given["coreLimit"])
+        spec = pod_spec(draft)
+        containers = spec.setdefault("containers", [{"name": f"spark-kubernetes-{role}"}])
+        containers[0].setdefault("name", f"spark-kubernetes-{role}")
+        containers[0]["resources"] = resources
+        if role == "executor" and resource.at("spec.dynamicAllocation.enabled"):
+            initial = resource.number("spec.dynamicAllocation.initialExecutors", 0)
+            least = resource.number("spec.dynamicAllocation.minExecutors", 0)
+            draft["spec"]["replicas"] = max(resource.number("spec.executor.instances", 0), initial, least)
+
+    return adjust
+
+
+_UNITS = {"": 1 / 1024**2, "k": 1 / 1024, "m": 1, "g": 1024, "t": 1024**2}
+
+
+def _mebibytes(text: Any) -> int:
+    """Mebibytes of the JVM's notation, in which `512m` and `4g` are binary."""
+    found = re.fullmatch(r"(\d+)\s*([kmgt]?)i?b?", str(text).strip().lower())
+    return int(int(found[1]) * _UNITS[found[2]]) if found else 0
+
 
 _TRAINING = {
     "training.kubeflow.org/job-name": "{name}",
@@ -78,7 +383,7 @@ def _kafka(part: str, only_if: str) -> CustomPodGroup:
         group=part,
         labels={_STRIMZI: "{name}", "strimzi.io/name": f"{{name}}-{part}"},
         only_if=only_if,
-        adjust=drafts.kafka(f"{base}.storage"),
+        adjust=kafka(f"{base}.storage"),
     )
 
 
@@ -95,7 +400,7 @@ def _monitoring(kind: str, copies: str = "", without: Collection[str] = ()) -> t
             name=name,
             group="{shard}",
             labels=labels,
-            adjust=drafts.monitoring,
+            adjust=monitoring,
         ),
     )
 
@@ -118,7 +423,7 @@ def _spark(role: str) -> CustomPodGroup:
         name=f"{{name}}-{role}",
         group=role,
         labels={_SPARK: "{name}", "spark-role": role},
-        adjust=drafts.spark(role),
+        adjust=spark(role),
     )
 
 
@@ -132,7 +437,7 @@ CUSTOM_KINDS: Mapping[tuple[str, str], tuple[CustomPodGroup, ...]] = {
             template("spec.template"),
             replicas="spec.replicas",
             selector="spec.selector",
-            adjust=drafts.rollout,
+            adjust=rollout,
         ),
     ),
     ("CloneSet", "apps.kruise.io"): (
@@ -141,7 +446,7 @@ CUSTOM_KINDS: Mapping[tuple[str, str], tuple[CustomPodGroup, ...]] = {
             template("spec.template"),
             replicas="spec.replicas",
             selector="spec.selector",
-            adjust=drafts.clone_set,
+            adjust=clone_set,
         ),
     ),
     ("StatefulSet", "apps.kruise.io"): (
@@ -191,7 +496,7 @@ CUSTOM_KINDS: Mapping[tuple[str, str], tuple[CustomPodGroup, ...]] = {
             _strimzi_pod("spec"),
             replicas="spec.replicas",
             labels={"strimzi.io/pool-name": "{name}"},
-            adjust=drafts.kafka("spec.storage"),
+            adjust=kafka("spec.storage"),
         ),
     ),
     ("KafkaConnect", "kafka.strimzi.io"): _strimzi("connect"),
@@ -207,14 +512,14 @@ CUSTOM_KINDS: Mapping[tuple[str, str], tuple[CustomPodGroup, ...]] = {
             },
             replicas="spec.instances",
             labels={"cnpg.io/cluster": "{name}"},
-            adjust=drafts.postgres,
+            adjust=postgres,
         ),
     ),
     ("RayCluster", "ray.io"): _ray("spec"),
     ("RayService", "ray.io"): _ray("spec.rayClusterConfig"),
     ("RayJob", "ray.io"): (
         *_ray("spec.rayClusterSpec"),
-        CustomPodGroup("Job", template("spec.submitterPodTemplate"), group="submitter", adjust=drafts.ray_submitter),
+        CustomPodGroup("Job", template("spec.submitterPodTemplate"), group="submitter", adjust=ray_submitter),
     ),
     ("JobSet", "jobset.x-k8s.io"): (
         CustomPodGroup(
@@ -233,7 +538,7 @@ CUSTOM_KINDS: Mapping[tuple[str, str], tuple[CustomPodGroup, ...]] = {
             replicas="spec.replicas",
             group="leaders",
             labels={_LWS_NAME: "{name}", "leaderworkerset.sigs.k8s.io/worker-index": "0"},
-            adjust=drafts.lws_leader,
+            adjust=lws_leader,
         ),
         CustomPodGroup(
             "StatefulSet",
@@ -242,7 +547,7 @@ CUSTOM_KINDS: Mapping[tuple[str, str], tuple[CustomPodGroup, ...]] = {
             name="{name}-{copy}",
             group="workers {copy}",
             labels={_LWS_NAME: "{name}", "leaderworkerset.sigs.k8s.io/group-index": "{copy}"},
-            adjust=drafts.lws_worker,
+            adjust=lws_worker,
         ),
     ),
     ("Service", "serving.knative.dev"): (
@@ -251,7 +556,7 @@ CUSTOM_KINDS: Mapping[tuple[str, str], tuple[CustomPodGroup, ...]] = {
             template("spec.template"),
             name="{name}-00001-deployment",
             labels={"serving.knative.dev/service": "{name}"},
-            adjust=drafts.knative,
+            adjust=knative,
         ),
     ),
     ("SparkApplication", "sparkoperator.k8s.io"): (_spark("driver"), _spark("executor")),

@@ -13,7 +13,8 @@ from ksched_cli.api.conversion import path_text, problems_in
 from ksched_cli.api.decode import UnknownKind, document_of, label_of
 from ksched_cli.api.workloads import DaemonSet, Deployment, Job, ReplicaSet, StatefulSet
 from ksched_cli.errors import Problem, UsageError
-from ksched_cli.sources.custom.drafts import (
+from ksched_cli.sources.custom.kinds import (
+    CUSTOM_KINDS,
     TEMPLATE,
     CustomPodGroup,
     CustomResource,
@@ -22,7 +23,6 @@ from ksched_cli.sources.custom.drafts import (
     elements_of,
     pod_spec,
 )
-from ksched_cli.sources.custom.kinds import CUSTOM_KINDS
 from ksched_cli.sources.loaded import INVALID, STANDS_FOR, UNKNOWN_WORKLOAD, Origin
 from ksched_cli.sources.templates import template_hash
 

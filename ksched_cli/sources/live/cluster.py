@@ -15,9 +15,9 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from ksched_cli.api import core, dynamic_resources, policy, storage, workloads
+from ksched_cli.api import core, dynamic_resources, storage, workloads
 from ksched_cli.api.decode import KINDS, DecodedObject, decode_as, versions_of
-from ksched_cli.api.events import Event
+from ksched_cli.sources.events import Event
 from ksched_cli.sources.live.api_server import LiveApiServer, RequestRefused, TooLarge
 
 # The largest lists come first: the others are read while these arrive.
@@ -31,7 +31,7 @@ _LARGEST: tuple[type[Struct], ...] = (
     dynamic_resources.ResourceClaim,
 )
 # Kinds that decide nothing about the pods of a running cluster.
-_NOT_READ = (workloads.PodTemplate, workloads.CronJob, policy.Workload)
+_NOT_READ = (workloads.PodTemplate, workloads.CronJob, workloads.Workload)
 READ = tuple(dict.fromkeys((*_LARGEST, *(kind for kind in KINDS.values() if kind not in _NOT_READ))))
 # Without these kinds no question can be answered.
 NEEDED = frozenset({core.Pod, core.Node})

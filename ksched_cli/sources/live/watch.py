@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 import msgspec
 from msgspec import Raw, Struct
 
+from ksched_cli.api.core import metadata_of
 from ksched_cli.api.decode import DecodedObject, decode_as
 from ksched_cli.api.defaults import fill_in
-from ksched_cli.api.meta import metadata_of
 from ksched_cli.errors import ClusterUnreadable
 from ksched_cli.sources.live.api_server import Interrupted, LiveApiServer, RequestRefused, growing_pause
 from ksched_cli.sources.live.cluster import GONE, ListPage, LiveCluster, Missing, Resource, read_kind

@@ -11,14 +11,12 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from ksched_cli.api.affinity import NodeAffinityTerms
-from ksched_cli.api.core import Pod
+from ksched_cli.api.core import NodeAffinityTerms, Pod
 from ksched_cli.api.dynamic_resources import DeviceClass, DeviceSelector, ResourceClaim, ResourceClaimTemplate
 from ksched_cli.cluster.pod_info import ANY_ADDRESS
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.sources.redaction.cel_strings import only_compare_strings
 from ksched_cli.sources.redaction.unread import without_unread
-from ksched_cli.sources.redaction.walk import Role, Walk, numeric_keys
+from ksched_cli.sources.redaction.walk import Role, Walk, numeric_keys, only_compare_strings
 
 # Classes that Kubernetes itself creates, and that admission treats by name.
 _BUILT_IN = "system-"

@@ -15,9 +15,8 @@ import msgspec
 from msgspec import NODEFAULT, Struct
 
 from ksched_cli.api.avoided_pods import AVOID_PODS_ANNOTATION, avoided_controllers, avoiding
-from ksched_cli.api.core import PodCondition
+from ksched_cli.api.core import ObjectMeta, PodCondition
 from ksched_cli.api.dynamic_resources import DeviceCapacity
-from ksched_cli.api.meta import ObjectMeta
 from ksched_cli.api.workloads import PodTemplateSpec
 from ksched_cli.sources.redaction import walk as fields
 from ksched_cli.sources.redaction.walk import SPECIAL

@@ -30,7 +30,7 @@ class CloneNode(Edit, Struct, frozen=True):
     def apply(self, editor: Editor) -> None:
         """Create nodes of the same make in the state of a new node: empty, ready, and not cordoned."""
         from ksched_cli.api.core import NodeCondition, NodeStatus
-        from ksched_cli.whatif.edits.lib.evictions import copy_daemon_pods
+        from ksched_cli.whatif.edits.lib.editor import copy_daemon_pods
         from ksched_cli.whatif.edits.lib.node_templates import renamed
 
         fresh = renamed(editor.node(self.node), self.node)
@@ -53,8 +53,8 @@ def _clone_belongings(editor: Editor, node: str, name: str) -> None:
     """Copy the CSI drivers and devices of the node. Local volumes stay where their data is."""
     from msgspec.structs import replace
 
+    from ksched_cli.api.core import ObjectMeta
     from ksched_cli.api.dynamic_resources import ResourceSlice
-    from ksched_cli.api.meta import ObjectMeta
     from ksched_cli.api.storage import CSINode
     from ksched_cli.sources.templates import copied, uid_of
 

@@ -15,7 +15,7 @@ class Drain(Cordon, frozen=True):
     hint_when_removed: ClassVar[str] = "removing it evicts its pods: leave the drain out"
 
     def apply(self, editor: Editor) -> None:
-        from ksched_cli.whatif.edits.lib.evictions import evict_for_drain
+        from ksched_cli.whatif.edits.lib.editor import evict_for_drain
 
         super().apply(editor)
         evict_for_drain(editor, self.node)

@@ -23,7 +23,7 @@ class RemoveNode(NodeEdit, frozen=True):
         """Delete the node and what belongs to it. The pod garbage collector deletes its pods."""
         from ksched_cli.api.dynamic_resources import ResourceSlice
         from ksched_cli.api.storage import CSINode, VolumeAttachment
-        from ksched_cli.whatif.edits.lib.evictions import warn_of_losses
+        from ksched_cli.whatif.edits.lib.editor import warn_of_losses
 
         node = editor.node(self.node)
         warn_of_losses(editor, editor.store.pods_on(self.node), f"node {self.node} is removed")

@@ -23,10 +23,9 @@ from decimal import Decimal
 import numpy as np
 
 from ksched_cli.plan.run.run import Run
-from ksched_cli.plan.size.catalog import catalog_of
+from ksched_cli.plan.size.catalog import NodeShape, catalog_of
 from ksched_cli.plan.size.classes import Surveyor
 from ksched_cli.plan.size.problem import Matrix, PackingProblem
-from ksched_cli.plan.size.shapes import NodeShape
 from ksched_cli.plan.size.trials import SizingTrials
 from tests.benchmarks.sizing.instances import Instance
 

@@ -19,7 +19,7 @@ from math import ceil
 from typing import Any
 
 from ksched_cli.api.quantity import milli_value
-from ksched_cli.plan.size.shapes import grain_of
+from ksched_cli.plan.size.catalog import grain_of
 from ksched_cli.simulator import RunOptions, Simulator
 
 ZONE = "topology.kubernetes.io/zone"

@@ -11,8 +11,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from ksched_cli.api.core import Node, Pod, Service, ServiceSpec
-from ksched_cli.api.meta import ObjectMeta
+from ksched_cli.api.core import Node, ObjectMeta, Pod, Service, ServiceSpec
 from ksched_cli.api.selectors import selector_from_map
 from ksched_cli.engine.decision import Decision, ScoreTable
 from ksched_cli.engine.scheduler import Scheduler

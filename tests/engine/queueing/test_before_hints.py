@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from ksched_cli.api.core import Namespace
-from ksched_cli.api.meta import ObjectMeta
+from ksched_cli.api.core import Namespace, ObjectMeta
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.engine.queueing.hints import QueuedPod
 from ksched_cli.framework.events import ASSIGNED_POD, ASSIGNED_POD_ADD, ASSIGNED_POD_DELETE, Action, ClusterEvent

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ksched_cli.api.pod_facts import is_same_pod
+from ksched_cli.api.object_facts import is_same_pod
 from ksched_cli.framework.events import ASSIGNED_POD_DELETE, Action, ClusterEvent
 from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_node, make_pod

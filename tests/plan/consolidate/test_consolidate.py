@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.errors import InputError, UsageError
 from ksched_cli.plan.consolidate.results import Consolidation
-from ksched_cli.plan.drain.filters import Flags
+from ksched_cli.plan.drain.drain import DrainRun
 from ksched_cli.plan.drain.pods import run_until_rest
-from ksched_cli.plan.drain.run import DrainRun
+from ksched_cli.plan.drain.results import Flags
 from ksched_cli.simulator import Simulator
 from ksched_cli.whatif.edits.add_node import AddNode
 from ksched_cli.whatif.edits.cordon import Cordon

@@ -11,10 +11,10 @@ import pytest
 from ksched_cli.plan.run.run import Run
 from ksched_cli.plan.size.catalog import read_shapes_of
 from ksched_cli.plan.size.classes import Surveyor
-from ksched_cli.plan.size.mending import SetMender
-from ksched_cli.plan.size.patterns import PatternPricing, maximal_patterns
 from ksched_cli.plan.size.problem import PackingProblem
-from ksched_cli.plan.size.settings import SearchSettings
+from ksched_cli.plan.size.program import PatternPricing, maximal_patterns
+from ksched_cli.plan.size.results import SearchSettings
+from ksched_cli.plan.size.search import SetMender
 from ksched_cli.plan.size.trials import SizingTrials
 from tests.builders import make_pod
 from tests.plan.size.cases import catalog, load, pending, shape

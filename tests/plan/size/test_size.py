@@ -14,8 +14,7 @@ from ksched_cli.plan.run.run import Run
 from ksched_cli.plan.size.catalog import read_shapes_of
 from ksched_cli.plan.size.classes import Surveyor
 from ksched_cli.plan.size.problem import Room
-from ksched_cli.plan.size.results import Sizing
-from ksched_cli.plan.size.settings import SearchSettings
+from ksched_cli.plan.size.results import SearchSettings, Sizing
 from ksched_cli.plan.size.trials import SizingTrials
 from tests.builders import make_pod
 from tests.plan.size.cases import catalog, daemon_set, left_pending, load, node, pending, shape

@@ -14,7 +14,7 @@ from ksched_cli.plan.size.catalog import read_shapes_of
 from ksched_cli.plan.size.classes import Surveyor
 from ksched_cli.plan.size.problem import PackingProblem
 from ksched_cli.plan.size.program import PurchaseProgram
-from ksched_cli.plan.size.settings import SearchSettings
+from ksched_cli.plan.size.results import SearchSettings
 from ksched_cli.plan.size.trials import SizingTrials
 from tests.lanes import examples
 from tests.plan.size.cases import catalog, load, pending, shape

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ksched_cli.plan.sweep.space import Permutation, choice, seed_of
+from ksched_cli.plan.sweep.trials import Permutation, choice, seed_of
 
 
 @pytest.mark.parametrize(("total", "size"), [(5, 1), (6, 2), (7, 3), (6, 6)])

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from ksched_cli.errors import KschedError, UsageError
-from ksched_cli.plan.sweep.load import read_sweep
-from ksched_cli.plan.sweep.space import VariantSpace, variant_space
+from ksched_cli.plan.sweep.model import read_sweep
+from ksched_cli.plan.sweep.trials import VariantSpace, variant_space
 from ksched_cli.sources.dump import load_dump
 from tests.builders import make_pod
 from tests.plan.sweep.clusters import node

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from ksched_cli.errors import ConfigError, KschedError
-from ksched_cli.plan.sweep.space import seed_of
 from ksched_cli.plan.sweep.statistics import VariantRow
-from ksched_cli.plan.sweep.trials import VariantEnd
+from ksched_cli.plan.sweep.trials import VariantEnd, seed_of
 from ksched_cli.simulator import Simulator
 from tests.builders import make_node, make_pod
 from tests.lanes import sampled

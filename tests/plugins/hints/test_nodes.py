@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ksched_cli.api.affinity import NodeAffinityTerms as NodeAffinitySpec
+from ksched_cli.api.core import NodeAffinityTerms as NodeAffinitySpec
 from ksched_cli.config.plugin_args import NodeAffinityArgs
 from ksched_cli.framework.events import ASSIGNED_POD_DELETE, UNSCHEDULED_POD, Action, ClusterEvent
 from ksched_cli.plugins.node_affinity import NodeAffinity

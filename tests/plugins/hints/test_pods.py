@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ksched_cli.api.policy import PodGroup
+from ksched_cli.api.workloads import PodGroup
 from ksched_cli.framework.events import (
     ASSIGNED_POD,
     ASSIGNED_POD_ADD,

@@ -5,8 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from ksched_cli.api.affinity import TopologySpreadConstraint
-from ksched_cli.api.core import Pod, Service
+from ksched_cli.api.core import Pod, Service, TopologySpreadConstraint
 from ksched_cli.api.selectors import SelectorError
 from ksched_cli.api.workloads import ReplicaSet, ReplicationController, StatefulSet
 from ksched_cli.cluster.catalog import Catalog

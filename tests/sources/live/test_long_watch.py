@@ -175,7 +175,7 @@ def test_watches_that_end_at_once_are_not_opened_without_a_pause(ca: trustme.CA,
 
 def test_a_kind_that_may_no_longer_be_listed_is_not_taken_for_empty(ca: trustme.CA, tmp_path: Path) -> None:
     path = "/apis/policy/v1/poddisruptionbudgets"
-    from ksched_cli.api.policy import PodDisruptionBudget
+    from ksched_cli.api.workloads import PodDisruptionBudget
 
     with serving([make_pod("p0").doc()], ca) as kube:
         kube.faults[f"{path}?watch"].append(refuses(410, "too old"))

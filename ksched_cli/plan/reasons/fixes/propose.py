@@ -11,20 +11,33 @@ from typing import Any
 
 from msgspec import Struct
 
-from ksched_cli.api.core import Node, Pod, Taint
+from ksched_cli.api.core import Node, OwnerReference, Pod, Taint, controller_of
 from ksched_cli.api.json_patch import Operation, add
-from ksched_cli.api.meta import OwnerReference, controller_of
-from ksched_cli.api.pod_facts import pod_key, pod_priority
+from ksched_cli.api.object_facts import pod_key, pod_priority
 from ksched_cli.api.pod_resources import requests_of
-from ksched_cli.api.policy import PriorityClass
 from ksched_cli.api.quantity import amount_text, approximate, milli_value, parse_quantity, quantity_text, value
-from ksched_cli.api.workloads import DaemonSet, Deployment, ReplicaSet, ReplicationController, StatefulSet
+from ksched_cli.api.workloads import (
+    DaemonSet,
+    Deployment,
+    PriorityClass,
+    ReplicaSet,
+    ReplicationController,
+    StatefulSet,
+)
 from ksched_cli.controlplane.controllers.daemon_pods import daemon_spec, should_run
 from ksched_cli.controlplane.store import owner_identity
 from ksched_cli.plan.explain.pods import Subject
-from ksched_cli.plan.explain.results import ExplainedNode, Explanation, Rejection
-from ksched_cli.plan.explain.summary import by_distance
-from ksched_cli.plan.reasons.fixes.values import FixChange, Proposal, edited, kubectl, patched
+from ksched_cli.plan.explain.results import (
+    ExplainedNode,
+    Explanation,
+    FixChange,
+    Proposal,
+    Rejection,
+    by_distance,
+    edited,
+    kubectl,
+    patched,
+)
 from ksched_cli.plan.reasons.rules import guide_of
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.edits.add_node import AddNode

@@ -16,12 +16,18 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from ksched_cli.api.core import Pod
+from ksched_cli.api.core import Pod, controller_of
 from ksched_cli.api.json_patch import Operation, patch_pod, patch_template, pointer_steps
-from ksched_cli.api.meta import controller_of
-from ksched_cli.api.pod_facts import is_terminal, pod_key, uid_of_pod
-from ksched_cli.api.policy import PriorityClass
-from ksched_cli.api.workloads import DaemonSet, Deployment, PodTemplate, ReplicaSet, ReplicationController, StatefulSet
+from ksched_cli.api.object_facts import is_terminal, pod_key, uid_of_pod
+from ksched_cli.api.workloads import (
+    DaemonSet,
+    Deployment,
+    PodTemplate,
+    PriorityClass,
+    ReplicaSet,
+    ReplicationController,
+    StatefulSet,
+)
 from ksched_cli.cluster.pod_groups import group_of
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.controlplane.admission.pods import admit_priority
@@ -38,8 +44,8 @@ from ksched_cli.errors import KschedError
 from ksched_cli.framework.interfaces import Plugin
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.plan.explain.pods import Subject
+from ksched_cli.plan.explain.results import Fix, Fixes, ManifestChange, Proposal, TrialResult, kubectl
 from ksched_cli.plan.reasons.fixes.propose import FixSituation, propose
-from ksched_cli.plan.reasons.fixes.values import Fix, Fixes, ManifestChange, Proposal, TrialResult, kubectl
 from ksched_cli.plan.run.each import WORTH_ANSWERS, Copy, copies_at_once
 from ksched_cli.plan.run.run import Run
 from ksched_cli.plugins.in_tree import IN_TREE

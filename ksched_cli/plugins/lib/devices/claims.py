@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from ksched_cli.api.core import Container, Pod, PodResourceClaim
+from ksched_cli.api.core import Container, ObjectMeta, OwnerReference, Pod, PodResourceClaim
 from ksched_cli.api.dynamic_resources import (
     Device,
     DeviceClass,
@@ -28,8 +28,7 @@ from ksched_cli.api.dynamic_resources import (
     is_controlled_by,
     is_controlled_by_group,
 )
-from ksched_cli.api.meta import ObjectMeta, OwnerReference
-from ksched_cli.api.pod_facts import parse_time
+from ksched_cli.api.object_facts import parse_time
 from ksched_cli.api.pod_resources import requests_of
 from ksched_cli.api.quantity import parse_quantity
 from ksched_cli.cluster.catalog import Catalog

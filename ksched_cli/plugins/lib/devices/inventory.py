@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from ksched_cli.api.affinity import NodeSelector
+from ksched_cli.api.core import NodeSelector
 from ksched_cli.api.dynamic_resources import (
     CounterSet,
     Device,

@@ -17,8 +17,13 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ksched_cli.api.affinity import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
-from ksched_cli.api.core import NodeAllocatableResourceClaimStatus, Pod
+from ksched_cli.api.core import (
+    NodeAllocatableResourceClaimStatus,
+    NodeSelector,
+    NodeSelectorRequirement,
+    NodeSelectorTerm,
+    Pod,
+)
 from ksched_cli.api.dynamic_resources import (
     AllocationResult,
     Device,
@@ -36,8 +41,8 @@ from ksched_cli.api.dynamic_resources import (
     unreserved,
 )
 from ksched_cli.api.pod_resources import requests_of, requests_over_pod_level
-from ksched_cli.api.policy import PodGroup, PodGroupResourceClaim
 from ksched_cli.api.quantity import parse_quantity, quantity_of, value
+from ksched_cli.api.workloads import PodGroup, PodGroupResourceClaim
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.cluster.pod_groups import GroupKey, PodGroups

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Node
-from ksched_cli.api.node_facts import full_node_name
+from ksched_cli.api.object_facts import full_node_name
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.errors import Problem, UsageError
 from ksched_cli.whatif.edits.lib.arguments import EditMistake

@@ -6,8 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from ksched_cli.whatif.edits.lib.edit import Edit, EditSpec
-from ksched_cli.whatif.edits.lib.registry import edit_specs, parse_arguments
+from ksched_cli.whatif.edits.lib.edit import Edit, EditSpec, edit_specs, parse_arguments
 
 
 class EditMethods:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import re
 
-from ksched_cli.api.core import Node, NodeStatus
+from ksched_cli.api.core import Node, NodeStatus, ObjectMeta
 from ksched_cli.api.defaults import default_node
 from ksched_cli.api.label_names import is_label_value
-from ksched_cli.api.meta import ObjectMeta
 from ksched_cli.api.quantity import QuantityError, parse_quantity
 from ksched_cli.sources.dump import load_dump
 from ksched_cli.sources.templates import copied, uid_of

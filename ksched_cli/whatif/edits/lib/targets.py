@@ -7,11 +7,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from ksched_cli.api.core import Namespace, Pod
+from ksched_cli.api.core import Namespace, Pod, controller_of, metadata_of
 from ksched_cli.api.decode import KINDS
 from ksched_cli.api.listing import did_you_mean
-from ksched_cli.api.meta import controller_of, metadata_of
-from ksched_cli.api.pod_facts import is_terminal
+from ksched_cli.api.object_facts import is_terminal
 from ksched_cli.api.workloads import Deployment, ReplicaSet
 from ksched_cli.controlplane.admission.chain import HasObjects
 from ksched_cli.sources.custom.workloads import stand_in_kind

@@ -12,8 +12,7 @@ from msgspec.structs import replace
 from ksched_cli.api.conversion import path_text
 from ksched_cli.api.listing import joined
 from ksched_cli.api.yaml_reader import Document
-from ksched_cli.config.legacy.policy import policy_document
-from ksched_cli.config.legacy.profile import plugins_named
+from ksched_cli.config.legacy.policy import plugins_named, policy_document
 from ksched_cli.config.model import KubeSchedulerProfile
 from ksched_cli.config.plugin_args import STRATEGY_OF, NodeLabelArgs, PodTopologySpreadArgs
 from ksched_cli.config.reading import is_policy

@@ -1,13 +1,13 @@
-"""Small facts about a pod that many modules use."""
+"""Facts that several layers compute of one pod or node alone: keys, phases, times, full names."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
-from ksched_cli.api.core import Pod
+from ksched_cli.api.core import Node, Pod
 
 POD_SCHEDULED = "PodScheduled"
 
@@ -107,3 +107,42 @@ def _is_day(day: str) -> bool:
 @lru_cache(maxsize=4096)
 def _start_of(day: str) -> float:
     return datetime.fromisoformat(f"{day}T00:00:00Z").timestamp()
+
+
+_ZONES = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
+
+
+def zone_of(node: Node) -> str:
+    """The zone that the labels of the node name; empty if they name none."""
+    labels = node.metadata.labels
+    return next((labels[key] for key in _ZONES if key in labels), "")
+
+
+class NodeZones(Mapping[str, str]):
+    """The zone of each of these nodes, by name. Few outputs need them, so they are read when they are needed first."""
+
+    def __init__(self, *nodes: Sequence[Node]) -> None:
+        self._nodes = nodes
+
+    @cached_property
+    def _zones(self) -> dict[str, str]:
+        return {node.metadata.name: zone_of(node) for nodes in self._nodes for node in nodes}
+
+    def __getitem__(self, node: str) -> str:
+        return self._zones[node]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._zones)
+
+    def __len__(self) -> int:
+        return len(self._zones)
+
+
+def full_node_name(name: str, names: Collection[str]) -> str:
+    """The name of the node that is meant: `node/NAME`, or the part before the first dot if one node has it. The name
+    itself if there is no such node."""
+    name = name.removeprefix("node/").removeprefix("nodes/")
+    if name in names:
+        return name
+    meant = [each for each in names if each.startswith(f"{name}.")] if name else []
+    return meant[0] if len(meant) == 1 else name

@@ -1,1 +1,0 @@
-"""Scenario files: steps of edits, and what is expected after each."""
