@@ -198,10 +198,11 @@ class Simulator(EditMethods):
 
     # Use cases
 
-    def simulate(self, *, detail: bool = True, top: int = 10) -> Simulation:
+    def simulate(self, *, detail: bool = True, top: int = 10, curve: Sequence[str] = ()) -> Simulation:
         """One scheduling cycle for each pending pod. With `detail` an outcome has every node's first failure and every
-        plugin's score, else counts and the `top` nodes. A second call returns the same."""
-        return self.prepared().simulate(detail=detail, top=top)
+        plugin's score, else counts and the `top` nodes. `curve`: the resources whose `curves` the result has, such as
+        cpu: how full the cluster is while the pods arrive. A second call returns the same."""
+        return self.prepared().simulate(detail=detail, top=top, curve=curve)
 
     run = simulate
 

@@ -30,7 +30,7 @@ EPILOG = """Examples:
 def demo(
     autoscaled: Annotated[bool, typer.Option("--autoscaled", help="A cluster with Karpenter.")] = False,
     kube_version: options.KubeVersion = "auto",
-    output: Annotated[str, options.FormatOption("Simulation")] = "table",
+    output: Annotated[str, options.FormatOption("Simulation", without="svg")] = "table",
     detail: options.DetailOption = options.Detail.SUMMARY,
 ) -> None:
     name = "demo_karpenter.yaml" if autoscaled else "demo_cluster.yaml"

@@ -13,15 +13,16 @@ from ksched_cli.releases import DEFAULT_VERSION
 
 
 class FormatOption(Struct, frozen=True):
-    """-o with the formats of a class of results: those that renderers are registered for."""
+    """-o with the formats of a class of results: those that renderers are registered for, `without` one of them."""
 
     result: str
+    without: str = ""
 
     def annotation(self) -> Any:
         """The option as typer reads it."""
         from ksched_cli.report.registry import formats_of
 
-        purposes = formats_of(self.result)
+        purposes = {name: each for name, each in formats_of(self.result).items() if name != self.without}
         names: dict[str, list[str]] = {}
         for name, purpose in purposes.items():
             names.setdefault(purpose, []).append(name)

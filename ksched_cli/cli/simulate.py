@@ -6,7 +6,7 @@ Each of the three has a function that runs it, shows the result and returns the 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
@@ -45,6 +45,7 @@ EPILOG = """Examples:
   ksched simulate --from cluster.json --scale deployment/web=5 --add-node cpu=8
   ksched simulate --from cluster.json --scenario lose-a-zone.yaml
   ksched simulate --from cluster.json -f urgent.yaml --settle --max-time 30m
+  ksched simulate --from cluster.json -f batch.yaml --curve cpu,memory
 
 Exit codes: 0 every pod fits, 1 some pod does not, 2 the input or the command line is wrong,
 3 the cluster could not be read, 4 an expectation failed."""
@@ -94,6 +95,15 @@ def simulate(
             "--timings", help="Also show how long each plugin took, by extension point.", rich_help_panel=OUTPUT + RARE
         ),
     ] = False,
+    curve: Annotated[
+        str,
+        typer.Option(
+            "--curve",
+            metavar="RESOURCE,...",
+            help="Show how much of these resources is allocated while the pods arrive, and when pods start to fail.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = "",
     exit_zero: options.ExitZero = False,
     fail_on: options.FailOnOption = [],  # noqa: B006  # typer takes the default from here and never changes it
     no_headers: options.NoHeaders = False,
@@ -101,6 +111,11 @@ def simulate(
     own = [*settling.contradictions(), *contradictions(fail_on, exit_zero=exit_zero)]
     if draws and (settling.settle or given.edits.scenario is not None):
         own.append("--orders and --ties go with one cycle for each pod, not with --settle or --scenario")
+    curves = [each.strip() for each in curve.split(",") if each.strip()]
+    if curves and (settling.settle or given.edits.scenario is not None):
+        own.append("--curve goes with one cycle for each pod, not with --settle or --scenario")
+    if output == "svg" and not curves:
+        own.append("-o svg is the picture of --curve: name its resources")
     run = replace(given.read(*own), timings=timings)
     exit_rules, headers = ExitRules(fail_on, exit_zero), not no_headers
     if run.scenario is not None:
@@ -108,7 +123,7 @@ def simulate(
     elif settling.settle:
         code = settle_and_show(run, settling, exit_rules, output, detail, headers=headers)
     else:
-        code = simulate_and_show(run, exit_rules, output, detail, draws, headers=headers)
+        code = simulate_and_show(run, exit_rules, output, detail, draws, headers=headers, curve=curves)
     raise typer.Exit(code)
 
 
@@ -120,6 +135,7 @@ def simulate_and_show(
     draws: DrawOptions | None = None,
     *,
     headers: bool = True,
+    curve: Sequence[str] = (),
 ) -> int:
     """The exit code. JSON is written pod by pod: a document of a million verdicts is never held in memory."""
     streamed = output in ("json", "html")
@@ -136,7 +152,7 @@ def simulate_and_show(
     answers = detail is options.Detail.NODES
     full, top = detail is not options.Detail.SUMMARY, top_nodes(output, node_answers=answers)
     if streamed:
-        stream = prepared.stream(detail=full, top=top, partial=True)
+        stream = prepared.stream(detail=full, top=top, partial=True, curve=curve)
         show(stream, output, node_answers=answers)
         if stream.characters > _LARGE:
             size = stream.characters / 1e6
@@ -144,7 +160,7 @@ def simulate_and_show(
         found = stream.finish()
     else:
         brief_above = _brief_above(output)
-        found = prepared.simulate(detail=full, top=top, partial=True, brief_above=brief_above)
+        found = prepared.simulate(detail=full, top=top, partial=True, brief_above=brief_above, curve=curve)
         show(found, output, headers=headers, node_answers=answers, zones=simulator.zones)
     if "interrupted" in found.coverage:
         # The pods that had their cycle by then are shown.

@@ -76,10 +76,16 @@ def equal(first: NDArray[D], second: NDArray[D]) -> bool:
 
 # Numbers up to so much more than there are of them are counted and not sorted.
 _COUNTED = 1024
+_FEW = 16
 
 
 def distinct(numbers: Int64Column) -> tuple[Int64Column, RowColumn]:
-    """np.unique with the inverse, by counting where the numbers are small."""
+    """np.unique with the inverse: by hand where there are few numbers, by counting where they are small."""
+    if len(numbers) <= _FEW:
+        each: list[int] = numbers.tolist()
+        few = sorted(set(each))
+        places = {number: place for place, number in enumerate(few)}
+        return np.array(few, dtype=np.int64), np.array([places[number] for number in each], dtype=np.int64)
     top = int(numbers.max())
     if top > len(numbers) + _COUNTED:
         found, inverse = np.unique(numbers, return_inverse=True)

@@ -208,6 +208,30 @@ class PostBindPlugin(Plugin, ABC, Generic[State]):
     def post_bind(self, state: State | None, pod: PodInfo, row: int) -> None: ...
 
 
+class MeteringPlugin(Plugin, ABC):
+    """Measures resources that pods request otherwise than in their containers, such as parts of GPUs in annotations:
+    `--curve` shows how much of them is allocated while pods arrive. This is no extension point: it is used in every
+    profile that enables the plugin anywhere. `metered` has the names of the resources; amounts are whole numbers."""
+
+    metered: ClassVar[tuple[str, ...]] = ()
+
+    @abstractmethod
+    def capacity(self, resource: str) -> int:
+        """What all nodes have together."""
+
+    @abstractmethod
+    def used(self, resource: str) -> int:
+        """What the pods on the nodes have together, as things stand."""
+
+    @abstractmethod
+    def requested(self, resource: str, pod: PodInfo) -> int:
+        """What the pod requests."""
+
+    def unusable(self, resource: str) -> Mapping[str, float]:
+        """What is free and typical pods cannot use, by what is missing, such as `lack of cpu`."""
+        return {}
+
+
 class Placement(Struct, frozen=True):
     """Nodes that a pod group is tried on as a whole (fwk.Placement)."""
 
@@ -267,6 +291,7 @@ __all__ = [
     "BindPlugin",
     "Detail",
     "FilterPlugin",
+    "MeteringPlugin",
     "PermitPlugin",
     "Placement",
     "PlacementGeneratePlugin",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct
@@ -36,6 +37,9 @@ from ksched_cli.plan.results.nodes import (
 from ksched_cli.plan.results.outcomes import GatedPod, IgnoredPod, PodGroupOutcome, PodOutcome, Preemption, Simulation
 from ksched_cli.plan.run.coverage import MissingKinds
 from ksched_cli.progress import steps
+
+if TYPE_CHECKING:
+    from ksched_cli.plan.curve import Curve, CurveRecorder
 
 
 def shrink_pools(cluster: Cluster, decision: Decision) -> None:
@@ -86,8 +90,8 @@ _NO_SCORES: Mapping[str, Score] = {}
 
 
 class PlacementRun(Struct):
-    """The pods of a queue before their cycles. To read `outcomes` runs the cycles; `pod_groups` is for after that.
-    `pods`: how many pods the queue has. `seconds`: the time of the cycles without that of the reader."""
+    """The pods of a queue before their cycles. To read `outcomes` runs the cycles; `pod_groups` and `curves` are for
+    after that. `pods`: how many pods the queue has. `seconds`: the time of the cycles without that of the reader."""
 
     outcomes: Iterator[PodOutcome]
     gated: tuple[GatedPod, ...]
@@ -96,6 +100,7 @@ class PlacementRun(Struct):
     pods: int = 0
     seconds: float = 0.0
     was_interrupted: bool = False
+    curves: Callable[[], tuple[Curve, ...]] = tuple
 
     def until_interrupted(self) -> Iterator[PodOutcome]:
         """The outcomes. An interrupt ends them."""
@@ -134,13 +139,15 @@ class SimulationStream:
 
 class OutputOptions(Struct, frozen=True):
     """What is reported of the decisions: every node or a summary, how many of the best, of which pods, and what was not
-    read that could change them. `brief_above`: of more pods than so many only what a line of a table shows."""
+    read that could change them. `brief_above`: of more pods than so many only what a line of a table shows. `curve`:
+    the resources whose curves are recorded."""
 
     detail: bool = False
     top: int = TOP_NODES
     wanted: Callable[[Pod], bool] = lambda pod: True
     missing_kinds: MissingKinds | None = None
     brief_above: int | None = None
+    curve: tuple[str, ...] = ()
 
     def is_brief(self, pods: Iterable[Pod]) -> bool:
         """Whether these are more pods to report than `brief_above`."""
@@ -160,6 +167,12 @@ def place(
     that the run has created: a provisioner makes their volumes. kube-scheduler alone makes none for other pods."""
     started = time.perf_counter()
     queue = scheduler.enqueue()
+    recorder = None
+    if output.curve:
+        # Imported here: few runs record curves.
+        from ksched_cli.plan.curve import CurveRecorder
+
+        recorder = CurveRecorder(scheduler, queue, output.curve)
     seconds = time.perf_counter() - started
     infos = scheduler.cluster.pods.infos
     wanted = {row: infos[row] for row in (*queue.gated, *queue.ignored) if output.wanted(infos[row].pod)}
@@ -177,12 +190,19 @@ def place(
         len(queue.active),
         seconds,
     )
-    run.outcomes = _outcomes(run, scheduler, queue, output, made)
+    if recorder is not None:
+        run.curves = recorder.curves
+    run.outcomes = _outcomes(run, scheduler, queue, output, made, recorder)
     return run
 
 
 def _outcomes(
-    run: PlacementRun, scheduler: Scheduler, queue: PendingQueue, output: OutputOptions, made: Collection[str]
+    run: PlacementRun,
+    scheduler: Scheduler,
+    queue: PendingQueue,
+    output: OutputOptions,
+    made: Collection[str],
+    recorder: CurveRecorder | None,
 ) -> Iterator[PodOutcome]:
     started = time.perf_counter()
     # The last outcome, and the decision that it is about or that its decision repeats.
@@ -192,6 +212,8 @@ def _outcomes(
     for decision in steps(scheduler.run(queue), "pods had their cycle", len(queue.active)):
         if decision.row is not None and decision.pod.key in made:
             shrink_pools(scheduler.cluster, decision)
+        if recorder is not None:
+            recorder(decision)
         if not output.wanted(decision.pod.pod):
             continue
         if outcome is not None and decision.repeats is not None and decision.repeats is first:

@@ -33,6 +33,7 @@ _PURPOSES = {
     "markdown": "for a comment on a pull request",
     "commands": "for a shell",
     "html": "for a browser, in one file",
+    "svg": "for the picture of --curve",
 }
 _PAGES = "table wide json yaml name markdown html"
 
@@ -47,7 +48,7 @@ _VIEWS: Mapping[str, tuple[str, str]] = {
     "ExplainResult": ("explain", _PAGES),
     "InstanceTypeList": ("instance_types", _PAGES.replace(" html", "")),
     "Rightsizing": ("rightsize", _PAGES),
-    "Simulation": ("simulate", _PAGES),
+    "Simulation": ("simulate", f"{_PAGES} svg"),
     "Sizing": ("size", _PAGES),
     "VerifyResult": ("verify", _PAGES),
 }
@@ -163,6 +164,8 @@ def _write_people(view: Any, out: TextIO, options: RenderOptions) -> None:
             write_row(out, *row)
     elif options.format == "commands":
         out.writelines(f"{_function('visible.visible')(each)}\n" for each in view.commands)
+    elif options.format == "svg":
+        _function("sinks.svg.write_svg")(view, out)
     elif options.format == "markdown":
         _function("sinks.markdown.write_view")(view, out)
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TextIO
 
-from msgspec import Raw, structs
+from msgspec import Raw, structs, to_builtins
 
 from ksched_cli.plan.results.nodes import ByKind, Failure, NodeDetail, Score
 from ksched_cli.plan.results.outcomes import PodGroupOutcome, PodOutcome, Simulation
@@ -13,6 +13,7 @@ from ksched_cli.plan.simulate import SimulationStream
 from ksched_cli.report.encoding import compact_json, json_text
 from ksched_cli.report.odds import odds_entry
 from ksched_cli.report.registry import RenderOptions
+from ksched_cli.report.view.curves import CurvePart
 from ksched_cli.report.view.documents import entry_of, filled, final_entry, node_table_entry, run_entry, stats_entry
 from ksched_cli.report.view.pods import NodeAnswers
 from ksched_cli.sources.own_documents import API_VERSION
@@ -92,6 +93,7 @@ def _rest(simulation: Simulation) -> dict[str, Any]:
         **({"warnings": list(simulation.warnings)} if simulation.warnings else {}),
         **odds_entry(simulation.odds),
         **({"autoscaling": simulation.autoscaling.document()} if simulation.autoscaling is not None else {}),
+        **({"curve": [to_builtins(CurvePart.of(each)) for each in simulation.curves]} if simulation.curves else {}),
         "coverage": dict(simulation.coverage),
         "stats": stats_entry(simulation.stats),
     }

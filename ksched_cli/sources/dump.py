@@ -66,6 +66,8 @@ MAX_PROBLEMS = 50
 
 _NAMED = 3
 LIVE = "live"
+# What the sources begin with that name a scheduling trace.
+TRACES = ("openb:", "trace:")
 READ_KINDS = frozenset(KINDS.values())
 _WITH_TEMPLATES = (Deployment, StatefulSet, DaemonSet, Job, CronJob)
 
@@ -207,6 +209,14 @@ class _Reader:
                 raise InputError(Problem("nothing to read from", "stdin", code=UNREADABLE))
             name = self._manifests.stdin_name if self._manifests is not None else "stdin"
             self._take_all(files.read_stdin(self._stdin, self._options, name), name)
+            return
+        if self._manifests is None and given.startswith(TRACES):
+            # Imported here: few inputs are traces.
+            from ksched_cli.sources.traces import trace_source
+
+            trace = trace_source(given)
+            assert trace is not None
+            self._take_given(trace.read(), given)
             return
         self._load_files(given, files.expand_path(given, self._options))
 

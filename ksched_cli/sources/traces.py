@@ -4,9 +4,11 @@ Traces are published as two tables: machines, and the tasks that arrived. A mapp
 field; `openb` is the one of Alibaba's GPU trace of 2023, and users write others in YAML. A field is a text in which
 `{column}` stands for the cell of that row. A field whose cells are all empty is left out of the object.
 
-The order of rows is the order of arrival unless `arrival` names a column, or the rows are shuffled by a seed. `fill`
-states how large a node and a pod are (a product of columns and numbers); with it, pods are drawn again or left out
-until the pods together are as large as a share of the nodes. Lifetimes of pods are not modelled: no pod ends.
+The order of rows is the order of arrival unless `arrival` names a column, or the rows are shuffled by a seed. A seed
+also draws a number in front of each name of a node: kube-scheduler draws among nodes with equal scores, and ksched
+takes the lowest name. `fill` states how large a node and a pod are (a product of columns and numbers); with it, pods
+are drawn again or left out until the pods together are as large as a share of the nodes. Lifetimes of pods are not
+modelled: no pod ends.
 """
 
 from __future__ import annotations
@@ -15,11 +17,12 @@ import csv
 import datetime
 import random
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from ksched_cli.api.yaml_reader import read_documents
 from ksched_cli.errors import InputError, Problem, UsageError
@@ -31,7 +34,7 @@ _COLUMN = re.compile(r"\{([^{}]+)\}")
 _FIRST_ARRIVAL = datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)
 
 
-class NodeFields(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class NodeFields(Struct, frozen=True, forbid_unknown_fields=True):
     """Texts with `{column}` in them."""
 
     name: str
@@ -39,7 +42,7 @@ class NodeFields(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     labels: dict[str, str] = {}
 
 
-class PodFields(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class PodFields(Struct, frozen=True, forbid_unknown_fields=True):
     name: str
     requests: dict[str, str]
     limits: dict[str, str] = {}
@@ -51,14 +54,14 @@ class PodFields(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     arrival: str = ""
 
 
-class Fill(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Fill(Struct, frozen=True, forbid_unknown_fields=True):
     """Products such as `num_gpu * gpu_milli`."""
 
     node: str
     pod: str
 
 
-class TraceMapping(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class TraceMapping(Struct, frozen=True, forbid_unknown_fields=True):
     nodes: NodeFields
     pods: PodFields
     fill: Fill | None = None
@@ -89,6 +92,77 @@ OPENB = TraceMapping(
     fill=Fill(node="gpu * 1000", pod="num_gpu * gpu_milli"),
 )
 BUILT_IN = {"openb": OPENB}
+_OPENB_NODES, _OPENB_PODS = "openb_node_list_gpu_node.csv", "openb_pod_list_{}.csv"
+
+
+class TraceSource(Struct, frozen=True):
+    """A trace that a source names: `openb:DIR?workload=cpu050&seed=42&fill=1.3`, where DIR has the published tables, or
+    `trace:NODES.csv,PODS.csv?mapping=FILE`."""
+
+    text: str
+    nodes: str
+    pods: str
+    mapping: str
+    seed: int | None = None
+    fill: float | None = None
+
+    def read(self) -> dict[str, Any]:
+        """The List of nodes and pods."""
+        return read_trace(self.nodes, self.pods, read_mapping(self.mapping), seed=self.seed, fill=self.fill)
+
+
+def trace_source(text: str) -> TraceSource | None:
+    """The trace that the text of a source names; None for any other source. UsageError for a mistake in it."""
+    kind, colon, rest = text.partition(":")
+    if not colon or kind not in ("openb", "trace"):
+        return None
+    path, _, query = rest.partition("?")
+    words = _words(text, query, ("workload", "seed", "fill") if kind == "openb" else ("mapping", "seed", "fill"))
+    seed, fill = words.pop("seed", None), words.pop("fill", None)
+    if seed is not None and not seed.isdecimal():
+        raise UsageError(Problem(f"seed is {seed!r}, not a whole number", text))
+    if fill is not None and (not _is_number(fill) or float(fill) <= 0):
+        raise UsageError(Problem(f"fill is {fill!r}, not a number above 0", text))
+    numbers = (int(seed) if seed is not None else None, float(fill) if fill is not None else None)
+    if kind == "openb":
+        folder = next((each for each in (Path(path), Path(path) / "csv") if (each / _OPENB_NODES).is_file()), None)
+        if folder is None:
+            raise UsageError(Problem(f"there is no {_OPENB_NODES} in this folder", path or text))
+        workload = words.get("workload", "default")
+        pods = folder / _OPENB_PODS.format(workload)
+        if not pods.is_file():
+            known = ", ".join(sorted(_workload_of(each) for each in folder.glob(_OPENB_PODS.format("*"))))
+            raise UsageError(
+                Problem(f"there is no workload {workload} in this folder", str(folder), hint=f"it has {known}")
+            )
+        return TraceSource(text, str(folder / _OPENB_NODES), str(pods), kind, *numbers)
+    nodes, comma, pods_path = path.partition(",")
+    if not comma:
+        raise UsageError(Problem("a trace has two tables", text, hint="write trace:NODES.csv,PODS.csv?mapping=FILE"))
+    return TraceSource(text, nodes, pods_path, words.get("mapping", "openb"), *numbers)
+
+
+def _workload_of(path: Path) -> str:
+    before, after = _OPENB_PODS.split("{}")
+    return path.name.removeprefix(before).removesuffix(after)
+
+
+def _words(text: str, query: str, known: Sequence[str]) -> dict[str, str]:
+    """`seed=42&fill=1.3`, each key once."""
+    found: dict[str, str] = {}
+    for part in filter(None, query.split("&")):
+        key, equals, value = part.partition("=")
+        if key not in known or not equals or key in found:
+            raise UsageError(Problem(f"{part!r} is none of {', '.join(f'{each}=...' for each in known)}", text))
+        found[key] = value
+    return found
+
+
+def with_words(text: str, **words: str) -> str:
+    """The text of a trace source with these words in place of its own."""
+    path, _, query = text.partition("?")
+    found = dict(part.partition("=")[::2] for part in query.split("&") if part) | words
+    return f"{path}?{'&'.join(f'{key}={value}' for key, value in found.items())}"
 
 
 def read_mapping(name: str) -> TraceMapping:
@@ -112,8 +186,8 @@ def read_trace(
 ) -> dict[str, Any]:
     """A List of the nodes and the pending pods, one second between arrivals.
 
-    With `seed` the pods arrive in an order drawn by it. With `fill` pods are drawn again, or left out, until together
-    they are as large as `fill` times the nodes.
+    With `seed` the order of the pods, and which of equal nodes has the lowest name, are drawn by it. With `fill` pods
+    are drawn again, or left out, until together they are as large as `fill` times the nodes.
     """
     node_rows, pod_rows = _rows(nodes), _rows(pods)
     sizes = mapping.fill
@@ -134,6 +208,8 @@ def read_trace(
         target = fill * sum(_size(nodes, line, row, sizes.node) for line, row in node_rows)
         arrived = _filled(arrived, [_size(pods, line, row, sizes.pod) for line, row in arrived], target, seed or 0)
     items = [_node(row, mapping.nodes) for _, row in node_rows]
+    if seed is not None:
+        _shuffle_names([item["metadata"] for item in items], seed)
     items += [_pod(row, pod, number) for number, (_, row) in enumerate(arrived)]
     return {"apiVersion": "v1", "kind": "List", "items": items}
 
@@ -252,6 +328,15 @@ def _node(row: Row, fields: NodeFields) -> dict[str, Any]:
             "conditions": [{"type": "Ready", "status": "True"}],
         },
     }
+
+
+def _shuffle_names(nodes: list[dict[str, Any]], seed: int) -> None:
+    """Put a number in front of each name, which decides among nodes with equal scores."""
+    ranks = list(range(len(nodes)))
+    random.Random(f"nodes {seed}").shuffle(ranks)
+    width = len(str(len(nodes)))
+    for rank, metadata in zip(ranks, nodes, strict=True):
+        metadata["name"] = metadata["labels"]["kubernetes.io/hostname"] = f"{rank:0{width}}-{metadata['name']}"
 
 
 def _pod(row: Row, fields: PodFields, number: int) -> dict[str, Any]:

@@ -143,8 +143,8 @@ def test_no_gpu_is_ever_given_away_twice(method: str) -> None:
         pytest.param({"gpu-milli": "1001"}, "gpu-milli is '1001', not a number from 0 to 1000", id="more than a GPU"),
         pytest.param({"gpu-count": "2"}, "a pod with 2 GPUs takes them whole", id="parts of two GPUs"),
         pytest.param({"gpu-index": "a"}, "gpu-index is 'a', not numbers joined by -", id="index is no number"),
-        pytest.param({"gpu-index": "7"}, "node(s) had no GPU with enough room", id="no such GPU"),
-        pytest.param({"gpu-count": "9", "gpu-milli": "1000"}, "node(s) had no GPU with enough room", id="more than any node has"),
+        pytest.param({"gpu-index": "7"}, "node(s) had no GPU 7", id="no such GPU"),
+        pytest.param({"gpu-count": "9", "gpu-milli": "1000"}, "node(s) had fewer than 9 GPUs", id="more than any node has"),
         pytest.param({"gpu-card-model": "H100"}, "node(s) had GPUs of another model", id="another model"),
     ],
 )  # fmt: skip
@@ -228,3 +228,26 @@ def test_a_configuration_for_each_policy(path: Path) -> None:
 def test_every_policy_has_its_configuration() -> None:
     texts = " ".join(path.read_text() for path in (PACKAGE / "configs").glob("*.yaml"))
     assert [policy for policy in POLICIES if f"name: {policy}, weight" not in texts] == []
+
+
+def test_a_running_pod_on_a_gpu_that_its_node_does_not_have_is_an_error_with_its_name() -> None:
+    running = pod_of(Request("running", 100, 1, 700), 0, **{"gpu-index": "5"})
+    running["spec"]["nodeName"] = "n"
+    running["status"] = {"phase": "Running"}
+    objects = [node_of(Machine("n", 64000, 2, "T4")), running, pod_of(Request("p", 100, 1, 400), 1)]
+    (outcome,) = simulated("BestFitScore", objects)
+    assert outcome.result == "error"
+    assert "default/running has alibabacloud.com/gpu-index 5, and its node n has 2 GPUs" in outcome.message
+
+
+def test_the_curve_counts_parts_of_gpus_and_names_what_is_of_no_use() -> None:
+    plugins = [f"ksched_gpu_sharing.{each}" for each in ("share:OpenGpuShare", POLICIES["BestFitScore"])]
+    objects = [node_of(Machine("n", 64000, 2, "T4"))]
+    objects += [pod_of(Request(f"p-{number}", 100, 1, 700), number) for number in range(3)]
+    typical = [Typical(1.0, 100, 700, 1)]
+    config = configuration("BestFitScore", typical)
+    found = Simulator.load(*objects, config=config, plugins=plugins).simulate(curve=["alibabacloud.com/gpu-milli"])
+    (curve,) = found.curves
+    assert (curve.capacity, curve.arrived, curve.allocated, curve.failed) == (2000, 105, 70, 1)
+    assert {reason: shares[-1] for reason, shares in curve.unusable_at.items()} == {"lack of GPU": 30}
+    assert {reason: shares[0] for reason, shares in curve.unusable_at.items()} == {"lack of GPU": 0}

@@ -11,6 +11,7 @@ import pytest
 
 from ksched_cli.cli.main import run
 from ksched_cli.errors import InputError, UsageError
+from ksched_cli.simulator import Simulator
 from ksched_cli.sources.traces import BUILT_IN, read_mapping, read_trace
 
 NODES = "sn,cpu_milli,memory_mib,gpu,model\nn-0,64000,262144,2,P100\nn-1,96000,1024,0,\n"
@@ -143,3 +144,66 @@ def test_the_command_makes_a_cluster_that_simulate_reads(tmp_path: Path, capsys:
     assert capsys.readouterr().out.endswith("cluster.json: 2 nodes, 2 pods\n")
     assert run(["simulate", "--from", made, "-o", "json"]) == 0
     assert [each["result"] for each in json.loads(capsys.readouterr().out)["pods"]] == ["scheduled", "scheduled"]
+
+
+def published(folder: Path) -> str:
+    """A folder as the trace of 2023 is published."""
+    (folder / "csv").mkdir()
+    (folder / "csv" / "openb_node_list_gpu_node.csv").write_text(NODES)
+    (folder / "csv" / "openb_pod_list_default.csv").write_text(PODS)
+    (folder / "csv" / "openb_pod_list_many.csv").write_text(MANY)
+    return f"openb:{folder}"
+
+
+@pytest.mark.parametrize(
+    ("words", "pods"),
+    [("", 2), ("?workload=many", 30), ("?workload=many&fill=0.5&seed=3", None), ("?seed=1", 2)],
+)
+def test_a_trace_is_a_source(tmp_path: Path, words: str, pods: int | None) -> None:
+    found = Simulator.load(f"{published(tmp_path)}{words}")
+    assert len(found.nodes) == 2
+    assert len(found.pods) == pods if pods is not None else 0 < len(found.pods) < 30
+
+
+def test_two_tables_and_a_mapping_are_a_source(tmp_path: Path) -> None:
+    nodes, pods = tables(tmp_path)
+    assert len(Simulator.load(f"trace:{nodes},{pods}?mapping=openb&seed=5").pods) == 2
+
+
+def test_a_seed_draws_which_of_equal_nodes_is_first(tmp_path: Path) -> None:
+    many = "sn,cpu_milli,memory_mib,gpu,model\n" + "".join(f"n-{number},64000,262144,2,P100\n" for number in range(20))
+    orders = []
+    for seed in (1, 1, 2):
+        drawn = [each["metadata"]["name"] for each in trace(tmp_path, nodes=many, seed=seed)["Node"]]
+        assert [name.partition("-")[2] for name in drawn] == [f"n-{number}" for number in range(20)]
+        orders.append(sorted(range(20), key=drawn.__getitem__))
+    assert orders[0] == orders[1] != orders[2]
+    assert orders[0] != list(range(20))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        pytest.param("?workload=other", "there is no workload other in this folder (it has default, many)", id="workload"),
+        pytest.param("?seed=x", "seed is 'x', not a whole number", id="seed"),
+        pytest.param("?fill=0", "fill is '0', not a number above 0", id="fill"),
+        pytest.param("?colour=red", "'colour=red' is none of workload=..., seed=..., fill=...", id="key"),
+        pytest.param("/none", "there is no openb_node_list_gpu_node.csv in this folder", id="folder"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_in_a_source(tmp_path: Path, words: str, message: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        Simulator.load(f"{published(tmp_path)}{words}")
+    assert message in str(raised.value)
+
+
+def test_a_source_with_one_table(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="a trace has two tables"):
+        Simulator.load("trace:nodes.csv")
+
+
+def test_a_table_with_other_columns_is_named_with_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = published(tmp_path)
+    (tmp_path / "csv" / "openb_pod_list_default.csv").write_text("job,cpu\na,1\n")
+    assert run(["simulate", "--from", source]) == 2
+    assert "openb_pod_list_default.csv:1: no column cpu_milli (its columns are job, cpu)" in capsys.readouterr().err

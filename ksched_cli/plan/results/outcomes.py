@@ -18,6 +18,7 @@ from ksched_cli.api.object_facts import pod_key
 if TYPE_CHECKING:
     from ksched_cli.autoscale.karpenter.decision import Provisioning
     from ksched_cli.controlplane.api_server import PodRefusal as Refused
+    from ksched_cli.plan.curve import Curve
     from ksched_cli.plan.results.nodes import Failure, FailureGroup, NodeChanges, NodeDetail, ScoredNode
     from ksched_cli.plan.sweep.statistics import DrawOdds
     from ksched_cli.whatif.changes import GonePod
@@ -192,6 +193,8 @@ class Simulation(Displayed):
     odds: DrawOdds | None = None
     # The nodes that the cluster's autoscaler adds for pods without a place.
     autoscaling: Provisioning | None = None
+    # How full the cluster became while the pods arrived, with --curve.
+    curves: tuple[Curve, ...] = ()
 
     @property
     def provisioned(self) -> frozenset[str]:

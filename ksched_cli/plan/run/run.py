@@ -167,10 +167,12 @@ class Run:
         extenders = self.scheduler.extenders
         return {**self._coverage, **({"extenders": extenders.report()} if extenders else {})}
 
-    def place(self, *, detail: bool, top: int, brief_above: int | None = None) -> PlacementRun:
+    def place(
+        self, *, detail: bool, top: int, brief_above: int | None = None, curve: Sequence[str] = ()
+    ) -> PlacementRun:
         # Only the capacity of storage pools depends on it.
         made = frozenset(self.source.made if self.cluster.catalog.all(CSIStorageCapacity) else ())
-        output = replace(self.output_options(detail=detail, top=top), brief_above=brief_above)
+        output = replace(self.output_options(detail=detail, top=top), brief_above=brief_above, curve=tuple(curve))
         return place(self.scheduler, output, made)
 
     def output_options(self, *, detail: bool, top: int) -> OutputOptions:
@@ -179,18 +181,26 @@ class Run:
         return OutputOptions(detail, top, self.source.wanted, MissingKinds(missing, pods) if missing else None)
 
     def simulate(
-        self, *, detail: bool = False, top: int = 3, partial: bool = False, brief_above: int | None = None
+        self,
+        *,
+        detail: bool = False,
+        top: int = 3,
+        partial: bool = False,
+        brief_above: int | None = None,
+        curve: Sequence[str] = (),
     ) -> Simulation:
         """Every pending pod, all results in memory. With `partial` an interrupt ends the run, and `coverage` has how
         many pods had their cycle. `brief_above`: of more pods than so many the results have only what a line of a table
-        shows."""
-        run = self.place(detail=detail, top=top, brief_above=brief_above)
+        shows. `curve`: the resources whose curves are recorded."""
+        run = self.place(detail=detail, top=top, brief_above=brief_above, curve=curve)
         outcomes = tuple(run.until_interrupted() if partial else run.outcomes)
         return self._simulation(run, outcomes, len(outcomes))
 
-    def stream(self, *, detail: bool = False, top: int = 3, partial: bool = False) -> SimulationStream:
+    def stream(
+        self, *, detail: bool = False, top: int = 3, partial: bool = False, curve: Sequence[str] = ()
+    ) -> SimulationStream:
         """Every pending pod, one result after the other."""
-        run = self.place(detail=detail, top=top)
+        run = self.place(detail=detail, top=top, curve=curve)
         stream = SimulationStream(run, lambda kept: self._simulation(run, kept, stream.pods), partial=partial)
         return stream
 
@@ -210,6 +220,7 @@ class Run:
             self.node_changes(),
             self.odds,
             self._autoscaling(outcomes),
+            run.curves(),
         )
 
     def provisioned(self) -> Provisioning | None:

@@ -1,9 +1,9 @@
 """A document as one HTML file that needs no other file and no server.
 
-Untrusted text reaches the file in two ways: through Jinja2 with autoescape, and as JSON in a script element that
-browsers do not run, from where the page's own code puts it into text nodes. The Content-Security-Policy allows the
-page's own style and code by their hashes and nothing else. The file is ASCII, so that no encoding of stdout can damage
-it.
+Untrusted text reaches the file in three ways: through Jinja2 with autoescape, as JSON in a script element that
+browsers do not run, from where the page's own code puts it into text nodes, and escaped in the SVG of charts. The
+Content-Security-Policy allows the page's own style and code by their hashes and nothing else. The file is ASCII, so
+that no encoding of stdout can damage it.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from ksched_cli.report.html.provenance import provenance
 from ksched_cli.report.registry import stored_view
 from ksched_cli.report.shown_nodes import COPIED, ShownNodes
 from ksched_cli.report.sinks.page import page_of as page_of_view
+from ksched_cli.report.sinks.svg import chart_svg
 from ksched_cli.report.visible import is_plain, visible, with_texts
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ def _shortened(value: Any, shown: ShownNodes) -> Any:
 
 
 def _data(page: Page) -> dict[str, Any]:
-    drawn = {each.name: each.data for each in page.sections if each.kind not in ("steps", "facts")}
+    drawn = {each.name: each.data for each in page.sections if each.kind not in ("steps", "facts", "chart")}
     kinds = {each.name: each.kind for each in page.sections if each.name in drawn}
     return {"nodes": page.nodes, "kinds": kinds, "sections": drawn}
 
@@ -137,4 +138,6 @@ def templates() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     loader = PackageLoader("ksched_cli.report.html", "assets")
-    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    found = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    found.globals["chart"] = chart_svg
+    return found

@@ -13,7 +13,7 @@ from ksched_cli.report.view.model import Figure as Figure
 from ksched_cli.report.view.model import Tone as Tone
 
 HeadingKind = Literal["text", "number", "badge", "share", "list", "amount"]
-SectionKind = Literal["map", "pods", "pod", "table", "bars", "timeline", "steps", "facts"]
+SectionKind = Literal["map", "pods", "pod", "table", "bars", "timeline", "steps", "facts", "chart"]
 
 
 def counting(number: int, what: str, rest: str = "", tone: Tone = "plain") -> Figure:

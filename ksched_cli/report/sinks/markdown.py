@@ -10,6 +10,7 @@ from ksched_cli.report.sinks.terminal import cell_text
 from ksched_cli.report.view.model import (
     Bars,
     Block,
+    Chart,
     Facts,
     Heading,
     Line,
@@ -53,7 +54,7 @@ def _lines(view: View) -> Iterator[str]:
         yield from _list(notes)
     for section in view.sections:
         block = section.content if _shows(section.place) else None
-        if block is None or isinstance(block, NodeMap | Bars):
+        if block is None or isinstance(block, NodeMap | Bars | Chart):
             continue
         yield ""
         yield f"<details><summary>{_text(section.title)}</summary>" if section.folded else f"**{_text(section.title)}**"

@@ -15,9 +15,11 @@ from ksched_cli.report.html import model
 from ksched_cli.report.html.nodes import node_columns
 from ksched_cli.report.shown_nodes import ShownNodes
 from ksched_cli.report.sinks.folding import all_rows
+from ksched_cli.report.sinks.svg import chart_data
 from ksched_cli.report.view.model import (
     Bars,
     Block,
+    Chart,
     Facts,
     Heading,
     Line,
@@ -122,6 +124,8 @@ def _block(title: str, block: Block) -> tuple[Any, dict[str, Any]]:
         return "steps", {"steps": [_step(Step("", block.lines))]}
     if isinstance(block, Facts):
         return "facts", {"pairs": block.pairs}
+    if isinstance(block, Chart):
+        return "chart", chart_data(block)
     if isinstance(block, NodeMap):
         return "map", dict(block.data)
     return _bars(title, block)

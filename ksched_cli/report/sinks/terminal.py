@@ -23,6 +23,7 @@ from ksched_cli.report.view.model import (
     Bars,
     Block,
     Cell,
+    Chart,
     Facts,
     Heading,
     Line,
@@ -113,7 +114,7 @@ class _Writer:
         return line
 
     def _section(self, section: Section, block: Block) -> None:
-        if isinstance(block, NodeMap | Bars):
+        if isinstance(block, NodeMap | Bars | Chart):
             return
         if not section.joined:
             self._print()

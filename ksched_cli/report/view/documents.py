@@ -122,8 +122,13 @@ def _reader(keys: str) -> tuple[list[str], Callable[[object], tuple[Any, ...]]]:
     )
 
 
+_SCALARS = frozenset((str, int, float, bool, type(None)))
+
+
 def _plain_value(value: Any) -> Any:
     """The value as JSON has it: lists and dicts."""
+    if type(value) in _SCALARS:
+        return value
     if isinstance(value, Mapping):
         return {key: _plain_value(each) for key, each in value.items()}
     is_list = isinstance(value, Sequence) and not isinstance(value, str)

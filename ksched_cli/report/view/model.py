@@ -163,6 +163,23 @@ class Bars(Struct, frozen=True):
     colours: Mapping[str, int] = field(default_factory=dict)
 
 
+class Series(Struct, frozen=True):
+    """A line of a chart. `band` has the least and the most value at some places."""
+
+    label: str
+    points: Sequence[tuple[float, float]]
+    band: Sequence[tuple[float, float, float]] = ()
+
+
+class Chart(Struct, frozen=True):
+    """Lines over a common axis, from `x_from` on. A page and a file show it; terminals and Markdown do not."""
+
+    series: Sequence[Series]
+    x_title: str
+    y_title: str
+    x_from: float = 0.0
+
+
 class NodeMap(Struct, frozen=True):
     """The map of the nodes of the View. `data` is for the code of the page."""
 
@@ -176,7 +193,7 @@ class Timeline(Struct, frozen=True):
     data: Mapping[str, Any] = field(default_factory=dict)
 
 
-Block: TypeAlias = Table | Pods | Steps | Lines | Facts | Bars | NodeMap | Timeline
+Block: TypeAlias = Table | Pods | Steps | Lines | Facts | Bars | Chart | NodeMap | Timeline
 
 
 class Section(Struct, frozen=True):

@@ -21,6 +21,7 @@ from ksched_cli.releases.minors import DEFAULT
 from ksched_cli.releases.plugin_names import NODE_RESOURCES_FIT
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.rows import pod_and_node
+from ksched_cli.report.view.curves import CurvePart, curve_sections
 from ksched_cli.report.view.documents import DocumentPart, LaterPart, final_entry, nodes_part, stats_entry, value_of
 from ksched_cli.report.view.model import (
     Figure,
@@ -109,6 +110,7 @@ class SimulationDocument(DocumentPart, frozen=True, kw_only=True, tag_field="kin
     schedulers: Mapping[str, str] = msgspec.field(default_factory=dict)
     gone: tuple[GonePart, ...] = ()
     autoscaling: Any = None
+    curve: tuple[CurvePart, ...] = ()
     places: Mapping[str, str] = msgspec.field(default_factory=dict)
     names: Sequence[str] = ()
 
@@ -159,6 +161,7 @@ def document(found: Simulation, options: RenderOptions) -> SimulationDocument:
         schedulers={each.pod: each.scheduler for each in found.ignored},
         gone=tuple(GonePart(pod=each.pod, why=each.why) for each in found.gone),
         autoscaling=found.autoscaling,
+        curve=tuple(map(CurvePart.of, found.curves)),
         places=_places(found),
         names=[each.pod for each in found.outcomes] if shares else (),
     )
@@ -224,6 +227,7 @@ def view(found: SimulationDocument) -> View:
             *_gone(found),
             *_odds(found),
             *_autoscaling(found),
+            *curve_sections(found.curve),
             node_map(found.node_table, MAP_INTRO, lambda names: {"placed": _placed(found, names)}),
             *_preemptions(found.pods),
             *pod_odds("odds", found.odds.pods if found.odds else ()),
