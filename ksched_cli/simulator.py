@@ -200,8 +200,7 @@ class Simulator(EditMethods):
 
     def simulate(self, *, detail: bool = True, top: int = 10, curve: Sequence[str] = ()) -> Simulation:
         """One scheduling cycle for each pending pod. With `detail` an outcome has every node's first failure and every
-        plugin's score, else counts and the `top` nodes. `curve`: the resources whose `curves` the result has, such as
-        cpu: how full the cluster is while the pods arrive. A second call returns the same."""
+        plugin's score, else counts and the `top` nodes. `curve`: resources whose `curves` it has, such as cpu."""
         return self.prepared().simulate(detail=detail, top=top, curve=curve)
 
     run = simulate

@@ -19,7 +19,7 @@ from ksched_cli.framework.depends import Depends
 from ksched_cli.framework.events import EVERY_EVENT, ClusterEvent
 from ksched_cli.framework.handle import CycleHandle, GroupTrial, Handle
 from ksched_cli.framework.rows import NodeRows
-from ksched_cli.framework.status import SUCCESS, Status
+from ksched_cli.framework.status import Status
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.releases.minors import DEFAULT, Release
 
@@ -283,31 +283,3 @@ def extension_points(plugin: type[Plugin], release: Release = DEFAULT) -> tuple[
         if issubclass(plugin, base)
         and (point in plugin.only_at if plugin.only_at else release.within(since.get(point, ""), ""))
     )
-
-
-__all__ = [
-    "EXTENSION_POINTS",
-    "SUCCESS",
-    "BindPlugin",
-    "Detail",
-    "FilterPlugin",
-    "MeteringPlugin",
-    "PermitPlugin",
-    "Placement",
-    "PlacementGeneratePlugin",
-    "PlacementScorePlugin",
-    "Plugin",
-    "PodGroupPostFilterPlugin",
-    "PostBindPlugin",
-    "PostFilterPlugin",
-    "PostFilterResult",
-    "PreBindPlugin",
-    "PreEnqueuePlugin",
-    "PreFilterPlugin",
-    "PreFilterResult",
-    "PreScorePlugin",
-    "QueueSortPlugin",
-    "ReservePlugin",
-    "ScorePlugin",
-    "extension_points",
-]

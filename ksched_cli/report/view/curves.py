@@ -14,7 +14,7 @@ ARRIVED, ALLOCATED = "percent of the capacity that has arrived", "percent alloca
 _STEP, _NEAR_THE_END = 10, 90
 
 
-class FailurePart(DocumentPart, frozen=True, kw_only=True):
+class FirstFailurePart(DocumentPart, frozen=True, kw_only=True):
     """The first pod without a node."""
 
     pod: str
@@ -34,14 +34,14 @@ class CurvePart(DocumentPart, frozen=True, kw_only=True):
     allocated_at: Sequence[float]
     failed_at: Sequence[int]
     unusable_at: Mapping[str, Sequence[float]] = {}
-    first_failure: FailurePart | None = None
+    first_failure: FirstFailurePart | None = None
 
     @classmethod
     def of(cls, curve: Curve) -> CurvePart:
         failure = curve.first_failure
         part = None
         if failure is not None:
-            part = FailurePart(pod=failure.pod, arrived=failure.arrived, allocated=failure.allocated)
+            part = FirstFailurePart(pod=failure.pod, arrived=failure.arrived, allocated=failure.allocated)
         return cls(
             resource=curve.resource,
             capacity=curve.capacity,
