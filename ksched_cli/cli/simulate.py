@@ -38,14 +38,12 @@ EPILOG = """Examples:
 
   ksched simulate
   kubectl get nodes,pods,namespaces -A -o json > cluster.json
-  ksched simulate --from cluster.json
+  ksched simulate --from cluster.json --curve cpu,memory
   ksched simulate --from dump/ --config scheduler.yaml -o json --detail full
   helm template shop | ksched simulate --from cluster.json -f -
   ksched simulate --from cluster.json --drain node-1 --clone-node node-2=3
-  ksched simulate --from cluster.json --scale deployment/web=5 --add-node cpu=8
   ksched simulate --from cluster.json --scenario lose-a-zone.yaml
   ksched simulate --from cluster.json -f urgent.yaml --settle --max-time 30m
-  ksched simulate --from cluster.json -f batch.yaml --curve cpu,memory
 
 Exit codes: 0 every pod fits, 1 some pod does not, 2 the input or the command line is wrong,
 3 the cluster could not be read, 4 an expectation failed."""
@@ -101,7 +99,7 @@ def simulate(
             "--curve",
             metavar="RESOURCE,...",
             help="Show how much of these resources is allocated while the pods arrive, and when pods start to fail.",
-            rich_help_panel=OUTPUT,
+            rich_help_panel=OUTPUT + RARE,
         ),
     ] = "",
     exit_zero: options.ExitZero = False,
