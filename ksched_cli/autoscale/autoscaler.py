@@ -24,7 +24,7 @@ from ksched_cli.autoscale.instance_types.clouds import TITLES, CloudCatalog, Pri
 from ksched_cli.autoscale.instance_types.prices import apply_prices, read_prices, refuse_unknown_types
 from ksched_cli.autoscale.karpenter.controller import AutoscaledWorld, KarpenterController
 from ksched_cli.autoscale.karpenter.decision import Provisioning
-from ksched_cli.autoscale.karpenter.labels import requirement_problems
+from ksched_cli.autoscale.karpenter.labels import provider_of, requirement_problems
 from ksched_cli.autoscale.karpenter.provisioner import Offer, Options, node_pool_provider, offers, provision
 from ksched_cli.autoscale.karpenter.requirements import ZONE
 from ksched_cli.autoscale.karpenter.state import is_provisionable
@@ -75,6 +75,12 @@ class Karpenter(Struct, frozen=True):
 
     def _provision(self, objects: Callable[[type[Any]], list[Any]], is_pending: Callable[[Pod], bool]) -> Provisioning:
         return provision(objects, self.types, self.options, offered=self.offered, is_pending=is_pending)
+
+    def is_well_known(self, key: str) -> bool:
+        """Whether a pod may require a label that its NodePool does not define."""
+        pools: list[NodePool] = self.objects.get(NodePool, [])
+        provider = provider_of(pool.spec.template.spec.node_class_ref.api_group for pool in pools)
+        return provider.is_well_known(key)
 
     def offers(self, loaded: Loaded) -> list[Offer]:
         """The instance types that the NodePools could launch now."""

@@ -37,7 +37,6 @@ from ksched_cli.plan.simulate import shrink_pools
 from ksched_cli.progress import steps
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.replicas import Replica, Replicas, Shape, read_shapes
-from ksched_cli.world.results import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
     from ksched_cli.autoscale.karpenter.decision import Provisioning
@@ -192,7 +191,7 @@ class _NewNodes:
                 more.setdefault(type(item), []).append(item)
         nodes = len(world.cluster.nodes)
         autoscaler.controller_in(world).pass_for(more)
-        until_rest(self._run)
+        self._run.until_rest()
         return len(world.cluster.nodes) > nodes
 
     def result(self) -> Provisioning | None:
@@ -204,12 +203,6 @@ class _NewNodes:
         unplaced = [each for each in found.unplaced if each.pod in known]
         unplaced += [each for each in found.unplaced if each.pod not in known][:1]
         return replace(found, unplaced=unplaced, not_considered=[], elsewhere={})
-
-
-def until_rest(run: Run) -> None:
-    """Let the world of the run go on until nothing moves."""
-    world = run.world
-    world.run(Limits(world.clock.now + DEFAULT_LIMITS.max_time, world.cycles + DEFAULT_LIMITS.max_cycles))
 
 
 def capacity(
@@ -452,7 +445,7 @@ def _count_with_new_nodes(
     """The same in a world, in which the autoscaler adds nodes for the pending pods first and then for replicas."""
     started, world, loaded = time.perf_counter(), run.world, run.source.loaded
     before = sum(not pod.gated for pod in world.loop.queue)
-    until_rest(run)
+    run.until_rest()
     waiting = [pod.gated for pod in world.loop.queue]
     left, gated = waiting.count(False), waiting.count(True)
     pending = PendingCounts(max(before - left, 0), left, gated) if pending_first else None

@@ -52,13 +52,15 @@ class NewNode(Struct, rename="camel"):
 
 
 class PodWithoutNode(Struct, rename="camel"):
-    """A pod without a place. `stage`: validate, nodepools, sync or solve. `by_pool` has the reason of each NodePool."""
+    """A pod without a place. `stage`: validate, nodepools, sync or solve. `by_pool` has the reason of each NodePool.
+    `daemon_sets`: what DaemonSets take of each node of a NodePool, where the size is the reason."""
 
     pod: str
     stage: str
     message: str
     by_pool: dict[str, str] = {}
     codes: dict[str, str] = {}
+    daemon_sets: dict[str, dict[str, str]] = {}
 
 
 class Provisioning(Struct, rename="camel"):
@@ -96,7 +98,7 @@ class Provisioning(Struct, rename="camel"):
         if not self.elsewhere:
             del found["elsewhere"]
         for each in found["unplaced"]:
-            for key in ("byPool", "codes"):
+            for key in ("byPool", "codes", "daemonSets"):
                 if not each[key]:
                     del each[key]
         for each in found["newNodes"]:

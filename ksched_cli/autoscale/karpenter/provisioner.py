@@ -75,6 +75,7 @@ from ksched_cli.autoscale.karpenter.volumes import ClaimedVolumes, PodVolumes
 K = TypeVar("K", bound=Struct)
 # MaxInstanceTypes: a claim is sent with so many types at most.
 MAX_INSTANCE_TYPES = 600
+_SIZE_CODES = ("no-room", "no-combination")
 
 
 class Options(Struct, frozen=True):
@@ -460,10 +461,15 @@ class _Solver:
         for node in self._existing.nodes:
             if node.pods:
                 decision.existing[node.node.name] = sorted(pod.name for pod in node.pods)
+        daemons = {
+            each.name: {name: str(amount) for name, amount in each.daemons.items() if name != "pods"}
+            for each in self._templates
+        }
         for name, error in failed.items():
             by_pool = {pool: str(each) for pool, each in error.by_pool} if isinstance(error, Errors) else {}
             codes = {pool: each.code for pool, each in error.by_pool} if isinstance(error, Errors) else {}
-            decision.unplaced.append(PodWithoutNode(name, "solve", str(error), by_pool, codes))
+            taken = {pool: daemons[pool] for pool, code in codes.items() if code in _SIZE_CODES and daemons.get(pool)}
+            decision.unplaced.append(PodWithoutNode(name, "solve", str(error), by_pool, codes, taken))
         decision.unplaced.sort(key=lambda each: each.pod)
 
 

@@ -63,6 +63,8 @@ from ksched_cli.plan.simulate import OutputOptions, outcome_of
 from ksched_cli.sources.loaded import Loaded
 
 if TYPE_CHECKING:
+    from ksched_cli.autoscale.karpenter.decision import Provisioning
+    from ksched_cli.plan.explain.pool_fixes import PoolFix
     from ksched_cli.plan.size.catalog import ShapeCatalog
 
 
@@ -482,7 +484,12 @@ def explain_pod(
         from ksched_cli.plan.size.classes import find_helping_node
 
         helping = find_helping_node(source, catalog, found.pod)
-    added = None
+    added: Provisioning | None = None
+    pool_fixes: tuple[PoolFix, ...] = ()
     if source.autoscaler is not None and found.unplaced:
         added = source.autoscaler.answer(source.loaded, (found.pod,), (found.pod,)).about(found.pod)
-    return ExplainResult(found, run.coverage, source.warnings, helping_node=helping, autoscaling=added)
+        if fixes and not node:
+            from ksched_cli.plan.explain.pool_fixes import find_pool_fixes
+
+            pool_fixes = find_pool_fixes(source, found.pod, added)
+    return ExplainResult(found, run.coverage, source.warnings, None, helping, added, pool_fixes)

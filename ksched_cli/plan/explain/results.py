@@ -28,6 +28,7 @@ from ksched_cli.world.results import FinalPod, WorldResult
 
 if TYPE_CHECKING:
     from ksched_cli.autoscale.karpenter.decision import Provisioning
+    from ksched_cli.plan.explain.pool_fixes import PoolFix
     from ksched_cli.plan.size.classes import HelpingNode
 
 
@@ -316,6 +317,8 @@ class ExplainResult(Displayed, Struct, frozen=True):
     helping_node: HelpingNode | None = None
     # What the autoscaler of the cluster does for the pod, if the pod waits.
     autoscaling: Provisioning | None = None
+    # Fixes on its NodePools, if none of them takes the pod.
+    pool_fixes: tuple[PoolFix, ...] = ()
 
 
 def summarise(found: Explanation, profiles: Sequence[str]) -> tuple[str, ...]:

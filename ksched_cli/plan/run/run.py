@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from ksched_cli.controlplane.draws import Alternative, Choices
     from ksched_cli.plan.run.orders import Chance
     from ksched_cli.plan.sweep.statistics import DrawOdds
-    from ksched_cli.world.results import FinalPod
+    from ksched_cli.world.results import Ending, FinalPod
     from ksched_cli.world.world import World, WorldChange, WorldTrial
 
 
@@ -125,6 +125,13 @@ class Run:
             return
         with self.trial():
             yield
+
+    def until_rest(self) -> Ending:
+        """Let the world go on until nothing moves."""
+        from ksched_cli.world.results import DEFAULT_LIMITS, Limits
+
+        now, cycles = self.world.clock.now, self.world.cycles
+        return self.world.run(Limits(now + DEFAULT_LIMITS.max_time, cycles + DEFAULT_LIMITS.max_cycles))
 
     # Chance
 

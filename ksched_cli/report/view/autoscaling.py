@@ -141,5 +141,7 @@ def _unplaced(pod: PodWithoutNode) -> Step:
     lines = []
     for pool, message in pod.by_pool.items():
         reason = _REASONS.get(pod.codes[pool], "")
+        taken = ", ".join(f"{name} {amount}" for name, amount in pod.daemon_sets.get(pool, {}).items())
+        reason += f" (DaemonSets take {taken} of each)" if taken else ""
         lines.append(Line(f"NodePool {pool}: {reason}: {message}" if reason else f"NodePool {pool}: {message}"))
     return Step(pod.pod, lines, _SENTENCES[pod.stage], "no new node", "bad")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -40,6 +40,9 @@ from ksched_cli.report.view.nodes import node_map, nodes_of
 from ksched_cli.report.view.odds import OddsPart, pod_odds
 from ksched_cli.report.view.omissions import omissions
 from ksched_cli.report.view.pods import PodDetails, PodPart, entry_of_pod, pod_fields
+
+if TYPE_CHECKING:
+    from ksched_cli.plan.explain.pool_fixes import PoolFix
 
 _MOST_NODES, _MOST_SCORES, _MOST_CANDIDATES = 20, 5, 3
 _TONES: Mapping[str, Tone] = {
@@ -175,6 +178,12 @@ class FixPart(DocumentPart, frozen=True, kw_only=True):
     lost: tuple[str, ...] = ()
     manifest: tuple[ManifestPart, ...] = ()
     workloads: Mapping[str, str] = msgspec.field(default_factory=dict)
+    changes: tuple[Mapping[str, Any], ...] = ()
+    promise: Mapping[str, int] = msgspec.field(default_factory=dict)
+
+    @classmethod
+    def of_pool(cls, fix: PoolFix) -> FixPart:
+        return cls(**{name: getattr(fix, name) for name in fix.__struct_fields__})
 
     @classmethod
     def of(cls, fix: Fix) -> FixPart:
@@ -230,6 +239,7 @@ def document(result: results.ExplainResult, options: RenderOptions) -> Explanati
     found = result.explanation
     pod = pod_fields(found.outcome) if found.outcome else {"pod": found.pod, "result": found.standing}
     margin, queue, fixes = found.runner_up, found.queue, found.fixes
+    own_fixes = tuple(map(FixPart.of, fixes.found)) if fixes else ()
     return ExplanationDocument(
         **pod,
         standing=found.standing,
@@ -249,7 +259,7 @@ def document(result: results.ExplainResult, options: RenderOptions) -> Explanati
         runner_up=MarginPart(node=margin.node, behind=margin.total, by_plugin=margin.by_plugin) if margin else None,
         why_not=FocusPart.of(found.focus) if found.focus else None,
         preemption_study=StudyPart.of(found.preemption) if found.preemption else None,
-        fixes=tuple(map(FixPart.of, fixes.found)) if fixes else (),
+        fixes=tuple(sorted((*map(FixPart.of_pool, result.pool_fixes), *own_fixes), key=lambda each: each.cost)),
         fixes_on=fixes.on if fixes else "",
         fixes_tried=fixes.tried if fixes else None,
         helping_node=_helping_node_part(result),
@@ -312,6 +322,7 @@ def view(found: ExplanationDocument) -> View:
         figures=figures,
         sections=[
             *_fixes(found),
+            *sections_of(found.autoscaling, found.coverage),
             *_helping_node(found),
             *_weights(found),
             *_answers(found),
@@ -324,7 +335,6 @@ def view(found: ExplanationDocument) -> View:
                 "The colour of a node is its answer to the pod. The darker band is what the pod would take.",
             ),
             _pod(found),
-            *sections_of(found.autoscaling, found.coverage),
             *pod_odds("odds", [each for each in (found.odds.pods if found.odds else ()) if each.pod == found.pod]),
             *_facts(found),
         ],
