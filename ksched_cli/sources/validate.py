@@ -28,7 +28,18 @@ from ksched_cli.api.dynamic_resources import ResourceSlice
 from ksched_cli.api.object_facts import is_time
 from ksched_cli.api.quantity import QuantityError, are_plain, parse_quantity
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim
-from ksched_cli.api.workloads import PodDisruptionBudget, PriorityClass, ReplicaSet, ResourceQuota, RuntimeClass
+from ksched_cli.api.workloads import (
+    DaemonSet,
+    Deployment,
+    Job,
+    PodDisruptionBudget,
+    PriorityClass,
+    ReplicaSet,
+    ReplicationController,
+    ResourceQuota,
+    RuntimeClass,
+    StatefulSet,
+)
 
 # (path, what is wrong)
 Complaint = tuple[str, str]
@@ -108,6 +119,12 @@ def _pod_spec(spec: PodSpec) -> list[Complaint]:
         actions = [each.when_unsatisfiable for each in spec.topology_spread_constraints]
         found += _known(actions, WHEN_UNSATISFIABLE, "spec.topologySpreadConstraints[{}].whenUnsatisfiable")
     return found
+
+
+def _template(item: Any) -> Complaints:
+    """Controllers make pods of it, which nothing checks again."""
+    template = item.spec.template
+    return [(f"spec.template.{path}", text) for path, text in _pod_spec(template.spec)] if template is not None else ()
 
 
 def _containers(containers: Sequence[Container], path: str) -> Complaints:
@@ -228,7 +245,8 @@ _CHECKS: Mapping[type[Struct], Callable[[Any], Complaints]] = {
     Pod: _pod,
     Node: _node,
     PriorityClass: lambda item: _integer(item.value, "value", 32),
-    ReplicaSet: lambda item: _stamps(item.metadata),
+    ReplicaSet: lambda item: [*_stamps(item.metadata), *_template(item)],
+    **dict.fromkeys((Deployment, StatefulSet, DaemonSet, Job, ReplicationController), _template),
     PersistentVolume: lambda item: _quantities(item.spec.capacity, "spec.capacity"),
     PersistentVolumeClaim: lambda item: _quantities(item.spec.resources.requests, "spec.resources.requests"),
     PodDisruptionBudget: _budget,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import json
 import tarfile
@@ -54,6 +55,33 @@ def test_a_number_of_5000_digits(
     code, shown = said(f"simulate --from {name}", capsys)
     assert problem in shown
     assert (code, "please report" in shown) == (2, False)
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job"])
+@pytest.mark.parametrize("command", ["simulate --settle", "check -f m.json"])
+def test_a_template_of_the_cluster_with_a_number_of_5000_digits(
+    kind: str, command: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    workload = make_workload(kind)
+    workload["apiVersion"] = "batch/v1" if kind == "Job" else "apps/v1"
+    workload["spec"]["template"]["spec"]["containers"][0]["resources"] = {"requests": {"cpu": DIGITS}}
+    write_list(here / "c.json", NODE, workload)
+    code, shown = said(f"{command} --from c.json", capsys)
+    assert "spec.template.spec.containers[0].resources.requests.cpu: a number of 5000 digits is not a quantity" in shown
+    assert (code, "please report" in shown) == (2, False)
+
+
+@pytest.mark.parametrize("kind", ["StatefulSet", "DaemonSet"])
+def test_a_workload_of_the_cluster_without_a_template(
+    kind: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    workload = make_workload(kind)
+    manifest = copy.deepcopy(workload)
+    del workload["spec"]["template"]
+    write_list(here / "c.json", NODE, workload)
+    write_list(here / "m.json", manifest)
+    code, shown = said("check --from c.json -f m.json", capsys)
+    assert (code, "please report" in shown) == (0, False), shown
 
 
 @pytest.mark.parametrize(

@@ -450,6 +450,23 @@ doc(
     "spec: {devices: {requests: [{name: a, exactly: {deviceClassName: x}}], constraints: [{requests: [b], matchAttribute: a.b/c}]}}",
     True,
 )
+# No `spec` is a pointer in Go: an object without one has an empty one, which is validated.
+for version, kind in (
+    *(("v1", each) for each in ("Pod", "ReplicationController", "PersistentVolumeClaim", "Service")),
+    *(("apps/v1", each) for each in ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet")),
+    *(("batch/v1", each) for each in ("Job", "CronJob")),
+):
+    doc(f"no spec, {kind}", version, kind, "", True)
+doc("no spec, PersistentVolume", "v1", "PersistentVolume", "", True, False)
+doc("no spec, PodDisruptionBudget", "policy/v1", "PodDisruptionBudget", "", False)
+doc("no spec, ResourceQuota", "v1", "ResourceQuota", "", False)
+doc(
+    "a template without a spec",
+    "apps/v1",
+    "Deployment",
+    "spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}}}",
+    True,
+)
 
 
 @pytest.mark.parametrize(("manifest", "refused"), [pytest.param(text, no, id=name) for name, text, no in CASES])

@@ -134,6 +134,9 @@ class _Walk:
 
     def object(self, value: Mapping[str, Any], name: str, path: Path, above: _Around) -> None:
         known, whole, needed = _type(name)
+        if value.get("spec") is None and known.get("spec", ("*",))[0][:1] not in ("*", "%"):
+            # No `spec` is a pointer in Go: one that is missing is an empty one.
+            value = {**value, "spec": {}}
         for field, inner in value.items():
             plan = known.get(field)
             if plan is None:

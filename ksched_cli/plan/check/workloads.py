@@ -30,7 +30,7 @@ from ksched_cli.controlplane.controllers.daemonset import surge_and_unavailable
 from ksched_cli.controlplane.controllers.deployment import RECREATE, is_recreate, max_surge, max_unavailable
 from ksched_cli.controlplane.controllers.job import completions_of, parallelism
 from ksched_cli.controlplane.controllers.replicaset import wanted_replicas
-from ksched_cli.controlplane.controllers.revisions import revision_of
+from ksched_cli.controlplane.controllers.revisions import RevisionHistory, revision_of
 from ksched_cli.controlplane.controllers.statefulset import PARALLEL, first_ordinal, ordinal_of, partition
 from ksched_cli.controlplane.plane import ON_DELETE, ControlPlane
 from ksched_cli.controlplane.pods import is_active
@@ -128,23 +128,27 @@ def _replica_set(plane: ControlPlane, item: ReplicaSet | ReplicationController) 
 def _stateful_set(plane: ControlPlane, item: StatefulSet) -> WorkloadState:
     """Pods below the partition, and all of a set with the strategy OnDelete, are as good as new ones."""
     sets = plane.controllers.stateful_sets
-    update, start, wanted = sets.history.update_revision(item).name, first_ordinal(item), wanted_replicas(item)
+    update, start, wanted = _newest(sets.history, item), first_ordinal(item), wanted_replicas(item)
     first = start + wanted if _on_delete(item) else start + partition(item)
     pods = _active(sets.claimed(item))
     old = []
     for pod in pods:
         ordinal = ordinal_of(pod.metadata.name)[1]
-        replaced = first <= ordinal and revision_of(pod) != update
+        replaced = first <= ordinal and update not in ("", revision_of(pod))
         if replaced or not start <= ordinal < start + wanted:
             old.append(pod)
     return WorkloadState(wanted, pods, tuple(old), owners=_identities((item,)))
 
 
+def _newest(history: RevisionHistory, item: StatefulSet | DaemonSet) -> str:
+    """The newest revision; empty for an object of a dump that has no template: its pods are as good as new ones."""
+    return history.update_revision(item).name if item.spec.template is not None else ""
+
+
 def _daemon_set(plane: ControlPlane, item: DaemonSet) -> WorkloadState:
     sets = plane.controllers.daemon_sets
-    update = sets.history.update_revision(item).name
-    pods = _active(sets.claimed(item))
-    old = () if _on_delete(item) else tuple(pod for pod in pods if revision_of(pod) != update)
+    update, pods = _newest(sets.history, item), _active(sets.claimed(item))
+    old = () if _on_delete(item) else tuple(pod for pod in pods if update not in ("", revision_of(pod)))
     return WorkloadState(sets.status(item).desired, pods, old, owners=_identities((item,)))
 
 
