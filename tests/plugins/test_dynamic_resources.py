@@ -186,6 +186,24 @@ def test_nodes_without_the_devices_are_hopeless() -> None:
     assert made.statuses() == {"n1": CANNOT}
 
 
+def test_devices_of_one_slice_that_select_their_nodes() -> None:
+    """The first node's device does not suit; the second node sees the same slice, and another device of it. A slice
+    beside it, first by name, has no such devices."""
+    made = [
+        device("a", nodeName="n1", attributes={"model": "x"}),
+        device("b", nodeName="n2", attributes={"model": "y"}),
+    ]
+    objects = [
+        GPU,
+        make_claim("claim", exactly(selectors=selectors('device.attributes["dra.example.com"].model == "y"'))),
+        make_slice("a", devices("shared", attributes={"model": "z"}), pool="a", allNodes=True),
+        make_slice("b", made, pool="b", perDeviceNodeSelection=True),
+    ]
+    decisions, cluster = run([pod_with("pod", "claim")], *objects)
+    assert node_of(decisions["pod"], cluster) == "n2"
+    assert len(decisions["pod"].feasible) == 1
+
+
 def test_no_node_has_them() -> None:
     decisions, _ = run([pod_with("pod", "claim")], GPU, make_claim("claim", exactly()))
     assert decisions["pod"].message == (

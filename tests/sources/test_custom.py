@@ -51,6 +51,13 @@ CASES = [
         id="RayCluster",
     ),
     pytest.param(
+        "RayCluster",
+        "ray.io/v1",
+        f"headGroupSpec: {{{PLAIN}}}\nworkerGroupSpecs: [{{groupName: none}}, {{groupName: a, replicas: 1, {PLAIN}}}]",
+        {"head": 1, "workers a": 1},
+        id="RayCluster whose first group has no pods",
+    ),
+    pytest.param(
         "RayJob",
         "ray.io/v1",
         f"rayClusterSpec: {{headGroupSpec: {{{PLAIN}}}, workerGroupSpecs: [{{groupName: a, replicas: 1, {PLAIN}}}]}}",

@@ -406,14 +406,16 @@ def test_more_that_has_a_pseudonym(tmp_path: Path) -> None:
         "spec": {"hard": {"count/secrets.corp.example": "3", "count/pods": "9", "cpu": "1"}},
     }
     widget = {"apiVersion": "corp.example/v1", "kind": "SecretSet", "metadata": {"name": "s"}}
+    # No object names this kind.
+    other = {"apiVersion": "secret.example/v1", "kind": "SecretGauge", "metadata": {"name": "g"}}
     node = make_node("n").label(rack="7").doc()
     hidden = make_node("m").label(rack="north-wing").doc()
-    source = written_cluster(tmp_path, gated, quota, widget, node, hidden)
+    source = written_cluster(tmp_path, gated, quota, widget, other, node, hidden)
     taken = Simulator.of(RunOptions([source], allow_empty=True)).snapshot("", redacted=True)
     text = gzip.decompress(taken.data).decode()
     assert not any(word in text for word in ("corp.example", "Secret", "secret", "north-wing"))
     document = json.loads(text)
-    assert document["notRead"] == {"group-1/v1/Kind-1": 1}
+    assert document["notRead"] == {"group-1/v1/Kind-2": 1, "group-2/v1/Kind-1": 1}
     items = {item["kind"]: item for item in document["items"]}
     assert items["Pod"]["metadata"]["ownerReferences"][0]["apiVersion"] == "group-1/v1"
     assert items["ResourceQuota"]["spec"]["hard"] == {"count/pods": "9", "cpu": "1"}
