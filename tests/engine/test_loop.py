@@ -155,6 +155,10 @@ def test_a_plugin_that_waits_is_taken_to_allow_where_no_time_passes() -> None:
     assert step is not None
     assert [decision.result for decision in step.decisions] == ["waiting"]
     assert loop.next_moment() == 5.0
+    later = SchedulingLoop(make_scheduler([node().obj()], [make_pod("p").obj()], **options))
+    later.clock.now = 100.0
+    later.step()
+    assert later.next_moment() == 105.0, "the wait begins with the cycle"
 
 
 def test_a_gang_waits_for_room_and_goes_as_one() -> None:
