@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from ksched_cli.config.legacy.algorithm import with_first_fields
 from ksched_cli.config.load import load_config
 from ksched_cli.config.resolved_profile import ResolvedProfile, expand_profile
 from ksched_cli.errors import ConfigError
@@ -132,3 +133,25 @@ def test_what_is_refused(version: str, fields: dict[str, Any], path: str, said: 
 
 def test_a_minor_without_v1alpha2_refuses_its_fields() -> None:
     assert "disablePreemption" in mistakes("1.19", "v1beta1", disablePreemption=True)
+
+
+def with_preemption(*, on: bool) -> dict[str, Any]:
+    enabled = [{"name": "DefaultPreemption"}] if on else []
+    return {"plugins": {"postFilter": {"enabled": enabled}}, "pluginConfig": []}
+
+
+@pytest.mark.parametrize(
+    ("preempts", "disables"),
+    [
+        pytest.param([False, False, False], True, id="none"),
+        pytest.param([True, True, True], False, id="all"),
+        pytest.param([False, True, True], None, id="all but the first"),
+        pytest.param([False, False, True], None, id="the last alone"),
+    ],
+)
+def test_one_field_for_all_profiles_only_if_they_agree(preempts: list[bool], disables: bool | None) -> None:
+    given = [with_preemption(on=each) for each in preempts]
+    written = with_first_fields({"apiVersion": f"{GROUP}/v1alpha2", "profiles": given})
+    assert written.get("disablePreemption") is disables
+    kept = ["postFilter" in each["plugins"] for each in written["profiles"]]
+    assert kept == [disables is None] * 3

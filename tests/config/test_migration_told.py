@@ -44,6 +44,15 @@ def test_what_is_told_of_defaults() -> None:
     assert told(migrated(configuration("v1"))) == []
 
 
+@pytest.mark.parametrize("runs", [True, False])
+def test_arguments_of_what_the_profile_does_not_run(runs: bool) -> None:
+    profile = {"pluginConfig": config_of("NodeLabel", presentLabels=["ssd"])}
+    if runs:
+        profile["plugins"] = {"filter": {"enabled": [{"name": "NodeLabel"}]}}
+    said = "arguments of NodeLabel are left out: the profile does not run what they are for"
+    assert any(said in each for each in told(migrated(configuration("v1beta1", profiles=[profile])))) is not runs
+
+
 def test_new_plugins_stay_off_where_the_profile_lists_all() -> None:
     everything_off = {"disabled": [{"name": "*"}], "enabled": [{"name": "PrioritySort"}, {"name": "DefaultBinder"}]}
     migration = migrated(configuration("v1beta3", profiles=[{"plugins": {"multiPoint": everything_off}}]))

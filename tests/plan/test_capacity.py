@@ -14,7 +14,9 @@ from ksched_cli.api.core import ObjectMeta, Pod
 from ksched_cli.api.workloads import PriorityClass, ResourceQuota, ResourceQuotaSpec, StatefulSet
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.controlplane.admission.chain import Chain
-from ksched_cli.plan.capacity import Capacity, Portion, capacity, place_pending
+from ksched_cli.plan.capacity import Capacity, NodeRoom, Portion, capacity, place_pending
+from ksched_cli.plugins.node_affinity import NodeAffinityReasons
+from ksched_cli.plugins.node_resources_fit.guide import NodeResourcesFitReasons
 from ksched_cli.simulator import Simulator
 from ksched_cli.sources.loaded import Loaded, Origin
 from ksched_cli.whatif.replicas import Replicas, Shape
@@ -182,6 +184,13 @@ def test_what_runs_out_first_where_and_what_is_stranded() -> None:
         counted.why.message
         == "0/3 nodes are available: 1 Insufficient cpu, 1 Insufficient memory, 1 node(s) had untolerated taint(s)."
     )
+
+
+def test_a_node_that_lacks_something_else_too_does_not_run_out() -> None:
+    cpu, pods = NodeResourcesFitReasons.insufficient(resource="cpu"), NodeResourcesFitReasons.too_many_pods()
+    other = NodeAffinityReasons.unmatched_profile()
+    found = [NodeRoom("n", {}, None, {}, reasons).runs_out for reasons in ((), (cpu, pods), (cpu, other), (other,))]
+    assert found == [(), ("cpu", "pods"), (), ()]
 
 
 def test_replicas_do_not_preempt() -> None:

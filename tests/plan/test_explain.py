@@ -8,11 +8,14 @@ from typing import Any
 import msgspec
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ksched_cli.api.workloads import DaemonSet
 from ksched_cli.errors import UsageError
 from ksched_cli.framework.per_node import PerNodeFilter
 from ksched_cli.framework.status import SUCCESS, Status, unresolvable
+from ksched_cli.plan.explain.explain import _needed
+from ksched_cli.plan.results.nodes import Score, ScoredNode
 from tests.builders import PodBuilder, make_node, make_pod
 from tests.clusters import clusters
 from tests.lanes import examples
@@ -195,6 +198,28 @@ def test_why_not_this_node_and_with_which_weight() -> None:
     assert sum(focus.behind.by_plugin.values()) == focus.behind.total
     assert [(each.plugin, each.weight, each.new_weight) for each in focus.weights] == [("NodeResourcesFit", 1, 6)]
     assert focus.text[1] == "With weight 6 instead of 1 for NodeResourcesFit it goes to n1."
+
+
+@given(st.data())
+@settings(max_examples=examples(100), deadline=None)
+def test_the_nearest_weight_is_that_of_trying_all(data: Any) -> None:
+    """Scores of two plugins on up to four nodes; the node asked about stands at any place by name."""
+    numbers, weight = st.integers(0, 3), data.draw(st.integers(1, 6))
+    scored = []
+    for name in data.draw(st.permutations("abcd"))[: data.draw(st.integers(1, 4))]:
+        mine, others = data.draw(numbers), data.draw(numbers)
+        scores = {"Mine": Score(mine, mine, mine * weight), "Other": Score(others, others, others)}
+        scored.append(ScoredNode(name, mine * weight + others, scores))
+    own = data.draw(st.sampled_from(scored))
+
+    def comes_first(new: int) -> bool:
+        totals = {each.node: each.scores["Other"].raw + new * each.scores["Mine"].raw for each in scored}
+        return min(totals, key=lambda name: (-totals[name], name)) == own.node
+
+    # No two totals differ by more than 3 + 3 * 6, so that a change of 22 decides whatever any change can decide.
+    fitting = [new for new in range(1, weight + 23) if comes_first(new)]
+    nearest = min(fitting, key=lambda new: abs(new - weight), default=None)
+    assert _needed(own, scored, "Mine", weight) == nearest
 
 
 @pytest.mark.slow

@@ -25,6 +25,33 @@ def is_valid(document: dict[str, Any]) -> bool:
     return not list(validator.iter_errors(document))
 
 
+@pytest.mark.parametrize(
+    ("field", "amount", "says"),
+    [
+        ("cpu", "4096", ""),
+        ("cpu", "4096001m", "cpu is 4096001m, more than 4096 cores"),
+        ("cpu", "10m", ""),
+        ("cpu", "9m", "cpu is 9m, less than 10m"),
+        ("memory", "1Pi", ""),
+        ("memory", "1025Ti", "memory is 1025Ti, more than 1Pi"),
+        ("memory", "16Mi", ""),
+        ("memory", "16383Ki", "memory is 16383Ki, less than 16Mi"),
+        ("pods", "10000", ""),
+        ("pods", "10001", "pods is 10001, more than 10,000 pods"),
+        ("pods", "1", ""),
+        ("pods", "0", "pods is 0, less than one pod"),
+    ],
+)
+def test_the_largest_and_the_smallest_node(field: str, amount: str, says: str) -> None:
+    given = shape("m", 1)
+    given["allocatable"] |= {"pods": "110", field: amount}
+    if says:
+        (problem,) = problems(given)
+        assert says in problem
+    else:
+        catalog_of(catalog(given))
+
+
 def test_a_shape_with_zones_is_a_shape_in_each_zone() -> None:
     found = catalog_of(catalog(shape("m5.large", 0.1, zones=["a", "b"], max=3), unit="USD/h"))
     assert [(each.node_name, each.zone, each.most, each.price) for each in found.shapes] == [
