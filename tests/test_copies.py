@@ -33,8 +33,8 @@ from ksched_cli.plugins.scheduling_gates import SchedulingGates
 from ksched_cli.progress import listen
 from ksched_cli.report.progress import RunProgress
 from ksched_cli.report.registry import RenderOptions, render
-from ksched_cli.report.simulate_document import simulation_document
 from ksched_cli.report.view.simulate import PODS_WITH_NODES
+from ksched_cli.report.view.stream import simulation_document
 from ksched_cli.sources import templates as naming
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.manifests import apply_items

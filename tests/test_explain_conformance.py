@@ -12,7 +12,7 @@ from ksched_cli.engine.inspection import inspect
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.run.loaded_input import RunOptions
 from ksched_cli.plan.simulate import OutputOptions, outcome_of
-from ksched_cli.report.simulate_document import pod_entry
+from ksched_cli.report.view.stream import pod_entry
 from tests.lanes import sampled
 from tests.running import prepare
 from tests.test_conformance import CASES, differences

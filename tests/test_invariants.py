@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from ksched_cli.api.dynamic_resources import ResourceClaim
 from ksched_cli.plan.run.loaded_input import RunOptions
 from ksched_cli.plugins.default_preemption.plugin import Evaluator
-from ksched_cli.report.simulate_document import simulation_document
+from ksched_cli.report.view.stream import simulation_document
 from tests.builders import make_node, make_pod, write_list
 from tests.clusters import clusters, nodes, pods
 from tests.harness import decide, make_scheduler

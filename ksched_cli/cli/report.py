@@ -31,6 +31,6 @@ Output = Annotated[str, options.FormatOption("StoredDocument")]
 
 @takes_groups
 def report(document: DocumentArgument, output: Output = "html") -> None:
-    from ksched_cli.report.stored import read_document
+    from ksched_cli.report.sinks.html import read_document
 
     show(read_document(document, sys.stdin.buffer), output)

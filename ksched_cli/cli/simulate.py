@@ -200,9 +200,10 @@ def run_scenario_and_show(
     found = simulator.scenario(run.scenario, settling.limits())
     warnings, timeline = list(found.warnings), settling.settle or output == "html"
     if not found.settled and not settling.settle:
-        from ksched_cli.report.settle import ending_line
+        from ksched_cli.report.view.ends import SettledPart
 
-        warnings.append(ending_line(found.settlement.world).plain)
+        end = SettledPart.of(found.settlement.world)
+        warnings.append("\n".join((end.text, *end.faults)))
     show(found, output, warnings=warnings, headers=headers, timeline=timeline, zones=simulator.zones)
     if found.result.failed:
         return ExpectationFailed.exit_code

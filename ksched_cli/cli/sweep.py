@@ -191,7 +191,7 @@ def _kept(keep: str | None) -> int | None:
 def _write_kept(result: SweepResult, folder: Path) -> None:
     from ksched_cli.cli.streams import OutputFile, write_files
     from ksched_cli.report.encoding import json_text
-    from ksched_cli.report.sweep import variant_document
+    from ksched_cli.report.view.sweep import variant_document
 
     folder.mkdir(exist_ok=True)
     documents = {f"{end.row.variant}.json": json_text(variant_document(end), indent=2) for end in result.kept}

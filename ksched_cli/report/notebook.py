@@ -25,6 +25,6 @@ class NotebookDisplay:
         return "\n".join([*lines[:_MOST_LINES], *more])
 
     def html(self, result: object) -> str:
-        from ksched_cli.report.html.fragment import fragment_html
+        from ksched_cli.report.sinks.html import fragment_html
 
         return fragment_html(document_of(result, RenderOptions("html", timeline=True, node_answers=True)))

@@ -1,14 +1,14 @@
-"""Which module shows which result, and in which formats.
+"""Which View shows which result, and in which formats: a table.
 
 To add a result of a command:
 
-1. Write a module in `view/` with a Struct for the document, `document(result, options)` that makes it, and
-   `view(document)` that returns a View.
-2. Name the class of the result in `_VIEWS` with the module and its formats, and the kind of the document in `_KINDS`.
+1. Write a module in `view/` with a Struct `Document`, `document(result, options)` that makes it, and `view(document)`
+   that returns a View.
+2. Name the class of the result in `_RESULTS` with the module, its formats and the kind of the document.
 
-Every format then works: `sinks/` writes the View as a table, Markdown and a page, and `encoding.py` the document as
-JSON and YAML. A format of one result only, such as SARIF, is a function that `_WRITERS` names. Class names are unique
-in the package. The help and the completions read these tables and import no module that they name.
+Every format then works: `sinks/` writes the View as a table, rows of names, Markdown and a page, and `encoding.py` the
+document as JSON and YAML. A format of one result only, such as SARIF, is a function that `_WRITERS` names. Class names
+are unique in the package. The help and the completions read these tables and import no module that they name.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any, TextIO
 from msgspec import Struct
 
 from ksched_cli.errors import UsageError
-from ksched_cli.report.shown_nodes import NO_NODES, ShownNodes
+from ksched_cli.report.node_names import NO_NODES, ShownNodes
 
 # The order in which formats are listed, and what each is for; other formats follow by name.
 _PURPOSES = {
@@ -36,38 +36,41 @@ _PURPOSES = {
     "svg": "for the picture of --curve",
 }
 _PAGES = "table wide json yaml name markdown html"
+_LIST = "table wide json yaml markdown"
+_DOCUMENT = "json yaml"
 
-# Module of view/, and formats.
-_VIEWS: Mapping[str, tuple[str, str]] = {
-    "CapacityResult": ("capacity", _PAGES),
-    "Check": ("check", _PAGES.replace(" name", "")),
-    "ClusterOverview": ("cluster", _PAGES),
-    "Consolidation": ("consolidate", f"{_PAGES} commands"),
-    "DiffResult": ("diff", _PAGES),
-    "DrainTrials": ("drain", _PAGES),
-    "ExplainResult": ("explain", _PAGES),
-    "InstanceTypeList": ("instance_types", _PAGES.replace(" html", "")),
-    "Rightsizing": ("rightsize", _PAGES),
-    "Simulation": ("simulate", f"{_PAGES} svg"),
-    "Sizing": ("size", _PAGES),
-    "VerifyResult": ("verify", _PAGES),
+# Class of a result: its module of view/, formats, and the kinds of its document. A list of reference is
+# `module:prefix`: it has a function `prefix_document`, and `prefix_view` takes the result itself.
+_RESULTS: Mapping[str, tuple[str, str, str]] = {
+    "CapacityResult": ("capacity", _PAGES, "Capacity"),
+    "Check": ("check", _PAGES.replace(" name", ""), "Check"),
+    "ClusterOverview": ("cluster", _PAGES, "Cluster"),
+    "Consolidation": ("consolidate", f"{_PAGES} commands", "Consolidation"),
+    "DiffResult": ("diff", _PAGES, "Diff"),
+    "DrainTrials": ("drain", _PAGES, "Drain DrainList"),
+    "ExplainResult": ("explain", _PAGES, "Explanation"),
+    "InstanceTypeList": ("instance_types", _PAGES.replace(" html", ""), ""),
+    "PluginList": ("reference:plugins", f"{_LIST} name", ""),
+    "ReasonCodes": ("reference:codes", _LIST.replace(" wide", ""), ""),
+    "Rightsizing": ("rightsize", _PAGES, "Rightsizing"),
+    "ScenarioRun": ("scenario", _PAGES.replace(" name", ""), "ScenarioResult"),
+    "SettledSimulation": ("settle", _PAGES, ""),
+    "Simulation": ("simulate", f"{_PAGES} svg", "Simulation"),
+    "Sizing": ("size", _PAGES, "Sizing"),
+    "SweepRun": ("sweep", _PAGES.replace(" name", ""), "SweepResult"),
+    "VerifyResult": ("verify", _PAGES, "Verification"),
+    "VersionChanges": ("reference:changes", _LIST, ""),
+    "VersionList": ("reference:versions", f"{_LIST} name", ""),
 }
-# The module of view/ for a kind of document.
-_KINDS = {
-    "Capacity": "capacity",
-    "Check": "check",
-    "Cluster": "cluster",
-    "Consolidation": "consolidate",
-    "Diff": "diff",
-    "Drain": "drain",
-    "DrainList": "drain",
-    "Explanation": "explain",
-    "Rightsizing": "rightsize",
-    "Simulation": "simulate",
-    "Sizing": "size",
-    "Verification": "verify",
+# Documents that are made in another way than from the Struct of their View, and documents without a View.
+_DOCUMENTS: Mapping[str, tuple[str, str]] = {
+    "DerivedCatalog": ("view.reference.as_it_is", _DOCUMENT),
+    "EffectiveConfiguration": ("view.reference.as_it_is", _DOCUMENT),
+    "Migration": ("view.reference.as_it_is", _DOCUMENT),
+    "SettledSimulation": ("view.settle.settled_document", ""),
+    "Simulation": ("view.stream.simulation_document", ""),
 }
-# Function and help of a format that no sink writes. Documents of these results are dicts.
+# Function and help of a format that no sink writes.
 _WRITERS: Mapping[tuple[str, str], tuple[str, str]] = {
     ("Check", "github"): (
         "sinks.findings.write_github",
@@ -75,41 +78,17 @@ _WRITERS: Mapping[tuple[str, str], tuple[str, str]] = {
     ),
     ("Check", "junit"): ("sinks.findings.write_junit", "for Jenkins and GitLab"),
     ("Check", "sarif"): ("sinks.findings.write_sarif", "for code scanning"),
-    ("News", "json"): ("watch.write_news_entry", "for programs: one line each"),
-    ("News", "table"): ("watch.write_news_line", ""),
-    ("PluginList", "table wide"): ("plugins.print_plugins", ""),
-    ("PluginList", "name"): ("plugins.write_plugin_names", ""),
-    ("ReasonCodes", "table"): ("explain_code.print_reason_codes", ""),
-    ("ScenarioRun", "table wide"): ("scenario.print_scenario", ""),
-    ("SettledSimulation", "table wide"): ("settle.print_settled", ""),
-    ("SettledSimulation", "name"): ("settle.write_moved", ""),
-    ("SimulationStream", "json"): ("simulate_document.write_stream", ""),
-    ("SimulationStream", "html"): ("simulate_document.write_stream_page", ""),
-    ("StoredDocument", "html"): ("stored.write_stored_page", ""),
-    ("SweepRun", "table wide"): ("sweep.print_sweep", ""),
-    ("SweepRun", "jsonl"): ("sweep_rows.write_lines", "for a line of JSON per variant"),
-    ("SweepRun", "csv"): ("sweep_rows.write_csv", "for spreadsheets, without the pods"),
+    ("News", "json"): ("view.watch.write_entry", "for programs: one line each"),
+    ("News", "table"): ("view.watch.write_line", ""),
+    ("SimulationStream", "json"): ("view.stream.write_stream", ""),
+    ("SimulationStream", "html"): ("view.stream.write_stream_page", ""),
+    ("StoredDocument", "html"): ("sinks.html.write_stored_page", ""),
+    ("SweepRun", "jsonl"): ("sinks.lines.write_lines", "for a line of JSON per variant"),
+    ("SweepRun", "csv"): ("sinks.lines.write_csv", "for spreadsheets, without the pods"),
     ("SweepRun", "parquet"): (
-        "sweep_rows.write_parquet",
+        "sinks.lines.write_parquet",
         "for pandas, DuckDB and Spark (pip install 'ksched-cli[arrow]')",
     ),
-    ("VersionChanges", "table wide"): ("versions.print_changes", ""),
-    ("VersionList", "table wide"): ("versions.print_versions", ""),
-    ("VersionList", "name"): ("versions.write_version_names", ""),
-}
-# Documents that are dicts, with the formats that are made of them.
-_DOCUMENTS: Mapping[str, tuple[str, str]] = {
-    "DerivedCatalog": ("config.catalog_document", "json yaml"),
-    "EffectiveConfiguration": ("config.effective_configuration_document", "json yaml"),
-    "Migration": ("config.migrated_document", "json yaml"),
-    "PluginList": ("plugins.plugins_document", "json yaml"),
-    "ReasonCodes": ("explain_code.codes_document", "json yaml"),
-    "ScenarioRun": ("scenario.scenario_document", "json yaml html"),
-    "SettledSimulation": ("settle.settled_document", "json yaml html"),
-    "Simulation": ("simulate_document.simulation_document", "json yaml html"),
-    "SweepRun": ("sweep.sweep_document", "json yaml html"),
-    "VersionChanges": ("versions.version_changes_document", "json yaml"),
-    "VersionList": ("versions.versions_document", "json yaml"),
 }
 
 
@@ -138,86 +117,64 @@ class PlainText(io.StringIO):
 def render(result: object, out: TextIO, options: RenderOptions) -> None:
     """Write the result in the format of the options."""
     name, form = type(result).__name__, options.format
-    for (of, formats), (function, _) in _WRITERS.items():
-        if of == name and form in formats.split():
-            _function(function)(result, out, options)
-            return
-    if form in _DOCUMENTS.get(name, ("", ""))[1].split():
-        _write_document(document_of(result, options), out, form)
+    if (name, form) in _WRITERS:
+        _function(_WRITERS[name, form][0])(result, out, options)
+    elif form == "html":
+        _function("sinks.html.write_page")(document_of(result, options), out)
+    elif form in ("json", "yaml"):
+        _function(f"encoding.write_{form}")(document_of(result, options), out)
     else:
-        _write_view(result, _VIEWS[name][0], out, options)
+        view = view_of(result, options)
+        if form == "name":
+            _function("sinks.lines.write_rows")(view.rows, out)
+        elif form == "commands":
+            _function("sinks.lines.write_rows")([(each,) for each in view.commands], out)
+        elif form == "markdown":
+            _function("sinks.markdown.write_view")(view, out)
+        elif form == "svg":
+            _function("sinks.svg.write_svg")(view, out)
+        else:
+            _function("sinks.terminal.write_view")(view, out, options)
 
 
-def _write_view(result: Any, name: str, out: TextIO, options: RenderOptions) -> None:
-    module, form = _view(name), options.format
-    if form in ("json", "yaml", "html"):
-        _write_document(document_of(result, options), out, form)
-        return
-    _write_people(module.view(module.document(result, options)), out, options)
+def view_of(result: Any, options: RenderOptions) -> Any:
+    """The View of a result."""
+    module, _, prefix = _RESULTS[type(result).__name__][0].partition(":")
+    if prefix:
+        return _function(f"view.{module}.{prefix}_view")(result)
+    return _function(f"view.{module}.view")(_function(f"view.{module}.document")(result, options))
 
 
-def _write_people(view: Any, out: TextIO, options: RenderOptions) -> None:
-    if options.format == "name":
-        from ksched_cli.report.rows import write_row
-
-        for row in view.rows() if callable(view.rows) else view.rows:
-            write_row(out, *row)
-    elif options.format == "commands":
-        out.writelines(f"{_function('visible.visible')(each)}\n" for each in view.commands)
-    elif options.format == "svg":
-        _function("sinks.svg.write_svg")(view, out)
-    elif options.format == "markdown":
-        _function("sinks.markdown.write_view")(view, out)
-    else:
-        _function("sinks.terminal.write_view")(view, out, options)
-
-
-def _write_document(document: dict[str, Any], out: TextIO, form: str) -> None:
-    if form == "html":
-        from ksched_cli.report.html.html_file import write_page
-
-        write_page(document, out)
-        return
-    from ksched_cli.report.encoding import write_json, write_yaml
-
-    (write_yaml if form == "yaml" else write_json)(document, out)
-
-
-def document_of(result: Any, options: RenderOptions) -> dict[str, Any]:
+def document_of(result: Any, options: RenderOptions) -> Any:
     """The document of a result, as json and html are written from it. One that has a page has the command line that
     made it."""
-    from ksched_cli.report.view.documents import run_entry
-
     name = type(result).__name__
-    if name in _VIEWS and name not in _DOCUMENTS:
-        from ksched_cli.report.view.documents import encoded
-
-        module, formats = _VIEWS[name]
-        made = encoded(_view(module).document(result, options))
+    module, formats, _ = _RESULTS.get(name, ("", "", ""))
+    path, _, prefix = module.partition(":")
+    if name in _DOCUMENTS:
+        made = _function(_DOCUMENTS[name][0])(result, options)
+    elif prefix:
+        made = _function(f"view.{path}.{prefix}_document")(result, options)
     else:
-        function, formats = _DOCUMENTS[name]
-        made = _function(function)(result, options)
+        made = _function("view.documents.encoded")(_function(f"view.{path}.document")(result, options))
     if "html" not in formats:
         return made
     warnings = getattr(result, "warnings", ())
-    return {**made, **({"warnings": list(warnings)} if warnings else {}), **run_entry(options)}
+    made |= {"warnings": list(warnings)} if warnings else {}
+    return made | _function("view.documents.run_entry")(options)
 
 
 def stored_view(document: Mapping[str, Any]) -> Any:
-    """The View of a document of this program; None for a kind without one."""
+    """The View of a document of this program. Raises UsageError if there is none for its kind."""
     kind, version = document.get("kind"), document.get("apiVersion")
     if version != "ksched/v1":
         raise UsageError(f"this is no document of ksched: its apiVersion is {version!r} and not 'ksched/v1'")
-    if kind not in _KINDS or "settled" in document:
-        return None
-    from ksched_cli.report.view.documents import decoded
-
-    module = _view(_KINDS[kind])
-    return module.view(decoded(document, module.Document))
-
-
-def _view(name: str) -> Any:
-    return import_module(f"{__package__}.view.{name}")
+    modules = {each: module for module, _, kinds in _RESULTS.values() for each in kinds.split()}
+    if kind not in modules:
+        raise UsageError(f"there is no page for a document of kind {kind!r}; there is one for {', '.join(modules)}")
+    name = "settle" if kind == "Simulation" and "settled" in document else modules[kind]
+    module = import_module(f"{__package__}.view.{name}")
+    return module.view(_function("view.documents.decoded")(document, module.Document))
 
 
 def _function(name: str) -> Any:
@@ -227,10 +184,9 @@ def _function(name: str) -> Any:
 
 def formats_of(result: str) -> Mapping[str, str]:
     """The formats of a class of results, each with what it is for, in the order of the help."""
-    formats = [each for named in (_VIEWS, _DOCUMENTS) for each in named.get(result, ("", ""))[1].split()]
-    found = {each: _PURPOSES.get(each, "") for each in formats}
-    for (of, names), (_, about) in _WRITERS.items():
-        if of == result:
-            found |= {each: about or _PURPOSES.get(each, "") for each in names.split()}
+    formats = " ".join((_RESULTS.get(result, ("", ""))[1], _DOCUMENTS.get(result, ("", ""))[1]))
+    found = {each: _PURPOSES.get(each, "") for each in formats.split()}
+    writers = {form: about for (of, form), (_, about) in _WRITERS.items() if of == result}
+    found |= {form: about or _PURPOSES.get(form, "") for form, about in writers.items()}
     order = [*_PURPOSES, *sorted(found)]
     return {name: found[name] for name in sorted(found, key=order.index)}

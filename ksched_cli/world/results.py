@@ -56,15 +56,6 @@ class UnmovedPods:
     def nodes(self) -> tuple[str, ...]:
         return self.columns[2]
 
-    def converted(self, convert: Callable[[str], str]) -> UnmovedPods:
-        """The same pods with converted texts."""
-
-        def make() -> Columns:
-            pods, workloads, nodes = (tuple(map(convert, column)) for column in self.columns)
-            return pods, workloads, nodes
-
-        return UnmovedPods(make)
-
     def __eq__(self, other: object) -> bool:
         return isinstance(other, UnmovedPods) and self.columns == other.columns
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from ksched_cli.cli.main import run
 from ksched_cli.plan.drain.drain import DrainRun
-from ksched_cli.report.summary_line import pending_line
+from ksched_cli.report.view.drain import pending_line
 from ksched_cli.simulator import Simulator
 from tests.builders import make_node, make_pod, write_list
 from tests.cli.transcripts import ROOT, same_as_golden, without_stats

@@ -14,7 +14,7 @@ import yaml
 from ksched_cli.cli.main import run
 from ksched_cli.plan.watch import Kind, News
 from ksched_cli.report.registry import RenderOptions, formats_of, render
-from ksched_cli.report.visible import escape_markdown, visible, with_texts
+from ksched_cli.report.visible import escape_markdown, visible
 from tests.builders import write_list
 from tests.cli.transcripts import DEMO, ROOT
 from tests.failed_scheduling import written_now
@@ -284,13 +284,6 @@ def test_watch(form: str) -> None:
 def test_visible(text: str, shown: str) -> None:
     assert visible(text) == shown
     assert visible(shown) == shown
-
-
-def test_what_is_visible_already_is_not_copied() -> None:
-    value = {"a": ["b", ("c", News(Kind.FITS, "d"))]}
-    assert with_texts(value, visible) is value
-    changed = with_texts({"a\n": [News(Kind.FITS, "d\n")]}, visible)
-    assert changed == {"a\\n": [News(Kind.FITS, "d\\n")]}
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from ksched_cli.cli.main import run
 from ksched_cli.plan.results.outcomes import PodOutcome, Simulation, Stats
 from ksched_cli.plan.simulate import OutputOptions, PlacementRun, SimulationStream, outcome_of
 from ksched_cli.report.registry import RenderOptions
-from ksched_cli.report.simulate_document import pod_entry, write_stream
+from ksched_cli.report.view.stream import pod_entry, write_stream
 from tests.cli.transcripts import CASE
 from tests.engine.answers.test_reuse import workloads
 from tests.harness import make_scheduler

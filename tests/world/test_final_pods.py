@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.object_facts import is_terminal
-from ksched_cli.report.visible import with_texts
 from ksched_cli.world.results import FinalPod, FinalPods, UnmovedPods
 from ksched_cli.world.world import World
 from tests.lanes import examples
@@ -56,21 +55,6 @@ def test_unmoved_pods_are_equal_if_their_columns_are() -> None:
     assert (unmoved, hash(unmoved)) == (UnmovedPods.of(UNMOVED[::-1]), hash(UnmovedPods.of(UNMOVED[::-1])))
     assert unmoved != UnmovedPods.of(UNMOVED[1:])
     assert pickle.loads(pickle.dumps(unmoved)) == unmoved
-
-
-def test_texts_of_unmoved_pods_are_converted_when_they_are_read() -> None:
-    texts: list[str] = []
-
-    def convert(text: str) -> str:
-        texts.append(text)
-        return text.upper()
-
-    shown = with_texts(FinalPods.of([], UnmovedPods.of(UNMOVED)), convert)
-    assert not texts
-    assert list(shown) == [
-        FinalPod("D/A", "POD/D/A", "running", "M", moved=False),
-        FinalPod("D/F", "SET/D/F", "running", "N", moved=False),
-    ]
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ksched_cli.errors import KschedError
 from ksched_cli.plan.run.loaded_input import RunOptions
-from ksched_cli.report.settle import settlement_entries
+from ksched_cli.report.view.ends import WorldPart
 from ksched_cli.sources.dump import load_dump
 from ksched_cli.sources.manifests import load_manifests
 from ksched_cli.sources.read_options import ManifestReading
@@ -92,7 +92,7 @@ def take(world: World, step: Step, folder: Path) -> None:
 def document(world: World) -> dict[str, Any]:
     """How the world goes on."""
     limits = Limits(world.clock.now + LIMITS.max_time, world.cycles + LIMITS.max_cycles)
-    return settlement_entries(world.result(world.run(limits)))
+    return WorldPart.of(world.result(world.run(limits))).entry()
 
 
 def check_unchanged(before: dict[str, Any], after: dict[str, Any]) -> None:

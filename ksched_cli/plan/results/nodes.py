@@ -178,11 +178,6 @@ class NodeNames(_Names):
         self._names = names
         self._rows = rows.astype(np.int32)
 
-    @property
-    def column(self) -> Sequence[str]:
-        """The names of all rows."""
-        return self._names
-
     def __len__(self) -> int:
         return len(self._rows)
 
@@ -247,11 +242,6 @@ class TiedNames(_Names):
         if len(mask):
             mask[rows] = True
         self._mask = np.packbits(mask).tobytes()
-
-    @property
-    def column(self) -> Sequence[str]:
-        """The names of all rows."""
-        return self._names
 
     def _rows(self) -> list[int]:
         if self._size <= _AT_HAND:

@@ -23,7 +23,7 @@ from ksched_cli.report.encoding import write_json
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.check import WorkloadPart, check_summary, finding_text, repository_path, spot
 from ksched_cli.report.view.model import counted
-from ksched_cli.report.visible import visible_lines, with_texts
+from ksched_cli.report.visible import visible_lines
 from ksched_cli.sources.places import SourcePlace
 
 
@@ -45,7 +45,6 @@ def write_github(check: Check, out: TextIO, options: RenderOptions) -> None:
 
 
 def github_lines(check: Check) -> Iterator[str]:
-    check = with_texts(check, visible_lines)
     shown: Counter[str] = Counter()
     others: list[Finding] = []
     for finding in check.findings:
@@ -55,12 +54,12 @@ def github_lines(check: Check) -> Iterator[str]:
         else:
             others.append(finding)
     for text in check.warnings[: max(MAX_OF_A_KIND - shown["warning"], 0)]:
-        yield f"::warning title=ksched::{escape_data(text)}"
+        yield f"::warning title=ksched::{escape_data(visible_lines(text))}"
     if others:
         yield f"::group::{len(others)} more, for which GitHub has no room as annotations"
         yield from (_plain(finding) for finding in others)
         yield "::endgroup::"
-    yield check_summary(check)
+    yield visible_lines(check_summary(check))
 
 
 def annotation(finding: Finding) -> str:
@@ -71,17 +70,17 @@ def annotation(finding: Finding) -> str:
         "line": str(place.line) if place.line is not None and repository_path(place) else "",
         "title": f"{finding.code} {finding.title}",
     }
-    written = ",".join(f"{name}={escape_property(value)}" for name, value in properties.items() if value)
+    written = ",".join(f"{name}={escape_property(visible_lines(value))}" for name, value in properties.items() if value)
     text = finding_text(finding)
     if place.path:
         text += f"\nfield: {place.path}"
-    return f"::{_KINDS[finding.level]} {written}::{escape_data(text)}"
+    return f"::{_KINDS[finding.level]} {written}::{escape_data(visible_lines(text))}"
 
 
 def _plain(finding: Finding) -> str:
     """The finding in one line. It begins with a dash, because GitHub reads the beginning of a line as a command."""
     text = f"- {spot(finding.place)}: {finding.level} {finding.code}: {finding_text(finding)}"
-    return " ".join(text.splitlines())
+    return " ".join(visible_lines(text).split("\n"))
 
 
 def escape_data(text: str) -> str:
@@ -103,7 +102,6 @@ def write_junit(check: Check, out: TextIO, options: RenderOptions) -> None:
 
 
 def junit_text(check: Check) -> str:
-    check = with_texts(check, visible_lines)
     suites = ElementTree.Element("testsuites", name="ksched check")
     _count(suites, check.workloads, check.inputs)
     suites.set("time", _seconds(check.stats.schedule_seconds))
@@ -184,7 +182,7 @@ def _text_of(finding: Finding) -> str:
 
 
 def _clean(text: str) -> str:
-    return _UNWRITABLE.sub("\ufffd", text)
+    return _UNWRITABLE.sub("\ufffd", visible_lines(text))
 
 
 def _seconds(seconds: float) -> str:

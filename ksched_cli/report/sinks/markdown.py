@@ -17,6 +17,7 @@ from ksched_cli.report.view.model import (
     Lines,
     NodeMap,
     Pods,
+    Spark,
     Steps,
     Table,
     Timeline,
@@ -45,20 +46,22 @@ def write_view(view: View, out: TextIO) -> None:
 
 
 def _lines(view: View) -> Iterator[str]:
-    first = f"{_text(view.subject)}: {', '.join(map(_text, (view.verdict, *view.details)))}"
+    first = f": {_text(view.subject)}: {', '.join(map(_text, (view.verdict, *view.details)))}" if view.subject else ""
     context = f" ({_text(view.context)})" if view.context else ""
-    yield f"### ksched {view.command}: {first}{context}"
+    yield f"### ksched {view.command}{first}{context}"
     notes = [note for note in view.notes if _shows(note.place)]
     if notes:
         yield ""
         yield from _list(notes)
     for section in view.sections:
         block = section.content if _shows(section.place) else None
-        if block is None or isinstance(block, NodeMap | Bars | Chart):
+        if block is None or isinstance(block, NodeMap | Bars | Spark | Chart):
             continue
         yield ""
-        yield f"<details><summary>{_text(section.title)}</summary>" if section.folded else f"**{_text(section.title)}**"
-        yield ""
+        if section.title:
+            title = _text(section.title)
+            yield f"<details><summary>{title}</summary>" if section.folded else f"**{title}**"
+            yield ""
         yield from _block(block)
         if section.folded:
             yield ""
@@ -101,7 +104,8 @@ def _block(block: Block) -> Iterator[str]:
     elif isinstance(block, Lines):
         yield from _list(block.lines)
     elif isinstance(block, Facts):
-        yield from (f"- {_text(name)}: {_text(text)}" for name, text in block.pairs)
+        for name, texts in block.pairs:
+            yield f"- {_text(name)}: {_text(texts if isinstance(texts, str) else ', '.join(texts))}"
 
 
 def _steps(block: Steps) -> Iterator[str]:

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
 
-from ksched_cli.report.html import model
-from ksched_cli.report.html.nodes import node_columns
-from ksched_cli.report.shown_nodes import ShownNodes
+from ksched_cli.report.node_names import ShownNodes
 from ksched_cli.report.sinks.folding import all_rows
 from ksched_cli.report.sinks.svg import chart_data
 from ksched_cli.report.view.model import (
@@ -21,23 +19,52 @@ from ksched_cli.report.view.model import (
     Block,
     Chart,
     Facts,
+    Figure,
     Heading,
     Line,
     Lines,
     NodeMap,
     Pods,
     Section,
+    Spark,
     Step,
     Steps,
     Table,
     Timeline,
+    Tone,
     View,
     capitalised,
 )
 from ksched_cli.report.visible import visible
 
+SectionKind = Literal["map", "pods", "pod", "table", "bars", "timeline", "steps", "facts", "chart"]
 # A section of more steps is folded.
 _MOST_STEPS = 10
+
+
+class PageSection(Struct, frozen=True):
+    """A part of the page. `kind` names the code of assets/ that draws `data`; `steps` and `facts` are drawn by the
+    template. Sections of a page have different `name`s."""
+
+    name: str
+    title: str
+    kind: SectionKind
+    data: Mapping[str, Any]
+    intro: str = ""
+    folded: bool = False
+
+
+class Page(Struct, frozen=True):
+    """A page. `verdict` is one sentence. `nodes` are those of the node map. All texts are data and are never read as
+    markup."""
+
+    command: str
+    tone: Tone
+    verdict: str
+    notes: Sequence[str] = ()
+    figures: Sequence[Figure] = ()
+    sections: Sequence[PageSection] = ()
+    nodes: Mapping[str, Any] = field(default_factory=dict)
 
 
 class _Copied(str):
@@ -46,12 +73,12 @@ class _Copied(str):
     __slots__ = ()
 
 
-def page_of(view: View) -> model.Page:
+def page_of(view: View) -> Page:
     """The page of a View."""
     table = view.nodes() or {}
     names = table.get("names", [])
     shown = ShownNodes.shortened(dict.fromkeys(names, ""))
-    nodes = node_columns({"nodeTable": table}) if table else {}
+    nodes = _node_columns(table) if table and table["names"] else {}
     if shown.suffix:
         whole = [number for number, name in enumerate(names) if not name.endswith(shown.suffix)]
         nodes |= {"suffix": _Copied(shown.suffix), "whole": whole}
@@ -60,12 +87,12 @@ def page_of(view: View) -> model.Page:
     sections = [
         made
         for section in view.sections
-        if _shows(section.place) and (block := section.content) is not None
+        if _shows(section.place) and (block := section.content) is not None and not isinstance(block, Spark)
         for made in [_section(section, block)]
     ]
     verdict = f"{view.subject}: {view.verdict}."
-    page = model.Page(view.command, view.tone, verdict, [*details, *notes], list(view.figures), sections, nodes)
-    found: model.Page = _converted(page, _text(shown))
+    page = Page(view.command, view.tone, verdict, [*details, *notes], list(view.figures), sections, nodes)
+    found: Page = converted(page, _text(shown))
     return found
 
 
@@ -85,7 +112,7 @@ def _text(shown: ShownNodes) -> Callable[[str], str]:
     return text
 
 
-def _converted(value: Any, convert: Callable[[str], str]) -> Any:
+def converted(value: Any, convert: Callable[[str], str]) -> Any:
     """The value with all its texts converted, keys included."""
     kind = type(value)
     if kind is str:
@@ -95,18 +122,18 @@ def _converted(value: Any, convert: Callable[[str], str]) -> Any:
     if isinstance(value, str):
         return convert(str(value))
     if isinstance(value, list | tuple):
-        return [_converted(each, convert) for each in value]
+        return [converted(each, convert) for each in value]
     if isinstance(value, Mapping):
-        return {convert(key) if isinstance(key, str) else key: _converted(each, convert) for key, each in value.items()}
+        return {convert(key) if isinstance(key, str) else key: converted(each, convert) for key, each in value.items()}
     if isinstance(value, Struct):
-        return kind(*(_converted(getattr(value, name), convert) for name in value.__struct_fields__))
+        return kind(*(converted(getattr(value, name), convert) for name in value.__struct_fields__))
     return value
 
 
-def _section(section: Section, block: Block) -> model.PageSection:
+def _section(section: Section, block: Block) -> PageSection:
     kind, data = _block(section.title, block)
     folded = section.folded or (isinstance(block, Steps) and len(block.steps) > _MOST_STEPS)
-    return model.PageSection(section.name, section.title, kind, data, section.intro, folded)
+    return PageSection(section.name, section.title, kind, data, section.intro, folded)
 
 
 def _block(title: str, block: Block) -> tuple[Any, dict[str, Any]]:
@@ -123,11 +150,13 @@ def _block(title: str, block: Block) -> tuple[Any, dict[str, Any]]:
     if isinstance(block, Lines):
         return "steps", {"steps": [_step(Step("", block.lines))]}
     if isinstance(block, Facts):
-        return "facts", {"pairs": block.pairs}
+        pairs = [(name, text if isinstance(text, str) else ", ".join(text)) for name, text in block.pairs]
+        return "facts", {"pairs": pairs}
     if isinstance(block, Chart):
         return "chart", chart_data(block)
     if isinstance(block, NodeMap):
         return "map", dict(block.data)
+    assert isinstance(block, Bars)
     return _bars(title, block)
 
 
@@ -166,13 +195,39 @@ def _counts(column: Heading, value: Any) -> bool:
     return bool(value) if column.hides_zeros else value not in ("", None, [], ())
 
 
-def first_rows(view: View, most: int) -> tuple[Sequence[str], Sequence[Sequence[Any]], int]:
+def _node_columns(found: Mapping[str, Any]) -> dict[str, Any]:
+    """The nodes of a `nodeTable` for the code of the page."""
+    zones = sorted(set(found["zones"]))
+    numbers = {zone: number for number, zone in enumerate(zones)}
+    cordoned = set(found["cordoned"])
+    return {
+        "names": found["names"],
+        "zones": zones,
+        "zone": [numbers[zone] for zone in found["zones"]],
+        "cordoned": [number for number, name in enumerate(found["names"]) if name in cordoned],
+        "resources": {name: {"unit": _unit(name), **amounts} for name, amounts in found["resources"].items()},
+    }
+
+
+def _unit(resource: str) -> str:
+    if resource == "cpu":
+        return "milli"
+    sizes = resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-")
+    return "bytes" if sizes else "count"
+
+
+def first_rows(page: Page, most: int) -> tuple[Sequence[str], Sequence[Sequence[str]], int]:
     """The names of the columns of the first table, its first rows, and the number of other rows."""
-    for section in view.sections:
-        block = section.content if _shows(section.place) else None
-        table = block.table if isinstance(block, Pods) else block
-        if isinstance(table, Table):
-            made = _table("", table)
-            heads = [each["name"] for each in made["columns"]]
-            return heads, made["rows"][:most], max(0, len(table.rows) - most)
+    for section in page.sections:
+        if section.kind in ("pods", "table"):
+            table = section.data["table"] if section.kind == "pods" else section.data
+            heads = [each["name"] for each in table["columns"]]
+            rows = [list(map(_plain_text, row)) for row in table["rows"][:most]]
+            return heads, rows, len(table["rows"]) - len(rows)
     return [], [], 0
+
+
+def _plain_text(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
+    return f"{value:,}" if isinstance(value, int) else str(value)

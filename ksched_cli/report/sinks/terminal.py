@@ -2,23 +2,25 @@
 
 The first line is `SUBJECT: VERDICT, DETAIL, DETAIL (CONTEXT)`. Sections follow, each after an empty line. Without
 -o wide a table has `most` of its rows, and rows that differ in one column only share a line. Texts are made visible
-here, and the names of nodes lose the suffix that they share.
+here, and the names of nodes lose the suffix that they share. Bars of the use of nodes and zones, and rows of values,
+are drawn with colours only: a log or a pipe has the numbers. A terminal without UTF-8 gets ASCII.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TextIO
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TextIO
 
+from msgspec import Struct
+from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from ksched_cli.report.console import Column, Grid, make_console, print_hanging
 from ksched_cli.report.console import Column as GridColumn
-from ksched_cli.report.console import Grid, make_console, print_hanging
+from ksched_cli.report.node_names import ShownNodes
 from ksched_cli.report.registry import RenderOptions
-from ksched_cli.report.short_names import print_note
 from ksched_cli.report.sinks.folding import all_rows, fold, quote_once
-from ksched_cli.report.usage_bars import print_usage
 from ksched_cli.report.view.model import (
     Bars,
     Block,
@@ -57,20 +59,16 @@ def write_view(view: View, out: TextIO, options: RenderOptions) -> None:
     _Writer(out, options).write(view)
 
 
-def write_sections(sections: Iterable[Section], out: TextIO, options: RenderOptions) -> None:
-    """Write sections below another table."""
-    _Writer(out, options).sections(sections)
-
-
 class _Writer:
     def __init__(self, out: TextIO, options: RenderOptions) -> None:
         self._console = make_console(options.width, out)
-        self._out, self._options, self._nodes = out, options, options.nodes
+        self._nodes = options.nodes
         self._wide, self._headers = options.wide, options.headers
         self._any_is_short = False
 
     def write(self, view: View) -> None:
-        self._hanging(self._first_line(view))
+        if view.subject:
+            self._hanging(self._first_line(view))
         for note in view.notes:
             if self._shows(note.place):
                 self._print(self._line(note))
@@ -80,7 +78,8 @@ class _Writer:
         if view.omitted:
             self._print(Text(f"not taken into account: {'; '.join(map(visible, view.omitted))}", style="yellow"))
         if self._any_is_short:
-            print_note(self._out, self._options)
+            suffix = f"node names without {self._nodes.suffix} (-o wide shows them in full)"
+            self._print(Text(suffix, style="dim"))
 
     def sections(self, sections: Iterable[Section]) -> None:
         for section in sections:
@@ -130,9 +129,12 @@ class _Writer:
             self._lines(block.lines, 0)
         elif isinstance(block, Facts):
             grid = Grid(GridColumn(style="dim"), GridColumn(flows=True))
-            for name, text in block.pairs:
-                grid.add(self._text(name), self._text(text))
+            for name, texts in block.pairs:
+                lines = [texts] if isinstance(texts, str) else texts
+                grid.add(self._text(name), "\n".join(map(self._text, lines)))
             self._print(grid)
+        elif line := sparkline(block.values, self._console):
+            self._print(Text.assemble(f"{block.label} ", (line, "red"), f" {block.about}"))
 
     def _line(self, line: Line) -> Text:
         text = visible(line.text) if line.copied else self._text(line.text)
@@ -273,3 +275,99 @@ def cell_text(value: Cell, column: Heading) -> str:
     if isinstance(value, float):
         return f"{value:,.4g}" if abs(value) < 10 else f"{value:,.2f}".rstrip("0").rstrip(".")
     return value if isinstance(value, str) else ", ".join(map(str, value))
+
+
+_WIDTH = 16
+_MOST_NODES, _MOST_ZONES = 12, 12
+_RESOURCES = ("cpu", "memory")
+_BLOCKS, _ASCII = "\u2588\u2593\u2591", "#+."
+_LINE, _ASCII_LINE = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588", "_.-=+*#@"
+
+
+class _Use(Struct, frozen=True):
+    """The amount that is requested on a node or in a zone before and after the run, and the whole amount."""
+
+    before: int
+    after: int
+    whole: int
+
+
+def print_usage(
+    console: Console, nodes: Callable[[], Mapping[str, Any] | None], shown: ShownNodes, *, headers: bool = True
+) -> None:
+    """Print a line for each zone, and for the nodes that the run changes most. `nodes` returns a `nodeTable`."""
+    found = nodes() if console.color_system is not None else None
+    if not found:
+        return
+    uses = _uses(found)
+    rows = [*_zones(uses, found), *_nodes(uses, shown)]
+    if not rows:
+        return
+    grid = Grid(Column("USE"), *(Column(each.upper()) for each in _RESOURCES), headers=headers)
+    for name, each in rows:
+        grid.add(visible(name), *(_bar(use, console) for use in each))
+    console.print()
+    console.print(Padding(grid, (0, 0, 0, 2)))
+
+
+def sparkline(values: Sequence[float], console: Console) -> str:
+    """A character for each value, whose height is its share of the highest value; empty without colours."""
+    if console.color_system is None or not values:
+        return ""
+    steps = _LINE if _is_unicode(console) else _ASCII_LINE
+    top = max(values) or 1
+    return "".join(steps[round(max(0.0, value) / top * (len(steps) - 1))] for value in values)
+
+
+def _bar(use: _Use, console: Console) -> Text:
+    """`████▓▓░░░░ 40 % -> 60 %`."""
+    blocks = _BLOCKS if _is_unicode(console) else _ASCII
+    before, after = (min(1.0, amount / use.whole) if use.whole else 0.0 for amount in (use.before, use.after))
+    kept, top = round(_WIDTH * min(before, after)), round(_WIDTH * max(before, after))
+    shares = list(dict.fromkeys(f"{100 * amount / (use.whole or 1):.0f} %" for amount in (use.before, use.after)))
+    return Text.assemble(
+        (blocks[0] * kept, "blue"),
+        (blocks[1] * (top - kept), "green" if after >= before else "dim"),
+        (blocks[2] * (_WIDTH - top), "dim"),
+        f" {' -> '.join(shares)}",
+    )
+
+
+def _is_unicode(console: Console) -> bool:
+    return console.encoding.lower().replace("-", "").startswith("utf")
+
+
+def _nodes(uses: Mapping[str, Sequence[_Use]], shown: ShownNodes) -> Iterator[tuple[str, Sequence[_Use]]]:
+    """The nodes whose use changes most; all nodes of a small cluster."""
+    names = list(uses)
+    if len(names) > _MOST_NODES:
+        changed = [name for name in names if any(use.before != use.after for use in uses[name])]
+        names = sorted(changed, key=lambda name: -max(_change(use) for use in uses[name]))[:_MOST_NODES]
+    return ((shown.text(name), uses[name]) for name in sorted(names))
+
+
+def _change(use: _Use) -> float:
+    return abs(use.after - use.before) / use.whole if use.whole else 0.0
+
+
+def _zones(uses: Mapping[str, Sequence[_Use]], found: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[_Use]]]:
+    zone_of = dict(zip(found["names"], found["zones"], strict=True))
+    zones = sorted(set(zone_of.values()))
+    if 1 < len(zones) <= _MOST_ZONES:
+        for zone in zones:
+            members = [uses[name] for name in uses if zone_of[name] == zone]
+            yield zone or "no zone", [_sum(each) for each in zip(*members, strict=True)]
+
+
+def _sum(uses: Iterable[_Use]) -> _Use:
+    found = list(uses)
+    return _Use(*(sum(getattr(use, name) for use in found) for name in _Use.__struct_fields__))
+
+
+def _uses(found: Mapping[str, Any]) -> dict[str, list[_Use]]:
+    """The use of each node by resource. A node that is added or removed has requests on one side only."""
+    columns = [found["resources"][resource] for resource in _RESOURCES]
+    return {
+        name: [_Use(each["before"][at] or 0, each["after"][at] or 0, each["allocatable"][at]) for each in columns]
+        for at, name in enumerate(found["names"])
+    }

@@ -10,7 +10,7 @@ from ksched_cli.plan.capacity import Capacity, CapacityResult, NodeRoom, Pending
 from ksched_cli.report.amounts import amounts_of, exact_all, short_all
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.autoscaling import sections_of
-from ksched_cli.report.view.documents import DocumentPart, nodes_part, stats_entry
+from ksched_cli.report.view.documents import DocumentPart, nodes_part, omissions, stats_entry
 from ksched_cli.report.view.model import (
     Bar,
     Bars,
@@ -29,7 +29,6 @@ from ksched_cli.report.view.model import (
     counted,
 )
 from ksched_cli.report.view.nodes import node_map, nodes_of, zone_bars
-from ksched_cli.report.view.omissions import omissions
 from ksched_cli.report.view.pods import NodeResults
 
 # Above this many nodes, the table has a row for each reason that keeps the next replica out; up to _FEW nodes have a

@@ -13,7 +13,7 @@ from ksched_cli.plan.check.results import Check, Finding, RolloutStep, WorkloadC
 from ksched_cli.plan.reasons.codes import all_codes
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.autoscaling import sections_of
-from ksched_cli.report.view.documents import DocumentPart, entry_of, final_part, nodes_part
+from ksched_cli.report.view.documents import DocumentPart, entry_of, final_part, nodes_part, omissions
 from ksched_cli.report.view.ends import draws_notes, final_pods, rollouts, span
 from ksched_cli.report.view.model import (
     Line,
@@ -30,7 +30,6 @@ from ksched_cli.report.view.model import (
     counting,
 )
 from ksched_cli.report.view.nodes import node_map, nodes_of, zone_bars
-from ksched_cli.report.view.omissions import omissions
 from ksched_cli.sources.loaded import NOTHING_CHECKED
 from ksched_cli.sources.places import SourcePlace
 from ksched_cli.world.results import Orders

@@ -8,7 +8,7 @@ from typing import Any
 from ksched_cli.plan.consolidate.results import Consolidation, ConsolidationStep, KeptNode, PodMove
 from ksched_cli.report.amounts import plain_money
 from ksched_cli.report.registry import RenderOptions
-from ksched_cli.report.view.documents import DocumentPart, nodes_part, stats_entry
+from ksched_cli.report.view.documents import DocumentPart, nodes_part, omissions, stats_entry
 from ksched_cli.report.view.model import (
     Bar,
     Bars,
@@ -26,7 +26,6 @@ from ksched_cli.report.view.model import (
     plural,
 )
 from ksched_cli.report.view.nodes import node_map, nodes_of
-from ksched_cli.report.view.omissions import omissions
 
 _TONES: Mapping[str, Tone] = {"remove": "good", "replace": "warn"}
 _MAP = "A cell is a node, filled by what pods request of it before the first step and after the last."

@@ -2,11 +2,12 @@
 
 A document begins with `apiVersion` and `kind`, the tag of its Struct. A field without a default is always there, one
 with a default only if it differs from it. Parts that few formats need, such as the final state of every pod, are
-`LaterPart`. Entries that several documents have as dicts stand below, and the nodes of a document as columns."""
+`LaterPart`. Below are entries of several documents as dicts, the nodes of a document as columns, and what a result does
+not take into account in words."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from operator import attrgetter
@@ -14,11 +15,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct, ValidationError, convert, field, to_builtins
 
-from ksched_cli.controlplane.draws import Draw
 from ksched_cli.plan.results.nodes import NodeChanges
 from ksched_cli.plan.results.outcomes import PluginTiming, Stats
 from ksched_cli.sources.own_documents import API_VERSION
-from ksched_cli.world.results import FinalPod, Orders, WorldResult
+from ksched_cli.world.results import FinalPod, WorldResult
 
 if TYPE_CHECKING:
     from ksched_cli.report.registry import RenderOptions
@@ -52,10 +52,10 @@ def value_of(part: Any) -> Any:
 
 def encoded(document: object) -> dict[str, Any]:
     """The document as dicts and lists."""
-    return {"apiVersion": API_VERSION, **to_builtins(document, enc_hook=_plain)}
+    return {"apiVersion": API_VERSION, **to_builtins(document, enc_hook=plain)}
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     if isinstance(value, LaterPart):
         return value.get()
     if isinstance(value, Mapping):
@@ -163,37 +163,9 @@ def _timing(timing: PluginTiming) -> dict[str, Any]:
     return {**entry, "origin": timing.origin} if timing.origin else entry
 
 
-def end_entries(settlement: WorldResult) -> dict[str, Any]:
-    """The final state of every pod, as all commands that move pods have it."""
-    return {
-        "final": [final_entry(each) for each in settlement.final],
-        "finished": dict(settlement.finished),
-        **orders_entries(settlement),
-    }
-
-
-def orders_entries(settlement: WorldResult) -> dict[str, Any]:
-    """The random choices, and in how many orders every pod has a node in the end."""
-    return {
-        **({"draws": [draw_entry(each) for each in settlement.draws]} if settlement.draws else {}),
-        **({"orders": _orders_entry(settlement.orders, settlement.doubtful)} if settlement.orders else {}),
-    }
-
-
-def _orders_entry(orders: Orders, doubtful: Mapping[str, Orders]) -> dict[str, Any]:
-    """The entry of orders. `workloads` has those whose result differs, with the number of orders in which they
-    finish."""
-    workloads = {name: each.finished for name, each in doubtful.items()}
-    return {"tried": orders.tried, "finished": orders.finished, "workloads": workloads}
-
-
 def final_entry(pod: FinalPod) -> dict[str, Any]:
     keys = "pod workload state node queue attempts nominatedNode replaces message why unschedulablePlugins"
     return filled(entry_of(pod, keys))
-
-
-def draw_entry(draw: Draw) -> dict[str, Any]:
-    return entry_of(draw, "what subject options taken")
 
 
 def node_table_entry(nodes: NodeChanges | None) -> dict[str, Any]:
@@ -227,3 +199,39 @@ def _amounts(nodes: NodeChanges, names: Sequence[str], resource: str) -> dict[st
 
 def _by_name(names: Sequence[str], rows: Mapping[str, int], amounts: Sequence[int]) -> list[int | None]:
     return [amounts[row] if (row := rows.get(name)) is not None else None for name in names]
+
+
+def omissions(coverage: Mapping[str, Any]) -> list[str]:
+    """What the result does not take into account, the most important first."""
+    version = coverage.get("kubeVersionNotModelled")
+    found = [f"what is different in Kubernetes {version}"] if version else []
+    found += [f"plugin {name}" for name in coverage.get("pluginsNotModelled", ())]
+    found += [f"feature gate {name}" for name in coverage.get("featureGatesNotModelled", ())]
+    found += [_uncalled(each) for each in coverage.get("extendersCouldChange", ())]
+    found += [text for each in coverage.get("extenders", ()) for text in _unheard(each)]
+    found += [f"{kind} ({reason})" for kind, reason in coverage.get("missing", {}).items()]
+    found += coverage.get("admissionNotModelled", ())
+    found += coverage.get("autoscalersNotModelled", ())
+    found += coverage.get("jobsNotModelled", ())
+    found += coverage.get("podGroupsNotModelled", ())
+    return found + [f"{count} {kind}" for kind, count in coverage.get("notRead", {}).items()]
+
+
+def _uncalled(extender: Mapping[str, Any]) -> str:
+    managed = extender.get("podsThatAskFor")
+    whose = f" for pods that ask for {' or '.join(managed)}" if managed else ""
+    what = " and ".join(extender["couldChange"])
+    decides = f" (decides on {what}{whose}; --allow-extenders calls it)" if what else ""
+    return f"extender {extender['extender']}{decides}"
+
+
+def _unheard(extender: Mapping[str, Any]) -> Iterator[str]:
+    """The results of a called extender that were not used."""
+    name = extender["extender"]
+    for failure in extender.get("passedOver", ()):
+        times = "once" if failure["times"] == 1 else f"{failure['times']} times"
+        yield f"{failure['verb']} of extender {name}, which failed {times} ({failure['error']})"
+    if "changedNodes" in extender:
+        yield f"changes that extender {name} made to nodes"
+    if "bind" in extender:
+        yield f"bind of extender {name}, which is never called: it gets no placement"

@@ -22,9 +22,9 @@ from ksched_cli.plan.drain.results import (
 from ksched_cli.plan.drain.results import Remark as RemarkPart
 from ksched_cli.progress import note
 from ksched_cli.report.registry import RenderOptions
-from ksched_cli.report.rows import write_row
+from ksched_cli.report.sinks.lines import write_row
 from ksched_cli.report.view.autoscaling import sections_of
-from ksched_cli.report.view.documents import DocumentPart, OrdersPart, final_part, nodes_part, stats_entry
+from ksched_cli.report.view.documents import DocumentPart, OrdersPart, final_part, nodes_part, omissions, stats_entry
 from ksched_cli.report.view.ends import draws_notes, draws_text, ending_text, final_pods
 from ksched_cli.report.view.model import (
     Figure,
@@ -42,7 +42,6 @@ from ksched_cli.report.view.model import (
     counting,
 )
 from ksched_cli.report.view.nodes import node_groups, node_map, nodes_of, zone_bars
-from ksched_cli.report.view.omissions import omissions
 from ksched_cli.report.visible import visible
 
 # The document
@@ -278,7 +277,7 @@ def _single(found: DrainDocument) -> View:
     if found.reason and not nodes[0].refusals:
         notes.insert(0, Line(found.reason, place="page"))
     if found.pending.pods:
-        notes.append(Line(_pending(found.pending.pods, found.pending.placed)))
+        notes.append(Line(pending_line(found.pending.pods, found.pending.placed)))
     if found.ending:
         notes.append(Line(found.ending, "bad"))
     return View(
@@ -340,7 +339,7 @@ def _remarks(node: NodePart) -> Iterator[Line]:
         yield from (Line(str(each), tone) for each in remarks)  # type: ignore[arg-type]
 
 
-def _pending(pods: int, placed: int) -> str:
+def pending_line(pods: int, placed: int) -> str:
     """`7 pending pods in the queue; 1 of them is scheduled before the evicted pods.`."""
     scheduled = "1 of them is" if placed == 1 else f"{placed:,} of them are"
     if pods == 1:

@@ -1,14 +1,18 @@
-"""Sections and sentences about a run of a world: its draws, and the final state of pods."""
+"""What documents and Views have about a run of a world: its timeline, its draws, and the final state of pods."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
+
+from msgspec import to_builtins
 
 from ksched_cli.api.listing import named
 from ksched_cli.controlplane.draws import Draw
-from ksched_cli.report.view.documents import OrdersPart, value_of
-from ksched_cli.report.view.model import Line, Section, Table, Tone, columns, counted
+from ksched_cli.report.view.documents import DocumentPart, OrdersPart, final_part, plain, value_of
+from ksched_cli.report.view.model import Line, Lines, Place, Section, Table, Timeline, Tone, columns, counted
+from ksched_cli.world.results import TimelineEvent, WorldResult
 
 # The tones of the final states of pods.
 STATE_TONES: Mapping[str, Tone] = {
@@ -17,15 +21,126 @@ STATE_TONES: Mapping[str, Tone] = {
     "nominated": "warn",
     "waiting": "warn",
     "gated": "warn",
+    "held back": "warn",
     "leaving": "warn",
     "pending": "warn",
     "ignored": "plain",
     "gone": "plain",
+    "deleted": "plain",
     "unschedulable": "bad",
     "error": "bad",
 }
+# Words of states for people.
+STATE_WORDS = {"gone": "deleted", "gated": "held back"}
+NO_REASONS: Mapping[str, str] = MappingProxyType({})
+# A terminal shows so many pods without -o wide.
+_MOST_PODS = 40
 UNPLACED = ("unschedulable", "error", "pending", "nominated", "waiting")
 _MOST_DRAWS = 5
+
+
+class EventPart(DocumentPart, frozen=True, kw_only=True):
+    """An event of the timeline. A decision is that of a scheduling cycle."""
+
+    time: float
+    event: str
+    pod: str = ""
+    queue: str = ""
+    decision: str = ""
+    node: str = ""
+    message: str = ""
+
+    @classmethod
+    def of(cls, each: TimelineEvent) -> EventPart:
+        return cls(
+            time=each.time,
+            event=each.event,
+            pod=each.pod,
+            queue=each.queue,
+            decision=each.decision,
+            node=each.node,
+            message=each.message,
+        )
+
+    @property
+    def is_implied(self) -> bool:
+        """Whether other events imply it: a new pod is queued first; one that does not fit is unschedulable."""
+        first = self.event in ("UnschedulablePodAdd", "UnscheduledPodAdd") and self.queue == "active" and self.time == 0
+        return first or self.event == "ScheduleAttemptFailure"
+
+    @property
+    def leaves(self) -> bool:
+        """Whether the pod leaves its node."""
+        return bool(self.node) and not (self.decision or self.queue or self.event == "Preempted")
+
+    @property
+    def sentence(self) -> str:
+        """`scheduled on node-1`, `to the active queue`, `left node-2`."""
+        if self.decision:
+            where = "on" if self.decision in ("scheduled", "waiting") else "and nominated to"
+            return f"{self.decision} {where} {self.node}" if self.node else self.decision
+        if self.queue:
+            return f"to the {self.queue} queue{f': {self.message}' if self.message else ''}"
+        if self.event == "Preempted":
+            return f"evicted from {self.node}, {self.message}"
+        return f"left {self.node}" if self.node else self.message
+
+    @property
+    def tone(self) -> Tone:
+        return STATE_TONES.get(self.decision, "plain")
+
+
+class SettledPart(DocumentPart, frozen=True, kw_only=True):
+    """How the run ended. `period_seconds` is set if the same happens again and again."""
+
+    ending: str
+    seconds: float
+    cycles: int
+    faults: tuple[str, ...] = ()
+    oscillating: tuple[str, ...] = ()
+    period_seconds: float = 0.0
+
+    @classmethod
+    def of(cls, world: WorldResult) -> SettledPart:
+        return cls(
+            ending=world.ending,
+            seconds=world.seconds,
+            cycles=world.cycles,
+            faults=world.faults,
+            oscillating=world.oscillating,
+            period_seconds=world.period if world.oscillating else 0.0,
+        )
+
+    @property
+    def text(self) -> str:
+        return ending_text(self.ending, self.seconds, self.cycles, self.period_seconds, self.oscillating)
+
+
+class WorldPart(DocumentPart, frozen=True, kw_only=True):
+    """The keys of a document about a run. Without `timeline` and `settled` it is the end of a run alone."""
+
+    timeline: tuple[EventPart, ...] | None = None
+    final: Any
+    finished: Mapping[str, bool]
+    draws: tuple[Draw, ...] = ()
+    orders: OrdersPart | None = None
+    settled: SettledPart | None = None
+
+    @classmethod
+    def of(cls, world: WorldResult, *, timeline: bool = True) -> WorldPart:
+        return cls(
+            timeline=tuple(map(EventPart.of, world.timeline)) if timeline else None,
+            final=final_part(world),
+            finished=world.finished,
+            draws=world.draws,
+            orders=OrdersPart.of(world),
+            settled=SettledPart.of(world) if timeline else None,
+        )
+
+    def entry(self) -> dict[str, Any]:
+        """The part as dicts and lists."""
+        found: dict[str, Any] = to_builtins(self, enc_hook=plain)
+        return found
 
 
 def draws_text(draws: Sequence[Draw], orders: OrdersPart | None) -> str:
@@ -56,22 +171,37 @@ def doubt(orders: OrdersPart | None) -> list[str]:
     return [f"fits in {orders.finished} of {orders.tried} orders"]
 
 
-def final_pods(final: Any) -> Section:
-    """The table of the pods that the run changed. `final` is the part of a document."""
+def moved_pods(final: Any) -> list[Mapping[str, Any]]:
+    """The entries of the pods to which something happened, those without a node first and those that are deleted last.
+    `final` is the part of a document."""
+    moved = [each for each in value_of(final) or () if each["state"] not in ("running", "ignored")]
+    return sorted(moved, key=lambda each: (each["state"] not in UNPLACED, each["state"] == "gone", each["pod"]))
+
+
+def final_pods(final: Any, place: Place = "page", reasons: Mapping[str, str] = NO_REASONS) -> Section:
+    """The table of the pods that the run changed. `reasons` of pods without a node stand in place of their messages,
+    except with -o wide and on a page. On a terminal, pods of one workload with one reason share a row."""
 
     def table() -> Table | None:
-        moved = [each for each in value_of(final) or () if each["state"] != "running"]
-        shown = columns("Pod; State: badge filters; Node: node; Workload: filters; In place of; Why: flows")
-        order = sorted(moved, key=lambda each: (each["state"] not in UNPLACED, each["pod"]))
-        return Table(shown, [_final_row(each) for each in order], STATE_TONES) if order else None
+        moved = moved_pods(final)
+        shown = columns(
+            "Pod: same=pod; Workload: workload page filters; State: badge filters; Node: node same=node; "
+            "Cycles: number wide; In place of: wide same=pod; Why: flows once"
+        )
+        brief = [_final_row(each, reasons.get(each["pod"], "")) for each in moved]
+        whole = [_final_row(each) for each in moved]
+        return Table(shown, brief, STATE_TONES, most=_MOST_PODS, whole=whole) if moved else None
 
-    return Section("final", "Pods in the end", table, place="page")
+    return Section("final", "Pods in the end", table, place=place)
 
 
-def _final_row(pod: Mapping[str, Any]) -> list[Any]:
-    node = pod.get("node", "") or (f"nominated: {pod['nominatedNode']}" if "nominatedNode" in pod else "")
-    why = pod.get("message", "") or pod.get("why", "")
-    return [pod["pod"], pod["state"], node, pod["workload"], pod.get("replaces", ""), why]
+def _final_row(pod: Mapping[str, Any], reasons: str = "") -> list[Any]:
+    state = pod["state"]
+    message = (reasons if state in UNPLACED else "") or pod.get("message", "")
+    nominated = f"nominated to {pod['nominatedNode']}" if pod.get("nominatedNode") else ""
+    why = ", ".join(filter(None, (nominated, message, pod.get("why", ""))))
+    fixed = [pod["pod"], pod["workload"], STATE_WORDS.get(state, state), pod.get("node", "")]
+    return [*fixed, pod.get("attempts", ""), pod.get("replaces", ""), why]
 
 
 def rollouts(finished: Mapping[str, bool]) -> list[Section]:
@@ -96,9 +226,101 @@ def ending_text(ending: str, seconds: float, cycles: int, period: float = 0.0, o
     return f"{text}: {', '.join(oscillating)}" if oscillating else text
 
 
+def ending_lines(settled: SettledPart) -> Lines:
+    """How the run ended, and its faults."""
+    first = Line(settled.text, "plain" if settled.ending == "settled" else "bad")
+    return Lines([first, *(Line(fault, "warn") for fault in settled.faults)])
+
+
 def span(seconds: float) -> str:
     """`45s`, `5m30s`, `1h0m10s`."""
     minutes, rest = divmod(seconds, 60)
     hours, minutes = divmod(int(minutes), 60)
     text = f"{rest:.3f}".rstrip("0").rstrip(".") + "s"
     return f"{hours}h{minutes}m{text}" if hours else f"{minutes}m{text}" if minutes else text
+
+
+# The lane of events that belong to no pod.
+_CLUSTER = "cluster"
+# The kinds of marks on a lane, each with a shape and a colour.
+_LEGEND = [
+    ["good", "scheduled"],
+    ["bad", "finds no node"],
+    ["warn", "nominated, waiting or held back"],
+    ["out", "preempted, or left its node"],
+    ["plain", "moved to a queue"],
+]
+# A terminal shows so many events without -o wide.
+_MOST_EVENTS = 30
+
+
+def timeline(events: Sequence[EventPart], seconds: float, final: Any) -> Section:
+    """The events of the run as a table, and with a lane for each pod on a page. Without -o wide, a terminal leaves out
+    queues, and pods of one workload to which the same happens at the same time share a row. `final` is the part of a
+    document with their workloads."""
+    shown = columns(
+        "Time: number terminal; Seconds: number page; Pod: same=pod; Workload: workload page; Event: filters wide; "
+        "What: flows"
+    )
+    told = [each for each in events if not each.is_implied]
+    brief = [each for each in told if not each.queue or each.queue == "unschedulable"]
+
+    def made() -> Timeline | None:
+        workloads = {each["pod"]: each["workload"] for each in value_of(final) or ()}
+        rows = [_event_row(each, workloads) for each in brief]
+        whole = [_event_row(each, workloads, message=True) for each in events]
+        table = Table(shown, rows, most=_MOST_EVENTS, rows_are="event", whole=whole, few=0)
+        return Timeline(table, _lanes(told, seconds)) if told else None
+
+    intro = "Seconds on a virtual clock. A dotted line is a pod that waits, a solid line a pod that has its node."
+    return Section("timeline", "Timeline", made, intro)
+
+
+def _event_row(each: EventPart, workloads: Mapping[str, str], *, message: bool = False) -> list[Any]:
+    what = _what(each) if message else each.sentence
+    return [span(each.time), each.time, each.pod, workloads.get(each.pod, ""), each.event, what]
+
+
+def _what(each: EventPart) -> str:
+    """The sentence with the message of a decision."""
+    return f"{each.sentence}: {each.message}" if each.decision and each.message else each.sentence
+
+
+def _lanes(events: Sequence[EventPart], seconds: float) -> dict[str, Any]:
+    lanes: dict[str, list[EventPart]] = {}
+    for each in events:
+        lanes.setdefault(each.pod or _CLUSTER, []).append(each)
+    return {"lanes": [_lane(pod, each) for pod, each in lanes.items()], "end": seconds, "legend": _LEGEND}
+
+
+def _lane(pod: str, events: Sequence[EventPart]) -> dict[str, Any]:
+    marks = [[each.time, _mark(each), _what(each)] for each in events]
+    return {"name": pod, "events": marks, "spans": [] if pod == _CLUSTER else list(_spans(events))}
+
+
+def _mark(event: EventPart) -> str:
+    if event.decision == "scheduled":
+        return "good"
+    if event.queue:
+        return "plain"
+    if event.decision:
+        return "bad" if event.decision in ("unschedulable", "error") and not event.node else "warn"
+    return "out" if event.node else "plain"
+
+
+def _spans(events: Sequence[EventPart]) -> Iterator[tuple[float, float | None, str]]:
+    """The times during which the pod waits or has a node."""
+    moves = (each for each in events if each.leaves or each.event == "Preempted" or each.decision)
+    first = next(moves, None)
+    state, since = "run" if first is not None and not first.decision else "", 0.0
+    for each in events:
+        if not state:
+            state, since = "wait", each.time
+        if each.decision == "scheduled":
+            yield since, each.time, state
+            state, since = "run", each.time
+        elif each.leaves:
+            yield since, each.time, state
+            state = ""
+    if state:
+        yield since, None, state

@@ -16,9 +16,8 @@ from ksched_cli.plan.results.nodes import Score, ScoredNode
 from ksched_cli.plugins.in_tree import column_of
 from ksched_cli.report.amounts import plain_money
 from ksched_cli.report.registry import RenderOptions
-from ksched_cli.report.rows import pod_and_node
 from ksched_cli.report.view.autoscaling import sections_of
-from ksched_cli.report.view.documents import DocumentPart, nodes_part
+from ksched_cli.report.view.documents import DocumentPart, nodes_part, omissions
 from ksched_cli.report.view.model import (
     Facts,
     Figure,
@@ -35,10 +34,10 @@ from ksched_cli.report.view.model import (
     columns,
     counted,
     counting,
+    pod_and_node,
 )
 from ksched_cli.report.view.nodes import node_map, nodes_of
 from ksched_cli.report.view.odds import OddsPart, pod_odds
-from ksched_cli.report.view.omissions import omissions
 from ksched_cli.report.view.pods import PodDetails, PodPart, entry_of_pod, pod_fields
 
 if TYPE_CHECKING:

@@ -141,9 +141,9 @@ class Lines(Struct, frozen=True):
 
 
 class Facts(Struct, frozen=True):
-    """Names with texts."""
+    """Names with texts, or with several texts below each other."""
 
-    pairs: Sequence[tuple[str, str]]
+    pairs: Sequence[tuple[str, str | Sequence[str]]]
 
 
 class Bar(Struct, frozen=True):
@@ -180,6 +180,15 @@ class Chart(Struct, frozen=True):
     x_from: float = 0.0
 
 
+class Spark(Struct, frozen=True):
+    """A row of values between `label` and `about`, as a line of characters on a terminal with colours; nothing
+    elsewhere."""
+
+    label: str
+    values: Sequence[float]
+    about: str = ""
+
+
 class NodeMap(Struct, frozen=True):
     """The map of the nodes of the View. `data` is for the code of the page."""
 
@@ -193,7 +202,7 @@ class Timeline(Struct, frozen=True):
     data: Mapping[str, Any] = field(default_factory=dict)
 
 
-Block: TypeAlias = Table | Pods | Steps | Lines | Facts | Bars | Chart | NodeMap | Timeline
+Block: TypeAlias = Table | Pods | Steps | Lines | Facts | Bars | Spark | Chart | NodeMap | Timeline
 
 
 class Section(Struct, frozen=True):
@@ -222,7 +231,7 @@ def _no_nodes() -> dict[str, Any] | None:
 
 class View(Struct, frozen=True):
     """A result for people. `subject: verdict, detail, detail (context)` is its first line; a terminal adds the zone of
-    `node` to the verdict.
+    `node` to the verdict. A list of reference has an empty subject and no first line.
 
     `rows` are those of -o name, `commands` those of -o commands. `nodes` returns the nodes of the map, which few
     formats show; `shows_use`: a terminal with colours has bars of their use."""
@@ -268,3 +277,8 @@ def capitalised(text: str) -> str:
 def counting(number: int, noun: str, rest: str = "", tone: Tone = "plain") -> Figure:
     """The figure of a number of things: `1` with the label `node to add`, or `2` with `nodes to add`."""
     return Figure(f"{plural(number, noun)} {rest}".rstrip(), f"{number:,}", tone)
+
+
+def pod_and_node(pod: str, node: str) -> tuple[str, str]:
+    """A row of -o name."""
+    return f"pod/{pod}", f"node/{node}" if node else "-"

@@ -107,7 +107,7 @@ class PodPart(DocumentPart, frozen=True, kw_only=True, gc=False):
 def pod_fields(outcome: PodOutcome) -> dict[str, Any]:
     """The values of the fields of a PodPart. A pod may be tied on thousands of nodes: their names are looked up where
     they are shown."""
-    from ksched_cli.report.simulate_document import pod_entry
+    from ksched_cli.report.view.stream import pod_entry
 
     part = convert(pod_entry(replace(outcome, ties=())), PodPart)
     fields = {name: getattr(part, name) for name in PodPart.__struct_fields__}

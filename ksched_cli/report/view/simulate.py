@@ -1,12 +1,13 @@
 """Where each pending pod goes, the best nodes with their scores, and why other nodes failed (`Simulation`).
 
-The document is written pod by pod in `simulate_document.py`; here it is read, and a result becomes one for people.
+The document is written pod by pod in `stream.py`; here it is read, and a result becomes one for people.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from typing import Any
 from urllib.parse import urlsplit
@@ -20,9 +21,16 @@ from ksched_cli.plugins.in_tree import column_of
 from ksched_cli.releases.minors import DEFAULT
 from ksched_cli.releases.plugin_names import NODE_RESOURCES_FIT
 from ksched_cli.report.registry import RenderOptions
-from ksched_cli.report.rows import pod_and_node
 from ksched_cli.report.view.curves import CurvePart, curve_sections
-from ksched_cli.report.view.documents import DocumentPart, LaterPart, final_entry, nodes_part, stats_entry, value_of
+from ksched_cli.report.view.documents import (
+    DocumentPart,
+    LaterPart,
+    final_entry,
+    nodes_part,
+    omissions,
+    stats_entry,
+    value_of,
+)
 from ksched_cli.report.view.model import (
     Figure,
     Heading,
@@ -39,10 +47,10 @@ from ksched_cli.report.view.model import (
     columns,
     counted,
     counting,
+    pod_and_node,
 )
 from ksched_cli.report.view.nodes import node_map, nodes_of, zone_bars
 from ksched_cli.report.view.odds import OddsPart, pod_odds
-from ksched_cli.report.view.omissions import omissions
 from ksched_cli.report.view.pods import FailurePart, PodDetails, PodPart, entry_of_pod, pod_fields
 
 # Above this many pods, the second node of each pod is left out.
@@ -222,16 +230,16 @@ def view(found: SimulationDocument) -> View:
         figures=_figures(found, counts),
         sections=[
             *_each_pod(found),
-            *_not_tried(found),
-            *_groups(found),
+            *not_tried(found),
+            *groups(found),
             *_gone(found),
             *_odds(found),
-            *_autoscaling(found),
+            *autoscaling(found),
             *curve_sections(found.curve),
-            node_map(found.node_table, MAP_INTRO, lambda names: {"placed": _placed(found, names)}),
-            *_preemptions(found.pods),
+            node_map(found.node_table, MAP_INTRO, partial(placed_data, found.pods)),
+            *preemptions(found.pods),
             *pod_odds("odds", found.odds.pods if found.odds else ()),
-            *_timings(found),
+            *timings(found),
             zone_bars(found.node_table),
         ],
         rows=lambda: chain(
@@ -341,7 +349,7 @@ def _each_pod(found: SimulationDocument) -> list[Section]:
         sections.append(Section("each", "Each pod", lambda: Steps([*_steps(found)]), place=place))
         if not few:
             sections.append(Section("rows", "Pods", table, place="narrow"))
-    return [*sections, _pods_of_page(found)]
+    return [*sections, pods_section(found.pods, found.node_table, "Pods", found.failure_kinds)]
 
 
 def _shares_row(pod: PodPart, before: PodPart) -> bool:
@@ -488,16 +496,18 @@ def short_plugin(plugin: str) -> str:
     return f"{host if label.isdigit() else label}{parts.path}"
 
 
-def _pods_of_page(found: SimulationDocument) -> Section:
-    """The table of all pods that were tried, pods without a node first, with the details of each."""
+def pods_section(
+    tried: Sequence[PodPart], nodes: Any, title: str = "Pods", kinds: Sequence[Failure] | None = None
+) -> Section:
+    """The table of the pods that were tried for a page, pods without a node first, with the details of each. `nodes` is
+    the part of a document, `kinds` are the failures that `nodeAnswers` of the pods refer to."""
 
     def pods() -> Pods:
-        entries = [entry_of_pod(each) for each in found.pods]
-        order = sorted(range(len(entries)), key=lambda number: bool(found.pods[number].node))
+        entries = [entry_of_pod(each) for each in tried]
+        order = sorted(range(len(entries)), key=lambda number: bool(tried[number].node))
         shown = columns("Pod; Result: badge filters; Node; Nodes that fit: number; Main reason: filters flows")
-        rows = [_page_row(found.pods[number]) for number in order]
-        kinds = found.failure_kinds
-        document = {"nodeTable": value_of(found.node_table) or {}}
+        rows = [_page_row(tried[number]) for number in order]
+        document = {"nodeTable": value_of(nodes) or {}}
         if kinds is not None:
             document["failureKinds"] = [msgspec.to_builtins(each) for each in kinds]
         # The details are in the order of the document: `like` of the answers is the number of a pod in it.
@@ -505,7 +515,7 @@ def _pods_of_page(found: SimulationDocument) -> Section:
         made = [details.of(number, entry) for number, entry in enumerate(entries)]
         return Pods(Table(shown, rows, _TONES), made, details.legend, order)
 
-    return Section("pods", "Pods", pods, place="page")
+    return Section("pods", title, pods, place="page")
 
 
 def _page_row(pod: PodPart) -> list[Any]:
@@ -513,26 +523,31 @@ def _page_row(pod: PodPart) -> list[Any]:
     return [pod.pod, pod.verdict, pod.node or pod.nominated_node, pod.feasible_nodes, why]
 
 
-def _placed(found: SimulationDocument, names: list[str]) -> dict[int, list[str]]:
-    """The pods that the run placed, by the number of their node."""
+def placed_data(pods: Iterable[PodPart], names: list[str]) -> dict[str, Any]:
+    """The data of a map: the pods that the run placed, by the number of their node."""
     place = {name: number for number, name in enumerate(names)}
-    placed: dict[int, list[str]] = {}
-    for each in found.pods:
+    found: dict[int, list[str]] = {}
+    for each in pods:
         if each.node in place:
-            placed.setdefault(place[each.node], []).append(each.pod)
-    return placed
+            found.setdefault(place[each.node], []).append(each.pod)
+    return {"placed": found}
+
+
+def reasons_of(pods: Iterable[PodPart]) -> dict[str, str]:
+    """In short why the pods without a node have none."""
+    return {each.pod: _why(each) for each in pods if each.verdict in ("unschedulable", "error")}
 
 
 # The rest
 
 
-def _not_tried(found: SimulationDocument) -> list[Section]:
-    """The pods that had no cycle."""
+def not_tried(found: SimulationDocument, *, gated: bool = True) -> list[Section]:
+    """The pods that had no cycle; without those that are `gated`, where another table has them."""
     reasons = dict(found.reasons)
-    if found.gated and not reasons:
+    if gated and found.gated and not reasons:
         final = value_of(found.final) or ()
         reasons = {each["pod"]: each.get("message", "") for each in final if each["state"] == "gated"}
-    rows = [[pod, "held back", reasons.get(pod, "")] for pod in found.gated]
+    rows = [[pod, "held back", reasons.get(pod, "")] for pod in (found.gated if gated else ())]
     for pod in found.ignored:
         scheduler = found.schedulers.get(pod)
         name = f'"{scheduler}"' if scheduler is not None else "as its scheduler"
@@ -542,7 +557,7 @@ def _not_tried(found: SimulationDocument) -> list[Section]:
     return [Section("not-tried", "Pods that were not tried", Table(shown, rows, _TONES))] if rows else []
 
 
-def _groups(found: SimulationDocument) -> list[Section]:
+def groups(found: SimulationDocument) -> list[Section]:
     shown = columns(
         "Pod group; Result; Placed; Needed: number hides_zeros; Placement; Evicting: list flows; Why: flows"
     )
@@ -581,7 +596,7 @@ def _odds(found: SimulationDocument) -> list[Section]:
     return [Section("chances", "Where pods go in other orders", Lines(lines), place="terminal")]
 
 
-def _preemptions(pods: Sequence[PodPart]) -> list[Section]:
+def preemptions(pods: Sequence[PodPart]) -> list[Section]:
     """A row for each victim."""
     rows = [
         [pod.pod, pod.preemption.node, victim, pod.preemption.pdb_violations]
@@ -594,7 +609,7 @@ def _preemptions(pods: Sequence[PodPart]) -> list[Section]:
     return [Section("preemption", "Preemption", table, intro, place="page")] if rows else []
 
 
-def _autoscaling(found: SimulationDocument) -> Iterator[Section]:
+def autoscaling(found: SimulationDocument) -> Iterator[Section]:
     """The nodes that the cluster's autoscaler adds, and the pods that it cannot help."""
     if found.autoscaling is not None and not isinstance(found.autoscaling, dict):
         from ksched_cli.report.view.autoscaling import autoscaling_sections
@@ -602,7 +617,7 @@ def _autoscaling(found: SimulationDocument) -> Iterator[Section]:
         yield from autoscaling_sections(found.autoscaling, found.coverage.get("autoscalerAssumed", ()))
 
 
-def _timings(found: SimulationDocument) -> list[Section]:
+def timings(found: SimulationDocument) -> list[Section]:
     """The slowest first. A plugin from outside kube-scheduler is shown with its origin."""
     timings = [msgspec.convert(each, PluginTiming) for each in found.stats.get("timings", ())]
     shown = columns("Point; Plugin; Calls: number; Seconds: number; Each: number")

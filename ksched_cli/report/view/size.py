@@ -10,7 +10,7 @@ from ksched_cli.api.listing import named
 from ksched_cli.plan.size.results import SizedPod, Sizing, UnsizedPod
 from ksched_cli.report.amounts import plain_money
 from ksched_cli.report.registry import RenderOptions
-from ksched_cli.report.view.documents import DocumentPart, nodes_part, stats_entry
+from ksched_cli.report.view.documents import DocumentPart, nodes_part, omissions, stats_entry
 from ksched_cli.report.view.model import (
     Bar,
     Bars,
@@ -25,7 +25,6 @@ from ksched_cli.report.view.model import (
     plural,
 )
 from ksched_cli.report.view.nodes import node_map, nodes_of
-from ksched_cli.report.view.omissions import omissions
 
 # The most reasons that are named for a pod.
 _REASONS = 4

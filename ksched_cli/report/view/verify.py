@@ -9,7 +9,7 @@ from typing import Any
 from ksched_cli.plan.verify.results import Agreement, Checked, Order, Verification
 from ksched_cli.plan.verify.verify import VerifyResult
 from ksched_cli.report.registry import RenderOptions
-from ksched_cli.report.view.documents import DocumentPart
+from ksched_cli.report.view.documents import DocumentPart, omissions
 from ksched_cli.report.view.model import (
     Figure,
     Line,
@@ -22,7 +22,6 @@ from ksched_cli.report.view.model import (
     counted,
     counting,
 )
-from ksched_cli.report.view.omissions import omissions
 
 _ORDER_KEYS = {Order.KNOWN: "known", Order.FOUND: "found", Order.NOT_FOUND: "notFound"}
 _ORDERS = {

@@ -15,7 +15,7 @@ from ksched_cli.engine.answers import answers, ranking
 from ksched_cli.plan.results.outcomes import PodOutcome
 from ksched_cli.plan.run.loaded_input import RunOptions
 from ksched_cli.plan.simulate import OutputOptions, outcome_of
-from ksched_cli.report.simulate_document import simulation_document
+from ksched_cli.report.view.stream import simulation_document
 from tests.builders import make_pod
 from tests.clusters import ZONES, nodes, pods
 from tests.harness import make_scheduler

@@ -8,7 +8,7 @@ from importlib.resources import files
 
 import pytest
 
-STYLE = (files("ksched_cli.report.html") / "assets" / "style.css").read_text(encoding="ascii")
+STYLE = (files("ksched_cli.report.sinks") / "assets" / "style.css").read_text(encoding="ascii")
 SCHEMES = re.findall(r":root \{(.*?)\n\s*\}", STYLE, re.DOTALL)[:2]
 # Machado, Oliveira and Fernandes 2009, severity 1: linear RGB as people without one kind of cones see it.
 VISIONS = {

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from ksched_cli import Simulator
-from ksched_cli.report.html.html_file import page_html
 from ksched_cli.report.registry import RenderOptions, render
+from ksched_cli.report.sinks.html import page_html
 from tests.benchmarks.workloads import node, pod
 from tests.builders import write_list
 from tests.report.html.opened import NARROW, WIDE, OpenedPage

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from ksched_cli.report.html.html_file import with_short_names
+from ksched_cli.report.sinks.page import page_of
+from ksched_cli.report.view.model import Line, Lines, Section, View
 from tests.cli.transcripts import ROOT
 from tests.report.html.opened import OpenedPage
 
@@ -46,17 +46,14 @@ def test_a_full_name_is_found_and_the_map_names_it(drained: Path, opened: Opener
 
 def test_what_people_copy_keeps_the_names() -> None:
     names = [f"{NODE}{SUFFIX}", f"ip-10-0-2-3{SUFFIX}", "other"]
-    flags = [f"--label {names[0]}=a=b"]
-    document = {"nodeTable": {"names": names, "zones": ["", "", ""]}, "flags": flags, "text": f"label {names[0]}"}
-    found = with_short_names(document)
-    assert (found["flags"], found["text"]) == (flags, f"label {NODE}")
-    assert found["nodeTable"] == {
-        "names": [NODE, "ip-10-0-2-3", "other"],
-        "zones": ["", "", ""],
-        "suffix": SUFFIX,
-        "whole": [2],
-    }
-    assert with_short_names(json.loads(json.dumps({"kind": "Check"}))) == {"kind": "Check"}
+    flag, text = f"--label {names[0]}=a=b", f"label {names[0]}"
+    nodes = {"names": names, "zones": ["", "", ""], "cordoned": [], "resources": {}}
+    lines = Lines([Line(flag, copied=True), Line(text)])
+    view = View("explain", "a", "b", "good", sections=[Section("fixes", "Fixes", lines)], nodes=lambda: nodes)
+    page = page_of(view)
+    assert [line for _, line, _ in page.sections[0].data["steps"][0]["lines"]] == [flag, f"label {NODE}"]
+    assert page.nodes["names"] == [NODE, "ip-10-0-2-3", "other"]
+    assert (page.nodes["suffix"], page.nodes["whole"]) == (SUFFIX, [2])
 
 
 @pytest.mark.parametrize("failing", ["node", "zone"])

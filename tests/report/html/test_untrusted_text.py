@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ksched_cli.report.html.html_file import script_json
+from ksched_cli.report.sinks.html import script_json
 from tests.cli.test_hostile_text import BAD, bad_file, deployments
 from tests.cli.transcripts import DEMO, ROOT
 from tests.report.html.opened import OpenedPage

@@ -17,7 +17,7 @@ from ksched_cli.cli.main import run
 from ksched_cli.plan import watch as plan_watch
 from ksched_cli.plan.results.outcomes import PodOutcome, Preemption, Simulation
 from ksched_cli.plan.watch import Kind, News, Watch, picture
-from ksched_cli.report.watch import sentence
+from ksched_cli.report.view.watch import sentence
 from ksched_cli.sources.live import api_server
 from ksched_cli.sources.live import watch as watching
 from ksched_cli.sources.live.cluster import read_cluster

@@ -1,4 +1,4 @@
-"""Writes the news of a watched cluster, one line each."""
+"""News of a watched cluster (`News`): a line for each."""
 
 from __future__ import annotations
 
@@ -6,22 +6,21 @@ import datetime
 from typing import TextIO
 
 from ksched_cli.plan.watch import Kind, News
-from ksched_cli.report.encoding import json_text
 from ksched_cli.report.registry import RenderOptions
-from ksched_cli.report.visible import visible
+from ksched_cli.report.sinks.lines import write_json_line, write_row
 
 _PREPOSITIONS = {Kind.BOUND: "to", Kind.UNSCHEDULABLE: "but nominated for"}
 
 
-def write_news_entry(news: News, out: TextIO, options: RenderOptions) -> None:
+def write_entry(news: News, out: TextIO, options: RenderOptions) -> None:
     entry = {"time": _now().isoformat(timespec="seconds"), "kind": news.kind.value, "pod": news.pod}
     entry |= {"node": news.node, "why": news.why}
-    out.write(json_text({key: value for key, value in entry.items() if value}) + "\n")
-    out.flush()
+    write_json_line({key: value for key, value in entry.items() if value}, out)
 
 
-def write_news_line(news: News, out: TextIO, options: RenderOptions) -> None:
-    out.write(f"{_now():%H:%M:%S}  {visible(sentence(news))}\n")
+def write_line(news: News, out: TextIO, options: RenderOptions) -> None:
+    """`10:02:11  shop/web-1  fits on node-2  (3 of 5 nodes fit)`."""
+    write_row(out, f"{_now():%H:%M:%S}  {sentence(news)}")
     out.flush()
 
 

@@ -1,21 +1,38 @@
-"""Writes the rows of a sweep, one for each variant, as they are computed."""
+"""Writes lines as they come: rows of cells for scripts, a line of JSON for each result of a stream, and the variants of
+a sweep as JSON, CSV and Parquet."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 import msgspec
 
 from ksched_cli.errors import UsageError
 from ksched_cli.plan.sweep.statistics import FIGURE_FIELDS, FIGURES, VariantRow
-from ksched_cli.report.encoding import compact_json
+from ksched_cli.report.encoding import compact_json, json_text
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.visible import visible
 
 if TYPE_CHECKING:
     from ksched_cli.plan.sweep.run import SweepRun
+
+
+def write_row(out: TextIO, *cells: str) -> None:
+    """Write one line with cells separated by tabs."""
+    out.write("\t".join(map(visible, cells)) + "\n")
+
+
+def write_rows(rows: Iterable[Sequence[str]] | Callable[[], Iterable[Sequence[str]]], out: TextIO) -> None:
+    for row in rows() if callable(rows) else rows:
+        write_row(out, *row)
+
+
+def write_json_line(document: Any, out: TextIO) -> None:
+    out.write(json_text(document) + "\n")
+    out.flush()
+
 
 COLUMNS = ("variant", "at", "outcome", *FIGURES, "reason", "failed", "error")
 

@@ -7,16 +7,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import TypeVar
 
 from msgspec import Struct, field
-
-from ksched_cli.report.visible import with_texts
-
-T = TypeVar("T")
-
-# People copy these texts, so they have the full names.
-COPIED = ("flags", "commands", "patch", "cordon", "uncordon")
 
 
 class ShownNodes(Struct, frozen=True, dict=True):
@@ -32,10 +24,6 @@ class ShownNodes(Struct, frozen=True, dict=True):
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
         return re.compile(rf"(?<![\w.-])[a-z0-9-]+(?:\.[a-z0-9-]+)*?{re.escape(self.suffix)}(?![\w-]|\.\w)")
-
-    def shown(self, result: T) -> T:
-        """The result with short names in all texts, except those that people copy."""
-        return with_texts(result, self.text, COPIED) if self.suffix else result
 
     def text(self, text: str) -> str:
         """The text with short names."""

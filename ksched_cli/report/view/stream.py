@@ -11,10 +11,10 @@ from ksched_cli.plan.results.nodes import ByKind, Failure, NodeDetail, Score
 from ksched_cli.plan.results.outcomes import PodGroupOutcome, PodOutcome, Simulation
 from ksched_cli.plan.simulate import SimulationStream
 from ksched_cli.report.encoding import compact_json, json_text
-from ksched_cli.report.odds import odds_entry
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.curves import CurvePart
 from ksched_cli.report.view.documents import entry_of, filled, final_entry, node_table_entry, run_entry, stats_entry
+from ksched_cli.report.view.odds import OddsPart
 from ksched_cli.report.view.pods import NodeAnswers
 from ksched_cli.sources.own_documents import API_VERSION
 
@@ -49,7 +49,7 @@ def write_stream(stream: SimulationStream, out: TextIO, options: RenderOptions) 
 
 def write_stream_page(stream: SimulationStream, out: TextIO, options: RenderOptions) -> None:
     """Write the page of the document."""
-    from ksched_cli.report.html.html_file import write_page
+    from ksched_cli.report.sinks.html import write_page
 
     entries = _PodEntries(options)
     pods = [entries.entry(outcome) for outcome in stream]
@@ -91,7 +91,7 @@ def _rest(simulation: Simulation) -> dict[str, Any]:
         "final": [final_entry(each) for each in simulation.final_pods()],
         **node_table_entry(simulation.nodes),
         **({"warnings": list(simulation.warnings)} if simulation.warnings else {}),
-        **odds_entry(simulation.odds),
+        **({"odds": to_builtins(OddsPart.of(simulation.odds))} if simulation.odds is not None else {}),
         **({"autoscaling": simulation.autoscaling.document()} if simulation.autoscaling is not None else {}),
         **({"curve": [to_builtins(CurvePart.of(each)) for each in simulation.curves]} if simulation.curves else {}),
         "coverage": dict(simulation.coverage),
