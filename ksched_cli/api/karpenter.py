@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from ksched_cli.api.core import KubernetesObject, ObjectMeta, Quantities, Taint
 
@@ -133,6 +134,35 @@ KARPENTER_KINDS: dict[tuple[str, str], tuple[type[KubernetesObject], tuple[str, 
     ("karpenter.azure.com", "AKSNodeClass"): (AKSNodeClass, ("v1beta1", "v1alpha2")),
     ("karpenter.k8s.gcp", "GCENodeClass"): (GCENodeClass, ("v1alpha1",)),
 }
+
+
+def karpenter_versions(kind: type[Struct]) -> tuple[str, ...]:
+    """The versions under which a kind of Karpenter is read, the newest first."""
+    return tuple(
+        f"{group}/{version}"
+        for (group, _), (each, versions) in KARPENTER_KINDS.items()
+        for version in versions
+        if each is kind
+    )
+
+
+# The fields of NodeClasses that the formulas of instance types read. Others may be private, such as user data.
+NODE_CLASS_FIELDS = frozenset(
+    {
+        *("kubelet", "kubeletConfiguration", "amiFamily", "amiSelectorTerms", "blockDeviceMappings"),
+        *("instanceStorePolicy", "imageFamily", "fipsMode", "maxPods", "disks", "osDiskSizeGB", "subnets"),
+    }
+)
+
+
+def stored(item: KubernetesObject) -> KubernetesObject:
+    """The object as a snapshot has it: without annotations, and of a NodeClass only what is read."""
+    own = replace(item, metadata=replace(item.metadata, annotations={}, owner_references=()))
+    if not isinstance(own, NodeClass):
+        return own
+    kept = ({key: value for key, value in part.items() if key in NODE_CLASS_FIELDS} for part in (own.spec, own.status))
+    spec, status = kept
+    return replace(own, spec=spec, status=status)
 
 
 def karpenter_kind(api_version: str, kind: str) -> type[KubernetesObject] | None:

@@ -121,7 +121,8 @@ def _without_status(loaded: Loaded) -> list[str]:
 
 def _found(loaded: Loaded, flags: Sequence[str], catalog: str, prices_file: str) -> Karpenter | str:
     pools: list[NodePool] = loaded.karpenter.get(NodePool, [])
-    options = _options(flags)
+    of_deployment, unknown_flags = _flags_of_deployment(loaded.autoscaler_flags)
+    options = _options((*of_deployment, *flags))
     problems = list(_pool_problems(pools))
     if problems:
         raise InputError(problems)
@@ -130,8 +131,29 @@ def _found(loaded: Loaded, flags: Sequence[str], catalog: str, prices_file: str)
         types: Sequence[InstanceType] = read_catalog(catalog).instance_types
         refuse_unknown_types(prices, {each.name for each in types}, prices_file, catalog)
         apply_prices(types, prices)
-        return Karpenter(types, {}, options, (*_unpriced(types), *_volumes_without_claim(loaded)))
-    return _built_in(loaded, pools, options, prices, prices_file)
+        coverage = (*unknown_flags, *_unpriced(types), *_volumes_without_claim(loaded))
+        return Karpenter(types, {}, options, coverage)
+    found = _built_in(loaded, pools, options, prices, prices_file)
+    return found if isinstance(found, str) else replace(found, coverage=(*unknown_flags, *found.coverage))
+
+
+def _flags_of_deployment(given: Mapping[str, str]) -> tuple[list[str], list[str]]:
+    """The flags of Karpenter's Deployment, and what is not modelled or not read of them."""
+    flags, notes = [], []
+    for name, value in given.items():
+        choices = _CHOICES.get(name)
+        if (choices is not None and value not in choices[1]) or (name == "ignore-dra-requests" and value != "true"):
+            notes.append(f"Karpenter runs with {name}={value}, which is not modelled: the default is taken")
+            continue
+        flags.append(f"{name}={value}")
+        if choices is not None and value == choices[1][1]:
+            notes.append(f"Karpenter runs with {name}={value}")
+        notes += [
+            f"Karpenter's feature gate {gate} is on, and its objects are not read"
+            for gate in ("NodeOverlay", "StaticCapacity")
+            if name == "feature-gates" and f"{gate}=true" in value.replace(" ", "").split(",")
+        ]
+    return flags, notes
 
 
 def _options(flags: Sequence[str]) -> Options:

@@ -12,8 +12,10 @@ from ksched_cli.config.plugin_args import ARGS_OF
 from ksched_cli.config.reading import is_policy, read_one
 from ksched_cli.errors import ConfigError, Problem
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.sources.own_documents import write_snapshot
+from ksched_cli.sources.own_documents import left_out, write_snapshot
 from ksched_cli.sources.redaction.redact import RedactableConfig, redact, take
+
+_WHY_NO_KARPENTER = "with pseudonyms for zones and instance types Karpenter would choose other nodes"
 
 
 class SnapshotResult(Struct, frozen=True):
@@ -40,21 +42,26 @@ def take_redacted_snapshot(
     taken = _configuration(config, rooms) if config is not None else None
     done = redact(loaded, taken.affinities if taken else ())
     names = {role.value: dict(each) for role, each in done.names.items() if each}
+    kinds = sorted(kind.__name__ for kind in loaded.karpenter)
+    about = [f"objects of the kinds {', '.join(kinds)} are left out: {_WHY_NO_KARPENTER}"] if kinds else []
     if taken is None:
-        return _taken(done.loaded, loaded, time, names=names)
+        return _taken(done.loaded, loaded, time, names=names, warnings=about)
     why = "ksched does not know what is private in them"
-    warnings = [f"the arguments of plugin {each} are left out of the configuration: {why}" for each in taken.left_out]
+    warnings = about + [
+        f"the arguments of plugin {each} are left out of the configuration: {why}" for each in taken.left_out
+    ]
     config_document = taken.with_affinities(done.parts)
     return _taken(done.loaded, loaded, time, names=names, config=config_document, warnings=warnings)
 
 
 def _taken(loaded: Loaded, read: Loaded, time: str, **rest: Any) -> SnapshotResult:
     """`read` is the cluster under its own names."""
-    counts = {kind.__name__: len(items) for kind, items in loaded.objects.items()}
+    counts = {kind.__name__: len(items) for kind, items in (*loaded.objects.items(), *loaded.karpenter.items())}
+    unknown = left_out(read) if loaded is read else read.unknown
     return SnapshotResult(
         write_snapshot(loaded, time, redacted=loaded is not read),
         dict(sorted(counts.items())),
-        dict(sorted(read.unknown.items())),
+        dict(sorted(unknown.items())),
         (*read.warnings, *rest.pop("warnings", ())),
         **rest,
     )

@@ -45,6 +45,8 @@ from ksched_cli.sources.loaded import (
     Origin,
     WrittenObject,
     autoscaler_of,
+    flags_of_karpenter,
+    is_karpenter,
     node_group_of,
     workload_label,
     wrong_bounds,
@@ -332,6 +334,7 @@ class _Reader:
         snapshot = read_snapshot(content.data, content.name)
         self._loaded.unknown.update(snapshot.not_read)
         self._loaded.missing.update(snapshot.missing)
+        self._loaded.autoscaler_flags.update(snapshot.autoscaler_flags)
         self._loaded.server_version = self._loaded.server_version or snapshot.server_version
         self._take(decode_snapshot(snapshot, content.name), content.name)
 
@@ -449,6 +452,8 @@ class _Reader:
             items[place.index] = item
             place.source, place.time, place.gathered = origin.source, self._time, self._gathered
             self._loaded.documents.pop((kind.__name__, metadata.namespace, metadata.name), None)
+        if document is not None and isinstance(item, Deployment) and is_karpenter(item):
+            self._loaded.autoscaler_flags.update(flags_of_karpenter(document))
         if document is not None and (manifests is not None or _may_be_applied(item, document)):
             name = kind.__name__, metadata.namespace, metadata.name
             written = document if isinstance(document, dict) else bytes(document)

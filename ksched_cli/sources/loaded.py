@@ -10,9 +10,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import pairwise
 from typing import Any, TypeVar
 
-from msgspec import Struct, field
+import msgspec
+from msgspec import Raw, Struct, field
 from msgspec.structs import replace
 
 from ksched_cli.api.conversion import type_name
@@ -20,6 +22,7 @@ from ksched_cli.api.core import Node, Pod, Taint, controller_of
 from ksched_cli.api.decode import UnknownKind, document_of
 from ksched_cli.api.object_facts import is_terminal
 from ksched_cli.api.validation.fields import object_at
+from ksched_cli.api.workloads import Deployment
 from ksched_cli.errors import Problem
 from ksched_cli.sources.events import FailedScheduling, PreemptionEvent, ScheduledPod
 
@@ -118,6 +121,34 @@ class NodeGroup(Struct, frozen=True):
     @property
     def label(self) -> str:
         return f"{self.kind} {self.name}"
+
+
+# Karpenter's flags that decide (pkg/operator/options). An environment variable sets a flag that is not given.
+_FLAGS = ("preference-policy", "min-values-policy", "feature-gates", "ignore-dra-requests")
+
+
+def is_karpenter(item: Deployment) -> bool:
+    """Whether the Deployment runs Karpenter, as its Helm chart labels it."""
+    return item.metadata.labels.get("app.kubernetes.io/name", item.metadata.name) == "karpenter"
+
+
+def flags_of_karpenter(document: Any) -> dict[str, str]:
+    """The flags in the arguments and the environment of the containers of a Deployment. Values that come from other
+    objects are not known."""
+    written = msgspec.json.decode(document) if isinstance(document, bytes | Raw) else document
+    spec = object_at(object_at(object_at(written, "spec"), "template"), "spec")
+    found: dict[str, str] = {}
+    for container in _list(spec, "containers"):
+        for each in _list(container, "env"):
+            flag = str(each.get("name")).lower().replace("_", "-")
+            if flag in _FLAGS and isinstance(each.get("value"), str):
+                found[flag] = each["value"]
+        words = [word for key in ("command", "args") for word in container.get(key) or () if isinstance(word, str)]
+        for word, after in pairwise((*words, "")):
+            flag, sign, value = word.lstrip("-").partition("=")
+            if word.startswith("-") and flag in _FLAGS:
+                found[flag] = value if sign else after
+    return found
 
 
 def node_group_of(unknown: UnknownKind) -> NodeGroup | None:
@@ -280,15 +311,16 @@ class WrittenObject(Struct, frozen=True):
 
 
 class Loaded(Struct):
-    """Typed objects by kind, and in `unknown` the number of objects of each other kind. `gaps` are parts of admission
-    that are not modelled. Manifests have `origins`, by id of the object, `texts`, by source, and `findings`, problems
-    that do not end the run. `missing` are kinds that the cluster did not list, with the reason; `namespace` is that of
-    the kubeconfig's context; `failures`, `bindings` and `preemptions` are events of schedulers. `assumed_namespaces`
-    count as existing. `node_groups` are the nodes that autoscalers can add, `karpenter` the objects of Karpenter by
-    kind. `paths_in_resources`, by id, maps a path in a workload that stands for a custom resource to the path in that
+    """Typed objects by kind, and in `unknown` the number of objects of each other kind. `gaps` are parts of
+    admission that are not modelled. Manifests have `origins`, by id of the object, `texts`, by source, and
+    `findings`, problems that do not end the run. `missing` are kinds that the cluster did not list, with the
+    reason; `namespace` is that of the kubeconfig's context; `failures`, `bindings` and `preemptions` are events of
+    schedulers. `assumed_namespaces` count as existing. `node_groups` are the nodes that autoscalers can add,
+    `karpenter` the objects of Karpenter by kind, `autoscaler_flags` the flags of its Deployment.
+    `paths_in_resources`, by id, maps a path in a workload that stands for a custom resource to the path in that
     resource. `documents` are objects as they are written: manifests, and what `kubectl apply` may write again;
-    `accounts` are the service accounts, by namespace and name. `server_side` and `force_conflicts` are how manifests
-    are applied, `apply_gaps` what is not known of that."""
+    `accounts` are the service accounts, by namespace and name. `server_side` and `force_conflicts` are how
+    manifests are applied, `apply_gaps` what is not known of that."""
 
     objects: dict[type[Struct], list[Any]] = field(default_factory=dict)
     unknown: Counter[str] = field(default_factory=Counter)
@@ -306,6 +338,7 @@ class Loaded(Struct):
     autoscalers: list[Autoscaler] = field(default_factory=list)
     node_groups: list[NodeGroup] = field(default_factory=list)
     karpenter: dict[type[Struct], list[Any]] = field(default_factory=dict)
+    autoscaler_flags: dict[str, str] = field(default_factory=dict)
     assumed_namespaces: set[str] = field(default_factory=set)
     paths_in_resources: dict[int, Callable[[FieldPath], FieldPath]] = field(default_factory=dict)
     documents: dict[Identity, WrittenObject] = field(default_factory=dict)

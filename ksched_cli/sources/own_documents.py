@@ -18,6 +18,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from ksched_cli.api.decode import KINDS, DecodedObject, decode_alike, decode_json
+from ksched_cli.api.karpenter import karpenter_versions, stored
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources.loaded import Loaded
 
@@ -40,6 +41,7 @@ class Snapshot(Struct, rename="camel"):
     server_version: str = ""
     not_read: dict[str, int] = {}
     missing: dict[str, str] = {}
+    autoscaler_flags: dict[str, str] = {}
     items: list[Raw] = []
 
 
@@ -78,8 +80,9 @@ def write_snapshot(loaded: Loaded, time: str, *, redacted: bool = False) -> byte
         "formatVersion": FORMAT,
         "time": time,
         "serverVersion": loaded.server_version,
-        "notRead": dict(sorted(loaded.unknown.items())),
+        "notRead": dict(sorted(left_out(loaded).items())),
         "missing": dict(sorted(loaded.missing.items())),
+        **({"autoscalerFlags": loaded.autoscaler_flags} if loaded.autoscaler_flags else {}),
         **({"redacted": True} if redacted else {}),
     }
     out = io.BytesIO()
@@ -100,6 +103,16 @@ def _items(loaded: Loaded) -> Iterator[bytes]:
         items: list[Any] = sorted(loaded.objects[kind], key=lambda item: (item.metadata.namespace, item.metadata.name))
         for item in items:
             yield identity + msgspec.json.encode(without_unread(item))[1:]
+    for own in sorted(loaded.karpenter, key=lambda kind: kind.__name__):
+        identity = f'{{"apiVersion":"{karpenter_versions(own)[0]}","kind":"{own.__name__}",'.encode()
+        for item in sorted(loaded.karpenter[own], key=lambda item: item.metadata.name):
+            yield identity + msgspec.json.encode(stored(item))[1:]
+
+
+def left_out(loaded: Loaded) -> dict[str, int]:
+    """How many objects of each kind a snapshot does not have. Objects of Karpenter are in it."""
+    kept = {f"{version}/{kind.__name__}" for kind in loaded.karpenter for version in karpenter_versions(kind)}
+    return {kind: count for kind, count in loaded.unknown.items() if kind not in kept}
 
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"

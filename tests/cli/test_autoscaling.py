@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 import sys
@@ -494,6 +495,77 @@ def test_the_promise_of_a_fix_is_for_the_whole_workload(
         {"kind": "NodePool", "name": "general"},
         {"kind": "ReplicaSet", "namespace": "shop", "name": "web"},
     ]
+
+
+def karpenter_deployment(*args: str, **env: str) -> dict[str, Any]:
+    variables = [{"name": name, "value": value} for name, value in env.items()]
+    container = {"name": "controller", "image": "karpenter/controller:1.13.0", "args": list(args), "env": variables}
+    labels = {"app.kubernetes.io/name": "karpenter"}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [container]}}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "karpenter", "namespace": "kube-system", "uid": "karpenter", "labels": labels},
+        "spec": {"replicas": 0, "selector": {"matchLabels": labels}, "template": template},
+    }
+
+
+IN_TWO_TYPES = {"key": "node.kubernetes.io/instance-type", "operator": "Exists", "minValues": 2}
+
+
+@pytest.mark.parametrize(
+    ("deployment", "arguments", "added", "note"),
+    [
+        pytest.param(karpenter_deployment(), (), 0, "", id="the defaults"),
+        pytest.param(karpenter_deployment(MIN_VALUES_POLICY="BestEffort"), (), 1, "min-values-policy=BestEffort", id="env"),
+        pytest.param(karpenter_deployment("--min-values-policy=BestEffort"), (), 1, "BestEffort", id="argument"),
+        pytest.param(karpenter_deployment("--min-values-policy", "BestEffort"), (), 1, "BestEffort", id="two words"),
+        pytest.param(karpenter_deployment("--min-values-policy=Strict", MIN_VALUES_POLICY="BestEffort"), (), 0, "",
+                     id="an argument wins over the environment"),
+        pytest.param(karpenter_deployment(MIN_VALUES_POLICY="BestEffort"), ("--autoscaler-flag", "min-values-policy=Strict"),
+                     0, "", id="the command line wins"),
+        pytest.param(karpenter_deployment(MIN_VALUES_POLICY="Later"), (), 0, "min-values-policy=Later, which is not modelled",
+                     id="unknown value"),
+        pytest.param(karpenter_deployment(FEATURE_GATES="NodeOverlay=true,ReservedCapacity=true"), (), 0,
+                     "feature gate NodeOverlay is on", id="a gate that is not modelled"),
+    ],
+)  # fmt: skip
+def test_flags_come_from_the_deployment(
+    deployment: Any, arguments: tuple[str, ...], added: int, note: str, tmp_path: Path, catalog: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    items = (node_pool(IN_TWO_TYPES), *managed(cpu="500m")[:1], deployment, pending())
+    cluster = write(tmp_path / "cluster.json", *items)
+    snapshot = str(tmp_path / "cluster.ksched.gz")
+    assert run(["snapshot", "--from", cluster, "-o", snapshot]) == 0
+    capsys.readouterr()
+    for source in (cluster, snapshot):
+        arguments_of = ("simulate", "--exit-zero", "--from", source, "--instance-types", catalog, *arguments)
+        found = document_of(capsys, *arguments_of)
+        assert len(found["autoscaling"]["newNodes"]) == added
+        assert note in " ".join(found["coverage"].get("autoscalerAssumed", []))
+
+
+def test_a_snapshot_keeps_the_objects_of_karpenter(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    dump, snapshot, redacted = str(ROOT / "fixtures/clusters/karpenter-eks.yaml"), "all.ksched.gz", "share.ksched.gz"
+    snapshot, redacted = str(tmp_path / snapshot), str(tmp_path / redacted)
+    assert run(["snapshot", "--from", dump, "-o", snapshot]) == 0
+    documents = []
+    for source in (dump, snapshot):
+        capsys.readouterr()
+        document = document_of(capsys, "simulate", "--exit-zero", "--from", source)
+        del document["stats"], document["run"]
+        documents.append(document)
+    assert documents[0] == documents[1]
+    assert len(documents[0]["autoscaling"]["newNodes"]) > 1
+    text = gzip.decompress(Path(snapshot).read_bytes()).decode()
+    assert "karpenter-shop" not in text  # the role of the NodeClass, which nothing reads
+    # Zones and instance types would have pseudonyms: Karpenter's objects are left out, and counted.
+    assert run(["snapshot", "--redact", "--from", dump, "-o", redacted]) == 0
+    assert "NodeClaim, NodePool are left out" in " ".join(capsys.readouterr().err.split())
+    document = document_of(capsys, "simulate", "--exit-zero", "--from", redacted)
+    assert sum(document["coverage"]["notRead"].values()) == 5
+    assert "autoscaling" not in document
 
 
 BAD = [

@@ -16,7 +16,8 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from ksched_cli.api import core, dynamic_resources, storage, workloads
-from ksched_cli.api.decode import KINDS, DecodedObject, decode_as, versions_of
+from ksched_cli.api.decode import KINDS, DecodedObject, UnknownKind, decode_as, versions_of
+from ksched_cli.api.karpenter import KARPENTER_KINDS, karpenter_versions
 from ksched_cli.sources.events import Event
 from ksched_cli.sources.live.api_server import LiveApiServer, RequestRefused, TooLarge
 
@@ -33,6 +34,8 @@ _LARGEST: tuple[type[Struct], ...] = (
 # Kinds that decide nothing about the pods of a running cluster.
 _NOT_READ = (workloads.PodTemplate, workloads.CronJob, workloads.Workload)
 READ = tuple(dict.fromkeys((*_LARGEST, *(kind for kind in KINDS.values() if kind not in _NOT_READ))))
+KARPENTER_GROUP = "karpenter.sh"
+KARPENTER = frozenset(kind for kind, _ in KARPENTER_KINDS.values())
 # Without these kinds no question can be answered.
 NEEDED = frozenset({core.Pod, core.Node})
 
@@ -57,7 +60,7 @@ class Resource(Struct, frozen=True):
 
 def resources_of(kind: type[Struct]) -> tuple[Resource, ...]:
     """The kind under every version that ksched reads, the newest first."""
-    return tuple(Resource(kind, version) for version in versions_of(kind))
+    return tuple(Resource(kind, version) for version in versions_of(kind) or karpenter_versions(kind))
 
 
 PAGE = 500
@@ -167,6 +170,21 @@ def read_kind(server: LiveApiServer, kind: type[Struct], *, from_cache: bool = T
     if kind in NEEDED:
         raise server.unreadable(f"there is no list of {resource.plural}", "is this a Kubernetes API server?")
     yield Missing(kind, "not served", absent=True)
+
+
+def read_karpenter(server: LiveApiServer) -> Iterator[Answer]:
+    """The objects of Karpenter, as far as the server has its API groups. Every user may ask for the groups; a list of a
+    kind that does not exist may be forbidden."""
+    for group in dict.fromkeys(group for group, _ in KARPENTER_KINDS):
+        try:
+            server.get(f"/apis/{group}")
+        except RequestRefused:
+            if group == KARPENTER_GROUP:
+                return
+            continue
+        for (own, _), (kind, _) in KARPENTER_KINDS.items():
+            if own == group:
+                yield from read_kind(server, kind)
 
 
 def read_events(server: LiveApiServer, reasons: Sequence[str]) -> Iterator[Answer]:
@@ -291,7 +309,7 @@ def read_cluster(server: LiveApiServer, progress: Progress | None = None, events
     if server.insecure:
         cluster.warnings.append(f"{server.host}: its certificate is not checked (insecure-skip-tls-verify)")
     # Events last, so that they include the time at which the pods were read.
-    for answer in chain(read_lists(server), read_events(server, events)):
+    for answer in chain(read_lists(server), read_karpenter(server), read_events(server, events)):
         if isinstance(answer, Missing):
             if answer.absent:
                 cluster.absent.append(answer.kind)
@@ -302,7 +320,9 @@ def read_cluster(server: LiveApiServer, progress: Progress | None = None, events
         if answer.restart:
             found.clear()
         found.extend(_decoded_page(answer, len(found)))
-        cluster.versions[answer.resource.kind] = answer.resource, answer.version
+        if answer.resource.kind not in KARPENTER:
+            # Nothing follows the objects of Karpenter.
+            cluster.versions[answer.resource.kind] = answer.resource, answer.version
         if progress is not None:
             progress(answer.resource.plural, len(found), answer.remaining)
     return cluster
@@ -322,4 +342,9 @@ def _decoded_page(page: ListPage, offset: int) -> Iterator[DecodedObject]:
     resource = page.resource
     source = f"live: {resource.plural}"
     for number, item in enumerate(page.items, start=offset):
+        if resource.kind in KARPENTER:
+            # As in a dump: kube-scheduler does not read the kind.
+            unknown = UnknownKind(resource.version, resource.kind.__name__, item)
+            yield DecodedObject(unknown, (), None, f"items[{number}].")
+            continue
         yield decode_as(item, resource.kind, source, None, f"items[{number}].")

@@ -208,6 +208,8 @@ NAMES_OF: Mapping[tuple[str, str], Role] = {
     ("ResourceClaimConsumerReference", "name"): Role.POD,
     ("RBDVolumeSource", "image"): Role.HANDLE,
     ("RBDVolumeSource", "pool"): Role.HANDLE,
+    # By this Karpenter finds the NodeClaim of a node.
+    ("NodeSpec", "provider_id"): Role.HANDLE,
     ("PodSchedulingGate", "name"): Role.GATE,
     ("DeviceRequest", "name"): Role.REQUEST,
     ("DeviceSubRequest", "name"): Role.REQUEST,

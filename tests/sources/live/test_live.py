@@ -76,7 +76,7 @@ def test_a_whole_cluster(kube: KubeServer, tmp_path: Path) -> None:
 def test_only_get_is_ever_sent(kube: KubeServer, tmp_path: Path) -> None:
     read(kube, tmp_path)
     assert {request.method for request in kube.requests} == {"GET"}
-    assert set(kube.paths()) == {"/version", *kube.lists}
+    assert set(kube.paths()) == {"/version", "/apis/karpenter.sh", *kube.lists}
 
 
 def test_the_first_look_takes_the_servers_cache_and_later_pages_follow(
@@ -197,6 +197,27 @@ def test_what_may_not_be_read_is_told_and_what_is_not_served_is_not_there(kube: 
         "ResourceClaimTemplate",
         "ResourceSlice",
     ]
+
+
+def test_karpenter_is_read_where_the_server_has_its_groups(
+    kube: KubeServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pools, claims = "/apis/karpenter.sh/v1/nodepools", "/apis/karpenter.sh/v1/nodeclaims"
+    classes = "/apis/karpenter.k8s.aws/v1/ec2nodeclasses"
+    pool = {"metadata": {"name": "general"}, "spec": {"template": {"spec": {"nodeClassRef": {"name": "default"}}}}}
+    kube.lists |= {pools: [pool], claims: [], classes: [{"metadata": {"name": "default"}}]}
+    kube.kinds |= {pools: ("karpenter.sh/v1", "NodePool"), claims: ("karpenter.sh/v1", "NodeClaim")}
+    kube.kinds[classes] = ("karpenter.k8s.aws/v1", "EC2NodeClass")
+    for group in ("/apis/karpenter.sh", "/apis/karpenter.k8s.aws"):
+        kube.lists[group], kube.kinds[group] = [], ("v1", "APIGroup")
+    kube.faults[claims].append(refuses(403, "forbidden"))
+    arguments = ["simulate", "--kubeconfig", kube.kubeconfig(tmp_path), "-o", "json", "--exit-zero"]
+    assert run(arguments) == 0
+    coverage = json.loads(capsys.readouterr().out)["coverage"]
+    assert coverage["missing"] == {"NodeClaim": "forbidden"}
+    assert coverage["notRead"] == {"karpenter.k8s.aws/v1/EC2NodeClass": 1, "karpenter.sh/v1/NodePool": 1}
+    assert "/apis/karpenter.azure.com" in kube.paths()
+    assert not [path for path in kube.paths() if "aksnodeclasses" in path]
 
 
 def test_an_older_version_of_a_group_is_read_where_the_newest_is_not_served(kube: KubeServer, tmp_path: Path) -> None:
