@@ -108,6 +108,7 @@ class World(Logged):
         stateful_sets = self.plane.controllers.stateful_sets
         stateful_sets.rules = ControllerRules.of(handle.release)
         stateful_sets.counts_unavailable = handle.gates.enabled("MaxUnavailableStatefulSet")
+        stateful_sets.recreates = handle.gates.enabled("StatefulSetRecreateStrategy")
         self._keeps_timeline = keeps_timeline
         self.begin_record()
         self._worker = _SchedulerWorker(self)

@@ -307,14 +307,19 @@ def test_when_on_delete_is_up_to_date_by_minor(kept: tuple[str, ...], before: st
     assert found == {"1.36": before, "1.37": now}
 
 
+@pytest.mark.parametrize("gate", [True, False])
 @pytest.mark.parametrize("policy", ["OrderedReady", "Parallel"])
-def test_recreate_deletes_all_old_pods_before_it_creates_new_ones(policy: str) -> None:
+def test_recreate_deletes_all_old_pods_before_it_creates_new_ones(policy: str, gate: bool) -> None:
     """#137187, gate StatefulSetRecreateStrategy."""
     item = make("StatefulSet", "db", replicas=3, podManagementPolicy=policy, updateStrategy={"type": "Recreate"})
     control_plane = rested(*nodes(2), item)
+    next(each for each in control_plane.controllers if isinstance(each, StatefulSetController)).recreates = gate
     control_plane.change("StatefulSet", "db", template=template("db", "app:v2"))
     control_plane.run()
     steps = _steps(control_plane)
+    assert set(control_plane.revisions().values()) == {"app:v2"}
+    if not gate:
+        assert steps[:2] == [("deleted", "db-2"), ("created", "db-2")]
+        return
     assert {name for what, name in steps[:3] if what == "deleted"} == {"db-0", "db-1", "db-2"}
     assert steps[3:] == [("created", f"db-{at}") for at in range(3)]
-    assert set(control_plane.revisions().values()) == {"app:v2"}

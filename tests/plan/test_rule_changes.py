@@ -28,7 +28,7 @@ from tests.package_source import PACKAGE, trees
 KNOWN = {plugin.name for plugin in (*IN_TREE, *REMOVED, *PREDICATES, *PRIORITIES)} | {SCHEDULER, CONTROLLERS}
 FIT, BALANCED = "NodeResourcesFit", "NodeResourcesBalancedAllocation"
 
-FILES = ("plugins/", "framework/", "engine/", "cluster/", "sources/unread.py")
+FILES = ("plugins/", "framework/", "engine/", "cluster/", "world/", "sources/unread.py")
 
 
 def after(minor: str) -> str:

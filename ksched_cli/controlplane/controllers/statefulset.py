@@ -120,6 +120,8 @@ class StatefulSetController(Controller):
         self.rules = ControllerRules.of(DEFAULT)
         # Whether the gate MaxUnavailableStatefulSet is on; while it is off the API server drops maxUnavailable.
         self.counts_unavailable = False
+        # Whether the gate StatefulSetRecreateStrategy is on.
+        self.recreates = False
 
     def concerned(self, old: Any, new: Any) -> Iterable[Identity]:
         item = old if new is None else new
@@ -240,7 +242,7 @@ class StatefulSetController(Controller):
     def _update(self, sync: _Sync) -> None:
         """Replicas first, then those beyond the range, then the roll-out. In order, each step waits for the one before
         it; in parallel nothing waits."""
-        if strategy_of(sync.item) == RECREATE and self._recreate(sync):
+        if self._recreates_now(sync.item) and self._recreate(sync):
             return
         in_order = self._goes_in_order(sync.item)
         self._keep_prefix(sync)
@@ -251,12 +253,16 @@ class StatefulSetController(Controller):
         for pod in sync.condemned:
             if self._process_condemned(sync, pod, unavailable, in_order) and in_order:
                 return
-        if strategy_of(sync.item) in (ON_DELETE, RECREATE):
+        if strategy_of(sync.item) == ON_DELETE or self._recreates_now(sync.item):
             return
         if self.counts_unavailable:
             self._roll_several(sync)
         else:
             self._roll(sync)
+
+    def _recreates_now(self, item: StatefulSet) -> bool:
+        """Without the gate an object that still has the strategy is rolled."""
+        return self.recreates and strategy_of(item) == RECREATE
 
     def _recreate(self, sync: _Sync) -> bool:
         """Delete all pods of other revisions. Returns whether such pods are still there: the new ones wait for that."""
@@ -340,7 +346,7 @@ class StatefulSetController(Controller):
         """Whether the ordinal is below the partition. Without rollingUpdate, as many pods as there are of the current
         revision come back with it."""
         strategy, start = sync.item.spec.update_strategy, first_ordinal(sync.item)
-        if strategy_of(sync.item) in (ON_DELETE, RECREATE):
+        if strategy_of(sync.item) == ON_DELETE or self._recreates_now(sync.item):
             return False
         if strategy is not None and strategy.type and strategy.rolling_update is None:
             return ordinal < start + sync.current_replicas

@@ -2,7 +2,7 @@
 the nodes (pickOneNodeForPreemption).
 
 Pods whose PodDisruptionBudget an eviction would violate are put back first (filterPodsWithPDBViolation). The rules
-say what changed between minors.
+list what changed between minors.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 Go does it.
 
 Nodes of equal size and use are loads: what is computed of cpu and memory is computed once for all of them. The
-scoring strategies at the end say how full a node is; they were plugins of their own up to 1.21.
+scoring strategies at the end measure how full a node is; they were plugins of their own up to 1.21.
 """
 
 from __future__ import annotations

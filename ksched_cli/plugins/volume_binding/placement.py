@@ -1,7 +1,7 @@
 """Which volume each claim of a pod would get on each node (volumebinding.FindPodVolumes, for all nodes at once).
 
 Existing volumes are matched (volume.FindMatchingVolume), a driver that publishes its free space must have enough of
-it, and scores say how full storage would be (volumebinding/scorer.go, gates StorageCapacityScoring and
+it, and scores measure how full storage would be (volumebinding/scorer.go, gates StorageCapacityScoring and
 VolumeCapacityPriority). The rules and reasons of the room come first.
 """
 

@@ -18,7 +18,7 @@ _WHOLE, _THOUSANDTHS = 1, 1000
 
 
 class UncountableCapacity(Exception):
-    """The capacity that a request takes is negative, or beyond what kube-scheduler counts with. The text says why."""
+    """The capacity that a request takes is negative, or beyond what kube-scheduler counts with. The text gives why."""
 
 
 class Counting(Struct, frozen=True):
