@@ -16,7 +16,6 @@ from typing import Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from ksched_cli.cli.plain_values import without_models
 from ksched_cli.cli.streams import abandon_stdout, command_line, complain, leave, prepare_streams, print_text
 from ksched_cli.errors import KschedError, Terminated, UsageError
 from ksched_cli.process import allow_copies
@@ -67,6 +66,8 @@ COMMANDS = {
 
 class _Program(TyperGroup):
     def get_params(self, ctx: Any) -> list[Any]:
+        from ksched_cli.cli.help_layout import without_models
+
         return without_models(super().get_params(ctx))
 
 

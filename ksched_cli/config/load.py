@@ -24,7 +24,11 @@ from ksched_cli.config.model import (
     PluginRef,
     Plugins,
     PluginSet,
+    ResolvedProfile,
     SchedulerConfiguration,
+    default_plugins,
+    expand_profile,
+    merge_with_defaults,
 )
 from ksched_cli.config.plugin_args import (
     ARGS_OF,
@@ -50,14 +54,12 @@ from ksched_cli.config.reading import (
     read_one,
     unknown_fields,
 )
-from ksched_cli.config.resolved_profile import ResolvedProfile, default_plugins, expand_profile, merge_with_defaults
 from ksched_cli.config.validate_args import args_complaints
 from ksched_cli.errors import ConfigError
 from ksched_cli.releases import plugin_names as names
-from ksched_cli.releases.config_versions import has_multi_point
 from ksched_cli.releases.configuration import ConfigurationRules, takes
 from ksched_cli.releases.gates import FeatureGates
-from ksched_cli.releases.minors import Release
+from ksched_cli.releases.minors import Release, has_multi_point
 from ksched_cli.releases.plugin_names import NODE_RESOURCES_FIT, REQUESTED_TO_CAPACITY_RATIO
 
 if TYPE_CHECKING:

@@ -36,12 +36,16 @@ from ksched_cli.config.legacy.migration import (
 from ksched_cli.config.legacy.policy import Policy, policy_document, policy_profile
 from ksched_cli.config.load import load_config
 from ksched_cli.config.model import (
+    ALL,
     EXTENSION_POINT_FIELDS,
     KubeSchedulerProfile,
     PluginRef,
     Plugins,
     PluginSet,
+    ResolvedProfile,
     SchedulerConfiguration,
+    default_plugins,
+    merge_with_defaults,
 )
 from ksched_cli.config.plugin_args import (
     CPU_AND_MEMORY,
@@ -60,13 +64,11 @@ from ksched_cli.config.plugin_args import (
     own_args,
 )
 from ksched_cli.config.reading import ALPHA_VERSIONS, KIND, is_policy, known_args, read_one
-from ksched_cli.config.resolved_profile import ALL, ResolvedProfile, default_plugins, merge_with_defaults
 from ksched_cli.config.validate_args import args_complaints
 from ksched_cli.releases import plugin_names as names
-from ksched_cli.releases.config_versions import has_multi_point
 from ksched_cli.releases.configuration import ConfigurationRules
 from ksched_cli.releases.gates import FeatureGates
-from ksched_cli.releases.minors import Release
+from ksched_cli.releases.minors import Release, has_multi_point
 from ksched_cli.releases.plugin_names import VOLUME_BINDING
 
 _ALL_OFF = (PluginRef(ALL),)

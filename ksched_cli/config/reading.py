@@ -17,7 +17,6 @@ from ksched_cli.api.label_names import is_label_key
 from ksched_cli.config.model import Extender, extender_complaints, parse_duration
 from ksched_cli.config.plugin_args import own_args
 from ksched_cli.errors import ConfigError, InputError, Problem
-from ksched_cli.releases.config_versions import has_multi_point
 from ksched_cli.releases.configuration import (
     ARGUMENTS,
     DOCUMENT_FIELDS,
@@ -27,7 +26,7 @@ from ksched_cli.releases.configuration import (
     Later,
 )
 from ksched_cli.releases.gates import FeatureGates
-from ksched_cli.releases.minors import Release
+from ksched_cli.releases.minors import Release, has_multi_point
 
 if TYPE_CHECKING:
     from ksched_cli.api.yaml_reader import Document

@@ -15,8 +15,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from ksched_cli.config.model import ResolvedProfile
 from ksched_cli.config.plugin_args import default_args, is_model
-from ksched_cli.config.resolved_profile import ResolvedProfile
 from ksched_cli.engine.faults import error_text
 from ksched_cli.engine.guards import guarded
 from ksched_cli.errors import KschedError, UsageError

@@ -13,8 +13,7 @@ from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import RowColumn
 from ksched_cli.cluster.pod_groups import GroupKey, PodGroups, group_of
 from ksched_cli.cluster.undo import LoggedDict
-from ksched_cli.config.model import SchedulerConfiguration
-from ksched_cli.config.resolved_profile import default_weights, expand_profile, leave_to_extenders
+from ksched_cli.config.model import SchedulerConfiguration, default_weights, expand_profile, leave_to_extenders
 from ksched_cli.engine.cycle.runtime import Runtime
 from ksched_cli.engine.cycle.schedule_one import Cycle, CycleContext, LocalVerdict
 from ksched_cli.engine.decision import Decision, ScoreTable, TieBreak, lowest_name

@@ -9,9 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from ksched_cli.releases import plugin_names as names
-from ksched_cli.releases.config_versions import has_multi_point
 from ksched_cli.releases.gates import FeatureGates, is_there
-from ksched_cli.releases.minors import Release
+from ksched_cli.releases.minors import Release, has_multi_point
 
 
 class DefaultPlugin(NamedTuple):

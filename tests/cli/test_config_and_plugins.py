@@ -39,7 +39,7 @@ def test_what_view_prints_means_the_same(
     shown.write_text(capsys.readouterr().out)
     before = scheduler_spec(RunOptions(config=str(config) if config else None))
     after = scheduler_spec(RunOptions(config=str(shown)))
-    from ksched_cli.config.resolved_profile import expand_profile
+    from ksched_cli.config.model import expand_profile
 
     for mine, theirs in zip(before.configuration.profiles, after.configuration.profiles, strict=True):
         assert expand_profile(mine, before.release, before.gates, before.points) == expand_profile(

@@ -13,7 +13,7 @@ from ksched_cli.config.carrying import GONE, UNORDERED, Minor
 from ksched_cli.config.legacy.policy import Policy, policy_profile
 from ksched_cli.config.load import load_config
 from ksched_cli.config.migrate import Migration, migrate
-from ksched_cli.config.model import KubeSchedulerProfile, SchedulerConfiguration
+from ksched_cli.config.model import KubeSchedulerProfile, ResolvedProfile, SchedulerConfiguration
 from ksched_cli.config.plugin_args import (
     STRATEGY_OF,
     NodeResourcesFitArgs,
@@ -21,7 +21,6 @@ from ksched_cli.config.plugin_args import (
     ScoringStrategy,
 )
 from ksched_cli.config.reading import is_policy
-from ksched_cli.config.resolved_profile import ResolvedProfile
 from ksched_cli.releases.minors import DEFAULT, RELEASES
 from tests.config.test_minors import GROUP, points
 

@@ -12,12 +12,10 @@ import yaml
 
 from ksched_cli.config.load import load_config
 from ksched_cli.config.migrate import configuration_document
-from ksched_cli.config.model import SchedulerConfiguration
+from ksched_cli.config.model import ResolvedProfile, SchedulerConfiguration, expand_profile
 from ksched_cli.config.plugin_args import InterPodAffinityArgs, NodeLabelArgs, ServiceAffinityArgs
-from ksched_cli.config.resolved_profile import ResolvedProfile, expand_profile
 from ksched_cli.errors import ConfigError
-from ksched_cli.releases.config_versions import GROUP
-from ksched_cli.releases.minors import RELEASES
+from ksched_cli.releases.minors import GROUP, RELEASES
 from tests.builders import make_node, make_pod
 from tests.config.test_minors import points, resolved
 from tests.harness import decide, make_scheduler, placed

@@ -9,10 +9,9 @@ import pytest
 
 from ksched_cli.config.legacy.algorithm import with_first_fields
 from ksched_cli.config.load import load_config
-from ksched_cli.config.resolved_profile import ResolvedProfile, expand_profile
+from ksched_cli.config.model import ResolvedProfile, expand_profile
 from ksched_cli.errors import ConfigError
-from ksched_cli.releases.config_versions import GROUP
-from ksched_cli.releases.minors import RELEASES
+from ksched_cli.releases.minors import GROUP, RELEASES
 from tests.config.test_minors import points, resolved
 
 

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from ksched_cli.config.load import load_config
-from ksched_cli.config.model import SchedulerConfiguration
+from ksched_cli.config.model import SchedulerConfiguration, expand_profile
 from ksched_cli.config.plugin_args import NodeResourcesFitArgs
-from ksched_cli.config.resolved_profile import expand_profile
 from ksched_cli.errors import ConfigError, UsageError
 from ksched_cli.plan.run.loaded_input import plugin_points
 from ksched_cli.releases.minors import release

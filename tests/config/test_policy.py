@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ksched_cli.config.load import load_config
-from ksched_cli.config.model import SchedulerConfiguration
+from ksched_cli.config.model import ResolvedProfile, SchedulerConfiguration, expand_profile
 from ksched_cli.config.plugin_args import (
     InterPodAffinityArgs,
     NodeLabelArgs,
@@ -18,7 +18,6 @@ from ksched_cli.config.plugin_args import (
     ServiceAffinityArgs,
     UtilizationShapePoint,
 )
-from ksched_cli.config.resolved_profile import ResolvedProfile, expand_profile
 from ksched_cli.errors import ConfigError
 from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_node, make_pod

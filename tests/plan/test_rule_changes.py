@@ -13,7 +13,7 @@ from typing import get_args
 import pytest
 
 from ksched_cli.config.legacy.policy import family_of
-from ksched_cli.config.resolved_profile import expand_profile
+from ksched_cli.config.model import expand_profile
 from ksched_cli.legacy.in_tree import PREDICATES, PRIORITIES, REMOVED
 from ksched_cli.plan.reference.versions import GATE_RULES, MINOR_RULES, Rules, rule_changes_about, rules_that_differ
 from ksched_cli.plan.run.loaded_input import RunOptions

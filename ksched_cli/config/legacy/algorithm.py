@@ -31,6 +31,8 @@ from ksched_cli.config.model import (
     Plugins,
     PluginSet,
     SchedulerConfiguration,
+    default_weights,
+    merge_with_defaults,
     parse_duration,
 )
 from ksched_cli.config.plugin_args import (
@@ -40,7 +42,6 @@ from ksched_cli.config.plugin_args import (
     ServiceAffinityArgs,
     UtilizationShapePoint,
 )
-from ksched_cli.config.resolved_profile import default_weights, merge_with_defaults
 from ksched_cli.releases import plugin_names as names
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import Release

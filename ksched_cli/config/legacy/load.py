@@ -34,6 +34,8 @@ from ksched_cli.config.model import (
     Plugins,
     PluginSet,
     SchedulerConfiguration,
+    default_weights,
+    expand_profile,
 )
 from ksched_cli.config.plugin_args import (
     ARGS_OF,
@@ -49,7 +51,6 @@ from ksched_cli.config.plugin_args import (
     with_defaults,
 )
 from ksched_cli.config.reading import KIND, MIGRATE, ClientConnection, LeaderElection, Reading, read_one
-from ksched_cli.config.resolved_profile import default_weights, expand_profile
 from ksched_cli.errors import ConfigError
 from ksched_cli.releases import plugin_names as names
 from ksched_cli.releases.configuration import POLICY, ConfigurationRules

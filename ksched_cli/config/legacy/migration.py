@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ksched_cli.config.carrying import Minor, Notes, OldProfile
 from ksched_cli.config.legacy.algorithm import ORDER, PREEMPTION
 from ksched_cli.config.legacy.policy import LAST_NAMES, PREDICATES, PRIORITIES, Making, plugins_named
-from ksched_cli.config.model import KubeSchedulerProfile, Plugins
+from ksched_cli.config.model import KubeSchedulerProfile, Plugins, merge_with_defaults
 from ksched_cli.config.plugin_args import (
     InterPodAffinityArgs,
     NodeLabelArgs,
@@ -18,7 +18,6 @@ from ksched_cli.config.plugin_args import (
     ServiceAffinityArgs,
 )
 from ksched_cli.config.reading import ADDRESSES, LOCK
-from ksched_cli.config.resolved_profile import merge_with_defaults
 from ksched_cli.releases import plugin_names as names
 from ksched_cli.releases.configuration import INSECURE_PORT, LAST_WITH_POLICY, NODE_CONDITIONS, RESOURCE_LIMITS
 from ksched_cli.releases.plugin_names import INTER_POD_AFFINITY, INTER_POD_AFFINITY_PRIORITY

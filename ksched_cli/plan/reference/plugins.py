@@ -9,8 +9,8 @@ import msgspec
 from msgspec import Struct
 
 from ksched_cli.api.listing import did_you_mean
+from ksched_cli.config.model import default_weights
 from ksched_cli.config.plugin_args import ARGS_OF, own_args
-from ksched_cli.config.resolved_profile import default_weights
 from ksched_cli.engine.registry import IN_TREE_ORIGIN
 from ksched_cli.errors import UsageError
 from ksched_cli.framework.events import EVERY_EVENT

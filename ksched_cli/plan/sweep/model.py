@@ -22,8 +22,7 @@ from ksched_cli.api.conversion import path_text, problems_in
 from ksched_cli.api.label_names import is_label_key
 from ksched_cli.api.yaml_reader import Document
 from ksched_cli.errors import InputError, KschedError, Problem, UsageError
-from ksched_cli.releases.config_versions import GROUP
-from ksched_cli.releases.minors import NEWEST, RELEASES, minor_in, release
+from ksched_cli.releases.minors import GROUP, NEWEST, RELEASES, minor_in, release
 from ksched_cli.releases.plugin_names import NODE_RESOURCES_FIT
 from ksched_cli.sources.own_documents import API_VERSION, components_of, expected_kind, json_schema, read_one_document
 from ksched_cli.whatif.edits.lib.arguments import COUNTED_EDITS, EDIT_RANGE, EditMistake
