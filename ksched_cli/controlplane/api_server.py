@@ -20,6 +20,7 @@ from ksched_cli.api.validation.fields import object_at
 from ksched_cli.cluster.undo import Logged, LoggedDict, LoggedIndex, LoggedList, LoggedSet, UndoLog
 from ksched_cli.controlplane.admission.chain import ADMISSION_KINDS, Chain
 from ksched_cli.controlplane.admission.pods import admit_storage_class
+from ksched_cli.controlplane.admission.quantities import Denial
 from ksched_cli.controlplane.budgets import Budgets
 from ksched_cli.controlplane.draws import Draws
 from ksched_cli.controlplane.store import Identity, Store, identity_of, owner_identity
@@ -67,18 +68,24 @@ _EPOCH = date(1970, 1, 1).toordinal()
 class Refusal(Exception):
     """The API server refuses a request."""
 
-    def __init__(self, plugin: str, message: str) -> None:
+    def __init__(self, plugin: str, message: str, resource: str = "") -> None:
         super().__init__(message)
-        self.plugin = plugin
-        self.message = message
+        self.plugin, self.message, self.resource = plugin, message, resource
+
+
+def _refuse(denial: Denial) -> None:
+    """Raise Refusal if admission denies the request."""
+    if denial.message:
+        raise Refusal(denial.plugin, denial.message, denial.resource)
 
 
 class PodRefusal(Struct, frozen=True):
-    """A pod that admission has refused."""
+    """A pod that admission has refused. `resource`: the one that is out of bounds, if one is."""
 
     pod: Pod
     plugin: str
     message: str
+    resource: str = ""
 
 
 def grace_seconds(pod: Pod) -> float:
@@ -154,10 +161,9 @@ class ApiServer(Logged):
             text = f"unable to create new content in namespace {namespace} because it is being terminated"
             raise Refusal("NamespaceLifecycle", text)
         if isinstance(item, Pod):
-            plugin, message = self._admission().first_refusal(item, self._written(item)) if admit else ("", "")
-            if message:
-                raise Refusal(plugin, message)
-            if not admit:
+            if admit:
+                _refuse(self._admission().first_refusal(item, self._written(item)))
+            else:
                 self._admission().count(item)
             if not item.status.phase:
                 # PrepareForCreate
@@ -174,12 +180,12 @@ class ApiServer(Logged):
         self._write(None, item)
         return item
 
-    def object_refusal(self, item: Any) -> tuple[str, str]:
-        """Which plugin refuses to create an object that is no pod, and why; two empty strings if none does."""
+    def object_refusal(self, item: Any) -> Denial:
+        """Which plugin refuses to create an object that is no pod, and why."""
         namespace = item.metadata.namespace
         if namespace in self._ending_namespaces:
             text = f"unable to create new content in namespace {namespace} because it is being terminated"
-            return "NamespaceLifecycle", text
+            return Denial("NamespaceLifecycle", text)
         if isinstance(item, PersistentVolumeClaim):
             item = deepcopy(item)
             admit_storage_class(item, self.store.of(StorageClass))
@@ -188,15 +194,15 @@ class ApiServer(Logged):
     def _admit_object(self, item: Any) -> None:
         """Raise Refusal if admission refuses an object that is no pod. What a controller cannot create is a refusal of
         its owner, with a pod that the object would have made."""
-        plugin, message = self._admission().object_refusal(item)
-        if not message:
+        denial = self._admission().object_refusal(item)
+        if not denial.message:
             return
         owner, spec = owner_identity(item), getattr(item, "spec", None)
         template = getattr(spec, "template", None)
         if owner is not None and template is not None:
             pod = Pod(replace(item.metadata, owner_references=()), template.spec)
-            self.refusals.put(owner, item.metadata.name, PodRefusal(pod, plugin, message))
-        raise Refusal(plugin, message)
+            self.refusals.put(owner, item.metadata.name, PodRefusal(pod, denial.plugin, denial.message))
+        _refuse(denial)
 
     def _written(self, pod: Pod) -> Mapping[str, Any] | None:
         """The pod as it is written in a manifest, or the template of the manifest that it is made of."""
@@ -273,7 +279,9 @@ class ApiServer(Logged):
 
     def refused(self, owner: Any, pod: Pod, refusal: Refusal) -> None:
         """Remember for the results that a controller could not create this pod."""
-        self.refusals.put(identity_of(owner), pod.metadata.name, PodRefusal(pod, refusal.plugin, str(refusal)))
+        self.refusals.put(
+            identity_of(owner), pod.metadata.name, PodRefusal(pod, refusal.plugin, str(refusal), refusal.resource)
+        )
 
     def create_copies(self, owner: Any, names: Iterable[str], make: Callable[[str], Pod]) -> None:
         """Create the pods of these names, which `make` makes of one template, for a controller, in batches of 1, 2, 4
@@ -310,9 +318,7 @@ class ApiServer(Logged):
         self._write(None, pod)
 
     def _admit_copy(self, pod: Pod) -> None:
-        plugin, message = self._admission().quota_refusal(pod)
-        if message:
-            raise Refusal(plugin, message)
+        _refuse(self._admission().quota_refusal(pod))
 
     def _create_together(self, owner: Any, first: Pod, names: Iterator[str]) -> Refusal | None:
         """Create the other copies of a pod that has no node, as long as no lost pod is to be paired with them. Watches

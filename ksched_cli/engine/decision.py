@@ -177,11 +177,11 @@ def no_rows() -> RowColumn:
 
 class Decision(Struct):
     """`ties` are all rows with the highest total, in name order; empty when nothing was scored. `nominated_node` is
-    where this cycle nominated the pod to; earlier nominations are in the nominator. A pod that Permit plugins
-    hold is `waiting`, if the run has a clock. `let_go` is the node that the pod had
-    and lost when it was to be bound. `group_victims` are the pods that leave for the whole pod group. `reason`: why it
-    has no node, where no plugin rejects it. `repeats` is the decision about a copy of the pod that this one equals in
-    all else."""
+    where this cycle nominated the pod to; earlier nominations are in the nominator. A pod that Permit plugins hold is
+    `waiting`, if the run has a clock. `let_go` is the node that the pod had and lost when it was to be bound.
+    `group_victims` are the pods that leave for the whole pod group. `reason`: why it has no node, where no plugin
+    rejects it. `failed_plugin`: the plugin whose failure is the error. `repeats` is the decision about a copy of the
+    pod that this one equals in all else."""
 
     pod_row: int
     pod: PodInfo
@@ -193,8 +193,17 @@ class Decision(Struct):
     scores: ScoreTable | None = None
     message: str = ""
     reason: Reason | None = None
+    failed_plugin: str = ""
     preemption: PostFilterResult | None = None
     nominated_node: str = ""
     let_go: str = ""
     group_victims: tuple[int, ...] = ()
     repeats: Decision | None = None
+
+    @property
+    def rejection(self) -> str:
+        """The message without what PostFilter plugins add to it."""
+        diagnosis = self.diagnosis
+        if diagnosis is None or not diagnosis.post_filter_message or self.message != diagnosis.message():
+            return self.message
+        return diagnosis.filter_message()

@@ -17,7 +17,12 @@ from ksched_cli.framework.verdict import Verdict
 
 
 class CycleError(KschedError):
-    """The cycle ended in an error; its text is the pod's message. Outside of any cycle it is the end of the run."""
+    """The cycle ended in an error; its text is the pod's message. `plugin` is the one that failed, if one did. Outside
+    of any cycle it is the end of the run."""
+
+    def __init__(self, text: str, plugin: str = "") -> None:
+        super().__init__(text)
+        self.plugin = plugin
 
 
 class ExtenderError(CycleError):
@@ -28,8 +33,7 @@ class PluginFault(CycleError):
     """A plugin raised, or answered in a shape that cannot be used."""
 
     def __init__(self, plugin: str, point: str, what: str) -> None:
-        super().__init__(f'plugin "{plugin}" failed at {point}: {what}')
-        self.plugin = plugin
+        super().__init__(f'plugin "{plugin}" failed at {point}: {what}', plugin)
 
 
 def error_text(problem: BaseException) -> str:
@@ -84,7 +88,7 @@ Calling: TypeAlias = "Callable[[str, str], blamed]"
 def check_status(status: Status, plugin: str, point: str) -> None:
     """Statuses that the point does not allow end the cycle."""
     if not (status.ok or status.rejected or status.skipped):
-        raise CycleError(f'running {point} plugin "{plugin}": {status.message}')
+        raise CycleError(f'running {point} plugin "{plugin}": {status.message}', plugin)
 
 
 _NO_NODES = ReasonCode(

@@ -167,9 +167,9 @@ class _ReplicasAhead:
 
     def ahead(self, number: int) -> list[Replica]:
         """The next ones, up to one that admission refuses."""
-        while len(self._made) < number and not (self._made and self._made[-1].refusal):
+        while len(self._made) < number and not (self._made and self._made[-1].denial.message):
             self._made.append(self._replicas.next())
-        return [each for each in islice(self._made, number) if not each.refusal]
+        return [each for each in islice(self._made, number) if not each.denial.message]
 
 
 class _NewNodes:
@@ -274,7 +274,7 @@ class _Count:
     def place_copy(self, shape: str, replica: Replica) -> bool:
         """Place a replica that is a copy of the last one. Returns False if it needs a cycle of its own."""
         cluster, template = self._scheduler.cluster, self._template
-        if template is None or replica.refusal or replica.objects:
+        if template is None or replica.denial.message or replica.objects:
             return False
         if PodInfo(replica.pod, cluster.resources, cluster.release).template != template.template:
             return False
@@ -299,8 +299,8 @@ class _Count:
             cluster.catalog.put(each)
         row = cluster.register(replica.pod)
         self._requests.setdefault(shape, dict(cluster.pods.infos[row].incoming_requests))
-        if replica.refusal:
-            return Why("refused", shape, replica.refused_by, replica.refusal)
+        if replica.denial.message:
+            return Why("refused", shape, replica.denial.plugin, replica.denial.message)
         queue = self._scheduler.enqueue([row])
         if queue.ignored:
             return Why("ignored", shape, "", f'no profile is named "{replica.pod.spec.scheduler_name}"')

@@ -44,6 +44,7 @@ from ksched_cli.api.workloads import (
     StatefulSet,
 )
 from ksched_cli.config.model import SchedulerConfiguration
+from ksched_cli.controlplane.admission.quantities import ADMITTED
 from ksched_cli.controlplane.admission.updates import RefusedUpdate, refused_updates
 from ksched_cli.controlplane.api_server import ApiServer, Refusal
 from ksched_cli.controlplane.controllers.daemon_pods import daemon_spec, should_run
@@ -333,9 +334,10 @@ def refused_changes(store: Store, manifests: Loaded) -> Iterator[tuple[Any, Prob
         live = store.current(item)
         place, label = places.of(item, ()), _label(item)
         if live is None:
-            plugin, message = api.object_refusal(item) if not isinstance(item, Pod) else ("", "")
-            if message:
-                yield item, Problem(f"{plugin} refuses: {message}", place.source, place.line, label, "", REFUSED)
+            denial = api.object_refusal(item) if not isinstance(item, Pod) else ADMITTED
+            if denial.message:
+                text = f"{denial.plugin} refuses: {denial.message}"
+                yield item, Problem(text, place.source, place.line, label, "", REFUSED)
             continue
         try:
             made = applied(store, manifests, item)

@@ -28,6 +28,7 @@ from ksched_cli.api.workloads import (
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.controlplane.admission.chain import Chain, admission_gaps
 from ksched_cli.controlplane.admission.pods import admit_storage_class
+from ksched_cli.controlplane.admission.quantities import ADMITTED, Denial
 from ksched_cli.controlplane.controllers.claims import bound_claim, volume_at_once
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.controlplane.store import Store, owner_identity
@@ -44,12 +45,11 @@ _LARGEST_BATCH = 64
 
 @dataclass
 class Replica:
-    """A pod that no cluster has yet, what comes with it, and who would not have let it in."""
+    """A pod that no cluster has yet, the objects that come with it, and what admission makes of it."""
 
     pod: Pod
     objects: list[Any] = field(default_factory=list)
-    refused_by: str = ""
-    refusal: str = ""
+    denial: Denial = ADMITTED
 
 
 @dataclass
@@ -164,15 +164,15 @@ class Replicas:
     def _admitted(self, made: Replica) -> Replica:
         """The pod with the claims that are made for it. Quotas count those of the cluster."""
         pod = made.pod
-        by, message = (made.refused_by, made.refusal) if made.refusal else self._admission.quota_refusal(pod)
+        denial = made.denial if made.denial.message else self._admission.quota_refusal(pod)
         pod.spec = replace_struct(pod.spec, preemption_policy=_NEVER)
-        return Replica(pod, [*self._with_volumes(made.objects), *self._claims(pod)], by, message)
+        return Replica(pod, [*self._with_volumes(made.objects), *self._claims(pod)], denial)
 
     def _another(self, first: Replica) -> Replica:
         """A copy of the first pod after admission; only quotas could treat the two differently."""
         pod = self._named(first.pod)
-        by, message = (first.refused_by, first.refusal) if first.refusal else self._admission.quota_refusal(pod)
-        return Replica(pod, self._claims(pod), by, message)
+        denial = first.denial if first.denial.message else self._admission.quota_refusal(pod)
+        return Replica(pod, self._claims(pod), denial)
 
     def _claims(self, pod: Pod) -> list[Any]:
         claims = list(ephemeral_claims(pod))
@@ -216,7 +216,7 @@ class _Controllers:
         apply_items(self._plane, [item])
         self._plane.run()
         refused = [each for pods in self._plane.api.refusals.values() for each in pods.values()]
-        found = [Replica(each.pod, [], each.plugin, each.message) for each in refused]
+        found = [Replica(each.pod, [], Denial(each.plugin, each.message)) for each in refused]
         objects: list[Any] = []
         for each in self._created:
             if isinstance(each, Pod):

@@ -114,7 +114,7 @@ def test_the_help_of_all_imports_no_command() -> None:
         "cli",
         "cli.main",
         "cli.streams",
-        "cli.plain_values",
+        "cli.help_layout",
         "errors",
         "process",
         "progress",

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ksched_cli.api.workloads import Job
 from ksched_cli.controlplane.controllers.job import FAILURE_COUNT, INDEX, JobController, JobState
-from ksched_cli.plan.run.checks import job_gaps
+from ksched_cli.plan.run.coverage import job_gaps
 from ksched_cli.sources.loaded import Loaded
 from tests.controlplane.harness import ControlPlane, make, nodes, rested
 

@@ -10,7 +10,7 @@ import pytest
 from ksched_cli.api.core import LabelSelector, LabelSelectorRequirement, Namespace, ObjectMeta, Pod
 from ksched_cli.api.decode import KINDS
 from ksched_cli.api.storage import PersistentVolumeClaim
-from ksched_cli.controlplane.admission.chain import admit
+from ksched_cli.controlplane.admission.chain import Chain, admit
 from ksched_cli.controlplane.admission.pods import ANNOTATION, OPENSHIFT_ANNOTATION, admit_storage_class
 from ksched_cli.sources.loaded import Loaded
 from tests.builders import PodBuilder, make_pod
@@ -431,3 +431,29 @@ def test_default_storage_class(own: str | None, classes: list[Any], expected: st
     claim.spec.storage_class_name = own
     admit_storage_class(claim, classes)
     assert claim.spec.storage_class_name == expected
+
+
+@pytest.mark.parametrize(
+    ("objects", "expected"),
+    [
+        pytest.param(
+            [an("ResourceQuota", "cpu-quota", spec={"hard": {"requests.memory": "1Gi"}})],
+            "memory",
+            id="of a quota whose name has another resource",
+        ),
+        pytest.param([an("ResourceQuota", "q", spec={"hard": {"limits.cpu": "1"}})], "cpu", id="that must be given"),
+        pytest.param(
+            [an("LimitRange", "l", spec={"limits": [{"type": "Container", "max": {"memory": "1Gi"}}]})],
+            "memory",
+            id="of a LimitRange",
+        ),
+        pytest.param([an("ResourceQuota", "q", spec={"hard": {"pods": "0"}})], "pods", id="no resource of a container"),
+        pytest.param([], "", id="none: the pod is admitted"),
+    ],
+)
+def test_a_denial_has_the_resource_that_is_out_of_bounds(objects: list[Any], expected: str) -> None:
+    cluster = Loaded()
+    for each in objects:
+        cluster.add(each)
+    pod = make_pod().requests(cpu="1", memory="2Gi").obj()
+    assert Chain(cluster).first_refusal(pod).resource == expected

@@ -25,7 +25,15 @@ from ksched_cli.controlplane.admission.pods import (
     admit_default_tolerations,
     merge_label_keys,
 )
-from ksched_cli.controlplane.admission.quantities import LimitRanges, Quotas, invalid_requests, resource_of
+from ksched_cli.controlplane.admission.quantities import (
+    ADMITTED,
+    LIMIT_RANGER,
+    Denial,
+    LimitRanges,
+    Quotas,
+    invalid_requests,
+    resource_of,
+)
 from ksched_cli.sources.loaded import Loaded
 
 K = TypeVar("K", bound=Struct)
@@ -53,10 +61,10 @@ def admit(pods: Sequence[Pod], cluster: Loaded) -> list[AdmissionRefusal]:
     """One pod after the other, as they are made. Their requests are filled in; quotas count up."""
     chain = Chain(cluster, pods)
     return [
-        AdmissionRefusal(pod, plugin, message)
+        AdmissionRefusal(pod, denial.plugin, denial.message)
         for pod in pods
-        for plugin, message in [chain.first_refusal(pod)]
-        if message
+        for denial in [chain.first_refusal(pod)]
+        if denial.message
     ]
 
 
@@ -98,29 +106,28 @@ class Chain(Logged):
             if (pod.metadata.namespace, pod.metadata.name) in replacing:
                 self._quotas.release(pod)
 
-    def first_refusal(self, pod: Pod, written: Mapping[str, Any] | None = None) -> tuple[str, str]:
-        """Which plugin refuses the pod, and why; two empty strings if none does. `written` is the pod or the template
-        that it is made of, as it is written in a manifest."""
-        return next(((plugin, message) for plugin, message in self._verdicts(pod, written) if message), ("", ""))
+    def first_refusal(self, pod: Pod, written: Mapping[str, Any] | None = None) -> Denial:
+        """Which plugin refuses the pod, and why. `written` is the pod or the template that it is made of, as it is
+        written in a manifest."""
+        return next((denial for denial in self._denials(pod, written) if denial.message), ADMITTED)
 
-    def object_refusal(self, item: Any) -> tuple[str, str]:
+    def object_refusal(self, item: Any) -> Denial:
         """The same for a new object that is no pod."""
         if isinstance(item, PriorityClass) and item.global_default and self._priorities.default_beside(item):
             name = self._priorities.default_beside(item)
-            return "Priority", f"PriorityClass {name} is already marked as default. Only one default can exist"
+            text = f"PriorityClass {name} is already marked as default. Only one default can exist"
+            return Denial("Priority", text)
         message = self._limits.validate_claim(item) if isinstance(item, PersistentVolumeClaim) else ""
         if message:
-            return "LimitRanger", message
+            return Denial(LIMIT_RANGER, message)
         message = wrong_expression(item)
         if message:
-            return "Validation", message
-        message = self._quotas.admit(item) if self._quotas else ""
-        return ("ResourceQuota", message) if message else ("", "")
+            return Denial("Validation", message)
+        return self._quotas.admit(item) if self._quotas else ADMITTED
 
-    def quota_refusal(self, pod: Pod) -> tuple[str, str]:
+    def quota_refusal(self, pod: Pod) -> Denial:
         """The same for one more pod like one that was let in: only quotas distinguish the two."""
-        message = self._quotas.admit(pod)
-        return ("ResourceQuota", message) if message else ("", "")
+        return self._quotas.admit(pod)
 
     def release(self, pod: Pod) -> None:
         """The pod is gone, and what it had of its quotas is free."""
@@ -135,24 +142,24 @@ class Chain(Logged):
         self._read(cluster)
         self._quotas.reload(cluster.of(ResourceQuota), _countable(cluster))
 
-    def _verdicts(self, pod: Pod, written: Mapping[str, Any] | None) -> Iterator[tuple[str, str]]:
+    def _denials(self, pod: Pod, written: Mapping[str, Any] | None) -> Iterator[Denial]:
         """AllOrderedPlugins; each step is taken when the ones before it have let the pod through."""
         namespace, spec = pod.metadata.namespace, object_at(written, "spec")
         if written is not None and self._has_accounts:
-            yield "ServiceAccount", admit_account(self._accounts, namespace, spec)
+            yield Denial("ServiceAccount", admit_account(self._accounts, namespace, spec))
         self._limits.fill_in(pod)
-        yield "PodNodeSelector", self._selectors.admit(pod)
-        yield "Priority", self._priorities.admit(pod)
+        yield Denial("PodNodeSelector", self._selectors.admit(pod))
+        yield Denial("Priority", self._priorities.admit(pod))
         admit_default_tolerations(pod)
-        yield "RuntimeClass", self._runtimes.admit(pod)
+        yield Denial("RuntimeClass", self._runtimes.admit(pod))
         merge_label_keys(pod)
         if self._limits:
-            yield "LimitRanger", invalid_requests(pod)
-        yield "LimitRanger", self._limits.validate(pod)
+            yield invalid_requests(pod)
+        yield self._limits.validate(pod)
         if written is not None and self._security:
-            yield "PodSecurity", self._security.admit(namespace, object_at(written, "metadata"), spec)
-        yield "RuntimeClass", self._runtimes.validate(pod)
-        yield "ResourceQuota", self._quotas.admit(pod)
+            yield Denial("PodSecurity", self._security.admit(namespace, object_at(written, "metadata"), spec))
+        yield Denial("RuntimeClass", self._runtimes.validate(pod))
+        yield self._quotas.admit(pod)
 
 
 def _countable(cluster: HasObjects) -> Iterator[Any]:

@@ -127,9 +127,22 @@ def _raise(total: Amounts, least: Mapping[str, Amount]) -> None:
             total[name] = each
 
 
+LIMIT_RANGER, RESOURCE_QUOTA = "LimitRanger", "ResourceQuota"
 _CONTAINER = "Container"
 _POD = "Pod"
 _CLAIM = "PersistentVolumeClaim"
+
+
+class Denial(Struct, frozen=True):
+    """Why a plugin of admission refuses an object; no message means that it does not. `resource`: the first one that is
+    out of bounds."""
+
+    plugin: str = ""
+    message: str = ""
+    resource: str = ""
+
+
+ADMITTED = Denial()
 
 
 class LimitRanges:
@@ -151,13 +164,15 @@ class LimitRanges:
                         _fill(container.resources.limits, limits)
                         _fill(container.resources.requests, requests)
 
-    def validate(self, pod: Pod) -> str:
+    def validate(self, pod: Pod) -> Denial:
         """PodValidateLimitFunc: everything that is out of the bounds of the first LimitRange that it is not within."""
         for each in self._ranges.get(pod.metadata.namespace, ()):
-            found = list(dict.fromkeys(text for item in each.spec.limits for text in _violations(pod, item)))
+            found = dict(pair for item in each.spec.limits for pair in _violations(pod, item))
             if found:
-                return found[0] if len(found) == 1 else f"[{', '.join(found)}]"
-        return ""
+                texts = list(found)
+                text = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+                return Denial(LIMIT_RANGER, text, found[texts[0]])
+        return ADMITTED
 
     def validate_claim(self, claim: PersistentVolumeClaim) -> str:
         """PersistentVolumeClaimValidateLimitFunc."""
@@ -181,7 +196,7 @@ def container_defaults(item: LimitRangeItem) -> tuple[Quantities, Quantities]:
     return limits, {**item.min, **limits, **item.default_request}
 
 
-def invalid_requests(pod: Pod) -> str:
+def invalid_requests(pod: Pod) -> Denial:
     """ValidateContainerResourceRequirements once more: a default limit may be below the request of the pod."""
     for field, containers in (("containers", pod.spec.containers), ("initContainers", pod.spec.init_containers)):
         for index, container in enumerate(containers):
@@ -190,8 +205,8 @@ def invalid_requests(pod: Pod) -> str:
                 if name in limits and request.value > limits[name].value:
                     where = f"spec.{field}[{index}].resources.requests"
                     text = f"must be less than or equal to {name} limit of {limits[name]}"
-                    return f'Pod is invalid: {where}: Invalid value: "{request}": {text}'
-    return ""
+                    return Denial(LIMIT_RANGER, f'Pod is invalid: {where}: Invalid value: "{request}": {text}', name)
+    return ADMITTED
 
 
 def _fill(given: Quantities, defaults: Quantities) -> None:
@@ -199,7 +214,8 @@ def _fill(given: Quantities, defaults: Quantities) -> None:
         given.setdefault(name, quantity)
 
 
-def _violations(pod: Pod, item: LimitRangeItem) -> Iterator[str]:
+def _violations(pod: Pod, item: LimitRangeItem) -> Iterator[tuple[str, str]]:
+    """Each violation, with the resource."""
     if item.type == _CONTAINER:
         for container in (*pod.spec.containers, *pod.spec.init_containers):
             resources = container.resources
@@ -208,13 +224,14 @@ def _violations(pod: Pod, item: LimitRangeItem) -> Iterator[str]:
         yield from _out_of_bounds(item, pod_requests(pod), pod_limits(pod))
 
 
-def _out_of_bounds(item: LimitRangeItem, requests: Amounts, limits: Amounts) -> Iterator[str]:
-    for name, bound in sorted(amounts(item.min).items()):
-        yield from _below(name, bound, item.type, requests, limits)
-    for name, bound in sorted(amounts(item.max).items()):
-        yield from _above(name, bound, item.type, requests, limits)
-    for name, bound in sorted(amounts(item.max_limit_request_ratio).items()):
-        yield from _too_far_apart(name, bound, item.type, requests, limits)
+def _out_of_bounds(item: LimitRangeItem, requests: Amounts, limits: Amounts) -> Iterator[tuple[str, str]]:
+    for check, bounds in (
+        (_below, item.min),
+        (_above, item.max),
+        (_too_far_apart, item.max_limit_request_ratio),
+    ):
+        for name, bound in sorted(amounts(bounds).items()):
+            yield from ((text, name) for text in check(name, bound, item.type, requests, limits))
 
 
 def _below(name: str, bound: Amount, kind: str, requests: Amounts, limits: Amounts) -> Iterator[str]:
@@ -275,21 +292,21 @@ class Quotas(Logged):
     def __bool__(self) -> bool:
         return bool(self._quotas)
 
-    def admit(self, pod: Any) -> str:
+    def admit(self, pod: Any) -> Denial:
         """CheckRequest: all quotas have to allow the object, and then all are charged."""
         concerned = self._concerned(pod)
         if not concerned:
-            return ""
-        unspecified = next(filter(None, (quota.unspecified(pod) for quota in concerned)), "")
-        if unspecified:
-            return unspecified
+            return ADMITTED
+        for quota in concerned:
+            if denial := quota.unspecified(pod):
+                return denial
         usage = usage_of(pod)
-        exceeded = next(filter(None, (quota.exceeded(usage) for quota in concerned)), "")
-        if exceeded:
-            return exceeded
+        for quota in concerned:
+            if denial := quota.exceeded(usage):
+                return denial
         for quota in concerned:
             quota.charge(usage)
-        return ""
+        return ADMITTED
 
     def _concerned(self, pod: Any) -> list[_Quota]:
         return [each for each in self._quotas.get(pod.metadata.namespace, ()) if each.concerns(pod)]
@@ -337,22 +354,28 @@ class _Quota:
         """Evaluator.Matches: every scope has to hold. Scopes are of pods, except that of VolumeAttributesClasses."""
         return all(_in_scope(pod, scope) for scope in self._scopes)
 
-    def unspecified(self, pod: Any) -> str:
+    def unspecified(self, pod: Any) -> Denial | None:
         if not isinstance(pod, Pod):
-            return ""
+            return None
         missing = _not_given(pod, self._hard.keys() & _MUST_BE_GIVEN)
-        return f"failed quota: {self.name}: must specify {missing}" if missing else ""
+        if not missing:
+            return None
+        texts = "; ".join(f"{name} for: {','.join(names)}" for name, names in missing.items())
+        return Denial(
+            RESOURCE_QUOTA, f"failed quota: {self.name}: must specify {texts}", _requested(next(iter(missing)))
+        )
 
-    def exceeded(self, usage: Mapping[str, Amount]) -> str:
+    def exceeded(self, usage: Mapping[str, Amount]) -> Denial | None:
         """A resource that the pod does not request is not checked, even where too much of it is used."""
         new = {name: each for name, each in usage.items() if name in self._hard and each.value}
         over = [name for name in sorted(new) if (self._used[name] + new[name]).value > self._hard[name].value]
         if not over:
-            return ""
+            return None
         requested, used, limited = (
             ",".join(f"{name}={of[name]}" for name in over) for of in (new, self._used, self._hard)
         )
-        return f"exceeded quota: {self.name}, requested: {requested}, used: {used}, limited: {limited}"
+        text = f"exceeded quota: {self.name}, requested: {requested}, used: {used}, limited: {limited}"
+        return Denial(RESOURCE_QUOTA, text, _requested(over[0]))
 
     def take_over(self, before: _Quota | None) -> None:
         """What is used of the same quota as it was before."""
@@ -420,11 +443,17 @@ def pod_usage(pod: Pod) -> Amounts:
     return usage
 
 
-def _not_given(pod: Pod, required: Iterable[str]) -> str:
-    """podEvaluator.Constraints, such as `limits.cpu for: main,side`; empty for a pod with pod-level requests."""
+def _requested(name: str) -> str:
+    """The resource of the name in a quota: `requests.cpu` bounds cpu."""
+    return name.removeprefix("requests.").removeprefix("limits.")
+
+
+def _not_given(pod: Pod, required: Iterable[str]) -> dict[str, list[str]]:
+    """podEvaluator.Constraints: the containers without a name of a quota, such as `limits.cpu`; empty for a pod with
+    pod-level requests."""
     own = pod.spec.resources
     if own is not None and any(is_pod_level_resource(name) for name in (*own.requests, *own.limits)):
-        return ""
+        return {}
     missing: defaultdict[str, set[str]] = defaultdict(set)
     for container in (*pod.spec.containers, *pod.spec.init_containers):
         requests, limits = container.resources.requests, container.resources.limits
@@ -432,7 +461,7 @@ def _not_given(pod: Pod, required: Iterable[str]) -> str:
         for name in required:
             if name not in given:
                 missing[name].add(container.name)
-    return "; ".join(f"{name} for: {','.join(sorted(missing[name]))}" for name in sorted(missing))
+    return {name: sorted(missing[name]) for name in sorted(missing)}
 
 
 def _in_scope(pod: Any, scope: ScopedResourceSelectorRequirement) -> bool:

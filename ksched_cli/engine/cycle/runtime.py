@@ -151,7 +151,7 @@ class Runtime:
             elif answer.skipped:
                 state.skip_filter.add(plugin.name)
             elif answer.rejected and rules.rejection_by_pre_filter_is_an_error:
-                raise CycleError(f'rejected by "{plugin.name}" at prefilter: {answer.message}')
+                raise CycleError(f'rejected by "{plugin.name}" at prefilter: {answer.message}', plugin.name)
             elif answer.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE or (
                 answer.rejected and not rules.all_pre_filters_are_run
             ):
@@ -161,7 +161,7 @@ class Runtime:
             else:
                 framed = error_of("preFilter", plugin.name, pod.name, answer.message, self.cluster.release)
                 # A predicate that failed did so for every node, and the errors of all nodes were counted.
-                raise CycleError(answer.message if rules.errors_are_counted else framed)
+                raise CycleError(answer.message if rules.errors_are_counted else framed, plugin.name)
         return outcome
 
     def pre_filter(self, plugin: PreFilterPlugin[Any], pod: PodInfo) -> PreFilterResult[Any] | Status:
@@ -303,7 +303,7 @@ class Runtime:
         failed = (verdict.codes == _ERROR).nonzero()[0]
         if len(failed):
             text = error_of("filter", plugin, pod.name, verdict.status(int(failed[0])).message, self.cluster.release)
-            raise CycleError(text)
+            raise CycleError(text, plugin)
 
     # Filter, with the pods that are nominated to the nodes
 
@@ -407,7 +407,9 @@ class Runtime:
         elif answer.skipped:
             state.skip_score.add(plugin.name)
         else:
-            raise CycleError(error_of("preScore", plugin.name, pod.name, answer.message, self.cluster.release))
+            raise CycleError(
+                error_of("preScore", plugin.name, pod.name, answer.message, self.cluster.release), plugin.name
+            )
 
     def run_score(self, state: CycleState, pod: PodInfo, nodes: NodeRows) -> ScoreTable:
         """RunScorePlugins: raw, normalised, weighted, and the sum."""
@@ -430,7 +432,7 @@ class Runtime:
         except Exception as problem:
             blame(problem, plugin.name, "score")
         if isinstance(raw, Status):
-            raise CycleError(error_of("score", plugin.name, pod.name, raw.message, self.cluster.release))
+            raise CycleError(error_of("score", plugin.name, pod.name, raw.message, self.cluster.release), plugin.name)
         if raw.shape != nodes.rows.shape:
             raise PluginFault(plugin.name, "score", f"scores of shape {raw.shape} for {len(nodes)} nodes")
         return raw
@@ -454,7 +456,7 @@ class Runtime:
                 f"returns an invalid score {scores[outside[0]]}, it should in the range of [{MIN_NODE_SCORE}, "
                 f"{MAX_NODE_SCORE}] after normalizing (node {nodes.names[outside[0]]})"
             )
-            raise CycleError(error_of("range", plugin.name, pod.name, text, self.cluster.release))
+            raise CycleError(error_of("range", plugin.name, pod.name, text, self.cluster.release), plugin.name)
         return scores
 
     def times_weight(self, plugin: str, scores: Int64Column) -> Int64Column:

@@ -316,6 +316,7 @@ class Cycle(Logged):
     def give_up(self, decision: Decision, problem: CycleError) -> None:
         """End the cycle of the decision with an error."""
         decision.result, decision.row, decision.message = "error", None, str(problem)
+        decision.failed_plugin = problem.plugin
         if self._rules.failed_pods_lose_nomination:
             self.nominator.delete(decision.pod_row)
         self.cluster.displace(decision.pod_row)
@@ -608,7 +609,7 @@ class Cycle(Logged):
         decision.row = None
         self.nominator.delete(decision.pod_row)
         if not refusal.rejected:
-            raise CycleError(refusal.message)
+            raise CycleError(refusal.message, refusal.plugin)
         alone = Diagnosis(NodeStatuses(1))
         alone.nodes.set(0, refusal)
         decision.message = alone.message()

@@ -211,9 +211,7 @@ class WorkloadCases:
 
     def _undecided(self, pod: Pod, uid: str) -> Case:
         run, decision = self._run, self._run.decisions[uid]
-        tail = f" {decision.diagnosis.post_filter_message}" if decision.diagnosis else ""
-        message = decision.message.removesuffix(tail) if tail.strip() else decision.message
-        case = _case(cause_of(run.world.scheduler, decision), pod, message)
+        case = _case(cause_of(run.world.scheduler, decision), pod, decision.rejection)
         typos = selector_typos(pod, (node.metadata.labels for node in self._plane.store.of(Node)))
         case.message = "; ".join([case.message, *typos])
         rows = run.world.cluster.pods.row_of
@@ -230,7 +228,7 @@ class WorkloadCases:
             code = code_of_admission(refusal.plugin)
             case = Case(
                 code,
-                refused_field(code, refusal.message, refusal.pod),
+                refused_field(code, refusal.resource, refusal.pod),
                 f"{refusal.plugin} refuses: {refusal.message}",
                 plugin=refusal.plugin,
                 refusal=refusal.message,

@@ -157,8 +157,7 @@ class PodDecisions:
         decision, follower = self.decision(rule_set), self.follower(rule_set)
         runtime = follower.scheduler.runtimes[self.info.pod.spec.scheduler_name]
         if decision.result == "error":
-            names = (each.name for each in runtime.profile.plugins)
-            plugin = next((name for name in names if f'"{name}"' in decision.message), "")
+            plugin = decision.failed_plugin
             return NodeVerdict(decision.message, plugin, family_of(plugin), beyond_help=True)
         if decision.diagnosis is None or node_row in decision.feasible:
             return NodeVerdict("" if decision.diagnosis is None else FITS)

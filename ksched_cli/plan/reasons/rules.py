@@ -221,15 +221,14 @@ def field_of(cause: RejectionCause, pod: Pod) -> FieldPath:
     return _FIELDS.get(cause.code.code, _SPEC)
 
 
-def refused_field(code: ReasonCode, message: str, pod: Pod) -> FieldPath:
-    """The field that admission refuses: the resource that the message names first, if it names one."""
+def refused_field(code: ReasonCode, resource: str, pod: Pod) -> FieldPath:
+    """The field that admission refuses: the largest request of the resource, if the pod requests it."""
     if code.code not in ("KS301", "KS302"):
         return _FIELDS.get(code.code, _SPEC)
-    names = dict.fromkeys(
-        name for each in (*pod.spec.containers, *pod.spec.init_containers) for name in each.resources.requests
-    )
-    found = sorted((message.find(name), name) for name in names if name in message)
-    return largest_request(pod, found[0][1]) if found else ("spec", "containers")
+    containers = (*pod.spec.containers, *pod.spec.init_containers)
+    if any(resource in each.resources.requests for each in containers):
+        return largest_request(pod, resource)
+    return "spec", "containers"
 
 
 # A smaller ratio matches too many other words.

@@ -200,7 +200,7 @@ class SizingTrials:
                     cut = True
                     break
         unplaced = tuple(
-            UnplacedPod(each.pod_row, each.pod.key, _message(each)) for each in failed if each.pod_row < self._known
+            UnplacedPod(each.pod_row, each.pod.key, each.rejection) for each in failed if each.pod_row < self._known
         )
         lost = tuple(self._daemon(each, shape_of) for each in failed if each.pod_row >= self._known)
         placed = {row: node for row, node in on.items() if row < self._known}
@@ -209,7 +209,7 @@ class SizingTrials:
 
     def _daemon(self, decision: Decision, shape_of: Mapping[str, NodeShape]) -> UnplacedDaemon:
         node = node_of(self.info(decision.pod_row).pod)
-        return UnplacedDaemon(decision.pod.key, node, node in shape_of, _message(decision))
+        return UnplacedDaemon(decision.pod.key, node, node in shape_of, decision.rejection)
 
     def waiting(self, attempt: Attempt) -> list[UnplacedPod]:
         """Pods of the input without a node, but those for which no node can be bought."""
@@ -222,11 +222,3 @@ class SizingTrials:
     def accepts(self, attempt: Attempt) -> bool:
         """Whether every pod has a node but those that no purchase helps."""
         return not self.waiting(attempt) and not self.waiting_daemons(attempt)
-
-
-def _message(decision: Decision) -> str:
-    """Why the pod has no node, without what preemption adds."""
-    diagnosis = decision.diagnosis
-    if decision.result == "error" or diagnosis is None or len(decision.feasible) or diagnosis.pre_filter is not None:
-        return decision.message
-    return diagnosis.filter_message()
