@@ -201,6 +201,7 @@ class Store(Logged, NamedObjects):
         self.catalog = catalog if catalog is not None else Catalog(loaded.others())
         self.undo = self.catalog.undo
         self.accounts: dict[tuple[str, str], Mapping[str, Any]] = LoggedDict(self.undo, loaded.accounts)
+        self.account_namespaces = loaded.account_namespaces
         pods = {identity_of(pod): pod for pod in loaded.of(Pod)}
         self._pods: dict[Identity, Pod] = LoggedTable(self.undo, pods)
         self._nodes: dict[Identity, Node] = LoggedTable(

@@ -348,6 +348,11 @@ class Loaded(Struct):
     apply_gaps: list[str] = field(default_factory=list)
     _places: dict[type[Struct], dict[tuple[str, str], int]] = field(default_factory=dict)
 
+    @property
+    def account_namespaces(self) -> frozenset[str]:
+        """The namespaces of the service accounts. Without any, the input does not list accounts."""
+        return frozenset(namespace for namespace, _ in self.accounts)
+
     def add(self, item: Struct) -> None:
         self.objects.setdefault(type(item), []).append(item)
 

@@ -465,8 +465,9 @@ def unknown_namespaces(existing: Iterable[Namespace], pods: Iterable[Pod], manif
         missing = "the input has no Namespace objects, and no pod in namespace {}"
         assumed = ": it is assumed to exist, without quotas and limits"
     known = {*names, *_BUILT_IN, *manifests.assumed_namespaces}
+    own = {each.metadata.name: manifests.origins[id(each)] for each in manifests.of(Namespace)}
     if level == "warning":
-        known |= {each.metadata.name for each in manifests.of(Namespace)}
+        known |= own.keys()
     order = {identity: number for number, identity in enumerate(manifests.origins)}
     every = (item for items in manifests.objects.values() for item in items) if names else ()
     for item in sorted(every, key=lambda item: order[id(item)]):
@@ -476,6 +477,11 @@ def unknown_namespaces(existing: Iterable[Namespace], pods: Iterable[Pod], manif
         if namespace and namespace not in known:
             known.add(namespace)
             origin = manifests.origins[id(item)]
+            if namespace in own:
+                text = f"namespace {namespace} comes later, in {own[namespace].source}"
+                hint = "kubectl applies objects in this order: name the file of the Namespace first"
+                yield Problem(text, origin.source, origin.line, "", hint, UNKNOWN_NAMESPACE, level)
+                continue
             hint = f"--create-namespace, or --assume-namespace {namespace}, if that is meant"
             close = difflib.get_close_matches(namespace, names, 1, 0.75)
             hint = f"did you mean {close[0]}? Else {hint}" if close else hint

@@ -74,6 +74,9 @@ class HasObjects(Protocol):
     @property
     def accounts(self) -> Mapping[tuple[str, str], Mapping[str, Any]]: ...
 
+    @property
+    def account_namespaces(self) -> Collection[str]: ...
+
     def of(self, kind: type[K]) -> list[K]: ...
 
 
@@ -92,13 +95,12 @@ class Chain(Logged):
         self._priorities = PriorityClasses(cluster.of(PriorityClass))
         self._runtimes = RuntimeClasses(cluster.of(RuntimeClass))
         self._security = PodSecurity(cluster.of(Namespace))
-        self._accounts = cluster.accounts
-        self._has_accounts = bool(cluster.accounts)
+        self._accounts, self._listed = cluster.accounts, cluster.account_namespaces
 
     @property
     def reads_documents(self) -> bool:
         """Whether an admission reads pods as they are written."""
-        return bool(self._security or self._has_accounts)
+        return bool(self._security or self._listed)
 
     def _release_replaced(self, cluster: HasObjects, pods: Sequence[Pod]) -> None:
         replacing = {(pod.metadata.namespace, pod.metadata.name) for pod in pods}
@@ -145,8 +147,8 @@ class Chain(Logged):
     def _denials(self, pod: Pod, written: Mapping[str, Any] | None) -> Iterator[Denial]:
         """AllOrderedPlugins; each step is taken when the ones before it have let the pod through."""
         namespace, spec = pod.metadata.namespace, object_at(written, "spec")
-        if written is not None and self._has_accounts:
-            yield Denial("ServiceAccount", admit_account(self._accounts, namespace, spec))
+        if written is not None and self._listed:
+            yield Denial("ServiceAccount", admit_account(self._accounts, namespace, spec, self._listed))
         self._limits.fill_in(pod)
         yield Denial("PodNodeSelector", self._selectors.admit(pod))
         yield Denial("Priority", self._priorities.admit(pod))

@@ -5,7 +5,7 @@ PodNodeSelector, Priority, DefaultTolerationSeconds, RuntimeClass, the labels of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -36,10 +36,13 @@ _TRUE = ("1", "t", "T", "true", "TRUE", "True")
 Accounts = Mapping[tuple[str, str], Mapping[str, Any]]
 
 
-def admit_account(accounts: Accounts, namespace: str, spec: Mapping[str, Any]) -> str:
-    """Why the plugin refuses a pod, or an empty string, if the input has service accounts."""
+def admit_account(accounts: Accounts, namespace: str, spec: Mapping[str, Any], listed: Collection[str]) -> str:
+    """Why the plugin refuses a pod, or an empty string, if the cluster lists service accounts. It lists those of the
+    namespaces `listed`; in a new namespace a controller makes the account `default`."""
     name = text_at(spec, "serviceAccountName") or text_at(spec, "serviceAccount") or "default"
     account = accounts.get((namespace, name))
+    if account is None and name == "default" and namespace not in listed:
+        return ""
     if account is None:
         return f'error looking up service account {namespace}/{name}: serviceaccount "{name}" not found'
     if object_at(account, "metadata", "annotations").get(_LIMITS_SECRETS) not in _TRUE:
