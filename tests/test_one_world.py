@@ -156,7 +156,7 @@ def by_scenario(cluster: Loaded, change: Change, folder: Path) -> WorldResult:
         step = {words[0] + "".join(word.title() for word in words[1:]): change[1]}
     scenario = folder / "scenario.yaml"
     scenario.write_text(json.dumps({"apiVersion": "ksched/v1", "kind": "Scenario", "steps": [step]}))
-    return Simulator.of(RunOptions(objects=objects_of(cluster))).scenario(str(scenario), LIMITS).settlement.world
+    return Simulator.of(RunOptions(objects=objects_of(cluster))).scenario(str(scenario), LIMITS).settle_result.world
 
 
 def by_diff(cluster: Loaded, change: Change, folder: Path) -> WorldResult:

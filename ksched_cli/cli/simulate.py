@@ -83,7 +83,7 @@ class SettleOptions(Struct, frozen=True):
 @takes_groups
 def simulate(
     given: ClusterRun,
-    settling: SettleOptions,
+    settle_options: SettleOptions,
     draws: DrawOptions,
     output: Annotated[str, options.FormatOption("Simulation")] = "table",
     detail: options.DetailOption = options.Detail.SUMMARY,
@@ -106,20 +106,20 @@ def simulate(
     fail_on: options.FailOnOption = [],  # noqa: B006  # typer takes the default from here and never changes it
     no_headers: options.NoHeaders = False,
 ) -> None:
-    own = [*settling.contradictions(), *contradictions(fail_on, exit_zero=exit_zero)]
-    if draws and (settling.settle or given.edits.scenario is not None):
+    own = [*settle_options.contradictions(), *contradictions(fail_on, exit_zero=exit_zero)]
+    if draws and (settle_options.settle or given.edits.scenario is not None):
         own.append("--orders and --ties go with one cycle for each pod, not with --settle or --scenario")
     curves = [each.strip() for each in curve.split(",") if each.strip()]
-    if curves and (settling.settle or given.edits.scenario is not None):
+    if curves and (settle_options.settle or given.edits.scenario is not None):
         own.append("--curve goes with one cycle for each pod, not with --settle or --scenario")
     if output == "svg" and not curves:
         own.append("-o svg is the picture of --curve: name its resources")
     run = replace(given.read(*own), timings=timings)
     exit_rules, headers = ExitRules(fail_on, exit_zero), not no_headers
     if run.scenario is not None:
-        code = run_scenario_and_show(run, settling, exit_rules, output, headers=headers)
-    elif settling.settle:
-        code = settle_and_show(run, settling, exit_rules, output, detail, headers=headers)
+        code = run_scenario_and_show(run, settle_options, exit_rules, output, headers=headers)
+    elif settle_options.settle:
+        code = settle_and_show(run, settle_options, exit_rules, output, detail, headers=headers)
     else:
         code = simulate_and_show(run, exit_rules, output, detail, draws, headers=headers, curve=curves)
     raise typer.Exit(code)
@@ -174,10 +174,10 @@ def _brief_above(output: str) -> int | None:
 
 
 def settle_and_show(
-    run: RunOptions, settling: SettleOptions, exit_rules: ExitRules, output: str, detail: Detail, *, headers: bool
+    run: RunOptions, settle_options: SettleOptions, exit_rules: ExitRules, output: str, detail: Detail, *, headers: bool
 ) -> int:
     """The exit code."""
-    limits = settling.limits()
+    limits = settle_options.limits()
     if output == "html":
         detail = Detail.NODES
     answers = detail is Detail.NODES
@@ -190,19 +190,19 @@ def settle_and_show(
 
 
 def run_scenario_and_show(
-    run: RunOptions, settling: SettleOptions, exit_rules: ExitRules, output: str, *, headers: bool
+    run: RunOptions, settle_options: SettleOptions, exit_rules: ExitRules, output: str, *, headers: bool
 ) -> int:
     """All steps, with the timeline if it is wanted; the exit code of a failed expectation comes first."""
     if output == "name":
         raise UsageError("a scenario is shown as table, wide, json or yaml, not as name")
     assert run.scenario is not None
     simulator = Simulator.of(run)
-    found = simulator.scenario(run.scenario, settling.limits())
-    warnings, timeline = list(found.warnings), settling.settle or output == "html"
-    if not found.settled and not settling.settle:
+    found = simulator.scenario(run.scenario, settle_options.limits())
+    warnings, timeline = list(found.warnings), settle_options.settle or output == "html"
+    if not found.settled and not settle_options.settle:
         from ksched_cli.report.view.ends import SettledPart
 
-        end = SettledPart.of(found.settlement.world)
+        end = SettledPart.of(found.settle_result.world)
         warnings.append("\n".join((end.text, *end.faults)))
     show(found, output, warnings=warnings, headers=headers, timeline=timeline, zones=simulator.zones)
     if found.result.failed:

@@ -259,7 +259,7 @@ class ScenarioRun(Displayed, Struct, frozen=True):
     after the last."""
 
     result: ScenarioResult
-    settlement: SettleResult
+    settle_result: SettleResult
     loaded: Loaded
     nodes: NodeChanges
     coverage: Mapping[str, Any] = {}
@@ -274,7 +274,7 @@ class ScenarioRun(Displayed, Struct, frozen=True):
 
     @property
     def settled(self) -> bool:
-        return self.settlement.world.settled
+        return self.settle_result.world.settled
 
 
 def least_certain(end: WorldResult, steps: Sequence[WorldResult]) -> WorldResult:
@@ -312,7 +312,7 @@ class ScenarioWorld:
         return ScenarioRun(result, found, loaded, nodes, self._run.coverage, self._run.provisioned())
 
     def _take_step(self, step: ScenarioStep, change: Changes) -> StepResult:
-        """Make the change and run until nothing moves, in the orders that chance may take."""
+        """Make the change and run until nothing moves, in the orders that draws may take."""
         plane, kept = self._world.plane, self._run.kept
         warned, refused = {*plane.warnings, *plane.blocked_evictions()}, {each.pod for each in self._refused()}
         self._world.recorder.note("Step", message=step.name)

@@ -103,7 +103,7 @@ class SettleRun(Run):
     def settle(
         self, change: WorldChange, limits: Limits = DEFAULT_LIMITS, at_end: Callable[[], object] = lambda: None
     ) -> WorldResult:
-        """Make the change, and go on until nothing moves or a limit is reached, in all orders that chance may take.
+        """Make the change, and go on until nothing moves or a limit is reached, in all orders that draws may take.
         `at_end` is called at the end of each order, of the first order last: the world is there then."""
 
         def run(choices: Choices) -> WorldResult:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from msgspec.structs import replace
@@ -30,50 +30,11 @@ from ksched_cli.api.validation.fields import built_in_kinds
 from ksched_cli.errors import Problem
 from ksched_cli.releases.engine_rules import FieldRules
 from ksched_cli.releases.gates import FeatureGates
-from ksched_cli.releases.minors import DEFAULT, Release
+from ksched_cli.releases.minors import Release
 from ksched_cli.releases.plugin_names import EVEN_PODS_SPREAD
+from ksched_cli.releases.removed_versions import LAST_MINORS, removed_since
 from ksched_cli.sources.loaded import INVALID, UNKNOWN_KIND, UNKNOWN_WORKLOAD, Origin
 
-# Versions of built-in kinds that Kubernetes has removed, with the last minor that has served them by default.
-_REMOVED: Sequence[tuple[str, str, int]] = (
-    ("extensions/v1beta1", "DaemonSet Deployment ReplicaSet NetworkPolicy PodSecurityPolicy", 15),
-    ("extensions/v1beta1", "Ingress", 21),
-    ("apps/v1beta1", "ControllerRevision Deployment StatefulSet", 15),
-    ("apps/v1beta2", "ControllerRevision DaemonSet Deployment ReplicaSet StatefulSet", 15),
-    ("batch/v2alpha1", "CronJob", 20),
-    ("batch/v1beta1", "CronJob", 24),
-    ("policy/v1beta1", "PodDisruptionBudget PodSecurityPolicy", 24),
-    ("autoscaling/v2beta1", "HorizontalPodAutoscaler", 24),
-    ("autoscaling/v2beta2", "HorizontalPodAutoscaler", 25),
-    ("scheduling.k8s.io/v1beta1", "PriorityClass", 21),
-    ("scheduling.k8s.io/v1alpha1", "PriorityClass", 21),
-    ("node.k8s.io/v1beta1", "RuntimeClass", 24),
-    ("storage.k8s.io/v1beta1", "CSIDriver CSINode StorageClass VolumeAttachment", 21),
-    ("storage.k8s.io/v1beta1", "CSIStorageCapacity", 26),
-    ("networking.k8s.io/v1beta1", "Ingress IngressClass", 21),
-    ("rbac.authorization.k8s.io/v1beta1", "ClusterRole ClusterRoleBinding Role RoleBinding", 21),
-    ("rbac.authorization.k8s.io/v1alpha1", "ClusterRole ClusterRoleBinding Role RoleBinding", 21),
-    ("apiextensions.k8s.io/v1beta1", "CustomResourceDefinition", 21),
-    ("apiregistration.k8s.io/v1beta1", "APIService", 21),
-    ("admissionregistration.k8s.io/v1beta1", "MutatingWebhookConfiguration ValidatingWebhookConfiguration", 21),
-    ("certificates.k8s.io/v1beta1", "CertificateSigningRequest", 21),
-    ("coordination.k8s.io/v1beta1", "Lease", 21),
-    ("discovery.k8s.io/v1beta1", "EndpointSlice", 24),
-    ("events.k8s.io/v1beta1", "Event", 24),
-    ("flowcontrol.apiserver.k8s.io/v1beta1", "FlowSchema PriorityLevelConfiguration", 25),
-    ("flowcontrol.apiserver.k8s.io/v1beta2", "FlowSchema PriorityLevelConfiguration", 28),
-    ("flowcontrol.apiserver.k8s.io/v1beta3", "FlowSchema PriorityLevelConfiguration", 31),
-    ("resource.k8s.io/v1alpha2", "ResourceClaim ResourceClaimTemplate ResourceClass", 30),
-    ("resource.k8s.io/v1alpha3", "DeviceClass ResourceClaim ResourceClaimTemplate ResourceSlice", 33),
-    ("scheduling.k8s.io/v1alpha2", "PodGroup Workload", 36),
-    ("networking.k8s.io/v1beta1", "IPAddress ServiceCIDR", 36),
-    ("storage.k8s.io/v1beta1", "VolumeAttributesClass", 36),
-    ("certificates.k8s.io/v1alpha1", "ClusterTrustBundle", 36),
-    # A beta version is not served by default beside a stable one.
-    ("resource.k8s.io/v1beta1", "DeviceClass ResourceClaim ResourceClaimTemplate ResourceSlice", 33),
-    ("resource.k8s.io/v1beta2", "DeviceClass ResourceClaim ResourceClaimTemplate ResourceSlice", 33),
-)
-_LAST_MINOR = {(version, kind): minor for version, kinds, minor in _REMOVED for kind in kinds.split()}
 # Kinds with these endings describe pods that other objects create.
 _DEFINITIONS = ("Class", "Config", "Definition", "Policy", "Profile", "Runtime", "StorageContainer", "Task", "Template")
 _IMAGE = re.compile(r"[\w.-]+(:\d+)?(/[\w.-]+)+(:[\w.-]+|@sha256:\w+)")
@@ -110,17 +71,17 @@ def judge(unknown: UnknownKind, origin: Origin) -> Iterator[Problem]:
 def removed_version(version: str, kind: str, minor: int | None) -> tuple[str, str] | None:
     """What is wrong with a version that an API server of this minor does not serve any more, and what to write. None as
     the minor is the one that answers inputs without a version."""
-    last = _LAST_MINOR.get((version, kind))
-    if last is None or (DEFAULT.minor if minor is None else minor) <= last:
+    removed_in = removed_since(version, kind, minor)
+    if not removed_in:
         return None
-    text = f"{version} {kind} is no longer served: Kubernetes 1.{last + 1} has removed it"
+    text = f"{version} {kind} is no longer served: Kubernetes {removed_in} has removed it"
     served = _served(kind, version)
     return text, f"write apiVersion: {served}" if served else ""
 
 
 def _served(kind: str, version: str = "") -> str:
     """The newest stable version of a built-in kind; the group of `version` and groups with many kinds come first."""
-    found = [each for each, kinds in built_in_kinds().items() if kind in kinds and (each, kind) not in _LAST_MINOR]
+    found = [each for each, kinds in built_in_kinds().items() if kind in kinds and (each, kind) not in LAST_MINORS]
     stable = [each for each in found if _STABLE.fullmatch(each)]
     own = [each for each in stable if each.rpartition("/")[0] == version.rpartition("/")[0]]
     return max(own or stable or found, default="", key=lambda each: each.rpartition("/")[2])

@@ -31,9 +31,9 @@ SWAPPED = {"moved": "moved", "newlyFailing": "newlyFitting", "newlyFitting": "ne
 
 def one_by_one(side: Side) -> Side:
     """The side with an object for each unmoved pod."""
-    world = side.settlement.world
+    world = side.settle_result.world
     world = replace(world, final=FinalPods(tuple(world.final)))
-    return replace(side, settlement=replace(side.settlement, world=world))
+    return replace(side, settle_result=replace(side.settle_result, world=world))
 
 
 def uses(nodes: NodeColumns) -> dict[str, NodeUse]:
@@ -179,8 +179,10 @@ def side_of(tmp_path: Path, *objects: Any) -> Side:
 
 
 def with_final(side: Side, pods: list[FinalPod]) -> Side:
-    world = replace(side.settlement.world, final=FinalPods(tuple(pods)))
-    return replace(side, settlement=replace(side.settlement, world=world), wanted=frozenset(pod.pod for pod in pods))
+    world = replace(side.settle_result.world, final=FinalPods(tuple(pods)))
+    return replace(
+        side, settle_result=replace(side.settle_result, world=world), wanted=frozenset(pod.pod for pod in pods)
+    )
 
 
 def test_use_and_spread(tmp_path: Path) -> None:

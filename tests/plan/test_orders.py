@@ -182,7 +182,7 @@ def test_an_expectation_holds_if_it_holds_in_every_order(tmp_path: Path) -> None
     assert schedulable.against[0] == "holds in 1 of 2 orders only; in the others:"
     assert schedulable.against[1].startswith("default/b-second: 0/2 nodes are available")
     assert (no_preemption.ok, no_preemption.orders) == (True, Orders(2, 2))
-    world = run.settlement.world
+    world = run.settle_result.world
     assert (world.orders, [draw.subject for draw in world.draws]) == (step.end.orders, ["default/a-first"])
 
 

@@ -20,9 +20,7 @@ from ksched_cli.api.validation.fields import (
     Rows,
     amount_in,
     amount_not_negative,
-    at_least,
     at_most,
-    between,
     config_key,
     dns_label,
     duplicate,
@@ -33,12 +31,14 @@ from ksched_cli.api.validation.fields import (
     fields_of,
     forbidden,
     form,
+    in_range,
     inside_path,
     invalid,
     invalid_all,
     items_at,
     name,
     needs_one,
+    no_less_than,
     no_longer,
     no_way_back,
     number_at,
@@ -351,11 +351,11 @@ def _user_name(value: str, path: Path) -> FieldErrors:
     return [invalid(path, value, f"runAsUserName {text}") for is_wrong, text in rules if is_wrong][:1]
 
 
-_GROUP = between(0, HIGHEST_ID)
+_GROUP = in_range(0, HIGHEST_ID)
 _PROBE = {
     "": _handler,
     "initialDelaySeconds timeoutSeconds periodSeconds successThreshold failureThreshold": NOT_NEGATIVE,
-    "terminationGracePeriodSeconds": at_least(1, "must be greater than 0"),
+    "terminationGracePeriodSeconds": no_less_than(1, "must be greater than 0"),
 }
 _CONTAINER: Mapping[str, Any] = {
     "": _container,
@@ -383,7 +383,7 @@ CONTAINER_ROWS: Rows = {
     "EphemeralContainer": {**_CONTAINER, "": (_container, _of_ephemeral)},
     "ContainerPort": {
         "containerPort": (Needed(), PORT),
-        "hostPort": between(0, 65535, "must be between 1 and 65535, inclusive"),
+        "hostPort": in_range(0, 65535, "must be between 1 and 65535, inclusive"),
         "protocol": one_of("SCTP", "TCP", "UDP"),
     },
     "ContainerResizePolicy": {

@@ -351,7 +351,7 @@ def exactly_one_of(*supported: str) -> Check:
     return check
 
 
-def between(least: int, most: int, detail: str = "") -> Check:
+def in_range(least: int, most: int, detail: str = "") -> Check:
     def check(value: float, path: Path) -> FieldErrors:
         if least <= value <= most:
             return ()
@@ -360,7 +360,7 @@ def between(least: int, most: int, detail: str = "") -> Check:
     return check
 
 
-def at_least(least: int, detail: str = "") -> Check:
+def no_less_than(least: int, detail: str = "") -> Check:
     def check(value: float, path: Path) -> FieldErrors:
         return () if value >= least else [invalid(path, value, detail or f"must be greater than or equal to {least}")]
 
@@ -465,6 +465,6 @@ def labels(found: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
             yield from invalid_all((*path, key), value, problems)
 
 
-NOT_NEGATIVE = at_least(0)
-PORT = between(1, 65535)
+NOT_NEGATIVE = no_less_than(0)
+PORT = in_range(1, 65535)
 LABEL, DOMAIN, KEY = name(dns_label), name(domain_problems), form(key_problems)

@@ -21,10 +21,8 @@ from ksched_cli.api.validation.fields import (
     Rows,
     amount_in,
     amount_not_negative,
-    at_least,
     at_most,
     at_most_100_percent,
-    between,
     cidr,
     config_key,
     duplicate,
@@ -34,6 +32,7 @@ from ksched_cli.api.validation.fields import (
     fields_of,
     forbidden,
     form,
+    in_range,
     int_or_percent,
     invalid,
     invalid_all,
@@ -42,6 +41,7 @@ from ksched_cli.api.validation.fields import (
     labels,
     name,
     needs_one,
+    no_less_than,
     no_longer,
     number_at,
     object_at,
@@ -403,8 +403,8 @@ def _target(*needed: str, exclusive_field: str = "") -> Any:
 
 
 _SCALING = (
-    at_least(1, "must be greater than zero"),
-    between(-(2**31), 1800, "must be less than or equal to 1800"),
+    no_less_than(1, "must be greater than zero"),
+    in_range(-(2**31), 1800, "must be less than or equal to 1800"),
 )
 _SEGMENT = name(path_segment)
 
@@ -467,7 +467,7 @@ def _data_keys(found: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
         yield from invalid_all((*path, key), key, config_key(key))
 
 
-_NODE_PORT = between(30000, 32767, "provided port is not in the valid range. The range of valid ports is 30000-32767")
+_NODE_PORT = in_range(30000, 32767, "provided port is not in the valid range. The range of valid ports is 30000-32767")
 
 ROWS: Rows = {
     "ServiceSpec": {
@@ -492,7 +492,7 @@ ROWS: Rows = {
         "nodePort": lambda port, path: _NODE_PORT(port, path) if port else (),
         "appProtocol": form(key_problems),
     },
-    "ClientIPConfig": {"timeoutSeconds": between(1, 86400, "must be greater than 0 and less than 86400")},
+    "ClientIPConfig": {"timeoutSeconds": in_range(1, 86400, "must be greater than 0 and less than 86400")},
     "PodDisruptionBudgetSpec": {
         "": _budget,
         "minAvailable maxUnavailable": (int_or_percent, at_most_100_percent),
@@ -507,7 +507,7 @@ ROWS: Rows = {
     "HorizontalPodAutoscalerSpec": {
         "": _autoscaler,
         "minReplicas": NOT_NEGATIVE,
-        "targetCPUUtilizationPercentage": at_least(1, "must be greater than 0"),
+        "targetCPUUtilizationPercentage": no_less_than(1, "must be greater than 0"),
     },
     "CrossVersionObjectReference": {"kind name": (NEEDED, _SEGMENT)},
     "MetricSpec": {
@@ -526,7 +526,7 @@ ROWS: Rows = {
             ),
         ),
         "value averageValue": positive_amount,
-        "averageUtilization": at_least(1, "must be greater than 0"),
+        "averageUtilization": no_less_than(1, "must be greater than 0"),
     },
     "MetricIdentifier": {"name": (Needed("must specify a metric name"), _SEGMENT)},
     "ObjectMetricSource": {"": _target("averageValue", "value"), "describedObject metric": NEEDED},
@@ -545,13 +545,13 @@ ROWS: Rows = {
         "": lambda found, path: (
             [required((*path, "policies"), "must specify at least one Policy")] if found.get("policies") == [] else ()
         ),
-        "stabilizationWindowSeconds": between(0, 3600, "must be between 0 and 3600"),
+        "stabilizationWindowSeconds": in_range(0, 3600, "must be between 0 and 3600"),
         "selectPolicy": exactly_one_of("Disabled", "Max", "Min"),
         "tolerance": amount_not_negative,
     },
     "HPAScalingPolicy": {
         "type": (NEEDED, one_of("Percent", "Pods")),
-        "value": (Needed("must be greater than zero"), at_least(1, "must be greater than zero")),
+        "value": (Needed("must be greater than zero"), no_less_than(1, "must be greater than zero")),
         "periodSeconds": (Needed("must be greater than zero"), *_SCALING),
     },
     "DeviceClassSpec": {

@@ -20,8 +20,6 @@ from ksched_cli.api.validation.fields import (
     Rows,
     amount_in,
     amount_not_negative,
-    at_least,
-    between,
     dns_label,
     duplicate,
     each_item,
@@ -30,11 +28,13 @@ from ksched_cli.api.validation.fields import (
     fields_of,
     forbidden,
     form,
+    in_range,
     inside_path,
     invalid,
     items_at,
     labels,
     name,
+    no_less_than,
     no_longer,
     no_way_back,
     object_at,
@@ -51,8 +51,8 @@ from ksched_cli.api.validation.names import annotation_errors
 
 _ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _MODES = exactly_one_of("Block", "Filesystem")
-_FILE_MODE = between(0, 0o777, "must be a number between 0 and 0777 (octal), both inclusive")
-_PARTITION = between(0, 255, "must be between 0 and 255, inclusive")
+_FILE_MODE = in_range(0, 0o777, "must be a number between 0 and 0777 (octal), both inclusive")
+_PARTITION = in_range(0, 255, "must be between 0 and 255, inclusive")
 _KEY_TYPES = ("RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519")
 _NO_SOURCE = frozenset(
     (
@@ -269,8 +269,8 @@ ROWS: Rows = {
     "ConfigMapProjection": {"name": NEEDED},
     "ServiceAccountTokenProjection": {
         "expirationSeconds": (
-            at_least(600, "may not specify a duration less than 10 minutes"),
-            between(-(2**63), 2**32, "may not specify a duration larger than 2^32 seconds"),
+            no_less_than(600, "may not specify a duration less than 10 minutes"),
+            in_range(-(2**63), 2**32, "may not specify a duration larger than 2^32 seconds"),
         ),
         "path": (NEEDED, _LOCAL_PATH),
     },
@@ -279,7 +279,7 @@ ROWS: Rows = {
         "": _pod_certificate,
         "signerName": (NEEDED, _SIGNER),
         "keyType": (NEEDED, one_of(*_KEY_TYPES)),
-        "maxExpirationSeconds": between(3600, 7_862_400, "maxExpirationSeconds must be >= 3600 and <= 7862400"),
+        "maxExpirationSeconds": in_range(3600, 7_862_400, "maxExpirationSeconds must be >= 3600 and <= 7862400"),
         "credentialBundlePath keyPath certificateChainPath": _LOCAL_PATH,
     },
     "PersistentVolumeClaimVolumeSource": {"claimName": NEEDED},
@@ -349,7 +349,7 @@ ROWS: Rows = {
     "CSIDriverSpec": {
         "fsGroupPolicy": exactly_one_of("File", "None", "ReadWriteOnceWithFSType"),
         "volumeLifecycleModes": each_item(exactly_one_of("Persistent", "Ephemeral")),
-        "nodeAllocatableUpdatePeriodSeconds": at_least(10, "must be greater than or equal to 10 seconds"),
+        "nodeAllocatableUpdatePeriodSeconds": no_less_than(10, "must be greater than or equal to 10 seconds"),
     },
     "CSINodeSpec": {"drivers": unique("name")},
     "CSINodeDriver": {"name": (NEEDED, name(_driver)), "nodeID": (NEEDED, no_longer(256))},

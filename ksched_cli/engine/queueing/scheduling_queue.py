@@ -193,7 +193,7 @@ class BackoffQueue:
         return done
 
 
-class Happening(NamedTuple):
+class QueueEvent(NamedTuple):
     """An event with the objects that it is about: None for `old` where something was added, for `new` where it went."""
 
     event: ClusterEvent
@@ -207,7 +207,7 @@ class InFlight(Logged):
     def __init__(self, undo: UndoLog | None = None) -> None:
         self.undo = undo or UndoLog()
         self._since: dict[int, int] = LoggedDict(self.undo)
-        self._events: list[tuple[int, Happening]] = LoggedList(self.undo)
+        self._events: list[tuple[int, QueueEvent]] = LoggedList(self.undo)
         self._count = 0
 
     def __len__(self) -> int:
@@ -220,30 +220,30 @@ class InFlight(Logged):
         return iter(self._since)
 
     @property
-    def events(self) -> list[Happening]:
-        return [happening for _, happening in self._events]
+    def events(self) -> list[QueueEvent]:
+        return [queue_event for _, queue_event in self._events]
 
     def start(self, row: int) -> None:
         self._count += 1
         self._since[row] = self._count
 
-    def note(self, *happenings: Happening) -> bool:
+    def note(self, *queue_events: QueueEvent) -> bool:
         """Remember these if any pod is in flight."""
         if not self._since:
             return False
-        for happening in happenings:
+        for queue_event in queue_events:
             self._count += 1
-            self._events.append((self._count, happening))
+            self._events.append((self._count, queue_event))
         return True
 
-    def note_for(self, row: int, happenings: Iterable[Happening]) -> bool:
+    def note_for(self, row: int, queue_events: Iterable[QueueEvent]) -> bool:
         """addEventsIfPodInFlight: remember these if this pod is."""
-        return row in self._since and self.note(*happenings)
+        return row in self._since and self.note(*queue_events)
 
-    def meanwhile(self, row: int) -> list[Happening]:
+    def meanwhile(self, row: int) -> list[QueueEvent]:
         """clusterEventsForPod."""
         since = self._since[row]
-        return [happening for count, happening in self._events if count > since]
+        return [queue_event for count, queue_event in self._events if count > since]
 
     def done(self, row: int) -> None:
         if self._since.pop(row, None) is None or not self._events:
@@ -378,7 +378,7 @@ class SchedulingQueue:
     def update(self, row: int, info: PodInfo, old: Pod, events: Sequence[ClusterEvent]) -> None:
         """Update: the object of a pending pod has changed, and these are the changes."""
         new = info.pod
-        if self.in_flight.note_for(row, [Happening(event, old, new) for event in events]):
+        if self.in_flight.note_for(row, [QueueEvent(event, old, new) for event in events]):
             return
         found = self.find(row)
         if found is None:
@@ -486,12 +486,12 @@ class SchedulingQueue:
             if strategy is not Strategy.SKIP:
                 self._requeue(pod, strategy, event.label)
         if self.in_flight:
-            self.in_flight.note(Happening(event, old, new))
+            self.in_flight.note(QueueEvent(event, old, new))
 
     def activate(self, row: int, info: PodInfo) -> None:
         """Activate: a plugin wants the pod to be tried, at once or when its cycle is over."""
         if not self._activate(row):
-            self.in_flight.note_for(row, [Happening(FORCE_ACTIVATE, None, info.pod)])
+            self.in_flight.note_for(row, [QueueEvent(FORCE_ACTIVATE, None, info.pod)])
 
     def _activate(self, row: int) -> bool:
         pod, waited = self.unschedulable.get(row), False

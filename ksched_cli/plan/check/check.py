@@ -1,6 +1,6 @@
 """`check`: manifests rolled out over a loaded cluster, and what is in their way.
 
-`Checker` runs the manifests in trials of one world, in other orders too where chance decides something that matters.
+`Checker` runs the manifests in trials of one world, in other orders too where a draw matters.
 Workloads with an autoscaler are also checked at the bounds of its range."""
 
 from __future__ import annotations
@@ -136,13 +136,13 @@ class Checker:
         return self._run.world
 
     def check(self, changes: Changes, wanted: Callable[[Any], bool] = lambda item: True) -> Outcome:
-        """Run the manifests to their end. Where chance has decided something that matters, try other orders too."""
+        """Run the manifests to their end. Where a draw mattered, try other orders too."""
         run = self._run_to_end(changes, FIRST_ORDER)
         items, result, nodes, added = run.items, run.result, run.nodes, self._run.provisioned()
         losses, own, warnings, gaps = Losses(run.world), run.preemptors(), tuple(run.warnings()), tuple(run.gaps())
         workloads: Sequence[WorkloadCheck] = check_workloads(run, self._places, self._missing)
         failed = any(each.result == "fails" for each in workloads)
-        others = self._run.chance.others(self._run.world, failed=failed)
+        others = self._run.draw_watch.others(self._run.world, failed=failed)
         if others:
             found = [self._again(changes, each.choices) for each in others]
             results = [[each.result for each in every] for every in (workloads, *found)]

@@ -99,7 +99,7 @@ State = Literal["placed", "waiting", "unschedulable", "error", "skipped", "gated
 Kind = Literal["moved", "newlyFailing", "newlyFitting", "added", "removed"]
 
 
-class Whereabouts(Struct, frozen=True, rename="camel", omit_defaults=True):
+class PodPlace(Struct, frozen=True, rename="camel", omit_defaults=True):
     """The node of a pod, or the reason why it has none."""
 
     pod: str
@@ -108,7 +108,7 @@ class Whereabouts(Struct, frozen=True, rename="camel", omit_defaults=True):
     message: str = ""
 
 
-_Key = Callable[[Whereabouts], str]
+_Key = Callable[[PodPlace], str]
 # Name, workload and node of a pod to which nothing happened.
 _Unmoved = tuple[str, str, str]
 
@@ -119,8 +119,8 @@ class PodChange(Struct, frozen=True):
 
     kind: Kind
     workload: str
-    before: Whereabouts | None
-    after: Whereabouts | None
+    before: PodPlace | None
+    after: PodPlace | None
     cause: Cause | None = None
 
     @property
@@ -179,7 +179,7 @@ class Diff:
 class Side(Struct, frozen=True):
     """One side, with its world at rest. `wanted` has the keys of the reported pods, and is None if all are reported."""
 
-    settlement: SettleResult
+    settle_result: SettleResult
     nodes: NodeColumns
     wanted: frozenset[str] | None = None
     refused: tuple[RefusedPod, ...] = ()
@@ -197,7 +197,7 @@ def diff(before: Side, after: Side, *, of_all_pods: bool = False) -> Diff:
     nodes, total = _nodes(before, after)
     spread = tuple(_spread(*sides, changed))
     columns = NodeChanges(before.nodes, after.nodes)
-    return Diff(tuple(changes), unchanged, nodes, total, spread, after.settlement.world, columns=columns)
+    return Diff(tuple(changes), unchanged, nodes, total, spread, after.settle_result.world, columns=columns)
 
 
 _KINDS = ("newlyFailing", "newlyFitting", "moved", "added", "removed")
@@ -214,20 +214,20 @@ class _Sightings:
 
     def __init__(self, side: Side, of_all_pods: bool) -> None:
         self.nodes = side.nodes.table.objects
-        self.pods: dict[str, Whereabouts] = {}
+        self.pods: dict[str, PodPlace] = {}
         self.workloads: dict[str, str] = {}
         self._replaces: dict[str, str] = {}
         self.wanted = None if of_all_pods else side.wanted
-        final = side.settlement.world.final
+        final = side.settle_result.world.final
         self.unmoved: UnmovedPods = final.unmoved
         for each in final.others:
             if each.replaces not in ("", each.pod):
                 self._replaces.setdefault(each.pod, each.replaces)
             if each.state != "gone" and self._reports(each.pod):
-                self.pods[each.pod] = _whereabouts(each)
+                self.pods[each.pod] = _place_of(each)
                 self.workloads[each.pod] = _in_lower_case(each.workload)
         for refused in side.refused:
-            self.pods[refused.pod] = Whereabouts(refused.pod, "refused", message=f"{refused.plugin}: {refused.message}")
+            self.pods[refused.pod] = PodPlace(refused.pod, "refused", message=f"{refused.plugin}: {refused.message}")
             self.workloads[refused.pod] = refused.pod
 
     def _reports(self, name: str) -> bool:
@@ -240,7 +240,7 @@ class _Sightings:
     def take_in(self, found: Iterable[_Unmoved]) -> None:
         """Add these unmoved pods to `pods`."""
         for name, workload, node in found:
-            self.pods[name] = Whereabouts(name, "placed", node)
+            self.pods[name] = PodPlace(name, "placed", node)
             self.workloads[name] = _in_lower_case(workload)
 
     def placed_pods_of(self, workloads: Collection[str]) -> Iterator[tuple[str, str]]:
@@ -262,7 +262,7 @@ class _Sightings:
         found |= {id(pod): pod for pod in table.values() if pod.metadata.owner_references}
         return ((pod_key(pod), workload_of(pod), pod.spec.node_name) for pod in found.values())
 
-    def first(self, pod: Whereabouts) -> str:
+    def first(self, pod: PodPlace) -> str:
         """The first pod of the chain of pods that replaced each other, up to this pod."""
         name, seen = pod.pod, {pod.pod}
         while (before := self._replaces.get(name, name)) not in seen:
@@ -270,9 +270,9 @@ class _Sightings:
             name = before
         return name
 
-    def alone(self, other: _Sightings) -> dict[str, list[Whereabouts]]:
+    def alone(self, other: _Sightings) -> dict[str, list[PodPlace]]:
         """The pods that only this side has, by workload."""
-        found: defaultdict[str, list[Whereabouts]] = defaultdict(list)
+        found: defaultdict[str, list[PodPlace]] = defaultdict(list)
         for name in sorted(self.pods.keys() - other.pods.keys()):
             found[self.workloads[name]].append(self.pods[name])
         return found
@@ -320,11 +320,11 @@ def _identity(pod: str) -> Identity:
     return "Pod", namespace, name
 
 
-def _whereabouts(pod: FinalPod) -> Whereabouts:
+def _place_of(pod: FinalPod) -> PodPlace:
     state = _STATES.get(pod.state, "error")
     if state == "gated":
-        return Whereabouts(pod.pod, state, message="held back by a scheduling gate")
-    return Whereabouts(pod.pod, state, pod.node if state == "placed" else "", pod.message)
+        return PodPlace(pod.pod, state, message="held back by a scheduling gate")
+    return PodPlace(pod.pod, state, pod.node if state == "placed" else "", pod.message)
 
 
 _STATES: Mapping[str, State] = {
@@ -355,15 +355,15 @@ def _changes(before: _Sightings, after: _Sightings) -> Iterator[PodChange]:
         yield from (PodChange("added", workload, None, each) for each in came)
 
 
-def _node(pod: Whereabouts) -> str:
+def _node(pod: PodPlace) -> str:
     return pod.node
 
 
-def _any(pod: Whereabouts) -> str:
+def _any(pod: PodPlace) -> str:
     return ""
 
 
-def _change(workload: str, before: Whereabouts, after: Whereabouts) -> Iterator[PodChange]:
+def _change(workload: str, before: PodPlace, after: PodPlace) -> Iterator[PodChange]:
     """The change of a pod; none if it is on the same node, or has no node, on both sides."""
     if before.node != after.node:
         kind: Kind = "moved" if before.node and after.node else "newlyFitting" if after.node else "newlyFailing"
@@ -371,10 +371,10 @@ def _change(workload: str, before: Whereabouts, after: Whereabouts) -> Iterator[
 
 
 def _paired(
-    left: list[Whereabouts], came: list[Whereabouts], left_key: _Key, came_key: _Key
-) -> list[tuple[Whereabouts, Whereabouts]]:
+    left: list[PodPlace], came: list[PodPlace], left_key: _Key, came_key: _Key
+) -> list[tuple[PodPlace, PodPlace]]:
     """The pairs of pods with the same key, in the order of the lists. They are taken off the lists."""
-    by_key: defaultdict[str, list[Whereabouts]] = defaultdict(list)
+    by_key: defaultdict[str, list[PodPlace]] = defaultdict(list)
     for each in reversed(came):
         by_key[came_key(each)].append(each)
     pairs = [(one, others.pop()) for one in left if (others := by_key[left_key(one)])]
@@ -435,12 +435,12 @@ def compare(before: RunOptions, after: RunOptions, maker: InputMaker) -> DiffRes
     found = diff(first.side, second.side)
     if before != after and only_rules_differ(before, after):
         # Imported here: most comparisons need no causes.
-        from ksched_cli.plan.reasons.causes import find_way, with_causes
+        from ksched_cli.plan.reasons.causes import find_rule_path, with_causes
 
-        way = find_way(maker, before, after, first.source.spec, second.source.spec)
+        rule_path = find_rule_path(maker, before, after, first.source.spec, second.source.spec)
         everything = diff(first.side, second.side, of_all_pods=True)
         begun = start.source.changed(start.changes).loaded
-        found = with_causes(found, everything, way, begun, first.side, second.side)
+        found = with_causes(found, everything, rule_path, begun, first.side, second.side)
     zones = NodeZones(*(each.side.nodes.table.objects for each in (first, second)))
     coverage, added = (first.coverage, second.coverage), (first.autoscaling, second.autoscaling)
     return DiffResult(found, coverage, tuple(_warnings(first, second)), zones, added)
@@ -508,18 +508,18 @@ def _both(
     if found is None:
         # The copy has failed, and the world is another one by now.
         return start, (_settled(before, _begin(maker, before, cluster), wanted), second)
-    settlement, keys, refused, warnings = found.side
+    settle_result, keys, refused, warnings = found.side
     if found.left_out is not None:
-        settlement = _with_unmoved(settlement, StoredPods.all_but(found.left_out, begun))
+        settle_result = _with_unmoved(settle_result, StoredPods.all_but(found.left_out, begun))
     resources, requested, pods = found.amounts
     nodes = replace(nodes, resources=resources, requested=requested, pods=pods)
-    side = Side(settlement, nodes, keys, refused, warnings)
+    side = Side(settle_result, nodes, keys, refused, warnings)
     return start, (_Settled(side, start.source, start.inputs, found.coverage), second)
 
 
-def _with_unmoved(settlement: SettleResult, unmoved: UnmovedPods) -> SettleResult:
-    world = settlement.world
-    return replace(settlement, world=replace(world, final=FinalPods(world.final.others, unmoved)))
+def _with_unmoved(settle_result: SettleResult, unmoved: UnmovedPods) -> SettleResult:
+    world = settle_result.world
+    return replace(settle_result, world=replace(world, final=FinalPods(world.final.others, unmoved)))
 
 
 def _begin_in_copy(
@@ -542,13 +542,13 @@ def _begin_in_copy(
         if nodes.table is not table:
             return None
         amounts = nodes.resources, nodes.requested, nodes.pods
-        settlement, unmoved = side.settlement, side.settlement.world.final.unmoved
+        settle_result, unmoved = side.settle_result, side.settle_result.world.final.unmoved
         left_out = unmoved.left_out_of(begun) if isinstance(unmoved, StoredPods) else None
         if world.plane.store.kept().owners() != begun.owners():
             left_out = None  # The workloads of pods may have other names.
         if left_out is not None:
-            settlement = _with_unmoved(settlement, UnmovedPods())
-        return _Copied((settlement, side.wanted, side.refused, side.warnings), left_out, amounts, found.coverage)
+            settle_result = _with_unmoved(settle_result, UnmovedPods())
+        return _Copied((settle_result, side.wanted, side.refused, side.warnings), left_out, amounts, found.coverage)
 
     return Copy(compute)
 
@@ -571,16 +571,16 @@ def _settled(
 
         run = play_scenario(setup.scenario, source, changes, run=start.run)
         check_scenario_held(run.result)
-        settlement, loaded = run.settlement, run.loaded
+        settle_result, loaded = run.settle_result, run.loaded
         inputs, pods = (loaded,), loaded.of(Pod)
     else:
         check_not_empty(setup, *inputs)
         result = (start.run.settle if in_all_orders else start.run.settle_once)(changes)
-        settlement, loaded = start.run.settled(result), loaded_after(world.plane, changes, with_pods=False)
+        settle_result, loaded = start.run.settled(result), loaded_after(world.plane, changes, with_pods=False)
         pods = world.plane.store.of(Pod)
         refused = refused_pods(refused_by(world.plane))
     keys = frozenset(map(pod_key, filter(wanted, pods))) if wanted is not None else None
-    side = Side(settlement, NodeColumns.of(world.cluster), keys, refused, tuple(loaded.warnings))
+    side = Side(settle_result, NodeColumns.of(world.cluster), keys, refused, tuple(loaded.warnings))
     coverage = coverage_of(world.scheduler, loaded, source.spec, source.autoscaler)
     return _Settled(side, source, inputs, coverage, start.run.provisioned())
 
@@ -619,5 +619,5 @@ def _warnings(before: _Settled, after: _Settled) -> list[str]:
 
 
 def _unsettled(side: Side) -> tuple[str, ...]:
-    world = side.settlement.world
+    world = side.settle_result.world
     return () if world.settled else (f"the cluster does not come to rest ({world.ending} after {world.seconds:g} s)",)

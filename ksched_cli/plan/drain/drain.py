@@ -31,7 +31,7 @@ from ksched_cli.engine.queueing.hints import QueuedPod
 from ksched_cli.errors import Problem, UsageError
 from ksched_cli.plan.drain.pods import (
     MOST_CYCLES,
-    Fates,
+    DrainReader,
     PendingPods,
     RestingPods,
     SortedNode,
@@ -185,25 +185,25 @@ class SingleDrain:
         while sum(draining.evict(node) for node in going if node.left and not node.timed_out):
             pass
         draining.run()
-        fates = Fates(world, self._reasons, resting.preempted)
+        reader = DrainReader(world, self._reasons, resting.preempted)
         preempted = [each for each in world.recorder.preempted if uid_of_pod(each.pod) not in resting.preempted]
         counted = {uid_of_pod(pod) for node in going for pod in node.evict} - resting.preempted
         counted |= {uid_of_pod(each.pod) for each in preempted}
         return DrainResult(
-            tuple(map(fates.node_drain, going)),
+            tuple(map(reader.node_drain, going)),
             draining.budgets.changes([*draining.requested, *(each.pod for each in preempted)]),
-            tuple(map(fates.evicted, preempted)),
+            tuple(map(reader.evicted, preempted)),
             self._pending.pods,
             self._pending.placed,
-            tuple(self._displaced(fates, resting.placed, counted)),
+            tuple(self._displaced(reader, resting.placed, counted)),
             world.result(draining.ending, moved_only=self._moved_only),
         )
 
-    def _displaced(self, fates: Fates, placed: Collection[str], counted: Collection[str]) -> Iterator[PodFate]:
+    def _displaced(self, reader: DrainReader, placed: Collection[str], counted: Collection[str]) -> Iterator[PodFate]:
         """The pods of `placed`, which have a node without the drain, that have none with it. Pods of `counted` are part
         of the result already."""
         for uid, pod in moved_forerunners(self._world):
-            if uid in placed and uid not in counted and (fate := fates.waits(pod)) is not None:
+            if uid in placed and uid not in counted and (fate := reader.waits(pod)) is not None:
                 yield fate
 
 
@@ -321,7 +321,7 @@ class DrainRun(Run):
         self._resting: RestingPods | None = None
 
     def drain_in_turn(self, groups: Sequence[Sequence[str]]) -> Iterator[DrainResult]:
-        """Drain each group from the same beginning. A single group is drained in all orders that chance may take, and
+        """Drain each group from the same beginning. A single group is drained in all orders that draws may take, and
         the world is at the end of the first order then."""
         if len(groups) == 1:
             yield self.in_orders(self._run_of(groups[0]), drain_in_orders)
@@ -355,12 +355,12 @@ class DrainRun(Run):
     def _other_orders(self, left: int = _MOST_ORDERS_OF_EACH) -> list[Alternative]:
         """The other orders in which the last drain is tried, of which so many are left."""
         most = min(_MOST_ORDERS_OF_EACH, left)
-        return self.chance.others(self.world, _FEW_RISKS)[:most] if left else []
+        return self.draw_watch.others(self.world, _FEW_RISKS)[:most] if left else []
 
     # In copies of this process
 
     def _drain_in_copies(self, groups: Sequence[Sequence[str]], at_once: int) -> Iterator[DrainResult]:
-        """Drain each group in the first order, and then those for which chance may decide otherwise in other orders.
+        """Drain each group in the first order, and then those for which draws may decide otherwise in other orders.
         Each order has a copy of this process."""
         waiting: list[_FirstOrder] = []
         more: list[Callable[[], DrainResult]] = []
@@ -411,7 +411,7 @@ class DrainRun(Run):
         self.world.begin_record()
 
     def drain(self, nodes: Sequence[str], choices: Choices = FIRST_ORDER) -> DrainResult:
-        """Drain the nodes while chance decides so."""
+        """Drain the nodes with these draws."""
         return self.in_order(self._run_of(nodes), choices)
 
     def _run_of(self, nodes: Sequence[str]) -> InOrder[DrainResult]:

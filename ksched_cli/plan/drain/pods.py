@@ -1,7 +1,7 @@
 """The pods of a drain: where they would be without it, and what became of them.
 
 `PendingPods` places the pending pods before any pod is evicted. `RestingPods` has the end of a run without the drain,
-so that only its own effects count. `Fates` reads from the world what became of evicted and preempted pods.
+so that only its own effects count. `DrainReader` reads from the world what became of evicted and preempted pods.
 `UnplacedReasons` keeps why a pod has no node, in kube-scheduler's words and without what preemption adds."""
 
 from __future__ import annotations
@@ -207,7 +207,7 @@ class SortedNode(Struct):
         return NodeDrain(self.name, 0, (*refused, *waits, *self.stays()), refusals, self.remarks())
 
 
-class Fates:
+class DrainReader:
     """Reads them from a world that is at rest. The result of a node leaves out pods that are preempted with the drain
     or without it (`preempted`)."""
 

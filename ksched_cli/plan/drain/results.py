@@ -102,7 +102,7 @@ class DrainResult(Struct, frozen=True, dict=True):
     """Nodes in the order in which they are drained. `pending`: how many pods waited for a node before, and how many
     of these found one. `displaced`: pods of no drained node, pending ones most of all, that have a node without the
     drain and none with it. `world`: where every pod is in the end. `orders`: in how many of the orders that were tried
-    the drain has which outcome, if chance decides it; everything else is of the first order. `left_out`: how many
+    the drain has which outcome, if a draw decides it; everything else is of the first order. `left_out`: how many
     pending pods without a node are not in `world`, because copies of them stayed without one too."""
 
     nodes: tuple[NodeDrain, ...]

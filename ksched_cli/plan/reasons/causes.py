@@ -1,9 +1,9 @@
 """Why a pod is on another node under other rules: the rule, the pods that moved before it, or a preemption.
 
-`find_way` gives the steps from the rules of one side of a comparison to those of the other (`Way`). `trace` replays the
-world of one side, and at the cycle of each pod in question the schedulers of the other rule sets decide in the same
-state. `deciders` finds the plugin whose verdict or score made the difference, `Way.decisive` the step that matters, and
-`with_causes` gives each change its cause."""
+`find_rule_path` gives the steps from the rules of one side of a comparison to those of the other (`RulePath`).
+`trace` replays the world of one side, and at the cycle of each pod in question the schedulers of the other rule sets
+decide in the same state. `deciders` finds the plugin whose verdict or score made the difference, `RulePath.decisive`
+the step that matters, and `with_causes` gives each change its cause."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class RuleSet(Rules, Struct, frozen=True):
     stored: Callable[[Pod], Pod]
 
 
-class WayStep(Struct, frozen=True):
+class RulePathStep(Struct, frozen=True):
     """The difference between the rule set number `first` and the next one."""
 
     first: int
@@ -59,7 +59,7 @@ class WayStep(Struct, frozen=True):
     configuration: bool
 
 
-class Way:
+class RulePath:
     """The rule sets from one side of a comparison to the other, minor by minor and gate by gate. A minor that does not
     accept the configuration is left out. `last` is the number of the last rule set."""
 
@@ -68,8 +68,8 @@ class Way:
         self.steps = cache(self._steps)
 
     @property
-    def back(self) -> Way:
-        return Way(self.rule_sets[::-1])
+    def back(self) -> RulePath:
+        return RulePath(self.rule_sets[::-1])
 
     @property
     def rules(self) -> tuple[RuleChange, ...]:
@@ -77,24 +77,24 @@ class Way:
         return rules_that_differ(self.rule_sets[0], self.rule_sets[-1])
 
     @cached_property
-    def _all_steps(self) -> list[WayStep]:
+    def _all_steps(self) -> list[RulePathStep]:
         return [
-            WayStep(first, rules_that_differ(one, other), one.configuration != other.configuration)
+            RulePathStep(first, rules_that_differ(one, other), one.configuration != other.configuration)
             for first, (one, other) in enumerate(pairwise(self.rule_sets))
         ]
 
-    def _steps(self, plugins: tuple[str, ...], aspects: frozenset[Aspect]) -> list[WayStep]:
+    def _steps(self, plugins: tuple[str, ...], aspects: frozenset[Aspect]) -> list[RulePathStep]:
         """The steps that may change what these plugins do, each with the rules about them; at least one step."""
         found = []
         for step in self._all_steps:
             rules = dict.fromkeys(rule for each in plugins for rule in rule_changes_about(step.rules, each, aspects))
             if rules or step.configuration:
                 found.append(replace(step, rules=tuple(rules)))
-        return found or [WayStep(0, (), configuration=False)]
+        return found or [RulePathStep(0, (), configuration=False)]
 
     def decisive(
         self, plugins: tuple[str, ...], aspects: frozenset[Aspect], result: Callable[[int], object]
-    ) -> WayStep:
+    ) -> RulePathStep:
         """The step of these plugins after which a rule set has the `result` of the last one, found by bisection. A
         single step needs no result."""
         steps = self.steps(plugins, aspects)
@@ -129,9 +129,9 @@ class PodDecisions:
     """The decisions of all rule sets about one pod in the present state of the world, each computed once. `ends` are
     the numbers of the first and the last rule set. Rows of nodes are those of the first rule set."""
 
-    def __init__(self, way: Way, follower: Callable[[int], FollowingScheduler], row: int) -> None:
-        self.way, self.follower, self.row = way, follower, row
-        self.ends = (0, way.last)
+    def __init__(self, rule_path: RulePath, follower: Callable[[int], FollowingScheduler], row: int) -> None:
+        self.rule_path, self.follower, self.row = rule_path, follower, row
+        self.ends = (0, rule_path.last)
         self.cluster = follower(0).scheduler.cluster
         self.info = self.cluster.pods.infos[row]
         self.decision = cache(lambda rule_set: follower(rule_set).ask(row))
@@ -139,7 +139,7 @@ class PodDecisions:
     @property
     def destination(self) -> str:
         """Where the last rule set sends the pod, if need be after an eviction."""
-        decision = self.decision(self.way.last)
+        decision = self.decision(self.rule_path.last)
         return decision.nominated_node if decision.row is None else self.cluster.nodes.names[decision.row]
 
     def queued(self, rule_set: int) -> tuple[str, str]:
@@ -175,7 +175,7 @@ class PodDecisions:
         self, plugin: str, aspect: Aspect, families: tuple[str, ...], result: Callable[[int], object], *nodes: OnNode
     ) -> Decider:
         """The plugin with the rules of these families that make the `result` of a rule set that of the last one."""
-        step = self.way.decisive(families, ABOUT[aspect], result)
+        step = self.rule_path.decisive(families, ABOUT[aspect], result)
         return Decider(plugin, aspect, step.rules, nodes, step.configuration)
 
 
@@ -183,21 +183,22 @@ _SCORING = ABOUT["score"]
 
 
 class _Change(Struct, frozen=True, eq=False):
-    """What a plugin adds to the total of each node on a part of the way; `aspects` of the rules that can do so."""
+    """What a plugin adds to the total of each node on a part of the rule path; `aspects` of the rules that can do
+    so."""
 
     family: str
     delta: Int64Column
     aspects: frozenset[Aspect]
-    steps: tuple[WayStep, ...] = ()
+    steps: tuple[RulePathStep, ...] = ()
 
 
 class _Ranking:
-    """The scores of `rows`, the nodes that fit at both ends of the way. `was` and `now` are the places in `rows` of the
-    nodes that are the best by these scores, before and after."""
+    """The scores of `rows`, the nodes that fit at both ends of the rule path. `was` and `now` are the places in
+    `rows` of the nodes that are the best by these scores, before and after."""
 
     def __init__(self, pod: PodDecisions, rows: RowColumn) -> None:
         self.pod, self.rows = pod, rows
-        self.scales = [MAX_NODE_SCORE // each.release.max_node_score for each in pod.way.rule_sets]
+        self.scales = [MAX_NODE_SCORE // each.release.max_node_score for each in pod.rule_path.rule_sets]
         self.scores = cache(self._scores)
         self._name_rank = pod.cluster.nodes.name_rank[rows]
         self._nothing = np.zeros((2, len(rows)), dtype=np.int64)
@@ -225,7 +226,7 @@ class _Ranking:
     def best(self, totals: Int64Column) -> int:
         return int(np.lexsort((self._name_rank, -totals))[0])
 
-    def change(self, family: str, first: int, last: int, steps: Iterable[WayStep] = ()) -> _Change:
+    def change(self, family: str, first: int, last: int, steps: Iterable[RulePathStep] = ()) -> _Change:
         before, after = ((self.scores(each) or {}).get(family, self._nothing) for each in (first, last))
         if np.array_equal(before[0], after[0]):
             aspects = frozenset[Aspect]({"weight"})
@@ -237,9 +238,9 @@ class _Ranking:
     def parts(self, family: str) -> Iterator[_Change]:
         """The changes of a plugin step by step. A step to a rule set that cannot score these nodes has no change of its
         own."""
-        steps, first = self.pod.way.steps((family,), _SCORING), 0
+        steps, first = self.pod.rule_path.steps((family,), _SCORING), 0
         ends = [each.first for each in steps[1:] if self.scores(each.first) is not None]
-        for end in (*ends, self.pod.way.last):
+        for end in (*ends, self.pod.rule_path.last):
             yield self.change(family, first, end, (each for each in steps if first <= each.first < end))
             first = end
 
@@ -247,7 +248,7 @@ class _Ranking:
         """The changes without which the old node would have stayed the best, the change that adds most to the lead of
         the new node first. If none is needed because others would do, as many of the largest as it takes."""
         ordered = sorted(changes, key=lambda each: each.delta[self.was] - each.delta[self.now])
-        after = self.totals(self.pod.way.last)
+        after = self.totals(self.pod.rule_path.last)
         needed = [each for each in ordered if self.best(after - each.delta) == self.was]
         if needed:
             return needed
@@ -256,7 +257,7 @@ class _Ranking:
         return ordered[: moved.index(True, 1)]
 
     def decider(self, family: str) -> Decider:
-        """The plugin with the rules of all needed parts of the way."""
+        """The plugin with the rules of all needed parts of the rule_path."""
         steps = [(step, part.aspects) for part in self.needed(self.parts(family)) for step in part.steps]
         rules = (rule for step, aspects in steps for rule in rule_changes_about(step.rules, family, aspects))
         aspect: Aspect = "weight" if all(aspects == {"weight"} for _, aspects in steps) else "score"
@@ -282,8 +283,8 @@ def score_deciders(pod: PodDecisions, common: RowColumn, was: int) -> tuple[Deci
 
 
 def deciders(pod: PodDecisions) -> tuple[Decider, ...]:
-    """What decides otherwise at the end of the way than at its beginning, in the same state of the cluster; empty if
-    both decide the same."""
+    """What decides otherwise at the end of the rule path than at its beginning, in the same state of the cluster;
+    empty if both decide the same."""
     (was, plugin_before), (now, plugin_after) = map(pod.queued, pod.ends)
     if was or now:
         return _by_queue(pod, was, now, plugin_before or plugin_after)
@@ -382,12 +383,14 @@ class PodTrace:
     cycles: tuple[int, ...] = ()
 
 
-def find_way(maker: InputMaker, before: RunOptions, after: RunOptions, start: SchedulerSpec, end: SchedulerSpec) -> Way:
+def find_rule_path(
+    maker: InputMaker, before: RunOptions, after: RunOptions, start: SchedulerSpec, end: SchedulerSpec
+) -> RulePath:
     """From minor to minor under the configuration and gates of the older side; at last to the gates, and the
     configuration, of the newer one."""
     if start.release.minor > end.release.minor:
         # A gate has its own rules from the first minor that has it.
-        return find_way(maker, after, before, end, start).back
+        return find_rule_path(maker, after, before, end, start).back
     rule_sets, here = [_rule_set(maker, before, start)], start
     for setup in _minors(before, after, start, end):
         there = _setting(maker, setup)
@@ -400,11 +403,11 @@ def find_way(maker: InputMaker, before: RunOptions, after: RunOptions, start: Sc
         rule_sets += [_rule_set(maker, *stop) for stop in stops]
         here = there
     rule_sets.append(_rule_set(maker, after, end, configuration=int(before.config != after.config)))
-    return Way(rule_sets)
+    return RulePath(rule_sets)
 
 
 def _minors(before: RunOptions, after: RunOptions, start: SchedulerSpec, end: SchedulerSpec) -> Iterator[RunOptions]:
-    """The setups that the way passes: what a minor changes by itself comes first, then what its gates switch."""
+    """The setups that the rule path passes: what a minor changes by itself comes first, then what its gates switch."""
     for each in RELEASES.values():
         if start.release.minor < each.minor < end.release.minor:
             yield replace(before, kube_version=each.version)
@@ -465,20 +468,22 @@ def _setting(maker: InputMaker, setup: RunOptions) -> SchedulerSpec | None:
 Traces = defaultdict[str, PodTrace]
 
 
-def trace(way: Way, loaded: Loaded, pods: Collection[str], places: Mapping[str, str] | None = None) -> Traces:
-    """Run the world of the first rule set until rest, and compare the two ends of the way for these pods. `places` has
-    the node of each pod or an empty string: deciders count only if they send the pod there."""
+def trace(
+    rule_path: RulePath, loaded: Loaded, pods: Collection[str], places: Mapping[str, str] | None = None
+) -> Traces:
+    """Run the world of the first rule set until rest, and compare the two ends of the rule path for these pods.
+    `places` has the node of each pod or an empty string: deciders count only if they send the pod there."""
     traces, numbers = Traces(PodTrace), count()
 
     @cache
     def follower(rule_set: int) -> FollowingScheduler:
-        own = way.rule_sets[rule_set]
+        own = rule_path.rule_sets[rule_set]
         return FollowingScheduler(log, own.make(loaded) if rule_set else world.scheduler, own.stored)
 
     def compare(row: int) -> None:
         name = world.cluster.pods.infos[row].key
         if name in pods and not traces[name].deciders:
-            pod = PodDecisions(way, follower, row)
+            pod = PodDecisions(rule_path, follower, row)
             found = deciders(pod)
             destination = pod.destination if found and found[0].nodes else None
             if destination is None or places is None or destination == places[name]:
@@ -491,43 +496,43 @@ def trace(way: Way, loaded: Loaded, pods: Collection[str], places: Mapping[str, 
                 traced.cycles = (traced.cycles or (number,))[0], number
             compare(row)
 
-    world = World(way.rule_sets[0].make(loaded), loaded, trying=trying)
+    world = World(rule_path.rule_sets[0].make(loaded), loaded, trying=trying)
     log = ChangeLog(world)
     world.run()
     return traces
 
 
-def with_causes(found: Diff, everything: Diff, way: Way, loaded: Loaded, before: Side, after: Side) -> Diff:
+def with_causes(found: Diff, everything: Diff, rule_path: RulePath, loaded: Loaded, before: Side, after: Side) -> Diff:
     """`everything` also has the changes of pods that the result leaves out. Both sides began with `loaded`."""
     changes = found.changes
     if changes:
         evictors = _evictors(before), _evictors(after)
         pods = {name for change in changes for name in change.pods}
-        forth = trace(way, loaded, pods.union(*(each.values() for each in evictors)))
+        forth = trace(rule_path, loaded, pods.union(*(each.values() for each in evictors)))
         left = {
             change.after.pod: change.before.node
             for change in changes
             if change.before and change.after and not forth[change.before.pod].deciders
         }
         # Some rules only decide otherwise in the state after, once other pods have moved or hold other devices.
-        back = trace(way.back, loaded, left, left) if left else Traces(PodTrace)
+        back = trace(rule_path.back, loaded, left, left) if left else Traces(PodTrace)
         assigned = _Assignment(everything, forth, back, evictors)
         changes = tuple(replace(each, cause=assigned.cause(each)) for each in changes)
-    return replace_fields(found, changes=changes, rules=_tallies(changes, way))
+    return replace_fields(found, changes=changes, rules=_tallies(changes, rule_path))
 
 
-def _tallies(changes: Sequence[PodChange], way: Way) -> tuple[Tally, ...]:
+def _tallies(changes: Sequence[PodChange], rule_path: RulePath) -> tuple[Tally, ...]:
     """Every rule that changed, with how many of these pods it moved, most first."""
     causes = [change.cause for change in changes if change.cause is not None]
     moved = Counter(rule for cause in causes for rule in {rule for each in cause.deciders for rule in each.rules})
     # A gate that was on for some minors in between has rules that are the same at both ends.
-    tallies = [Tally(rule, moved[rule]) for rule in dict.fromkeys((*way.rules, *moved))]
+    tallies = [Tally(rule, moved[rule]) for rule in dict.fromkeys((*rule_path.rules, *moved))]
     return tuple(sorted(tallies, key=lambda each: -each.pods))
 
 
 def _evictors(side: Side) -> Mapping[str, str]:
     """By victim the pod that evicts it."""
-    found = ((outcome.pod, outcome.preemption) for outcome in side.settlement.preempting)
+    found = ((outcome.pod, outcome.preemption) for outcome in side.settle_result.preempting)
     return {victim: pod for pod, preemption in found if preemption is not None for victim in preemption.victims}
 
 

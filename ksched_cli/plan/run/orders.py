@@ -1,7 +1,7 @@
-"""Chance in a run of a world: which decisions Kubernetes makes at random, and what other outcomes would change.
+"""Draws in a run of a world: which decisions Kubernetes makes at random, and what other outcomes would change.
 
-kube-scheduler takes one of the best nodes at random, ksched the first by name (`Ties`); controllers draw, too. `Chance`
-observes a run and returns the alternatives that may matter; `Run.in_orders` runs them.
+kube-scheduler takes one of the best nodes at random, ksched the first by name (`Ties`); controllers draw, too.
+`DrawWatch` observes a run and returns the alternatives that may matter; `Run.in_orders` runs them.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ MOST_RISKS = 64
 Ends = Mapping[str, tuple[int, int]]
 
 
-class Chance:
+class DrawWatch:
     """The cycles of the current run of a world: its ties, and the pods that have no node."""
 
     def __init__(self) -> None:
@@ -194,7 +194,7 @@ class Chance:
         return 2 * self._cycles > MOST_CYCLES
 
     def others(self, world: World, risks: int = MOST_RISKS, *, failed: bool = False) -> list[Alternative]:
-        """Other outcomes of what chance decided in this run, where that may matter: of draws of the controllers if a
+        """Other outcomes of the draws of this run, where that may matter: of draws of the controllers if a
         pod was turned away or the run has `failed`, then of ties that may leave a node to a pod without one, then of
         ties that may take the node of another pod. `risks`: so many pods are looked at that another node of a tie may
         harm."""
@@ -239,17 +239,17 @@ def _placed(world: World) -> RowColumn:
 
 
 @contextmanager
-def chosen(world: World, chance: Chance, choices: Choices) -> Iterator[None]:
-    """A run of the world in which chance decides as `choices` have it."""
-    ties, draws = chance.begin(world, choices), world.api.draws
+def chosen(world: World, watch: DrawWatch, choices: Choices) -> Iterator[None]:
+    """A run of the world with the draws of `choices`."""
+    ties, draws = watch.begin(world, choices), world.api.draws
     before, draws.choices = draws.choices, choices
     if ties.are_chosen:
         world.scheduler.break_ties(ties.choose)
-    chance.observes = True
+    watch.observes = True
     try:
         yield
     finally:
-        chance.observes = False
+        watch.observes = False
         draws.choices = before
         if ties.are_chosen:
             world.scheduler.break_ties(lowest_name)

@@ -41,21 +41,21 @@ from ksched_cli.world.results import FinalPod
 if TYPE_CHECKING:
     from ksched_cli.autoscale.karpenter.decision import Provisioning
     from ksched_cli.controlplane.draws import Alternative, Choices
-    from ksched_cli.plan.run.orders import Chance
+    from ksched_cli.plan.run.orders import DrawWatch
     from ksched_cli.plan.sweep.statistics import DrawOdds
     from ksched_cli.world.results import Ending, FinalPod
     from ksched_cli.world.world import World, WorldChange, WorldTrial
 
 
 R = TypeVar("R")
-# Computes a result while chance decides so.
+# Computes a result with these draws.
 InOrder = Callable[["Choices"], R]
 
 
 class Run:
     """`nodes` are the nodes before the run, `load_seconds` the time until the scheduler was ready. The world keeps a
     timeline if `keeps_timeline` is set, and shows the pods that are `wanted`. With `scheduler` the run takes over one
-    that has placed nothing yet. `matters` returns whether it matters if the pod of a decision has a node: chance is
+    that has placed nothing yet. `matters` returns whether it matters if the pod of a decision has a node: draws are
     tried in other orders only if such a pod may lose its node."""
 
     def __init__(
@@ -91,24 +91,24 @@ class Run:
             self.source.loaded,
             keeps_timeline=self._keeps_timeline,
             wanted=self._wanted,
-            trying=self.chance.trying,
+            trying=self.draw_watch.trying,
             decided=self._decided,
             controllers=self.source.controllers,
         )
 
     @cached_property
-    def chance(self) -> Chance:
-        from ksched_cli.plan.run.orders import Chance
+    def draw_watch(self) -> DrawWatch:
+        from ksched_cli.plan.run.orders import DrawWatch
 
-        return Chance()
+        return DrawWatch()
 
     def observe(self, decided: Callable[[Decision], None]) -> None:
         """Call this with each decision of the scheduler in the world."""
         self._observers.append(decided)
 
     def _decided(self, decision: Decision) -> None:
-        if self.chance.observes:
-            self.chance.decided(decision, matters=self.matters(decision))
+        if self.draw_watch.observes:
+            self.draw_watch.decided(decision, matters=self.matters(decision))
         for observer in self._observers:
             observer(decision)
 
@@ -133,26 +133,26 @@ class Run:
         now, cycles = self.world.clock.now, self.world.cycles
         return self.world.run(Limits(now + DEFAULT_LIMITS.max_time, cycles + DEFAULT_LIMITS.max_cycles))
 
-    # Chance
+    # DrawWatch
 
     def in_order(self, run: InOrder[R], choices: Choices) -> R:
-        """Run while chance decides as `choices` have it."""
+        """Run with the draws of `choices`."""
         from ksched_cli.plan.run.orders import chosen
 
-        with chosen(self.world, self.chance, choices):
+        with chosen(self.world, self.draw_watch, choices):
             return run(choices)
 
     def in_orders(self, run: InOrder[R], merge: Callable[[R, Sequence[Alternative], InOrder[R]], R]) -> R:
-        """Run in the first order, and in others if chance decides something that may matter. `merge` makes one result
+        """Run in the first order, and in others if a draw may matter. `merge` makes one result
         of the first one, and of the runs with the alternatives. The world is then at the end of the first order."""
         from ksched_cli.plan.run.orders import FIRST_ORDER
 
         trial = self.trial().begin()
         # A run that is too long for other orders is never rolled back.
-        self.chance.when_long = trial.keep
+        self.draw_watch.when_long = trial.keep
         first = self.in_order(run, FIRST_ORDER)
-        self.chance.when_long = None
-        others = self.chance.others(self.world)
+        self.draw_watch.when_long = None
+        others = self.draw_watch.others(self.world)
         if others:
             trial.roll_back()
             first = merge(first, others, partial(self.try_order, run))
@@ -162,7 +162,7 @@ class Run:
         return first
 
     def try_order(self, run: InOrder[R], choices: Choices) -> R:
-        """The result of a run in which chance decides so. The run is rolled back."""
+        """The result of a run with these draws. The run is rolled back."""
         with self.trial():
             return self.in_order(run, choices)
 

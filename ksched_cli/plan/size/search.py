@@ -1,7 +1,7 @@
 """The search for the cheapest nodes. The scheduler decides about each set that it proposes.
 
-`SetMender` tries a set and adds nodes until every pod has one. `PurchaseSearch` first buys without a solver, then tries
-the sets that the program proposes in the order of their cost, then searches the parts of the problem one by one
+`SetCompletion` tries a set and adds nodes until every pod has one. `PurchaseSearch` first buys without a solver, then
+tries the sets that the program proposes in the order of their cost, then searches the parts of the problem one by one
 (`PartSearch`, which needs no solver: it looks at all sets between the bound and the best cost if they are few, else it
 exchanges nodes of the best set at random). `Forecast` orders the trials: it computes the two default scores of
 resources (least allocated and balanced) and leaves out other scores.
@@ -273,7 +273,7 @@ class SearchState:
     ended: SearchEnd = "greedy"
 
 
-class SetMender:
+class SetCompletion:
     """Tries sets and keeps the cheapest that the scheduler accepts in `state`."""
 
     def __init__(
@@ -501,7 +501,7 @@ class SetMender:
         return numbers
 
 
-class PurchaseSearch(SetMender):
+class PurchaseSearch(SetCompletion):
     """Each search begins with the best set so far."""
 
     def __init__(

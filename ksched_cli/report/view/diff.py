@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ksched_cli.api.listing import joined, named
 from ksched_cli.controlplane.draws import Draw
-from ksched_cli.plan.diff.diff import Cause, Decider, NodeChange, OnNode, PodChange, Tally, Whereabouts
+from ksched_cli.plan.diff.diff import Cause, Decider, NodeChange, OnNode, PodChange, PodPlace, Tally
 from ksched_cli.plan.results.nodes import NodeUse
 from ksched_cli.releases.changes import RuleChange
 from ksched_cli.report.amounts import amount_of, exact_all
@@ -100,8 +100,8 @@ class CausePart(DocumentPart, frozen=True, kw_only=True):
 class ChangePart(DocumentPart, frozen=True, kw_only=True):
     change: str
     workload: str
-    before: Whereabouts | None
-    after: Whereabouts | None
+    before: PodPlace | None
+    after: PodPlace | None
     cause: CausePart | None = None
 
     @classmethod
@@ -282,7 +282,7 @@ def _pods(changes: Sequence[ChangePart]) -> list[Section]:
     return [Section("pods", "Pods that changed", Pods(table, details))] if rows else []
 
 
-def _where(where: Whereabouts | None) -> str:
+def _where(where: PodPlace | None) -> str:
     if where is None:
         return ""
     return where.node or _NOWHERE.get(where.state, "no node")

@@ -110,7 +110,7 @@ Document = ScenarioRunDocument
 
 
 def document(run: ScenarioRun, options: RenderOptions) -> ScenarioRunDocument:
-    world = WorldPart.of(run.settlement.world, timeline=options.timeline)
+    world = WorldPart.of(run.settle_result.world, timeline=options.timeline)
     return ScenarioRunDocument(
         name=run.result.name,
         source=run.result.source,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ksched_cli.engine.queueing.scheduling_queue import Happening, InFlight
+from ksched_cli.engine.queueing.scheduling_queue import InFlight, QueueEvent
 from ksched_cli.framework.events import ASSIGNED_POD_ADD, ASSIGNED_POD_DELETE, UNSCHEDULED_POD_UPDATE
 
-A = Happening(ASSIGNED_POD_ADD, None, "a")
-B = Happening(ASSIGNED_POD_DELETE, "b", None)
-C = Happening(UNSCHEDULED_POD_UPDATE, "c", "c")
+A = QueueEvent(ASSIGNED_POD_ADD, None, "a")
+B = QueueEvent(ASSIGNED_POD_DELETE, "b", None)
+C = QueueEvent(UNSCHEDULED_POD_UPDATE, "c", "c")
 
 
 def test_nothing_is_remembered_while_nobody_is_in_flight() -> None:

@@ -14,7 +14,7 @@ from ksched_cli.plan.size.classes import Surveyor
 from ksched_cli.plan.size.problem import PackingProblem
 from ksched_cli.plan.size.program import PatternPricing, maximal_patterns
 from ksched_cli.plan.size.results import SearchSettings
-from ksched_cli.plan.size.search import SetMender
+from ksched_cli.plan.size.search import SetCompletion
 from ksched_cli.plan.size.trials import SizingTrials
 from tests.builders import make_pod
 from tests.plan.size.cases import catalog, load, pending, shape
@@ -59,6 +59,6 @@ def test_patterns_have_one_of_two_classes_that_cannot_share_a_node() -> None:
 @pytest.mark.parametrize("pods", [1, 2, 3])
 def test_a_forecast_is_mended_by_one_node_at_a_time(pods: int) -> None:
     trials, problem = survey(*(pending(f"p{at}", cpu="8", memory="1Gi") for at in range(pods)))
-    mender = SetMender(trials, problem, time.perf_counter() + 20, SearchSettings())
+    mender = SetCompletion(trials, problem, time.perf_counter() + 20, SearchSettings())
     mender.state.cost = 1_000_000
     assert mender._forecast_mended({}) == {choice_of(problem, "large"): pods}
