@@ -568,6 +568,38 @@ def test_a_snapshot_keeps_the_objects_of_karpenter(tmp_path: Path, capsys: pytes
     assert "autoscaling" not in document
 
 
+def test_a_finding_of_check_has_the_reasons_of_the_node_pools(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    template = {"metadata": {"labels": {"app": "infer"}}, "spec": {"nodeSelector": {"team": "ml"}, **requesting("1")}}
+    spec = {"replicas": 2, "selector": {"matchLabels": {"app": "infer"}}, "template": template}
+    meta = {"name": "infer", "namespace": "shop"}
+    manifest = write(
+        tmp_path / "infer.json", {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": meta, "spec": spec}
+    )
+    found = document_of(capsys, "check", "-f", manifest, "--from", KARPENTER_DEMO, code=1)
+    (finding,) = found["findings"]
+    reasons = "NodePool general: the NodePool does not define a label that the pod requires; "
+    reasons += "NodePool gpu: the pod does not tolerate a taint of the NodePool."
+    assert finding["message"].endswith(f" Karpenter adds no node: {reasons}")
+    found = document_of(capsys, "check", "-f", manifest, "--from", KARPENTER_DEMO, "--autoscaler", "none", code=1)
+    assert "Karpenter" not in found["findings"][0]["message"]
+
+
+def test_drain_of_each_node_has_the_new_nodes_of_each(
+    tmp_path: Path, catalog: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nodes = [*managed("one"), *managed("two")]
+    cluster = write(tmp_path / "cluster.json", node_pool(), *nodes, *running_on("one", replicas=2, cpu="3"))
+    arguments = ("drain", "--each", "node", "--from", cluster, "--instance-types", catalog)
+    found = document_of(capsys, *arguments)
+    assert [len(each["autoscaling"]["newNodes"]) for each in found["trials"]] == [1, 0]
+    run(list(arguments))
+    assert "NEW NODES" in capsys.readouterr().out
+    found = document_of(capsys, *arguments, "--autoscaler", "none", code=1)
+    assert "autoscaling" not in found["trials"][0]
+
+
 BAD = [
     ((node_pool({"key": "a", "operator": "Near"}), pending()), {}, (), "unsupported operator Near"),
     ((node_pool({"key": "a", "operator": "Gt", "values": ["x"]}), pending()), {}, (), "a single positive integer"),

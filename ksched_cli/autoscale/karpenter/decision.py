@@ -51,6 +51,23 @@ class NewNode(Struct, rename="camel"):
     launch: Offering = Offering()
 
 
+# What a reason of a NodePool means, by its code.
+REASONS = {
+    "taint": "the pod does not tolerate a taint of the NodePool",
+    "host-port": "a DaemonSet pod uses the host port",
+    "label": "the NodePool does not define a label that the pod requires",
+    "requirement": "the NodePool and the pod require different values of a label",
+    "topology": "a rule about other pods leaves no domain",
+    "no-type": "no instance type meets the requirements",
+    "no-room": "no instance type is large enough",
+    "no-offering": "no instance type is offered in that zone and capacity type",
+    "no-combination": "no instance type meets requirements, size and offering together",
+    "min-values": "too few instance types are left for minValues",
+    "limit": "the limit of the NodePool is used up",
+    "reserved": "the capacity reservations are used up for now",
+}
+
+
 class PodWithoutNode(Struct, rename="camel"):
     """A pod without a place. `stage`: validate, nodepools, sync or solve. `by_pool` has the reason of each NodePool.
     `daemon_sets`: what DaemonSets take of each node of a NodePool, where the size is the reason."""
@@ -61,6 +78,17 @@ class PodWithoutNode(Struct, rename="camel"):
     by_pool: dict[str, str] = {}
     codes: dict[str, str] = {}
     daemon_sets: dict[str, dict[str, str]] = {}
+
+    def reason(self, pool: str) -> str:
+        """The reason of the NodePool as a plain sentence, empty if there is none for its code."""
+        taken = ", ".join(f"{name} {amount}" for name, amount in self.daemon_sets.get(pool, {}).items())
+        return REASONS.get(self.codes[pool], "") + (f" (DaemonSets take {taken} of each)" if taken else "")
+
+    @property
+    def summary(self) -> str:
+        """The reasons of all NodePools in one line, Karpenter's own message where it has no NodePool in it."""
+        pools = (f"NodePool {pool}: {self.reason(pool) or message}" for pool, message in self.by_pool.items())
+        return "; ".join(pools) or self.message
 
 
 class Provisioning(Struct, rename="camel"):

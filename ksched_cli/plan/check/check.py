@@ -149,13 +149,28 @@ class Checker:
             ties = decisive_ties(results[0], zip(others, results[1:], strict=True))
             result = replace(result, draws=(*result.draws, *ties))
             workloads = in_all_orders([workloads, *found])
-        shown = tuple(each for item, each in zip(items, workloads, strict=True) if wanted(item))
+        shown = tuple(
+            _with_pool_reasons(each, added) for item, each in zip(items, workloads, strict=True) if wanted(item)
+        )
         anyway = evicted_anyway(self._without_manifests, losses, own)
         caused, names = tuple(losses.caused_by(without=anyway)), tuple(pod_key(each.pod) for each in anyway)
         return Outcome(shown, caused, result, warnings, gaps, nodes, names, added)
 
     def _again(self, changes: Changes, choices: Choices) -> Sequence[WorkloadCheck]:
         return check_workloads(self._run_to_end(changes, choices), self._places, self._missing)
+
+
+def _with_pool_reasons(found: WorkloadCheck, added: Provisioning | None) -> WorkloadCheck:
+    """The workload, with the reasons why the autoscaler adds no node behind the message of each finding."""
+    namespace = found.workload.partition(" ")[2].partition("/")[0]
+    unplaced = added.unplaced if added is not None else ()
+    reasons = {each.pod.removeprefix(f"{namespace}/"): each.summary for each in unplaced}
+    findings = []
+    for each in found.findings:
+        own = list(dict.fromkeys(reasons[pod] for pod in each.pods if pod in reasons))
+        text = f"{each.message} Karpenter adds no node: {'; '.join(own)}." if own else each.message
+        findings.append(replace(each, message=text))
+    return replace(found, findings=tuple(findings)) if reasons else found
 
 
 Bound = Literal["min", "current", "max"]

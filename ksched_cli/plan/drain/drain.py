@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -51,9 +51,6 @@ from ksched_cli.whatif.edits.cordon import Cordon
 from ksched_cli.whatif.edits.lib.editor import Editor, name_hint
 from ksched_cli.world.results import Ending, Limits
 from ksched_cli.world.world import World, WorldTrial
-
-if TYPE_CHECKING:
-    from ksched_cli.autoscale.karpenter.decision import Provisioning
 
 
 class BudgetWatch:
@@ -424,7 +421,7 @@ class DrainRun(Run):
         def run(choices: Choices) -> DrainResult:
             result = self._single.run(nodes, resting)
             self.spares.notice()
-            return replace(result, left_out=self.spares.count)
+            return replace(result, left_out=self.spares.count, autoscaling=self.provisioned())
 
         return run
 
@@ -472,8 +469,6 @@ class DrainTrials(Displayed, Struct, frozen=True):
     warnings: tuple[str, ...]
     stats: Stats
     was_interrupted: bool = False
-    # The nodes that the autoscaler of the cluster adds while all nodes are drained together.
-    autoscaling: Provisioning | None = None
 
 
 def drain_nodes(
@@ -521,5 +516,4 @@ def drain_nodes(
         source.warnings,
         run.stats(evicted, time.perf_counter() - started),
         was_interrupted,
-        run.provisioned() if each is None else None,
     )

@@ -19,7 +19,7 @@ from ksched_cli.whatif.edits.lib.editor import MIRROR
 from ksched_cli.world.results import WorldResult
 
 if TYPE_CHECKING:
-    pass
+    from ksched_cli.autoscale.karpenter.decision import Provisioning
 
 # moves: evicted, and its successor has a node; unplaced: evicted, and its successor has none; gone: evicted, and no
 # controller recreates it; stuck: a budget holds it; stays: drain leaves it; refused: drain wants a flag; waits: other
@@ -114,6 +114,8 @@ class DrainResult(Struct, frozen=True, dict=True):
     world: WorldResult
     orders: Mapping[DrainOutcome, int] = field(default_factory=dict)
     left_out: int = 0
+    # The nodes that the autoscaler of the cluster adds, those for pending pods too.
+    autoscaling: Provisioning | None = None
 
     @property
     def drained(self) -> bool:

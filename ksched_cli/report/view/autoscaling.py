@@ -28,21 +28,6 @@ _SENTENCES = {
     "sync": "Karpenter makes no decision now",
     "solve": "no NodePool takes it",
 }
-# What a reason of a NodePool means, by its code.
-_REASONS = {
-    "taint": "the pod does not tolerate a taint of the NodePool",
-    "host-port": "a DaemonSet pod uses the host port",
-    "label": "the NodePool does not define a label that the pod requires",
-    "requirement": "the NodePool and the pod require different values of a label",
-    "topology": "a rule about other pods leaves no domain",
-    "no-type": "no instance type meets the requirements",
-    "no-room": "no instance type is large enough",
-    "no-offering": "no instance type is offered in that zone and capacity type",
-    "no-combination": "no instance type meets requirements, size and offering together",
-    "min-values": "too few instance types are left for minValues",
-    "limit": "the limit of the NodePool is used up",
-    "reserved": "the capacity reservations are used up for now",
-}
 
 
 def price_text(price: float | None) -> str:
@@ -80,7 +65,10 @@ def autoscaling_sections(found: Provisioning, assumed: Sequence[str] = ()) -> It
         title = "pods that kube-scheduler bound to another node than Karpenter planned"
         yield Section("elsewhere", title, Lines(moved), titled=True)
     if found.unplaced:
-        steps = Steps(list(map(_unplaced, found.unplaced)), most=_SHOWN_UNPLACED, steps_are="pod")
+        alike: dict[tuple[str, str], list[PodWithoutNode]] = {}
+        for each in found.unplaced:
+            alike.setdefault((each.stage, each.message), []).append(each)
+        steps = Steps(list(map(_unplaced, alike.values())), most=_SHOWN_UNPLACED, steps_are="reason")
         yield Section("notProvisioned", "pods for which Karpenter adds no node", steps, titled=True)
     without = [
         Line(f"NodePool {pool} has no instance type that meets its requirements{_too_few(keys)}", "warn")
@@ -135,13 +123,15 @@ def _is_zone_drawn(node: NewNode) -> bool:
     return isinstance(node.requirements_vary, list) and "topology.kubernetes.io/zone" in node.requirements_vary
 
 
-def _unplaced(pod: PodWithoutNode) -> Step:
+def _unplaced(pods: Sequence[PodWithoutNode]) -> Step:
+    """Pods for which the reasons are equal."""
+    pod = pods[0]
+    title = named([each.pod for each in pods], _SHOWN_PODS)
     if not pod.by_pool:
-        return Step(pod.pod, [Line(pod.message)], _SENTENCES[pod.stage], "no new node", "bad")
-    lines = []
-    for pool, message in pod.by_pool.items():
-        reason = _REASONS.get(pod.codes[pool], "")
-        taken = ", ".join(f"{name} {amount}" for name, amount in pod.daemon_sets.get(pool, {}).items())
-        reason += f" (DaemonSets take {taken} of each)" if taken else ""
-        lines.append(Line(f"NodePool {pool}: {reason}: {message}" if reason else f"NodePool {pool}: {message}"))
-    return Step(pod.pod, lines, _SENTENCES[pod.stage], "no new node", "bad")
+        return Step(title, [Line(pod.message)], _SENTENCES[pod.stage], "no new node", "bad")
+    reasons = ((pool, pod.reason(pool), message) for pool, message in pod.by_pool.items())
+    lines = [
+        Line(f"NodePool {pool}: {reason}: {message}" if reason else f"NodePool {pool}: {message}")
+        for pool, reason, message in reasons
+    ]
+    return Step(title, lines, _SENTENCES[pod.stage], "no new node", "bad")

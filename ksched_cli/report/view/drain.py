@@ -120,6 +120,7 @@ class DrainPart(DocumentPart, frozen=True, kw_only=True):
     final: Any
     finished: dict[str, bool]
     draws: tuple[Draw, ...] = ()
+    autoscaling: Mapping[str, Any] | None = None
 
     @classmethod
     def of(cls, drain: DrainResult, name: str = "") -> DrainPart:
@@ -130,7 +131,6 @@ class DrainDocument(DrainPart, tag_field="kind", tag="Drain", frozen=True, kw_on
     """`drain` of some nodes together."""
 
     node_table: Any = None
-    autoscaling: Mapping[str, Any] | None = None
     coverage: Mapping[str, Any]
     stats: Any = None
 
@@ -151,8 +151,7 @@ Document = DrainDocument | DrainListDocument
 def document(found: DrainTrials, options: RenderOptions) -> Document:
     rest = {"node_table": nodes_part(found.nodes), "coverage": found.coverage, "stats": stats_entry(found.stats)}
     if found.each is None:
-        added = found.autoscaling.document() if found.autoscaling is not None else None
-        return DrainDocument(**_parts(found.trials[0].drain), autoscaling=added, **rest)
+        return DrainDocument(**_parts(found.trials[0].drain), **rest)
     trials = tuple(DrainPart.of(trial.drain, trial.name) for trial in found.trials)
     return DrainListDocument(each=found.each, trials=trials, **rest)
 
@@ -180,6 +179,7 @@ def _parts(drain: DrainResult) -> dict[str, Any]:
         "final": final_part(world),
         "finished": dict(world.finished),
         "draws": world.draws,
+        "autoscaling": None if drain.autoscaling is None else drain.autoscaling.document(),
     }
 
 
@@ -451,7 +451,7 @@ def _list(found: DrainListDocument) -> View:
     worst: list[DrainOutcome] = [name for name in reversed(get_args(DrainOutcome)) if results[name]]
     others = [f"{results[name]} {_PLURAL.get(name, name)}" for name in worst if name != "safe"]
     result_of = {node.node: trial.result for trial in trials for node in trial.nodes}
-    numbers = ("Rounds", "Move", "Evicted", "Lost", "No place", "Stuck", "Refused")
+    numbers = ("Rounds", "Move", "Evicted", "Lost", "No place", "Stuck", "Refused", "New nodes")
     shown = columns(
         f"{each.capitalize()}: {'node' if each == 'node' else 'text'}; Result: badge filters; "
         f"{'; '.join(f'{name}: number hides_zeros' for name in numbers)}; Why: flows"
@@ -491,3 +491,6 @@ def _numbers(trial: DrainPart) -> Iterator[int]:
     yield counts["unplaced"] + homeless + len(trial.displaced)
     yield counts["stuck"]
     yield counts["refused"]
+    # Nodes that the autoscaler adds for pending pods do not count.
+    new = {each["name"] for each in (trial.autoscaling or {}).get("newNodes", ())}
+    yield len(new & {pod.to for pod in pods})
