@@ -66,12 +66,14 @@ class Karpenter(Struct, frozen=True):
         }
         return KarpenterController(world, self._provision, self.objects, types, self.startup)
 
-    def controller_in(self, world: AutoscaledWorld) -> KarpenterController:
-        return next(each for each in world.controllers if isinstance(each, KarpenterController))
+    def controller_in(self, world: AutoscaledWorld) -> KarpenterController | None:
+        """Karpenter in this world, None where it has no place, as in a consolidation."""
+        return next((each for each in world.controllers if isinstance(each, KarpenterController)), None)
 
-    def result_in(self, world: AutoscaledWorld) -> Provisioning:
+    def result_in(self, world: AutoscaledWorld) -> Provisioning | None:
         """What Karpenter has done in the world."""
-        return self.controller_in(world).result()
+        found = self.controller_in(world)
+        return None if found is None else found.result()
 
     def _provision(self, objects: Callable[[type[Any]], list[Any]], is_pending: Callable[[Pod], bool]) -> Provisioning:
         return provision(objects, self.types, self.options, offered=self.offered, is_pending=is_pending)

@@ -181,7 +181,8 @@ class _NewNodes:
     def add(self, waiting: Replica, placed: Sequence[Replica]) -> bool:
         """Whether new nodes have registered for this replica and those after it."""
         world, autoscaler = self._run.world, self._run.source.autoscaler
-        assert autoscaler is not None
+        controller = autoscaler.controller_in(world) if autoscaler is not None else None
+        assert controller is not None
         left = max(self._limit - len(placed) - 1, 0)
         of_set = sum(portion.count for portion, _ in self._portions)
         ahead = (replicas.ahead(left * portion.count // of_set) for portion, replicas in self._portions)
@@ -190,7 +191,7 @@ class _NewNodes:
             for item in (each.pod, *each.objects):
                 more.setdefault(type(item), []).append(item)
         nodes = len(world.cluster.nodes)
-        autoscaler.controller_in(world).pass_for(more)
+        controller.pass_for(more)
         self._run.until_rest()
         return len(world.cluster.nodes) > nodes
 

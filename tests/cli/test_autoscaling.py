@@ -6,6 +6,7 @@ import gzip
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -600,6 +601,55 @@ def test_drain_of_each_node_has_the_new_nodes_of_each(
     assert "autoscaling" not in found["trials"][0]
 
 
+def test_a_node_pool_that_leaves_no_instance_type_is_named(
+    tmp_path: Path, catalog: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pool = node_pool({"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["elsewhere"]})
+    code, document = simulated(tmp_path, capsys, "--instance-types", catalog, items=(pool, pending()))
+    assert code == 1
+    (unplaced,) = document["autoscaling"]["unplaced"]
+    assert unplaced["message"] == "nodepool requirements filtered out all available instance types"
+    cluster = write(tmp_path / "cluster.json", pool, pending())
+    assert run(["simulate", "--from", cluster, "--instance-types", catalog]) == 1
+    assert "NodePool general has no instance type that meets its requirements" in capsys.readouterr().out
+
+
+def test_a_node_class_that_is_not_in_the_dump_is_in_coverage(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    zone = {"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["us-east-1a"]}
+    code, document = simulated(tmp_path, capsys, items=(node_pool(zone), pending()))
+    assert code == 0
+    assumed = document["coverage"]["autoscalerAssumed"]
+    assert "EC2NodeClass default is not in the input: its defaults are assumed" in assumed
+
+
+@pytest.mark.slow
+def test_a_catalog_of_5000_types(tmp_path: Path, catalog: str, capsys: pytest.CaptureFixture[str]) -> None:
+    types = [
+        {
+            **TYPE,
+            "name": f"type-{number}",
+            "capacity": {"cpu": str(4 + number % 60), "memory": f"{8 + number % 500}Gi", "pods": "100"},
+            "offerings": [
+                {"zone": zone, "capacityType": kind, "price": 0.1 + number / 1000}
+                for zone in "abc"
+                for kind in ("spot", "on-demand")
+            ],
+            "requirements": {"node.kubernetes.io/instance-type": [f"type-{number}"]},
+        }
+        for number in range(5000)
+    ]
+    Path(catalog).write_text(json.dumps({"instanceTypes": types}))
+    pods = [pending(f"web-{number}") for number in range(200)]
+    started = time.process_time()
+    code, document = simulated(tmp_path, capsys, "--instance-types", catalog, items=(node_pool(), *pods))
+    assert time.process_time() - started < 20
+    assert code == 0
+    # Karpenter sends 600 types at most.
+    assert max(len(each["instanceTypes"]) for each in document["autoscaling"]["newNodes"]) <= 600
+
+
 BAD = [
     ((node_pool({"key": "a", "operator": "Near"}), pending()), {}, (), "unsupported operator Near"),
     ((node_pool({"key": "a", "operator": "Gt", "values": ["x"]}), pending()), {}, (), "a single positive integer"),
@@ -712,11 +762,29 @@ def test_a_node_pool_without_a_status_is_taken_for_ready(
     assert "NodePool general has no conditions" in document["coverage"]["autoscalerAssumed"][0]
 
 
-def test_a_cluster_without_node_pools_imports_no_autoscaler() -> None:
+KIND = "fixtures/clusters/kind.yaml"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        f"simulate --from {DEMO}",
+        f"simulate --settle --from {KIND}",
+        f"explain --from {KIND}",
+        f"check -f fixtures/manifests/autoscaled.yaml --from {KIND}",
+        f"drain kind-worker --from {KIND}",
+        f"diff --cordon kind-worker --from {KIND}",
+        f"capacity -f fixtures/manifests/autoscaled.yaml --from {KIND}",
+        f"consolidate --from {KIND}",
+        f"sweep --fail node --from {KIND}",
+    ],
+    ids=lambda command: " ".join(command.split()[:2]),
+)
+def test_a_cluster_without_node_pools_imports_no_autoscaler(command: str) -> None:
     code = (
         "import sys\nfrom ksched_cli.cli.main import main\n"
-        f"sys.argv = ['ksched', 'simulate', '--from', {DEMO!r}, '-o', 'name', '--exit-zero']\n"
-        "try:\n    main()\nexcept SystemExit:\n    pass\n"
-        "assert not [name for name in sys.modules if 'autoscale' in name], sys.modules.keys()\n"
+        f"sys.argv = ['ksched', *{command.split()!r}, '-o', 'json']\n"
+        "try:\n    main()\nexcept SystemExit as end:\n    assert end.code in (0, 1)\n"
+        "assert not [name for name in sys.modules if 'autoscale.' in name], sys.modules.keys()\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, cwd=ROOT)

@@ -611,9 +611,13 @@ def preemptions(pods: Sequence[PodPart]) -> list[Section]:
 
 def autoscaling(found: SimulationDocument) -> Iterator[Section]:
     """The nodes that the cluster's autoscaler adds, and the pods that it cannot help."""
-    if found.autoscaling is not None and not isinstance(found.autoscaling, dict):
-        from ksched_cli.report.view.autoscaling import autoscaling_sections
+    if found.autoscaling is None:
+        return
+    from ksched_cli.report.view.autoscaling import autoscaling_sections, sections_of
 
+    if isinstance(found.autoscaling, dict):
+        yield from sections_of(found.autoscaling, found.coverage)
+    else:
         yield from autoscaling_sections(found.autoscaling, found.coverage.get("autoscalerAssumed", ()))
 
 
