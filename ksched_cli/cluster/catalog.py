@@ -107,7 +107,8 @@ _STORAGE = attrgetter(*(name for name in Volume.__struct_fields__ if name not in
 
 def uses_storage(pod: Pod) -> bool:
     """Whether a volume of the pod is a claim, a disk or of a driver. Most pods have a token and other files only."""
-    return any(any(source is not None for source in _STORAGE(volume)) for volume in pod.spec.volumes)
+    volumes = pod.spec.volumes
+    return bool(volumes) and any(any(source is not None for source in _STORAGE(volume)) for volume in volumes)
 
 
 def mounted_claims(pod: Pod) -> list[str]:

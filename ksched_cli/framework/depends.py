@@ -20,7 +20,7 @@ class Depends(Struct, frozen=True):
     """`on` is the furthest thing that the answer about a node depends on:
 
     - "node": the node object, and nothing that pods do. Reserve, Permit, PreBind, Bind and PostBind then succeed and
-      change nothing: the engine leaves them out for copies of a pod that was bound.
+      change nothing: the engine leaves them out for all but the first of the pods that sign alike.
     - "usage": what the pods on the node request together, and how many they are, too.
     - "pods on the node": those pods and what the plugin itself keeps about them, too. The engine asks again about a
       node when a pod has come there or left it, and after `Cluster.touch`.

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ksched_cli.cluster.columns import Int64Column
 from ksched_cli.cluster.nodes import Image
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.depends import Depends
+from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import ScorePlugin
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.plugins.lib.spec import Spec
@@ -52,6 +55,10 @@ class ImageLocality(ScorePlugin[None]):
     column = "Images"
     summary = "Prefers nodes that hold the pod's images, the more the larger they are and the wider they are spread."
 
+    def __init__(self, args: Any, handle: Handle) -> None:
+        super().__init__(args, handle)
+        self._rules = ImageLocalityRules.of(handle.release)
+
     def score(self, state: None, pod: PodInfo, nodes: NodeRows) -> Int64Column:
         table, ceiling = nodes.cluster.nodes, MAX_CONTAINER_THRESHOLD * self._containers(pod)
         images = [] if nodes.bare else [*filter(None, map(table.images.find, self._image_names(pod)))]
@@ -77,7 +84,7 @@ class ImageLocality(ScorePlugin[None]):
 
     def _image_names(self, pod: PodInfo) -> list[str]:
         """The images that the pod pulls, with repetitions."""
-        spec, rules = pod.pod.spec, ImageLocalityRules.of(self.handle.release)
+        spec, rules = pod.pod.spec, self._rules
         containers = (*spec.init_containers, *spec.containers) if rules.counts_init_containers else spec.containers
         names = [container.image for container in containers]
         if rules.counts_image_volumes:
@@ -86,7 +93,7 @@ class ImageLocality(ScorePlugin[None]):
 
     def _containers(self, pod: PodInfo) -> int:
         """How many containers, and since 1.37 image volumes, raise the ceiling of the score."""
-        rules, spec = ImageLocalityRules.of(self.handle.release), pod.pod.spec
+        rules, spec = self._rules, pod.pod.spec
         if not rules.ceiling_grows_with_containers:
             return 1
         volumes = sum(volume.image is not None for volume in spec.volumes) if rules.counts_volumes_in_ceiling else 0
@@ -95,7 +102,7 @@ class ImageLocality(ScorePlugin[None]):
     def _scaled(self, image: Image, nodes: NodeRows) -> int | Int64Column:
         """The size times the share of nodes that hold the image, so that few nodes do not attract all pods."""
         table = nodes.cluster.nodes
-        if ImageLocalityRules.of(self.handle.release).counts_holders_of_today:
+        if self._rules.counts_holders_of_today:
             return scaled(image.size, len(image.rows), len(table))
         # A node kept the number of holders that there were when it was added itself.
         held = np.argsort(np.argsort(table.arrival_rank[image.rows])) + 1

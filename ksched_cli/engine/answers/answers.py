@@ -22,8 +22,8 @@ from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import NOWHERE, BoolColumn, RowColumn, equal, rows_in_any
 from ksched_cli.cluster.pod_groups import group_of
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.engine.answers.ranking import Ranking, SharedColumns
-from ksched_cli.engine.cycle.runtime import CycleState, Runtime, is_fixed
+from ksched_cli.engine.answers.ranking import FixedScores, Ranking, SharedColumns
+from ksched_cli.engine.cycle.runtime import CycleState, Runtime
 from ksched_cli.engine.decision import Decision, ScoreTable, best_rows
 from ksched_cli.engine.faults import CycleError
 from ksched_cli.engine.nominator import NominatedPods
@@ -74,17 +74,28 @@ class Search(Struct):
     position: int
 
 
+class FixedAnswers(Struct):
+    """The answers of the plugins for which only the node object matters, for all pods that sign alike for them: those
+    of PreFilter, of the filters at the front, and the scores. `binds_alike`: the plugins from Reserve on are among them.
+    `whole`: PreFilter of all of them has run."""
+
+    plugins: set[str]
+    binds_alike: bool
+    pre_filter: dict[str, PreFilterResult[Any] | Status]
+    whole: bool = False
+    ground: Ground | None = None
+    scores: FixedScores | None = None
+
+
 class TemplateAnswers(Struct):
-    """What is known of the pods of one template. For the plugins in `fixed`, only the node object matters. `skipping`
-    are the plugins that depend on pods anywhere and return SKIP from PreFilter. `failure` is the decision about a pod
-    that found no node, at `failed_at`."""
+    """What is known of the pods of one template. `skipping` are the plugins that depend on pods anywhere and return
+    SKIP from PreFilter. `failure` is the decision about a pod that found no node, at `failed_at`."""
 
     search: Search
     state: CycleState
     skipping: list[MovingPlugin]
     depends: dict[str, Depends | None]
-    fixed: set[str]
-    binds_alike: bool
+    fixed: FixedAnswers
     ranking: Ranking | None = None
     failure: Decision | None = None
     failed_at: Hashable = None
@@ -102,6 +113,7 @@ class Kept(Struct):
 
     templates: OrderedDict[tuple[int, bytes], TemplateAnswers]
     searches: OrderedDict[Hashable, Search]
+    fixed: OrderedDict[Hashable, FixedAnswers]
     grounds: OrderedDict[Hashable, Ground]
     pre_filter: dict[Hashable, PreFilterResult[Any] | Status]
 
@@ -115,17 +127,19 @@ class Answers:
         self._nominator = nominator
         profile = runtime.profile
         self._profile = profile
-        plugins = (*profile.pre_filter, *profile.filter, *profile.pre_score, *profile.score)
+        plugins = (*profile.pre_filter, *profile.filter, *profile.pre_score, *profile.score, *profile.after_scoring)
         self._plugins: tuple[Plugin, ...] = tuple({each.name: each for each in plugins}.values())
+        self._binding_names = {each.name for each in profile.after_scoring}
         self._columns = SharedColumns(runtime, cluster)
         self._unused = 0
         self._counted = 0
         self._copies: Counter[bytes] = Counter()
-        # The pod that is in its cycle, what its plugins depend on, and what is kept of its template.
+        # The pod that is in its cycle, what its plugins depend on, the answers that need only the node objects, the
+        # signatures of its filters, and what is kept of its template.
         self._pod: PodInfo | None = None
         self._depends: dict[str, Depends | None] = {}
-        # The plugins for which only the node object matters.
-        self._fixed: set[str] = set()
+        self._fixed = FixedAnswers(set(), False, {})
+        self._signed: Hashable = None
         self._template: TemplateAnswers | None = None
         self._search: Search | None = None
         # The state of the cluster before that cycle.
@@ -167,24 +181,35 @@ class Answers:
         )
         for follower in search.followers:
             state.filter_states[follower.plugin.name] = search.state.filter_states[follower.plugin.name]
-        state.binds_alike = template.binds_alike
+        state.binds_alike = template.fixed.binds_alike
         return search
 
     def _begin(self, kept: Kept, pod: PodInfo, state: CycleState) -> None:
-        """Look up what the plugins depend on, and the answers of PreFilter for which only the node object matters."""
+        """Look up what the plugins depend on, and the answers of those for which only the node object matters."""
         try:
             depends = {each.name: each.depends(pod) for each in self._plugins}
         except Exception:
             # The plugin that fails is blamed.
             depends = {each.name: self._runtime.depends(each, pod) for each in self._plugins}
         state.depends = self._depends = depends
-        version, self._fixed = self._cluster.catalog.version, set[str]()
-        for name, each in depends.items():
-            if each is not None and each.on == "node" and each.signature is not None:
-                self._fixed.add(name)
-                answer = kept.pre_filter.get((version, name, each.signature))
-                if answer is not None:
-                    state.pre_filter[name] = answer
+        signed = [
+            (name, each.signature)
+            for name, each in depends.items()
+            if each is not None and each.on == "node" and each.signature is not None
+        ]
+        version = self._cluster.catalog.version
+        key = version, tuple(signed)
+        fixed = kept.fixed.get(key)
+        if fixed is None:
+            known = ((name, kept.pre_filter.get((version, name, signature))) for name, signature in signed)
+            answers = {name: answer for name, answer in known if answer is not None}
+            names = {name for name, _ in signed}
+            fixed = kept.fixed[key] = FixedAnswers(names, self._binding_names <= names, answers)
+            if len(kept.fixed) > _GROUNDS:
+                kept.fixed.popitem(last=False)
+        self._fixed = fixed
+        state.pre_filter = fixed.pre_filter.copy()
+        state.binds_alike = fixed.whole and fixed.binds_alike
 
     def _still_skip(self, template: TemplateAnswers, pod: PodInfo) -> bool:
         """Whether PreFilter of the plugins that have returned SKIP does so again."""
@@ -202,39 +227,54 @@ class Answers:
     def filter(self, state: CycleState, pod: PodInfo, statuses: NodeStatuses) -> NodeRows:
         """The search of pods that sign alike, or a search in which filters at the front for which only the node object
         matters run once for all pods that sign alike."""
-        runtime, cluster, depends, kept = self._runtime, self._cluster, self._depends, self._kept()
-        in_force, fixed = runtime.in_force(state), self._fixed
-        for name, answer in state.pre_filter.items():
-            if name in fixed:
-                kept.pre_filter[cluster.catalog.version, name, depends[name].signature] = answer  # type: ignore[union-attr]
-        if len(kept.pre_filter) > _MOST_ANSWERS:
-            kept.pre_filter.clear()
-        self._search = search = kept.searches.get(self._signatures(in_force, pod))
+        runtime, cluster, kept, fixed = self._runtime, self._cluster, self._kept(), self._fixed
+        in_force = runtime.in_force(state)
+        if not fixed.whole:
+            self._note_pre_filter(kept, state)
+        self._signed = self._signatures(in_force, pod)
+        self._search = search = kept.searches.get(self._signed)
         if search is not None and not (search.followers and self._nominator.nodes()):
             if self._repair(search, pod):
                 statuses.copy_from(search.statuses)
                 return NodeRows(cluster, search.feasible)
             self._drop(kept, search)
         self._search = None
-        length = 0
-        while length < len(in_force) and in_force[length].name in fixed:
+        length, plugins = 0, fixed.plugins
+        while length < len(in_force) and in_force[length].name in plugins:
             length += 1
-        front = in_force[:length]
-        if not front or self._profile.checks_all_filters:
+        if not length or self._profile.checks_all_filters:
             return runtime.run_filter_with_nominated(in_force, state, pod, NodeRows(cluster), statuses)
-        key = self._signatures(front, pod)
-        ground = kept.grounds.get(key)
+        ground = fixed.ground
         if ground is None:
-            found = NodeStatuses(len(statuses))
-            passed = runtime.run_filter(front, state, pod, NodeRows(cluster), found)
-            ground = kept.grounds[key] = Ground(found, None if passed.whole else passed.rows)
-            if len(kept.grounds) > _GROUNDS:
-                kept.grounds.popitem(last=False)
+            ground = fixed.ground = self._ground_of(kept, state, pod, in_force[:length])
         statuses.copy_from(ground.statuses)
         nodes = NodeRows(cluster, ground.passed)
         if not len(nodes):
             return nodes
-        return runtime.run_filter_with_nominated(in_force[len(front) :], state, pod, nodes, statuses)
+        return runtime.run_filter_with_nominated(in_force[length:], state, pod, nodes, statuses)
+
+    def _note_pre_filter(self, kept: Kept, state: CycleState) -> None:
+        """Keep what PreFilter of the plugins returned for which only the node object matters."""
+        version, fixed = self._cluster.catalog.version, self._fixed
+        for name, answer in state.pre_filter.items():
+            depends = self._depends[name]
+            if name in fixed.plugins and depends is not None:
+                kept.pre_filter[version, name, depends.signature] = fixed.pre_filter[name] = answer
+        fixed.whole = True
+        if len(kept.pre_filter) > _MOST_ANSWERS:
+            kept.pre_filter.clear()
+
+    def _ground_of(self, kept: Kept, state: CycleState, pod: PodInfo, front: Sequence[FilterPlugin[Any]]) -> Ground:
+        key = self._signatures(front, pod)
+        ground = kept.grounds.get(key)
+        if ground is None:
+            cluster = self._cluster
+            found = NodeStatuses(len(cluster.nodes))
+            passed = self._runtime.run_filter(front, state, pod, NodeRows(cluster), found)
+            ground = kept.grounds[key] = Ground(found, None if passed.whole else passed.rows)
+            if len(kept.grounds) > _GROUNDS:
+                kept.grounds.popitem(last=False)
+        return ground
 
     def _signatures(self, plugins: Sequence[Plugin], pod: PodInfo) -> Hashable | None:
         """The tuple of the plugins' signatures; None where one does not sign."""
@@ -248,13 +288,12 @@ class Answers:
 
     def keep(self, state: CycleState, pod: PodInfo, statuses: NodeStatuses, feasible: RowColumn) -> None:
         """Keep the result right after filters have run over all nodes, if another pod is likely to use it."""
-        runtime, depends = self._runtime, self._depends
-        in_force, pre_filter = runtime.in_force(state), self._profile.pre_filter
-        signatures = self._signatures(in_force, pod)
-        if self._profile.checks_all_filters or signatures is None or self._signatures(pre_filter, pod) is None:
+        search, signatures = self._search, self._signed
+        if signatures is None or (search is None and not self._may_return(pod, feasible)):
             return
-        search, kept = self._search, self._kept()
-        if search is None and not self._may_return(pod, feasible):
+        runtime, depends, kept = self._runtime, self._depends, self._kept()
+        in_force, pre_filter = runtime.in_force(state), self._profile.pre_filter
+        if self._profile.checks_all_filters or self._signatures(pre_filter, pod) is None:
             return
         mine = CycleState(dict(state.filter_states), {}, set(state.skip_filter), set())
         mine.in_force = in_force
@@ -265,8 +304,7 @@ class Answers:
             if len(kept.searches) > most_templates(len(statuses)):
                 kept.searches.popitem(last=False)
         skipping = [follower for follower in self._followers(pre_filter) if follower.plugin not in in_force]
-        binds_alike = all(is_fixed(runtime.depends(each, pod)) for each in self._profile.after_scoring)
-        self._template = template = TemplateAnswers(search, mine, skipping, depends, self._fixed, binds_alike)
+        self._template = template = TemplateAnswers(search, mine, skipping, depends, self._fixed)
         kept.templates[self._cluster.catalog.version, pod.template] = template
         if len(kept.templates) > most_templates(len(statuses)):
             kept.templates.popitem(last=False)
@@ -274,7 +312,7 @@ class Answers:
     def _make_search(
         self, states: CycleState, in_force: tuple[FilterPlugin[Any], ...], statuses: NodeStatuses, feasible: RowColumn
     ) -> Search:
-        front = {each.name for each in takewhile(lambda each: each.name in self._fixed, in_force)}
+        front = {each.name for each in takewhile(lambda each: each.name in self._fixed.plugins, in_force)}
         closed = None
         if not front.isdisjoint(statuses.unschedulable_plugins()):
             by_kind = np.array([each.plugin in front for each in statuses.kinds.values], dtype=np.bool_)
@@ -315,11 +353,12 @@ class Answers:
         """Whether other pods of the pod's template have been without a node. Each row of the pod table is counted once,
         also one that a roll back takes back: no decision depends on the number."""
         pods = self._cluster.pods
-        first = self._counted if self._counted <= len(pods.infos) else 0
-        self._counted = len(pods.infos)
-        for row in (pods.node_row[first:] == NOWHERE).nonzero()[0].tolist():
-            if first + row not in pods.gone:
-                self._copies[pods.infos[first + row].template] += 1
+        if self._counted != len(pods.infos):
+            first = self._counted if self._counted <= len(pods.infos) else 0
+            self._counted = len(pods.infos)
+            for row in (pods.node_row[first:] == NOWHERE).nonzero()[0].tolist():
+                if first + row not in pods.gone:
+                    self._copies[pods.infos[first + row].template] += 1
         return self._copies[pod.template] > 1
 
     # Repair
@@ -389,15 +428,19 @@ class Answers:
         template, whole = self._template, len(feasible) == len(self._cluster.nodes.objects)
         rows = None if whole else feasible
         if template is None or (rows is not None and rows is not template.search.feasible):
-            is_kept = self._has_copies(pod)
-            return Ranking(self._columns, state, pod, self._depends, rows, is_kept=is_kept).table(pod)
+            return self._rank(state, pod, rows, is_kept=self._has_copies(pod)).table(pod)
         # A ranking about which a plugin fails is dropped.
         ranking, template.ranking = template.ranking, None
         if ranking is None or not ranking.repair(state, pod, rows, template.search.statuses):
-            ranking = Ranking(self._columns, state, pod, self._depends, rows, is_kept=True)
+            ranking = self._rank(state, pod, rows, is_kept=True)
         table = ranking.table(pod)
         template.ranking = ranking
         return table
+
+    def _rank(self, state: CycleState, pod: PodInfo, rows: RowColumn | None, *, is_kept: bool) -> Ranking:
+        ranking = Ranking(self._columns, state, pod, self._depends, rows, self._fixed.scores, is_kept=is_kept)
+        self._fixed.scores = ranking.fixed_scores
+        return ranking
 
     def place_copy(self, pod_row: int) -> int | None:
         """Place a copy of a placed pod that has no row of its own. Returns its node; None where it needs a cycle."""
@@ -410,7 +453,7 @@ class Answers:
             depends is not None and depends.signature is not None and depends.on != "pods on the node"
             for depends in template.depends.values()
         )
-        if not counts or not template.binds_alike or len(feasible) < 2:
+        if not counts or not state.binds_alike or len(feasible) < 2:
             return None
         row = int(best_rows(self.score(state, pod, feasible), self._cluster.nodes)[0])
         self._cluster.place_copies(pod_row, [row])
@@ -460,4 +503,4 @@ class Answers:
 
 
 def _nothing_kept() -> Kept:
-    return Kept(OrderedDict(), OrderedDict(), OrderedDict(), {})
+    return Kept(OrderedDict(), OrderedDict(), OrderedDict(), OrderedDict(), {})

@@ -17,7 +17,7 @@ from msgspec import Struct
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import Int64Column, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.engine.cycle.runtime import CycleState, Runtime
+from ksched_cli.engine.cycle.runtime import CycleState, Runtime, is_fixed
 from ksched_cli.engine.decision import ScoreTable
 from ksched_cli.engine.faults import CycleError
 from ksched_cli.framework.depends import ANYWHERE, Depends
@@ -28,8 +28,8 @@ from ksched_cli.framework.status import SKIP
 
 # Above this share of touched nodes, reading all nodes is less work than choosing the touched ones.
 _AFRESH_SHARE = 8
-# So many columns of each kind are kept.
-_KEPT = 64
+# So many columns of each kind are kept, and sums of the pods that sign alike.
+_KEPT, _SUMS = 64, 8
 
 Scorer = ScorePlugin[Any]
 
@@ -52,6 +52,20 @@ class FixedSum(Struct, frozen=True):
     total: Int64Column
 
 
+Extremes = tuple[tuple[int, int], ...]
+
+
+class FixedScores(Struct, frozen=True):
+    """What PreScore of the plugins returned for which only the node object matters, their columns, the extremes of all
+    nodes, and sums by the extremes of the feasible nodes: for all pods that sign alike for these plugins."""
+
+    states: dict[str, Any]
+    skipped: frozenset[str]
+    columns: list[tuple[Scorer, Hashable, FixedColumn]]
+    extremes: Extremes
+    sums: dict[Extremes, FixedSum]
+
+
 class FollowingSum(Struct):
     """Raw scores of all nodes that follow the pods on each node, by plugin, and the weighted sum of those that are not
     normalized. SharedColumns are copied before they are repaired: decisions hold the old ones."""
@@ -64,7 +78,6 @@ class FollowingSum(Struct):
 class KeptColumns(Struct):
     fixed: OrderedDict[Hashable, FixedColumn]
     normalized: OrderedDict[Hashable, Int64Column]
-    sums: OrderedDict[Hashable, FixedSum]
     following: OrderedDict[Hashable, FollowingSum]
     # The state of PreScore in a tuple, or SKIP.
     pre_scores: OrderedDict[Hashable, Any]
@@ -76,6 +89,7 @@ class SharedColumns:
     def __init__(self, runtime: Runtime, cluster: Cluster) -> None:
         self.runtime = runtime
         self.cluster = cluster
+        self.pre_scores: dict[str, PreScorePlugin[Any, Any]] = {each.name: each for each in runtime.profile.pre_score}
 
     def kept(self) -> KeptColumns:
         return self.cluster.derived(self, _no_columns)
@@ -95,17 +109,13 @@ class SharedColumns:
     def sum_of_fixed(
         self,
         fixed: list[tuple[Scorer, Hashable, FixedColumn]],
-        extremes: tuple[tuple[int, int], ...],
+        extremes: Extremes,
         state: CycleState,
         pod: PodInfo,
     ) -> FixedSum:
         """The weighted sum where feasible nodes have these least and highest raw scores."""
         kept = self.kept()
         version, runtime = self.cluster.catalog.version, self.runtime
-        key = version, tuple([(plugin.name, signature) for plugin, signature, _ in fixed]), extremes
-        found = kept.sums.get(key)
-        if found is not None:
-            return found
         everywhere = NodeRows(self.cluster)
         made = FixedSum({}, np.zeros(len(everywhere), dtype=np.int64))
         for (plugin, signature, column), (low, high) in zip(fixed, extremes, strict=True):
@@ -122,9 +132,6 @@ class SharedColumns:
                     kept.normalized.popitem(last=False)
             made.normalized[name] = normalized
             np.add(made.total, runtime.times_weight(name, normalized), out=made.total)
-        kept.sums[key] = made
-        if len(kept.sums) > _KEPT:
-            kept.sums.popitem(last=False)
         return made
 
     def following(
@@ -184,7 +191,7 @@ class SharedColumns:
 
 
 def _no_columns() -> KeptColumns:
-    return KeptColumns(OrderedDict(), OrderedDict(), OrderedDict(), OrderedDict(), OrderedDict())
+    return KeptColumns(OrderedDict(), OrderedDict(), OrderedDict(), OrderedDict())
 
 
 class Loose(Struct):
@@ -207,38 +214,42 @@ class Ranking:
         pod: PodInfo,
         depends: dict[str, Depends | None],
         rows: RowColumn | None,
+        fixed: FixedScores | None,
         *,
         is_kept: bool,
     ) -> None:
+        """`fixed`: those of pods that sign alike, if they are known."""
         self._columns = columns
         self._runtime = runtime = columns.runtime
         self._is_kept = is_kept
         self._rows = rows
         self._nodes = NodeRows(columns.cluster, rows)
-        self._state = CycleState(state.filter_states, {}, state.skip_filter, set())
         self._depends = depends
-        self._pre_scores: dict[str, PreScorePlugin[Any, Any]] = {each.name: each for each in runtime.profile.pre_score}
+        # What later pods that sign alike may start from.
+        self.fixed_scores = fixed
+        states, skipped = (dict(fixed.states), set(fixed.skipped)) if fixed is not None else ({}, set[str]())
+        self._state = CycleState(state.filter_states, states, state.skip_filter, skipped)
         self._pre_score(pod)
-        self._fixed: list[tuple[Scorer, Hashable, FixedColumn]] = []
+        self._fixed: list[tuple[Scorer, Hashable, FixedColumn]] = list(fixed.columns) if fixed is not None else []
         self._following: list[tuple[Scorer, Hashable]] = []
         self._loose: list[Loose] = []
-        skipped = self._state.skip_score
         # Skipped plugins that may score the next pod.
         self._resting: list[Loose] = []
         for plugin in runtime.profile.score:
             name = plugin.name
             of_plugin = depends[name]
-            if of_plugin is None or of_plugin.on == ANYWHERE or of_plugin.signature is None:
+            if of_plugin is None or of_plugin.signature is None or of_plugin.on == ANYWHERE:
                 loose = Loose(plugin, of_plugin, _version(of_plugin))
                 (self._resting if name in skipped else self._loose).append(loose)
-            elif name in skipped:
-                continue
-            elif of_plugin.on == "node":
-                self._add_fixed(plugin, of_plugin, pod)
-            else:
-                self._following.append((plugin, of_plugin.signature))
+            elif of_plugin.on != "node":
+                if name not in skipped:
+                    self._following.append((plugin, of_plugin.signature))
+            elif fixed is None and name not in skipped:
+                self._add_fixed(plugin, of_plugin.signature, pod)
         self._names = [each.name for each in runtime.profile.score if each.name not in skipped]
-        self._extremes = self._extremes_of_fixed(None)
+        if fixed is None:
+            self._note_fixed()
+        self._extremes = fixed.extremes if fixed is not None and rows is None else self._extremes_of_fixed(None)
         self._sum = self._sum_of_fixed(pod)
 
     def _pre_score(self, pod: PodInfo) -> None:
@@ -249,6 +260,8 @@ class Ranking:
             depends = self._depends[name]
             if depends is None or depends.on != "node" or depends.signature is None:
                 self._runtime.pre_score(plugin, state, pod, self._nodes)
+                continue
+            if self.fixed_scores is not None:
                 continue
             key = version, name, depends.signature
             known = kept.get(key)
@@ -262,13 +275,26 @@ class Ranking:
             else:
                 state.score_states[name] = known[0]
 
-    def _add_fixed(self, plugin: Scorer, depends: Depends | None, pod: PodInfo) -> None:
-        signature = None if depends is None else depends.signature
+    def _add_fixed(self, plugin: Scorer, signature: Hashable, pod: PodInfo) -> None:
         try:
             self._fixed.append((plugin, signature, self._columns.fixed(plugin, signature, self._state, pod)))
         except CycleError:
             # A node that is not feasible may be to blame.
             self._loose.append(Loose(plugin, None))
+
+    def _note_fixed(self) -> None:
+        """Note the scores that later pods with the same signatures start from, unless a plugin has failed."""
+        fixed = {name for name, each in self._depends.items() if is_fixed(each)}
+        states, skipped = self._state.score_states, self._state.skip_score
+        if any(loose.plugin.name in fixed for loose in self._loose):
+            return
+        self.fixed_scores = FixedScores(
+            {name: each for name, each in states.items() if name in fixed},
+            frozenset(skipped & fixed),
+            list(self._fixed),
+            tuple([(column.low, column.high) for _, _, column in self._fixed]),
+            {},
+        )
 
     def _extremes_of_fixed(self, statuses: NodeStatuses | None) -> tuple[tuple[int, int], ...]:
         """The least and the highest raw score of the feasible nodes by plugin, of those that normalize."""
@@ -284,12 +310,19 @@ class Ranking:
         return tuple(found)
 
     def _sum_of_fixed(self, pod: PodInfo) -> FixedSum:
+        sums = self.fixed_scores.sums if self.fixed_scores is not None else {}
+        found = sums.get(self._extremes)
+        if found is not None:
+            return found
         try:
-            return self._columns.sum_of_fixed(self._fixed, self._extremes, self._state, pod)
+            made = sums[self._extremes] = self._columns.sum_of_fixed(self._fixed, self._extremes, self._state, pod)
+            if len(sums) > _SUMS:
+                del sums[next(iter(sums))]
+            return made
         except CycleError:
             # A node that is not feasible may be to blame.
             self._loose += [Loose(plugin, None) for plugin, _, _ in self._fixed]
-            self._fixed, self._extremes = [], ()
+            self._fixed, self._extremes, self.fixed_scores = [], (), None
             return FixedSum({}, np.zeros(len(self._columns.cluster.nodes), dtype=np.int64))
 
     def repair(self, state: CycleState, pod: PodInfo, rows: RowColumn | None, statuses: NodeStatuses) -> bool:
@@ -307,7 +340,7 @@ class Ranking:
             if is_same and version is not None and version == loose.version:
                 continue
             loose.version, loose.raw, loose.normalized = version, None, None
-            plugin = self._pre_scores.get(loose.plugin.name)
+            plugin = self._columns.pre_scores.get(loose.plugin.name)
             if plugin is not None:
                 skipped = plugin.name in self._state.skip_score
                 self._runtime.pre_score(plugin, self._state, pod, self._nodes)

@@ -146,7 +146,7 @@ class Runtime:
                 state.filter_states[plugin.name] = answer.state
                 if answer.skip:
                     state.skip_filter.add(plugin.name)
-                if self._narrow(outcome, plugin.name, answer.node_names):
+                if answer.node_names is not None and self._narrow(outcome, plugin.name, answer.node_names):
                     return outcome
             elif answer.skipped:
                 state.skip_filter.add(plugin.name)
@@ -170,10 +170,8 @@ class Runtime:
         except Exception as problem:
             blame(problem, plugin.name, "preFilter")
 
-    def _narrow(self, outcome: PreFilterOutcome, plugin: str, names: frozenset[str] | None) -> bool:
+    def _narrow(self, outcome: PreFilterOutcome, plugin: str, names: frozenset[str]) -> bool:
         """Merge the plugin's node names; True when that leaves none."""
-        if names is None:
-            return False
         outcome.narrowed_by.add(plugin)
         outcome.node_names = names if outcome.node_names is None else outcome.node_names & names
         if outcome.node_names:

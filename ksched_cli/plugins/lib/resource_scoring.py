@@ -159,9 +159,9 @@ class NodeLoads:
 
     def _is_current(self) -> bool:
         """Bring the loads up to date; whether they are of use."""
-        if not self._is_of_use:
-            return False
         journal = self._cluster.journal
+        if not self._is_of_use or self._position == len(journal):
+            return self._is_of_use
         most = len(self._cluster.nodes) // _NODES_PER_LOAD
         touched = set(journal[self._position :]) if self._position >= 0 else set()
         if self._position < 0 or len(self._known) + len(touched) > most:

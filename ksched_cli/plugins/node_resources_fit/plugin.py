@@ -293,9 +293,10 @@ class NodeResourcesFit(
                 return holds_place(old) if new is None else scale_down_may_help(pod.pod, old, new)
 
     def pre_filter(self, pod: PodInfo) -> PreFilterResult[FitState] | Status:
-        if self._requested_only and [resource for resource, _ in pod.incoming_requests] == [CPU, MEMORY]:
-            return PreFilterResult(_of_cpu_and_memory(pod.incoming_requests))
-        wanted = [pair for pair in pod.incoming_requests if not self._ignored(pair[0])]
+        requests = pod.incoming_requests
+        if self._requested_only and len(requests) == 2 and requests[0][0] == CPU and requests[1][0] == MEMORY:
+            return PreFilterResult(_of_cpu_and_memory(requests))
+        wanted = [pair for pair in requests if not self._ignored(pair[0])]
         if wanted and not self._requested_only:
             wanted += [(resource, 0) for resource in (CPU, MEMORY, EPHEMERAL_STORAGE) if resource not in dict(wanted)]
         wanted.sort(key=lambda pair: (pair[0] not in (CPU, MEMORY, EPHEMERAL_STORAGE), pair[0]))

@@ -383,7 +383,9 @@ class PodTopologySpread(
     # Constraints
 
     def _constraints(self, pod: PodInfo, action: str) -> tuple[SpreadConstraint, ...]:
-        if action not in self._default_actions and not pod.pod.spec.topology_spread_constraints:
+        if not pod.pod.spec.topology_spread_constraints and (
+            action not in self._default_actions or self._selectors.of(pod.pod).everything
+        ):
             return ()
         return self._known_constraints.of(pod, action, lambda: self._compiled(pod, action))
 
