@@ -83,6 +83,9 @@ class PodShapes:
                 self._requests.setdefault(resource, np.zeros(size, dtype=np.int64))[shape] += amount
 
 
+# So many pods are moved one by one: np.add.at takes some microseconds for each column.
+_FEW = 4
+
 LabelSet = frozenset[tuple[str, str]]
 
 # The start time of pods that have not started: they are the youngest, because Go takes the current time for them.
@@ -388,17 +391,15 @@ class Usage:
     def shift(self, shapes: ShapeAmounts, rows: RowColumn, sign: int) -> None:
         """Add (1) or take away (-1) the amounts of many pods at once, each on its row; a row may occur repeatedly.
         A larger number adds or takes away so many of each."""
-        if len(rows) == 0:
-            return
-        if len(rows) == 1:
-            row, shape = int(rows[0]), int(shapes.ids[0])
-            for resource, amounts in shapes.requests.items():
-                amount = amounts.item(shape)
-                if amount:
-                    self.requested[resource, row] += sign * amount
-            for measure in (0, 1):
-                self.nonzero[measure, row] += sign * shapes.nonzero.item(measure, shape)
-            self.pod_count[row] += sign
+        if len(rows) <= _FEW:
+            for row, shape in zip(rows.tolist(), shapes.ids.tolist(), strict=True):
+                for resource, amounts in shapes.requests.items():
+                    amount = amounts.item(shape)
+                    if amount:
+                        self.requested[resource, row] += sign * amount
+                self.nonzero[0, row] += sign * shapes.nonzero.item(0, shape)
+                self.nonzero[1, row] += sign * shapes.nonzero.item(1, shape)
+                self.pod_count[row] += sign
             return
         for resource, amounts in shapes.requests.items():
             np.add.at(self.requested[resource], rows, sign * amounts[shapes.ids])

@@ -76,8 +76,8 @@ class Search(Struct):
 
 class FixedAnswers(Struct):
     """The answers of the plugins for which only the node object matters, for all pods that sign alike for them: those
-    of PreFilter, of the filters at the front, and the scores. `binds_alike`: the plugins from Reserve on are among them.
-    `whole`: PreFilter of all of them has run."""
+    of PreFilter, of the filters at the front, and the scores. `binds_alike`: the plugins from Reserve on are among
+    them. `whole`: PreFilter of all of them has run."""
 
     plugins: set[str]
     binds_alike: bool

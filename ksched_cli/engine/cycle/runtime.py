@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from ksched_cli.cluster.cache import Cluster, Sandbox
+from ksched_cli.cluster.cache import Cluster, Sandbox, UsageSandbox
 from ksched_cli.cluster.catalog import problem_of_claims
 from ksched_cli.cluster.columns import NOWHERE, Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
@@ -352,8 +352,10 @@ class Runtime:
         added = np.array([other for other, _ in come], dtype=np.int64)
         where = np.array([row for _, row in come], dtype=np.int64)
         nodes = NodeRows(self.cluster, np.array(list(rivals), dtype=np.int64))
-        with Sandbox(self.cluster) as sandbox:
-            if not self.followers(state):
+        depends, followed = self.depends_of(state, pod), bool(self.followers(state))
+        by_usage = not followed and all(map(reads_usage_only, (depends[each.name] for each in plugins)))
+        with UsageSandbox(self.cluster) if by_usage else Sandbox(self.cluster) as sandbox:
+            if not followed:
                 sandbox.add(added, where)
                 self.run_filter(plugins, state, pod, nodes, statuses)
                 return
@@ -465,6 +467,11 @@ class Runtime:
 def is_fixed(depends: Depends | None) -> bool:
     """Whether the answers about a node change only when the node object does, for all pods that sign alike."""
     return depends is not None and depends.on == "node" and depends.signature is not None
+
+
+def reads_usage_only(depends: Depends | None) -> bool:
+    """Whether the pods on a node matter by what they request together and how many they are, if at all."""
+    return is_fixed(depends) or (depends is not None and depends.on == "usage")
 
 
 def _follows(plugin: PreFilterPlugin[Any]) -> bool:

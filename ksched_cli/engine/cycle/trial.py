@@ -10,7 +10,7 @@ import numpy as np
 from ksched_cli.cluster.cache import Sandbox, UsageSandbox
 from ksched_cli.cluster.columns import BoolColumn, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.engine.cycle.runtime import CycleState, Runtime
+from ksched_cli.engine.cycle.runtime import CycleState, Runtime, is_fixed, reads_usage_only
 from ksched_cli.engine.faults import CycleError, PluginFault
 from ksched_cli.framework.depends import ANYWHERE
 from ksched_cli.framework.diagnosis import NodeStatuses
@@ -44,10 +44,10 @@ class CycleTrial:
                 self._signatures = None
                 settled.append(plugin)
                 continue
-            fixed = found.on == "node" and found.signature is not None
+            fixed = is_fixed(found)
             if not fixed:
                 settled.append(plugin)
-                usage_only &= found.on == "usage"
+                usage_only &= reads_usage_only(found)
             # What a plugin reserves may change a verdict while the node does not.
             if found.signature is None or (not fixed and isinstance(plugin, ReservePlugin)):
                 self._signatures = None

@@ -251,6 +251,12 @@ class Outcomes:
         self.tried[rows] = False
         self.helps[rows] = False
 
+    def untried(self, rows: RowColumn) -> RowColumn:
+        """Those of the rows that have no outcome. They ascend."""
+        if len(rows) == len(self.tried):
+            return (~self.tried).nonzero()[0]
+        return rows[~self.tried[rows]]
+
     def list_victims(self, rows: RowColumn, victims: RowColumn, starts: RowColumn) -> None:
         """Stores the victims of all these rows in one list, and where those of each row start."""
         self.words = None

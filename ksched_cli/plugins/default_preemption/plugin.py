@@ -78,7 +78,10 @@ class PreemptionSearch(Struct):
 
     @property
     def candidates(self) -> RowColumn:
-        rows: RowColumn = self.potential[self.outcomes.helps[self.potential]]
+        helps = self.outcomes.helps
+        if len(self.potential) == len(helps):
+            return helps.nonzero()[0]
+        rows: RowColumn = self.potential[helps[self.potential]]
         return rows
 
     def candidate(self, row: int) -> Candidate:
@@ -125,7 +128,7 @@ class Evaluator:
             return PreemptionSearch(potential, _none_tried(len(found.nodes)))
         with cycle.trial() as trial:
             outcomes = self._known(pod, None if afresh else trial.signature)
-            todo = potential[~outcomes.tried[potential]]
+            todo = outcomes.untried(potential)
             together = np.zeros(len(todo), dtype=np.bool_) if afresh else self._dry_run.can_share(trial, pod, todo)
             if np.count_nonzero(together):
                 self._dry_run.run(trial, pod, todo[together], outcomes)
