@@ -508,7 +508,7 @@ class UsageSandbox:
 
     def kinds(self, pod_rows: RowColumn) -> RowColumn:
         """A number for each pod, the same for pods that request the same."""
-        return self._cluster.pods.shapes.of(pod_rows).ids.astype(np.int64)
+        return self._cluster.pods.shapes.ids_of(pod_rows).astype(np.int64)
 
     def _shift(self, pod_rows: RowColumn, node_rows: RowColumn, sign: int) -> None:
         usage = self._cluster.usage

@@ -68,10 +68,14 @@ class PodShapes:
             self._ids = cast(IdColumn, grown(self._ids, pod_row + 1))
         self._ids[pod_row] = self._shapes.id(_shape(info.parts.sums))
 
+    def ids_of(self, pod_rows: RowColumn) -> IdColumn:
+        """A number for the shape of each of these pods."""
+        return self._ids.take(pod_rows)
+
     def of(self, pod_rows: RowColumn) -> ShapeAmounts:
         if self._nonzero.shape[1] != len(self._shapes):
             self._tabulate()
-        return ShapeAmounts(self._ids[pod_rows], self._requests, self._nonzero)
+        return ShapeAmounts(self._ids.take(pod_rows), self._requests, self._nonzero)
 
     def _tabulate(self) -> None:
         size = len(self._shapes)

@@ -21,6 +21,8 @@ from ksched_cli.framework.verdict import Verdict
 
 # No pod.
 _NOTHING = -1
+# A single pod that stays away.
+_NOT_BACK: BoolColumn = np.zeros(1, dtype=np.bool_)
 
 
 class CycleTrial:
@@ -92,6 +94,8 @@ class CycleTrial:
     def put_back(self, pod_rows: RowColumn) -> BoolColumn:
         """A pod of the same kind as the one refused last on its node is refused without a try."""
         homes, kinds = self._sandbox.homes(pod_rows), self._sandbox.kinds(pod_rows)
+        if len(homes) == 1 and self._refused.item(homes.item(0)) == kinds.item(0):
+            return _NOT_BACK
         back: BoolColumn = self._refused[homes] != kinds
         tried = pod_rows[back]
         if len(tried):

@@ -375,7 +375,9 @@ class _Removed:
 
     def turns(self) -> list[RowColumn]:
         """Indexes in the order of reprieve: pods that a budget protects first, and one pod of each node per turn."""
-        if self.owner[0] == self.owner[-1]:
+        if self.owner.item(0) == self.owner.item(-1):
+            if not np.count_nonzero(self.violating):
+                return list(np.arange(len(self.owner)).reshape(-1, 1))
             return list(np.argsort(~self.violating, kind="stable").reshape(-1, 1))
         order = np.lexsort((np.arange(len(self.pods)), ~self.violating, self.owner))
         owner = self.owner[order]
@@ -464,7 +466,7 @@ class DryRun:
         victims, owner = removed.pods[removed.victim], removed.owner[removed.victim]
         starts = first_of_each(owner)
         found = owner[starts]
-        for index in sorted({*fitting.tolist()} - {*found.tolist()}):
+        for index in sorted({*fitting.tolist()}.difference(found.tolist())) if len(found) < len(fitting) else ():
             if not self._needs_victims:
                 outcomes.put_empty(int(rows[index]))
                 continue
@@ -472,14 +474,19 @@ class DryRun:
             outcomes.fail(rows[index : index + 1], error(f'expected at least one victim pod on node "{node}"'))
         if not len(victims):
             return
+        in_order, pods = self._in_order(victims, owner, removed), self._cluster.pods
+        if len(found) == 1:
+            violations = int(np.count_nonzero(removed.violating[removed.victim]))
+            candidate = Candidate(int(rows[found[0]]), tuple(in_order.tolist()), violations)
+            outcomes.put(candidate, pods.priority[in_order], pods.started(in_order))
+            return
         where, sizes = rows[found], np.bincount(owner)[found]
-        priority, started = self._cluster.pods.priority[victims], self._cluster.pods.started(victims)
+        priority, started = pods.priority[victims], pods.started(victims)
         highest = np.maximum.reduceat(priority, starts)
         outcomes.tried[where] = outcomes.helps[where] = True
         outcomes.pdb_violations[where] = np.add.reduceat(removed.violating[removed.victim].astype(np.int64), starts)
-        in_order = self._in_order(victims, owner, removed)
         # That of the first victim, which up to 1.31 need not be the highest.
-        outcomes.highest[where] = self._cluster.pods.priority[in_order[starts]]
+        outcomes.highest[where] = pods.priority[in_order[starts]]
         outcomes.priorities[where] = np.add.reduceat(priority + PRIORITY_OFFSET, starts)
         outcomes.count[where] = sizes
         oldest = np.where(priority == np.repeat(highest, sizes), started, np.inf)

@@ -264,6 +264,7 @@ class NodeResourcesFit(
         reasons = NodeResourcesFitReasons.of(handle.release)
         self._too_many_pods = reasons.too_many_pods()
         self._insufficient = cache(lambda resource: reasons.insufficient(resource=resource))
+        self._reasons_of_cpu_and_memory = cache(lambda combination: self._listed((CPU, MEMORY), combination))
         # Else every lack of resources is one that eviction may mend.
         self._sees_hopeless = rules.sees_hopeless_nodes
         # Else a node with more requested than it has takes no pod with any request.
@@ -390,8 +391,13 @@ class NodeResourcesFit(
 
     def _reasons(self, state: FitState, combination: int) -> ReasonTuple:
         """Those with a bit in the combination; extended resources last and by name, which Go has in random order."""
+        if state.column is not None:
+            return self._reasons_of_cpu_and_memory(combination)
+        return self._listed([resource for resource, _ in state.requests], combination)
+
+    def _listed(self, resources: Sequence[int], combination: int) -> ReasonTuple:
         names = self.handle.cluster.resources.names
-        short = [resource for bit, (resource, _) in enumerate(state.requests, start=1) if combination >> bit & 1]
+        short = [resource for bit, resource in enumerate(resources, start=1) if combination >> bit & 1]
         short.sort(key=lambda resource: (min(resource, EPHEMERAL_STORAGE + 1), names[resource]))
         first = (self._too_many_pods,) if combination & 1 else ()
         return (*first, *(self._insufficient(names[resource]) for resource in short))
