@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from ksched_cli.plan.size.derived import DerivedCatalog
     from ksched_cli.plan.size.results import SearchSettings, Sizing
     from ksched_cli.plan.snapshot import SnapshotResult
+    from ksched_cli.plan.sweep.curves import CurveSweep
     from ksched_cli.plan.sweep.run import SweepProgress, SweepResult, SweepRun
     from ksched_cli.plan.sweep.statistics import DrawOdds
     from ksched_cli.plan.verify.verify import VerifyResult
@@ -226,7 +227,7 @@ class Simulator(EditMethods):
         words: SweepKeywords = {"seed": self._options.seed}
         words |= {"orders": orders} if orders else {}
         words |= {"ties": ties} if ties else {}
-        found = self.sweep(workers=0, **words).result()
+        found: Any = self.sweep(workers=0, **words).result()
         return DrawOdds.of(orders, ties, found.pods, filter(self._current.wanted, self.pods))
 
     def settle(self, limits: Limits | None = None, *, detail: bool = False, top: int = 0) -> SettledSimulation:
@@ -422,18 +423,18 @@ class Simulator(EditMethods):
         resume: bool = False,
         progress: SweepProgress | None = None,
         **words: Unpack[SweepKeywords],
-    ) -> SweepRun:
+    ) -> SweepRun | CurveSweep:
         """Many variants of the cluster, each by itself: those of a sweep file, of the keywords, or of both. Iterate for
         the rows as they come, or call `result()`. `workers` are processes, 0 for one on each core; `dask` is the
         address of a Dask scheduler, or `local`. Rows are stored in the folder `out`; `resume` goes on with those that
         it has. `progress` is called with how many are done and how many there are."""
-        from ksched_cli.plan.sweep.run import sweep_input
+        from ksched_cli.plan.sweep.curves import sweep_or_curves
         from ksched_cli.wiring import Wiring
 
         self._check_selection()
         options = self._options if self._options.scenario is None else replace(self._options, scenario=None)
         source, path = self._current.without_rollouts(), None if file is None else str(file)
-        return sweep_input(
+        return sweep_or_curves(
             options,
             source,
             Wiring(),

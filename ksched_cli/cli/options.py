@@ -13,7 +13,7 @@ from ksched_cli.releases import DEFAULT_VERSION
 
 
 class FormatOption(Struct, frozen=True):
-    """-o with the formats of a class of results: those that renderers are registered for, `without` one of them."""
+    """-o with the formats of classes of results: those that renderers are registered for, `without` one of them."""
 
     result: str
     without: str = ""
@@ -22,7 +22,12 @@ class FormatOption(Struct, frozen=True):
         """The option as typer reads it."""
         from ksched_cli.report.registry import formats_of
 
-        purposes = {name: each for name, each in formats_of(self.result).items() if name != self.without}
+        purposes = {
+            name: each
+            for result in self.result.split()
+            for name, each in formats_of(result).items()
+            if name != self.without
+        }
         names: dict[str, list[str]] = {}
         for name, purpose in purposes.items():
             names.setdefault(purpose, []).append(name)

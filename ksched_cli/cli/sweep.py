@@ -51,6 +51,8 @@ EPILOG = """Examples:
 
   ksched sweep sweep.yaml --from cluster.json -o jsonl
 
+  ksched sweep --curve cpu --policy a.yaml --policy b.yaml --seeds 1..10 --from cluster.json
+
   ksched sweep validate sweep.yaml
 
 Exit codes: 0 every variant is safe, 1 some variant is not, 2 the input or the command line is wrong, 3 the cluster
@@ -126,7 +128,33 @@ Out = Annotated[
 Resume = Annotated[
     bool, typer.Option("--resume", help="Go on with the rows of --out: variants that are there are not run again.")
 ]
-Output = Annotated[str, options.FormatOption("SweepRun")]
+Output = Annotated[str, options.FormatOption("SweepRun CurveSweep")]
+Curve = Annotated[
+    str,
+    typer.Option(
+        "--curve",
+        metavar="RESOURCE,...",
+        help="Compare policies by how much of these resources is allocated while the pods arrive.",
+    ),
+]
+Policy = Annotated[
+    list[str],
+    typer.Option(
+        "--policy",
+        metavar="[NAME=]FILE",
+        help="With --curve: a KubeSchedulerConfiguration to compare. Repeat it for several.",
+    ),
+]
+Workload = Annotated[
+    list[str],
+    typer.Option("--workload", metavar="NAME,...", help="With --curve: workloads of the trace --from openb:DIR."),
+]
+Seeds = Annotated[
+    str,
+    typer.Option(
+        "--seeds", metavar="A..B", help="With --curve: draw the pods of a trace, or the order of pending pods, by each."
+    ),
+]
 # Formats in which each row is written as soon as it is there.
 _ROWS = ("jsonl", "csv", "parquet")
 
@@ -141,6 +169,10 @@ def sweep(
     grid: Grid = None,
     sample: Sample = None,
     keep: KeepWorst = None,
+    curve: Curve = "",
+    policy: Policy = [],  # noqa: B006  # typer takes the default from here and never changes it
+    workload: Workload = [],  # noqa: B006
+    seeds: Seeds = "",
     workers: Workers = None,
     dask: Dask = None,
     out: Out = None,
@@ -161,6 +193,10 @@ def sweep(
         "grid": grid,
         "sample": sample,
         "seed": given.scheduler.seed,
+        "curve": curve,
+        "policies": policy,
+        "workloads": workload,
+        "seeds": seeds,
     }
     words["keep_worst"] = _kept(keep)
     simulator = Simulator.of(_without_ranges(given, words).read())
@@ -168,15 +204,27 @@ def sweep(
         raise UsageError("--dask and --workers contradict each other: Dask has its own workers")
     file = files[0] if files else None
     found = simulator.sweep(file, workers=workers or 0, dask=dask, out=out, resume=resume, **words)
+    _check_format(found, output)
     if output not in _ROWS:
         found.result()
     show(found, output, warnings=found.warnings, headers=not no_headers, zones=simulator.zones)
-    result = found.result()
+    result: Any = found.result()
+    if curve:
+        raise typer.Exit(SOME_DO_NOT_FIT if result.errors and not exit_zero else 0)
     if out is not None and result.kept:
         _write_kept(result, Path(out) / "worst")
     if result.failed:
         raise typer.Exit(ExpectationFailed.exit_code)
     raise typer.Exit(0 if result.safe or exit_zero else SOME_DO_NOT_FIT)
+
+
+def _check_format(found: object, output: str) -> None:
+    """Raise UsageError for a format of the other kind of sweep."""
+    from ksched_cli.report.registry import formats_of
+
+    known = formats_of(type(found).__name__)
+    if output not in known:
+        raise UsageError(f"-o {output}: this sweep has {', '.join(known)}")
 
 
 def _kept(keep: str | None) -> int | None:

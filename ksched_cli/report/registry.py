@@ -46,6 +46,7 @@ _RESULTS: Mapping[str, tuple[str, str, str]] = {
     "Check": ("check", _PAGES.replace(" name", ""), "Check"),
     "ClusterOverview": ("cluster", _PAGES, "Cluster"),
     "Consolidation": ("consolidate", f"{_PAGES} commands", "Consolidation"),
+    "CurveSweep": ("curve_sweep", f"{_PAGES} svg", "CurveSweep"),
     "DiffResult": ("diff", _PAGES, "Diff"),
     "DrainTrials": ("drain", _PAGES, "Drain DrainList"),
     "ExplainResult": ("explain", _PAGES, "Explanation"),

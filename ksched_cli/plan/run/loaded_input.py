@@ -81,7 +81,8 @@ class SweepKeywords(TypedDict, total=False):
 
     `grid` is a file or a document, `kube_version` a range of minors or a list. `add_node`, `clone_node` and
     `scale` are texts with a range, such as `deployment/web=1..50`. `keep_worst` keeps the documents of so many
-    variants.
+    variants. With `curve`, resources such as `cpu,memory`, the sweep compares `policies` (files of configurations, or
+    NAME=FILE) for `workloads` of a trace and `seeds` such as `42..51`.
     """
 
     fail: str
@@ -95,6 +96,10 @@ class SweepKeywords(TypedDict, total=False):
     sample: int
     seed: int
     keep_worst: int
+    curve: str | Sequence[str]
+    policies: Sequence[str]
+    workloads: str | Sequence[str]
+    seeds: str
 
 
 class RunOptions(Struct, frozen=True):

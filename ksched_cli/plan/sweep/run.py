@@ -17,7 +17,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import replace as replace_fields
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -76,11 +76,24 @@ def about_rows(task: SweepTask) -> dict[str, Any]:
 _FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
-class RowStore:
-    """`about` identifies the sweep: rows are resumed only where it is the same."""
+class StoredRow(Protocol):
+    """A row has the number of its variant."""
 
-    def __init__(self, folder: str, about: dict[str, Any], *, resume: bool) -> None:
+    @property
+    def variant(self) -> int: ...
+
+
+R = TypeVar("R", bound=StoredRow)
+
+
+class RowStore(Generic[R]):
+    """`about` identifies the sweep: rows are resumed only where it is the same. `decode` reads lines of rows."""
+
+    def __init__(
+        self, folder: str, about: dict[str, Any], decode: Callable[[bytes], Iterable[R]], *, resume: bool
+    ) -> None:
         self._folder, self._about, self._resume = Path(folder), about, resume
+        self._decode = decode
         self._file = -1
         self._size = 0
         self.done = bytearray(about["variants"])
@@ -89,7 +102,7 @@ class RowStore:
     def path(self) -> Path:
         return self._folder / ROWS
 
-    def open(self) -> Iterator[VariantRow]:
+    def open(self) -> Iterator[R]:
         """Open the folder for writing. The rows that it has already, where it is resumed."""
         with _usable(self._folder):
             self._folder.mkdir(parents=True, exist_ok=True)
@@ -122,14 +135,14 @@ class RowStore:
             text = f"the folder has the rows of another sweep: {', '.join(different)} differ"
             raise UsageError(Problem(text, str(self._folder), hint="resume with the same options and the same cluster"))
 
-    def _read(self) -> Iterator[VariantRow]:
+    def _read(self) -> Iterator[R]:
         """A last line that was not written to its end is cut off."""
         with open(self._file, "rb", closefd=False) as file:
             for number, line in enumerate(file, 1):
                 if not line.endswith(b"\n"):
                     break
                 try:
-                    (row,) = decode_rows(line)
+                    (row,) = self._decode(line)
                 except (msgspec.DecodeError, ValueError):
                     raise InputError(Problem("the line is no row of a sweep", str(self.path), number)) from None
                 self._size += len(line)
@@ -258,7 +271,7 @@ class SweepRun(Displayed):
         executor: Executor,
         *,
         progress: SweepProgress | None = None,
-        store: RowStore | None = None,
+        store: RowStore[VariantRow] | None = None,
         load_seconds: float = 0.0,
         warnings: tuple[str, ...] = (),
     ) -> None:
@@ -380,7 +393,7 @@ class SweptCluster(Struct, frozen=True):
         version = source.spec.requested
         if minor_in(version) is None:
             version = source.spec.release.version
-        kept = replace(kept, kube_version=version, config=_as_document(options.config))
+        kept = replace(kept, kube_version=version, config=as_document(options.config))
         return cls(kept, loaded, sweep, maker, source.autoscaler)
 
     @property
@@ -409,7 +422,7 @@ class SweptCluster(Struct, frozen=True):
         if version >= 0:
             options = replace(options, kube_version=self.sweep.kube_versions[version])
         spec = self.maker.scheduler_spec(options)
-        source = LoadedInput(self.loaded, spec, self.maker.maker(options), _every_pod)
+        source = LoadedInput(self.loaded, spec, self.maker.maker(options), every_pod)
         return source.with_autoscaler(self.autoscaler)
 
 
@@ -427,24 +440,29 @@ def sweep_input(
     progress: SweepProgress | None = None,
 ) -> SweepRun:
     """The run of a sweep file, of words, or of both, over this input."""
-    if resume and out is None:
-        raise UsageError("--resume goes with --out: it continues with the rows of that folder")
-    if workers < 0:
-        raise UsageError(f"--workers {workers}: 0 is one for each core")
+    check_places(workers, out, resume=resume)
     unknown = sorted(words.keys() - SweepKeywords.__annotations__.keys())
     if unknown:
         known = ", ".join(SweepKeywords.__annotations__)
         raise UsageError(f"there is no dimension {', '.join(unknown)}; there are {known}")
-    sweep = read_sweep(path, words, _as_document(options.config))
+    sweep = read_sweep(path, words, as_document(options.config))
     cluster = SweptCluster.of(options, source, sweep, maker)
     _check_grid(cluster)
     check_nodes(options, cluster.loaded, Loaded())
     space = variant_space(sweep, cluster.loaded)
     task = SweepTask(space, cluster, options.namespace or cluster.loaded.namespace)
-    executor = _executor(workers, dask, len(space))
-    store = RowStore(out, about_rows(task), resume=resume) if out is not None else None
+    executor = make_executor(workers, dask, len(space))
+    store = RowStore(out, about_rows(task), decode_rows, resume=resume) if out is not None else None
     seconds = source.seconds
     return SweepRun(task, executor, progress=progress, store=store, load_seconds=seconds, warnings=source.warnings)
+
+
+def check_places(workers: int, out: str | None, *, resume: bool) -> None:
+    """Raise UsageError for a number of workers, or for rows to go on with, that there cannot be."""
+    if resume and out is None:
+        raise UsageError("--resume goes with --out: it continues with the rows of that folder")
+    if workers < 0:
+        raise UsageError(f"--workers {workers}: 0 is one for each core")
 
 
 def _check_grid(cluster: SweptCluster) -> None:
@@ -459,7 +477,7 @@ def _check_grid(cluster: SweptCluster) -> None:
         raise ConfigError(problems.values())
 
 
-def _executor(workers: int, dask: str | None, variants: int) -> Executor:
+def make_executor(workers: int, dask: str | None, variants: int) -> Executor:
     if dask is None:
         return Processes(min(workers, variants)) if workers > 1 else InProcess() if workers else Cores()
     if importlib.util.find_spec("distributed") is None:
@@ -471,11 +489,11 @@ def _name(item: Any) -> tuple[str, str]:
     return item.metadata.namespace, item.metadata.name
 
 
-def _every_pod(_: object) -> bool:
+def every_pod(_: object) -> bool:
     return True
 
 
-def _as_document(config: Configuration) -> Mapping[str, Any] | None:
+def as_document(config: Configuration) -> Mapping[str, Any] | None:
     """The configuration as a value: workers may not have its file. It has been read without mistakes before."""
     if config is None or isinstance(config, Mapping):
         return config

@@ -1,0 +1,445 @@
+"""The curves of several policies: `sweep --curve`. A run places all pending pods under one policy (a configuration of
+the scheduler), for one workload of a trace and one seed; policies, workloads and seeds multiply.
+
+A trace (`--from openb:DIR`) is read again for each workload and seed, which draws its pods. For any other cluster a
+seed draws the order in which the pending pods arrive; their priorities still come first. Runs are independent: they go
+to cores or to Dask, and are resumed, as the variants of other sweeps (`plan/run/each.py`, `RowStore`).
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from hashlib import sha256
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ksched_cli import __version__
+from ksched_cli.api.core import Pod
+from ksched_cli.errors import InputError, KschedError, Problem, UsageError
+from ksched_cli.plan.curve import Curve, CurveRecorder
+from ksched_cli.plan.results.outcomes import Displayed
+from ksched_cli.plan.run.each import Executor, RanSpan, SpanRunner, Spans
+from ksched_cli.plan.run.loaded_input import InputMaker, LoadedInput, RunOptions
+from ksched_cli.plan.sweep.model import Sweep
+from ksched_cli.plan.sweep.run import (
+    RowStore,
+    SweepProgress,
+    SweepRun,
+    SweptCluster,
+    as_document,
+    check_places,
+    every_pod,
+    make_executor,
+    sweep_input,
+)
+from ksched_cli.progress import steps
+from ksched_cli.sources.dump import TRACES
+from ksched_cli.sources.loaded import Loaded
+from ksched_cli.sources.own_documents import API_VERSION
+from ksched_cli.sources.traces import trace_source, with_words
+
+_MOST_RUNS, _MOST_SEEDS = 100_000, 10_000
+# The words of a sweep that compares policies; the seed of the options draws among equal nodes.
+CURVE_WORDS = ("curve", "policies", "workloads", "seeds", "seed")
+
+
+class CurveSweepSpec(Struct, frozen=True):
+    """What is varied. `policies` are names with configurations; None is the configuration of the options, `workloads`
+    are those of a trace, empty for the one of the source. `seeds` are empty if nothing is drawn."""
+
+    resources: tuple[str, ...]
+    policies: tuple[tuple[str, Mapping[str, Any] | None], ...]
+    workloads: tuple[str, ...]
+    seeds: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return len(self.policies) * (len(self.workloads) or 1) * (len(self.seeds) or 1)
+
+    def at(self, number: int) -> dict[str, Any]:
+        """The policy, workload and seed of a run. Policies vary fastest, so that neighbours share their pods."""
+        rest, policy = divmod(number, len(self.policies))
+        workload, seed = divmod(rest, len(self.seeds) or 1)
+        found: dict[str, Any] = {"policy": self.policies[policy][0]}
+        found |= {"workload": self.workloads[workload]} if self.workloads else {}
+        return found | ({"seed": self.seeds[seed]} if self.seeds else {})
+
+
+class CurveRow(Struct, frozen=True, omit_defaults=True):
+    """One run: its curves, and the CPU seconds that it took with the reading of its pods left out; or its error."""
+
+    variant: int
+    at: Mapping[str, Any]
+    curves: tuple[Curve, ...] = ()
+    seconds: float = 0.0
+    error: str = ""
+
+
+def decode_curve_rows(lines: bytes) -> list[CurveRow]:
+    return msgspec.json.Decoder(CurveRow).decode_lines(lines)
+
+
+class CurveTask(Struct, frozen=True):
+    """What each worker gets once. `trace` is the text of the source if each workload and seed reads it again."""
+
+    spec: CurveSweepSpec
+    cluster: SweptCluster
+    trace: str = ""
+
+    def runner(self) -> SpanRunner:
+        return CurveRunner(self)
+
+    @property
+    def digest(self) -> str:
+        """The same for the same input under the same options and policies."""
+        found = sha256(self.cluster.digest.encode())
+        for workload in (self.spec.workloads or ("",)) if self.trace else ():
+            trace = trace_source(with_words(self.trace, **({"workload": workload} if workload else {})))
+            assert trace is not None
+            for path in (trace.nodes, trace.pods):
+                found.update(Path(path).read_bytes())
+        found.update(repr((self.trace, self.spec.policies)).encode())
+        return found.hexdigest()[:32]
+
+
+class CurveRunner:
+    """Runs one variant after the other. The objects of the last workload and seed are kept."""
+
+    def __init__(self, task: CurveTask) -> None:
+        self._task = task
+        self._read: tuple[tuple[Any, Any], Loaded] | None = None
+
+    def rows(self, span: Iterable[int]) -> bytes:
+        encoder = msgspec.json.Encoder()
+        return b"".join(encoder.encode(self._row(number)) + b"\n" for number in span)
+
+    def died(self, number: int) -> bytes:
+        """The row of a run whose worker dies whenever it runs it."""
+        error = "the worker process died each time it ran this variant: is there enough memory?"
+        return msgspec.json.encode(CurveRow(number, self._task.spec.at(number), error=error)) + b"\n"
+
+    def _row(self, number: int) -> CurveRow:
+        at = self._task.spec.at(number)
+        try:
+            loaded = self._loaded(at)
+            started = time.process_time()
+            curves = self._curves(number, at, loaded)
+            return CurveRow(number, at, curves, round(time.process_time() - started, 3))
+        except UsageError:
+            # A resource that no node has, or a folder that has no such workload.
+            raise
+        except Exception as problem:
+            kind = "" if isinstance(problem, KschedError) else f"{type(problem).__name__}: "
+            return CurveRow(number, at, error=f"{kind}{problem}")
+
+    def _loaded(self, at: Mapping[str, Any]) -> Loaded:
+        task, cluster = self._task, self._task.cluster
+        if not task.trace:
+            return cluster.loaded
+        key = (at.get("workload"), at.get("seed"))
+        if self._read is None or self._read[0] != key:
+            self._read = None
+            words = {name: str(at[name]) for name in ("workload", "seed") if name in at}
+            options = replace(cluster.options, sources=(with_words(task.trace, **words),))
+            self._read = key, cluster.maker.read_sources(options)
+        return self._read[1]
+
+    def _curves(self, number: int, at: Mapping[str, Any], loaded: Loaded) -> tuple[Curve, ...]:
+        task, cluster = self._task, self._task.cluster
+        configuration = task.spec.policies[number % len(task.spec.policies)][1]
+        options = cluster.options if configuration is None else replace(cluster.options, config=configuration)
+        spec = cluster.maker.scheduler_spec(options)
+        scheduler = LoadedInput(loaded, spec, cluster.maker.maker(options), every_pod).scheduler()
+        queue = scheduler.enqueue()
+        if "seed" in at and not task.trace:
+            random.Random(at["seed"]).shuffle(queue.active)
+            queue.active.sort(key=lambda row: -scheduler.cluster.pods.infos[row].priority)
+        recorder = CurveRecorder(scheduler, queue, task.spec.resources)
+        for decision in scheduler.run(queue):
+            recorder(decision)
+        return recorder.curves()
+
+
+class MeanCurve(Struct, frozen=True):
+    """The runs of one policy and workload for one resource. Each list has a value for each percent from `first` on:
+    the mean, the least and the most over the runs of the allocated share, the mean number of pods without a node, and
+    the mean of what cannot be used. `failure` is the mean percent at which the first pod without a node arrives, over
+    the runs that have one."""
+
+    policy: str
+    workload: str
+    resource: str
+    runs: int
+    first: int
+    mean: tuple[float, ...]
+    least: tuple[float, ...]
+    most: tuple[float, ...]
+    failed: tuple[float, ...]
+    unusable: Mapping[str, tuple[float, ...]]
+    failure: float | None
+
+
+def mean_curve(at: Mapping[str, Any], curves: Sequence[Curve]) -> MeanCurve:
+    """The mean over the percents that all of these curves have."""
+    first = max(each.first for each in curves)
+    places = range(first, min(each.last for each in curves) + 1)
+    shares = [[each.allocated_at[percent - each.first] for each in curves] for percent in places]
+    failed = [fmean(each.failed_at[percent - each.first] for each in curves) for percent in places]
+    reasons = sorted({reason for each in curves for reason in each.unusable_at})
+    unusable = {
+        reason: tuple(round(fmean(_share(each, reason, percent) for each in curves), 2) for percent in places)
+        for reason in reasons
+    }
+    failures = [each.first_failure.arrived for each in curves if each.first_failure is not None]
+    return MeanCurve(
+        at["policy"],
+        at.get("workload", ""),
+        curves[0].resource,
+        len(curves),
+        first,
+        tuple(round(fmean(each), 2) for each in shares),
+        tuple(map(min, shares)),
+        tuple(map(max, shares)),
+        tuple(round(each, 1) for each in failed),
+        unusable,
+        round(fmean(failures), 2) if failures else None,
+    )
+
+
+def _share(curve: Curve, reason: str, percent: int) -> float:
+    shares = curve.unusable_at.get(reason)
+    return shares[percent - curve.first] if shares is not None else 0.0
+
+
+class CurveSweepStats(Struct, frozen=True):
+    """`cpu_seconds` is the mean of a run by policy. `peak_mib` is that of the largest worker."""
+
+    executor: str
+    workers: int
+    resumed: int
+    seconds: float
+    peak_mib: float
+    cpu_seconds: Mapping[str, float]
+
+
+class CurveSweepResult(Struct, frozen=True):
+    """`curves` are by workload, resource and policy, in the order in which they were given."""
+
+    spec: CurveSweepSpec
+    curves: tuple[MeanCurve, ...]
+    errors: tuple[CurveRow, ...]
+    stats: CurveSweepStats
+
+
+class CurveSweep(Displayed):
+    """The runs of a sweep over policies, made when `result` is called."""
+
+    def __init__(
+        self,
+        task: CurveTask,
+        executor: Executor,
+        *,
+        store: RowStore[CurveRow] | None = None,
+        progress: SweepProgress | None = None,
+        warnings: tuple[str, ...] = (),
+    ) -> None:
+        self._task, self._executor, self._store = task, executor, store
+        self._progress, self.warnings = progress, warnings
+        self._rows: dict[int, CurveRow] = {}
+        self._resumed, self._peak = 0, 0.0
+        self._result: CurveSweepResult | None = None
+
+    def __len__(self) -> int:
+        return len(self._task.spec)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_task": self._task, "warnings": self.warnings, "_result": self.result()}
+
+    def result(self) -> CurveSweepResult:
+        """What all runs come to together."""
+        if self._result is None:
+            started = time.perf_counter()
+            for row in steps(self._run(), "runs are done", len(self)):
+                self._rows[row.variant] = row
+                if self._progress is not None:
+                    self._progress(len(self._rows), len(self))
+            self._result = self._summed(time.perf_counter() - started)
+        return self._result
+
+    def _run(self) -> Iterator[CurveRow]:
+        here = self._task.runner()
+        try:
+            done = None
+            if self._store is not None:
+                yield from self._store.open()
+                done, self._resumed = self._store.done, sum(self._store.done)
+            running = self._executor.run(self._task, Spans(len(self), done), here)
+            with closing(running):
+                for span in running:
+                    yield from self._finished(span)
+        finally:
+            if self._store is not None:
+                self._store.close()
+
+    def _finished(self, span: RanSpan) -> list[CurveRow]:
+        if self._store is not None:
+            self._store.append(span.lines)
+        self._peak = max(self._peak, span.peak_mib)
+        return decode_curve_rows(span.lines)
+
+    def _summed(self, seconds: float) -> CurveSweepResult:
+        spec = self._task.spec
+        rows = [self._rows[number] for number in sorted(self._rows)]
+        good = [row for row in rows if not row.error]
+        curves = []
+        for workload in spec.workloads or ("",):
+            for number in range(len(spec.resources)):
+                for policy, _ in spec.policies:
+                    found = [
+                        row for row in good if (row.at["policy"], row.at.get("workload", "")) == (policy, workload)
+                    ]
+                    if found:
+                        curves.append(mean_curve(found[0].at, [row.curves[number] for row in found]))
+        times = {policy: [row.seconds for row in good if row.at["policy"] == policy] for policy, _ in spec.policies}
+        stats = CurveSweepStats(
+            self._executor.name,
+            self._executor.workers,
+            self._resumed,
+            seconds,
+            self._peak,
+            {policy: round(fmean(each), 3) for policy, each in times.items() if each},
+        )
+        return CurveSweepResult(spec, tuple(curves), tuple(row for row in rows if row.error), stats)
+
+
+def about_curves(task: CurveTask) -> dict[str, Any]:
+    """What rows have to agree in to be rows of one sweep."""
+    spec = task.spec
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "CurveRows",
+        "ksched": __version__,
+        "cluster": task.digest,
+        "resources": list(spec.resources),
+        "policies": [name for name, _ in spec.policies],
+        "workloads": list(spec.workloads),
+        "seeds": list(spec.seeds),
+        "variants": len(spec),
+    }
+
+
+def sweep_or_curves(
+    options: RunOptions,
+    source: LoadedInput,
+    maker: InputMaker,
+    path: str | None,
+    words: Mapping[str, Any],
+    *,
+    workers: int = 1,
+    dask: str | None = None,
+    out: str | None = None,
+    resume: bool = False,
+    progress: SweepProgress | None = None,
+) -> SweepRun | CurveSweep:
+    """The sweep of a file, of words, or of both; with the word `curve` the comparison of policies."""
+    how: dict[str, Any] = {"workers": workers, "dask": dask, "out": out, "resume": resume, "progress": progress}
+    if not any(words.get(each) for each in ("curve", "policies", "workloads", "seeds")):
+        return sweep_input(options, source, maker, path, words, **how)
+    check_places(workers, out, resume=resume)
+    task = _curve_task(options, source, maker, path, words)
+    store = RowStore(out, about_curves(task), decode_curve_rows, resume=resume) if out is not None else None
+    # The warnings of the configuration are about one that no policy has.
+    warnings = tuple(source.loaded.warnings) if words.get("policies") else source.warnings
+    executor = make_executor(workers, dask, len(task.spec))
+    return CurveSweep(task, executor, store=store, progress=progress, warnings=warnings)
+
+
+def _curve_task(
+    options: RunOptions, source: LoadedInput, maker: InputMaker, path: str | None, words: Mapping[str, Any]
+) -> CurveTask:
+    """The runs of all policies, each of which kube-scheduler would accept. Raises UsageError and ConfigError."""
+    if path is not None:
+        raise UsageError(f"{path}: a sweep file does not go with --curve")
+    if not words.get("curve"):
+        raise UsageError("--policy, --workload and --seeds go with --curve, which names the resources")
+    if all(pod.spec.node_name for pod in source.loaded.of(Pod)):
+        raise InputError(Problem("no pod of the input is pending: a curve needs pods that arrive"))
+    trace = next((each for each in options.sources if each.startswith(TRACES)), "")
+    if trace and (len(options.sources) > 1 or options.edits or options.has_manifests or options.objects):
+        raise UsageError("a trace is swept as it is: without other sources, manifests and edits")
+    configurations = []
+    for each in words.get("policies") or ():
+        file = policy_path(each)
+        # All mistakes of the file are raised here, with their lines.
+        maker.scheduler_spec(replace(options, config=file))
+        configurations.append(as_document(file))
+    spec = read_curve_spec(words, configurations, is_trace=bool(trace))
+    cluster = SweptCluster.of(options, source, Sweep(), maker)
+    if not trace or not (spec.workloads or spec.seeds):
+        return CurveTask(spec, cluster)
+    return CurveTask(spec, replace(cluster, loaded=Loaded()), trace)
+
+
+def read_curve_spec(
+    words: Mapping[str, Any], configurations: Sequence[Mapping[str, Any] | None], *, is_trace: bool
+) -> CurveSweepSpec:
+    """The sweep of words: `policies` are files `[NAME=]FILE` whose documents are `configurations`."""
+    others = sorted(
+        key for key, value in words.items() if key not in CURVE_WORDS and value not in (None, (), "", 0, [])
+    )
+    if others:
+        raise UsageError(
+            f"--curve goes with --policy, --workload and --seeds, not with --{', --'.join(others).replace('_', '-')}"
+        )
+    resources = tuple(dict.fromkeys(_listed(words["curve"])))
+    if not resources:
+        raise UsageError("--curve names no resource: write cpu,memory or an extended resource")
+    names = [_policy_name(each) for each in words.get("policies") or ()]
+    double = sorted({name for name in names if names.count(name) > 1})
+    if double:
+        raise UsageError(Problem(f"two policies are named {double[0]}", "--policy", hint="write NAME=FILE"))
+    workloads = tuple(dict.fromkeys(_listed(words.get("workloads") or ())))
+    if workloads and not is_trace:
+        raise UsageError("--workload goes with a trace: --from openb:DIR")
+    policies = tuple(zip(names, configurations, strict=True)) or (("default", None),)
+    spec = CurveSweepSpec(resources, policies, workloads, read_seeds(words.get("seeds") or ""))
+    if len(spec) > _MOST_RUNS:
+        raise UsageError(f"these are {len(spec):,} runs, and at most {_MOST_RUNS:,} are made")
+    return spec
+
+
+def _listed(given: str | Sequence[str]) -> list[str]:
+    texts = [given] if isinstance(given, str) else given
+    return [each.strip() for text in texts for each in text.split(",") if each.strip()]
+
+
+def policy_path(text: str) -> str:
+    """The file of `NAME=FILE` or `FILE`."""
+    name, equals, path = text.partition("=")
+    return path if equals else name
+
+
+def _policy_name(text: str) -> str:
+    name, equals, _ = text.partition("=")
+    return name if equals else Path(text).stem
+
+
+def read_seeds(text: str) -> tuple[int, ...]:
+    """`42..51`, `7` or `1,2,5`."""
+    found: dict[int, None] = {}
+    for part in _listed(text):
+        first, dots, last = part.partition("..")
+        last = last if dots else first
+        if not (first.isdecimal() and last.isdecimal()) or int(first) > int(last):
+            raise UsageError(Problem(f"{part!r} is no range of seeds", "--seeds", hint="write 42..51"))
+        if int(last) - int(first) >= _MOST_SEEDS:
+            raise UsageError(Problem(f"{part} has more than {_MOST_SEEDS:,} seeds", "--seeds"))
+        found |= dict.fromkeys(range(int(first), int(last) + 1))
+    return tuple(found)

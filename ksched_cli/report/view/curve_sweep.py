@@ -1,0 +1,233 @@
+"""What `sweep --curve` compares: how full the cluster gets under each policy, with bands over the seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ksched_cli.plan.sweep.curves import CurveSweep, CurveSweepStats, MeanCurve
+from ksched_cli.report.registry import RenderOptions
+from ksched_cli.report.view.curves import ALLOCATED, ARRIVED
+from ksched_cli.report.view.documents import DocumentPart
+from ksched_cli.report.view.model import (
+    Chart,
+    Facts,
+    Figure,
+    Line,
+    Section,
+    Series,
+    Table,
+    Tone,
+    View,
+    columns,
+    counted,
+    counting,
+)
+
+# A chart begins some percent before the place where two policies differ by so much.
+_DIFFER, _BEFORE = 0.5, 15
+_AT = 100
+
+
+class MeanCurvePart(DocumentPart, frozen=True, kw_only=True):
+    """See `MeanCurve`."""
+
+    policy: str
+    workload: str = ""
+    resource: str
+    runs: int
+    first: int
+    mean: Sequence[float]
+    least: Sequence[float]
+    most: Sequence[float]
+    failed: Sequence[float]
+    unusable: Mapping[str, Sequence[float]]
+    first_failure: float | None = None
+
+    @classmethod
+    def of(cls, found: MeanCurve) -> MeanCurvePart:
+        return cls(
+            policy=found.policy,
+            workload=found.workload,
+            resource=found.resource,
+            runs=found.runs,
+            first=found.first,
+            mean=found.mean,
+            least=found.least,
+            most=found.most,
+            failed=found.failed,
+            unusable=found.unusable,
+            first_failure=found.failure,
+        )
+
+    @property
+    def end(self) -> float:
+        return self.mean[-1]
+
+    @property
+    def last(self) -> int:
+        """The percent of the last point."""
+        return self.first + len(self.mean) - 1
+
+    def at(self, percent: int) -> float | None:
+        place = percent - self.first
+        return self.mean[place] if 0 <= place < len(self.mean) else None
+
+
+class RunErrorPart(DocumentPart, frozen=True, kw_only=True):
+    at: Mapping[str, Any]
+    error: str
+
+
+class CurveSweepDocument(DocumentPart, frozen=True, kw_only=True, tag_field="kind", tag="CurveSweep"):
+    """The means over the seeds, and the runs that failed."""
+
+    resources: Sequence[str]
+    policies: Sequence[str]
+    workloads: Sequence[str] = ()
+    seeds: Sequence[int] = ()
+    runs: int
+    curves: tuple[MeanCurvePart, ...]
+    errors: tuple[RunErrorPart, ...] = ()
+    stats: Mapping[str, Any]
+
+
+Document = CurveSweepDocument
+
+
+def document(sweep: CurveSweep, options: RenderOptions) -> CurveSweepDocument:
+    found = sweep.result()
+    spec = found.spec
+    return CurveSweepDocument(
+        resources=spec.resources,
+        policies=[name for name, _ in spec.policies],
+        workloads=spec.workloads,
+        seeds=spec.seeds,
+        runs=len(spec),
+        curves=tuple(map(MeanCurvePart.of, found.curves)),
+        errors=tuple(RunErrorPart(at=row.at, error=row.error) for row in found.errors),
+        stats=_stats(found.stats),
+    )
+
+
+def _stats(stats: CurveSweepStats) -> dict[str, Any]:
+    return {
+        "executor": stats.executor,
+        "workers": stats.workers,
+        "resumed": stats.resumed,
+        "seconds": round(stats.seconds, 2),
+        "cpuSeconds": dict(stats.cpu_seconds),
+        "peakMiB": round(stats.peak_mib, 1),
+    }
+
+
+def view(found: CurveSweepDocument) -> View:
+    """`60 runs: FGD allocates the most of example.com/gpu (95.4 %), 10 seeds`."""
+    groups = _groups(found)
+    verdict, tone = _verdict(found, groups)
+    details = [counted(len(found.seeds), "seed")] if len(found.seeds) > 1 else []
+    details += [f"{counted(len(found.errors), 'run')} failed"] if found.errors else []
+    stats = found.stats
+    figures = [counting(found.runs, "run"), counting(len(found.policies), "policy")]
+    if len(found.policies) != 1:
+        figures[1] = Figure("policies", str(len(found.policies)))
+    seconds = stats["cpuSeconds"]
+    facts = [(policy, f"{each:.1f} s of the processor for a run") for policy, each in seconds.items()]
+    facts += [("Ran on", f"{counted(stats['workers'], 'worker')} ({stats['executor']})")]
+    return View(
+        "sweep",
+        counted(found.runs, "run"),
+        verdict,
+        tone,
+        details,
+        notes=[Line(f"{_at(each.at)}: {each.error}", "bad") for each in found.errors[:10]],
+        figures=figures,
+        sections=[*_sections(groups), Section("time", "Time", Facts(facts), place="page")],
+        rows=[[each.policy, each.workload or "-", each.resource, f"{each.end:.2f}"] for each in found.curves],
+    )
+
+
+def _at(at: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in at.items())
+
+
+def _groups(found: CurveSweepDocument) -> list[list[MeanCurvePart]]:
+    """The curves of one workload and resource each."""
+    groups: dict[tuple[str, str], list[MeanCurvePart]] = {}
+    for each in found.curves:
+        groups.setdefault((each.workload, each.resource), []).append(each)
+    return list(groups.values())
+
+
+def _verdict(found: CurveSweepDocument, groups: Sequence[Sequence[MeanCurvePart]]) -> tuple[str, Tone]:
+    if found.errors or not groups:
+        return "some runs failed", "bad"
+    best = [max(group, key=lambda each: each.end) for group in groups]
+    first = best[0]
+    if len(found.policies) == 1:
+        return f"{first.end:.1f} % of {first.resource} is allocated in the end", "plain"
+    if len(groups) == 1:
+        return f"{first.policy} allocates the most of {first.resource} ({first.end:.1f} %)", "plain"
+    wins = sum(each.policy == first.policy for each in best)
+    return f"{first.policy} allocates the most in {wins} of {len(groups)} comparisons", "plain"
+
+
+def _sections(groups: Sequence[Sequence[MeanCurvePart]]) -> Iterator[Section]:
+    for number, group in enumerate(groups):
+        of = f" ({group[0].workload})" if group[0].workload else ""
+        title = f"{group[0].resource}{of}"
+        ranked = sorted(group, key=lambda each: -each.end)
+        yield Section(f"policies-{number}", title, _table(ranked), titled=len(groups) > 1)
+        intro = (
+            "The mean over the seeds, and behind it the least and the most, when so much of the resource has arrived."
+        )
+        series = [Series(each.policy, _points(each), _band(each)) for each in ranked]
+        chart = Chart(series, ARRIVED, ALLOCATED, _where_they_differ(group))
+        yield Section(f"chart-{number}", f"{title} under each policy", chart, intro, place="page")
+
+
+def _points(curve: MeanCurvePart) -> list[tuple[float, float]]:
+    return [(curve.first + number, share) for number, share in enumerate(curve.mean)]
+
+
+def _band(curve: MeanCurvePart) -> list[tuple[float, float, float]]:
+    if curve.runs < 2:
+        return []
+    pairs = zip(curve.least, curve.most, strict=True)
+    return [(curve.first + number, low, high) for number, (low, high) in enumerate(pairs)]
+
+
+def _where_they_differ(group: Sequence[MeanCurvePart]) -> float:
+    """A round percent before the first place where two policies differ; 0 if none does."""
+    for percent in range(max(each.first for each in group), min(each.last for each in group) + 1):
+        shares = [each.mean[percent - each.first] for each in group]
+        if max(shares) - min(shares) > _DIFFER:
+            return max(0, (percent - _BEFORE) // 10 * 10)
+    return 0
+
+
+def _table(ranked: Sequence[MeanCurvePart]) -> Table:
+    """A row for each policy, the one that allocates most first."""
+    shown = columns(
+        "Policy; Runs: number; Allocated %: number; Least: number; Most: number; At 100 %: number; "
+        "First failure at %: number; No node: number; Of no use %: number; Most of it"
+    )
+    rows: list[list[Any]] = []
+    for each in ranked:
+        parts = {reason: shares[-1] for reason, shares in each.unusable.items()}
+        most = max(parts, key=parts.__getitem__, default="")
+        rows.append(
+            [
+                each.policy,
+                each.runs,
+                each.end,
+                each.least[-1] if each.runs > 1 else "",
+                each.most[-1] if each.runs > 1 else "",
+                each.at(_AT),
+                each.first_failure,
+                each.failed[-1],
+                round(sum(parts.values()), 2),
+                f"{most} {parts[most]:.1f} %" if most and parts[most] else "",
+            ]
+        )
+    return Table(shown, rows, rows_are="policy")

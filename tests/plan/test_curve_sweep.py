@@ -1,0 +1,210 @@
+"""Policies compared by their curves: what is varied, means over seeds, resuming, and the formats."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ksched_cli.cli.main import run
+from ksched_cli.errors import UsageError
+from ksched_cli.plan.curve import Curve
+from ksched_cli.plan.sweep.curves import CurveSweepResult, mean_curve, read_seeds
+from ksched_cli.simulator import Simulator
+from tests.builders import make_node, make_pod
+
+SPREAD, PACK = "LeastAllocated", "MostAllocated"
+
+
+def policy(folder: Path, strategy: str) -> str:
+    """A configuration that scores by requested resources alone."""
+    path = folder / f"{strategy}.yaml"
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [
+            {
+                "plugins": {"score": {"disabled": [{"name": "*"}], "enabled": [{"name": "NodeResourcesFit"}]}},
+                "pluginConfig": [
+                    {"name": "NodeResourcesFit", "args": {"scoringStrategy": {"type": strategy, "resources": [{"name": "cpu", "weight": 1}]}}}
+                ],
+            }
+        ],
+    }  # fmt: skip
+    path.write_text(json.dumps(config))
+    return str(path)
+
+
+@pytest.fixture
+def objects() -> list[dict[str, Any]]:
+    """Small pods first: if they are spread, no node has room for the large ones."""
+    found = [make_node(f"n-{number}").allocatable(cpu="8", memory="100Gi", pods="100").doc() for number in range(4)]
+    for number, cpu in enumerate([1] * 8 + [8] * 3):
+        document = make_pod(f"p-{number:02}").requests(cpu=str(cpu)).doc()
+        document["metadata"]["creationTimestamp"] = f"2020-01-01T00:00:{number:02}Z"
+        found.append(document)
+    return found
+
+
+def swept(objects: list[dict[str, Any]], **words: Any) -> CurveSweepResult:
+    found: Any = Simulator.load(*objects).sweep(curve="cpu", **words).result()
+    assert isinstance(found, CurveSweepResult)
+    return found
+
+
+def test_policies_are_compared_on_the_same_pods(objects: list[dict[str, Any]], tmp_path: Path) -> None:
+    result = swept(objects, policies=[policy(tmp_path, SPREAD), policy(tmp_path, PACK)])
+    assert {each.policy: each.mean[-1] for each in result.curves} == {SPREAD: 25, PACK: 100}
+    assert {each.policy: each.failed[-1] for each in result.curves} == {SPREAD: 3, PACK: 0}
+    assert {each.policy: each.failure for each in result.curves} == {SPREAD: 50, PACK: None}
+
+
+def test_a_seed_draws_the_order_of_arrival(objects: list[dict[str, Any]], tmp_path: Path) -> None:
+    result = swept(objects, policies=[policy(tmp_path, SPREAD)], seeds="1..6")
+    (curve,) = result.curves
+    assert curve.runs == 6
+    assert curve.least[-1] < curve.mean[-1] < curve.most[-1]
+    again = swept(objects, policies=[policy(tmp_path, SPREAD)], seeds="1..6")
+    assert again.curves == result.curves
+
+
+def test_a_run_is_what_simulate_shows(objects: list[dict[str, Any]], tmp_path: Path) -> None:
+    path = policy(tmp_path, PACK)
+    (alone,) = Simulator.load(*objects, config=path).simulate(curve=["cpu"]).curves
+    (mean,) = swept(objects, policies=[path]).curves
+    assert (mean.mean, mean.first) == (alone.allocated_at, alone.first)
+
+
+def test_means_cover_the_percents_that_all_runs_have() -> None:
+    def curve(first: int, shares: tuple[float, ...]) -> Curve:
+        return Curve("cpu", 1000, 10, shares[-1], 0, first, shares, tuple(range(len(shares))), {"lack of cpu": shares})
+
+    found = mean_curve({"policy": "a"}, [curve(0, (0, 1, 2, 3)), curve(1, (1, 4, 5, 6))])
+    assert (found.first, found.mean, found.least, found.most) == (1, (1, 3, 4), (1, 2, 3), (1, 4, 5))
+    assert found.failed == (0.5, 1.5, 2.5)
+    assert found.unusable == {"lack of cpu": (1, 3, 4)}
+
+
+NODES = "sn,cpu_milli,memory_mib,gpu,model\nn-0,4000,1000,0,\nn-1,4000,1000,0,\n"
+PODS = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,creation_time\n"
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> str:
+    (tmp_path / "openb_node_list_gpu_node.csv").write_text(NODES)
+    for name, cpu in (("small", 500), ("large", 3000)):
+        rows = "".join(f"p-{number},{cpu},10,0,0,,{number}\n" for number in range(4))
+        (tmp_path / f"openb_pod_list_{name}.csv").write_text(PODS + rows)
+    (tmp_path / "openb_pod_list_default.csv").write_text(PODS + "p,1000,10,0,0,,1\n")
+    return f"openb:{tmp_path}"
+
+
+def test_workloads_and_seeds_of_a_trace(trace: str) -> None:
+    found: Any = Simulator.load(trace).sweep(curve="cpu", workloads="small,large", seeds="1,2").result()
+    assert {(each.workload, each.runs, each.mean[-1]) for each in found.curves} == {("small", 2, 25), ("large", 2, 75)}
+
+
+@pytest.mark.slow
+def test_processes_find_the_same(trace: str) -> None:
+    how: dict[str, Any] = {"curve": "cpu", "workloads": "small,large", "seeds": "1..3"}
+    here: Any = Simulator.load(trace).sweep(**how).result()
+    there: Any = Simulator.load(trace).sweep(workers=2, **how).result()
+    assert there.curves == here.curves
+    assert there.stats.executor == "processes"
+
+
+def test_a_sweep_goes_on_with_the_rows_that_it_has(trace: str, tmp_path: Path) -> None:
+    out = tmp_path / "rows"
+    how: dict[str, Any] = {"curve": "cpu", "seeds": "1..4", "out": str(out)}
+    first: Any = Simulator.load(trace).sweep(**how).result()
+    lines = (out / "rows.jsonl").read_bytes().splitlines(keepends=True)
+    (out / "rows.jsonl").write_bytes(b"".join(lines[:2]) + lines[2][:10])
+    second: Any = Simulator.load(trace).sweep(**how, resume=True).result()
+    assert (second.stats.resumed, second.curves) == (2, first.curves)
+    with pytest.raises(UsageError, match=r"the folder has the rows of another sweep: .*seeds"):
+        Simulator.load(trace).sweep(**{**how, "seeds": "1..5"}, resume=True).result()
+
+
+def test_a_run_that_fails_is_a_row_with_its_error(
+    objects: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from ksched_cli.plan.sweep import curves
+
+    def broken(*_: object) -> None:
+        raise RuntimeError("no more memory")
+
+    monkeypatch.setattr(curves, "CurveRecorder", broken)
+    result = swept(objects)
+    assert [row.error for row in result.errors] == ["RuntimeError: no more memory"]
+    assert result.curves == ()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        pytest.param({"seeds": "5..1"}, "'5..1' is no range of seeds", id="empty range"),
+        pytest.param({"seeds": "a"}, "'a' is no range of seeds", id="no number"),
+        pytest.param({"workloads": "x"}, "--workload goes with a trace", id="workload without a trace"),
+        pytest.param({"fail": "node"}, "not with --fail", id="fail"),
+        pytest.param({"policies": ["a.yaml", "b/a.yaml"]}, "two policies are named a", id="names"),
+        pytest.param({"curve": ","}, "--curve names no resource", id="no resource"),
+        pytest.param({"curve": "", "seeds": "1..2"}, "go with --curve", id="no curve"),
+        pytest.param({"curve": "example.com/x"}, "no node has any of this resource", id="unknown resource"),
+    ],
+)
+def test_mistakes(
+    words: dict[str, Any], message: str, objects: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "b").mkdir()
+    for name in ("a.yaml", "b/a.yaml"):
+        Path(policy(tmp_path, PACK)).rename(tmp_path / name)
+    with pytest.raises(UsageError, match=message):
+        Simulator.load(*objects).sweep(**{"curve": "cpu", **words}).result()
+
+
+def test_seeds() -> None:
+    assert read_seeds("3..5,1,4") == (3, 4, 5, 1)
+
+
+@pytest.fixture
+def command(objects: list[dict[str, Any]], tmp_path: Path) -> list[str]:
+    (tmp_path / "cluster.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+    words = ["sweep", "--from", str(tmp_path / "cluster.json"), "--curve", "cpu", "--seeds", "1..3", "--workers", "1"]
+    return [*words, "--policy", policy(tmp_path, SPREAD), "--policy", f"packed={policy(tmp_path, PACK)}"]
+
+
+@pytest.mark.parametrize("form", ["table", "markdown"])
+def test_the_table_ranks_the_policies(form: str, command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*command, "-o", form]) == 0
+    text = capsys.readouterr().out
+    assert "6 runs: packed allocates the most of cpu (100.0 %), 3 seeds" in text
+    assert text.index("packed ") < text.index("LeastAllocated ")
+
+
+def test_the_picture_has_a_band_for_each_policy(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    from xml.etree import ElementTree
+
+    assert run([*command, "-o", "svg"]) == 0
+    root = ElementTree.fromstring(capsys.readouterr().out)
+    classes = [each.get("class") for each in root.iter("{http://www.w3.org/2000/svg}path")]
+    assert [each for each in classes if each and "band" in each] == ["c0 band", "c1 band"]
+
+
+def test_a_stored_document_has_its_page(command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*command, "-o", "json"]) == 0
+    text = capsys.readouterr().out
+    document = json.loads(text)
+    assert document["kind"] == "CurveSweep"
+    assert [each["policy"] for each in document["curves"]] == [SPREAD, "packed"]
+    assert document["stats"]["cpuSeconds"].keys() == {SPREAD, "packed"}
+    (tmp_path / "stored.json").write_text(text)
+    assert run(["report", str(tmp_path / "stored.json")]) == 0
+    assert "<svg" in capsys.readouterr().out
+
+
+def test_a_format_of_the_other_kind_of_sweep(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*command, "-o", "csv"]) == 2
+    assert "-o csv: this sweep has table, wide, json" in capsys.readouterr().err
