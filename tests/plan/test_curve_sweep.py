@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -181,7 +182,8 @@ def test_the_table_ranks_the_policies(form: str, command: list[str], capsys: pyt
     assert run([*command, "-o", form]) == 0
     text = capsys.readouterr().out
     assert "6 runs: packed allocates the most of cpu (100.0 %), 3 seeds" in text
-    assert text.index("packed ") < text.index("LeastAllocated ")
+    names = re.findall(r"^[| ]*(packed|LeastAllocated) .*\d", text, re.MULTILINE)
+    assert names == ["packed", "LeastAllocated"]
 
 
 def test_the_picture_has_a_band_for_each_policy(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:

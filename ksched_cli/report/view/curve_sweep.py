@@ -209,8 +209,8 @@ def _where_they_differ(group: Sequence[MeanCurvePart]) -> float:
 def _table(ranked: Sequence[MeanCurvePart]) -> Table:
     """A row for each policy, the one that allocates most first."""
     shown = columns(
-        "Policy; Runs: number; Allocated %: number; Least: number; Most: number; At 100 %: number; "
-        "First failure at %: number; No node: number; Of no use %: number; Most of it"
+        "Policy; Runs: number wide; Allocated %: number; Least: number; Most: number; At 100 %: number; "
+        "First failure at %: number; No node: number; Of no use %: number wide; Most of it: wide"
     )
     rows: list[list[Any]] = []
     for each in ranked:
