@@ -212,11 +212,15 @@ class RejectedPod(Protocol[C_co]):
 
     def uncordon(self) -> C_co: ...
 
-    def untaint(self, taint: Taint) -> C_co: ...
+    def untaint(self, taint: Taint) -> C_co | None:
+        """None for a taint that no person takes off, as for the following changes."""
 
-    def tolerate(self, taint: Taint) -> C_co: ...
+    def tolerate(self, taint: Taint) -> C_co | None: ...
 
-    def label(self, key: str, value: str) -> C_co: ...
+    def label(self, key: str, value: str) -> C_co | None: ...
+
+    def may_leave_out(self, key: str) -> bool:
+        """Whether a pod can do without this label of nodes."""
 
     def remove(self, pods: set[str]) -> Sequence[C_co]:
         """One change that makes the only pod leave; none for several pods, which are no small change."""
@@ -228,9 +232,9 @@ class RejectedPod(Protocol[C_co]):
 class RejectionGuide:
     """What `explain`, `check` and the search for fixes read about a rejection of one node. `easily_mended` is on where
     a small change may end the rejection, `cordons` and `closes_node` where the node takes no such pods for now, and
-    `ends_without_pods` where no empty node rejects the pod."""
+    `is_about_the_place` where labels such as that of the zone decide, and `ends_without_pods` where no empty node rejects the pod."""
 
-    easily_mended = cordons = closes_node = ends_without_pods = False
+    easily_mended = cordons = closes_node = ends_without_pods = is_about_the_place = False
 
     def describe(self, figures: Figures) -> str:
         """One line with the numbers; an empty string where the reasons themselves are best."""
@@ -269,6 +273,7 @@ class RejectionGuide:
         """The change with which PreEnqueue no longer holds the pod back."""
         return None
 
-    def remedies(self, figures: Figures, place: RejectedPod[C]) -> Iterator[Sequence[C]]:
-        """Changes that together may end the rejection, one way after the other; each is tried before it is shown."""
+    def remedies(self, figures: Figures, place: RejectedPod[C]) -> Iterator[Sequence[C | None]]:
+        """Changes that together may end the rejection, one way after the other; each is tried before it is shown.
+        A way with None in it cannot be gone."""
         return iter(())

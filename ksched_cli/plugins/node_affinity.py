@@ -117,13 +117,13 @@ class NodeAffinityReasons(ReasonTable, plugins="NodeAffinity"):
 
 
 _OPERATORS = {"In": "in", "NotIn": "not in", "Exists": "exists", "DoesNotExist": "does not exist", "Gt": ">", "Lt": "<"}
-# Labels that state where a node is. No fix proposes to change them.
-_OF_THE_PLACE = ("kubernetes.io/", "topology.", "node.kubernetes.io/", "failure-domain.")
 
 Terms = Sequence[Sequence[Mapping[str, Any]]]
 
 
 class AffinityGuide(RejectionGuide):
+    is_about_the_place = True
+
     def describe(self, figures: Figures) -> str:
         parts = [
             f"{each['key']} should be {each['wanted']} and {_has(each['has'])}"
@@ -148,20 +148,21 @@ class AffinityGuide(RejectionGuide):
     def is_other_kind_of_node(self, reasons: Sequence[Reason], *, unresolvable: bool) -> bool:
         return True
 
-    def remedies(self, figures: Figures, place: RejectedPod[C]) -> Iterator[Sequence[C]]:
+    def remedies(self, figures: Figures, place: RejectedPod[C]) -> Iterator[Sequence[C | None]]:
         if "enforced" in figures:
             return
         unmet, terms = figures.get("nodeSelector", ()), figures.get("terms")
-        relaxed = [_unselect(each, place) for each in unmet]
-        if terms is None:
-            yield relaxed
-        else:
-            for way in _relaxed_terms(terms, place):
-                yield [*relaxed, way]
+        if all(place.may_leave_out(each["key"]) for each in unmet):
+            relaxed: list[C | None] = [_unselect(each, place) for each in unmet]
+            if terms is None:
+                yield relaxed
+            else:
+                for way in _relaxed_terms(terms, place):
+                    yield [*relaxed, way]
         wanted = {each["key"]: each["wanted"] for each in unmet}
         for more in _labels_for(terms) if terms is not None else [{}]:
             labels = {**wanted, **more}
-            if labels and not any(key.startswith(_OF_THE_PLACE) for key in labels):
+            if labels:
                 yield [place.label(key, value) for key, value in labels.items()]
 
 
@@ -176,7 +177,7 @@ def _requirement(each: Mapping[str, Any]) -> str:
 
 def _unselect(each: Mapping[str, Any], place: RejectedPod[C]) -> C:
     text = f"leave {each['key']}={each['wanted']} out of the node selector"
-    return place.patch(text, "node selector", 2, drop("spec", "nodeSelector", each["key"]))
+    return place.patch(text, "node selector", 4, drop("spec", "nodeSelector", each["key"]))
 
 
 def _relaxed_terms(terms: Terms, place: RejectedPod[C]) -> Iterator[C]:
@@ -185,7 +186,7 @@ def _relaxed_terms(terms: Terms, place: RejectedPod[C]) -> Iterator[C]:
         return
     nearest = min(range(len(terms)), key=lambda index: (len(terms[index]), index))
     found = _expressions_of(terms[nearest], place.pod, nearest)
-    if found is None:
+    if found is None or not all(place.may_leave_out(each["key"]) for each in terms[nearest]):
         return
     expressions, all_unmet, others_are_met = found
     if expressions and all_unmet:
@@ -195,7 +196,7 @@ def _relaxed_terms(terms: Terms, place: RejectedPod[C]) -> Iterator[C]:
             yield place.patch(
                 f"let its node affinity take {joined(texts)} too",
                 "affinity value",
-                1 * len(expressions),
+                3 + len(expressions) / 2,
                 *(add(each["has"], *here, index, "values", "-") for index, each in expressions),
             )
         if others_are_met:
@@ -203,10 +204,10 @@ def _relaxed_terms(terms: Terms, place: RejectedPod[C]) -> Iterator[C]:
             yield place.patch(
                 f"leave {joined(texts)} out of its node affinity",
                 "node affinity",
-                2 * len(expressions),
+                4 * len(expressions),
                 *(drop(*here, index) for index, _ in reversed(expressions)),
             )
-    yield place.patch("do without its required node affinity", "no node affinity", 4, drop(*REQUIRED))
+    yield place.patch("do without its required node affinity", "no node affinity", 5, drop(*REQUIRED))
 
 
 def _expressions_of(
@@ -216,7 +217,7 @@ def _expressions_of(
     the term has others."""
     affinity = pod.spec.affinity.node_affinity if pod.spec.affinity else None
     required = affinity.required_during_scheduling_ignored_during_execution if affinity else None
-    if required is None:
+    if required is None or index >= len(required.node_selector_terms):
         return None
     term = required.node_selector_terms[index]
     unmet = {(each["key"], each["operator"], tuple(each["values"])): each for each in unmet_term}

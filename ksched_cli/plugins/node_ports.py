@@ -84,7 +84,7 @@ class PortsGuide(RejectionGuide):
                 name = f"{port.host_ip or ANY_ADDRESS}:{port.host_port}/{port.protocol or 'TCP'}"
                 if port.host_port and name in taken:
                     operation = drop("spec", "containers", index, "ports", number, "hostPort")
-                    changes.append(place.patch(f"do without host port {_short(name)}", "host port", 2, operation))
+                    changes.append(place.patch(f"do without host port {_short(name)}", "host port", 4.5, operation))
         if len(changes) >= len(taken) and not place.pod.spec.host_network:
             yield changes
         yield place.remove({holder for each in figures["ports"] for holder in each["heldBy"]})

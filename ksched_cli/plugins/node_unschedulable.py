@@ -71,7 +71,7 @@ class CordonGuide(RejectionGuide):
     def problems(self, reasons: Sequence[Reason], figures: Figures, *, cordoned: bool) -> Iterator[str]:
         yield "are cordoned"
 
-    def remedies(self, figures: Figures, place: RejectedPod[C]) -> Iterator[Sequence[C]]:
+    def remedies(self, figures: Figures, place: RejectedPod[C]) -> Iterator[Sequence[C | None]]:
         yield [place.uncordon()]
         yield [place.tolerate(_UNSCHEDULABLE)]
 

@@ -99,7 +99,7 @@ class TaintGuide(RejectionGuide):
     def ends_on_empty_node(self, figures: Figures) -> bool:
         return all(taint.startswith(_OF_A_STATE) for taint in figures.get("taints", ("",)))
 
-    def remedies(self, figures: Figures, place: RejectedPod[C]) -> Iterator[Sequence[C]]:
+    def remedies(self, figures: Figures, place: RejectedPod[C]) -> Iterator[Sequence[C | None]]:
         taints = [taint for taint in place.node.spec.taints if str(taint) in figures["taints"]]
         yield [place.tolerate(taint) for taint in taints]
         yield [

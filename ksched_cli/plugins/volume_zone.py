@@ -73,6 +73,8 @@ class VolumeZoneReasons(ReasonTable, plugins="VolumeZone"):
 
 
 class ZoneGuide(RejectionGuide):
+    is_about_the_place = True
+
     def describe(self, figures: Figures) -> str:
         return "; ".join(
             f"volume {volume} is in {key}={' or '.join(values)}"

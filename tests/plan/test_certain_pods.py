@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ksched_cli import Simulator
-from ksched_cli.plan.explain.results import TrialResult
+from ksched_cli.plan.reasons.fixes.values import TrialResult
 from ksched_cli.plan.reasons.fixes.search import CertainPods, FixTrials, OwnPods
 from tests.builders import PodBuilder, make_node, make_pod, write_list
 from tests.lanes import sampled

@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 
 from ksched_cli.controlplane.merge import LAST_APPLIED
-from ksched_cli.plan.explain.results import Fix
+from ksched_cli.plan.reasons.fixes.values import Fix
+from ksched_cli.plan.run.loaded_input import RunOptions
 from ksched_cli.plan.settle import SettledSimulation
-from ksched_cli.simulator import RunOptions, Simulator
+from ksched_cli.simulator import Simulator
 from tests.builders import write_list
 from tests.lanes import sampled
 from tests.plan.fix_clusters import FixCluster, fix_cluster
@@ -90,7 +91,10 @@ def test_a_fix_in_the_manifests_places_the_workload_with_the_printed_losses(seed
         # The pod preempts others.
         assert all(pod.node for pod in unchanged.final if pod.pod == cluster.pod)
         return
-    assert found.found
+    if not found.found:
+        # No node is large enough, and no request may be lowered so far.
+        assert found.tried
+        return
     for fix in found.found:
         after = applied(cluster, fix, tmp_path)
         own = [pod for pod in after.final if pod.workload == cluster.name and pod.state != "gone"]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ksched_cli.api.json_patch import add, apply_patch, drop, patch_pod, pointer
 from ksched_cli.api.pod_resources import requests_of
 from ksched_cli.api.workloads import PriorityClass
-from ksched_cli.plan.explain.results import Fix, Fixes
+from ksched_cli.plan.reasons.fixes.values import Fix, Fixes, Promise
 from ksched_cli.plugins.node_resources_fit.guide import lower_requests
 from tests.builders import PodBuilder, make_node, make_pod, make_workload
 from tests.clusters import clusters
@@ -105,7 +105,7 @@ def pod(**requests: Any) -> PodBuilder:
             id="a selector less",
         ),
         pytest.param(
-            [node("n1", disk="hdd"), pod().selector(disk="ssd")],
+            [node("n1"), pod().selector(disk="ssd")],
             "label n1 disk=ssd",
             ("--label n1=disk=ssd",),
             [],
@@ -175,20 +175,12 @@ def pod(**requests: Any) -> PodBuilder:
             id="gates",
         ),
         pytest.param(
-            [node("n1"), make_pod("p").scheduler("volcano")],
+            [node("n1"), make_pod("p").scheduler("mine")],
             "let default-scheduler schedule it",
             (),
             [{"op": "add", "path": "/spec/schedulerName", "value": "default-scheduler"}],
             "n1",
             id="another scheduler",
-        ),
-        pytest.param(
-            [node("n1", cpu="1"), pod(cpu="20", example_com__gpu=2).selector(disk="ssd")],
-            "a new node with cpu=20,example.com/gpu=2 and label new-node disk=ssd",
-            ("--add-node name=new-node,cpu=20,example.com/gpu=2", "--label new-node=disk=ssd"),
-            [],
-            "new-node",
-            id="a node of its own",
         ),
     ],
 )
@@ -197,7 +189,7 @@ def test_a_fix(items: list[Any], text: str, flags: tuple[str, ...], patch: list[
     assert (fix.flags, list(fix.patch), fix.node) == (flags, patch, on)
 
 
-def workload(kind: str, name: str, replicas: int, owner: tuple[str, str] | None = None) -> Any:
+def workload(kind: str, name: str, replicas: int, owner: tuple[str, str] | None = None, **requests: str) -> Any:
     from ksched_cli.api import workloads
 
     made = {
@@ -205,7 +197,10 @@ def workload(kind: str, name: str, replicas: int, owner: tuple[str, str] | None 
         "spec": {
             "replicas": replicas,
             "selector": {"matchLabels": {"app": "web"}},
-            "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": []}},
+            "template": {
+                "metadata": {"labels": {"app": "web"}},
+                "spec": {"containers": [{"name": "c", "resources": {"requests": requests}}] if requests else []},
+            },
         },
     }
     if owner:
@@ -243,17 +238,20 @@ def test_what_is_changed_in_a_template_is_changed_for_all_replicas_that_wait() -
     """One more cpu is free on n1, and the replicas before it would take it if they asked for less, too."""
 
     def replica(name: str) -> PodBuilder:
-        made = make_pod(name).requests(cpu="2")
+        made = make_pod(name).label(app="web").requests(cpu="2")
         made.data["metadata"]["ownerReferences"] = [owned("ReplicaSet", "web")]
         return made
 
-    cluster = [node("n1"), running("r", "n1", "3")]
-    alone = by_text([*cluster, replica("p")])
+    def cluster(replicas: int) -> list[Any]:
+        return [node("n1"), running("r", "n1", "3"), workload("ReplicaSet", "web", replicas, cpu="2")]
+
+    alone = by_text([*cluster(1), replica("p")])
     assert "lower the cpu request from 2 to 1" in alone
-    among = by_text([*cluster, replica("a"), replica("p")])
+    assert alone["lower the cpu request from 2 to 1"].promise == Promise(1, 1)
+    among = by_text([*cluster(2), replica("a"), replica("p")])
     assert "lower the cpu request from 2 to 1" not in among
     # Then one replica has a place and the other has none: that is no fix for the workload.
-    first = fixes([*cluster, replica("a"), replica("p")], "a")
+    first = fixes([*cluster(2), replica("a"), replica("p")], "a")
     assert "lower the cpu request from 2 to 1" not in [each.text for each in first.found]
 
 
@@ -277,7 +275,7 @@ def test_a_priority_class_that_is_there_comes_before_one_that_is_not() -> None:
 
 def test_where_one_change_does_nothing_is_added_to_it() -> None:
     texts = list(by_text([node("n1").taint("gpu"), node("n2").taint("gpu").taint("spot"), pod(cpu="1")]))
-    assert texts == ["tolerate taint gpu:NoSchedule", "take taint gpu:NoSchedule off n1", "a new node with cpu=1"]
+    assert texts == ["tolerate taint gpu:NoSchedule"]
 
 
 def test_two_tolerations_become_one_list() -> None:
@@ -330,16 +328,6 @@ def daemon_set(cpu: str, disk: str) -> Any:
     ("items", "text"),
     [
         pytest.param(
-            [node("n1", cpu="1"), daemon_set("1", "ssd"), daemon_set("4", "hdd"), pod(cpu="20").selector(disk="ssd")],
-            "a new node with cpu=21 and label new-node disk=ssd",
-            id="the pods of DaemonSets of this node count",
-        ),
-        pytest.param(
-            [node("n1", cpu="1"), *(waiting_replica(name) for name in ("a", "b", "p"))],
-            "a new node with cpu=60",
-            id="all replicas that wait",
-        ),
-        pytest.param(
             [node("big", cpu="40"), *filled("big", "40"), node("mid", cpu="25"), *filled("mid", "25"), pod(cpu="20")],
             "one more node like mid",
             id="the smallest make",
@@ -383,7 +371,7 @@ def test_fixes_for_one_node() -> None:
     cluster = [node("n1"), node("n2").cordoned(), node("n3").taint("gpu"), pod(cpu="1")]
     found = explained([each.obj() for each in cluster], "p", node="n3").fixes
     assert found is not None
-    assert [each.text for each in found.found] == ["tolerate taint gpu:NoSchedule", "take taint gpu:NoSchedule off n3"]
+    assert [each.text for each in found.found] == ["take taint gpu:NoSchedule off n3", "tolerate taint gpu:NoSchedule"]
     assert found.on == "n3"
     assert explained([each.obj() for each in cluster], "p", node="n1").fixes is None
 
@@ -425,7 +413,7 @@ def test_a_lowered_request_fits_and_wastes_little(main: list[int], init: list[in
     asked = requests_of(wanted, use_status=False)["cpu"]
     changes = lower_requests(wanted, {"cpu": min(free, asked)})
     if not changes:
-        assert free * 10 < asked or asked <= free or len(main) + len(init) > 1
+        assert free * 4 < asked or asked <= free or len(main) + len(init) > 1
         return
     changed = wanted
     for change in changes:
@@ -449,8 +437,9 @@ def test_memory_is_lowered_to_whole_mebibytes() -> None:
     assert [each["value"] for each in change.operations] == ["700Mi"]
 
 
-def test_less_than_a_tenth_is_no_remedy() -> None:
-    assert lower_requests(make_pod("p").requests(cpu="10").obj(), {"cpu": 999}) == ()
+def test_less_than_a_quarter_of_the_cpu_and_half_of_the_rest_is_no_remedy() -> None:
+    assert lower_requests(make_pod("p").requests(cpu="10").obj(), {"cpu": 2499}) == ()
+    assert lower_requests(make_pod("p").requests(memory="10Gi").obj(), {"memory": 4 * 2**30}) == ()
 
 
 # JSON patches

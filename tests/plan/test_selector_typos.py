@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ksched_cli.cli.main import run
-from ksched_cli.plan.reasons.rules import selector_typos
+from ksched_cli.plan.reasons.typos import selector_typos
 from tests.builders import make_node, make_pod, write_list
 
 LABELS = [{"disk-type": "ssd", "pool": "general"}, {"disk-type": "hdd", "pool": "memory"}]
@@ -49,7 +49,7 @@ def term(key: str, operator: str, *values: str) -> dict[str, Any]:
     ],
 )
 def test_the_nearest_label(fields: dict[str, Any], expected: list[str]) -> None:
-    assert selector_typos(make_pod("p").spec(**fields).obj(), LABELS) == expected
+    assert list(map(str, selector_typos(make_pod("p").spec(**fields).obj(), LABELS))) == expected
 
 
 def test_check_and_explain_say_it(

@@ -182,13 +182,26 @@ def _job(document: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
             yield invalid((*here, "template", "metadata", "labels"), None, text)
         else:
             yield from _selector(spec, here, "")
-    elif spec.get("selector") is not None:
+    elif spec.get("selector") is not None and not _is_generated(spec):
         yield invalid((*here, "selector"), dict(object_at(spec, "selector")), "`selector` not auto-generated")
     if len(name) > 63:
         yield invalid((*here, "template", "metadata", "labels"), name, "job-name: must be no more than 63 bytes")
     if text_at(spec, "completionMode") == "Indexed" and completions and dns_label(f"{name}-{completions - 1}"):
         text = f"will not able to create pod with invalid DNS label: {name}-{completions - 1}"
         yield invalid(("metadata", "name"), name, text)
+
+
+_OF_THE_CONTROLLER = ("batch.kubernetes.io/controller-uid", "controller-uid")
+
+
+def _is_generated(spec: Mapping[str, Any]) -> bool:
+    """Whether the selector is the one that the API server has made, as `kubectl get job -o yaml` prints it. An update
+    of that Job may have it (ValidateJobUpdate); admission refuses it in a new Job."""
+    selector = object_at(spec, "selector")
+    labels = object_at(object_at(object_at(spec, "template"), "metadata"), "labels")
+    wanted = object_at(selector, "matchLabels")
+    known = all(key in _OF_THE_CONTROLLER and labels.get(key) == value for key, value in wanted.items())
+    return bool(wanted) and known and not selector.get("matchExpressions")
 
 
 def _job_spec(spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:

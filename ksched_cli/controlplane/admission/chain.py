@@ -14,7 +14,7 @@ from ksched_cli.api.core import Namespace, Pod, Service
 from ksched_cli.api.dynamic_resources import DeviceClass, ResourceClaim, ResourceClaimTemplate
 from ksched_cli.api.storage import PersistentVolumeClaim, StorageClass
 from ksched_cli.api.validation.fields import object_at
-from ksched_cli.api.workloads import PODS_AND_WORKLOADS, LimitRange, PriorityClass, ResourceQuota, RuntimeClass
+from ksched_cli.api.workloads import PODS_AND_WORKLOADS, Job, LimitRange, PriorityClass, ResourceQuota, RuntimeClass
 from ksched_cli.cluster.undo import Logged, UndoLog
 from ksched_cli.controlplane.admission.pod_security import PodSecurity
 from ksched_cli.controlplane.admission.pods import (
@@ -125,6 +125,8 @@ class Chain(Logged):
         message = wrong_expression(item)
         if message:
             return Denial("Validation", message)
+        if isinstance(item, Job) and item.spec.selector is not None and not item.spec.manual_selector:
+            return Denial("Validation", "spec.selector: Invalid value: `selector` not auto-generated")
         return self._quotas.admit(item) if self._quotas else ADMITTED
 
     def quota_refusal(self, pod: Pod) -> Denial:

@@ -58,8 +58,8 @@ from ksched_cli.plan.reasons.rules import (
     guide_of,
     nodes_without,
     refused_field,
-    selector_typos,
 )
+from ksched_cli.plan.reasons.typos import selector_typos
 from ksched_cli.plan.run.coverage import MissingKinds
 from ksched_cli.sources.loaded import workload_label
 from ksched_cli.sources.places import Places
@@ -212,7 +212,7 @@ class WorkloadCases:
     def _undecided(self, pod: Pod, uid: str) -> Case:
         run, decision = self._run, self._run.decisions[uid]
         case = _case(cause_of(run.world.scheduler, decision), pod, decision.rejection)
-        typos = selector_typos(pod, (node.metadata.labels for node in self._plane.store.of(Node)))
+        typos = map(str, selector_typos(pod, (node.metadata.labels for node in self._plane.store.of(Node))))
         case.message = "; ".join([case.message, *typos])
         rows = run.world.cluster.pods.row_of
         old = [rows[uid_of_pod(each)] for each in self.state.old if each is not pod and uid_of_pod(each) in rows]

@@ -54,7 +54,8 @@ from ksched_cli.plan.explain.results import (
 )
 from ksched_cli.plan.reasons.fixes.propose import FixSituation
 from ksched_cli.plan.reasons.fixes.search import find_fixes
-from ksched_cli.plan.reasons.rules import own_figures, parts_of, selector_typos
+from ksched_cli.plan.reasons.rules import own_figures, parts_of
+from ksched_cli.plan.reasons.typos import selector_typos
 from ksched_cli.plan.results.nodes import NodeChanges, NodeColumns, ScoredNode
 from ksched_cli.plan.results.outcomes import PodOutcome
 from ksched_cli.plan.run.loaded_input import LoadedInput
@@ -293,7 +294,7 @@ def explain(
 def _typos(found: Explanation, subject: Subject) -> Iterator[str]:
     """A sentence for each label that the pod requires, that no node has, and that is near to one of a node."""
     labels = [node.metadata.labels for node in subject.loaded.of(Node)] if found.unplaced else []
-    for text in selector_typos(subject.pod, labels):
+    for text in map(str, selector_typos(subject.pod, labels)):
         yield f"{text[0].upper()}{text[1:]}"
 
 

@@ -277,7 +277,7 @@ class PodAffinityGuide(RejectionGuide):
         own: list[C] = []
         if "podAffinity" in figures:
             operation = drop("spec", "affinity", "podAffinity", REQUIRED)
-            own.append(place.patch("do without its required pod affinity", "pod affinity", 3, operation))
+            own.append(place.patch("do without its required pod affinity", "pod affinity", 5, operation))
         affinity = place.pod.spec.affinity
         if "podAntiAffinity" in figures and affinity and affinity.pod_anti_affinity:
             keys = {each["topologyKey"] for each in figures["podAntiAffinity"]}
@@ -286,7 +286,7 @@ class PodAffinityGuide(RejectionGuide):
             broken = [index for index, term in enumerate(terms) if term.topology_key in keys]
             operations = [drop(*at)] if len(broken) == len(terms) else [drop(*at, index) for index in reversed(broken)]
             text = f"do without its required pod anti-affinity over {joined(sorted(keys))}"
-            own.append(place.patch(text, "pod anti-affinity", 3, *operations))
+            own.append(place.patch(text, "pod anti-affinity", 5, *operations))
         if "existingAntiAffinity" not in figures:
             yield own
         in_the_way = [*figures.get("podAntiAffinity", ()), *figures.get("existingAntiAffinity", ())]

@@ -26,8 +26,10 @@ from ksched_cli.framework.reasons import (
 )
 from ksched_cli.releases.changes import Rule
 
-# A lowered request must stay useful: a pod that requests a tenth is another pod.
-_LEAST_SHARE = 10
+# A lowered request must stay useful. A pod with a quarter of its cpu is slow; a pod with less than half of its memory,
+# or of anything else, is another pod.
+_LEAST_SHARES = {"cpu": 4}
+_LEAST_SHARE = 2
 _ROUND = 2**20
 
 
@@ -47,7 +49,7 @@ def lower_requests(pod: Pod, free: Mapping[str, int]) -> tuple[PodPatch, ...]:
 def _lower(pod: Pod, resource: str, free: int) -> PodPatch | None:
     """Lowers the largest requests of the resource until the pod fits; None where too little would be left."""
     request = requests_of(pod, use_status=False).get(resource, 0)
-    if free * _LEAST_SHARE < request or free <= 0:
+    if free * _LEAST_SHARES.get(resource, _LEAST_SHARE) < request or free <= 0:
         return None
     target = _rounded(resource, free)
     operations: list[Operation] = []
@@ -61,8 +63,7 @@ def _lower(pod: Pod, resource: str, free: int) -> PodPatch | None:
         current = patch_pod(current, step)
         total = requests_of(current, use_status=False).get(resource, 0)
     text = f"lower the {resource} request from {amount_text(resource, request)} to {amount_text(resource, total)}"
-    # A tenth less is small, and half as much is another pod.
-    return PodPatch(text, f"request {resource}", 1 + 4 * (request - total) / request, tuple(operations))
+    return PodPatch(text, f"request {resource}", 3 + (request - total) / request, tuple(operations))
 
 
 def _rounded(resource: str, amount: int) -> int:
@@ -87,7 +88,8 @@ def _steps(pod: Pod, resource: str, over: int, total: int) -> Iterator[list[Oper
         key=lambda choice: (-choice[0], choice[1], choice[2]),
     )
     for amount, where, index, container in choices:
-        less = amount - min(over, amount - max(amount // _LEAST_SHARE, 1))
+        least = max(amount // _LEAST_SHARES.get(resource, _LEAST_SHARE), 1)
+        less = amount - min(over, amount - least)
         if less >= amount:
             continue
         step = _lowered(resource, less, where, index, container)

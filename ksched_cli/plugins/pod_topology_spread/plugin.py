@@ -219,7 +219,7 @@ class SpreadGuide(RejectionGuide):
             yield f"do not have label {key} to spread over" if lacks else f"would break the spread over {key}"
 
     def remedies(self, figures: Figures, place: RejectedPod[C]) -> Iterator[Sequence[C]]:
-        raised, softened = [], []
+        raised, softened, fewer = [], [], []
         for broken in figures["constraints"]:
             found = [
                 index
@@ -232,8 +232,12 @@ class SpreadGuide(RejectionGuide):
                 return
             for index in found:
                 softened.append(_softened(place, index, broken["topologyKey"]))
+                if "minDomains" in broken:
+                    fewer.append(_fewer_domains(place, index, broken))
                 if "skew" in broken:
                     raised.append(_raised(place, index, broken))
+        if fewer and len(fewer) == len(softened):
+            yield fewer
         if len(raised) == len(softened):
             yield raised
         yield softened
@@ -245,12 +249,19 @@ def _softened(place: RejectedPod[C], index: int, key: str) -> C:
     if place.pod.spec.topology_spread_constraints[index].min_domains is not None:
         # Only a hard constraint may have it.
         operations.append(drop(*at, "minDomains"))
-    return place.patch(f"only prefer the spread over {key}", "soft spread", 2, *operations)
+    return place.patch(f"only prefer the spread over {key}", "soft spread", 4, *operations)
+
+
+def _fewer_domains(place: RejectedPod[C], index: int, broken: Mapping[str, Any]) -> C:
+    """The spread over as many domains as there are."""
+    least, there = broken["minDomains"], max(broken["domains"], 1)
+    text = f"lower minDomains from {least} to {there} over {broken['topologyKey']}: there are no more"
+    return place.patch(text, "minDomains", 3, add(there, "spec", "topologySpreadConstraints", index, "minDomains"))
 
 
 def _raised(place: RejectedPod[C], index: int, broken: Mapping[str, Any]) -> C:
     text = f"raise maxSkew from {broken['maxSkew']} to {broken['skew']} over {broken['topologyKey']}"
-    cost = 1 + (broken["skew"] - broken["maxSkew"]) / 10
+    cost = 3.5 + (broken["skew"] - broken["maxSkew"]) / 10
     return place.patch(text, "skew", cost, add(broken["skew"], "spec", "topologySpreadConstraints", index, "maxSkew"))
 
 
@@ -258,7 +269,10 @@ def _constraint(each: Mapping[str, Any]) -> str:
     if each["domain"] is None:
         return f"no label {each['topologyKey']} to spread over"
     if "minDomains" in each:
-        least = f"0 count while there are {each['domains']} of at least {each['minDomains']} domains"
+        least = (
+            f"and minDomains is {each['minDomains']} while there are {each['domains']} of {each['topologyKey']}, "
+            "so that the least counts as 0"
+        )
     else:
         least = f"{each['minimum']} in {named(each['emptiest']) or 'no domain'}"
     return (

@@ -64,6 +64,8 @@ _FULLEST_FIRST: Shape = ((0, 0), (100, 10))
 
 
 class VolumesGuide(RejectionGuide):
+    is_about_the_place = True
+
     def describe(self, figures: Figures) -> str:
         return "; ".join(
             f"volume {volume} of claim {claim} {problem}"

@@ -11,7 +11,8 @@ import msgspec
 
 from ksched_cli.api.listing import joined, named
 from ksched_cli.plan.explain import results
-from ksched_cli.plan.explain.results import Fix, ManifestChange, group_nodes
+from ksched_cli.plan.explain.results import group_nodes
+from ksched_cli.plan.reasons.fixes.values import Fix, ManifestChange
 from ksched_cli.plan.results.nodes import Score, ScoredNode
 from ksched_cli.plugins.in_tree import column_of
 from ksched_cli.report.amounts import plain_money
@@ -162,32 +163,42 @@ class ManifestPart(DocumentPart, frozen=True, kw_only=True):
         return f"{where}: {self.field}: {'add ' if self.action == 'append' else ''}{value}"
 
 
+class PromisePart(DocumentPart, frozen=True, kw_only=True, omit_defaults=False):
+    pods: int
+    of: int
+
+
 class FixPart(DocumentPart, frozen=True, kw_only=True):
-    """A change that makes the pod fit: flags of ksched, a JSON patch of the pod or its template, changes of the
-    manifest, commands."""
+    """A change that makes the pod fit: `changes` of objects, `commands` for a shell, and the `promise` that a run of
+    the whole workload gave; the same as flags of ksched, as a JSON patch of the pod, and as changes of the manifest."""
 
     text: str
     cost: float
     flags: tuple[str, ...] = ()
     patch: tuple[Mapping[str, Any], ...] = ()
     commands: tuple[str, ...] = ()
+    changes: tuple[Mapping[str, Any], ...] = ()
+    promise: PromisePart | None = None
+    note: str = ""
     node: str
     victims: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
     manifest: tuple[ManifestPart, ...] = ()
     workloads: Mapping[str, str] = msgspec.field(default_factory=dict)
-    changes: tuple[Mapping[str, Any], ...] = ()
-    promise: Mapping[str, int] = msgspec.field(default_factory=dict)
 
     @classmethod
     def of_pool(cls, fix: PoolFix) -> FixPart:
-        return cls(**{name: getattr(fix, name) for name in fix.__struct_fields__})
+        fields = {name: getattr(fix, name) for name in fix.__struct_fields__}
+        return cls(**{**fields, "promise": PromisePart(**fix.promise)})
 
     @classmethod
     def of(cls, fix: Fix) -> FixPart:
         fields = {name: getattr(fix, name) for name in fix.__struct_fields__}
-        return cls(**{**fields, "manifest": tuple(map(ManifestPart.of, fix.manifest))})
+        fields["manifest"] = tuple(map(ManifestPart.of, fix.manifest))
+        fields["changes"] = tuple(each.document() for each in fix.changes)
+        fields["promise"] = PromisePart(pods=fix.promise.pods, of=fix.promise.of)
+        return cls(**fields)
 
 
 class HelpingNodePart(DocumentPart, frozen=True, kw_only=True):
@@ -369,11 +380,23 @@ def _fixes(found: ExplanationDocument) -> list[Section]:
         return [Section("fixes", f"Changes that would make it fit{on}", Lines([Line(text)]))]
     where = f"{on} (it may still go elsewhere)" if on else ""
     title = f"Changes that make it fit{where}, the smallest first; each was tried in a run of its own:"
-    steps = [Step(each.text, list(_fix_lines(each)), f"-> {each.node}{_costs(each)}") for each in found.fixes]
+    steps = [Step(each.text, list(_fix_lines(each)), f"-> {_promise(each)}{_costs(each)}") for each in found.fixes]
     sections = [Section("fixes", title, Steps(steps, numbered=True), titled=True)]
-    if found.about_patches and any(_shows_patch(each) for each in found.fixes):
-        sections.append(Section("patches", "Patches", Lines([Line(found.about_patches, aside=True)]), joined=True))
+    if found.about_patches:
+        sections.append(Section("patches", "Not tried", Lines([Line(found.about_patches, aside=True)]), joined=True))
     return sections
+
+
+def _promise(fix: FixPart) -> str:
+    """`22 of 22 pods have a node, this one node-1`."""
+    promise = fix.promise
+    if promise is None or promise.of <= 1:
+        return fix.node
+    return (
+        f"{promise.pods} of {promise.of} pods have a node, this one {fix.node}"
+        if fix.node
+        else (f"{promise.pods} of {promise.of} pods have a node")
+    )
 
 
 def _costs(fix: FixPart) -> str:
@@ -387,14 +410,14 @@ def _costs(fix: FixPart) -> str:
 
 
 def _fix_lines(fix: FixPart) -> Iterator[Line]:
-    patch = [f"patch {json.dumps(list(fix.patch))}"] if _shows_patch(fix) else []
-    for text in (*fix.flags, *map(str, fix.manifest), *patch, *fix.commands):
+    """The lines of the manifest if the pod comes from one, else the commands."""
+    if fix.note:
+        yield Line(f"{fix.note}.", aside=True)
+    for text in map(str, fix.manifest):
         yield Line(text, copied=True)
-
-
-def _shows_patch(fix: FixPart) -> bool:
-    """Whether the JSON patch is shown: not if the lines of the manifest or a kubectl command show the same change."""
-    return bool(fix.patch) and not fix.manifest and not any("--type=json" in each for each in fix.commands)
+    for text in fix.commands:
+        if not fix.manifest or "-p" not in text.split():
+            yield Line(text, copied=True)
 
 
 def _helping_node(found: ExplanationDocument) -> list[Section]:

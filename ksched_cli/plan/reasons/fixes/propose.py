@@ -1,59 +1,55 @@
-"""Proposes changes that may make a pod fit, the smallest first. All of them are tried (`search.py`); none is certain.
+"""Proposes changes that may make a pod fit, in the order in which a person would try them. All of them are tried
+(`search.py`); none is certain.
 
-For each node: the remedies of its rejections and pods that could go (`Occupants`). Beside these: one more
-node like one that is there or a new one as small as helps, and another priority."""
+First a typing error is corrected, then a missing claim or class is created, then come one more node of a pool that
+exists, the pod's own requests and constraints, a PriorityClass that exists, and last other pods. `limits.py` has what
+is never proposed. For each node the guides of the plugins that reject the pod give remedies, and `Occupants` the pods
+that could leave."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
 from typing import Any
 
 from msgspec import Struct
 
 from ksched_cli.api.core import Node, OwnerReference, Pod, Taint, controller_of
-from ksched_cli.api.json_patch import Operation, add
+from ksched_cli.api.json_patch import Operation, add, drop
 from ksched_cli.api.object_facts import pod_key, pod_priority
-from ksched_cli.api.pod_resources import requests_of
-from ksched_cli.api.quantity import amount_text, approximate, milli_value, parse_quantity, quantity_text, value
-from ksched_cli.api.workloads import (
-    DaemonSet,
-    Deployment,
-    PriorityClass,
-    ReplicaSet,
-    ReplicationController,
-    StatefulSet,
-)
-from ksched_cli.controlplane.controllers.daemon_pods import daemon_spec, should_run
-from ksched_cli.controlplane.store import owner_identity
+from ksched_cli.api.quantity import amount_text
+from ksched_cli.api.workloads import Deployment, PriorityClass, ReplicaSet, ReplicationController
 from ksched_cli.plan.explain.pods import Subject
-from ksched_cli.plan.explain.results import (
-    ExplainedNode,
-    Explanation,
-    FixChange,
-    Proposal,
-    Rejection,
-    by_distance,
-    edited,
-    kubectl,
-    patched,
+from ksched_cli.plan.explain.results import ExplainedNode, Explanation, Rejection, by_distance
+from ksched_cli.plan.reasons.fixes.limits import (
+    is_control_plane,
+    is_leaving,
+    is_of_a_controller,
+    is_of_a_state,
+    is_of_another_system,
+    may_label,
+    may_leave_out,
+    points_at,
+    schedules_otherwise,
 )
+from ksched_cli.plan.reasons.fixes.nodes import NodeProposals
+from ksched_cli.plan.reasons.fixes.storage import ClaimProposals
+from ksched_cli.plan.reasons.fixes.values import FixChange, AdvisedChange, Proposal, edited, kubectl, patched
 from ksched_cli.plan.reasons.rules import guide_of
+from ksched_cli.plan.reasons.typos import Typo, selector_typos
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.whatif.edits.add_node import AddNode
-from ksched_cli.whatif.edits.clone_node import CloneNode
 from ksched_cli.whatif.edits.delete import Delete
 from ksched_cli.whatif.edits.label import LabelNode
-from ksched_cli.whatif.edits.lib.arguments import EditMistake
 from ksched_cli.whatif.edits.lib.edit import Reference
-from ksched_cli.whatif.edits.lib.node_templates import read_template
 from ksched_cli.whatif.edits.scale import Scale
 from ksched_cli.whatif.edits.taint import TaintNode
 from ksched_cli.whatif.edits.uncordon import Uncordon
 
-_SCALED = {each.__name__: each for each in (Deployment, ReplicaSet, StatefulSet, ReplicationController)}
+_SCALED = {each.__name__: each for each in (Deployment, ReplicaSet, ReplicationController)}
 # So many pods of a node are thought of.
 _MOST = 2
+# The rank of a change among others: `correct the typing error` before `uncordon`, and other people's pods last.
+_TYPO, _TOLERATION, _UNCORDON, _LABEL, _UNTAINT, _PRIORITY, _FOREIGN_TAINT, _OTHER_PODS = 0.5, 0.8, 1, 2, 5, 6, 6.5, 8
 
 
 class Occupants:
@@ -76,7 +72,7 @@ class Occupants:
         for _, key in sorted(enough):
             change = self.remove(key, self._freed(key, node, short))
             if change is not None:
-                changes.setdefault(str(change.edit), change)
+                changes.setdefault(str(change.edits[0]), change)
             if len(changes) == _MOST:
                 break
         return list(changes.values())
@@ -90,7 +86,7 @@ class Occupants:
         """None for a pod that comes back on the same node, is going already, or is of the same controller: it would
         be one replica for another."""
         pod = self._pods.get(key)
-        if pod is None or pod.metadata.deletion_timestamp is not None:
+        if pod is None or pod.metadata.deletion_timestamp is not None or not self._may_leave(pod):
             return None
         owner = controller_of(pod.metadata)
         if owner is not None and (owner.kind in ("DaemonSet", "Node") or self._is_own(owner, pod)):
@@ -103,13 +99,28 @@ class Occupants:
             return edited(
                 f"one replica fewer of {reference}{note}",
                 "scale",
-                3,
+                _OTHER_PODS,
                 Scale(reference, replicas - 1),
-                kubectl("-n", namespace, "scale", f"{kind.__name__.lower()}/{name}", f"--replicas={replicas - 1}"),
+                AdvisedChange("scale", kind.__name__, namespace, name, replicas=replicas - 1),
+                command=kubectl(
+                    "scale", f"{kind.__name__.lower()}/{name}", f"--replicas={replicas - 1}", namespace=namespace
+                ),
             )
         reference = Reference(Pod, pod.metadata.name, namespace)
-        command = kubectl("-n", namespace, "delete", "pod", pod.metadata.name)
-        return edited(f"delete {reference}{note}", "delete", 3.5, Delete(reference), command)
+        command = kubectl("delete", "pod", pod.metadata.name, namespace=namespace)
+        change = AdvisedChange("delete", "Pod", namespace, pod.metadata.name)
+        return edited(
+            f"delete {reference}{note}", "delete", _OTHER_PODS + 0.5, Delete(reference), change, command=command
+        )
+
+    def _may_leave(self, pod: Pod) -> bool:
+        """Only pods of the same namespace that are no more important: the pods of others are not ours to stop. Pods of
+        a StatefulSet have data."""
+        owner = controller_of(pod.metadata)
+        if owner is not None and owner.kind == "StatefulSet":
+            return False
+        same = pod.metadata.namespace == self._pod.metadata.namespace
+        return same and pod_priority(pod) <= pod_priority(self._pod)
 
     def _is_own(self, owner: OwnerReference, pod: Pod) -> bool:
         mine = controller_of(self._pod.metadata)
@@ -136,46 +147,75 @@ class Occupants:
         return (kind, item.metadata.name, replicas) if replicas > 0 and item.spec.template is not None else None
 
 
-_OF_A_STATE = "node.kubernetes.io/"
-
-
 def remedies(rejection: Rejection, place: RejectingNode) -> list[tuple[FixChange, ...]]:
     """Ways to do away with the rejection, each of one or more changes; none where nothing is known."""
     ways = rejection.guide.remedies(rejection.detail, place) if rejection.detail else ()
-    return [tuple(way) for way in ways if way]
+    found = [tuple(each for each in way if each is not None) for way in ways if way and None not in way]
+    return [way for way in found if way]
 
 
 class RejectingNode:
-    """The pod, the node that rejects it, and the changes to both (RejectedPod)."""
+    """The pod, the node that rejects it, and the changes to both (RejectedPod). A change that no fix makes is None.
+    `taints` counts the nodes with each taint."""
 
-    def __init__(self, pod: Pod, node: Node, *, cordoned: bool, occupants: Occupants) -> None:
+    def __init__(
+        self,
+        pod: Pod,
+        node: Node,
+        *,
+        cordoned: bool,
+        occupants: Occupants,
+        taints: Mapping[str, int],
+        typos: Sequence[Typo],
+    ) -> None:
         self.pod, self.node, self.cordoned = pod, node, cordoned
-        self._name, self._occupants = node.metadata.name, occupants
+        self._name, self._occupants, self._taints = node.metadata.name, occupants, taints
+        self._mistaken = {each.key for each in typos}
 
     def patch(self, text: str, kind: str, cost: float, *operations: Operation) -> FixChange:
         return patched(text, kind, cost, *operations)
 
     def uncordon(self) -> FixChange:
-        return edited(f"uncordon {self._name}", "uncordon", 1, Uncordon(self._name), kubectl("uncordon", self._name))
+        rows = [row for row, each in enumerate(self.node.spec.taints) if each.key == "node.kubernetes.io/unschedulable"]
+        operations = [drop("spec", "taints", row) for row in reversed(rows)]
+        operations += [drop("spec", "unschedulable")] if self.node.spec.unschedulable else []
+        change = AdvisedChange("patch", "Node", "", self._name, tuple(operations))
+        command = kubectl("uncordon", self._name)
+        return edited(f"uncordon {self._name}", "uncordon", _UNCORDON, Uncordon(self._name), change, command=command)
 
-    def untaint(self, taint: Taint) -> FixChange:
+    def untaint(self, taint: Taint) -> FixChange | None:
+        """A taint that several nodes have is that of a pool, and no mistake of one node."""
+        if is_of_a_state(taint) or is_control_plane(self.node) or self._taints[str(taint)] > 1:
+            return None
+        row = self.node.spec.taints.index(taint)
+        change = AdvisedChange("patch", "Node", "", self._name, (drop("spec", "taints", row),))
         command = kubectl("taint", "nodes", self._name, f"{taint.key}:{taint.effect}-")
         text = f"take taint {taint} off {self._name}"
-        return edited(text, "untaint", 2, TaintNode(self._name, taint, removes=True), command)
+        return edited(text, "untaint", _UNTAINT, TaintNode(self._name, taint, removes=True), change, command=command)
 
-    def tolerate(self, taint: Taint) -> FixChange:
+    def tolerate(self, taint: Taint) -> FixChange | None:
+        if is_of_a_state(taint):
+            return None
         toleration = {"key": taint.key, "operator": "Equal" if taint.value else "Exists", "effect": taint.effect}
         if taint.value:
             toleration["value"] = taint.value
-        # What the node controller taints is not meant to be used.
-        cost = 4 if taint.key.startswith(_OF_A_STATE) else 1
-        kind = "toleration of a state" if cost > 1 else "toleration"
-        return patched(
-            f"tolerate taint {taint}", kind, cost, add_to(toleration, self.pod.spec.tolerations, "tolerations")
-        )
+        meant = points_at(self.pod, self.node) or not self._taints[""]
+        cost = _TOLERATION if meant else _FOREIGN_TAINT
+        operation = add_to(toleration, self.pod.spec.tolerations, "tolerations")
+        return patched(f"tolerate taint {taint}", "toleration", cost, operation)
 
-    def label(self, key: str, value: str) -> FixChange:
-        return label_node(self._name, key, value)
+    def label(self, key: str, value: str) -> FixChange | None:
+        if key in self._mistaken or not may_label(key, value, self.node.metadata.labels):
+            return None
+        command = kubectl("label", "nodes", self._name, f"{key}={value}")
+        labels = self.node.metadata.labels
+        operation = add(value, "metadata", "labels", key) if labels else add({key: value}, "metadata", "labels")
+        change = AdvisedChange("patch", "Node", "", self._name, (operation,))
+        edit = LabelNode(self._name, key, value)
+        return edited(f"label {self._name} {key}={value}", "label", _LABEL, edit, change, command=command)
+
+    def may_leave_out(self, key: str) -> bool:
+        return may_leave_out(key)
 
     def remove(self, pods: set[str]) -> Sequence[FixChange]:
         change = self._occupants.remove(*pods) if len(pods) == 1 else None
@@ -188,151 +228,6 @@ class RejectingNode:
 def add_to(item: Mapping[str, Any], present: Sequence[Any], name: str) -> Operation:
     """One more entry of a list of the pod's spec, which is there if it has entries."""
     return add(dict(item), "spec", name, "-") if present else add([dict(item)], "spec", name)
-
-
-def label_node(node: str, key: str, value: str) -> FixChange:
-    command = kubectl("label", "nodes", node, f"{key}={value}", "--overwrite")
-    return edited(f"label {node} {key}={value}", "label", 2, LabelNode(node, key, value), command)
-
-
-_CLONES = 2
-_ZONE, _REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
-_NAMES = ("new-node", "ksched-new-node", "node-of-its-own")
-
-Amounts = dict[str, int]
-
-
-class NodeProposals:
-    """`placed` are the keys of the pods that had a node when the pod was tried."""
-
-    def __init__(self, loaded: Loaded, pod: Pod, placed: set[str]) -> None:
-        self._pod = pod
-        self._nodes = {node.metadata.name: node for node in loaded.of(Node)}
-        self._requests = {name: amount for name, amount in requests_of(pod, use_status=False).items() if amount}
-        self._daemons = [daemon_spec(each) for each in loaded.of(DaemonSet) if each.spec.template is not None]
-        self._waiting = _waiting(loaded, pod, placed)
-        self._others = [each for each in loaded.of(Pod) if each is not pod and _is_without_a_node(each, placed)]
-
-    def of_makes(self, rejected: Sequence[ExplainedNode]) -> Iterator[tuple[FixChange, ...]]:
-        """Of each make that would do if it were empty, the smallest first: one node, and enough for all replicas."""
-        makes: dict[object, Node] = {}
-        for each in rejected:
-            node = self._nodes[each.name]
-            if all(rejection.guide.ends_on_empty_node(rejection.detail) for rejection in each.rejections):
-                makes.setdefault(_make(node), node)
-        sized = sorted(makes.values(), key=lambda node: (_size(node), node.metadata.name))
-        fitting = [(node, count) for node in sized if (count := self._fit_on(node))]
-        for rank, (node, count) in enumerate(fitting[:_CLONES]):
-            for many in dict.fromkeys((1, -(-self._waiting // count))):
-                name, cost = node.metadata.name, 4 + rank / 10 + min(many - 1, 50) / 100
-                text = f"one more node like {name}" if many == 1 else f"{many} more nodes like {name}"
-                yield (edited(text, "node", cost, CloneNode(name, many)),)
-
-    def new(self) -> Iterator[tuple[FixChange, ...]]:
-        """A node with the labels that the pod selects, as large as the pod, or all replicas that wait, or all pods that
-        wait and may go there, and the pods of DaemonSets on it need."""
-        labels = _selected_labels(self._pod)
-        if labels is None:
-            return
-        name = next(each for each in _NAMES if each not in self._nodes)
-        where = "".join(
-            f",{word}={labels.pop(key)}" for word, key in (("zone", _ZONE), ("region", _REGION)) if key in labels
-        )
-        alone = self._requests or {"cpu": 1000}
-        waiting = {each: amount * self._waiting for each, amount in alone.items()}
-        tried: list[str] = []
-        for rank, needed in enumerate((alone, waiting, _sum([alone, *self._requests_of_others()]))):
-            amounts = self._amounts(name, where, labels, needed)
-            if amounts is None:
-                return
-            if amounts in tried:
-                continue
-            tried.append(amounts)
-            words = f"name={name},{amounts}{where}"
-            node = edited(f"a new node with {amounts}", "node", 6 + rank, AddNode(read_template(words), text=words))
-            yield (node, *(label_node(name, key, value) for key, value in labels.items()))
-
-    def _requests_of_others(self) -> Iterator[Amounts]:
-        """Of the other pods without a node that the new node would take, too."""
-        labels = dict(_selected_labels(self._pod) or {})
-        for each in self._others:
-            selected = _selected_labels(each)
-            if selected is not None and selected.items() <= labels.items():
-                yield requests_of(each, use_status=False)
-
-    def _amounts(self, name: str, where: str, labels: Mapping[str, str], needed: Amounts) -> str | None:
-        """`cpu=2,memory=4Gi` for what is needed and the pods of DaemonSets; None for a resource that the words of
-        --add-node do not have."""
-        try:
-            empty = read_template(f"name={name}{where}")
-            empty.metadata.labels = {**empty.metadata.labels, **labels}
-            daemons, _ = self._daemon_requests(empty)
-            needed = _sum([needed, daemons])
-            amounts = ",".join(f"{each}={quantity_text(each, amount)}" for each, amount in needed.items() if amount)
-            read_template(f"name={name},{amounts}{where}")
-        except EditMistake:
-            return None
-        return amounts
-
-    def _fit_on(self, node: Node) -> int:
-        """How many of the pod an empty node of this make takes beside the pods of DaemonSets."""
-        daemons, count = self._daemon_requests(node)
-        has = {name: _amount(node, name) for name in self._requests}
-        room = [(has[name] - daemons.get(name, 0)) // amount for name, amount in self._requests.items()]
-        return max(min(*room, _amount(node, "pods") - count), 0) if room else max(_amount(node, "pods") - count, 0)
-
-    def _daemon_requests(self, node: Node) -> tuple[Amounts, int]:
-        """The requests of the DaemonSets' pods on the node, and how many pods there are."""
-        running = [spec for spec in self._daemons if should_run(spec, node)]
-        return _sum(requests_of(Pod(spec=spec), use_status=False) for spec in running), len(running)
-
-
-def _sum(every: Iterable[Amounts]) -> Amounts:
-    total: Amounts = {}
-    for amounts in every:
-        for name, amount in amounts.items():
-            total[name] = total.get(name, 0) + amount
-    return total
-
-
-def _is_without_a_node(pod: Pod, placed: set[str]) -> bool:
-    return not pod.spec.node_name and f"{pod.metadata.namespace}/{pod.metadata.name}" not in placed
-
-
-def _waiting(loaded: Loaded, pod: Pod, placed: set[str]) -> int:
-    """The pod and the other pods of its controller that have no node."""
-    owner = owner_identity(pod)
-    if owner is None:
-        return 1
-    replicas = (each for each in loaded.of(Pod) if owner_identity(each) == owner)
-    return max(sum(_is_without_a_node(each, placed) for each in replicas), 1)
-
-
-def _amount(node: Node, name: str) -> int:
-    quantity = node.status.allocatable.get(name, 0)
-    return milli_value(quantity) if name == "cpu" else value(quantity)
-
-
-def _selected_labels(pod: Pod) -> dict[str, str] | None:
-    """Labels that a node needs for the pod's selector and the first of its required terms; None where labels will
-    not do."""
-    labels = dict(pod.spec.node_selector)
-    affinity = pod.spec.affinity.node_affinity if pod.spec.affinity else None
-    required = affinity.required_during_scheduling_ignored_during_execution if affinity else None
-    for each in required.node_selector_terms[0].match_expressions if required and required.node_selector_terms else ():
-        if each.operator in ("In", "Exists"):
-            labels.setdefault(each.key, each.values[0] if each.values else "true")
-    return None if any(key == "kubernetes.io/hostname" for key in labels) else labels
-
-
-def _make(node: Node) -> object:
-    labels = {key: text for key, text in node.metadata.labels.items() if key != "kubernetes.io/hostname"}
-    amounts = {name: str(amount) for name, amount in node.status.allocatable.items()}
-    return frozenset(amounts.items()), frozenset(labels.items()), tuple(node.spec.taints)
-
-
-def _size(node: Node) -> tuple[float, ...]:
-    return tuple(approximate(parse_quantity(node.status.allocatable.get(name, 0))) for name in ("cpu", "memory"))
 
 
 # In a large cluster the nodes that lack least are looked at, and of each the smallest ways.
@@ -355,12 +250,13 @@ class FixSituation(Struct, frozen=True):
     manifests: Sequence[Loaded] = ()
 
 
-def propose(situation: FixSituation) -> list[Proposal]:
-    """Sorted by cost. What is needed in any case, such as leaving out gates, is part of each."""
+def propose(situation: FixSituation, pod: Pod, waiting: int) -> list[Proposal]:
+    """Sorted by cost. What is needed in any case is part of each. `pod` is the pod as its source has it, `waiting` the
+    number of pods of the workload without a node."""
     base = _needed_anyway(situation)
     if base is None:
         return []
-    found = [Proposal((*base, *each)) for each in _ways(situation)]
+    found = [Proposal((*base, *each)) for each in _ways(situation, pod, waiting)]
     if base:
         found.append(Proposal(base))
     unique = {tuple(each.text for each in proposal.changes): proposal for proposal in found}
@@ -368,14 +264,19 @@ def propose(situation: FixSituation) -> list[Proposal]:
 
 
 def _needed_anyway(situation: FixSituation) -> tuple[FixChange, ...] | None:
-    """None where the pod is held back by something that no change of it or of nodes can end."""
+    """None where the pod is held back by something that no change of it or of nodes can end, or that another controller
+    ends."""
     found, pod = situation.found, situation.subject.pod
     if pod.metadata.deletion_timestamp is not None:
         return None
     if found.standing == "ignored":
+        if schedules_otherwise(found.scheduler):
+            return None
         name = situation.profiles[0]
         return (patched(f"let {name} schedule it", "scheduler", 1, add(name, "spec", "schedulerName")),)
     held_by = dict.fromkeys(each.plugin for each in found.pre_enqueue if each.rejects)
+    if any(is_of_a_controller(each.name) for each in pod.spec.scheduling_gates) and held_by:
+        return None
     patches = [guide_of(plugin).let_in(pod) for plugin in held_by]
     known = [each for each in patches if each is not None]
     if len(known) < len(patches):
@@ -383,41 +284,78 @@ def _needed_anyway(situation: FixSituation) -> tuple[FixChange, ...] | None:
     return tuple(patched(each.text, each.kind, each.cost, *each.operations) for each in known)
 
 
-def _ways(situation: FixSituation) -> Iterator[tuple[FixChange, ...]]:
-    found = situation.found
+def _ways(situation: FixSituation, pod: Pod, waiting: int) -> Iterator[tuple[FixChange, ...]]:
+    found, loaded = situation.found, situation.subject.loaded
+    nodes = {node.metadata.name: node for node in loaded.of(Node)}
+    typos = selector_typos(pod, [node.metadata.labels for node in nodes.values()])
+    if typos and not situation.node:
+        yield tuple(patched(each.correction, "typo", _TYPO, *each.operations) for each in typos)
+    yield from ClaimProposals(loaded, pod).all()
     if any(each.rejects for each in found.pre_filter):
         return
-    nodes = {node.metadata.name: node for node in situation.subject.loaded.of(Node)}
     rejected = [node for node in by_distance(found.nodes) if node.rejections and node.name in nodes]
-    occupants = Occupants(situation.subject.loaded, situation.subject.pod, situation.on)
+    occupants = Occupants(loaded, situation.subject.pod, situation.on)
+    taints = _taints(nodes.values())
     wanted = [each for each in rejected if each.name == situation.node] if situation.node else rejected[:_NODES]
     for each in wanted:
-        yield from _on_node(each, nodes[each.name], situation.subject.pod, occupants)
+        node = nodes[each.name]
+        if not _is_out(each, node, pod, only=not taints[""]):
+            place = RejectingNode(
+                pod, node, cordoned=_is_cordoned(each), occupants=occupants, taints=taints, typos=typos
+            )
+            yield from _on_node(each, place)
     if situation.node:
         return
-    placed = {key for held in situation.on.values() for key, _ in held}
-    more = NodeProposals(situation.subject.loaded, situation.subject.pod, placed)
-    yield from more.of_makes(rejected)
-    yield from more.new()
+    owner = controller_of(situation.subject.pod.metadata)
+    if owner is None or owner.kind != "DaemonSet":
+        more = NodeProposals(loaded, pod, waiting)
+        yield from ((each,) for each in more.of_makes(rejected))
+        yield from ((each,) for each in more.in_another_zone(rejected))
     if any(all(each.code == "Unschedulable" for each in node.rejections) for node in rejected):
         yield from _priorities(situation)
 
 
-def _on_node(found: ExplainedNode, node: Node, pod: Pod, occupants: Occupants) -> Iterator[tuple[FixChange, ...]]:
-    """A remedy for each rejection. The same change may help against several."""
-    cordoned = any(each.guide.cordons for each in found.rejections)
-    place = RejectingNode(pod, node, cordoned=cordoned, occupants=occupants)
+class _Counts(dict[str, int]):
+    def __missing__(self, key: str) -> int:
+        return 0
+
+
+def _taints(nodes: Any) -> Mapping[str, int]:
+    """How many nodes have each taint; under the empty text, how many workers take pods without a toleration."""
+    counts = _Counts()
+    for node in nodes:
+        hard = [each for each in node.spec.taints if each.effect != "PreferNoSchedule"]
+        if all(is_of_a_state(each) for each in hard):
+            counts[""] += 1
+        for each in node.spec.taints:
+            counts[str(each)] += 1
+    return counts
+
+
+def _is_cordoned(found: ExplainedNode) -> bool:
+    return any(each.guide.cordons for each in found.rejections)
+
+
+def _is_out(found: ExplainedNode, node: Node, pod: Pod, *, only: bool) -> bool:
+    """Whether nothing is to be changed so that the pod goes to this node. `only`: all nodes are like it."""
+    if is_leaving(node) or is_of_another_system(node, pod):
+        return True
+    tainted = any(each.guide.closes_node and not each.guide.cordons for each in found.rejections)
+    return is_control_plane(node) and tainted and not only and not points_at(pod, node)
+
+
+def _on_node(found: ExplainedNode, place: RejectingNode) -> Iterator[tuple[FixChange, ...]]:
+    """A remedy for each rejection. The same change may help against several, and more than two are no small fix."""
     ways = [remedies(rejection, place)[:_WAYS] for rejection in found.rejections]
     together = [tuple({each.text: each for way in chosen for each in way}.values()) for chosen in product(*ways)]
-    yield from islice(sorted(together, key=lambda changes: sum(each.cost for each in changes)), _PER_NODE)
+    few = [changes for changes in together if len({each.kind.partition(" ")[0] for each in changes}) <= _MOST]
+    yield from islice(sorted(few, key=lambda changes: sum(each.cost for each in changes)), _PER_NODE)
 
 
 def _priorities(situation: FixSituation) -> Iterator[tuple[FixChange, ...]]:
-    """A class of a higher priority, or a number higher than that of pods that run: the lowest few."""
+    """A class of the cluster with a higher priority: the lowest few."""
     pod, loaded = situation.subject.pod, situation.subject.loaded
     own = pod_priority(pod)
-    if pod.spec.preemption_policy == "Never":
-        yield (patched("let it preempt", "preemption", 3, _may_preempt()),)
     known = [each for each in loaded.of(PriorityClass) if own < each.value < _SYSTEM_PRIORITY]
     classes = sorted(known, key=lambda each: (each.value, each.metadata.name))
     for rank, each in enumerate(classes[:_PRIORITIES]):
@@ -426,21 +364,9 @@ def _priorities(situation: FixSituation) -> Iterator[tuple[FixChange, ...]]:
             patched(
                 f"give it priority class {name} ({each.value})",
                 "priority",
-                3 + rank / 10,
+                _PRIORITY + rank / 10,
                 add(name, "spec", "priorityClassName"),
                 add(each.value, "spec", "priority"),
                 add(policy, "spec", "preemptionPolicy"),
             ),
         )
-    for rank, priority in enumerate(islice(_above_others(loaded.of(Pod), own), _PRIORITIES)):
-        text = f"give it a priority of {priority} (by a priority class that is yet to be made)"
-        yield (patched(text, "priority", 3.5 + rank / 10, add(priority, "spec", "priority"), _may_preempt()),)
-
-
-def _may_preempt() -> dict[str, str]:
-    return dict(add("PreemptLowerPriority", "spec", "preemptionPolicy"))
-
-
-def _above_others(pods: Iterable[Pod], own: int) -> Iterator[int]:
-    others = {pod_priority(pod) for pod in pods if own <= pod_priority(pod) < _SYSTEM_PRIORITY}
-    return (priority + 1 for priority in sorted(others))

@@ -1,36 +1,29 @@
 """Tries proposed fixes of a pod, the smallest first, and keeps those that work.
 
-A proposal is tried in a trial of the world: its edits, its patch of the template or of the waiting pods
-(`ProposedChanges`), then a run until nothing moves. `CertainPods` are pending pods that find a node in any case: a
-trial needs no cycles for them. `PodManifest` turns a JSON patch of the pod into lines of the manifest that it comes
-from.
-"""
+A proposal is tried in a trial of the world: its edits, its patch of the workload (`PodSource`), then a run of the whole
+cluster until nothing moves. Only a fix with which more pods of the workload have a node is kept, with their number.
+`CertainPods` are pending pods that find a node in any case: a trial needs no cycles for them. `PodManifest` turns a
+JSON patch of the pod into lines of the manifest that it comes from."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
-from ksched_cli.api.core import Pod, controller_of
-from ksched_cli.api.json_patch import Operation, patch_pod, patch_template, pointer_steps
+from ksched_cli.api.core import Node, Pod
+from ksched_cli.api.dynamic_resources import ResourceSlice
+from ksched_cli.api.json_patch import Operation, add, pointer_steps
 from ksched_cli.api.object_facts import is_terminal, pod_key, uid_of_pod
-from ksched_cli.api.workloads import (
-    DaemonSet,
-    Deployment,
-    PodTemplate,
-    PriorityClass,
-    ReplicaSet,
-    ReplicationController,
-    StatefulSet,
-)
+from ksched_cli.api.storage import CSINode
+from ksched_cli.api.workloads import Deployment, PodTemplate, ReplicaSet, ReplicationController
 from ksched_cli.cluster.pod_groups import group_of
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.controlplane.admission.pods import admit_priority
+from ksched_cli.controlplane.api_server import Refusal
 from ksched_cli.controlplane.controllers.nodelifecycle import no_execute
 from ksched_cli.controlplane.controllers.replicaset import selector_of, wanted_replicas
 from ksched_cli.controlplane.plane import ControlPlane
@@ -44,15 +37,30 @@ from ksched_cli.errors import KschedError
 from ksched_cli.framework.interfaces import Plugin
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.plan.explain.pods import Subject
-from ksched_cli.plan.explain.results import Fix, Fixes, ManifestChange, Proposal, TrialResult, kubectl
+from ksched_cli.plan.reasons.fixes.limits import is_of_a_controller, is_of_another_system, system_of
 from ksched_cli.plan.reasons.fixes.propose import FixSituation, propose
+from ksched_cli.plan.reasons.fixes.values import (
+    Fix,
+    FixChange,
+    Fixes,
+    ManifestChange,
+    AdvisedChange,
+    Promise,
+    Proposal,
+    TrialResult,
+    patched,
+    without_empty,
+)
+from ksched_cli.plan.reasons.fixes.workload import PodSource
 from ksched_cli.plan.run.each import WORTH_ANSWERS, Copy, copies_at_once
 from ksched_cli.plan.run.run import Run
+from ksched_cli.plan.size.catalog import OS
 from ksched_cli.plugins.in_tree import IN_TREE
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.places import Path, Places
-from ksched_cli.sources.templates import defaulted
 from ksched_cli.whatif.changes import Changes
+from ksched_cli.whatif.edits.clone_node import CloneNode
+from ksched_cli.whatif.edits.label import LabelNode
 from ksched_cli.world.results import Ending, FinalPod, Limits, WorldResult
 from ksched_cli.world.world import World
 
@@ -231,79 +239,62 @@ def _feasible_nodes(runtime: Runtime, pod: PodInfo) -> int | None:
     return len(runtime.run_filter(runtime.in_force(state), state, pod, NodeRows(runtime.cluster), None))
 
 
-# Controllers that replace their pods when their template changes.
-_ROLLING = (Deployment, StatefulSet, DaemonSet)
-
-
 class ProposedChanges:
-    """The changes of proposals for one pod. `owner` is the workload of the pod, `controller` its object, if there is
-    one."""
+    """Applies a proposal in the world, and gives it as changes of objects and as commands. `source` is the object that
+    makes the pod."""
 
     def __init__(self, subject: Subject, world: World) -> None:
         self._subject, self._world, self._store = subject, world, world.plane.store
-        self.owner = top_owner(self._store, subject.pod)
-        self.controller: Any = self._store.find(self.owner)
+        self.source = PodSource(subject.pod, self._store)
+        self.owner, self.controller = self.source.owner, self.source.controller
 
-    def make(self, proposal: Proposal) -> bool:
-        """Make the changes in the world. Returns whether the workload rolls out another template."""
-        template = self._patched_template(proposal) if proposal.operations else None
-        self._world.apply(self._change(proposal, template))
-        if template is None:
-            self._patch_pods(proposal)
-        return template is not None
-
-    def deleted_by_hand(self, proposal: Proposal) -> list[Pod]:
-        """The pending pods that a person has to delete: the StatefulSet controller waits for a pod that is not ready,
-        whatever its template is."""
-        if not isinstance(self.controller, StatefulSet) or not proposal.operations:
-            return []
-        if self._patched_template(proposal) is None:
-            return []
-        return [pod for pod in self._store.pods_of(self.controller) if not pod.spec.node_name]
-
-    def _change(self, proposal: Proposal, template: Any) -> Callable[[ControlPlane], None]:
+    def make(self, proposal: Proposal) -> tuple[bool, tuple[AdvisedChange, ...]]:
+        """Make the changes in the world. Returns whether the workload rolls out another template, and the objects of
+        new nodes."""
+        operations = self.source.operations(proposal.operations) if proposal.operations else ()
         edits = Changes(edits=proposal.edits, namespace=self._subject.pod.metadata.namespace)
+        before = self._node_objects()
 
         def change(plane: ControlPlane) -> None:
             edits(plane)
-            item = plane.store.find(self.owner) if template is not None else None
-            if item is None:
-                return
-            plane.api.update(replace(item, spec=replace(item.spec, template=template)))
-            for pod in self.deleted_by_hand(proposal):
-                plane.api.delete(pod)
+            if operations:
+                self.source.apply(plane, operations)
 
-        return change
+        self._world.apply(change)
+        if operations and self.source.is_bare:
+            self._world.requeue(self.source.bare_pod(operations))
+        new = [item for identity, item in self._node_objects().items() if identity not in before]
+        created = tuple(map(_creation, new))
+        return bool(operations) and not self.source.is_bare, created
 
-    def _patched_template(self, proposal: Proposal) -> Any:
-        """None if the operations on the pod do not mean the same in the template of its workload."""
-        item = self.controller
-        if not isinstance(item, _ROLLING) or item.spec.template is None:
-            return None
-        template = defaulted(item.spec.template)
-        if template.spec.containers != self._subject.pod.spec.containers:
-            return None
-        try:
-            return patch_template(template, proposal.operations)
-        except LookupError:
-            return None
+    def _node_objects(self) -> dict[Identity, Any]:
+        items = (item for kind in (Node, CSINode, ResourceSlice) for item in self._store.of(kind))
+        return {identity_of(item): item for item in items}
 
-    def _patch_pods(self, proposal: Proposal) -> None:
-        """Where no controller rolls out a template, the pods that wait are patched themselves."""
-        pods = [self._subject.pod, *self._siblings()] if proposal.operations else []
-        patched = [patch_pod(pod, proposal.operations) for pod in pods]
-        admit_priority(patched, self._store.of(PriorityClass))
-        for pod in patched:
-            self._world.requeue(pod)
+    def changes(self, proposal: Proposal, created: Sequence[AdvisedChange]) -> tuple[AdvisedChange, ...]:
+        operations = self.source.operations(proposal.operations) if proposal.operations else ()
+        own = self.source.changes(operations) if operations else []
+        return (*created, *(change for each in proposal.changes for change in each.changes), *own)
 
-    def _siblings(self) -> list[Pod]:
-        """Pending pods of the same controller."""
-        pod = self._subject.pod
-        owner = owner_identity(pod)
-        others = [each for each in self._subject.loaded.of(Pod) if each is not pod and not each.spec.node_name]
-        return [
-            each for each in others if owner is not None and owner_identity(each) == owner and not is_terminal(each)
-        ]
+    def commands(self, proposal: Proposal) -> tuple[str, ...]:
+        """For other objects first: a pod that is created again finds them."""
+        operations = self.source.operations(proposal.operations) if proposal.operations else ()
+        own = self.source.commands(operations) if operations else []
+        given = [command for each in proposal.changes for command in each.commands]
+        nodes = [str(edit) for edit in proposal.edits if isinstance(edit, CloneNode)]
+        labels = [str(edit) for each in proposal.changes if nodes for edit in each.edits if isinstance(edit, LabelNode)]
+        tried = [f"ksched explain {self._subject.key} {' '.join([*nodes, *labels])}"] if nodes else []
+        return (*given, *own, *tried)
+
+
+# The API groups of the objects of a node.
+_VERSIONS = {"Node": "v1", "CSINode": "storage.k8s.io/v1", "ResourceSlice": "resource.k8s.io/v1"}
+
+
+def _creation(item: Any) -> AdvisedChange:
+    kind, namespace, name = identity_of(item)
+    content = {"apiVersion": _VERSIONS[kind], "kind": kind, **without_empty(msgspec.to_builtins(item))}
+    return AdvisedChange("create", kind, namespace, name, content=content)
 
 
 class OwnPods:
@@ -379,8 +370,9 @@ class FixTrials:
         """None if the proposal cannot be carried out."""
         with self._world.trial():
             try:
-                return self._run_world(rolls_out=self.changes.make(proposal))
-            except (KschedError, LookupError, msgspec.ValidationError):
+                rolls_out, created = self.changes.make(proposal)
+                return replace(self._run_world(rolls_out=rolls_out), created=created)
+            except (KschedError, LookupError, msgspec.ValidationError, Refusal):
                 return None
 
     def _run_world(self, *, rolls_out: bool) -> TrialResult:
@@ -414,32 +406,56 @@ class FixTrials:
             self._accepted.append(decision)
 
     def try_out(self, proposal: Proposal) -> Fix | None:
-        """None where some pod of the workload has no node in the end, or the pod cannot go to the wanted node."""
+        """None where no more pods of the workload have a node in the end than without the change, or the pod cannot go
+        to the wanted node."""
         found = self.run(proposal)
-        if found is None or not (found.accepts_node if self._node else found.fits):
+        if found is not None and self._lands_elsewhere(found):
+            if self.changes.source.why_fixed:
+                return None
+            proposal = Proposal((*proposal.changes, self._own_system()))
+            found = self.run(proposal)
+        if found is None or self._lands_elsewhere(found):
+            return None
+        if self._node:
+            return self._fix(proposal, found) if found.accepts_node else None
+        # A rollout that comes to a halt half way is no help.
+        if not found.fits and (proposal.operations or not found.world.settled or found.placed <= self.unchanged.placed):
             return None
         return self._fix(proposal, found)
 
+    def _lands_elsewhere(self, found: TrialResult) -> bool:
+        """Whether a pod lands on a node of another operating system than that of its image."""
+        names = {pod.node for pod in found.own if pod.state == "scheduled" and pod.node}
+        nodes = [self.store.get(Node, name) for name in names]
+        return any(node is not None and is_of_another_system(node, self.changes.source.template_pod) for node in nodes)
+
+    def _own_system(self) -> FixChange:
+        """The kubelet of another operating system refuses the pod that the scheduler sends there."""
+        system = system_of(self.changes.source.template_pod)
+        text = f"select nodes with {OS}={system} (else it may go to a node of another system, which cannot run it)"
+        return patched(text, "system", 0.1, add(system, "spec", "nodeSelector", OS))
+
     def _fix(self, proposal: Proposal, found: TrialResult) -> Fix:
-        commands = [each.command for each in proposal.changes if each.command]
-        if pods := self.changes.deleted_by_hand(proposal):
-            names = (pod.metadata.name for pod in pods)
-            commands.append(kubectl("-n", self._subject.pod.metadata.namespace, "delete", "pod", *names))
-        patch_commands = [] if self.manifest is not None else _patch_command(self._subject, proposal.operations)
         unplaced = {pod.pod for pod in found.world.unplaced} - {pod.pod for pod in self.unchanged.world.unplaced}
         named = {*found.preempted, *unplaced}
+        source = self.changes.source
         return Fix(
             " and ".join(each.text for each in proposal.changes),
             round(proposal.cost, 3),
-            tuple(str(edit) for edit in proposal.edits),
+            tuple(filter(None, map(str, proposal.edits))),
             proposal.operations,
-            (*commands, *patch_commands),
+            self.changes.commands(proposal),
             self._node_of(found.own),
+            self.changes.changes(proposal, found.created),
+            Promise(
+                found.placed, source.wanted if not found.fits and source.wanted else max(len(found.own), source.wanted)
+            ),
             found.preempted,
             tuple(sorted(unplaced)),
             tuple(sorted(_lost(found.world) - _lost(self.unchanged.world))),
             self.manifest.changes(proposal.operations) if self.manifest is not None else (),
             {pod.pod: pod.workload for pod in found.world.final if pod.pod in named},
+            source.note if proposal.operations else "",
         )
 
     def _node_of(self, own: Sequence[FinalPod]) -> str:
@@ -451,19 +467,26 @@ class FixTrials:
 
 
 MOST = 6
-_TRIES = 30
-# Proposals of one kind differ by the node only: where a few of them fail, so will the others.
+_TRIES = 40
+# Proposals of one kind differ by the node only: where a few of them fail, so will the others. More nodes differ more.
 _FAILURES = 3
+_NODE_FAILURES = 9
 _NONE_NEEDED = "none is needed, the pod has a node once nothing moves any more (simulate --settle shows how)"
 
 
 def find_fixes(situation: FixSituation, run: Run) -> Fixes:
     """At most one of each kind: the smallest. Where one kind of change does, that and another is not looked at."""
-    proposals = propose(situation)
-    if not proposals:
-        return Fixes(why_none=_why_none(situation), on=situation.node)
+    source = PodSource(situation.subject.pod, run.world.plane.store)
+    proposals = propose(situation, source.template_pod, len(source.waiting()))
+    if source.why_fixed:
+        proposals = [each for each in proposals if not each.operations]
+    if not proposals and run.source.autoscaler is None:
+        return Fixes(why_none=source.why_fixed or _why_none(situation), on=situation.node)
     trials = FixTrials(situation, run)
     try:
+        if not proposals:
+            why = _NONE_NEEDED if trials.unchanged.fits else source.why_fixed or _why_none(situation)
+            return Fixes(why_none=why, on=situation.node)
         return _first_of_each_kind(situation, proposals, trials)
     finally:
         trials.end()
@@ -471,25 +494,40 @@ def find_fixes(situation: FixSituation, run: Run) -> Fixes:
 
 def _first_of_each_kind(situation: FixSituation, proposals: Sequence[Proposal], trials: FixTrials) -> Fixes:
     working: list[tuple[Proposal, Fix]] = []
+    partial: list[tuple[Proposal, Fix]] = []
     failures: Counter[tuple[str, ...]] = Counter()
     tried = 0
     for proposal in proposals:
         if any(set(each.kinds) <= set(proposal.kinds) for each, _ in working):
             continue
-        if failures[proposal.kinds] == _FAILURES:
+        if failures[proposal.kinds] == (_NODE_FAILURES if proposal.kinds == ("node",) else _FAILURES):
             continue
         fix = trials.try_out(proposal)
         tried += 1
-        if fix is None:
+        if fix is None or fix.promise.pods < fix.promise.of:
             failures[proposal.kinds] += 1
+            partial += [(proposal, fix)] if fix is not None else []
         elif trials.unchanged.fits and not situation.node:
             return Fixes(tried=tried, why_none=_NONE_NEEDED)
         else:
             working.append((proposal, fix))
         if len(working) == MOST or tried == _TRIES:
             break
-    note = "" if trials.manifest is not None else _note(situation.subject)
-    return Fixes(tuple(fix for _, fix in working), tried, note=note, on=situation.node)
+    found = tuple(fix for _, fix in working) or _most_of_each_kind(partial)
+    return Fixes(found, tried, note=trials.changes.source.why_fixed, on=situation.node)
+
+
+def _most_of_each_kind(partial: Sequence[tuple[Proposal, Fix]]) -> tuple[Fix, ...]:
+    """Where nothing gives every pod a node: of each kind the fix that gives the most pods one."""
+    best: dict[tuple[str, ...], Fix] = {}
+    for proposal, fix in partial:
+        if (old := best.get(proposal.kinds)) is None or fix.promise.pods > old.promise.pods:
+            best[proposal.kinds] = fix
+    return tuple(sorted(best.values(), key=lambda fix: fix.cost)[:_PARTIAL])
+
+
+# So many fixes for a part of the workload are shown.
+_PARTIAL = 3
 
 
 def _lost(world: WorldResult) -> set[str]:
@@ -499,39 +537,24 @@ def _lost(world: WorldResult) -> set[str]:
     return preempted - replaced
 
 
-# What the API server lets be changed of a pod that is there; all else is for its manifest.
-_CHANGEABLE = ("/spec/tolerations", "/spec/schedulingGates")
-
-
-def _patch_command(subject: Subject, operations: tuple[Operation, ...]) -> list[str]:
-    if not operations or not all(each["path"].startswith(_CHANGEABLE) for each in operations):
-        return []
-    import json
-
-    metadata = subject.pod.metadata
-    patch = json.dumps(list(operations))
-    return [kubectl("-n", metadata.namespace, "patch", "pod", metadata.name, "--type=json", "-p", patch)]
-
-
-def _note(subject: Subject) -> str:
-    owner = controller_of(subject.pod.metadata)
-    if owner is None:
-        return "Patches are JSON patches of the pod, for its manifest: most of a pod cannot be changed once it is made."
-    replicas = subject.loaded.named(ReplicaSet, owner.name, subject.pod.metadata.namespace)
-    if owner.kind == "ReplicaSet" and replicas is not None:
-        owner = controller_of(replicas.metadata) or owner
-    whose = f"{owner.kind} {owner.name}"
-    return (
-        f"Patches are JSON patches of the pod; in the template of {whose} their paths begin with /spec/template. Every "
-        "pod of the workload has a node then; evictions are for all of them."
-    )
-
-
 def _why_none(situation: FixSituation) -> str:
     found = situation.found
     if situation.subject.pod.metadata.deletion_timestamp is not None:
         return "none, it is being deleted"
     rejecting = [each.plugin for each in (*found.pre_enqueue, *found.pre_filter) if each.rejects]
+    gates = [each.name for each in situation.subject.pod.spec.scheduling_gates]
+    if any(map(is_of_a_controller, gates)) and found.pre_enqueue:
+        return f"the controller of scheduling gate {', '.join(gates)} takes it off when the pod may be scheduled"
+    if found.standing == "ignored":
+        return f"scheduler {found.scheduler} places it"
     if rejecting:
         return f"no change of the pod or of nodes is known that satisfies {', '.join(dict.fromkeys(rejecting))}"
+
+    lacking = [
+        node
+        for node in found.nodes
+        if any(each.guide.describe_limits(each.detail) for each in node.rejections if each.detail)
+    ]
+    if lacking and len(lacking) == len(found.nodes):
+        return "no node of the cluster is large enough, even if it is empty: ksched size finds a node that is"
     return "no change of the pod or of nodes is known that would help"

@@ -1,0 +1,205 @@
+"""Proposes more nodes: as many of a pool that exists as the waiting pods of the workload need, or one in another zone.
+
+A node is proposed only as a copy of a node of the cluster, since that is a shape that somebody sells. `makes` are the
+different kinds of nodes: labels, size and taints. The smallest that would do comes first. No copy is made of a control
+plane node that the pod does not choose, of a node that goes away, or of a node of another operating system."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from ksched_cli.api.core import Node, Pod
+from ksched_cli.api.pod_resources import requests_of
+from ksched_cli.api.quantity import approximate, milli_value, parse_quantity, value
+from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim
+from ksched_cli.api.workloads import DaemonSet
+from ksched_cli.cluster.catalog import mounted_claims
+from ksched_cli.controlplane.controllers.daemon_pods import daemon_spec, should_run
+from ksched_cli.plan.explain.results import ExplainedNode, Rejection
+from ksched_cli.plan.reasons.fixes.limits import (
+    HOSTNAME,
+    REGION,
+    ZONE,
+    is_control_plane,
+    is_leaving,
+    is_of_another_system,
+    points_at,
+    pool_of,
+)
+from ksched_cli.plan.reasons.fixes.values import FixChange, edited
+from ksched_cli.sources.loaded import Loaded
+from ksched_cli.whatif.edits.clone_node import CloneNode
+from ksched_cli.whatif.edits.label import LabelNode
+
+# So many makes are proposed, and of each up to so many nodes more than the waiting pods need: other pods take some.
+_MAKES = 4
+_MORE = (0, 1, 3, 7)
+_COST = 1.5
+
+Amounts = dict[str, int]
+
+
+class NodeProposals:
+    """`waiting` is the number of pods of the workload without a node."""
+
+    def __init__(self, loaded: Loaded, pod: Pod, waiting: int) -> None:
+        self._loaded, self._pod, self._waiting = loaded, pod, waiting
+        self._nodes = {node.metadata.name: node for node in loaded.of(Node)}
+        self._requests = {name: amount for name, amount in requests_of(pod, use_status=False).items() if amount}
+        self._daemons = [daemon_spec(each) for each in loaded.of(DaemonSet) if each.spec.template is not None]
+
+    def _is_sold(self, node: Node) -> bool:
+        """Whether a copy of the node is a node that the pod may go to."""
+        if is_leaving(node) or is_of_another_system(node, self._pod):
+            return False
+        return not is_control_plane(node) or points_at(self._pod, node)
+
+    def of_makes(self, rejected: Sequence[ExplainedNode]) -> Iterator[FixChange]:
+        """Of each make that would do if it were empty, the smallest first: one node, and enough for all replicas."""
+        makes: dict[object, Node] = {}
+        for each in rejected:
+            node = self._nodes[each.name]
+            ends = all(rejection.guide.ends_on_empty_node(rejection.detail) for rejection in each.rejections)
+            if ends and self._is_sold(node):
+                makes.setdefault(_make(node), node)
+        for rank, (node, fitting) in enumerate(self._sized(makes.values())[:_MAKES]):
+            needed = -(-self._waiting // fitting)
+            for count in dict.fromkeys((1, *(needed + more for more in _MORE))):
+                cost = _COST + rank / 10 + min(count - 1, 50) / 1000
+                yield edited(_text(node, count), "node", cost, CloneNode(node.metadata.name, count))
+
+    def in_another_zone(self, rejected: Sequence[ExplainedNode]) -> Iterator[FixChange]:
+        """Where the pod must be in a zone that has no node: a node like one of another zone, in that zone. Where pods
+        keep apart by zone: a node in a zone of the cluster in which the pool has none."""
+        there = {node.metadata.labels.get(ZONE, "") for node in self._nodes.values()}
+        zones = [zone for zone in _zones_of(self._pod, self._loaded) if zone not in there]
+        if not zones:
+            yield from self._where_the_pool_has_none(rejected, sorted(filter(None, there)))
+        if len(zones) != 1:
+            return
+        makes: dict[object, Node] = {}
+        for node in self._nodes.values():
+            in_region = zones[0].startswith(node.metadata.labels.get(REGION, "-"))
+            if self._is_sold(node) and in_region and not _has_other_problems(node.metadata.name, rejected):
+                makes.setdefault(_make(node), node)
+        for rank, (node, fitting) in enumerate(self._sized(makes.values())[:_MAKES]):
+            needed = -(-self._waiting // fitting)
+            for count in dict.fromkeys((1, needed)):
+                cost = _COST + rank / 10 + min(count - 1, 50) / 1000
+                text = f"{_text(node, count)}, in zone {zones[0]}, which has no node"
+                yield FixChange(
+                    text, "node", cost, edits=(CloneNode(node.metadata.name, count), *_moved(node, count, zones[0]))
+                )
+
+    def _where_the_pool_has_none(self, rejected: Sequence[ExplainedNode], zones: Sequence[str]) -> Iterator[FixChange]:
+        apart = [each for each in rejected if each.rejections and all(_is_apart(one) for one in each.rejections)]
+        pools: dict[str, list[Node]] = {}
+        for node in (self._nodes[each.name] for each in apart):
+            if (pool := pool_of(node)) and self._is_sold(node):
+                pools.setdefault(pool, []).append(node)
+        for rank, (pool, nodes) in enumerate(sorted(pools.items())):
+            own = {node.metadata.labels.get(ZONE) for node in self._nodes.values() if pool_of(node) == pool}
+            others = [zone for zone in zones if zone not in own]
+            for place, zone in enumerate(others if self._fit_on(nodes[0]) else ()):
+                text = f"{_text(nodes[0], 1)}, in zone {zone}, where the pool has none"
+                edits = (CloneNode(nodes[0].metadata.name), *_moved(nodes[0], 1, zone))
+                yield FixChange(text, "node", _COST + 0.4 + rank / 10 + place / 100, edits=edits)
+
+    def _sized(self, makes: Iterable[Node]) -> list[tuple[Node, int]]:
+        """The makes on which the pod fits, the smallest first, with how many of the pod fit on each."""
+        ordered = sorted(makes, key=lambda node: (_size(node), node.metadata.name))
+        return [(node, count) for node in ordered if (count := self._fit_on(node))]
+
+    def _fit_on(self, node: Node) -> int:
+        """How many of the pod an empty node of this make takes beside the pods of DaemonSets."""
+        daemons, count = self._daemon_requests(node)
+        has = {name: _amount(node, name) for name in self._requests}
+        room = [(has[name] - daemons.get(name, 0)) // amount for name, amount in self._requests.items()]
+        return max(min(*room, _amount(node, "pods") - count), 0) if room else max(_amount(node, "pods") - count, 0)
+
+    def _daemon_requests(self, node: Node) -> tuple[Amounts, int]:
+        """The requests of the DaemonSets' pods on the node, and how many pods there are."""
+        running = [spec for spec in self._daemons if should_run(spec, node)]
+        total: Amounts = {}
+        for spec in running:
+            for name, amount in requests_of(Pod(spec=spec), use_status=False).items():
+                total[name] = total.get(name, 0) + amount
+        return total, len(running)
+
+
+def _moved(node: Node, count: int, zone: str) -> Iterator[LabelNode]:
+    """Every label of the copies that has the zone in it, such as that of a storage driver."""
+    old = node.metadata.labels.get(ZONE)
+    keys = {ZONE, *(key for key, text in node.metadata.labels.items() if old and text == old)}
+    for number in range(1, count + 1):
+        for key in sorted(keys):
+            yield LabelNode(f"{node.metadata.name}-clone-{number}", key, zone)
+
+
+def _text(node: Node, count: int) -> str:
+    """`2 more nodes in pool highmem-pool, like gke-prod-1 (europe-west1-d)`."""
+    name, pool, zone = node.metadata.name, pool_of(node), node.metadata.labels.get(ZONE, "")
+    many = "one more node" if count == 1 else f"{count} more nodes"
+    if not pool:
+        return f"{many} like {name}"
+    return f"{many} in pool {pool}, like {name}{f' ({zone})' if zone else ''}"
+
+
+def _zones_of(pod: Pod, loaded: Loaded) -> list[str]:
+    """The zones that the pod has to be in: by its selector, by its node affinity, by its volumes."""
+    found = [pod.spec.node_selector[ZONE]] if ZONE in pod.spec.node_selector else []
+    affinity = pod.spec.affinity.node_affinity if pod.spec.affinity is not None else None
+    terms = affinity.required_during_scheduling_ignored_during_execution if affinity is not None else None
+    for name in mounted_claims(pod):
+        claim = loaded.named(PersistentVolumeClaim, name, pod.metadata.namespace)
+        volume = loaded.named(PersistentVolume, claim.spec.volume_name) if claim is not None else None
+        if volume is None:
+            continue
+        if zone := volume.metadata.labels.get(ZONE):
+            found.append(zone)
+        required = volume.spec.node_affinity.required if volume.spec.node_affinity is not None else None
+        for term in required.node_selector_terms if required is not None else ():
+            for each in term.match_expressions:
+                if each.operator == "In" and "zone" in each.key and len(each.values) == 1:
+                    found.append(each.values[0])
+    if terms is not None and len(terms.node_selector_terms) == 1:
+        for each in terms.node_selector_terms[0].match_expressions:
+            if each.key == ZONE and each.operator == "In" and len(each.values) == 1:
+                found.append(each.values[0])
+    return list(dict.fromkeys(found))
+
+
+def _has_other_problems(name: str, rejected: Sequence[ExplainedNode]) -> bool:
+    """Whether more than its zone and what runs on it is wrong with the node: then a copy would not do either."""
+    found = next((each for each in rejected if each.name == name), None)
+    if found is None:
+        return True
+    return any(
+        not each.guide.is_about_the_place and not each.guide.ends_on_empty_node(each.detail)
+        for each in found.rejections
+    )
+
+
+def _is_apart(found: Rejection) -> bool:
+    """Whether pods that keep apart by zone are all that is wrong."""
+    terms = [
+        term
+        for name in ("podAntiAffinity", "existingAntiAffinity", "constraints")
+        for term in found.detail.get(name, ())
+    ]
+    return bool(terms) and all(term["topologyKey"] == ZONE for term in terms)
+
+
+def _amount(node: Node, name: str) -> int:
+    quantity = node.status.allocatable.get(name, 0)
+    return milli_value(quantity) if name == "cpu" else value(quantity)
+
+
+def _make(node: Node) -> object:
+    labels = {key: text for key, text in node.metadata.labels.items() if key != HOSTNAME}
+    amounts = {name: str(amount) for name, amount in node.status.allocatable.items()}
+    return frozenset(amounts.items()), frozenset(labels.items()), tuple(node.spec.taints)
+
+
+def _size(node: Node) -> tuple[float, ...]:
+    return tuple(approximate(parse_quantity(node.status.allocatable.get(name, 0))) for name in ("cpu", "memory"))
