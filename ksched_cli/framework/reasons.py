@@ -232,7 +232,8 @@ class RejectedPod(Protocol[C_co]):
 class RejectionGuide:
     """What `explain`, `check` and the search for fixes read about a rejection of one node. `easily_mended` is on where
     a small change may end the rejection, `cordons` and `closes_node` where the node takes no such pods for now, and
-    `is_about_the_place` where labels such as that of the zone decide, and `ends_without_pods` where no empty node rejects the pod."""
+    `is_about_the_place` where labels such as that of the zone decide, and `ends_without_pods` where no empty node
+    rejects the pod."""
 
     easily_mended = cordons = closes_node = ends_without_pods = is_about_the_place = False
 

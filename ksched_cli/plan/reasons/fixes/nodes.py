@@ -1,6 +1,6 @@
 """Proposes more nodes: as many of a pool that exists as the waiting pods of the workload need, or one in another zone.
 
-A node is proposed only as a copy of a node of the cluster, since that is a shape that somebody sells. `makes` are the
+A node is proposed only as a copy of a node of the cluster, since such a node can be had. `makes` are the
 different kinds of nodes: labels, size and taints. The smallest that would do comes first. No copy is made of a control
 plane node that the pod does not choose, of a node that goes away, or of a node of another operating system."""
 

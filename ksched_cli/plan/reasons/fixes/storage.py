@@ -33,7 +33,7 @@ from ksched_cli.whatif.edits.lib.editor import Editor
 
 _WAITS = "WaitForFirstConsumer"
 _NO_PROVISIONER = "kubernetes.io/no-provisioner"
-# The size of a claim that nobody has described.
+# The size of a claim that no object describes.
 _SIZE = "10Gi"
 _TYPO, _CREATE, _CLASS = 0.5, 0.7, 0.9
 
