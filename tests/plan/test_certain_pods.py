@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from ksched_cli import Simulator
-from ksched_cli.plan.reasons.fixes.values import TrialResult
 from ksched_cli.plan.reasons.fixes.search import CertainPods, FixTrials, OwnPods
+from ksched_cli.plan.reasons.fixes.values import TrialResult
 from tests.builders import PodBuilder, make_node, make_pod, write_list
 from tests.lanes import sampled
 from tests.plan.test_explain import anti, running

@@ -34,7 +34,7 @@ from ksched_cli.plan.reasons.fixes.limits import (
 )
 from ksched_cli.plan.reasons.fixes.nodes import NodeProposals
 from ksched_cli.plan.reasons.fixes.storage import ClaimProposals
-from ksched_cli.plan.reasons.fixes.values import FixChange, AdvisedChange, Proposal, edited, kubectl, patched
+from ksched_cli.plan.reasons.fixes.values import AdvisedChange, FixChange, Proposal, edited, kubectl, patched
 from ksched_cli.plan.reasons.rules import guide_of
 from ksched_cli.plan.reasons.typos import Typo, selector_typos
 from ksched_cli.sources.loaded import Loaded

@@ -37,14 +37,14 @@ from ksched_cli.errors import KschedError
 from ksched_cli.framework.interfaces import Plugin
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.plan.explain.pods import Subject
-from ksched_cli.plan.reasons.fixes.limits import is_of_a_controller, is_of_another_system, system_of
+from ksched_cli.plan.reasons.fixes.limits import OS, is_of_a_controller, is_of_another_system, system_of
 from ksched_cli.plan.reasons.fixes.propose import FixSituation, propose
 from ksched_cli.plan.reasons.fixes.values import (
+    AdvisedChange,
     Fix,
     FixChange,
     Fixes,
     ManifestChange,
-    AdvisedChange,
     Promise,
     Proposal,
     TrialResult,
@@ -54,7 +54,6 @@ from ksched_cli.plan.reasons.fixes.values import (
 from ksched_cli.plan.reasons.fixes.workload import PodSource
 from ksched_cli.plan.run.each import WORTH_ANSWERS, Copy, copies_at_once
 from ksched_cli.plan.run.run import Run
-from ksched_cli.plan.size.catalog import OS
 from ksched_cli.plugins.in_tree import IN_TREE
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.places import Path, Places

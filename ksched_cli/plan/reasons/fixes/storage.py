@@ -19,8 +19,8 @@ from ksched_cli.api.storage import PersistentVolumeClaim, StorageClass
 from ksched_cli.api.workloads import StatefulSet
 from ksched_cli.controlplane.admission.pods import admit_storage_class
 from ksched_cli.plan.reasons.fixes.values import (
-    FixChange,
     AdvisedChange,
+    FixChange,
     create_command,
     patch_command,
     patched,
