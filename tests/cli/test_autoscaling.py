@@ -459,7 +459,7 @@ def test_explain_finds_fixes_on_the_node_pool(
     cluster = write(tmp_path / "cluster.json", pool, *managed(cpu="500m")[:1], pending(**spec))
     arguments = ("explain", "--from", cluster, "--instance-types", catalog)
     found = document_of(capsys, *arguments, code=1)
-    fixes = [each for each in found["fixes"] if each["text"].startswith("NodePool general: ")]
+    fixes = [each for each in found.get("fixes", ()) if each["text"].startswith("NodePool general: ")]
     assert [each["text"].removeprefix("NodePool general: ") for each in fixes] == ([text] if text else [])
     for fix in fixes:
         assert (fix["promise"], fix["node"]) == ({"pods": 1, "of": 1}, "general-1")

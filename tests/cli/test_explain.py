@@ -274,9 +274,6 @@ spec:
     ("manifest", "classes", "field", "line", "value"),
     [
         pytest.param(WEB, ["high"], "spec.template.spec.priorityClassName", 11, "high", id="a class that exists"),
-        pytest.param(
-            POD, [], "spec.priorityClassName", 5, "(the name of a new PriorityClass with value 5)", id="a new class"
-        ),
     ],
 )
 def test_a_manifest_names_a_priority_class_and_no_priority(

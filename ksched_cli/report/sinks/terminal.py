@@ -20,6 +20,7 @@ from ksched_cli.report.console import Column, Grid, make_console, print_hanging
 from ksched_cli.report.console import Column as GridColumn
 from ksched_cli.report.node_names import ShownNodes
 from ksched_cli.report.registry import RenderOptions
+from ksched_cli.report.sinks.commands import fold_command
 from ksched_cli.report.sinks.folding import all_rows, fold, quote_once
 from ksched_cli.report.view.model import (
     Bars,
@@ -48,6 +49,8 @@ from ksched_cli.report.visible import visible
 
 _COLOURS: dict[Tone, str] = {"good": "green", "warn": "yellow", "bad": "red", "plain": ""}
 _INDENT, _HANGING = 2, 2
+# The number of a step and the space around it.
+_BESIDE = 6
 # Names of several nodes are written in so many characters; otherwise their number is.
 _NAMES = 20
 # Longer titles of numbers are broken.
@@ -137,7 +140,10 @@ class _Writer:
             self._print(Text.assemble(f"{block.label} ", (line, "red"), f" {block.about}"))
 
     def _line(self, line: Line) -> Text:
-        text = visible(line.text) if line.copied else self._text(line.text)
+        text = self._text(line.text)
+        if line.copied:
+            folded = fold_command(line.text, self._console.width - _BESIDE)
+            text = "\n".join(map(visible, folded.split("\n")))
         return Text(text, style=_COLOURS[line.tone] or ("dim" if line.aside or line.copied else ""))
 
     def _lines(self, lines: Sequence[Line], indent: int) -> None:

@@ -416,8 +416,7 @@ def _fix_lines(fix: FixPart) -> Iterator[Line]:
     for text in map(str, fix.manifest):
         yield Line(text, copied=True)
     for text in fix.commands:
-        if not fix.manifest or "-p" not in text.split():
-            yield Line(text, copied=True)
+        yield Line(text, copied=True)
 
 
 def _helping_node(found: ExplanationDocument) -> list[Section]:

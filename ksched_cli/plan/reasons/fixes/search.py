@@ -63,7 +63,7 @@ from ksched_cli.whatif.edits.label import LabelNode
 from ksched_cli.world.results import Ending, FinalPod, Limits, WorldResult
 from ksched_cli.world.world import World
 
-_CLASS, _PRIORITY, _POLICY = "/spec/priorityClassName", "/spec/priority", "/spec/preemptionPolicy"
+_PRIORITY, _POLICY = "/spec/priority", "/spec/preemptionPolicy"
 
 
 class PodManifest:
@@ -77,17 +77,7 @@ class PodManifest:
 
     def _changes(self, operations: Sequence[Operation]) -> Iterator[ManifestChange]:
         """A priority class sets the priority and the policy of its pods: a manifest names the class only."""
-        paths = {each["path"] for each in operations}
-        for each in operations:
-            if each["path"] in (_PRIORITY, _POLICY) and _CLASS in paths:
-                continue
-            if each["path"] == _POLICY and _PRIORITY in paths:
-                continue
-            if each["path"] == _PRIORITY:
-                value = f"(the name of a new PriorityClass with value {each['value']})"
-                yield ManifestChange(self._places.of_pod_field(self._item, ("spec", "priorityClassName")), "set", value)
-            else:
-                yield self._change(each)
+        return (self._change(each) for each in operations if each["path"] not in (_PRIORITY, _POLICY))
 
     def _change(self, operation: Operation) -> ManifestChange:
         steps = _path(operation["path"])
@@ -275,9 +265,10 @@ class ProposedChanges:
         own = self.source.changes(operations) if operations else []
         return (*created, *(change for each in proposal.changes for change in each.changes), *own)
 
-    def commands(self, proposal: Proposal) -> tuple[str, ...]:
-        """For other objects first: a pod that is created again finds them."""
-        operations = self.source.operations(proposal.operations) if proposal.operations else ()
+    def commands(self, proposal: Proposal, *, of_manifest: bool) -> tuple[str, ...]:
+        """For other objects first: a pod that is created again finds them. A workload of a manifest is changed there."""
+        changes_pod = proposal.operations and not of_manifest
+        operations = self.source.operations(proposal.operations) if changes_pod else ()
         own = self.source.commands(operations) if operations else []
         given = [command for each in proposal.changes for command in each.commands]
         nodes = [str(edit) for edit in proposal.edits if isinstance(edit, CloneNode)]
@@ -443,7 +434,7 @@ class FixTrials:
             round(proposal.cost, 3),
             tuple(filter(None, map(str, proposal.edits))),
             proposal.operations,
-            self.changes.commands(proposal),
+            self.changes.commands(proposal, of_manifest=self.manifest is not None),
             self._node_of(found.own),
             self.changes.changes(proposal, found.created),
             Promise(

@@ -72,7 +72,7 @@ def without_empty(value: Any) -> Any:
 
 def create_command(content: Mapping[str, Any]) -> str:
     """`kubectl create` of an object that stands in the command."""
-    return f"kubectl create -f - <<'EOF'\n{json.dumps(content)}\nEOF"
+    return f"echo {shlex.quote(json.dumps(content))} | kubectl create -f -"
 
 
 class FixChange(Struct, frozen=True):
