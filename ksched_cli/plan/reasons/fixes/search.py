@@ -266,7 +266,7 @@ class ProposedChanges:
         return (*created, *(change for each in proposal.changes for change in each.changes), *own)
 
     def commands(self, proposal: Proposal, *, of_manifest: bool) -> tuple[str, ...]:
-        """For other objects first: a pod that is created again finds them. A workload of a manifest is changed there."""
+        """Those for other objects come first, for a pod that is created again. A manifest is changed in its file."""
         changes_pod = proposal.operations and not of_manifest
         operations = self.source.operations(proposal.operations) if changes_pod else ()
         own = self.source.commands(operations) if operations else []
