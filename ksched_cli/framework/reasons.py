@@ -275,6 +275,5 @@ class RejectionGuide:
         return None
 
     def remedies(self, figures: Figures, place: RejectedPod[C]) -> Iterator[Sequence[C | None]]:
-        """Changes that together may end the rejection, one way after the other; each is tried before it is shown.
-        A way with None in it cannot be gone."""
+        """Changes that together may end the rejection, one way after the other, without those that have None."""
         return iter(())

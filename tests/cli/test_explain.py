@@ -252,7 +252,7 @@ def test_fixes_of_a_manifest_are_changes_of_the_manifest(tmp_path: Path, capsys:
     toleration = {"key": "gpu", "operator": "Exists", "effect": "NoSchedule"}
     where = "spec.template.spec.containers[0].resources.requests.cpu"
     assert found["tolerate taint gpu:NoSchedule and lower the cpu request from 3 to 2"] == [
-        {"line": 11, "field": "spec.template.spec.tolerations", "action": "append", "value": toleration},
+        {"line": 11, "field": "spec.template.spec.tolerations", "action": "set", "value": [toleration]},
         {"line": 19, "field": where, "action": "set", "value": "2"},
     ]
 
