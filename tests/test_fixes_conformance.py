@@ -51,7 +51,8 @@ def is_placed(case: Path, cluster: Path, flags: Sequence[str], pod: str) -> bool
 
 
 def works(case: Path, raw: str, found: Explanation, fix: Fix, folder: Path) -> bool:
-    """By hand and by the tool's own flags: the pods of its controller that wait are patched, and the flags are given."""
+    """By hand and by the tool's own flags: the pods of its controller that wait are patched, claims and classes are
+    created, and the flags are given."""
     document = json.loads(raw)
     pods = {name_of(item): item for item in document["items"] if item["kind"] == "Pod"}
     owners = controllers(pods[found.pod])
@@ -59,6 +60,15 @@ def works(case: Path, raw: str, found: Explanation, fix: Fix, folder: Path) -> b
         waits = not item["spec"].get("nodeName") and item.get("status", {}).get("phase") not in ("Succeeded", "Failed")
         if name == found.pod or (owners and waits and controllers(item) == owners):
             patch(item, fix.patch)
+    for change in fix.changes:
+        if change.op in ("create", "delete") and change.kind in ("PersistentVolumeClaim", "StorageClass"):
+            old = [
+                each
+                for each in document["items"]
+                if (each["kind"], each["metadata"]["name"]) == (change.kind, change.name)
+            ]
+            document["items"] = [each for each in document["items"] if each not in old or change.op == "create"]
+            document["items"] += [change.content] if change.op == "create" else []
     cluster = folder / "changed.json"
     cluster.write_text(json.dumps(document))
     return is_placed(case, cluster, fix.flags, found.pod)

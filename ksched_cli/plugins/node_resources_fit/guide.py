@@ -49,7 +49,7 @@ def lower_requests(pod: Pod, free: Mapping[str, int]) -> tuple[PodPatch, ...]:
 def _lower(pod: Pod, resource: str, free: int) -> PodPatch | None:
     """Lowers the largest requests of the resource until the pod fits; None where too little would be left."""
     request = requests_of(pod, use_status=False).get(resource, 0)
-    if free * _LEAST_SHARES.get(resource, _LEAST_SHARE) < request or free <= 0:
+    if free * _LEAST_SHARES.get(resource, _LEAST_SHARE) < request or free <= 0 or not request:
         return None
     target = _rounded(resource, free)
     operations: list[Operation] = []

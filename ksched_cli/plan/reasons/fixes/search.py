@@ -408,10 +408,14 @@ class FixTrials:
             return None
         if self._node:
             return self._fix(proposal, found) if found.accepts_node else None
-        # A rollout that comes to a halt half way is no help.
-        if not found.fits and (proposal.operations or not found.world.settled or found.placed <= self.unchanged.placed):
+        if not found.fits and not (proposal.kinds == ("node",) and self._helps(found)):
             return None
         return self._fix(proposal, found)
+
+    def _helps(self, found: TrialResult) -> bool:
+        """Whether this pod and more pods of the workload than without the change have a node."""
+        own = {pod.pod for pod in found.own if pod.node}
+        return found.world.settled and self._subject.key in own and found.placed > self.unchanged.placed
 
     def _lands_elsewhere(self, found: TrialResult) -> bool:
         """Whether a pod lands on a node of another operating system than that of its image."""
