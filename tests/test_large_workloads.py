@@ -117,3 +117,35 @@ def test_a_drain_of_a_node_with_5000_copies(tmp_path: Path) -> None:
     assert shown.splitlines()[0] == "n0: safe, drained in 1 round, 5,000 pods move"
     assert units <= 4
     assert megabytes <= 250
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("command", "most"),
+    [
+        pytest.param(["check"], 28, id="check"),
+        pytest.param(["simulate", "--settle"], 28, id="simulate --settle"),
+        pytest.param(["simulate"], 8, id="simulate"),
+    ],
+)
+def test_65535_replicas_on_12_nodes(command: list[str], most: float, tmp_path: Path) -> None:
+    """At most 10 s on a machine that needs 0.35 s for the plain work, and 1 GB."""
+    nodes = [entry("Node", make_node(f"n{index}").allocatable(cpu=16, pods=110).obj()) for index in range(12)]
+    cluster = write(tmp_path / "cluster.json", *nodes)
+    manifest = write(tmp_path / "web.json", deployment("web", 65_535, containers=containers("100m")))
+    shown, units, megabytes = run(*command, "--from", cluster, "-f", manifest, at_most=most)
+    assert "64,215" in shown or "64215" in shown
+    assert units <= most
+    assert megabytes <= 1000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["simulate", "check"])
+def test_99999_nodes_more(command: str, tmp_path: Path) -> None:
+    cluster = write(tmp_path / "cluster.json", entry("Node", make_node("n").allocatable(cpu=16, pods=110).obj()))
+    manifest = write(tmp_path / "web.json", deployment("web", 3, containers=containers("100m")))
+    arguments = [command, "--from", cluster, "-f", manifest, "--add-node", "cpu=4=99999"]
+    shown, units, megabytes = run(*arguments, at_most=12)
+    assert "(100,000 nodes)" in shown
+    assert units <= 12
+    assert megabytes <= 1000

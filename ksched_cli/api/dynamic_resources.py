@@ -3,6 +3,7 @@ ResourceClaim (component `resourceclaim`)."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from msgspec import Struct, field
@@ -285,3 +286,55 @@ def reserved(claim: ResourceClaim, consumer: ResourceClaimConsumerReference) -> 
 def unreserved(claim: ResourceClaim, uid: str) -> ResourceClaim:
     left = tuple(each for each in claim.status.reserved_for if each.uid != uid)
     return replace(claim, status=replace(claim.status, reserved_for=left))
+
+
+# Older versions
+
+
+OLDER_VERSIONS = ("resource.k8s.io/v1beta1", "resource.k8s.io/v1alpha3")
+_OF_REQUEST = {"deviceClassName", "selectors", "allocationMode", "count", "adminAccess", "tolerations", "capacity"}
+
+
+def as_v1(kind: str, document: dict[str, Any]) -> dict[str, Any]:
+    """A document of an older version in the form of v1 (pkg/apis/resource/v1beta1/conversion.go): what a device has in
+    `basic` and a request has by itself moves. v1alpha3 writes a capacity as a plain quantity. A value of a wrong type
+    stays as it is, and decoding finds it."""
+    spec = document.get("spec")
+    if not isinstance(spec, dict):
+        return document
+    if kind == "ResourceSlice":
+        spec = {**spec, "devices": _each(spec.get("devices"), _device)}
+    elif kind == "ResourceClaim":
+        spec = _claim_spec(spec)
+    elif kind == "ResourceClaimTemplate":
+        inner = spec.get("spec")
+        spec = {**spec, "spec": _claim_spec(inner) if isinstance(inner, dict) else inner}
+    return {**document, "apiVersion": "resource.k8s.io/v1", "spec": spec}
+
+
+def _each(found: Any, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Any:
+    return [change(each) if isinstance(each, dict) else each for each in found] if isinstance(found, list) else found
+
+
+def _device(device: dict[str, Any]) -> dict[str, Any]:
+    basic = device.get("basic")
+    if not isinstance(basic, dict):
+        return device
+    found = {**{key: each for key, each in device.items() if key != "basic"}, **basic}
+    if isinstance(capacity := found.get("capacity"), dict):
+        found["capacity"] = {key: each if isinstance(each, dict) else {"value": each} for key, each in capacity.items()}
+    return found
+
+
+def _claim_spec(spec: dict[str, Any]) -> dict[str, Any]:
+    devices = spec.get("devices")
+    if not isinstance(devices, dict):
+        return spec
+    return {**spec, "devices": {**devices, "requests": _each(devices.get("requests"), _request)}}
+
+
+def _request(request: dict[str, Any]) -> dict[str, Any]:
+    exactly = {key: each for key, each in request.items() if key in _OF_REQUEST}
+    if not exactly or request.get("firstAvailable") or "exactly" in request:
+        return request
+    return {**{key: each for key, each in request.items() if key not in _OF_REQUEST}, "exactly": exactly}

@@ -19,11 +19,13 @@ from ksched_cli.api.decode import (
     KINDS,
     DecodedObject,
     UnknownKind,
+    convert_plain,
     decode_plain,
     decode_unknown,
     document_of,
 )
 from ksched_cli.api.defaults import DEFAULT_NAMESPACE, fill_in
+from ksched_cli.api.dynamic_resources import OLDER_VERSIONS, as_v1
 from ksched_cli.api.karpenter import karpenter_kind
 from ksched_cli.api.object_facts import pod_key
 from ksched_cli.api.quantity import MOST_DIGITS
@@ -365,6 +367,15 @@ class _Reader:
     def _pass_over(self, found: DecodedObject, unknown: UnknownKind, source: str) -> None:
         if self._events and is_event(unknown):
             self._take([decode_unknown(found, Event, source)], source)
+            return
+        struct = KINDS.get(("resource.k8s.io/v1", unknown.kind)) if unknown.api_version in OLDER_VERSIONS else None
+        if struct is not None:
+            document = as_v1(unknown.kind, document_of(unknown))
+            upgraded = convert_plain(document, struct, source, found.line, found.path)
+            self._add(upgraded.problems, INVALID)
+            if isinstance(upgraded.value, Struct):
+                origin = Origin(source, found.line, found.path)
+                self._take_object(upgraded.value, origin, document, is_written=True)
             return
         origin = Origin(source, found.line, found.path)
         namespace = self._manifests.namespace if self._manifests is not None else ""

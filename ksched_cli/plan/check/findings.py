@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from ksched_cli.api.workloads import CronJob, Job
 from ksched_cli.controlplane.api_server import PodRefusal
 from ksched_cli.controlplane.pods import is_ready
 from ksched_cli.controlplane.store import Identity, identity_of, owner_identity
+from ksched_cli.engine.decision import Decision
 from ksched_cli.errors import Level
 from ksched_cli.framework.reasons import FieldPath, ReasonCode
 from ksched_cli.plan.check.results import Finding, Losses, RolloutStep, WorkloadCheck, is_of
@@ -176,6 +177,8 @@ class WorkloadCases:
         self.item, self.label = item, workload_label(item)
         self.state: WorkloadState = run.state(item)
         self.replaces = bool(run.before[id(item)].old)
+        self._old = {each.metadata.uid for each in self.state.old}
+        self._undecided_cases: dict[tuple[object, ...], Case] = {}
         self.problems = pod_problems(run.plane, item)
         held_back = bool(self.problems) or is_held_back(run.plane, item)
         self.cases = [*_merged(self._waiting()), *_merged(self._refused()), *_merged(self._nowhere())]
@@ -210,7 +213,18 @@ class WorkloadCases:
         return self._undecided(pod, uid)
 
     def _undecided(self, pod: Pod, uid: str) -> Case:
-        run, decision = self._run, self._run.decisions[uid]
+        """Copies that fail alike have one case, which is looked for once: a workload may have 65,535 of them."""
+        decision = self._run.decisions[uid]
+        failed = decision.diagnosis.nodes.failed.tobytes() if decision.diagnosis is not None else b""
+        replaced = uid if pod.metadata.uid in self._old else ""
+        alike = (decision.pod.template, decision.result, decision.rejection, failed, replaced)
+        known = self._undecided_cases.get(alike)
+        if known is None:
+            known = self._undecided_cases[alike] = self._case_of(pod, decision)
+        return replace(known, pods=[])
+
+    def _case_of(self, pod: Pod, decision: Decision) -> Case:
+        run = self._run
         case = _case(cause_of(run.world.scheduler, decision), pod, decision.rejection)
         typos = map(str, selector_typos(pod, (node.metadata.labels for node in self._plane.store.of(Node))))
         case.message = "; ".join([case.message, *typos])

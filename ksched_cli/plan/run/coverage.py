@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.karpenter import karpenter_kind
+from ksched_cli.api.listing import named
+from ksched_cli.api.object_facts import pod_key
 from ksched_cli.api.workloads import CronJob, Job, PodGroup
 from ksched_cli.config.model import extender_name, not_called
 from ksched_cli.engine.decision import Decision
@@ -19,6 +21,9 @@ from ksched_cli.sources.loaded import Loaded
 
 if TYPE_CHECKING:
     from ksched_cli.autoscale.autoscaler import Karpenter
+
+
+_CLAIMS_GATE = "DynamicResourceAllocation"
 
 
 def coverage_of(
@@ -52,10 +57,18 @@ def coverage_of(
         coverage["pluginsNotModelled"] = list(scheduler.not_modelled)
     if scheduler.gates_not_modelled:
         coverage["featureGatesNotModelled"] = list(scheduler.gates_not_modelled)
+    if (claiming := _with_claims(loaded)) and not scheduler.handle.gates.enabled(_CLAIMS_GATE):
+        version = spec.release.version
+        coverage["claimsNotRead"] = [f"resourceClaims of {named(claiming)} (gate {_CLAIMS_GATE} is off in {version})"]
     if scheduler.extenders_skipped:
         coverage["extendersNotCalled"] = [extender_name(each) for each in scheduler.extenders_skipped]
         coverage["extendersCouldChange"] = [not_called(each) for each in scheduler.extenders_skipped]
     return coverage
+
+
+def _with_claims(loaded: Loaded) -> list[str]:
+    """Pods with ResourceClaims that have no node yet."""
+    return [pod_key(each) for each in loaded.of(Pod) if each.spec.resource_claims and not each.spec.node_name]
 
 
 def _is_read(kind: str) -> bool:

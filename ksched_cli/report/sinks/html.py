@@ -175,6 +175,7 @@ _WORDS = {
     "autoscalersNotModelled": "Autoscaling that is not modelled",
     "jobsNotModelled": "Fields of Jobs that are not modelled",
     "podGroupsNotModelled": "Rules of pod groups that are not modelled",
+    "claimsNotRead": "Claims that this version does not read",
     "pluginsNotModelled": "Plugins that are not modelled",
     "featureGatesNotModelled": "Feature gates that are not modelled",
     "extendersNotCalled": "Extenders that were not called",

@@ -214,6 +214,7 @@ def omissions(coverage: Mapping[str, Any]) -> list[str]:
     found += coverage.get("autoscalersNotModelled", ())
     found += coverage.get("jobsNotModelled", ())
     found += coverage.get("podGroupsNotModelled", ())
+    found += coverage.get("claimsNotRead", ())
     return found + [f"{count} {kind}" for kind, count in coverage.get("notRead", {}).items()]
 
 
