@@ -90,10 +90,11 @@ def derive_catalog(loaded: Loaded, prices: Sequence[str] = (), rates: str = "") 
 def shapes_of_pools(source: LoadedInput) -> ShapeCatalog | None:
     """What the NodePools of the cluster can launch, with the prices of the autoscaler; None without an autoscaler. Of
     shapes that differ in the price only, as zones and capacity types do, each is by itself."""
-    from ksched_cli.autoscale.karpenter.instance_types import allocatable_of
-
     if source.autoscaler is None:
         return None
+    # Imported here: without an autoscaler nothing of it is imported.
+    from ksched_cli.autoscale.karpenter.instance_types import allocatable_of
+
     names: dict[str, NodeShape] = {}
     for each in source.autoscaler.offers(source.loaded):
         if each.offering.price is None:
