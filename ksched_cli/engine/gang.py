@@ -7,22 +7,23 @@ workload-aware preemption.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
+import numpy as np
 from msgspec import Struct, field
 
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import RowColumn
-from ksched_cli.cluster.pod_groups import GroupKey
+from ksched_cli.cluster.pod_groups import GroupKey, PodGroups
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.engine.cycle.runtime import CycleState, Runtime
 from ksched_cli.engine.cycle.schedule_one import Cycle, Memory, bind, permit, reserve, unreserve
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.faults import CycleError, EngineReasons
-from ksched_cli.framework.interfaces import Placement
+from ksched_cli.framework.interfaces import Placement, PodGroupPostFilterResult
 from ksched_cli.framework.scoring import MAX_NODE_SCORE
-from ksched_cli.framework.status import SUCCESS, Code, Status, error, unschedulable
+from ksched_cli.framework.status import Code, Status, error, unschedulable
 
 
 def generate(runtime: Runtime, key: GroupKey, nodes: RowColumn) -> Sequence[Placement] | Status:
@@ -62,9 +63,15 @@ def best_of(runtime: Runtime, key: GroupKey, candidates: Sequence[tuple[Placemen
 class CacheGroupTrial:
     """GroupTrial on the cache itself. Its maker restores the cache with the undo log of the cluster."""
 
-    def __init__(self, cluster: Cluster, schedule: Callable[[], Status]) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        schedule: Callable[[], Mapping[int, int] | Status],
+        fit: Callable[[Mapping[int, int]], bool],
+    ) -> None:
         self._cluster = cluster
         self._schedule = schedule
+        self._fit = fit
         self._home: dict[int, int] = {}
 
     def remove(self, pod_rows: Sequence[int]) -> None:
@@ -75,8 +82,11 @@ class CacheGroupTrial:
         for pod_row in pod_rows:
             self._cluster.place(pod_row, self._home[pod_row])
 
-    def schedule(self) -> Status:
+    def schedule(self) -> Mapping[int, int] | Status:
         return self._schedule()
+
+    def fit(self, places: Mapping[int, int]) -> bool:
+        return self._fit(places)
 
 
 UNSCHEDULABLE = "pod group is unschedulable"
@@ -96,7 +106,7 @@ class GroupDecision(Struct):
     victims: tuple[int, ...] = ()
 
 
-class _Attempt(Struct):
+class MemberAttempt(Struct):
     """One pod's part of the cycle. `row` is the node it was assumed on, and `permit` the result of Permit there;
     a pod that preempts is assumed on the node it is nominated to. `assumed` as long as that was not taken back."""
 
@@ -112,10 +122,10 @@ class _Attempt(Struct):
         return bool(self.decision.nominated_node)
 
 
-class _Trial(Struct):
+class GroupAttempt(Struct):
     """The result of one attempt with all pods (podGroupAlgorithmResult)."""
 
-    attempts: list[_Attempt] = field(default_factory=list)
+    attempts: list[MemberAttempt] = field(default_factory=list)
     result: GroupResult = "unschedulable"
     message: str = UNSCHEDULABLE
 
@@ -130,6 +140,7 @@ class GroupCycle:
     def __init__(
         self,
         cycle: Cycle,
+        groups: PodGroups,
         memory_of: Callable[[Runtime], Memory | None],
         *,
         placements: bool = False,
@@ -142,14 +153,15 @@ class GroupCycle:
         self._preempts = preempts
         self._cluster = cycle.cluster
         self._nominator = cycle.nominator
+        self._groups = groups
 
     def schedule(self, key: GroupKey, runtimes: Sequence[Runtime], rows: Sequence[int]) -> GroupDecision:
         """The group's one cycle; `runtimes` are those of the profiles that its pods name, row by row."""
         group = GroupDecision(key)
         infos = self._cluster.pods.infos
-        names = list(dict.fromkeys(infos[row].pod.spec.scheduler_name for row in rows))
-        if len(names) > 1:
-            self._fail(group, rows, _two_schedulers(names[0], names[1]))
+        problem = self._disagreement(key, rows)
+        if problem:
+            self._fail(group, rows, problem)
             return group
         tried: list[int] = []
         for row in rows:
@@ -162,6 +174,12 @@ class GroupCycle:
             tried.sort(key=lambda row: -infos[row].priority)
             self._run(group, runtimes[0], tried)
         return group
+
+    def _disagreement(self, key: GroupKey, rows: Sequence[int]) -> str:
+        """Why the pods cannot be scheduled together, or an empty string."""
+        infos = self._cluster.pods.infos
+        names = list(dict.fromkeys(infos[row].pod.spec.scheduler_name for row in rows))
+        return two_schedulers(names[0], names[1]) if len(names) > 1 else ""
 
     def _run(self, group: GroupDecision, runtime: Runtime, rows: Sequence[int]) -> None:
         """podGroupCycle and submitPodGroupAlgorithmResult."""
@@ -177,14 +195,14 @@ class GroupCycle:
         if group.result == "error":
             for attempt in attempts:
                 if attempt.decision.result != "error" or attempt.permit is not None:
-                    _reject(attempt.decision, "error", group.message)
+                    reject(attempt.decision, "error", group.message)
                     self._nominator.delete(attempt.decision.pod_row)
             self._fail(group, rows[len(attempts) :], group.message)
             return
         for row in rows[len(attempts) :]:
             # There was nowhere to try them.
             decision = Decision(row, self._cluster.pods.infos[row], "unschedulable")
-            _reject(decision, "unschedulable", group.message)
+            reject(decision, "unschedulable", group.message)
             group.decisions.append(decision)
         for decision in group.decisions:
             decision.group_victims = group.victims
@@ -192,11 +210,13 @@ class GroupCycle:
             if attempt.permit is not None:
                 self._submit(group, runtime, attempt, attempt.permit)
 
-    def _try_group(self, group: GroupDecision, runtime: Runtime, rows: Sequence[int]) -> _Trial:
+    def _try_group(self, group: GroupDecision, runtime: Runtime, rows: Sequence[int]) -> GroupAttempt:
         """podGroupSchedulingAlgorithm."""
-        return self._try_placements(group, runtime, rows) if self._placements else self._try_all(runtime, rows)
+        return (
+            self._try_placements(group, runtime, rows) if self._placements else self._try_all(group.key, runtime, rows)
+        )
 
-    def _preempt(self, group: GroupDecision, runtime: Runtime, rows: Sequence[int], trial: _Trial) -> None:
+    def _preempt(self, group: GroupDecision, runtime: Runtime, rows: Sequence[int], trial: GroupAttempt) -> None:
         """runWorkloadAwarePreemption: the group waits for its victims, or the message contains why there are none."""
         found = self._find_victims(group.key, runtime, rows)
         if isinstance(found, Status):
@@ -204,22 +224,26 @@ class GroupCycle:
             trial.result = "error" if failed else trial.result
             trial.message = found.message if failed else f"{trial.message}, {found.message}"
             return
-        trial.result, group.victims = "waiting", found
-        for victim in found:
+        trial.result, group.victims = "waiting", found.victims
+        for victim in found.victims:
             self._cluster.preempt(victim)
 
-    def _find_victims(self, key: GroupKey, runtime: Runtime, rows: Sequence[int]) -> tuple[int, ...] | Status:
+    def _find_victims(self, key: GroupKey, runtime: Runtime, rows: Sequence[int]) -> PodGroupPostFilterResult | Status:
         plugin = runtime.profile.pod_group_post_filter
         if plugin is None:
             return unschedulable(EngineReasons.no_group_preemption())
         infos = self._cluster.pods.infos
         with self._cluster.undo.trial():
-            trial = CacheGroupTrial(self._cluster, lambda: self._try_once_more(key, runtime, rows))
+            trial = CacheGroupTrial(
+                self._cluster,
+                lambda: self._try_once_more(key, runtime, rows),
+                lambda places: self._fit_at(runtime, places),
+            )
             with runtime.calling(plugin.name, "podGroupPostFilter"):
                 return plugin.pod_group_post_filter(key, [infos[row] for row in rows], trial)
 
-    def _try_once_more(self, key: GroupKey, runtime: Runtime, rows: Sequence[int]) -> Status:
-        """The status of the group as the cache is now; its pods are taken back."""
+    def _try_once_more(self, key: GroupKey, runtime: Runtime, rows: Sequence[int]) -> Mapping[int, int] | Status:
+        """The places of the group as the cache is now, or why it finds none; its pods are taken back."""
         self._cycle.skips_post_filter = True
         try:
             trial = self._try_group(GroupDecision(key), runtime, rows)
@@ -227,53 +251,75 @@ class GroupCycle:
             self._cycle.skips_post_filter = False
         self._take_back(runtime, trial)
         if trial.result == "scheduled":
-            return SUCCESS
+            return {each.decision.pod_row: each.row for each in trial.attempts if each.row is not None}
         reason = EngineReasons.group_unplaced(message=trial.message)
         return error(trial.message) if trial.result == "error" else unschedulable(reason)
 
-    def _take_back(self, runtime: Runtime, trial: _Trial) -> None:
+    def _fit_at(self, runtime: Runtime, places: Mapping[int, int]) -> bool:
+        """Whether the pods pass the filters at these places, each with those before it assumed; they are taken back."""
+        trial = GroupAttempt()
+        self._cycle.skips_post_filter = True
+        with self._cycle.dry():
+            try:
+                for pod_row, row in places.items():
+                    self._cycle.placement = np.array([row], dtype=np.int64)
+                    trial.attempts.append(self._try(runtime, pod_row))
+                    if trial.attempts[-1].row is None:
+                        return False
+                return True
+            finally:
+                self._cycle.placement, self._cycle.skips_post_filter = None, False
+                self._take_back(runtime, trial)
+
+    def _take_back(self, runtime: Runtime, trial: GroupAttempt) -> None:
         for attempt in reversed(trial.attempts):
             if attempt.assumed:
                 self._revert(runtime, attempt)
 
-    def _try_placements(self, group: GroupDecision, runtime: Runtime, rows: Sequence[int]) -> _Trial:
+    def _try_placements(self, group: GroupDecision, runtime: Runtime, rows: Sequence[int]) -> GroupAttempt:
         """podGroupSchedulingPlacementAlgorithm; the trial that is chosen is in force again."""
         placements = generate(runtime, group.key, self._cluster.nodes.all_rows)
         if isinstance(placements, Status):
-            return _Trial([], "error" if placements.code is Code.ERROR else "unschedulable", placements.message)
-        trials: list[_Trial] = []
+            return GroupAttempt([], "error" if placements.code is Code.ERROR else "unschedulable", placements.message)
+        trials: list[GroupAttempt] = []
         for placement in placements:
-            trial = self._try_placement(placement, runtime, rows)
+            trial = self._try_placement(group.key, placement, runtime, rows)
             if trial.result == "error":
                 return trial
             trials.append(trial)
         good = [index for index, trial in enumerate(trials) if trial.result != "unschedulable"]
         if not good:
             first = trials[0]
-            first.message = f"0/{len(trials)} placements are available, first placement status: {first.message}"
+            first.message = self._no_placement(len(trials), first.message)
             return first
         best = good[0]
         if len(good) > 1:
             choice = best_of(runtime, group.key, [(placements[index], trials[index].proposed) for index in good])
             if isinstance(choice, Status):
-                return _Trial([], "error", choice.message)
+                return GroupAttempt([], "error", choice.message)
             best = good[choice]
         group.placement = placements[best].name
         if trials[best].result == "scheduled":
             self._apply(runtime, trials[best])
         return trials[best]
 
-    def _try_placement(self, placement: Placement, runtime: Runtime, rows: Sequence[int]) -> _Trial:
+    def _no_placement(self, count: int, message: str) -> str:
+        """The message of a group with so many placements and no place, by that of the first of them."""
+        return f"0/{count} placements are available, first placement status: {message}"
+
+    def _try_placement(
+        self, key: GroupKey, placement: Placement, runtime: Runtime, rows: Sequence[int]
+    ) -> GroupAttempt:
         whole = len(placement.rows) == len(self._cluster.nodes)
         self._cycle.placement = None if whole else placement.rows
         try:
-            trial = self._try_all(runtime, rows)
+            trial = self._try_all(key, runtime, rows)
         finally:
             self._cycle.placement = None
         self._take_back(runtime, trial)
         return trial
 
-    def _apply(self, runtime: Runtime, trial: _Trial) -> None:
+    def _apply(self, runtime: Runtime, trial: GroupAttempt) -> None:
         """prepareForBindingCycle for the pods of the placement that was chosen."""
         for attempt in trial.attempts:
             decision, row = attempt.decision, attempt.row
@@ -291,9 +337,9 @@ class GroupCycle:
                 except CycleError as problem:
                     self._cycle.give_up(decision, problem)
 
-    def _try_all(self, runtime: Runtime, rows: Sequence[int]) -> _Trial:
+    def _try_all(self, key: GroupKey, runtime: Runtime, rows: Sequence[int]) -> GroupAttempt:
         """podGroupSchedulingDefaultAlgorithm."""
-        trial = _Trial()
+        trial = GroupAttempt()
         preempts = False
         for row in rows:
             attempt = self._try(runtime, row)
@@ -312,10 +358,10 @@ class GroupCycle:
                 trial.result, trial.message = "scheduled", ""
         return trial
 
-    def _try(self, runtime: Runtime, row: int) -> _Attempt:
+    def _try(self, runtime: Runtime, row: int) -> MemberAttempt:
         """podGroupPodSchedulingAlgorithm."""
         decision = Decision(row, self._cluster.pods.infos[row], "error")
-        attempt = _Attempt(decision, self._nominator.node_of(row))
+        attempt = MemberAttempt(decision, self._nominator.node_of(row))
         try:
             self._cycle.choose(runtime, attempt.state, decision, self._memory_of(runtime))
             target = decision.row
@@ -327,7 +373,7 @@ class GroupCycle:
             self._cycle.give_up(decision, problem)
         return attempt
 
-    def _assume(self, runtime: Runtime, attempt: _Attempt, row: int) -> None:
+    def _assume(self, runtime: Runtime, attempt: MemberAttempt, row: int) -> None:
         decision = attempt.decision
         self._cluster.place(decision.pod_row, row)
         refusal = reserve(runtime, attempt.state, decision.pod, row)
@@ -342,7 +388,7 @@ class GroupCycle:
         decision.nominated_node = ""
         self._cycle.refuse(decision, row, refusal)
 
-    def _revert(self, runtime: Runtime, attempt: _Attempt) -> None:
+    def _revert(self, runtime: Runtime, attempt: MemberAttempt) -> None:
         """unreserveAndForget; a nomination from before the cycle is in force again."""
         assert attempt.row is not None
         pod_row = attempt.decision.pod_row
@@ -352,7 +398,7 @@ class GroupCycle:
         if attempt.nominated_before:
             self._nominator.add(pod_row, attempt.nominated_before)
 
-    def _submit(self, group: GroupDecision, runtime: Runtime, attempt: _Attempt, permitted: Status) -> None:
+    def _submit(self, group: GroupDecision, runtime: Runtime, attempt: MemberAttempt, permitted: Status) -> None:
         decision = attempt.decision
         assert attempt.row is not None
         if group.result == "scheduled" and not attempt.preempts:
@@ -361,10 +407,10 @@ class GroupCycle:
             self._await(decision, attempt, group.message)
         else:
             # Victims of a pod that preempted on the way are gone all the same.
-            _reject(decision, "unschedulable", ", ".join((UNSCHEDULABLE, permitted.message)))
+            reject(decision, "unschedulable", ", ".join((UNSCHEDULABLE, permitted.message)))
             self._nominator.delete(decision.pod_row)
 
-    def _bind(self, runtime: Runtime, attempt: _Attempt, row: int) -> None:
+    def _bind(self, runtime: Runtime, attempt: MemberAttempt, row: int) -> None:
         decision = attempt.decision
         try:
             refusal = bind(runtime, attempt.state, decision.pod, row)
@@ -376,12 +422,12 @@ class GroupCycle:
         except CycleError as problem:
             self._cycle.give_up(decision, problem)
 
-    def _await(self, decision: Decision, attempt: _Attempt, message: str) -> None:
+    def _await(self, decision: Decision, attempt: MemberAttempt, message: str) -> None:
         """The group comes back when the victims are gone, each pod to where it was tried."""
         assert attempt.row is not None
         node = self._cluster.nodes.names[attempt.row]
         if not attempt.preempts:
-            _reject(decision, "unschedulable", message)
+            reject(decision, "unschedulable", message)
             decision.nominated_node = node
         self._nominator.add(decision.pod_row, node)
 
@@ -393,7 +439,7 @@ class GroupCycle:
             self._nominator.delete(row)
 
 
-def _reject(decision: Decision, result: Literal["unschedulable", "error"], message: str) -> None:
+def reject(decision: Decision, result: Literal["unschedulable", "error"], message: str) -> None:
     """End the cycle of a pod for a reason of its group: no plugin is listed as the cause."""
     decision.result, decision.row, decision.message, decision.nominated_node = result, None, message, ""
     decision.reason = EngineReasons.group_unplaced(message=message)
@@ -401,5 +447,5 @@ def _reject(decision: Decision, result: Literal["unschedulable", "error"], messa
         decision.diagnosis.unschedulable_plugins = set()
 
 
-def _two_schedulers(one: str, other: str) -> str:
+def two_schedulers(one: str, other: str) -> str:
     return f'all pods in a single pod group should have the same .spec.schedulerName set, got: "{one}" and "{other}"'

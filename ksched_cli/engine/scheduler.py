@@ -21,6 +21,7 @@ from ksched_cli.engine.gang import GroupCycle, GroupDecision
 from ksched_cli.engine.nominator import NominatedPods
 from ksched_cli.engine.queueing.pending import PendingQueue, enqueue, pending
 from ksched_cli.engine.queueing.scheduling_queue import QueueSettings
+from ksched_cli.engine.quorum import QuorumCycle
 from ksched_cli.engine.registry import Profile, Registry
 from ksched_cli.engine.timings import Timings
 from ksched_cli.engine.waiting import WaitingPods, WaitingPodState
@@ -104,7 +105,8 @@ class Scheduler:
             extenders_judge=any(each.filter_verb or each.prioritize_verb for each in configuration.extenders),
             prefers_nominated_node=gates.enabled("PreferNominatedNode"),
         )
-        self._group_cycle = _group_cycle(self._cycle, self._memory_of, release, gates)
+        self.groups = PodGroups(cluster, names)
+        self._group_cycle = _group_cycle(self._cycle, self.groups, self._memory_of, release, gates)
         self.queue_settings = QueueSettings(
             initial_backoff=configuration.pod_initial_backoff_seconds,
             max_backoff=configuration.pod_max_backoff_seconds,
@@ -116,7 +118,6 @@ class Scheduler:
             counts_attempts=rules.backoff_counts_attempts,
             gated_nominations=rules.gated_pods_keep_nominations,
         )
-        self.groups = PodGroups(cluster, names)
         self.group_decisions: dict[GroupKey, GroupDecision] = LoggedDict(cluster.undo)
         self._nominate_known()
 
@@ -302,12 +303,19 @@ class Scheduler:
 
 
 def _group_cycle(
-    cycle: Cycle, memory_of: Callable[[Runtime], Answers | None], release: Release, gates: FeatureGates
+    cycle: Cycle,
+    groups: PodGroups,
+    memory_of: Callable[[Runtime], Answers | None],
+    release: Release,
+    gates: FeatureGates,
 ) -> GroupCycle | None:
-    if not EngineRules.of(release).groups_share_a_cycle or not gates.enabled("GenericWorkload"):
+    rules = EngineRules.of(release)
+    if not rules.groups_share_a_cycle or not gates.enabled("GenericWorkload"):
         return None
-    return GroupCycle(
+    kind = QuorumCycle if rules.quorum_ends_cycle else GroupCycle
+    return kind(
         cycle,
+        groups,
         memory_of,
         placements=gates.enabled("TopologyAwareWorkloadScheduling"),
         preempts=gates.enabled("WorkloadAwarePreemption"),

@@ -27,6 +27,7 @@ _POINTS = {
     "post_bind": "postBind",
     "generate_placements": "placementGenerate",
     "score_placement": "placementScore",
+    "placement_feasible": "placementFeasible",
 }
 
 

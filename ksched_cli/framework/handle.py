@@ -51,7 +51,6 @@ class WaitingPod(Protocol):
 
     @property
     def pod(self) -> PodInfo: ...
-
     @property
     def node(self) -> str: ...
 
@@ -60,7 +59,6 @@ class WaitingPod(Protocol):
         """Those that have not allowed it yet."""
 
     def allow(self, plugin: str) -> None: ...
-
     def reject(self, plugin: str, message: str) -> bool: ...
 
 
@@ -68,7 +66,6 @@ class Waiting(Protocol):
     """All such pods. Without a clock (`simulate` without `--settle`) no pod waits."""
 
     def __iter__(self) -> Iterator[WaitingPod]: ...
-
     def get(self, uid: str) -> WaitingPod | None: ...
 
 
@@ -84,7 +81,6 @@ class Handle(Protocol):
 
     @property
     def gates(self) -> FeatureGates: ...
-
     @property
     def nominator(self) -> Nominator: ...
 
@@ -109,7 +105,6 @@ class Trial(Protocol):
     """A what-if inside one cycle: take pods off nodes, put them back, run the filters. Leaving it undoes all."""
 
     def __enter__(self) -> Trial: ...
-
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None: ...
@@ -142,14 +137,14 @@ class Trial(Protocol):
 class GroupTrial(Protocol):
     """A what-if inside the cycle of a pod group: pods leave their nodes and come back, and the group is tried anew."""
 
-    def remove(self, pod_rows: Sequence[int]) -> None:
-        """Take pods off their nodes."""
+    def remove(self, pod_rows: Sequence[int]) -> None: ...
+    def put_back(self, pod_rows: Sequence[int]) -> None: ...
 
-    def put_back(self, pod_rows: Sequence[int]) -> None:
-        """Undo `remove` for these pods."""
+    def schedule(self) -> Mapping[int, int] | Status:
+        """podGroupSchedulingAlgorithm without PostFilter: the node rows of pod rows if the group finds its places."""
 
-    def schedule(self) -> Status:
-        """podGroupSchedulingAlgorithm without PostFilter plugins: success if the group finds its places now."""
+    def fit(self, places: Mapping[int, int]) -> bool:
+        """Whether these pods of the group pass the filters at these places, one after the other."""
 
 
 class CycleHandle(Protocol):
@@ -157,5 +152,4 @@ class CycleHandle(Protocol):
 
     @property
     def diagnosis(self) -> Diagnosis: ...
-
     def trial(self) -> Trial: ...

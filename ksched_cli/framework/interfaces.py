@@ -147,15 +147,22 @@ class PostFilterPlugin(Plugin, ABC, Generic[State]):
         return {}
 
 
+class PodGroupPostFilterResult(Struct, frozen=True):
+    """Which pod rows leave, and to which node rows pods of the group are nominated; None leaves nominations alone."""
+
+    victims: tuple[int, ...] = ()
+    nominations: Mapping[int, int] | None = None
+    message: str = ""
+
+
 class PodGroupPostFilterPlugin(Plugin, ABC):
-    """Makes room for a whole pod group. It has no extension point of its own in the configuration."""
+    """Makes room for a whole pod group. Earlier minors have no extension point for it in the configuration."""
 
     @abstractmethod
     def pod_group_post_filter(
         self, key: GroupKey, pods: Sequence[PodInfo], trial: GroupTrial
-    ) -> tuple[int, ...] | Status:
-        """Called when the group found no place, with those of its pods that have no node. Returns the pod rows of the
-        victims, or why there are none."""
+    ) -> PodGroupPostFilterResult | Status:
+        """Called when the group found no place, with its pods that have no node: who leaves, or why there is no one."""
 
 
 class PreScorePlugin(Plugin, ABC, Generic[S, State]):
@@ -181,7 +188,6 @@ class ScorePlugin(Plugin, ABC, Generic[State]):
 class ReservePlugin(Plugin, ABC, Generic[State]):
     @abstractmethod
     def reserve(self, state: State | None, pod: PodInfo, row: int) -> Status: ...
-
     @abstractmethod
     def unreserve(self, state: State | None, pod: PodInfo, row: int) -> None: ...
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from ksched_cli.cluster.pod_groups import PodGroups, group_of, not_found
+from ksched_cli.api.workloads import PodGroup
+from ksched_cli.cluster.pod_groups import GroupKey, PodGroups, group_of, not_found
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.depends import NOTHING, Depends
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import PermitPlugin, PreEnqueuePlugin
 from ksched_cli.framework.reasons import ReasonCode, ReasonKind, ReasonTable, fixed_field
-from ksched_cli.framework.status import SUCCESS, Code, Status, error, unresolvable
+from ksched_cli.framework.status import SUCCESS, Code, Status, error, unresolvable, unschedulable
 from ksched_cli.plugins.lib.spec import Spec
 from ksched_cli.releases.changes import ReleaseRules, Rule
 
@@ -33,12 +35,21 @@ class GangSchedulingReasons(ReasonTable, plugins="GangScheduling"):
     no_group = ReasonKind('waiting for pods\'s pod group "{group}" to appear in scheduling queue', _INCOMPLETE)
     no_quorum = ReasonKind("waiting for minCount pods from a gang to appear in scheduling queue", _INCOMPLETE)
     waits_for_nodes = ReasonKind("waiting for minCount pods from a gang to be scheduled", _INCOMPLETE)
+    out_of_reach = ReasonKind(
+        "minCount ({min_count}) cannot be satisfied: {scheduled} scheduled, {remaining} remaining", _INCOMPLETE
+    )
+    not_yet = ReasonKind(
+        "minCount ({min_count}) is not yet satisfied: {scheduled} scheduled, {remaining} remaining", _INCOMPLETE
+    )
 
 
 _WAITING = Status(Code.WAIT, (GangSchedulingReasons.waits_for_nodes(),))
 
 
 class GangSchedulingRules(ReleaseRules, plugins="GangScheduling"):
+    smaller_quorum_wakes_pods = Rule(
+        "1.37", "queue", "A PodGroup whose minCount gets smaller wakes its pods; before, no update of it did."
+    )
     notes = (Rule("GangScheduling", "queue search", "Gangs are placed as a whole; without the gate, pod by pod."),)
 
 
@@ -55,13 +66,18 @@ class GangScheduling(PreEnqueuePlugin, PermitPlugin[None]):
     def depends(self, pod: PodInfo) -> Depends | None:
         return NOTHING if group_of(pod) is None else None
 
+    def events_to_register(self) -> Sequence[ClusterEvent]:
+        updates = (ClusterEvent("PodGroup", Action.UPDATE),)
+        rules = GangSchedulingRules.of(self.handle.release)
+        return (*self.events, *updates) if rules.smaller_quorum_wakes_pods else self.events
+
     def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
-        """Whether a pod of the same group, or the group itself, was created."""
+        """Whether a pod of the same group, or the group itself, was created, or the group needs fewer pods."""
         key = group_of(pod)
         if key is None or new.metadata.namespace != key.namespace:
             return False
         if event.resource == "PodGroup":
-            return bool(new.metadata.name == key.name)
+            return bool(new.metadata.name == key.name) and (old is None or _needs_fewer(old, new))
         named = new.spec.scheduling_group
         return named is not None and named.pod_group_name == key.name
 
@@ -77,6 +93,19 @@ class GangScheduling(PreEnqueuePlugin, PermitPlugin[None]):
             return SUCCESS
         return unresolvable(GangSchedulingReasons.no_quorum())
 
+    def placement_feasible(self, key: GroupKey, scheduled: int, remaining: int) -> Status:
+        """Whether enough pods have a node, or may still find one, as the cycle of a group asks (PlacementFeasible)."""
+        group = self._groups.get(key)
+        if group is None:
+            return error(f"failed to get podGroup {key} to compute gang feasibility: {not_found(key)}")
+        gang = group.spec.scheduling_policy.gang
+        if gang is None or scheduled >= gang.min_count:
+            return SUCCESS
+        figures = {"min_count": gang.min_count, "scheduled": scheduled, "remaining": remaining}
+        if scheduled + remaining < gang.min_count:
+            return unschedulable(GangSchedulingReasons.out_of_reach(**figures))
+        return Status(Code.WAIT, (GangSchedulingReasons.not_yet(**figures),))
+
     def permit(self, state: None, pod: PodInfo, row: int) -> tuple[Status, float]:
         """Waits until minCount pods have a node. In the cycle of a group earlier pods are assumed already."""
         key = group_of(pod)
@@ -89,6 +118,12 @@ class GangScheduling(PreEnqueuePlugin, PermitPlugin[None]):
         if gang is None or len(self._groups.scheduled(key)) >= gang.min_count:
             return SUCCESS, 0
         return _WAITING, PERMIT_TIMEOUT
+
+
+def _needs_fewer(old: PodGroup, new: PodGroup) -> bool:
+    """Whether minCount has become smaller. Basic groups do not change."""
+    before, now = old.spec.scheduling_policy.gang, new.spec.scheduling_policy.gang
+    return before is None or now is None or now.min_count < before.min_count
 
 
 SPEC = Spec(plugins=(GangScheduling,), reasons=(GangSchedulingReasons,))

@@ -234,6 +234,18 @@ class EngineRules(ReleaseRules):
     groups_share_a_cycle = Rule(
         "1.36", "search", "With the gate GenericWorkload the pods of a group share one cycle; before, each had its own."
     )
+    group_pods_agree = Rule(
+        "1.37",
+        "search",
+        "With the gate GenericWorkload, the pods of a group, those with a node too, need its priority and one "
+        "preemptionPolicy, else its cycle is an error; before, those that wait needed one schedulerName alone.",
+    )
+    quorum_ends_cycle = Rule(
+        "1.37",
+        "search message",
+        "With the gate GenericWorkload, the cycle of a pod group ends once its quorum is out of reach, and Permit runs "
+        "when all of its pods have been tried, and no PostFilter for each; before, all were tried, with both for each.",
+    )
     notes = (
         Rule(
             "1.20",

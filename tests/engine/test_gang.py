@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from ksched_cli.framework.interfaces import PermitPlugin, PreFilterPlugin, ReservePlugin
 from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unschedulable
 from ksched_cli.plan.simulate import place
+from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_node, make_pod
 from tests.engine.test_cycle import with_plugins
 from tests.harness import decide, make_scheduler, placed
@@ -260,12 +261,16 @@ def gangs(draw: st.DrawFn) -> tuple[list[Any], list[Any], list[Any]]:
     return made, pods, groups
 
 
+MINORS = pytest.mark.parametrize(("minor", "gates"), [("1.36", GANG), ("1.37", "GenericWorkload=true")])
+
+
 @pytest.mark.slow
+@MINORS
 @given(gangs())
 @settings(max_examples=examples(150), deadline=None)
-def test_no_gang_is_ever_partly_placed_below_its_quorum(drawn: Any) -> None:
+def test_no_gang_is_ever_partly_placed_below_its_quorum(minor: str, gates: str, drawn: Any) -> None:
     made, pods, groups = drawn
-    scheduler = make_scheduler(made, pods, objects=groups, gates=GANG)
+    scheduler = make_scheduler(made, pods, objects=groups, gates=gates, current=RELEASES[minor])
     decisions = decide(scheduler)
     for each in groups:
         mine = [
@@ -290,11 +295,15 @@ def test_no_gang_is_ever_partly_placed_below_its_quorum(drawn: Any) -> None:
 
 
 @pytest.mark.slow
+@MINORS
 @given(gangs(), st.randoms(use_true_random=False))
 @settings(max_examples=examples(60), deadline=None)
-def test_neither_reuse_nor_the_order_of_the_input_changes_the_answer(drawn: Any, random: Any) -> None:
+def test_neither_reuse_nor_the_order_of_the_input_changes_the_answer(
+    minor: str, gates: str, drawn: Any, random: Any
+) -> None:
     made, pods, groups = drawn
-    plain = placed(make_scheduler(made, pods, objects=groups, gates=GANG))
-    afresh = placed(make_scheduler(made, pods, objects=groups, gates=GANG, reuse=False))
+    options: dict[str, Any] = {"objects": groups, "gates": gates, "current": RELEASES[minor]}
+    plain = placed(make_scheduler(made, pods, **options))
+    afresh = placed(make_scheduler(made, pods, reuse=False, **options))
     shuffled = random.sample(pods, len(pods))
-    assert plain == afresh == placed(make_scheduler(made, shuffled, objects=groups, gates=GANG))
+    assert plain == afresh == placed(make_scheduler(made, shuffled, **options))

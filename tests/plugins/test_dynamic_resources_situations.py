@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
-from ksched_cli.api.dynamic_resources import ResourceClaim
+from ksched_cli.api.dynamic_resources import DeviceTaintRule, ResourceClaim
 from ksched_cli.plugins.dynamic_resources import DynamicResources
 from ksched_cli.plugins.lib.devices.claims import AllocatedState
 from ksched_cli.plugins.lib.devices.node_search import alternatives_score
+from ksched_cli.releases.minors import DEFAULT, RELEASES, Release
 from tests.builders import make_node, make_pod, term
 from tests.harness import decide, make_bench, make_scheduler
 from tests.plugins.lib.devices.resources import (
@@ -45,9 +47,11 @@ def held(name: str, *wanted: Any, on: str = "n1", by: tuple[str, ...] = (), boun
     return make_claim(name, *(wanted or [exactly()]), status={"allocation": allocation, "reservedFor": reserved})
 
 
-def run(pods: list[Any], *objects: Any, gates: str = "", nodes: Any = NODES) -> tuple[dict[str, str], Any]:
+def run(
+    pods: list[Any], *objects: Any, gates: str = "", nodes: Any = NODES, current: Release = DEFAULT
+) -> tuple[dict[str, str], Any]:
     """Pod to node, or to what is said of it."""
-    scheduler = make_scheduler(nodes, pods, objects=[GPU, *objects], gates=gates)
+    scheduler = make_scheduler(nodes, pods, objects=[GPU, *objects], gates=gates, current=current)
     names = scheduler.cluster.nodes.names
     found = {
         key.removeprefix("default/"): each.message if each.row is None else names[each.row]
@@ -90,6 +94,37 @@ def run(pods: list[Any], *objects: Any, gates: str = "", nodes: Any = NODES) -> 
 def test_where_the_pod_goes(claims: list[str], objects: list[Any], gates: str, node: str) -> None:
     found, _ = run([pod_with("pod", *claims)], *objects, gates=gates)
     assert node in found["pod"]
+
+
+def taint_rule(effect: str = "NoSchedule", **selector: str) -> DeviceTaintRule:
+    spec: dict[str, Any] = {"taint": {"key": "hot", "effect": effect}}
+    if selector:
+        spec["deviceSelector"] = selector
+    return msgspec.convert({"metadata": {"name": "rule"}, "spec": spec}, DeviceTaintRule)
+
+
+@pytest.mark.parametrize(
+    ("rule", "gates", "old", "new"),
+    [
+        pytest.param(taint_rule(driver=DRIVER), "", "n1", CANNOT, id="the driver"),
+        pytest.param(taint_rule(driver=DRIVER, pool="n1"), "", "n1", "n2", id="the pool"),
+        pytest.param(taint_rule(driver=DRIVER, pool="n1", device="a"), "", "n1", "n2", id="the device"),
+        pytest.param(taint_rule("NoExecute", driver=DRIVER, pool="n1"), "", "n1", "n2", id="another effect"),
+        pytest.param(taint_rule("None", driver=DRIVER), "", "n1", "n1", id="without effect"),
+        pytest.param(taint_rule(driver="other"), "", "n1", "n1", id="another driver"),
+        pytest.param(taint_rule(driver=DRIVER, pool="n3"), "", "n1", "n1", id="another pool"),
+        pytest.param(taint_rule(driver=DRIVER, device="b"), "", "n1", "n1", id="another device"),
+        pytest.param(taint_rule(), "", "n1", CANNOT, id="no selector"),
+        pytest.param(taint_rule(driver=DRIVER), "DRADeviceTaintRules=true", CANNOT, CANNOT, id="the gate is on"),
+        pytest.param(taint_rule(driver=DRIVER), "DRADeviceTaintRules=false", "n1", "n1", id="the gate is off"),
+    ],
+)
+def test_taint_rules_count_since_1_37(rule: DeviceTaintRule, gates: str, old: str, new: str) -> None:
+    """The cases are those of tracker_test.go, and 1.37 has the gate DRADeviceTaintRules on by default."""
+    for minor, where in (("1.36", old), ("1.37", new)):
+        objects = [make_claim("c", exactly()), on_node("n1", "a"), on_node("n2", "a"), rule]
+        found, _ = run([pod_with("pod", "c")], *objects, gates=gates, current=RELEASES[minor])
+        assert where in found["pod"], minor
 
 
 @pytest.mark.parametrize(

@@ -78,12 +78,18 @@ def test_pods_that_never_preempt_hold_the_group_back() -> None:
     assert victims(pods, pod_group()) == ([], "unschedulable")
 
 
-def test_victims_leave_and_the_group_comes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("version", "gates", "api"),
+    [("1.36", GATES, "v1alpha2"), ("1.37", "GenericWorkload=true", "v1beta1")],
+)
+def test_victims_leave_and_the_group_comes(
+    version: str, gates: str, api: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The priority of the group comes from its PriorityClass where the dump has none."""
     items = [
         {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 100},
         {
-            "apiVersion": "scheduling.k8s.io/v1alpha2",
+            "apiVersion": f"scheduling.k8s.io/{api}",
             "kind": "PodGroup",
             "metadata": {"name": "g", "namespace": "default"},
             "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}, "priorityClassName": "high"},
@@ -94,7 +100,7 @@ def test_victims_leave_and_the_group_comes(tmp_path: Path, capsys: pytest.Captur
     ]
     path = tmp_path / "cluster.json"
     write_list(path, *items)
-    arguments = ["simulate", "--from", str(path), "--feature-gates", GATES]
+    arguments = ["simulate", "--from", str(path), "--kube-version", version, "--feature-gates", gates]
     assert run(arguments) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "default/g waits for victims to leave" in shown

@@ -91,6 +91,13 @@ class DefaultPreemptionRules(ReleaseRules, plugins="DefaultPreemption"):
         "message",
         "The message of a pod that preempts names its node and the number of victims; before, it did not.",
     )
+    groups_keep_places = Rule(
+        "1.37",
+        "preemption message",
+        "A pod group looks for places once, with all weaker pods gone; those come back that leave it its places, where "
+        "its pods are nominated. Groups with topology constraints preempt, too, and none twice; before, a group looked "
+        "for places again with each pod that came back.",
+    )
     notes = (
         Rule(
             "1.37",

@@ -31,6 +31,7 @@ from ksched_cli.framework.handle import Candidate, CycleHandle, GroupTrial, Hand
 from ksched_cli.framework.interfaces import (
     Detail,
     PodGroupPostFilterPlugin,
+    PodGroupPostFilterResult,
     PostFilterPlugin,
     PostFilterResult,
     PreEnqueuePlugin,
@@ -214,24 +215,28 @@ class GroupEvaluator:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._budgets = PreemptionBudgets(cluster)
+        self._keeps_places = DefaultPreemptionRules.of(cluster.release).groups_keep_places
 
-    def victims(self, priority: int, trial: GroupTrial) -> tuple[int, ...] | Status:
-        """selectVictimsOnDomain: the pods that leave, the most important of them first."""
+    def victims(self, priority: int, trial: GroupTrial) -> PodGroupPostFilterResult | Status:
+        """selectVictimsOnDomain: the pods that leave, the most important of them first, and the places of the group."""
         potential = [victim for victim in self._all() if victim.priority < priority]
         if not potential:
             return NO_VICTIMS_FOR_GROUP
         for victim in potential:
             trial.remove(victim.pods)
-        status = trial.schedule()
-        if not status.ok:
-            return status
+        places = trial.schedule()
+        if isinstance(places, Status):
+            return places
         leaving: list[Victim] = []
         for victim in self._in_order_of_reprieve(_by_importance(potential)):
             trial.put_back(victim.pods)
-            if not trial.schedule().ok:
+            fits = trial.fit(places) if self._keeps_places else not isinstance(trial.schedule(), Status)
+            if not fits:
                 trial.remove(victim.pods)
                 leaving.append(victim)
-        return tuple(pod for victim in _by_importance(leaving) for pod in victim.pods)
+        pods = tuple(pod for victim in _by_importance(leaving) for pod in victim.pods)
+        text = f"found a placement for podgroup, preempting {len(pods)} victims"
+        return PodGroupPostFilterResult(pods, places, text)
 
     def _all(self) -> list[Victim]:
         """newDomainForWorkloadPreemption. Go's order is that of a map; here it is that of the names."""
@@ -258,6 +263,13 @@ class GroupEvaluator:
         group = self._cluster.catalog.get(PodGroup, key.name, key.namespace) if key else None
         return group if group and group.spec.is_disrupted_as_a_whole else None
 
+    def priority_of(self, pod_row: int) -> int:
+        """getPodPriority: that of the pod's group, where it has one."""
+        info = self._cluster.pods.infos[pod_row]
+        key = group_of(info)
+        group = self._cluster.catalog.get(PodGroup, key.name, key.namespace) if key else None
+        return info.priority if group is None else group.spec.priority or 0
+
     def _in_order_of_reprieve(self, victims: Sequence[Victim]) -> Iterable[Victim]:
         """Those that a disruption budget protects first (filterVictimsWithPDBViolation)."""
         violating = self._budgets.violating_units([victim.pods for victim in victims])
@@ -275,6 +287,7 @@ NO_GROUP = "pod group for pod not found"
 NO_CANDIDATE = "no candidate node for preemption"
 WORKLOAD_AWARE = "not eligible due to workload aware preemption enabled"
 CONSTRAINED = "workload aware preemption is not supported for pod groups with scheduling constraints"
+ONGOING = "ongoing preemption on nominated nodes"
 PLACEMENT_BASED = "not eligible due to placement-based pod group scheduling limitation"
 
 
@@ -392,17 +405,41 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None], PodGroupPostFi
 
     def pod_group_post_filter(
         self, key: GroupKey, pods: Sequence[PodInfo], trial: GroupTrial
-    ) -> tuple[int, ...] | Status:
-        """PodGroupEvaluator.Preempt, for a group without scheduling constraints."""
+    ) -> PodGroupPostFilterResult | Status:
+        found = self._preempt_for_group(key, pods, trial)
+        if not self._rules.groups_keep_places:
+            return found
+        if isinstance(found, Status):
+            return replace(found, reasons=as_reasons([f"pod group preemption: {found.message}"]))
+        return replace(found, message=f"pod group preemption: {found.message}")
+
+    def _preempt_for_group(
+        self, key: GroupKey, pods: Sequence[PodInfo], trial: GroupTrial
+    ) -> PodGroupPostFilterResult | Status:
+        """PodGroupEvaluator.Preempt."""
         group = self.handle.cluster.catalog.get(PodGroup, key.name, key.namespace)
         if group is None:
             return error(f"failed to get pod group object: {not_found(key)}")
-        constraints = group.spec.scheduling_constraints
-        if constraints is not None and constraints.topology:
+        constraints, keeps_places = group.spec.scheduling_constraints, self._rules.groups_keep_places
+        if constraints is not None and constraints.topology and not keeps_places:
             return unschedulable(CONSTRAINED)
         if any(pod.pod.spec.preemption_policy == "Never" for pod in pods):
             return unschedulable(NEVER)
-        return self._group_evaluator.victims(group.spec.priority or 0, trial)
+        priority = group.spec.priority or 0
+        if keeps_places and self._awaits_victims(pods, priority):
+            return PodGroupPostFilterResult(message=ONGOING)
+        return self._group_evaluator.victims(priority, trial)
+
+    def _awaits_victims(self, pods: Sequence[PodInfo], priority: int) -> bool:
+        """isOngoingPreemption: whether weaker pods are leaving the nodes that pods of the group are nominated to."""
+        cluster, nominator = self.handle.cluster, self.handle.nominator
+        nominated = {nominator.node_of(cluster.pods.row_of[pod.uid]) for pod in pods}
+        rows = [row for node in sorted(nominated) if (row := cluster.nodes.row_of.get(node)) is not None]
+        return any(
+            self._group_evaluator.priority_of(pod_row) < priority and self._terminating_by_preemption(pod_row)
+            for row in rows
+            for pod_row in cluster.pods_on(row)
+        )
 
     def is_preemption_allowed(self, pod: PodInfo, others: RowColumn) -> BoolColumn:
         """Which of the other pods (rows) the pod may evict."""

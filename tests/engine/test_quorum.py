@@ -1,0 +1,241 @@
+"""Pod groups up to 1.36, and from 1.37 on, side by side: when the cycle ends, what the pods and the group are told, and
+where they are nominated.
+
+The values of 1.37 are those of schedule_one_podgroup.go and gangscheduling.go.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ksched_cli.cluster.pod_groups import GroupKey
+from ksched_cli.framework.events import Action, ClusterEvent
+from ksched_cli.plugins.gang_scheduling import GangScheduling
+from ksched_cli.releases.minors import RELEASES
+from tests.builders import make_node, make_pod
+from tests.harness import decide, make_bench, make_scheduler
+from tests.pod_groups import group, member
+
+GATES = {
+    "1.36": "GenericWorkload=true,GangScheduling=true,WorkloadAwarePreemption=true",
+    "1.37": "GenericWorkload=true",
+}
+BELOW = "waiting for minCount pods from a gang to be scheduled, one or more plugins asked to wait and no plugin rejected pod"
+
+
+def nodes(*cpus: int) -> list[Any]:
+    return [make_node(f"n{index}").allocatable(cpu=cpu, pods=10).obj() for index, cpu in enumerate(cpus, 1)]
+
+
+def pod_group(min_count: int | None, priority: int | None = None) -> Any:
+    made = group(min_count=min_count)
+    made.spec.priority = priority
+    return made
+
+
+def run(minor: str, cpus: tuple[int, ...], pods: list[Any], made: Any) -> tuple[Any, list[Any], Any]:
+    """The scheduler, the decisions in the order of the pods, and that of the group."""
+    current = RELEASES[minor]
+    scheduler = make_scheduler(nodes(*cpus), pods, objects=[made], gates=GATES[minor], current=current)
+    decisions = decide(scheduler)
+    pending = [pod for pod in pods if not pod.spec.node_name]
+    found = [decisions[f"default/{pod.metadata.name}"] for pod in pending]
+    return scheduler, found, scheduler.group_decisions[GroupKey("default", "g")]
+
+
+def members(*cpus: str, **fields: Any) -> list[Any]:
+    return [member(f"p{index}", cpu=cpu).priority(fields.get("priority", 0)).obj() for index, cpu in enumerate(cpus, 1)]
+
+
+def short(text: str) -> str:
+    return text.replace("pod group is unschedulable", "PGU").replace("pod group preemption", "PGP")
+
+
+NO_VICTIMS = "No preemption victims found for incoming preemptor"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "min_count", "old", "new"),
+    [
+        pytest.param(("1", "1"), 2, ("scheduled", ""), ("scheduled", ""), id="all fit"),
+        pytest.param(("1", "1", "1"), 2, ("scheduled", ""), ("scheduled", ""), id="the quorum fits"),
+        pytest.param(("1", "1", "1"), 3, ("unschedulable", f"PGU, {NO_VICTIMS}"), ("unschedulable", f"PGU, minCount (3) cannot be satisfied: 2 scheduled, 0 remaining, PGP: {NO_VICTIMS}"), id="the last does not fit"),
+        pytest.param(("9", "9", "9"), 2, ("unschedulable", f"PGU, {NO_VICTIMS}"), ("unschedulable", f"PGU, minCount (2) cannot be satisfied: 0 scheduled, 1 remaining, PGP: {NO_VICTIMS}"), id="none fits"),
+        pytest.param(("9", "9"), None, ("unschedulable", f"PGU, {NO_VICTIMS}"), ("unschedulable", f"PGU, PGP: {NO_VICTIMS}"), id="none of a basic group fits"),
+        pytest.param(("9", "1"), None, ("scheduled", ""), ("scheduled", ""), id="some of a basic group fit"),
+    ],
+)  # fmt: skip
+def test_what_the_group_is_told(wanted: tuple[str, ...], min_count: int | None, old: Any, new: Any) -> None:
+    """PlacementFeasible (#138643), and preemption with a prefix (#139218)."""
+    for minor, expected in (("1.36", old), ("1.37", new)):
+        _, _, decided = run(minor, (2,), members(*wanted), pod_group(min_count))
+        assert (decided.result, short(decided.message)) == expected, minor
+
+
+@pytest.mark.parametrize(
+    ("minor", "own", "tried", "untried"),
+    [
+        pytest.param(
+            "1.36",
+            "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, "
+            "preemption: not eligible due to workload aware preemption enabled",
+            f"PGU, {BELOW}",
+            f"PGU, {BELOW}",
+        ),
+        pytest.param(
+            "1.37",
+            "0/1 nodes are available: 1 Insufficient cpu.",
+            f"PGU, PGU, minCount (4) cannot be satisfied: 1 scheduled, 2 remaining, PGP: {NO_VICTIMS}",
+            "PGU, minCount (4) cannot be satisfied: 1 scheduled, 2 remaining",
+        ),
+    ],
+)
+def test_what_its_pods_are_told(minor: str, own: str, tried: str, untried: str) -> None:
+    """Pods of a group run no PostFilter (#140412). Pods that were not tried have the group's first status."""
+    _, decisions, _ = run(minor, (3,), members("9", "1", "1", "1"), pod_group(4))
+    # The pod that completes the quorum comes first, the others by name.
+    assert [short(each.message) for each in decisions] == [own, untried, untried, tried]
+    assert {each.result for each in decisions} == {"unschedulable"}
+    assert [each.diagnosis is None for each in decisions] == [False, *([minor == "1.37"] * 2), False]
+
+
+def test_running_members_count_and_one_new_pod_has_to_come() -> None:
+    running = member("r").on("n1").obj()
+    for minor, message in (("1.36", f"PGU, {NO_VICTIMS}"), ("1.37", f"PGU, PGP: {NO_VICTIMS}")):
+        scheduler, _, decided = run(minor, (2,), [running, *members("1", "1")], pod_group(2))
+        assert decided.result == "scheduled"
+        assert scheduler.cluster.usage.pod_count.sum() == 2
+        _, _, decided = run(minor, (2,), [running, *members("9", "9")], pod_group(1))
+        assert (decided.result, short(decided.message)) == ("unschedulable", message)
+
+
+# Validation
+
+
+@pytest.mark.parametrize(
+    ("pods", "old", "new"),
+    [
+        pytest.param(
+            [member("p1").priority(5), member("p2").priority(5)],
+            "scheduled",
+            "all pods in a single pod group should have the same priority as the pod group's priority, got 5 and 0",
+            id="not the priority of the group",
+        ),
+        pytest.param(
+            [member("p1"), member("p2"), member("r").priority(7).on("n1")],
+            "scheduled",
+            "all pods in a single pod group should have the same priority as the pod group's priority, got 7 and 0",
+            id="a pod that runs",
+        ),
+        pytest.param(
+            [member("p1").spec(preemptionPolicy="Never"), member("p2")],
+            "scheduled",
+            "all pods in a single pod group should have the same preemption policy, got Never and PreemptLowerPriority",
+            id="two policies",
+        ),
+        pytest.param([member("p1"), member("p2")], "scheduled", "scheduled", id="alike"),
+    ],
+)
+def test_the_pods_of_a_group_agree(pods: list[Any], old: str, new: str) -> None:
+    """#139920."""
+    for minor, expected in (("1.36", old), ("1.37", new)):
+        made = [pod.obj() for pod in pods]
+        _, decisions, decided = run(minor, (9,), made, pod_group(2))
+        found = {(each.result, each.message) for each in decisions}
+        assert found == ({("scheduled", "")} if expected == "scheduled" else {("error", expected)}), minor
+        assert decided.result == ("scheduled" if expected == "scheduled" else "error")
+
+
+# Preemption
+
+
+def running(name: str, node: str, priority: int = 0) -> Any:
+    return make_pod(name).requests(cpu="1").priority(priority).on(node).started("2026-01-01T00:00:01Z").obj()
+
+
+@pytest.mark.parametrize(
+    ("minor", "leaving", "nominated", "message"),
+    [
+        ("1.36", ["other", "weak"], ["", ""], "PGU"),
+        ("1.37", ["strong", "weak"], ["n2", "n1"], "PGU, minCount (2) cannot be satisfied: 0 scheduled, 1 remaining, PGP: found a placement for podgroup, preempting 2 victims"),
+    ],
+)  # fmt: skip
+def test_a_group_keeps_the_places_of_its_one_search(
+    minor: str, leaving: list[str], nominated: list[str], message: str
+) -> None:
+    """#139980, #138967 and #140311: up to 1.36 the stronger pod stayed, because the group may go elsewhere."""
+    pods = [running("strong", "n1", 5), running("weak", "n2"), running("other", "n3"), *members("1", "1", priority=10)]
+    scheduler, decisions, decided = run(minor, (1, 1, 1), pods, pod_group(2, 10))
+    assert sorted(scheduler.cluster.pods.infos[row].name for row in decided.victims) == leaving
+    assert (decided.result, short(decided.message)) == ("waiting", message)
+    assert [each.nominated_node for each in decisions] == nominated
+    assert [scheduler.nominator.node_of(each.pod_row) for each in decisions] == nominated
+
+
+@pytest.mark.parametrize(
+    ("minor", "leaving", "message"),
+    [
+        ("1.36", ["victim"], "PGU"),
+        ("1.37", [], "PGU, minCount (1) cannot be satisfied: 0 scheduled, 0 remaining, PGP: ongoing preemption on nominated nodes"),
+    ],
+)  # fmt: skip
+def test_nobody_leaves_while_victims_leave(minor: str, leaving: list[str], message: str) -> None:
+    """#138710 and #140641: the nominations stay as they are."""
+    victim = make_pod("victim").requests(cpu="1").on("n1").terminating()
+    victim = victim.status(
+        conditions=[{"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}]
+    )
+    pods = [victim.obj(), running("weak", "n2"), member("p1").priority(10).nominated("n1").obj()]
+    scheduler, decisions, decided = run(minor, (1, 1), pods, pod_group(1, 10))
+    assert [scheduler.cluster.pods.infos[row].name for row in decided.victims] == leaving
+    assert (decided.result, short(decided.message)) == ("waiting", message)
+    assert decisions[0].nominated_node == ("n1" if minor == "1.37" else "")
+
+
+@pytest.mark.parametrize(
+    ("minor", "result", "leaving", "message"),
+    [
+        ("1.36", "unschedulable", [], "0/2 placements are available, first placement status: PGU, workload aware preemption is not supported for pod groups with scheduling constraints"),
+        ("1.37", "waiting", ["w1", "w2"], "PGU, 0/2 placements are available, first placement status: PGU, PGP: found a placement for podgroup, preempting 2 victims"),
+    ],
+)  # fmt: skip
+def test_groups_with_constraints_preempt(minor: str, result: str, leaving: list[str], message: str) -> None:
+    """#140683: the two nodes of one zone are cleared, and not that of the other."""
+    made = group(min_count=2, topology="zone")
+    made.spec.priority = 10
+    zoned = [
+        make_node(name).allocatable(cpu=1, pods=10).label("zone", zone).obj()
+        for name, zone in (("n1", "a"), ("n2", "a"), ("n3", "b"))
+    ]
+    pods = [running(f"w{index}", f"n{index}") for index in (1, 2, 3)] + members("1", "1", priority=10)
+    gates = f"{GATES[minor]},TopologyAwareWorkloadScheduling=true"
+    scheduler = make_scheduler(zoned, pods, objects=[made], gates=gates, current=RELEASES[minor])
+    decide(scheduler)
+    decided = scheduler.group_decisions[GroupKey("default", "g")]
+    assert (decided.result, short(decided.message)) == (result, message)
+    assert [scheduler.cluster.pods.infos[row].name for row in decided.victims] == leaving
+
+
+# Hints
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "old", "new"),
+    [
+        pytest.param(3, 2, False, True, id="fewer are enough"),
+        pytest.param(2, 3, False, False, id="more are needed"),
+        pytest.param(2, 2, False, False, id="as many"),
+        pytest.param(None, None, False, True, id="a basic group"),
+    ],
+)
+def test_a_smaller_quorum_wakes_the_group(before: int | None, now: int | None, old: bool, new: bool) -> None:
+    for minor, expected in (("1.36", old), ("1.37", new)):
+        bench = make_bench(
+            GangScheduling, nodes(1), member("p").obj(), [], gates=GATES[minor], objects=[], current=RELEASES[minor]
+        )
+        event = ClusterEvent("PodGroup", Action.UPDATE)
+        registered = event in bench.plugin.events_to_register()
+        hint = bench.plugin.is_schedulable_after(event, bench.pod, group(min_count=before), group(min_count=now))
+        assert (registered and hint) is expected
