@@ -169,9 +169,11 @@ def test_many_copies_that_fail_alike_share_a_line() -> None:
         )
     ).simulate()
     rows = [re.split("  +", line) for line in shown(simulation)[1].splitlines()[2:]]
-    assert [row[:3] for row in rows[:2]] == [["POD", "RESULT", "NODE"], ["default/a-00 and 1 more", "scheduled", "n0"]]
-    assert rows[2] == ["default/a-02 and 50 more", "unschedulable", "0/1", "1 Insufficient cpu"]
-    assert len(rows) == 3
+    assert [row[:3] for row in rows[:2]] == [["POD", "RESULT", "NODE"], ["2 pods of default/a-*", "scheduled", "n0"]]
+    assert rows[2:] == [
+        ["48 pods of default/a-*", "unschedulable", "0/1", "1 Insufficient cpu"],
+        ["3 pods of default/b-*", "unschedulable", "0/1", "1 Insufficient cpu"],
+    ]
     assert len(simulation.outcomes) == 53
 
 
@@ -182,7 +184,7 @@ def test_very_many_copies_are_counted_as_few_are(monkeypatch: pytest.MonkeyPatch
     small = [entry("Pod", _pending(f"{name}-{index:02}", requests={"cpu": "1"})) for name, index in _names()]
     simulation = prepare(RunOptions(objects=[*cluster, *small, *large])).simulate()
     expected = shown(simulation)[1]
-    assert "default/c-00 and 29 more" in expected
+    assert "30 pods of default/c-*" in expected
     monkeypatch.setattr("ksched_cli.report.view.simulate._VERY_MANY", 5)
     assert shown(simulation)[1] == expected
 

@@ -1,8 +1,8 @@
 """Tables for people, and the rich console of a terminal or a file.
 
 A column is as wide as its widest cell; only a column that flows is wrapped. Where a row does not fit the width, the
-columns that flow stand below the row, indented. Where the rest does not fit either, the first column has a line of its
-own. No word of a header is broken."""
+columns that flow stand below the row, indented, behind the other columns for which the row has no room. No word of a
+header is broken."""
 
 from __future__ import annotations
 
@@ -158,18 +158,30 @@ class _Layout:
         beside = [line for row in self.rows for line in self._beside(row, narrow, console)]
         return beside if len(beside) < len(below) else below
 
+    @cached_property
+    def _above(self) -> list[int]:
+        """The fixed columns that stand in the first line of a row if the others stand below."""
+        first, *others = self._fixed or [0]
+        shown, left = [first], self.width - self._widths[first]
+        for number in others:
+            if self._widths[number] + _GAP <= left:
+                shown.append(number)
+                left -= self._widths[number] + _GAP
+        return shown
+
     def _below(self, row: Sequence[_Cell], console: Console) -> Iterator[_Cell]:
-        if self._span(self._fixed) - _GAP <= self.width:
-            yield from self._beside(row, {}, console, self._fixed)
-            indent = _INDENT
-        else:
-            first, *rest = self._fixed
-            yield from _wrapped(_as_text(row[first]), self.width, 0, console)
-            for line in self._beside(row, {}, console, rest):
-                yield from _wrapped(_as_text(line), self.width, _INDENT, console)
-            indent = 2 * _INDENT
+        """The fixed columns that fit, and below them the other fixed columns before the text that flows."""
+        for line in self._beside(row, {}, console, self._above):
+            yield from _wrapped(_as_text(line), self.width, 0, console)
+        others = [_as_text(row[number]) for number in self._fixed if number not in self._above]
+        beside = [cell for cell in others if cell.plain.strip()]
         for number in self._flowing:
-            yield from _wrapped(_as_text(row[number]), self.width, indent, console)
+            text = _as_text(row[number])
+            joined = Text(" " * _GAP).join([*beside, *([text] if text.plain.strip() else [])])
+            yield from _wrapped(joined, self.width, _INDENT, console)
+            beside = []
+        if beside:
+            yield from _wrapped(Text(" " * _GAP).join(beside), self.width, _INDENT, console)
 
     def _cell(self, text: Text, number: int) -> Text:
         """One line of a cell, as wide as its column."""

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from ksched_cli.report import console as module
 from ksched_cli.report.console import Column, Grid, _Layout, make_console
+from ksched_cli.report.sinks.folding import brief_message
 
 cells = st.text("ab é漢 \\x1b-", max_size=14)
 
@@ -56,3 +57,36 @@ def test_an_empty_line_is_an_empty_line() -> None:
     out = io.StringIO()
     make_console(80, out).print()
     assert out.getvalue() == "\n"
+
+
+@pytest.mark.parametrize(
+    ("message", "short"),
+    [
+        pytest.param(
+            "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) were unschedulable. no new claims to deallocate, "
+            "preemption: 0/3 nodes are available: 3 No preemption victims found for incoming pod.",
+            "1 Insufficient cpu, 2 node(s) were unschedulable",
+            id="1.36",
+        ),
+        pytest.param("0/1 nodes are available: 1 Too many pods.", "1 Too many pods", id="without preemption"),
+        pytest.param("a/b: 0/1 nodes are available: 1 Too many pods.; x", "a/b: 1 Too many pods; x", id="with more"),
+        pytest.param('persistentvolumeclaim "a" not found', 'persistentvolumeclaim "a" not found', id="another text"),
+    ],
+)
+def test_short_messages(message: str, short: str) -> None:
+    assert brief_message(message) == short
+
+
+def test_where_a_row_has_no_room_the_columns_that_do_not_fit_stand_before_the_text() -> None:
+    grid = Grid(Column("POD"), Column("RESULT"), Column("NODE"), Column("WHY", flows=True))
+    grid.add("shop/web-1", "scheduled", "a-node-with-a-very-long-name", "the only node that fits")
+    grid.add("shop/web-2", "unschedulable", "", "2 Insufficient cpu")
+    assert list(grid.plain_lines(make_console(40), 40)) == [
+        "POD         RESULT",
+        "    NODE  WHY",
+        "shop/web-1  scheduled",
+        "    a-node-with-a-very-long-name  the",
+        "    only node that fits",
+        "shop/web-2  unschedulable",
+        "    2 Insufficient cpu",
+    ]

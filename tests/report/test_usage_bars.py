@@ -25,6 +25,8 @@ COMMANDS = {
     "drain": ["drain", "east-1", "--from", DRAINED, "--ignore-daemonsets"],
     "capacity": ["capacity", "--from", DRAINED, "-f", WEB],
 }
+# A drain shows the nodes whose use it changes.
+NODES = {"drain": ["east-1", "east-2", "west-2"], "capacity": ["east-1", "east-2", "west-1", "west-2"]}
 
 
 def plain(text: str) -> str:
@@ -43,7 +45,7 @@ def test_bars_of_zones_and_nodes_with_colours_only(
     lines = plain(capsys.readouterr().out).splitlines()
     begin = next(number for number, line in enumerate(lines) if line.split() == ["USE", "CPU", "MEMORY"])
     names = [line.split()[0] for line in lines[begin + 1 :] if line.strip()]
-    assert names[:6] == ["east", "west", "east-1", "east-2", "west-1", "west-2"]
+    assert names[: 2 + len(NODES[command])] == ["east", "west", *NODES[command]]
     assert "\N{FULL BLOCK}" in lines[begin + 1]
 
 

@@ -1,7 +1,9 @@
-"""Rows that differ in one column only, together: 12 copies of a pod that fail for one reason are one row."""
+"""Rows that differ in one column only, together: 12 copies of a pod that fail for one reason are one row. Long messages
+in short."""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from operator import itemgetter
 from typing import Any
 
@@ -45,6 +47,32 @@ def fold(table: Table) -> Table:
             tones[len(rows)] = tone
         rows.append(first)
     return replace(table, rows=rows, row_tones=tones)
+
+
+def shorten(table: Table) -> Table:
+    """The table with short messages of kube-scheduler in columns with `brief`."""
+    places = [number for number, column in enumerate(table.columns) if column.brief]
+    if not places or not table.rows:
+        return table
+    rows = []
+    for row in table.rows:
+        cells = list(row)
+        for place in places:
+            cells[place] = brief_message(cells[place])
+        rows.append(cells)
+    return replace(table, rows=rows)
+
+
+@lru_cache(maxsize=1024)
+def brief_message(text: str) -> str:
+    """`shop/db-0: 2 Insufficient cpu` for `shop/db-0: 0/2 nodes are available: 2 Insufficient cpu. preemption: ...`."""
+    head, found, rest = text.partition(" nodes are available: ")
+    if not found:
+        return text
+    reasons, _, more = rest.partition("; ")
+    kept = reasons.partition(". ")[0].rstrip(".")
+    where = head.rpartition(" ")[0]
+    return "; ".join(filter(None, (f"{where} {kept}".strip(), more)))
 
 
 # A text of so many characters is repeated.

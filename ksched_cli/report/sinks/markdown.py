@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TextIO
 
-from ksched_cli.report.sinks.folding import fold
+from ksched_cli.report.sinks.folding import fold, shorten
 from ksched_cli.report.sinks.terminal import cell_text
 from ksched_cli.report.view.model import (
     Bars,
@@ -121,7 +121,7 @@ def _steps(block: Steps) -> Iterator[str]:
 
 
 def _table(table: Table) -> Iterator[str]:
-    table = fold(table)
+    table = fold(shorten(table))
     shown = [
         number
         for number, column in enumerate(table.columns)

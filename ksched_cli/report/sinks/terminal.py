@@ -21,7 +21,7 @@ from ksched_cli.report.console import Column as GridColumn
 from ksched_cli.report.node_names import ShownNodes
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.sinks.commands import fold_command
-from ksched_cli.report.sinks.folding import all_rows, fold, quote_once
+from ksched_cli.report.sinks.folding import all_rows, fold, quote_once, shorten
 from ksched_cli.report.view.model import (
     Bars,
     Block,
@@ -77,7 +77,8 @@ class _Writer:
                 self._print(self._line(note))
         self.sections(view.sections)
         if view.shows_use:
-            print_usage(self._console, view.nodes, self._nodes, headers=self._headers)
+            changed = view.shows_use == "changed nodes"
+            print_usage(self._console, view.nodes, self._nodes, headers=self._headers, changed=changed)
         if view.omitted:
             self._print(Text(f"not taken into account: {'; '.join(map(visible, view.omitted))}", style="yellow"))
         if self._any_is_short:
@@ -156,7 +157,7 @@ class _Writer:
     # Tables
 
     def _table(self, table: Table, indent: int = 0) -> None:
-        table = quote_once(all_rows(table) if self._wide else fold(table))
+        table = quote_once(all_rows(table) if self._wide else fold(shorten(table)))
         rows = table.rows if self._wide or table.most is None else table.rows[: table.most]
         shown = [number for number, column in enumerate(table.columns) if self._has(table, column, number)]
         grid = Grid(*self._grid_columns([table.columns[number] for number in shown]), headers=self._headers)
@@ -299,14 +300,20 @@ class _Use(Struct, frozen=True):
 
 
 def print_usage(
-    console: Console, nodes: Callable[[], Mapping[str, Any] | None], shown: ShownNodes, *, headers: bool = True
+    console: Console,
+    nodes: Callable[[], Mapping[str, Any] | None],
+    shown: ShownNodes,
+    *,
+    headers: bool = True,
+    changed: bool = False,
 ) -> None:
-    """Print a line for each zone, and for the nodes that the run changes most. `nodes` returns a `nodeTable`."""
+    """Print a line for each zone, and for the nodes that the run changes most. `nodes` returns a `nodeTable`;
+    `changed`: of a small cluster, too, only the nodes that the run changes."""
     found = nodes() if console.color_system is not None else None
     if not found:
         return
     uses = _uses(found)
-    rows = [*_zones(uses, found), *_nodes(uses, shown)]
+    rows = [*_zones(uses, found), *_nodes(uses, shown, changed=changed)]
     if not rows:
         return
     grid = Grid(Column("USE"), *(Column(each.upper()) for each in _RESOURCES), headers=headers)
@@ -343,12 +350,15 @@ def _is_unicode(console: Console) -> bool:
     return console.encoding.lower().replace("-", "").startswith("utf")
 
 
-def _nodes(uses: Mapping[str, Sequence[_Use]], shown: ShownNodes) -> Iterator[tuple[str, Sequence[_Use]]]:
-    """The nodes whose use changes most; all nodes of a small cluster."""
+def _nodes(
+    uses: Mapping[str, Sequence[_Use]], shown: ShownNodes, *, changed: bool
+) -> Iterator[tuple[str, Sequence[_Use]]]:
+    """The nodes whose use changes most; all nodes of a small cluster, unless `changed` nodes are wanted and there are
+    some."""
+    moved = [name for name in uses if any(use.before != use.after for use in uses[name])]
     names = list(uses)
-    if len(names) > _MOST_NODES:
-        changed = [name for name in names if any(use.before != use.after for use in uses[name])]
-        names = sorted(changed, key=lambda name: -max(_change(use) for use in uses[name]))[:_MOST_NODES]
+    if len(names) > _MOST_NODES or (changed and moved):
+        names = sorted(moved, key=lambda name: -max(_change(use) for use in uses[name]))[:_MOST_NODES]
     return ((shown.text(name), uses[name]) for name in sorted(names))
 
 

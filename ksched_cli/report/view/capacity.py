@@ -227,7 +227,7 @@ def view(found: CapacityDocument) -> View:
         ],
         rows=[(shape.name, str(shape.fits)) for each in capacities for shape in each.shapes],
         omitted=omissions(found.coverage),
-        shows_use=True,
+        shows_use="every node",
         nodes=nodes_of(found.node_table),
     )
 

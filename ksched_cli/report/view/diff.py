@@ -215,7 +215,7 @@ def _rule(rule: RuleChange) -> RulePart:
 
 _KINDS: Mapping[str, tuple[str, Tone]] = {
     "newlyFailing": ("newly failing", "bad"),
-    "lost": ("new, without a node", "bad"),
+    "lost": ("new without a node", "bad"),
     "moved": ("moved", "warn"),
     "newlyFitting": ("newly fitting", "good"),
     "added": ("new", "plain"),
@@ -263,7 +263,7 @@ def _pods(changes: Sequence[ChangePart]) -> list[Section]:
     """The pods that changed, each with its nodes and the cause."""
     shown = columns(
         "Pod: same=pod; As: wide; Workload: workload filters page; Change: badge filters; Before: same=node; "
-        "After: same=node; Why: flows once"
+        "After: same=node; Why: flows once brief"
     )
     rows, details = [], []
     for change in changes:

@@ -301,7 +301,7 @@ def _single(found: DrainDocument) -> View:
         ],
         rows=[(" ".join(node.node for node in nodes), found.result)],
         omitted=omissions(found.coverage),
-        shows_use=True,
+        shows_use="changed nodes",
         nodes=nodes_of(found.node_table),
     )
 
@@ -385,7 +385,7 @@ def _pods(nodes: Sequence[NodePart]) -> list[Section]:
     found.sort(key=lambda each: (_FATES[each[1].fate][2] != "bad", each[1].fate == "stays"))
     shown = columns(
         f"Pod; What happens: badge filters; Round: number; From: filters {'everywhere' if len(nodes) > 1 else 'page'}; "
-        "To: node; As: wide; Why: flows"
+        "To: node; As: wide; Why: flows brief"
     )
     tones = {words[0]: words[2] for words in _FATES.values()}
     rows = [
@@ -436,7 +436,7 @@ def _preempted(preempted: Sequence[Evicted]) -> list[Section]:
 def _displaced(displaced: Sequence[PodFate]) -> list[Section]:
     rows = [[each.pod, each.why] for each in displaced]
     title = "Pods that would have a node without the drain, and have none with it"
-    return [Section("displaced", title, Table(columns("Pod; Why: flows"), rows), titled=True)] if rows else []
+    return [Section("displaced", title, Table(columns("Pod; Why: flows brief"), rows), titled=True)] if rows else []
 
 
 # Each node or zone by itself
@@ -454,7 +454,7 @@ def _list(found: DrainListDocument) -> View:
     numbers = ("Rounds", "Move", "Evicted", "Lost", "No place", "Stuck", "Refused", "New nodes")
     shown = columns(
         f"{each.capitalize()}: {'node' if each == 'node' else 'text'}; Result: badge filters; "
-        f"{'; '.join(f'{name}: number hides_zeros' for name in numbers)}; Why: flows"
+        f"{'; '.join(f'{name}: number hides_zeros' for name in numbers)}; Why: flows brief"
     )
     order = sorted(trials, key=lambda trial: list(_RESULTS).index(trial.result), reverse=True)
     rows = [[trial.name, trial.result, *_numbers(trial), trial.reason] for trial in order]

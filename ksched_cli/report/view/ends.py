@@ -186,7 +186,7 @@ def final_pods(final: Any, place: Place = "page", reasons: Mapping[str, str] = N
         moved = moved_pods(final)
         shown = columns(
             "Pod: same=pod; Workload: workload page filters; State: badge filters; Node: node same=node; "
-            "Cycles: number wide; In place of: wide same=pod; Why: flows once"
+            "Cycles: number wide; In place of: wide same=pod; Why: flows once brief"
         )
         brief = [_final_row(each, reasons.get(each["pod"], "")) for each in moved]
         whole = [_final_row(each) for each in moved]

@@ -54,7 +54,9 @@ class Heading(Struct, frozen=True):
     `flows`: its cells are wrapped. `filters`: a page lets the reader choose one of its values. `hides_zeros`: the
     column is left out if all its values are 0 or empty; without it, if all are empty. `optional`: a terminal leaves it
     out if that saves lines, or the zone of a node. `same`: rows that differ in such columns only become one row that
-    counts them as this noun. `once`: a terminal refers to an earlier row with the same long text."""
+    counts them as this noun. `once`: a terminal refers to an earlier row with the same long text. `brief`: a
+    terminal without -o wide, and Markdown, show of kube-scheduler's messages what each node lacks, and not the
+    preemption that was tried in vain."""
 
     name: str
     kind: ColumnKind = "text"
@@ -65,6 +67,7 @@ class Heading(Struct, frozen=True):
     place: Place = "everywhere"
     same: str = ""
     once: bool = False
+    brief: bool = False
 
 
 def columns(text: str) -> list[Heading]:
@@ -234,7 +237,7 @@ class View(Struct, frozen=True):
     `node` to the verdict. A list of reference has an empty subject and no first line.
 
     `rows` are those of -o name, `commands` those of -o commands. `nodes` returns the nodes of the map, which few
-    formats show; `shows_use`: a terminal with colours has bars of their use."""
+    formats show; `shows_use`: a terminal with colours has bars of the use of these."""
 
     command: str
     subject: str
@@ -249,7 +252,7 @@ class View(Struct, frozen=True):
     rows: Sequence[Sequence[str]] | Callable[[], Iterable[Sequence[str]]] = ()
     commands: Sequence[str] = ()
     omitted: Sequence[str] = ()
-    shows_use: bool = False
+    shows_use: Literal["", "every node", "changed nodes"] = ""
     nodes: Callable[[], dict[str, Any] | None] = field(default=_no_nodes)
 
     @property

@@ -330,7 +330,7 @@ def _figures(found: SimulationDocument, counts: Counter[str]) -> list[Figure]:
 def _each_pod(found: SimulationDocument) -> list[Section]:
     """A row for each pod; of a few pods, and with -o wide, the best nodes of each and why the others failed."""
     few = len(found.pods) <= _FEW_PODS
-    shown = columns("Pod: same=pod; Result: badge filters; Node: node; Fit; Why: flows")
+    shown = columns("Pod: same=pod; Copies of: workload page; Result: badge filters; Node: node; Fit; Why: flows")
     # Results of very many pods have no second node.
     leads = len(found.pods) <= PODS_WITH_NODES
     rows: list[tuple[Any, ...]] = []
@@ -338,7 +338,9 @@ def _each_pod(found: SimulationDocument) -> list[Section]:
     for number, each in enumerate(found.pods):
         place_of = found.place(each)
         if before is not None and not place_of and _shares_row(each, before):
-            rows.append((found.names[number] if found.names else each.pod, *rows[-1][1:]))
+            name = found.names[number] if found.names else each.pod
+            of, previous = copies_of(name), rows[-1][1]
+            rows.append((name, previous if of == previous else of, *rows[-1][2:]))
         else:
             rows.append(tuple(_row(each, place_of, leads=leads)))
         before = None if place_of else each
@@ -363,11 +365,19 @@ def _shares_row(pod: PodPart, before: PodPart) -> bool:
     )
 
 
+def copies_of(pod: str) -> str:
+    """`shop/web-7c9d-*` for a pod `shop/web-7c9d-2d8fl`: the pods of one controller are copies of each other. Their
+    names say so without a look at every object."""
+    name, dash, _ = pod.rpartition("-")
+    return f"{name}-*" if dash and "/" in name else ""
+
+
 def _row(pod: PodPart, place: str, *, leads: bool = True) -> list[Any]:
+    names = [pod.pod, copies_of(pod.pod)]
     if place:
-        return [pod.pod, "new node", "", f"{pod.feasible_nodes}/{pod.total_nodes}", place]
+        return [*names, "new node", "", f"{pod.feasible_nodes}/{pod.total_nodes}", place]
     node = pod.node or pod.nominated_node
-    return [pod.pod, pod.verdict, node, f"{pod.feasible_nodes}/{pod.total_nodes}", _why(pod, leads=leads)]
+    return [*names, pod.verdict, node, f"{pod.feasible_nodes}/{pod.total_nodes}", _why(pod, leads=leads)]
 
 
 def _why(pod: PodPart, *, leads: bool = True) -> str:
@@ -388,8 +398,15 @@ def _why(pod: PodPart, *, leads: bool = True) -> str:
     counts: Counter[str] = Counter()
     for group in pod.groups():
         for reason in group.reasons:
-            counts[reason] += group.nodes
+            counts[_without_taint(reason)] += group.nodes
     return ", ".join(f"{count} {reason}" for reason, count in counts.most_common()) or pod.message
+
+
+def _without_taint(reason: str) -> str:
+    """The reason without the taint that some minors name: a pool has several taints, and a table counts their nodes
+    together. -o wide names them."""
+    kind, found, _ = reason.partition(" {")
+    return f"{kind}(s)" if found and kind.endswith("untolerated taint") else reason
 
 
 def _main_reason(pod: PodPart) -> str:

@@ -230,7 +230,7 @@ def _nodes(found: SizingDocument) -> list[Section]:
 
 
 def _unplaced(found: SizingDocument) -> list[Section]:
-    shown = columns("Pod: same=pod; Workload: workload filters page; Why: flows")
+    shown = columns("Pod: same=pod; Workload: workload filters page; Why: flows brief")
     rows = [[each.pod, each.workload, _why(each)] for each in found.unplaced]
     table = Table(shown, rows, most=20, rows_are="pod")
     return [Section("unplaced", "Pods that cannot be placed", table)] if rows else []

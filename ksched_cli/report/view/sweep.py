@@ -344,7 +344,7 @@ def _worst(worst: Sequence[VariantRow]) -> list[Section]:
     """The worst variants; those that end alike share a row."""
     shown = columns(
         "Worst variants: same=variant; Result: badge filters; Lost node: number; No node: number; Lost: number; "
-        "Why: flows"
+        "Why: flows brief"
     )
     rows = []
     for each in worst:
