@@ -1,8 +1,13 @@
-"""The kubelets: a bound pod becomes Ready, a deleted pod is removed after its grace period."""
+"""The kubelets: a bound pod becomes Ready, a deleted pod is removed after its grace period.
+
+A kubelet may refuse a pod that is bound to its node (pkg/kubelet/lifecycle/predicate.go). `kubelet_refusal` has its
+reason; the world goes on as if the pod ran, since its controller would make pods that are refused without end.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -10,11 +15,15 @@ from msgspec.structs import replace
 
 from ksched_cli.api.core import Node, Pod, PodCondition, controller_of
 from ksched_cli.api.object_facts import is_terminal, uid_of_pod
+from ksched_cli.api.quantity import parse_quantity
+from ksched_cli.api.selectors import RequiredNodeAffinity, SelectorError
 from ksched_cli.api.workloads import Job, ReplicaSet
 from ksched_cli.cluster.undo import LoggedDict
+from ksched_cli.controlplane.admission.quantities import Amount, pod_requests
 from ksched_cli.controlplane.api_server import ApiServer, grace_seconds
 from ksched_cli.controlplane.store import owner_identity
 from ksched_cli.controlplane.work import WorkQueue
+from ksched_cli.releases.plugin_names import NODE_AFFINITY
 
 # How long a bound pod takes to become Ready. No input contains it; readiness probes are not modelled.
 START_SECONDS = 0.2
@@ -116,3 +125,45 @@ def running(pod: Pod, since: str) -> Pod:
 def _running_since(since: str) -> tuple[PodCondition, ...]:
     """The conditions of all pods that become Ready at this time."""
     return tuple(PodCondition(each, "True", last_transition_time=since) for each in ("PodScheduled", "Ready"))
+
+
+_OS_LABEL = "kubernetes.io/os"
+
+
+def kubelet_refusal(pod: Pod, node: Node, others: Iterable[Pod] | None) -> str:
+    """Why the kubelet of the node does not admit the pod (predicateAdmitHandler.Admit); empty if it does. `others` are
+    the pods that run there; None for a pod that kube-scheduler has placed, which does not check the os."""
+    own = node.metadata.labels.get(_OS_LABEL, "")
+    wanted = pod.spec.node_selector.get(_OS_LABEL, own)
+    if own and wanted != own:
+        return "PodOSSelectorNodeLabelDoesNotMatch: the kubernetes.io/os label does not match the node's"
+    if own and pod.spec.os is not None and pod.spec.os.name not in ("", own):
+        return f"PodOSNotSupported: the pod is for {pod.spec.os.name}, and the node has {own}"
+    if others is None:
+        return ""
+    requests, taken = _requests(pod), [_requests(each) for each in others]
+    there = {**node.status.capacity, **node.status.allocatable}
+    for name, request in {"pods": Fraction(1), **requests}.items():
+        used = sum((each.get(name, Fraction(0)) for each in taken), Fraction(0)) if name != "pods" else len(taken)
+        # The kubelet leaves out extended resources that its node does not have.
+        if name in there and request and used + request > (room := parse_quantity(there[name])):
+            figures = f"requested: {_text(request)}, used: {_text(used)}, capacity: {_text(room)}"
+            return f"OutOf{name}: node didn't have enough resource: {name}, {figures}"
+    try:
+        if not RequiredNodeAffinity.of(pod.spec).selects(node):
+            return f"{NODE_AFFINITY}: node(s) didn't match Pod's node affinity/selector"
+    except SelectorError as mistake:
+        return f"{NODE_AFFINITY}: {mistake}"
+    # A pod that does not tolerate a taint with NoExecute is deleted by the taint eviction controller.
+    return ""
+
+
+def _requests(pod: Pod) -> dict[str, Fraction]:
+    found = {name: amount.value for name, amount in pod_requests(pod).items()}
+    for name, quantity in pod.spec.overhead.items():
+        found[name] = found.get(name, Fraction(0)) + parse_quantity(quantity)
+    return found
+
+
+def _text(amount: Fraction | int) -> str:
+    return str(Amount(Fraction(amount)))

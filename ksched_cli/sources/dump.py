@@ -532,6 +532,8 @@ class _Reader:
             if not node.status.allocatable:
                 text = f"node {node.metadata.name} reports neither allocatable nor capacity: nothing fits on it"
                 self._loaded.warnings.append(text)
+        if self._manifests is not None:
+            return
         lost = [pod for pod in self._loaded.of(Pod) if pod.spec.node_name and pod.spec.node_name not in names]
         for pod in lost:
             where = f"pod {pod.metadata.namespace}/{pod.metadata.name} is on node {pod.spec.node_name}"

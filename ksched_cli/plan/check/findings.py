@@ -9,8 +9,10 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from ksched_cli.api.core import Node, Pod
@@ -18,7 +20,8 @@ from ksched_cli.api.listing import named
 from ksched_cli.api.object_facts import pod_key, uid_of_pod
 from ksched_cli.api.workloads import CronJob, Job
 from ksched_cli.controlplane.api_server import PodRefusal
-from ksched_cli.controlplane.pods import is_ready
+from ksched_cli.controlplane.kubelet import kubelet_refusal
+from ksched_cli.controlplane.pods import is_active, is_ready
 from ksched_cli.controlplane.store import Identity, identity_of, owner_identity
 from ksched_cli.engine.decision import Decision
 from ksched_cli.errors import Level
@@ -42,6 +45,7 @@ from ksched_cli.plan.reasons.codes import (
     NOT_ROLLED_OUT,
     OTHER_SCHEDULER,
     PREEMPTS,
+    REFUSED_BY_KUBELET,
     ROLLOUT_DEADLOCK,
     ROLLOUT_QUOTA,
     ROLLOUT_WAITS,
@@ -181,7 +185,12 @@ class WorkloadCases:
         self._undecided_cases: dict[tuple[object, ...], Case] = {}
         self.problems = pod_problems(run.plane, item)
         held_back = bool(self.problems) or is_held_back(run.plane, item)
-        self.cases = [*_merged(self._waiting()), *_merged(self._refused()), *_merged(self._nowhere())]
+        self.cases = [
+            *_merged(self._waiting()),
+            *_merged(self._refused()),
+            *_merged(self._nowhere()),
+            *_merged(self._refused_by_kubelets()),
+        ]
         if not self.cases and not held_back and (self.state.old or self.state.missing):
             self.cases = self._stuck()
 
@@ -267,6 +276,23 @@ class WorkloadCases:
                 case.is_sentence = True
                 yield pod.metadata.name, case
 
+    def _refused_by_kubelets(self) -> Iterator[tuple[str, Case]]:
+        for pod in self.state.new:
+            uid, node = uid_of_pod(pod), self._plane.store.get(Node, pod.spec.node_name)
+            if node is None or uid not in self._run.world.recorder.lives:
+                continue
+            others = None if uid in self._run.decisions else self._pods_before(pod)
+            message = kubelet_refusal(pod, node, others)
+            if message:
+                path: FieldPath = ("spec", "nodeName" if others is not None else "os")
+                yield pod.metadata.name, Case(all_codes()[REFUSED_BY_KUBELET], path, message, is_sentence=True)
+
+    def _pods_before(self, pod: Pod) -> list[Pod]:
+        """The pods on the node of the pod, without those that came after it."""
+        on_node = [each for each in self._plane.store.pods_on(pod.spec.node_name) if is_active(each)]
+        uid = uid_of_pod(pod)
+        return list(takewhile(lambda each: uid_of_pod(each) != uid, on_node))
+
     def _stuck(self) -> list[Case]:
         """Nothing waits for the scheduler, and yet the controller goes no further."""
         lost = [pod_key(each.pod) for each in self._losses.of_workload(self.state.owners)]
@@ -307,7 +333,11 @@ class Findings:
         yield from self._jobs()
         for text in self._cases.problems:
             yield self._say(all_codes()[NO_PODS], text, ("spec",))
-        for text in rollout_notes(self._run.plane, self._item, self._run.before[id(self._item)]):
+        before = self._run.before[id(self._item)]
+        if isinstance(self._item, Pod):
+            came = self._run.world.recorder.lives
+            before = msgspec.structs.replace(before, pods=tuple(p for p in before.pods if uid_of_pod(p) not in came))
+        for text in rollout_notes(self._run.plane, self._item, before):
             yield self._say(all_codes()[NOT_ROLLED_OUT], text)
 
     def _finding(self, case: Case) -> Finding:

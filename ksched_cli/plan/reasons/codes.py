@@ -75,6 +75,15 @@ POD_CODES = [
         ("give it a higher priority", "make room for both", "preemptionPolicy: Never for the other one"),
     ),
     ReasonCode(
+        "KS205",
+        "refused-by-kubelet",
+        "the kubelet of the node refuses the pod",
+        "The pod names its node in spec.nodeName, so that kube-scheduler does not look at it, or it is made for "
+        "another operating system. The kubelet checks resources, node affinity and the operating system, and the pod "
+        "fails.",
+        ("leave spec.nodeName out", "lower the requests", "correct nodeSelector, affinity or spec.os"),
+    ),
+    ReasonCode(
         "KS301",
         "quota-exceeded",
         "a ResourceQuota refuses the pod",
@@ -361,7 +370,7 @@ ROLLOUT_CODES = [
 
 NO_SUCH_NODE, OTHER_PLUGIN, CYCLE_ERROR = "KS109", "KS190", "KS191"
 OTHER_SCHEDULER, PREEMPTS, EVICTED = "KS202", "KS203", "KS204"
-OTHER_ADMISSION = "KS306"
+REFUSED_BY_KUBELET, OTHER_ADMISSION = "KS205", "KS306"
 ROLLOUT_DEADLOCK, ROLLOUT_WAITS, ROLLOUT_QUOTA = "KS401", "KS402", "KS403"
 NO_PODS, NOT_ROLLED_OUT = "KS404", "KS405"
 JOB_WAVES, WAITS_FOR_JOBS, UNSETTLED, AUTOSCALER_BOUND = "KS406", "KS407", "KS408", "KS409"
