@@ -62,6 +62,8 @@ class SchedulingLoop:
         )
         self._trying, self._decided = trying, decided
         self._write = write or self.handlers.update
+        # Whether pods that find no place are tried again without a wait, because their group has found its places.
+        self._at_once = False
         self._held: dict[int, QueuedPod] = LoggedDict(undo)
         self._tried_at: dict[int, int] = LoggedDict(undo)
         infos = self.cluster.pods.infos
@@ -106,9 +108,11 @@ class SchedulingLoop:
         else:
             decisions = [self.scheduler.schedule(pod.row)]
         by_row = {each.row: each for each in pods}
+        self._at_once = has_group and self.scheduler.tries_rest_at_once(pod.row)
         for decision in decisions:
             self._decided(decision)
             self._finish(by_row[decision.pod_row], decision)
+        self._at_once = False
         self._publish_nominations(nominated)
         return LoopStep(decisions)
 
@@ -172,7 +176,8 @@ class SchedulingLoop:
         pod.pending_plugins = frozenset(diagnosis.pending_plugins) if diagnosis else frozenset()
         pod.info = self.cluster.pods.infos[pod.row]
         if not decision.let_go:
-            self.queue.add_unschedulable(pod)
+            add = self.queue.add_rest if self._at_once else self.queue.add_unschedulable
+            add(pod)
             return
         if not EngineRules.of(self.scheduler.handle.release).failed_binding_wakes_pods:
             # No event has reported that the node has room again.

@@ -287,6 +287,14 @@ class Scheduler:
         assert key is not None
         return self._schedule_group(self._group_cycle, key, rows)
 
+    def tries_rest_at_once(self, pod_row: int) -> bool:
+        """Whether the group of the pod has just found its places, and its other pods need not wait."""
+        key = group_of(self.cluster.pods.infos[pod_row])
+        decided = self.group_decisions.get(key) if key is not None else None
+        if decided is None or decided.result != "scheduled":
+            return False
+        return EngineRules.of(self.cluster.release).rest_of_group_is_tried_at_once
+
     def let_permit_wait(self) -> WaitingPods:
         """Let pods wait where Permit plugins hold them, until `conclude`. Returns the pods that wait."""
         self._cycle.waiting = self.handle.waiting

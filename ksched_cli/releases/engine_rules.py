@@ -240,6 +240,12 @@ class EngineRules(ReleaseRules):
         "With the gate GenericWorkload, the pods of a group, those with a node too, need its priority and one "
         "preemptionPolicy, else its cycle is an error; before, those that wait needed one schedulerName alone.",
     )
+    rest_of_group_is_tried_at_once = Rule(
+        "1.37",
+        "queue",
+        "With the gate GenericWorkload, pods that found no place when their group did are tried again at once, and may "
+        "preempt; before, they waited like other pods.",
+    )
     quorum_ends_cycle = Rule(
         "1.37",
         "search message",

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from ksched_cli.cluster.pod_groups import GroupKey
+from ksched_cli.engine.loop import SchedulingLoop
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.plugins.gang_scheduling import GangScheduling
 from ksched_cli.releases.minors import RELEASES
@@ -216,6 +217,32 @@ def test_groups_with_constraints_preempt(minor: str, result: str, leaving: list[
     decided = scheduler.group_decisions[GroupKey("default", "g")]
     assert (decided.result, short(decided.message)) == (result, message)
     assert [scheduler.cluster.pods.infos[row].name for row in decided.victims] == leaving
+
+
+# The queue
+
+
+@pytest.mark.parametrize(("minor", "where"), [("1.36", "backoff"), ("1.37", "active")])
+def test_the_rest_of_a_group_is_tried_at_once(minor: str, where: str) -> None:
+    """#139613. In its next cycle it preempts, or waits like others."""
+    current = RELEASES[minor]
+    pods = [running("weak", "n2"), *members("1", "1", priority=10)]
+    made = pod_group(1, 10)
+    scheduler = make_scheduler(nodes(1, 1), pods, objects=[made], gates=GATES[minor], current=current)
+    loop = SchedulingLoop(scheduler)
+    step = loop.step()
+    assert step is not None
+    placed, left = sorted(step.decisions, key=lambda each: each.row is None)
+    assert (placed.row, left.row) == (0, None)
+    found = loop.queue.find(left.pod_row)
+    assert found is not None
+    assert found[0] == where
+    if minor == "1.37":
+        again = loop.step()
+        assert again is not None
+        assert [each.nominated_node for each in again.decisions] == ["n2"]
+        assert loop.queue.find(left.pod_row) is not None
+        assert loop.queue.active.get(left.pod_row) is None
 
 
 # Hints

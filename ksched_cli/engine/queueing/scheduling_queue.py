@@ -451,6 +451,13 @@ class SchedulingQueue:
         self._requeue(pod, self._strategy_after_cycle(pod), SCHEDULE_ATTEMPT_FAILURE)
         self.done(pod.row)
 
+    def add_rest(self, pod: QueuedPod) -> None:
+        """AddAttemptedPodGroupIfNeeded, for a pod that found no place when its group did: it keeps its turn."""
+        pod.unschedulable_count = pod.consecutive_errors = 0
+        pod.backoff_expiration = None
+        self._to_active(pod, SCHEDULE_ATTEMPT_FAILURE)
+        self.done(pod.row)
+
     def _strategy_after_cycle(self, pod: QueuedPod) -> Strategy:
         """determineSchedulingHintForInFlightPod. A pod of a group comes back by backoff alone. Without hints any event
         will do (addUnschedulableWithoutQueueingHint)."""
