@@ -12,6 +12,7 @@ All problems of an input are raised together, as a `KschedError`. A use case is 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Unpack
@@ -269,7 +270,16 @@ class Simulator(EditMethods):
         manifests = [changes.manifests for changes in self._changes]
         namespace = self._options.namespace
         shapes = _shapes_of(catalog)
-        found = explain_pod(self._current, pod, namespace, node=node, fixes=fixes, manifests=manifests, catalog=shapes)
+        found = explain_pod(
+            self._current,
+            pod,
+            namespace,
+            node=node,
+            fixes=fixes,
+            manifests=manifests,
+            catalog=shapes,
+            sources=tuple(map(_from_here, self._options.sources)),
+        )
         return replace(found, odds=self._odds(orders, ties))
 
     def check(
@@ -697,3 +707,9 @@ class Simulator(EditMethods):
         from ksched_cli.plan.check.results import check_not_run
 
         return check_not_run(problems)
+
+
+def _from_here(path: str) -> str:
+    """The path as a person in the current directory writes it."""
+    here = os.path.join(os.getcwd(), "")
+    return path.removeprefix(here) if path.startswith(here) else path

@@ -270,7 +270,13 @@ Occupants = Mapping[str, Sequence[tuple[str, Mapping[str, int]]]]
 
 
 def explain(
-    subject: Subject, run: Run, node: str = "", *, fixes: bool = True, manifests: Sequence[Loaded] = ()
+    subject: Subject,
+    run: Run,
+    node: str = "",
+    *,
+    fixes: bool = True,
+    manifests: Sequence[Loaded] = (),
+    sources: Sequence[str] = (),
 ) -> Explanation:
     """`run` is a run of the subject's cluster that has placed nothing yet. `node`: why not there. `fixes`: look for
     changes with which a pod that has no place finds one."""
@@ -286,7 +292,7 @@ def explain(
         found = focus_on(found, node, weights, lambda *change: _placed_with(subject, run.source.scheduler(), *change))
     on_node = node if found.focus and found.focus.rejections else ""
     if fixes and (found.unplaced or on_node):
-        situation = FixSituation(subject, found, on, profiles, on_node, manifests)
+        situation = FixSituation(subject, found, on, profiles, on_node, manifests, sources)
         found = replace(found, fixes=find_fixes(situation, run))
     return found
 
@@ -452,6 +458,7 @@ def explain_pod(
     fixes: bool = True,
     manifests: Sequence[Loaded] = (),
     catalog: ShapeCatalog | None = None,
+    sources: Sequence[str] = (),
 ) -> ExplainResult:
     """The pod that is named, or the first pod without a place of what is named. Without a name: a pod of the manifests,
     or the first pending pod that finds no place. Fixes of a pod that comes from one of the manifests are changes of
@@ -475,7 +482,7 @@ def explain_pod(
         subject = find_subject(source.loaded, picked.key)
         # A pod that has a node is explained in another cluster, in which it waits.
         own = run if subject.loaded is source.loaded else Run(structs.replace(source, loaded=subject.loaded))
-        found = explain(subject, own, node, fixes=fixes, manifests=manifests)
+        found = explain(subject, own, node, fixes=fixes, manifests=manifests, sources=sources)
     if missing is not None:
         note = missing.note
     if note:

@@ -240,7 +240,7 @@ _SYSTEM_PRIORITY = 10**9
 
 class FixSituation(Struct, frozen=True):
     """The pod as it was explained, and who was on which node at that moment with how much of what. `node`: the only
-    one that it is to fit on. `manifests` were applied to the cluster."""
+    one that it is to fit on. `manifests` were applied to the cluster of the `sources`."""
 
     subject: Subject
     found: Explanation
@@ -248,6 +248,7 @@ class FixSituation(Struct, frozen=True):
     profiles: tuple[str, ...]
     node: str = ""
     manifests: Sequence[Loaded] = ()
+    sources: Sequence[str] = ()
 
 
 def propose(situation: FixSituation, pod: Pod, waiting: int) -> list[Proposal]:
