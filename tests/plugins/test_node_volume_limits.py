@@ -113,28 +113,26 @@ def test_somebody_elses_claim_under_an_ephemeral_volumes_name_is_an_error() -> N
 
 
 @pytest.mark.parametrize(
-    ("gates", "driver", "node", "rejected"),
+    ("gates", "driver", "node", "old", "new"),
     [
-        pytest.param("VolumeLimitScaling=true", csi_driver(keeps_away=True), [], True, id="no CSINode"),
-        pytest.param(
-            "VolumeLimitScaling=true",
-            csi_driver(keeps_away=True),
-            [csi_node("n", None, "other")],
-            True,
-            id="other only",
-        ),
-        pytest.param(
-            "VolumeLimitScaling=true", csi_driver(keeps_away=True), [csi_node("n", None)], False, id="installed"
-        ),
-        pytest.param("VolumeLimitScaling=true", csi_driver(), [], False, id="the driver does not ask for it"),
-        pytest.param("", csi_driver(keeps_away=True), [], False, id="the gate is off"),
+        pytest.param("VolumeLimitScaling=true", csi_driver(keeps_away=True), [], True, True, id="no CSINode"),
+        pytest.param("VolumeLimitScaling=true", csi_driver(keeps_away=True), [csi_node("n", None, "other")], True, True, id="other only"),
+        pytest.param("VolumeLimitScaling=true", csi_driver(keeps_away=True), [csi_node("n", None)], False, False, id="installed"),
+        pytest.param("VolumeLimitScaling=true", csi_driver(), [], False, False, id="the driver does not ask for it"),
+        pytest.param("", csi_driver(keeps_away=True), [], False, True, id="the default"),
+        pytest.param("VolumeLimitScaling=false", csi_driver(keeps_away=True), [], False, False, id="the gate is off"),
     ],
-)
-def test_a_driver_may_keep_pods_away_from_nodes_without_it(gates: str, driver: Any, node: Any, rejected: bool) -> None:
+)  # fmt: skip
+def test_a_driver_may_keep_pods_away_from_nodes_without_it(
+    gates: str, driver: Any, node: Any, old: bool, new: bool
+) -> None:
+    """The gate is on by default in 1.37."""
     objects = [*CLAIMS, *VOLUMES, driver, *node]
-    made = make_bench(NodeVolumeLimits, [make_node("n").obj()], with_claims("a"), objects=objects, gates=gates)
     reason = ("Unschedulable", ("csi.example CSI driver is not installed on the node",))
-    assert made.statuses() == ({"n": reason} if rejected else {})
+    for minor, rejected in (("1.36", old), ("1.37", new)):
+        nodes, current = [make_node("n").obj()], RELEASES[minor]
+        made = make_bench(NodeVolumeLimits, nodes, with_claims("a"), objects=objects, gates=gates, current=current)
+        assert made.statuses() == ({"n": reason} if rejected else {}), minor
 
 
 def test_in_1_35_every_driver_kept_pods_away_from_nodes_without_it() -> None:

@@ -15,7 +15,7 @@ from ksched_cli.config.plugin_args import UtilizationShapePoint, VolumeBindingAr
 from ksched_cli.framework.status import SKIP, Status
 from ksched_cli.plugins.lib.resource_scoring import broken_linear
 from ksched_cli.plugins.volume_binding.plugin import VolumeBinding
-from ksched_cli.releases.minors import RELEASES
+from ksched_cli.releases.minors import DEFAULT, RELEASES, Release
 from tests.builders import make_node, make_pod
 from tests.config.test_minors import points
 from tests.harness import decide, make_bench, make_scheduler
@@ -30,10 +30,12 @@ STEEP = VolumeBindingArgs(
 )
 
 
-def scores(claims: list[Any], objects: list[Any], args: Any = None) -> dict[str, int]:
+def scores(
+    claims: list[Any], objects: list[Any], args: Any = None, gates: str = GATE, current: Release = DEFAULT
+) -> dict[str, int]:
     wanted = with_claims(*(each.metadata.name for each in claims))
-    made = make_bench(VolumeBinding, NODES, wanted, args=args, gates=GATE, objects=[LATE, OTHER, *claims, *objects])
-    found = made.scores()
+    every = [LATE, OTHER, *claims, *objects]
+    found = make_bench(VolumeBinding, NODES, wanted, args=args, gates=gates, objects=every, current=current).scores()
     assert not isinstance(found, Status)
     return found
 
@@ -96,12 +98,16 @@ def scores(claims: list[Any], objects: list[Any], args: Any = None) -> dict[str,
     ],
 )  # fmt: skip
 def test_scores(claims: list[Any], objects: list[Any], args: Any, expected: dict[str, int]) -> None:
+    """With the gate in 1.36, and by default in 1.37."""
     assert scores(claims, objects, args) == expected
+    assert scores(claims, objects, args, "", RELEASES["1.37"]) == expected
 
 
-def test_without_the_gate_nothing_is_scored() -> None:
-    objects = [LATE, claim("d"), volume("va", zone="a")]
-    assert make_bench(VolumeBinding, NODES, with_claims("d"), objects=objects).scores() == SKIP
+@pytest.mark.parametrize(("minor", "gates"), [("1.36", ""), ("1.37", "StorageCapacityScoring=false")])
+def test_without_the_gate_nothing_is_scored(minor: str, gates: str) -> None:
+    objects, current = [LATE, claim("d"), volume("va", zone="a")], RELEASES[minor]
+    made = make_bench(VolumeBinding, NODES, with_claims("d"), objects=objects, gates=gates, current=current)
+    assert made.scores() == SKIP
 
 
 def test_a_pod_without_claims_scores_nothing_but_is_scored() -> None:
