@@ -29,6 +29,7 @@ TOPICS = {
     "sweeps": "thousands of variants at once, and how long they take",
     "versions": "minors and patches of Kubernetes, sampling, which rule moved a pod",
     "plugins": "a plugin of your own",
+    "policies": "a policy of your own, compared on a production trace",
     "python": "ksched from Python and notebooks",
     "performance": "how fast ksched is, and how to measure it",
     "public-manifests": "verdicts of check on the manifests of public projects",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import random
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -251,3 +252,28 @@ def test_the_curve_counts_parts_of_gpus_and_names_what_is_of_no_use() -> None:
     assert (curve.capacity, curve.arrived, curve.allocated, curve.failed) == (2000, 105, 70, 1)
     assert {reason: shares[-1] for reason, shares in curve.unusable_at.items()} == {"lack of GPU": 30}
     assert {reason: shares[0] for reason, shares in curve.unusable_at.items()} == {"lack of GPU": 0}
+
+
+def code_of(page: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+
+
+def test_the_policy_of_the_manual_runs_on_a_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plugin and the configuration of `ksched help policies`, on a trace of a few rows."""
+    page = (PACKAGE.parents[1] / "ksched_cli" / "help" / "policies.md").read_text()
+    (plugin,), (config,) = code_of(page, "python"), code_of(page, "yaml")
+    (tmp_path / "my_policy.py").write_text(plugin)
+    (tmp_path / "my-policy.yaml").write_text(config)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    nodes = "sn,cpu_milli,memory_mib,gpu,model\n" + "".join(f"n-{number},64000,262144,2,T4\n" for number in range(4))
+    pods = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,creation_time\n"
+    pods += "".join(f"p-{number},1000,100,1,500,,{number}\n" for number in range(16))
+    (tmp_path / "openb_node_list_gpu_node.csv").write_text(nodes)
+    (tmp_path / "openb_pod_list_default.csv").write_text(pods)
+    plugins = ["ksched_gpu_sharing.share:OpenGpuShare", "my_policy:FullestNode"]
+    now = Simulator.load(f"openb:{tmp_path}", config=str(tmp_path / "my-policy.yaml"), plugins=plugins)
+    run = now.simulate(curve=["alibabacloud.com/gpu-milli"])
+    assert [each.node for each in run.outcomes] == [f"n-{number // 4}" for number in range(16)]
+    (curve,) = run.curves
+    assert (curve.allocated, curve.failed) == (100, 0)
+    sys.modules.pop("my_policy")

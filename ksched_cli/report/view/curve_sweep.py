@@ -24,8 +24,8 @@ from ksched_cli.report.view.model import (
     counting,
 )
 
-# A chart begins some percent before the place where two policies differ by so much.
-_DIFFER, _BEFORE = 0.5, 15
+# So many percent below the end of the worst policy a chart begins.
+_BELOW = 10
 _AT = 100
 
 
@@ -182,7 +182,7 @@ def _sections(groups: Sequence[Sequence[MeanCurvePart]]) -> Iterator[Section]:
             "The mean over the seeds, and behind it the least and the most, when so much of the resource has arrived."
         )
         series = [Series(each.policy, _points(each), _band(each)) for each in ranked]
-        chart = Chart(series, ARRIVED, ALLOCATED, _where_they_differ(group))
+        chart = Chart(series, ARRIVED, ALLOCATED, _before_the_ends(group))
         yield Section(f"chart-{number}", f"{title} under each policy", chart, intro, place="page")
 
 
@@ -197,12 +197,16 @@ def _band(curve: MeanCurvePart) -> list[tuple[float, float, float]]:
     return [(curve.first + number, low, high) for number, (low, high) in enumerate(pairs)]
 
 
-def _where_they_differ(group: Sequence[MeanCurvePart]) -> float:
-    """A round percent before the first place where two policies differ; 0 if none does."""
-    for percent in range(max(each.first for each in group), min(each.last for each in group) + 1):
-        shares = [each.mean[percent - each.first] for each in group]
-        if max(shares) - min(shares) > _DIFFER:
-            return max(0, (percent - _BEFORE) // 10 * 10)
+def _before_the_ends(group: Sequence[MeanCurvePart]) -> float:
+    """The round percent from which on a chart shows the ends of the curves large: there the fullest policy is some
+    percent below the end of the worst one."""
+    if len(group) < 2:
+        return 0
+    least = min(each.end for each in group) - _BELOW
+    first = max(each.first for each in group)
+    for percent in range(first, min(each.last for each in group) + 1):
+        if max(each.mean[percent - each.first] for each in group) >= least:
+            return percent // 10 * 10 if percent > first else 0
     return 0
 
 
