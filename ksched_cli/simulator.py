@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from ksched_cli.errors import Problem, UsageError
 from ksched_cli.plan.results.outcomes import display_with
-from ksched_cli.plan.run.loaded_input import (
+from ksched_cli.plan.run.options import (
     AUTO,
     Objects,
     RunOptions,

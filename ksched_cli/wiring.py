@@ -33,16 +33,8 @@ from ksched_cli.plan.run.checks import (
     has_node_pools,
     shows_karpenter,
 )
-from ksched_cli.plan.run.loaded_input import (
-    AUTO,
-    LoadedInput,
-    MakeScheduler,
-    PluginGiven,
-    RunOptions,
-    SchedulerSpec,
-    plugin_points,
-    wanted_pods,
-)
+from ksched_cli.plan.run.loaded_input import LoadedInput, MakeScheduler, SchedulerSpec, plugin_points
+from ksched_cli.plan.run.options import AUTO, PluginGiven, RunOptions, wanted_pods
 from ksched_cli.plugins.in_tree import plugins_of
 from ksched_cli.releases.minors import DEFAULT, Release, minor_in, nearest_release
 from ksched_cli.sources.loaded import Loaded

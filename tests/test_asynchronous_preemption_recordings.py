@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ksched_cli.plan.run.loaded_input import RunOptions
+from ksched_cli.plan.run.options import RunOptions
 from tests.lanes import sampled
 from tests.own_recordings import recorded
 from tests.running import settle

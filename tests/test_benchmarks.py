@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ksched_cli.plan.run.loaded_input import RunOptions
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.simulator import Simulator
 from ksched_cli.sources.decoding import decode
 from tests.benchmarks import commands

@@ -10,7 +10,7 @@ from ksched_cli.api.core import Pod
 from ksched_cli.api.object_facts import pod_key
 from ksched_cli.plan.diff.diff import Diff
 from ksched_cli.plan.reference.versions import Rules, rules_that_differ
-from ksched_cli.plan.run.loaded_input import RunOptions
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.simulate import place
 from ksched_cli.releases.minors import RELEASES
 from tests.lanes import sampled

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ksched_cli.plan.run.loaded_input import RunOptions
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.report.registry import RenderOptions, render
 from tests.lanes import sampled
 from tests.running import prepare

@@ -28,7 +28,7 @@ from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.controlplane.store import Store
 from ksched_cli.framework.status import Status
 from ksched_cli.plan.results.outcomes import Simulation
-from ksched_cli.plan.run.loaded_input import RunOptions
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plugins.scheduling_gates import SchedulingGates
 from ksched_cli.progress import listen
 from ksched_cli.report.progress import RunProgress

@@ -10,7 +10,7 @@ import pytest
 
 from ksched_cli.engine.inspection import inspect
 from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.plan.run.loaded_input import RunOptions
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.simulate import OutputOptions, outcome_of
 from ksched_cli.report.view.stream import pod_entry
 from tests.lanes import sampled

@@ -13,7 +13,7 @@ from ksched_cli.plan.explain.explain import explain
 from ksched_cli.plan.explain.pods import find_subject
 from ksched_cli.plan.explain.results import Explanation
 from ksched_cli.plan.reasons.fixes.values import Fix
-from ksched_cli.plan.run.loaded_input import RunOptions
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.run.run import Run
 from tests.lanes import sampled
 from tests.running import load, settle

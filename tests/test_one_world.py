@@ -19,7 +19,7 @@ from ksched_cli.api.object_facts import is_terminal, pod_key
 from ksched_cli.api.selectors import compile_selector
 from ksched_cli.api.workloads import PodDisruptionBudget, ReplicaSet, StatefulSet
 from ksched_cli.controlplane.pods import is_ready
-from ksched_cli.plan.run.loaded_input import RunOptions
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.settle import SettleRun
 from ksched_cli.report.view.documents import final_entry
 from ksched_cli.simulator import Simulator

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ksched_cli.plan.run.loaded_input import RunOptions
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.releases.minors import RELEASES
 from ksched_cli.report.registry import RenderOptions, render
 from tests.lanes import sampled

@@ -71,7 +71,7 @@ def test_the_configuration_of_1_22_and_before_is_imported_for_such_files_only() 
     code = (
         "import sys\n"
         "from ksched_cli.config.load import load_config\n"
-        "from ksched_cli.config.migrate import configuration_document\n"
+        "from ksched_cli.config.view import configuration_document\n"
         "from ksched_cli.plugins.in_tree import plugins_of\n"
         "from ksched_cli.releases.minors import release\n"
         "from ksched_cli.engine.registry import Registry\n"

@@ -21,9 +21,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from typing import IO, Any, NoReturn
-
-from msgspec import Struct
+from typing import IO, Any, NamedTuple, NoReturn
 
 from ksched_cli.errors import UsageError
 
@@ -112,7 +110,7 @@ _PRIVATE = 0o600
 _READ_SUFFIXES = (".json", ".yaml", ".yml")
 
 
-class OutputFile(Struct, frozen=True):
+class OutputFile(NamedTuple):
     """A file to write. `private`: only its owner may read it."""
 
     path: str

@@ -1,8 +1,7 @@
 """Rewrites an older configuration or a Policy for the newest version, with notes about differences and losses.
 
 The lists of plugins are the shortest: what differs from the defaults, or whole lists where these are shorter. Arguments
-have only what differs from the defaults. `configuration_document` writes the effective configuration, after defaults,
-as a document; reading it again gives the same configuration.
+have only what differs from the defaults.
 """
 
 from __future__ import annotations
@@ -45,11 +44,9 @@ from ksched_cli.config.model import (
     ResolvedProfile,
     SchedulerConfiguration,
     default_plugins,
-    merge_with_defaults,
 )
 from ksched_cli.config.plugin_args import (
     CPU_AND_MEMORY,
-    LATE_ARGS,
     STRATEGY_OF,
     NodeAffinityArgs,
     NodeLabelArgs,
@@ -60,15 +57,12 @@ from ksched_cli.config.plugin_args import (
     VolumeBindingArgs,
     args_by_default,
     args_of,
-    default_args,
     own_args,
 )
-from ksched_cli.config.reading import ALPHA_VERSIONS, KIND, is_policy, known_args, read_one
+from ksched_cli.config.reading import KIND, is_policy, read_one
 from ksched_cli.config.validate_args import args_complaints
+from ksched_cli.config.view import plugin_set
 from ksched_cli.releases import plugin_names as names
-from ksched_cli.releases.configuration import ConfigurationRules
-from ksched_cli.releases.gates import FeatureGates
-from ksched_cli.releases.minors import Release, has_multi_point
 from ksched_cli.releases.plugin_names import VOLUME_BINDING
 
 _ALL_OFF = (PluginRef(ALL),)
@@ -420,85 +414,3 @@ def _own_document(args: Any, model: type[Any]) -> dict[str, Any]:
     usual = {} if default is None else msgspec.to_builtins(default)
     missing = object()
     return {key: value for key, value in document.items() if usual.get(key, missing) != value}
-
-
-def configuration_document(
-    configuration: SchedulerConfiguration,
-    release: Release,
-    gates: FeatureGates,
-    own_models: Mapping[str, type[Any]] | None = None,
-) -> dict[str, Any]:
-    """The configuration with all defaults, also of out-of-tree plugins; a Policy for predicates and priorities."""
-    if release.before_plugins:
-        from ksched_cli.config.legacy.algorithm import algorithm_document
-
-        return algorithm_document(configuration, release, gates)
-    document: dict[str, Any] = {
-        "apiVersion": release.config.read[0],
-        "kind": "KubeSchedulerConfiguration",
-        **({"parallelism": configuration.parallelism} if ConfigurationRules.of(release).has_parallelism else {}),
-        "percentageOfNodesToScore": configuration.percentage_of_nodes_to_score,
-        "podInitialBackoffSeconds": configuration.pod_initial_backoff_seconds,
-        "podMaxBackoffSeconds": configuration.pod_max_backoff_seconds,
-        "profiles": [_profile_view(each, release, gates, own_models or {}) for each in configuration.profiles],
-    }
-    if configuration.extenders:
-        document["extenders"] = [_filled(msgspec.to_builtins(each)) for each in configuration.extenders]
-    if release.config.newest not in ALPHA_VERSIONS:
-        return document
-    from ksched_cli.config.legacy.algorithm import with_first_fields
-
-    return with_first_fields(document)
-
-
-def _profile_view(
-    profile: KubeSchedulerProfile, release: Release, gates: FeatureGates, own_models: Mapping[str, type[Any]]
-) -> dict[str, Any]:
-    merged = merge_with_defaults(profile, release, gates)
-    plugins = {name: plugin_set(own) for name, own in merged.points() if own.enabled or own.disabled}
-    # The default plugins are switched off as a whole and listed one by one, so that the list is all there is.
-    if has_multi_point(release.config.newest):
-        plugins["multiPoint"] = {**plugin_set(merged.multi_point), "disabled": [{"name": "*"}]}
-    else:
-        plugins = {name: {**own, "disabled": [{"name": "*"}]} for name, own in plugins.items()}
-    named = {plugin.name for plugin in merged.multi_point.enabled}
-    named |= {plugin.name for _, own in merged.points() for plugin in own.enabled} | set(profile.args)
-    named -= frozenset() if ConfigurationRules.of(release).every_plugin_takes_args else LATE_ARGS
-    document: dict[str, Any] = {"schedulerName": profile.scheduler_name}
-    if profile.percentage_of_nodes_to_score is not None:
-        document["percentageOfNodesToScore"] = profile.percentage_of_nodes_to_score
-    document["plugins"] = plugins
-    args = {name: _args(name, profile.args, release, gates, own_models) for name in sorted(named)}
-    document["pluginConfig"] = [{"name": name, "args": own} for name, own in args.items() if own is not None]
-    return document
-
-
-def plugin_set(own: PluginSet) -> dict[str, Any]:
-    """The lists of one extension point, as a profile has them."""
-    document: dict[str, Any] = {}
-    if own.enabled:
-        document["enabled"] = [
-            {"name": plugin.name, **({"weight": plugin.weight} if plugin.weight else {})} for plugin in own.enabled
-        ]
-    if own.disabled:
-        document["disabled"] = [{"name": plugin.name} for plugin in own.disabled]
-    return document
-
-
-def _args(
-    name: str, given: Mapping[str, Any], release: Release, gates: FeatureGates, own_models: Mapping[str, type[Any]]
-) -> Any:
-    """Typed arguments with their defaults, or what a plugin without a model was given."""
-    if name in own_models:
-        own = given.get(name)
-        return _filled(msgspec.to_builtins(default_args(name, own_models[name]) if own is None else own))
-    args = given.get(name, args_by_default(name, gates) if args_of(name, release) is not None else None)
-    if not isinstance(args, msgspec.Struct):
-        return args
-    known = known_args(name, _filled(msgspec.to_builtins(args)), release)
-    return known if known or name in given else None
-
-
-def _filled(document: dict[str, Any]) -> dict[str, Any]:
-    """The value without empty fields."""
-    return {key: value for key, value in document.items() if value not in (None, "", [], {}, ())}

@@ -21,7 +21,7 @@ from ksched_cli.autoscale.instance_types.catalog import InstanceType, read_catal
 from ksched_cli.autoscale.instance_types.clouds import TITLES, CloudCatalog, cloud_catalog, table_of
 from ksched_cli.autoscale.instance_types.prices import apply_prices, read_prices, refuse_unknown_types
 from ksched_cli.errors import UsageError
-from ksched_cli.plan.run.loaded_input import RunOptions
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.sources.loaded import Loaded
 
 ARCH = "kubernetes.io/arch"

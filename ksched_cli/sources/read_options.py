@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from msgspec import Struct, field
 
-from ksched_cli.config.model import parse_duration
 from ksched_cli.errors import UsageError
 
 
@@ -67,6 +66,8 @@ def parse_timeout(text: str) -> float | None:
 
 def parse_seconds(text: str, flag: str) -> float:
     """The seconds of a number or of a Go duration."""
+    from ksched_cli.config.model import parse_duration
+
     seconds = float(text) if text.replace(".", "", 1).isdigit() else parse_duration(text)
     if seconds is None or seconds < 0:
         raise UsageError(f"{flag} {text}: not a length of time; it is written 30s, 2m or 1m30s")

@@ -11,7 +11,7 @@ import yaml
 
 from ksched_cli.cli.main import run
 from ksched_cli.config.load import configuration_schema
-from ksched_cli.plan.run.loaded_input import RunOptions
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.releases.minors import release
 from ksched_cli.wiring import scheduler_spec
 

@@ -9,7 +9,8 @@ import pytest
 from ksched_cli.cluster.cache import KnownPods
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.results.outcomes import PodOutcome
-from ksched_cli.plan.run.loaded_input import RunOptions, scheduler_maker
+from ksched_cli.plan.run.loaded_input import scheduler_maker
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.simulate import OutputOptions, place
 from ksched_cli.wiring import make_scheduler
 from tests.builders import make_pod

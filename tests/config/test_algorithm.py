@@ -11,9 +11,9 @@ import pytest
 import yaml
 
 from ksched_cli.config.load import load_config
-from ksched_cli.config.migrate import configuration_document
 from ksched_cli.config.model import ResolvedProfile, SchedulerConfiguration, expand_profile
 from ksched_cli.config.plugin_args import InterPodAffinityArgs, NodeLabelArgs, ServiceAffinityArgs
+from ksched_cli.config.view import configuration_document
 from ksched_cli.errors import ConfigError
 from ksched_cli.releases.minors import GROUP, RELEASES
 from tests.builders import make_node, make_pod

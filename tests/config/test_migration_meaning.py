@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from ksched_cli.config.legacy.algorithm import ORDER
 from ksched_cli.config.legacy.algorithm import PRIORITIES as PRIORITIES_OF_1_16
 from ksched_cli.config.legacy.policy import PREDICATES, PRIORITIES
-from ksched_cli.config.migrate import Migration, configuration_document
+from ksched_cli.config.migrate import Migration
 from ksched_cli.config.model import KubeSchedulerProfile, ResolvedProfile, SchedulerConfiguration
+from ksched_cli.config.view import configuration_document
 from ksched_cli.errors import ConfigError
-from ksched_cli.plan.run.loaded_input import RunOptions
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.releases.minors import DEFAULT, NEWEST, RELEASES
 from ksched_cli.wiring import scheduler_spec
 from tests.config.migrations import (

@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from ksched_cli.config.load import load_config
-from ksched_cli.config.migrate import configuration_document
 from ksched_cli.config.model import ResolvedProfile, SchedulerConfiguration, expand_profile
+from ksched_cli.config.view import configuration_document
 from ksched_cli.errors import ConfigError
 from ksched_cli.plan.run.loaded_input import plugin_points
 from ksched_cli.releases.minors import RELEASES, Release

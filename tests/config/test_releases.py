@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ksched_cli.errors import UsageError
-from ksched_cli.plan.run.loaded_input import RunOptions
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.releases import NEWEST_VERSION
 from ksched_cli.releases.gates import GATE_HISTORY, FeatureGates, minor_of
 from ksched_cli.releases.minors import DEFAULT, FIXES, RELEASES, Release, minor_in, nearest_release

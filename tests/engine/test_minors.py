@@ -14,7 +14,7 @@ from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.storage import PersistentVolume
 from ksched_cli.config.load import load_config
 from ksched_cli.engine.decision import Decision
-from ksched_cli.plan.run.loaded_input import RunOptions
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plugins.image_locality import ImageLocality
 from ksched_cli.plugins.node_ports import NodePorts
 from ksched_cli.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation

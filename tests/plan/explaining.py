@@ -8,7 +8,7 @@ from typing import Any
 from ksched_cli.plan.explain.explain import explain
 from ksched_cli.plan.explain.pods import find_subject
 from ksched_cli.plan.explain.results import Explanation
-from ksched_cli.plan.run.loaded_input import RunOptions
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.run.run import Run
 from ksched_cli.sources.loaded import Loaded
 from tests.running import input_of

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ksched_cli.plan.check.results import Check
-from ksched_cli.plan.run.loaded_input import RunOptions
+from ksched_cli.plan.run.options import RunOptions
 from tests.builders import make_node, make_pod, write_list
 from tests.running import check
 

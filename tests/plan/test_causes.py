@@ -10,7 +10,7 @@ import yaml
 from msgspec.structs import replace
 
 from ksched_cli.plan.diff.diff import Cause, Diff, PodChange
-from ksched_cli.plan.run.loaded_input import RunOptions
+from ksched_cli.plan.run.options import RunOptions
 from tests.builders import make_node, make_pod, owned, write_list
 from tests.pod_groups import GANG, member
 from tests.running import compare

@@ -13,7 +13,7 @@ from ksched_cli.framework.per_node import PerNodePlugin
 from ksched_cli.framework.status import SUCCESS, Status, unschedulable
 from ksched_cli.plan.check.check import Checker
 from ksched_cli.plan.check.results import WorkloadCheck
-from ksched_cli.plan.run.loaded_input import RunOptions
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.run.run import Run
 from ksched_cli.sources.dump import load_dump
 from ksched_cli.sources.manifests import load_manifests

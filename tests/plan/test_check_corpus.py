@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ksched_cli.plan.reasons.codes import PREEMPTS
-from ksched_cli.plan.run.loaded_input import RunOptions
+from ksched_cli.plan.run.options import RunOptions
 from tests.builders import write_list
 from tests.lanes import sampled
 from tests.running import check, prepare

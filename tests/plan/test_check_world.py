@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ksched_cli.plan.check.results import Check
-from ksched_cli.plan.run.loaded_input import RunOptions
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.report.view.check import check_summary
 from ksched_cli.world.results import Limits
 from tests.builders import make_pod

@@ -17,7 +17,7 @@ from ksched_cli.plan.diff import diff as comparison
 from ksched_cli.plan.diff.diff import Diff, PodChange, Side, diff
 from ksched_cli.plan.results.nodes import NodeColumns, NodeUse
 from ksched_cli.plan.run.each import Copy
-from ksched_cli.plan.run.loaded_input import RunOptions
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.run.run import Run
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.wiring import Wiring

@@ -15,7 +15,7 @@ import pytest
 
 from ksched_cli.controlplane.merge import LAST_APPLIED
 from ksched_cli.plan.reasons.fixes.values import Fix
-from ksched_cli.plan.run.loaded_input import RunOptions
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.settle import SettledSimulation
 from ksched_cli.simulator import Simulator
 from tests.builders import write_list

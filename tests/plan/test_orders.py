@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from ksched_cli.cli.main import run
 from ksched_cli.cluster.cache import Cluster
-from ksched_cli.plan.run.loaded_input import RunOptions
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.scenario import ScenarioRun
 from ksched_cli.simulator import Simulator
 from ksched_cli.world.results import Orders

@@ -16,7 +16,7 @@ from ksched_cli.config.legacy.policy import family_of
 from ksched_cli.config.model import expand_profile
 from ksched_cli.legacy.in_tree import PREDICATES, PRIORITIES, REMOVED
 from ksched_cli.plan.reference.versions import GATE_RULES, MINOR_RULES, Rules, rule_changes_about, rules_that_differ
-from ksched_cli.plan.run.loaded_input import RunOptions
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plugins.in_tree import IN_TREE
 from ksched_cli.releases.changes import CONTROLLERS, SCHEDULER, Aspect, ReleaseRules, RuleChange, modelled
 from ksched_cli.releases.default_plugins import BEFORE_PLUGINS, BY_POINT, MULTI_POINT

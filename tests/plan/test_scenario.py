@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from ksched_cli.errors import ExpectationFailed, InputError
-from ksched_cli.plan.run.loaded_input import RunOptions
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.scenario import ScenarioResult
 from ksched_cli.simulator import Simulator
 from tests.builders import PodBuilder, make_node, make_pod, owned, write_list

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ksched_cli.plan.run.loaded_input import RunOptions
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.settle import SettleRun
 from ksched_cli.wiring import load_input
 from ksched_cli.world.results import Limits

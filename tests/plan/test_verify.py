@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ksched_cli.cli.main import run
-from ksched_cli.plan.run.loaded_input import RunOptions
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.verify.results import Agreement, Checked, Verification
 from tests.builders import make_node, make_pod, write_list
 from tests.failed_scheduling import in_its_own_group, of_old, written_now

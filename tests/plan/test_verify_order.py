@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.plan.run.loaded_input import RunOptions
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.verify import history, search
 from ksched_cli.plan.verify.results import Agreement, Order, Verification
 from tests.builders import make_node, make_pod, write_list

@@ -12,7 +12,7 @@ import pytest
 from ksched_cli.api.core import Pod
 from ksched_cli.cli.main import run
 from ksched_cli.errors import InputError
-from ksched_cli.plan.run.loaded_input import RunOptions
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.report.view.stream import simulation_document
 from ksched_cli.sources.dump import load_dump
 from ksched_cli.sources.own_documents import FORMAT, read_snapshot, write_snapshot

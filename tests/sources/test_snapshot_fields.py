@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from ksched_cli.api.decode import KINDS
 from ksched_cli.api.workloads import Deployment
-from ksched_cli.plan.run.loaded_input import RunOptions
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.simulator import Simulator
 from ksched_cli.sources.dump import load_dump
 from ksched_cli.sources.loaded import Loaded

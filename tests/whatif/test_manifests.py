@@ -15,7 +15,7 @@ from ksched_cli.api.storage import PersistentVolumeClaim
 from ksched_cli.api.workloads import ReplicaSet
 from ksched_cli.cli.main import run
 from ksched_cli.errors import InputError
-from ksched_cli.plan.run.loaded_input import RunOptions
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.report.view.stream import simulation_document
 from ksched_cli.sources.dump import load_dump
 from ksched_cli.sources.loaded import Loaded

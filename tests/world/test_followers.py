@@ -13,7 +13,7 @@ from ksched_cli.api.dynamic_resources import ResourceClaim
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.plan.run.loaded_input import RunOptions
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.world.followers import ChangeLog, FollowingScheduler
 from ksched_cli.world.world import World

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ksched_cli.errors import KschedError
-from ksched_cli.plan.run.loaded_input import RunOptions
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.report.view.ends import WorldPart
 from ksched_cli.sources.dump import load_dump
 from ksched_cli.sources.manifests import load_manifests

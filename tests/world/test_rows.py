@@ -13,7 +13,7 @@ from ksched_cli.api.core import Node, Taint
 from ksched_cli.api.workloads import ResourceQuota
 from ksched_cli.cli.main import run
 from ksched_cli.controlplane.plane import ControlPlane
-from ksched_cli.plan.run.loaded_input import RunOptions
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.verify.results import Order, Verification
 from ksched_cli.releases.minors import RELEASES
 from ksched_cli.whatif.edits.lib.apply import apply_edits

@@ -28,7 +28,8 @@ from ksched_cli.plan.results.outcomes import Displayed, RefusedPod, refused_pods
 from ksched_cli.plan.run.checks import check_not_empty, check_scenario_held, check_selection
 from ksched_cli.plan.run.coverage import coverage_of
 from ksched_cli.plan.run.each import WORTH_ANSWERS, Copy, copies_at_once
-from ksched_cli.plan.run.loaded_input import InputMaker, LoadedInput, RunOptions, wanted_pods
+from ksched_cli.plan.run.loaded_input import InputMaker, LoadedInput
+from ksched_cli.plan.run.options import RunOptions, wanted_pods
 from ksched_cli.plan.settle import SettleResult, SettleRun
 from ksched_cli.releases.changes import Aspect, RuleChange
 from ksched_cli.sources.loaded import Loaded

@@ -31,7 +31,8 @@ from ksched_cli.framework.scoring import MAX_NODE_SCORE
 from ksched_cli.framework.status import Code
 from ksched_cli.plan.diff.diff import FITS, Cause, Decider, Diff, OnNode, PodChange, Side, Tally
 from ksched_cli.plan.reference.versions import GATE_RULES, MINOR_RULES, Rules, rule_changes_about, rules_that_differ
-from ksched_cli.plan.run.loaded_input import InputMaker, RunOptions, SchedulerSpec, scheduler_maker
+from ksched_cli.plan.run.loaded_input import InputMaker, SchedulerSpec, scheduler_maker
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.releases.changes import Aspect, RuleChange
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import RELEASES

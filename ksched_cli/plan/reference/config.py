@@ -5,19 +5,22 @@ A file of any version is migrated: this module finds the minor that reads it and
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from msgspec import Struct
 
 from ksched_cli.config.carrying import Minor
-from ksched_cli.config.migrate import Migration, configuration_document, migrate
 from ksched_cli.config.model import EXTENSION_POINT_FIELDS
 from ksched_cli.config.reading import is_policy, read_file, read_one
+from ksched_cli.config.view import configuration_document
 from ksched_cli.engine.registry import Registry
 from ksched_cli.errors import ConfigError, Problem, UsageError
 from ksched_cli.plan.run.loaded_input import SchedulerSpec, plugin_points
 from ksched_cli.releases.configuration import LAST_WITH_POLICY, ConfigurationRules
 from ksched_cli.releases.minors import DEFAULT, RELEASES, Release, nearest_release
+
+if TYPE_CHECKING:
+    from ksched_cli.config.migrate import Migration
 
 
 class EffectiveConfiguration(Struct, frozen=True):
@@ -59,6 +62,8 @@ def migrate_file(
 
     Without one the target is the minor that answers by default, or the reader if it is later. The feature gates are of
     the reader. A plugin that is given by its name alone is carried over as the file lists it."""
+    from ksched_cli.config.migrate import migrate
+
     text, source = (stdin.read(), "stdin") if file == STDIN and stdin is not None else (read_file(file), file)
     document = read_one(text, source).value
     release = reader_of(document) if kube_version is None else nearest_release(kube_version)

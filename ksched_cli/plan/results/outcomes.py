@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
-from ksched_cli.api.object_facts import pod_key
-
 if TYPE_CHECKING:
     from ksched_cli.autoscale.karpenter.decision import Provisioning
     from ksched_cli.controlplane.api_server import PodRefusal as Refused
@@ -110,6 +108,8 @@ class RefusedPod(Struct, frozen=True):
 
 def refused_pods(refused: Iterable[Refused]) -> tuple[RefusedPod, ...]:
     """The pods by name."""
+    from ksched_cli.api.object_facts import pod_key
+
     return tuple(RefusedPod(pod_key(each.pod), each.plugin, each.message) for each in refused)
 
 

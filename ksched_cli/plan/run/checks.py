@@ -9,7 +9,8 @@ from ksched_cli.api.core import Namespace, Node, Pod, Service
 from ksched_cli.api.listing import did_you_mean, named
 from ksched_cli.api.object_facts import is_terminal
 from ksched_cli.errors import ExpectationFailed, InputError, Problem
-from ksched_cli.plan.run.loaded_input import RunOptions, SchedulerSpec
+from ksched_cli.plan.run.loaded_input import SchedulerSpec
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.sources.loaded import Loaded
 
 if TYPE_CHECKING:

@@ -27,7 +27,8 @@ from ksched_cli.errors import InputError, KschedError, Problem, UsageError
 from ksched_cli.plan.curve import Curve, CurveRecorder
 from ksched_cli.plan.results.outcomes import Displayed
 from ksched_cli.plan.run.each import Executor, RanSpan, SpanRunner, Spans
-from ksched_cli.plan.run.loaded_input import InputMaker, LoadedInput, RunOptions
+from ksched_cli.plan.run.loaded_input import InputMaker, LoadedInput
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.sweep.model import Sweep
 from ksched_cli.plan.sweep.run import (
     RowStore,

@@ -30,7 +30,8 @@ from ksched_cli.plan.results.nodes import NodeColumns
 from ksched_cli.plan.results.outcomes import Displayed
 from ksched_cli.plan.run.checks import check_nodes
 from ksched_cli.plan.run.each import Cores, Executor, InProcess, OnDask, Processes, RanSpan, Spans
-from ksched_cli.plan.run.loaded_input import Configuration, InputMaker, LoadedInput, RunOptions, SweepKeywords
+from ksched_cli.plan.run.loaded_input import InputMaker, LoadedInput
+from ksched_cli.plan.run.options import Configuration, RunOptions, SweepKeywords
 from ksched_cli.plan.sweep.model import Sweep, dimensions_of, read_sweep
 from ksched_cli.plan.sweep.statistics import (
     OUTCOMES,

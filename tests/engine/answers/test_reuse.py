@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ksched_cli.api.core import Pod
 from ksched_cli.engine.answers import answers, ranking
 from ksched_cli.plan.results.outcomes import PodOutcome
-from ksched_cli.plan.run.loaded_input import RunOptions
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.simulate import OutputOptions, outcome_of
 from ksched_cli.report.view.stream import simulation_document
 from tests.builders import make_pod

@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from ksched_cli.config.model import Extender, SchedulerConfiguration
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.plan.run.loaded_input import RunOptions, SchedulerSpec, plugin_points
+from ksched_cli.plan.run.loaded_input import SchedulerSpec, plugin_points
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.releases.minors import RELEASES
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.wiring import make_registry

@@ -15,7 +15,7 @@ import trustme
 from ksched_cli.api.core import Pod
 from ksched_cli.cli.main import run
 from ksched_cli.plan import watch as plan_watch
-from ksched_cli.plan.run.loaded_input import RunOptions
+from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.watch import Kind, News, Picture, Watch, news
 from ksched_cli.simulator import Simulator
 from ksched_cli.sources.live import watch as watching
