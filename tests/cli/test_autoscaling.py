@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from ksched_cli.api.json_patch import apply_patch
 from ksched_cli.cli.main import run
 from ksched_cli.simulator import RunOptions, Simulator
 from tests.autoscale.karpenter.test_recordings import differences, recorded
@@ -267,6 +266,10 @@ def managed(name: str = "old", cpu: str = "4") -> list[dict[str, Any]]:
     return [node, claim]
 
 
+def requesting(cpu: str) -> dict[str, Any]:
+    return {"containers": [{"name": "app", "image": "app:1", "resources": {"requests": {"cpu": cpu}}}]}
+
+
 def document_of(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> dict[str, Any]:
     assert run([*arguments, "-o", "json"]) == code
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
@@ -383,119 +386,6 @@ def test_the_python_interface_has_the_autoscaler(tmp_path: Path, catalog: str) -
     assert found.autoscaling is not None
     assert found.autoscaling.placed == {"shop/web"}
     assert Simulator.load(cluster, instance_types=catalog, autoscaler="none").simulate().autoscaling is None
-
-
-SPOT = {"zone": "a", "capacityType": "spot", "price": 0.03}
-LARGE = {
-    "name": "large",
-    "capacity": {"cpu": "16", "memory": "64Gi", "pods": "50"},
-    "offerings": [{"zone": "b", "capacityType": "on-demand", "price": 0.4}],
-    "requirements": {
-        "node.kubernetes.io/instance-type": ["large"],
-        "topology.kubernetes.io/zone": ["b"],
-        "karpenter.k8s.aws/instance-cpu": ["16"],
-    },
-}
-IN_A = {"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["a"]}
-SMALL_ONLY = {"key": "karpenter.k8s.aws/instance-cpu", "operator": "Lt", "values": ["8"]}
-NO_LARGE = {"key": "node.kubernetes.io/instance-type", "operator": "NotIn", "values": ["large"]}
-AT_LEAST_TWO = {"key": "node.kubernetes.io/instance-type", "operator": "Exists", "minValues": 2}
-GPU = {"key": "gpu", "value": "true", "effect": "NoSchedule"}
-
-
-def tainted(*taints: dict[str, Any]) -> dict[str, Any]:
-    pool = node_pool()
-    pool["spec"]["template"]["spec"]["taints"] = list(taints)
-    return pool
-
-
-def requesting(cpu: str) -> dict[str, Any]:
-    return {"containers": [{"name": "app", "image": "app:1", "resources": {"requests": {"cpu": cpu}}}]}
-
-
-# A NodePool, the spec of a pod that it does not take, and the fix.
-POOL_FIXES = {
-    "limit": (node_pool(limits={"cpu": "2"}, template=node_pool()["spec"]["template"]), {}, "raise its limit of cpu from 2 to 5"),
-    "nodes": (node_pool(limits={"nodes": "0"}, template=node_pool()["spec"]["template"]), {}, "raise its limit of nodes from 0 to 2"),
-    "taint": (tainted(GPU), {}, "tolerate its taint gpu=true:NoSchedule in Pod web"),
-    "zone": (node_pool(IN_A), {"nodeSelector": {"topology.kubernetes.io/zone": "b"}},
-             "allow b in the requirement topology.kubernetes.io/zone"),
-    "label": (node_pool(), {"nodeSelector": {"team": "shop"}}, "add the requirement team In ['shop']"),
-    "bound": (node_pool(SMALL_ONLY), requesting("9"),
-              "change the requirement karpenter.k8s.aws/instance-cpu Lt 8 to Lt 17"),
-    "excluded": (node_pool(NO_LARGE), requesting("9"), "drop the requirement node.kubernetes.io/instance-type NotIn large"),
-    "no types": (node_pool({**AT_LEAST_TWO, "minValues": 3}), {}, ""),
-    "minValues": (node_pool(AT_LEAST_TWO), requesting("9"), "leave out minValues of node.kubernetes.io/instance-type"),
-    "too large": (node_pool(), requesting("99"), ""),
-    "two": (tainted(GPU), {"nodeSelector": {"team": "shop"}},
-            "tolerate its taint gpu=true:NoSchedule in Pod web and add the requirement team In ['shop']"),
-}  # fmt: skip
-
-
-def test_explain_shows_what_daemon_sets_take(tmp_path: Path, catalog: str, capsys: pytest.CaptureFixture[str]) -> None:
-    template = {"metadata": {"labels": {"app": "agent"}}, "spec": requesting("500m")}
-    agent = {
-        "apiVersion": "apps/v1",
-        "kind": "DaemonSet",
-        "metadata": {"name": "agent", "namespace": "shop", "uid": "ds"},
-        "spec": {"selector": {"matchLabels": {"app": "agent"}}, "template": template},
-    }
-    cluster = write(tmp_path / "cluster.json", node_pool(), *managed(cpu="1")[:1], agent, pending(**requesting("4")))
-    arguments = ("explain", "shop/web", "--no-fixes", "--from", cluster, "--instance-types", catalog)
-    (unplaced,) = document_of(capsys, *arguments, code=1)["autoscaling"]["unplaced"]
-    assert (unplaced["codes"], unplaced["daemonSets"]) == ({"general": "no-room"}, {"general": {"cpu": "500m"}})
-    run(list(arguments))
-    assert "no instance type is large enough (DaemonSets take cpu 500m of each)" in " ".join(
-        capsys.readouterr().out.split()
-    )
-
-
-@pytest.mark.parametrize("name", POOL_FIXES)
-def test_explain_finds_fixes_on_the_node_pool(
-    name: str, tmp_path: Path, catalog: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    pool, spec, text = POOL_FIXES[name]
-    Path(catalog).write_text(json.dumps({"instanceTypes": [TYPE, LARGE]}))
-    cluster = write(tmp_path / "cluster.json", pool, *managed(cpu="500m")[:1], pending(**spec))
-    arguments = ("explain", "--from", cluster, "--instance-types", catalog)
-    found = document_of(capsys, *arguments, code=1)
-    fixes = [each for each in found.get("fixes", ()) if each["text"].startswith("NodePool general: ")]
-    assert [each["text"].removeprefix("NodePool general: ") for each in fixes] == ([text] if text else [])
-    for fix in fixes:
-        assert (fix["promise"], fix["node"]) == ({"pods": 1, "of": 1}, "general-1")
-        assert [command.split()[0] for command in fix["commands"]] == ["kubectl"] * len(fix["changes"])
-        # The changes, carried out on the dump, do what is promised.
-        items = json.loads(Path(cluster).read_text())["items"]
-        for change in fix["changes"]:
-            target = next(each for each in items if each["kind"] == change["target"]["kind"])
-            apply_patch(target, change["patch"])
-        mended = write(tmp_path / "mended.json", *items)
-        again = document_of(capsys, "simulate", "--settle", "--from", mended, "--instance-types", catalog)
-        assert [each["name"] for each in again["autoscaling"]["newNodes"]] == ["general-1"]
-
-
-def test_the_promise_of_a_fix_is_for_the_whole_workload(
-    tmp_path: Path, catalog: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    template = node_pool()["spec"]["template"]
-    template["spec"]["taints"] = [GPU]
-    pool = node_pool(limits={"cpu": "4"}, template=template)
-    items = running_on("old", replicas=6, cpu="3")
-    for pod in items[3:]:
-        del pod["spec"]["nodeName"]
-        pod["status"] = pending()["status"]
-    cluster = write(tmp_path / "cluster.json", pool, *managed()[:1], *items)
-    arguments = ("explain", "shop/web-1", "--from", cluster, "--instance-types", catalog)
-    (fix,) = [each for each in document_of(capsys, *arguments, code=1)["fixes"] if "NodePool" in each["text"]]
-    assert (
-        fix["text"]
-        == "NodePool general: tolerate its taint gpu=true:NoSchedule in ReplicaSet web and raise its limit of cpu from 4 to 24"
-    )
-    assert fix["promise"] == {"pods": 6, "of": 6}
-    assert [each["target"] for each in fix["changes"]] == [
-        {"kind": "NodePool", "name": "general"},
-        {"kind": "ReplicaSet", "namespace": "shop", "name": "web"},
-    ]
 
 
 def karpenter_deployment(*args: str, **env: str) -> dict[str, Any]:
