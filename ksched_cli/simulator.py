@@ -12,7 +12,6 @@ All problems of an input are raised together, as a `KschedError`. A use case is 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Unpack
@@ -60,7 +59,6 @@ if TYPE_CHECKING:
     from ksched_cli.plan.scenario import ScenarioRun
     from ksched_cli.plan.settle import SettledSimulation
     from ksched_cli.plan.simulate import SimulationStream
-    from ksched_cli.plan.size.catalog import ShapeCatalog
     from ksched_cli.plan.size.derived import DerivedCatalog
     from ksched_cli.plan.size.results import SearchSettings, Sizing
     from ksched_cli.plan.snapshot import SnapshotResult
@@ -97,16 +95,6 @@ __all__ = [
 
 
 display_with(NotebookDisplay())
-
-
-def _shapes_of(catalog: str | Mapping[str, Any] | None, source: LoadedInput | None = None) -> ShapeCatalog | None:
-    """The catalog of a file or a document, else what the NodePools of an input can launch."""
-    from ksched_cli.plan.size.catalog import read_shapes_of
-    from ksched_cli.plan.size.derived import shapes_of_pools
-
-    if catalog is not None:
-        return read_shapes_of(catalog)
-    return None if source is None else shapes_of_pools(source)
 
 
 class Simulator(EditMethods):
@@ -263,22 +251,20 @@ class Simulator(EditMethods):
         place. `node`: why not there. `fixes`: the smallest changes that help. `orders` and `ties`: how often it goes
         where in random orders and tie-breaks. `catalog`: the cheapest node that helps."""
         from ksched_cli.plan.explain.explain import explain_pod
+        from ksched_cli.plan.size.catalog import read_shapes_of
 
         self._check_manifests(need_pods=pod is None)
         if pod is None:
             self._check_selection()
-        manifests = [changes.manifests for changes in self._changes]
-        namespace = self._options.namespace
-        shapes = _shapes_of(catalog)
         found = explain_pod(
             self._current,
             pod,
-            namespace,
+            self._options.namespace,
             node=node,
             fixes=fixes,
-            manifests=manifests,
-            catalog=shapes,
-            sources=tuple(map(_from_here, self._options.sources)),
+            manifests=[changes.manifests for changes in self._changes],
+            catalog=None if catalog is None else read_shapes_of(catalog),
+            sources=self._options.sources,
         )
         return replace(found, odds=self._odds(orders, ties))
 
@@ -374,11 +360,12 @@ class Simulator(EditMethods):
         Without a catalog the NodePools of the cluster have the shapes.
         `greedy`: without a solver. `spot`: with the spot shapes. The search ends after `time_limit` seconds;
         `settings` say how far each of its steps goes."""
+        from ksched_cli.plan.size.derived import shapes_to_buy
         from ksched_cli.plan.size.run import size_input
 
         source = self._current
         self._check_not_empty(allow_empty=allow_empty)
-        found = _shapes_of(catalog, source)
+        found = shapes_to_buy(catalog, source)
         if found is None:
             raise UsageError("say what can be bought: --catalog FILE (`ksched size catalog` makes one)")
         shapes = found if spot else found.without_spot()
@@ -401,20 +388,22 @@ class Simulator(EditMethods):
         from ksched_cli.plan.consolidate.consolidate import consolidate_input
         from ksched_cli.plan.consolidate.results import read_conditions
         from ksched_cli.plan.drain.results import Flags
+        from ksched_cli.plan.size.derived import shapes_to_buy
 
         self._check_selection()
         conditions = read_conditions(keep_headroom, survive, only)
         flags = Flags(force, ignore_daemonsets=True, delete_emptydir_data=delete_emptydir_data)
-        shapes, source = _shapes_of(catalog, self._current), replace(self._current, controllers=())
+        shapes, source = shapes_to_buy(catalog, self._current), replace(self._current, controllers=())
         return consolidate_input(source, shapes, flags, conditions, time_limit=time_limit)
 
     def rightsize(self, catalog: str | Mapping[str, Any] | None = None) -> Rightsizing:
         """How much the pods of the manifests may request at most and still fit, now and on each shape of the catalog or
         of the nodes."""
         from ksched_cli.plan.rightsize import rightsize_input
+        from ksched_cli.plan.size.catalog import read_shapes_of
 
         self._check_selection()
-        return rightsize_input(self._current, _shapes_of(catalog))
+        return rightsize_input(self._current, None if catalog is None else read_shapes_of(catalog))
 
     def size_catalog(self, *, prices: Sequence[str] = (), rates: str = "") -> DerivedCatalog:
         """A catalog of the instance types of the nodes and of the node groups of autoscalers. `prices` are written
@@ -707,9 +696,3 @@ class Simulator(EditMethods):
         from ksched_cli.plan.check.results import check_not_run
 
         return check_not_run(problems)
-
-
-def _from_here(path: str) -> str:
-    """The path as a person in the current directory writes it."""
-    here = os.path.join(os.getcwd(), "")
-    return path.removeprefix(here) if path.startswith(here) else path

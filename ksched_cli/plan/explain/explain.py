@@ -6,6 +6,7 @@ that. Fixes come from `plan/reasons/fixes/`."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -482,7 +483,7 @@ def explain_pod(
         subject = find_subject(source.loaded, picked.key)
         # A pod that has a node is explained in another cluster, in which it waits.
         own = run if subject.loaded is source.loaded else Run(structs.replace(source, loaded=subject.loaded))
-        found = explain(subject, own, node, fixes=fixes, manifests=manifests, sources=sources)
+        found = explain(subject, own, node, fixes=fixes, manifests=manifests, sources=tuple(map(_from_here, sources)))
     if missing is not None:
         note = missing.note
     if note:
@@ -501,3 +502,9 @@ def explain_pod(
 
             pool_fixes = find_pool_fixes(source, found.pod, added)
     return ExplainResult(found, run.coverage, source.warnings, None, helping, added, pool_fixes)
+
+
+def _from_here(path: str) -> str:
+    """The path as a person in the current directory writes it."""
+    here = os.path.join(os.getcwd(), "")
+    return path.removeprefix(here) if path.startswith(here) else path

@@ -16,7 +16,16 @@ from ksched_cli.api.core import Node, Taint
 from ksched_cli.api.quantity import format_bytes, milli_value, parse_quantity, value
 from ksched_cli.errors import InputError, Problem, UsageError
 from ksched_cli.plan.run.loaded_input import LoadedInput
-from ksched_cli.plan.size.catalog import HOSTNAME, INSTANCE_TYPE, KIND, ZONE, NodeShape, ShapeCatalog, node_base
+from ksched_cli.plan.size.catalog import (
+    HOSTNAME,
+    INSTANCE_TYPE,
+    KIND,
+    ZONE,
+    NodeShape,
+    ShapeCatalog,
+    node_base,
+    read_shapes_of,
+)
 from ksched_cli.sources.loaded import Loaded, NodeGroup
 from ksched_cli.sources.own_documents import API_VERSION
 
@@ -85,6 +94,11 @@ def derive_catalog(loaded: Loaded, prices: Sequence[str] = (), rates: str = "") 
         shown = ", ".join(unpriced[:_SHOWN]) + (" and others" if len(unpriced) > _SHOWN else "")
         warnings.append(f"fill in the price of {shown}: `ksched size` does not take a shape without a price")
     return DerivedCatalog(document, tuple(warnings))
+
+
+def shapes_to_buy(catalog: str | Mapping[str, Any] | None, source: LoadedInput) -> ShapeCatalog | None:
+    """The catalog of a file or a document, else what the NodePools of the input can launch."""
+    return shapes_of_pools(source) if catalog is None else read_shapes_of(catalog)
 
 
 def shapes_of_pools(source: LoadedInput) -> ShapeCatalog | None:
