@@ -259,6 +259,8 @@ class Scheduler:
 
     def schedule(self, pod_row: int) -> Decision:
         """The pod's one cycle. A copy of a pod that has just found no node needs none."""
+        if self.timings is not None:
+            self.timings.begin_cycle()
         runtime = self._runtime_of(pod_row)
         memory = self._memory_of(runtime)
         if memory is None or self.extenders is not None or self._cycle.sampling:
@@ -272,6 +274,8 @@ class Scheduler:
         return decision
 
     def _schedule_group(self, cycle: GroupCycle, key: GroupKey, rows: Sequence[int]) -> list[Decision]:
+        if self.timings is not None:
+            self.timings.begin_cycle()
         if not self.cluster.reuse:
             self._forget()
         infos = self.cluster.pods.infos

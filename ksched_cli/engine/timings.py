@@ -1,4 +1,4 @@
-"""Where the time of a run goes: every call of every plugin, by extension point."""
+"""Where the time of a run goes: every call of every plugin, by extension point, and the cycles without one."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from functools import wraps
 from typing import Any
 
 from msgspec import Struct
+
+from ksched_cli.framework.interfaces import FilterPlugin, Plugin, PreFilterPlugin, PreScorePlugin, ScorePlugin
 
 # The methods that are measured, and the extension point of each.
 _POINTS = {
@@ -29,18 +31,37 @@ _POINTS = {
     "score_placement": "placementScore",
     "placement_feasible": "placementFeasible",
 }
+# The points whose results the engine keeps for later pods, if the plugin reports what they depend on.
+REMEMBERED_POINTS = ("preFilter", "filter", "preScore", "score", "normalizeScore")
+
+
+def is_asked_for_every_pod(plugin: type[Plugin]) -> bool:
+    """Whether the plugin has results to keep, and does not report what they depend on."""
+    judges = issubclass(plugin, PreFilterPlugin | FilterPlugin | PreScorePlugin | ScorePlugin)
+    return judges and plugin.depends is Plugin.depends
 
 
 class Spent(Struct):
+    """`cycles` are those in which the plugin was called, `last` the number of the last of them."""
+
     calls: int = 0
     seconds: float = 0.0
+    cycles: int = 0
+    last: int = 0
 
 
 class Timings:
-    """Filters that a dry run of preemption runs count for themselves, and once more within postFilter."""
+    """Filters that a dry run of preemption runs count for themselves, and once more within postFilter. `cycles` is how
+    many have begun, `seconds` what all calls took together, each moment counted once."""
 
     def __init__(self) -> None:
         self._spent: dict[tuple[str, str], Spent] = {}
+        self._depth = 0
+        self.cycles = 0
+        self.seconds = 0.0
+
+    def begin_cycle(self) -> None:
+        self.cycles += 1
 
     def watch(self, item: Any, points: Mapping[str, str] = _POINTS) -> None:
         """Measure each call of a plugin or an extender from now on. `points` are its methods by name."""
@@ -56,12 +77,19 @@ class Timings:
             spent = self._spent.get((point, name))
             if spent is None:
                 spent = self._spent[point, name] = Spent()
+            self._depth += 1
             started = time.perf_counter()
             try:
                 return method(*arguments)
             finally:
-                spent.seconds += time.perf_counter() - started
+                taken = time.perf_counter() - started
+                self._depth -= 1
+                if not self._depth:
+                    self.seconds += taken
+                spent.seconds += taken
                 spent.calls += 1
+                if spent.last != self.cycles:
+                    spent.cycles, spent.last = spent.cycles + 1, self.cycles
 
         return call
 

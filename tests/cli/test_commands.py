@@ -310,10 +310,12 @@ def test_timings_name_every_plugin_and_where_those_of_ones_own_come_from(
     timings = json.loads(capsys.readouterr().out)["stats"]["timings"]
     known = {(each["point"], each["plugin"]): each for each in timings}
     own = known["score", "PrefersShortNames"]
-    assert (own["calls"], own["origin"]) == (1, f"{__name__}:PrefersShortNames")
+    assert (own["calls"], own["origin"], own["askedForEveryPod"]) == (1, f"{__name__}:PrefersShortNames", True)
     fit = known["filter", "NodeResourcesFit"]
     assert fit["calls"] == 1
     assert "origin" not in fit
+    assert "askedForEveryPod" not in fit
+    assert known["cycle", "(engine)"]["calls"] == 1
     assert all(each["seconds"] >= 0 for each in timings)
     assert run([*own_plugin, "-o", "json"]) == 0
     assert "timings" not in json.loads(capsys.readouterr().out)["stats"]
@@ -327,6 +329,30 @@ def test_timings_are_a_table_with_the_slowest_first(own_plugin: list[str], capsy
     assert len(seconds) > 10
     assert seconds == sorted(seconds, reverse=True)
     assert any("PrefersShortNames" in line for line in lines[at:])
+    assert any(line.startswith("PrefersShortNames has no `depends`: ksched asks it about every pod") for line in lines)
+
+
+def test_timings_count_the_cycles_that_used_an_earlier_answer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nodes = [make_node(name).allocatable(cpu="9", memory="8Gi", pods=9) for name in "abc"]
+    copies = [make_pod(f"copy-{index}").requests(cpu="1") for index in range(5)]
+    path, found = write_list(tmp_path / "cluster.json", *nodes, *copies), {}
+    for extra in ([], ["--no-reuse"]):
+        assert run(["simulate", "--from", path, "-o", "json", "--timings", *extra]) == 0
+        for each in json.loads(capsys.readouterr().out)["stats"]["timings"]:
+            found[each["plugin"], each["point"], *extra] = each
+    assert found["TaintToleration", "filter"]["remembered"] == 4
+    assert found["TaintToleration", "filter", "--no-reuse"]["remembered"] == 0
+    # Each placement changes a node, which is filtered again.
+    assert found["NodeResourcesFit", "filter"]["remembered"] == 0
+    assert found["(engine)", "cycle"]["calls"] == 5
+
+
+def test_a_plugin_that_is_asked_for_every_pod_is_listed_as_such(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["plugins", "--plugin", f"{__name__}:PrefersShortNames", "-o", "json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert [each["name"] for each in listed if each["askedForEveryPod"]] == ["PrefersShortNames"]
 
 
 def test_no_reuse_prints_the_same(capsys: pytest.CaptureFixture[str]) -> None:

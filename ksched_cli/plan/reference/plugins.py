@@ -12,6 +12,7 @@ from ksched_cli.api.listing import did_you_mean
 from ksched_cli.config.model import default_weights
 from ksched_cli.config.plugin_args import ARGS_OF, own_args
 from ksched_cli.engine.registry import IN_TREE_ORIGIN
+from ksched_cli.engine.timings import is_asked_for_every_pod
 from ksched_cli.errors import UsageError
 from ksched_cli.framework.events import EVERY_EVENT
 from ksched_cli.framework.interfaces import Plugin, extension_points
@@ -47,6 +48,7 @@ def _describe(name: str, spec: SchedulerSpec, weights: Mapping[str, int]) -> dic
         "extensionPoints": list(extension_points(plugin, spec.release)),
         "arguments": _arguments(plugin),
         "events": _events(plugin, origin),
+        "askedForEveryPod": is_asked_for_every_pod(plugin),
         "origin": origin,
     }
 

@@ -128,14 +128,22 @@ class PodGroupOutcome(Struct, frozen=True):
     victims: tuple[str, ...] = ()
 
 
-class PluginTiming(Struct, frozen=True):
-    """What a plugin took at one extension point; `origin` is where an out-of-tree plugin comes from."""
+# The entry of what no plugin took: the engine, with the memory of results.
+ENGINE = "(engine)"
+
+
+class PluginTiming(Struct, frozen=True, rename="camel"):
+    """What a plugin took at one extension point; `origin` is where an out-of-tree plugin comes from. `remembered` are
+    the cycles of pods without a call: an earlier answer held, or the plugin had nothing to do. `asked_for_every_pod`:
+    it does not report what its answers depend on. What is not spent in a plugin is in the entry of the engine."""
 
     point: str
     plugin: str
     calls: int
     seconds: float
     origin: str = ""
+    remembered: int = 0
+    asked_for_every_pod: bool = False
 
 
 class Stats(Struct, frozen=True):

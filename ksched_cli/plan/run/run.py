@@ -28,8 +28,17 @@ from ksched_cli.controlplane.workloads import workload_name
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.registry import IN_TREE_ORIGIN
 from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.engine.timings import REMEMBERED_POINTS, is_asked_for_every_pod
 from ksched_cli.plan.results.nodes import NodeChanges, NodeColumns
-from ksched_cli.plan.results.outcomes import GatedPod, PluginTiming, PodOutcome, PodsAfterCycles, Simulation, Stats
+from ksched_cli.plan.results.outcomes import (
+    ENGINE,
+    GatedPod,
+    PluginTiming,
+    PodOutcome,
+    PodsAfterCycles,
+    Simulation,
+    Stats,
+)
 from ksched_cli.plan.run.coverage import MissingKinds, coverage_of
 from ksched_cli.plan.run.loaded_input import LoadedInput
 from ksched_cli.plan.simulate import OutputOptions, PlacementRun, SimulationStream, place
@@ -256,17 +265,28 @@ class Run:
     def stats(self, pods: int, seconds: float) -> Stats:
         rate = pods / seconds if seconds else 0.0
         nodes = len(self.cluster.nodes)
-        return Stats(nodes, pods, self.load_seconds, seconds, rate, peak_mib(), self._timings())
+        return Stats(nodes, pods, self.load_seconds, seconds, rate, peak_mib(), self._timings(seconds))
 
-    def _timings(self) -> tuple[PluginTiming, ...]:
-        registry = self.source.spec.registry
-        origins = {name: registry.origin(name) for name in registry}
-        return tuple(
-            PluginTiming(
-                point, name, spent.calls, spent.seconds, origins.get(name, "extender").replace(IN_TREE_ORIGIN, "")
+    def _timings(self, seconds: float) -> tuple[PluginTiming, ...]:
+        """The plugins and extenders in the order of their points, and the engine with its memory."""
+        timings, registry = self.scheduler.timings, self.source.spec.registry
+        if timings is None:
+            return ()
+        found = []
+        for point, name, spent in timings:
+            origin = registry.origin(name) if name in registry else "extender"
+            found.append(
+                PluginTiming(
+                    point,
+                    name,
+                    spent.calls,
+                    spent.seconds,
+                    origin.replace(IN_TREE_ORIGIN, ""),
+                    max(timings.cycles - spent.cycles, 0) if point in REMEMBERED_POINTS else 0,
+                    name in registry and is_asked_for_every_pod(registry[name]),
+                )
             )
-            for point, name, spent in self.scheduler.timings or ()
-        )
+        return (*found, PluginTiming("cycle", ENGINE, timings.cycles, max(seconds - timings.seconds, 0.0)))
 
 
 def final_pods(

@@ -159,8 +159,8 @@ def stats_entry(stats: Stats) -> dict[str, Any]:
 
 
 def _timing(timing: PluginTiming) -> dict[str, Any]:
-    entry = {**entry_of(timing, "point plugin calls"), "seconds": round(timing.seconds, 6)}
-    return {**entry, "origin": timing.origin} if timing.origin else entry
+    entry = {**entry_of(timing, "point plugin calls remembered"), "seconds": round(timing.seconds, 6)}
+    return entry | filled(entry_of(timing, "origin askedForEveryPod"))
 
 
 def final_entry(pod: FinalPod) -> dict[str, Any]:

@@ -79,12 +79,22 @@ def changes_view(found: VersionChanges) -> View:
 # Plugins
 
 
+_SLOW = "It has no `depends`: ksched asks it about every pod."
+
+
 def plugins_document(found: PluginList, options: RenderOptions) -> list[Mapping[str, Any]]:
     return list(found.plugins)
 
 
 def plugins_view(found: PluginList) -> View:
-    rows = [[each["name"], each["weight"] or "", each["summary"]] for each in found.plugins]
+    rows = [
+        [
+            each["name"],
+            each["weight"] or "",
+            " ".join((each["summary"], *([_SLOW] if each["askedForEveryPod"] else []))),
+        ]
+        for each in found.plugins
+    ]
     table = Table(columns("Name; Weight: number; What it does: flows"), rows)
     block = Facts(_plugin(found.plugins[0])) if found.in_full else table
     return _list("plugins", block, [(each["name"],) for each in found.plugins])
@@ -102,6 +112,7 @@ def _plugin(plugin: Mapping[str, Any]) -> list[tuple[str, str | Sequence[str]]]:
         ("weight", str(plugin["weight"] or "")),
         ("arguments", text.split("\n") if text else ""),
         ("retried on", plugin["events"] or "nothing: it rejects no pod"),
+        ("speed", _SLOW if plugin["askedForEveryPod"] else ""),
         ("from", plugin["origin"]),
     ]
     return [(name, value) for name, value in facts if value]

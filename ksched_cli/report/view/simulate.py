@@ -639,17 +639,30 @@ def autoscaling(found: SimulationDocument) -> Iterator[Section]:
 
 
 def timings(found: SimulationDocument) -> list[Section]:
-    """The slowest first. A plugin from outside kube-scheduler is shown with its origin."""
+    """The slowest first. A plugin from outside kube-scheduler is shown with its origin, and one that is asked for every
+    pod is named with the time that it took."""
     timings = [msgspec.convert(each, PluginTiming) for each in found.stats.get("timings", ())]
-    shown = columns("Point; Plugin; Calls: number; Seconds: number; Each: number")
+    shown = columns("Point; Plugin; Calls: number; Remembered: number; Seconds: number; Each: number")
     rows = [
         [
             each.point,
             f"{each.plugin} ({each.origin})" if each.origin else each.plugin,
             each.calls,
+            each.remembered or "",
             f"{each.seconds:.3f}",
             f"{each.seconds / each.calls * 1e6:.1f} µs" if each.calls else "-",
         ]
         for each in sorted(timings, key=lambda each: -each.seconds)
     ]
-    return [Section("timings", "Time of plugins", Table(shown, rows), place="terminal")] if rows else []
+    sections = [Section("timings", "Time of plugins", Table(shown, rows), place="terminal")] if rows else []
+    slow: dict[str, float] = {}
+    for each in timings:
+        if each.asked_for_every_pod:
+            slow[each.plugin] = slow.get(each.plugin, 0.0) + each.seconds
+    lines = [
+        Line(f"{name} has no `depends`: ksched asks it about every pod, which took {seconds:.3f} s.")
+        for name, seconds in slow.items()
+    ]
+    if lines:
+        sections.append(Section("asked", "Asked for every pod", Lines(lines), place="terminal"))
+    return sections
