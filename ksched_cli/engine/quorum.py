@@ -141,8 +141,9 @@ class QuorumCycle(GroupCycle):
 
     def _try_all(self, key: GroupKey, runtime: Runtime, rows: Sequence[int]) -> GroupAttempt:
         trial = GroupAttempt()
+        judges = [plugin for plugin in runtime.profile.plugins if isinstance(plugin, PlacementFeasible)]
         scheduled, remaining = len(self._groups.scheduled(key)), len(rows)
-        if self._judge(trial, key, runtime, scheduled, remaining):
+        if _judge(trial, judges, runtime, key, scheduled, remaining):
             return trial
         for row in rows:
             attempt = self._try(runtime, row)
@@ -153,29 +154,9 @@ class QuorumCycle(GroupCycle):
                 break
             remaining -= 1
             scheduled += attempt.row is not None
-            if self._judge(trial, key, runtime, scheduled, remaining):
+            if _judge(trial, judges, runtime, key, scheduled, remaining):
                 break
         return trial
-
-    def _judge(self, trial: GroupAttempt, key: GroupKey, runtime: Runtime, scheduled: int, remaining: int) -> bool:
-        """RunPlacementFeasiblePlugins: whether it is of no use to go on."""
-        status = SUCCESS
-        for plugin in runtime.profile.plugins:
-            if not isinstance(plugin, PlacementFeasible):
-                continue
-            with runtime.calling(plugin.name, "placementFeasible"):
-                answer = plugin.placement_feasible(key, scheduled, remaining)
-            if not answer.ok:
-                status = answer
-                if answer.code is not Code.WAIT:
-                    break
-        if status.ok:
-            trial.result, trial.message = "scheduled", ""
-        elif status.code is Code.ERROR:
-            trial.result, trial.message = "error", f"failed to evaluate placement feasibility: {status.message}"
-        else:
-            trial.result, trial.message = "unschedulable", f"{UNSCHEDULABLE}, {status.message}"
-        return not status.ok and status.code is not Code.WAIT
 
     def _try(self, runtime: Runtime, row: int) -> MemberAttempt:
         attempt = super()._try(runtime, row)
@@ -243,3 +224,29 @@ def _disagreement(pod: PodInfo, first: PodInfo, priority: int) -> str:
         text = "all pods in a single pod group should have the same preemption policy"
         return f"{text}, got {policy} and {wanted}"
     return ""
+
+
+def _judge(
+    trial: GroupAttempt,
+    judges: Iterable[PlacementFeasible],
+    runtime: Runtime,
+    key: GroupKey,
+    scheduled: int,
+    remaining: int,
+) -> bool:
+    """RunPlacementFeasiblePlugins: whether it is of no use to go on."""
+    status = SUCCESS
+    for plugin in judges:
+        with runtime.calling(plugin.name, "placementFeasible"):
+            answer = plugin.placement_feasible(key, scheduled, remaining)
+        if not answer.ok:
+            status = answer
+            if answer.code is not Code.WAIT:
+                break
+    if status.ok:
+        trial.result, trial.message = "scheduled", ""
+    elif status.code is Code.ERROR:
+        trial.result, trial.message = "error", f"failed to evaluate placement feasibility: {status.message}"
+    else:
+        trial.result, trial.message = "unschedulable", f"{UNSCHEDULABLE}, {status.message}"
+    return not status.ok and status.code is not Code.WAIT
