@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from ksched_cli.api.conversion import json_document, type_name
-from ksched_cli.api.core import ContainerImage, Node, Pod, controller_of, metadata_of
+from ksched_cli.api.core import ContainerImage, Node, Pod, Service, controller_of, metadata_of
 from ksched_cli.api.decode import (
     CLUSTER_SCOPED,
     KINDS,
@@ -436,8 +436,10 @@ class _Reader:
         if manifests is not None:
             manifests.complete(item)
         metadata = metadata_of(item)
-        if not metadata.namespace and kind not in CLUSTER_SCOPED:
-            metadata.namespace = DEFAULT_NAMESPACE
+        if kind not in CLUSTER_SCOPED:
+            metadata.namespace = metadata.namespace or DEFAULT_NAMESPACE
+        elif manifests is None:
+            metadata.namespace = ""
         mistakes = object_complaints(item) if manifests is None else _mistakes_in(item, manifests, is_written)
         if mistakes:
             self._report(item, mistakes, origin)
@@ -542,12 +544,14 @@ class _Reader:
 
 def _may_be_applied(item: Any, document: Any) -> bool:
     """Whether `kubectl apply` of the object depends on more than its typed fields: on its owners, on the last manifest,
-    or on fields of a template that no typed object has."""
+    or on fields that no typed object has, of a template, of a volume's source, or the address of a Service."""
     if controller_of(item.metadata) is not None:
         return False
+    if isinstance(item, (*_WITH_TEMPLATES, Service, PersistentVolume)):
+        return True
     if isinstance(document, dict):
-        return isinstance(item, _WITH_TEMPLATES) or "managedFields" in (document.get("metadata") or {})
-    return isinstance(item, _WITH_TEMPLATES) or b"managedFields" in bytes(document)
+        return "managedFields" in (document.get("metadata") or {})
+    return b"managedFields" in bytes(document)
 
 
 def _mistakes_in(item: Struct, manifests: Manifests, is_written: bool) -> Sequence[Complaint]:

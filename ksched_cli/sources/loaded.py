@@ -282,7 +282,7 @@ def workload_label(item: Any) -> str:
     """The label of a workload, `Deployment shop/web`, or of its custom resource, `RayCluster ml/train (head)`."""
     resource, metadata = resource_of(item), item.metadata
     if resource is None:
-        return f"{type(item).__name__} {metadata.namespace}/{metadata.name}"
+        return f"{type(item).__name__} {f'{metadata.namespace}/' if metadata.namespace else ''}{metadata.name}"
     group = metadata.annotations[STANDS_FOR]
     return f"{resource[0]} {resource[1]}/{resource[2]}{f' ({group})' if group else ''}"
 

@@ -18,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.api.conversion import path_text, problems_in
-from ksched_cli.api.core import LabelSelector, Namespace, Node, ObjectMeta, Pod, controller_of
+from ksched_cli.api.core import LabelSelector, Namespace, Node, ObjectMeta, Pod, Service, controller_of
 from ksched_cli.api.decode import CLUSTER_SCOPED
 from ksched_cli.api.defaults import DEFAULT_SCHEDULER, fill_in
 from ksched_cli.api.listing import did_you_mean
@@ -345,13 +345,14 @@ def refused_changes(store: Store, manifests: Loaded) -> Iterator[tuple[Any, Prob
             yield item, Problem(str(conflict), place.source, place.line, label, _CONFLICT_HINT, APPLY_CONFLICT)
             continue
         # The manifest alone is valid: a live field that stays contradicts it.
-        stored = {error.path for error in _errors(item, store.document(live))}
+        before = store.document(live)
+        stored = {error.path for error in _errors(item, before)}
         for error in _errors(item, made.document):
             if error.path in stored:
                 continue
             path = f"{label}: {path_text(error.path)}"
             yield item, Problem(error.message, place.source, place.line, path, "set the live field to null", INVALID)
-        for refused in refused_updates(made.item, live):
+        for refused in refused_updates(made.item, live, made.document, before):
             yield item, _refusal(item, refused, places)
 
 
@@ -512,6 +513,8 @@ def applied(store: Store, manifests: Loaded, item: Any) -> AppliedObject:
         after = apply_server_side(before, manifest, force=manifests.force_conflicts)
     else:
         after = _noted(three_way(last_applied(before), before, manifest), manifest)
+    if isinstance(item, Service):
+        _normalize_cluster_ips(before.get("spec") or {}, after.get("spec") or {})
     if store.is_whole(live):
         _mark_unread(item, before, after)
     made, mistakes = problems_in({**after, "status": {}} if "status" in after else after, type(item))
@@ -523,6 +526,13 @@ def applied(store: Store, manifests: Loaded, item: Any) -> AppliedObject:
         made.status = live.status
     fill_in(made)
     return AppliedObject(made, after)
+
+
+def _normalize_cluster_ips(before: Document, after: Document) -> None:
+    """NormalizeClusterIPs: a client that changes clusterIP alone means clusterIPs, too."""
+    address, addresses = after.get("clusterIP"), after.get("clusterIPs")
+    if address != before.get("clusterIP") and addresses and addresses == before.get("clusterIPs"):
+        after["clusterIPs"] = [address, *addresses[1:]]
 
 
 def apply_gaps(store: Store, manifests: Loaded) -> Iterator[str]:

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from ksched_cli.api.core import Node, Pod
+from ksched_cli.cli.main import run
 from ksched_cli.errors import InputError
 from ksched_cli.sources.dump import load_dump
-from tests.builders import make_node, make_pod
+from tests.builders import make_node, make_pod, write_list
 from tests.lanes import sampled
 
 CORPUS = Path(__file__).parents[2] / "fixtures" / "conformance" / "1.36"
@@ -332,3 +333,12 @@ def test_yaml_and_json_of_a_recorded_cluster_load_alike(tmp_path: Path, case: Pa
     document = json.loads((case / "cluster.json").read_text())
     from_yaml = load_dump([write(tmp_path / "f.yaml", yaml.safe_dump(document))])
     assert from_yaml.objects == load_dump([str(case / "cluster.json")]).objects
+
+
+def test_a_node_with_a_namespace_is_a_node_of_the_cluster(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    odd = make_node("b").doc()
+    odd["metadata"]["namespace"] = "default"
+    path = str(tmp_path / "c.json")
+    write_list(Path(path), make_node("a").doc(), odd)
+    assert run(["drain", "--each", "node", "--from", path]) == 0
+    assert "please report" not in capsys.readouterr().err

@@ -11,11 +11,21 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from ksched_cli.api.core import LabelSelector, PersistentVolumeClaimSpec, Pod, Toleration
+from ksched_cli.api.core import LabelSelector, PersistentVolumeClaimSpec, Pod, Service, Toleration
 from ksched_cli.api.quantity import QuantityError, parse_quantity
-from ksched_cli.api.storage import PersistentVolumeClaim, StorageClass
-from ksched_cli.api.validation.fields import FieldError, FieldErrors, Path, forbidden, invalid
-from ksched_cli.api.workloads import DaemonSet, Deployment, Job, PodTemplateSpec, PriorityClass, ReplicaSet, StatefulSet
+from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
+from ksched_cli.api.validation.fields import FieldError, FieldErrors, Path, forbidden, invalid, object_at, text_at
+from ksched_cli.api.workloads import (
+    DaemonSet,
+    Deployment,
+    Job,
+    PodTemplateSpec,
+    PriorityClass,
+    ReplicaSet,
+    RuntimeClass,
+    StatefulSet,
+)
+from ksched_cli.controlplane.merge import Document
 from ksched_cli.sources.templates import defaulted
 
 _IMMUTABLE = "field is immutable"
@@ -55,15 +65,15 @@ class RefusedUpdate(Struct, frozen=True):
     hint: str
 
 
-def refused_updates(new: Any, live: Any) -> Iterator[RefusedUpdate]:
-    """Why the API server does not replace the live object by the new one."""
-    rule, hint = _RULES.get(type(new), (_anything, ""))
-    for error in rule(new, live):
+def refused_updates(new: Any, live: Any, after: Document, before: Document) -> Iterator[RefusedUpdate]:
+    """Why the API server does not replace the live object by the new one. `after` and `before` are their documents, for
+    the rules of fields that no typed object has."""
+    rule, hint = _RULES.get(type(new), (None, _DELETE))
+    for error in rule(new, live) if rule is not None else ():
         yield RefusedUpdate(error, hint)
-
-
-def _anything(new: Any, live: Any) -> FieldErrors:
-    return iter(())
+    written = _RULES_OF_DOCUMENTS.get(type(new))
+    for error in written(after, before) if written is not None else ():
+        yield RefusedUpdate(error, hint)
 
 
 def _selector(new: Any, live: Any) -> FieldErrors:
@@ -162,6 +172,42 @@ def _storage_class(new: StorageClass, live: StorageClass) -> FieldErrors:
         yield invalid(("volumeBindingMode",), new.volume_binding_mode, _IMMUTABLE)
 
 
+def _service(after: Document, before: Document) -> FieldErrors:
+    """validateServiceClusterIPsUpdate: the address, unless the type is or was ExternalName."""
+    new, old = object_at(after, "spec"), object_at(before, "spec")
+    wanted, there = text_at(new, "clusterIP"), text_at(old, "clusterIP")
+    if "ExternalName" not in (text_at(new, "type"), text_at(old, "type")) and wanted and there and wanted != there:
+        yield invalid(("spec", "clusterIPs", 0), [wanted], "may not change once set")
+
+
+# Fields of a volume that are not its source.
+_NOT_OF_SOURCE = {
+    *("capacity", "accessModes", "claimRef", "persistentVolumeReclaimPolicy", "storageClassName", "mountOptions"),
+    *("volumeMode", "nodeAffinity", "volumeAttributesClassName"),
+}
+
+
+def _volume(after: Document, before: Document) -> FieldErrors:
+    """ValidatePersistentVolumeUpdate."""
+    new, old = object_at(after, "spec"), object_at(before, "spec")
+    sources = [{key: each for key, each in spec.items() if key not in _NOT_OF_SOURCE} for spec in (new, old)]
+    if sources[1] and sources[0] != sources[1]:
+        text = "spec.persistentvolumesource is immutable after creation"
+        yield forbidden(("spec", *sorted(sources[0].keys() - sources[1].keys() or sources[0])[:1]), text)
+    mode = text_at(new, "volumeMode") or "Filesystem"
+    if mode != (text_at(old, "volumeMode") or "Filesystem"):
+        yield invalid(("spec", "volumeMode"), mode, _IMMUTABLE)
+    affinity = new.get("nodeAffinity")
+    if old.get("nodeAffinity") and affinity != old["nodeAffinity"]:
+        yield invalid(("spec", "nodeAffinity"), affinity, _IMMUTABLE)
+
+
+def _runtime_class(after: Document, before: Document) -> FieldErrors:
+    """ValidateRuntimeClassUpdate."""
+    if before.get("handler") and after.get("handler") != before["handler"]:
+        yield invalid(("handler",), after.get("handler"), _IMMUTABLE)
+
+
 def _priority_class(new: PriorityClass, live: PriorityClass) -> FieldErrors:
     """ValidatePriorityClassUpdate."""
     if new.value != live.value:
@@ -217,4 +263,9 @@ _RULES: Mapping[type[Struct], tuple[_Rule, str]] = {
     StorageClass: (_storage_class, _DELETE),
     PriorityClass: (_priority_class, "use a class of another name"),
     Pod: (_pod, _DELETE),
+}
+_RULES_OF_DOCUMENTS: Mapping[type[Struct], Callable[[Document, Document], FieldErrors]] = {
+    Service: _service,
+    PersistentVolume: _volume,
+    RuntimeClass: _runtime_class,
 }
