@@ -367,7 +367,7 @@ def no_less_than(least: int, detail: str = "") -> Check:
     return check
 
 
-def at_most(most: int) -> Check:
+def not_more_than(most: int) -> Check:
     """No more items."""
 
     def check(value: Sequence[Any], path: Path) -> FieldErrors:

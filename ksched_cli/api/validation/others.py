@@ -21,7 +21,6 @@ from ksched_cli.api.validation.fields import (
     Rows,
     amount_in,
     amount_not_negative,
-    at_most,
     at_most_100_percent,
     cidr,
     config_key,
@@ -43,6 +42,7 @@ from ksched_cli.api.validation.fields import (
     needs_one,
     no_less_than,
     no_longer,
+    not_more_than,
     number_at,
     object_at,
     one_of,
@@ -456,7 +456,7 @@ def _qualified(text: str) -> list[str]:
 _REQUEST: Mapping[str, Any] = {
     "": _device_count,
     "deviceClassName": (NEEDED, DOMAIN),
-    "selectors": at_most(32),
+    "selectors": not_more_than(32),
     "allocationMode": one_of("All", "ExactCount"),
 }
 
@@ -555,7 +555,7 @@ ROWS: Rows = {
         "periodSeconds": (Needed("must be greater than zero"), *_SCALING),
     },
     "DeviceClassSpec": {
-        "selectors": at_most(32),
+        "selectors": not_more_than(32),
         "extendedResourceName": form(
             lambda text: [] if is_extended_name(text) else ["must be a valid extended resource name"]
         ),
@@ -567,10 +567,14 @@ ROWS: Rows = {
     "OpaqueDeviceConfiguration": {"driver": (NEEDED, DOMAIN), "parameters": NEEDED},
     "DeviceClaim": {
         "": _device_claim,
-        "requests": (at_most(32), unique("name")),
-        "constraints config": at_most(32),
+        "requests": (not_more_than(32), unique("name")),
+        "constraints config": not_more_than(32),
     },
-    "DeviceRequest": {"": _device_request, "name": (NEEDED, LABEL), "firstAvailable": (at_most(8), unique("name"))},
+    "DeviceRequest": {
+        "": _device_request,
+        "name": (NEEDED, LABEL),
+        "firstAvailable": (not_more_than(8), unique("name")),
+    },
     "ExactDeviceRequest": _REQUEST,
     "DeviceSubRequest": {**_REQUEST, "name": (NEEDED, LABEL)},
     "DeviceConstraint": {

@@ -27,7 +27,6 @@ from ksched_cli.api.validation.fields import (
     Path,
     Rows,
     amount_in,
-    at_most,
     duplicate,
     each_item,
     exactly_one_of,
@@ -42,6 +41,7 @@ from ksched_cli.api.validation.fields import (
     needs_one,
     no_longer,
     not_found,
+    not_more_than,
     number_at,
     object_at,
     one_of,
@@ -404,9 +404,9 @@ ROWS: Rows = {
     },
     "PodOS": {"name": (NEEDED, one_of("linux", "windows"))},
     "PodDNSConfig": {
-        "nameservers": (at_most(3), each_item(form(ip))),
+        "nameservers": (not_more_than(3), each_item(form(ip))),
         "searches": (
-            at_most(32),
+            not_more_than(32),
             each_item(form(search_path)),
             lambda found, path: no_longer(2048)(" ".join(found), path),
         ),

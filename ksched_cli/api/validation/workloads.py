@@ -20,7 +20,6 @@ from ksched_cli.api.validation.fields import (
     Path,
     Rows,
     amount_of,
-    at_most,
     at_most_100_percent,
     dns_label,
     duplicate,
@@ -34,6 +33,7 @@ from ksched_cli.api.validation.fields import (
     items_at,
     needs_one,
     no_longer,
+    not_more_than,
     number_at,
     object_at,
     one_of,
@@ -465,22 +465,22 @@ ROWS: Rows = {
         ),
         "template": NEEDED,
     },
-    "PodFailurePolicy": {"rules": at_most(20)},
+    "PodFailurePolicy": {"rules": not_more_than(20)},
     "PodFailurePolicyRule": {
         "": _failure_rule,
         "action": (NEEDED, one_of("Count", "FailIndex", "FailJob", "Ignore")),
-        "onPodConditions": at_most(20),
+        "onPodConditions": not_more_than(20),
     },
     "PodFailurePolicyOnExitCodesRequirement": {
         "": _exit_codes,
         "operator": (NEEDED, one_of("In", "NotIn")),
-        "values": at_most(255),
+        "values": not_more_than(255),
     },
     "PodFailurePolicyOnPodConditionsPattern": {
         "type": (NEEDED, form(key_problems)),
         "status": one_of("False", "True", "Unknown"),
     },
-    "SuccessPolicy": {"rules": at_most(20)},
+    "SuccessPolicy": {"rules": not_more_than(20)},
     "SuccessPolicyRule": {
         "": needs_one(
             *("succeededCount", "succeededIndexes"),
