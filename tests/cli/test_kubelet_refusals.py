@@ -69,7 +69,7 @@ def test_kube_scheduler_does_not_look_at_the_operating_system_of_a_pod(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     workload = make_workload("Deployment", pod={"os": {"name": "windows"}})
-    assert checked(tmp_path, capsys, workload, dump=(LINUX,)) == (1, [("KS205", "PodOSNotSupported")])
+    assert checked(tmp_path, capsys, workload, dump=(LINUX,)) == (0, [("KS206", "PodOSNotSupported")])
     assert checked(tmp_path, capsys, make_workload("Deployment"), dump=(LINUX,)) == (0, [])
 
 

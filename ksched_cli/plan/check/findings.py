@@ -43,6 +43,7 @@ from ksched_cli.plan.reasons.codes import (
     NO_PODS,
     NO_SUCH_NODE,
     NOT_ROLLED_OUT,
+    OTHER_OS,
     OTHER_SCHEDULER,
     PREEMPTS,
     REFUSED_BY_KUBELET,
@@ -67,7 +68,7 @@ from ksched_cli.plan.reasons.rules import (
 from ksched_cli.plan.reasons.typos import selector_typos
 from ksched_cli.plan.run.coverage import MissingKinds
 from ksched_cli.sources.loaded import workload_label
-from ksched_cli.sources.places import Places
+from ksched_cli.sources.places import Places, template_of
 from ksched_cli.world.recorder import PodLife
 
 
@@ -277,15 +278,17 @@ class WorkloadCases:
                 yield pod.metadata.name, case
 
     def _refused_by_kubelets(self) -> Iterator[tuple[str, Case]]:
+        template = template_of(self.item)
+        names_node = template is not None and bool(template.spec.node_name)
         for pod in self.state.new:
             uid, node = uid_of_pod(pod), self._plane.store.get(Node, pod.spec.node_name)
             if node is None or uid not in self._run.world.recorder.lives:
                 continue
-            others = None if uid in self._run.decisions else self._pods_before(pod)
+            others = self._pods_before(pod) if names_node else None
             message = kubelet_refusal(pod, node, others)
             if message:
-                path: FieldPath = ("spec", "nodeName" if others is not None else "os")
-                yield pod.metadata.name, Case(all_codes()[REFUSED_BY_KUBELET], path, message, is_sentence=True)
+                code, field = (OTHER_OS, "os") if others is None else (REFUSED_BY_KUBELET, "nodeName")
+                yield pod.metadata.name, Case(all_codes()[code], ("spec", field), message, is_sentence=True)
 
     def _pods_before(self, pod: Pod) -> list[Pod]:
         """The pods on the node of the pod, without those that came after it."""

@@ -78,10 +78,18 @@ POD_CODES = [
         "KS205",
         "refused-by-kubelet",
         "the kubelet of the node refuses the pod",
-        "The pod names its node in spec.nodeName, so that kube-scheduler does not look at it, or it is made for "
-        "another operating system. The kubelet checks resources, node affinity and the operating system, and the pod "
-        "fails.",
+        "The pod names its node in spec.nodeName, so that kube-scheduler does not look at it. The kubelet checks "
+        "resources, node affinity and the operating system, and the pod fails.",
         ("leave spec.nodeName out", "lower the requests", "correct nodeSelector, affinity or spec.os"),
+    ),
+    ReasonCode(
+        "KS206",
+        "other-os",
+        "the pod is made for another operating system than its node has",
+        "kube-scheduler does not look at spec.os, and the kubelet of a node with another label kubernetes.io/os fails "
+        "the pod.",
+        ("write nodeSelector: {kubernetes.io/os: ...}", "correct spec.os"),
+        level="warning",
     ),
     ReasonCode(
         "KS301",
@@ -370,7 +378,7 @@ ROLLOUT_CODES = [
 
 NO_SUCH_NODE, OTHER_PLUGIN, CYCLE_ERROR = "KS109", "KS190", "KS191"
 OTHER_SCHEDULER, PREEMPTS, EVICTED = "KS202", "KS203", "KS204"
-REFUSED_BY_KUBELET, OTHER_ADMISSION = "KS205", "KS306"
+REFUSED_BY_KUBELET, OTHER_OS, OTHER_ADMISSION = "KS205", "KS206", "KS306"
 ROLLOUT_DEADLOCK, ROLLOUT_WAITS, ROLLOUT_QUOTA = "KS401", "KS402", "KS403"
 NO_PODS, NOT_ROLLED_OUT = "KS404", "KS405"
 JOB_WAVES, WAITS_FOR_JOBS, UNSETTLED, AUTOSCALER_BOUND = "KS406", "KS407", "KS408", "KS409"
