@@ -13,6 +13,7 @@ import pytest
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.cli.main import run
 from ksched_cli.errors import InputError
+from ksched_cli.simulator import Simulator
 from ksched_cli.sources.dump import load_dump
 from tests.builders import make_node, make_pod, write_list
 from tests.lanes import sampled
@@ -251,6 +252,14 @@ def test_an_object_that_was_made_anew_between_two_dumps(tmp_path: Path) -> None:
     assert "--newest" in complaints(first, second)[0]
     (node,) = load_dump([second, first], newest=True).of(Node)
     assert node.metadata.uid == "v"
+
+
+def test_the_python_api_takes_the_newer_of_two_dumps(tmp_path: Path) -> None:
+    paths = [write(tmp_path / f"{cpu}.json", a_list(_version(cpu, cpu))) for cpu in "12"]
+    with pytest.raises(InputError, match="two dumps of one cluster"):
+        Simulator.load(*paths)
+    (node,) = Simulator.load(*paths, newest=True).nodes
+    assert node.status.allocatable["cpu"] == "2"
 
 
 @pytest.mark.parametrize("version", ["", "7"])

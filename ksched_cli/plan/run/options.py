@@ -38,7 +38,7 @@ class SchedulerKeywords(TypedDict, total=False):
 
     `config` is a KubeSchedulerConfiguration, a file or a document. `feature_gates` are `A=true,B=false`, or a mapping.
     `plugins` are classes, or `module:Class`, and the configuration enables them. `namespace` is for manifests and
-    names that come without one.
+    names that come without one. `newest`: of an object that two dumps of one cluster have, the newer one counts.
     """
 
     config: str | PathLike[str] | Mapping[str, Any] | None
@@ -56,6 +56,7 @@ class SchedulerKeywords(TypedDict, total=False):
     instance_types: str
     prices: str
     node_startup: float
+    newest: bool
 
 
 class SweepKeywords(TypedDict, total=False):
