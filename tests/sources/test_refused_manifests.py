@@ -450,6 +450,21 @@ doc(
     "spec: {devices: {requests: [{name: a, exactly: {deviceClassName: x}}], constraints: [{requests: [b], matchAttribute: a.b/c}]}}",
     True,
 )
+spec(
+    "a spread twice",
+    "topologySpreadConstraints:\n- {maxSkew: 1, topologyKey: a, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {a: b}}}\n- {maxSkew: 2, topologyKey: a, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {a: b}}}",
+    True,
+)
+spec(
+    "a spread of two keys",
+    "topologySpreadConstraints:\n- {maxSkew: 1, topologyKey: a, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {a: b}}}\n- {maxSkew: 2, topologyKey: b, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {a: b}}}",
+    False,
+)
+spec(
+    "a spread that must and one that should",
+    "topologySpreadConstraints:\n- {maxSkew: 1, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {a: b}}}\n- {maxSkew: 9, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {a: b}}}",
+    False,
+)
 # No `spec` is a pointer in Go: an object without one has an empty one, which is validated.
 for version, kind in (
     *(("v1", each) for each in ("Pod", "ReplicationController", "PersistentVolumeClaim", "Service")),

@@ -53,7 +53,7 @@ from ksched_cli.api.validation.fields import (
     unsupported,
 )
 from ksched_cli.api.validation.names import annotation_errors
-from ksched_cli.api.validation.selectors import SELECTOR_ROWS
+from ksched_cli.api.validation.selectors import SELECTOR_ROWS, repeated_spreads
 
 # Prefixes of the sysctls of a namespace of the kernel (component-helpers' sysctl.GetNamespace).
 _SYSCTLS_OF = {
@@ -400,6 +400,7 @@ ROWS: Rows = {
         "nodeSelector": labels,
         "overhead": lambda found, path: [error for key, each in found.items() for error in _overhead(key, each, path)],
         "resourceClaims": unique("name"),
+        "topologySpreadConstraints": repeated_spreads,
         "schedulingGates": _gates,
     },
     "PodOS": {"name": (NEEDED, one_of("linux", "windows"))},

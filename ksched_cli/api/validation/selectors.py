@@ -152,7 +152,7 @@ def _spread(found: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
     yield from _label_keys(found, path)
 
 
-def _repeated_spreads(found: list[Any], path: Path) -> Iterator[FieldError]:
+def repeated_spreads(found: list[Any], path: Path) -> Iterator[FieldError]:
     """ValidateSpreadConstraintNotRepeat."""
     seen = set()
     for index, constraint in enumerate(found):
