@@ -66,7 +66,7 @@ HEADER = (
 def measure(policy: str, folder: str, workload: str, seed: int, fill: float) -> Measured:
     """One run in a process of its own."""
     command = [sys.executable, "-m", "ksched_cli", "sweep", "--workers", "1", "-o", "json", "--curve", GPU]
-    command += ["--from", f"openb:{folder}?workload={workload}&fill={fill}", "--seeds", str(seed)]
+    command += ["--from", f"openb:{folder}?workload={workload}&fill={fill}&seed={seed}"]
     command += ["--policy", str(PACKAGE / "configs" / f"{policy}.yaml")]
     for plugin in dict.fromkeys(("share:OpenGpuShare", PLUGINS[policy])):
         command += ["--plugin", f"ksched_gpu_sharing.{plugin}"]

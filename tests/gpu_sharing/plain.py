@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 WHOLE = 1000
@@ -39,9 +39,11 @@ class Machine:
     model: str = ""
     left: list[int] = field(default_factory=list)
     kinds: Counter[int] = field(default_factory=Counter)
+    whole_cpu: int = 0
 
     def __post_init__(self) -> None:
         self.left = self.left or [WHOLE] * self.gpus
+        self.whole_cpu = self.whole_cpu or self.cpu
 
     def fits(self, pod: Request) -> bool:
         if pod.cpu > self.cpu:
@@ -86,9 +88,45 @@ def best_fit(machine: Machine, pod: Request) -> int:
     return int((1.0 - left) * 100.0)
 
 
-def dot_product(machine: Machine, pod: Request) -> int:
-    product = machine.cpu / 128000.0 * (pod.cpu / 128000.0) + sum(machine.left) / 8000.0 * (pod.total / 8000.0)
-    return int(100.0 * (1 - product / 2))
+def dot_product(machine: Machine, pod: Request, extension: str = "merge", norm: str = "max") -> int:
+    """The best of the products of a vector of the node and one of the pod, both divided by the norm."""
+    best = -1.0
+    for free, wanted in dimensions(machine, pod, extension):
+        gpus = len(free) - 1
+        norms = {
+            "max": [128000, *[8000] * gpus],
+            "node": [machine.whole_cpu, *[machine.gpus * WHOLE] * gpus],
+            "pod": [pod.cpu, *[pod.total] * gpus],
+        }[norm]
+        product = 0.0
+        for one, other, by in zip(free, wanted, norms, strict=True):
+            product += one / by * (other / by) if by else 0.0
+        product /= len(wanted)
+        best = max(best, 1 - (math.tanh(product / 10) if norm == "pod" else product))
+    return int(100.0 * best) if best != -1 else 0
+
+
+def dimensions(machine: Machine, pod: Request, extension: str) -> Iterator[tuple[list[float], list[float]]]:
+    total, free = sum(machine.left), machine.left.count(WHOLE) * WHOLE
+    if extension == "merge":
+        yield [machine.cpu, total], [pod.cpu, pod.total]
+        return
+    used = [left for left in machine.left if left < WHOLE]
+    if extension == "extend":
+        parts = [left for left in used if left > 0] + ([free] if free else [])
+        for chosen, part in enumerate(parts):
+            if part >= pod.total:
+                yield (
+                    [machine.cpu, *parts],
+                    [pod.cpu, *(pod.total if place == chosen else 0 for place in range(len(parts)))],
+                )
+        return
+    parts = [left for left in used if left >= pod.total] if pod.total < WHOLE else []
+    for part in [*parts, *([free] if free >= pod.total else [])]:
+        if extension == "share":
+            yield [machine.cpu, part], [pod.cpu, pod.total]
+        elif total:
+            yield [machine.cpu * part / total, part], [pod.cpu, pod.total]
 
 
 def clustering(machine: Machine, pod: Request) -> int:
@@ -153,9 +191,14 @@ def fgd(machine: Machine, pod: Request, typical: Sequence[Typical]) -> tuple[int
 
 
 def schedule(
-    policy: str, machines: Sequence[Machine], pods: Sequence[Request], typical: Sequence[Typical]
+    policy: str,
+    machines: Sequence[Machine],
+    pods: Sequence[Request],
+    typical: Sequence[Typical],
+    extension: str = "merge",
+    norm: str = "max",
 ) -> dict[str, str]:
-    """The node of each pod, "" without one. Ties go to the lowest name."""
+    """The node of each pod, "" without one. Ties go to the lowest name. `extension` and `norm` are DotProduct's."""
     placed = {}
     for pod in pods:
         fitting = sorted((each for each in machines if each.fits(pod)), key=lambda each: each.name)
@@ -168,9 +211,13 @@ def schedule(
             scores = {name: found[0] for name, found in scored.items()}
             gpus = {name: found[1] for name, found in scored.items()}
         else:
-            rule = {"BestFitScore": best_fit, "DotProductScore": dot_product, "GpuPackingScore": packing,
-                    "GpuClusteringScore": clustering}[policy]  # fmt: skip
-            scores = {each.name: rule(each, pod) for each in fitting}
+            rules: dict[str, Callable[[Machine, Request], int]] = {
+                "BestFitScore": best_fit,
+                "DotProductScore": lambda machine, pod: dot_product(machine, pod, extension, norm),
+                "GpuPackingScore": packing,
+                "GpuClusteringScore": clustering,
+            }
+            scores = {each.name: rules[policy](each, pod) for each in fitting}
         if policy == "BestFitScore":
             lowest, highest = min(scores.values()), max(scores.values())
             spread = highest - lowest

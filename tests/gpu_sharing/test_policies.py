@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from ksched_cli.errors import KschedError
 from ksched_cli.simulator import Simulator
 from tests.builders import make_node, make_pod
 from tests.gpu_sharing.plain import Machine, Request, Typical, schedule
@@ -44,7 +45,9 @@ def _importable(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         del sys.modules[name]
 
 
-def configuration(policy: str, typical: list[Typical] = TYPICAL, method: str = "") -> dict[str, Any]:
+def configuration(
+    policy: str, typical: list[Typical] = TYPICAL, method: str = "", own: dict[str, Any] | None = None
+) -> dict[str, Any]:
     shapes = [
         {
             "share": each.share,
@@ -59,6 +62,8 @@ def configuration(policy: str, typical: list[Typical] = TYPICAL, method: str = "
     config = [{"name": "Open-Gpu-Share", "args": {"gpuSelMethod": method, "typicalPods": shapes}}]
     if policy == "FGDScore":
         config.append({"name": policy, "args": {"typicalPods": shapes}})
+    if own is not None:
+        config.append({"name": policy, "args": own})
     plugins = {
         "multiPoint": {"enabled": [{"name": "Open-Gpu-Share"}]},
         "preScore": {"disabled": [{"name": "*"}], "enabled": [{"name": policy}] if policy == "RandomScore" else []},
@@ -126,6 +131,24 @@ def test_every_pod_goes_where_the_plain_rules_put_it(policy: str, seed: int) -> 
     found = {outcome.pod.partition("/")[2]: outcome.node for outcome in simulated(policy, objects)}
     assert found == schedule(policy, machines, pods, TYPICAL)
     assert sum(1 for node in found.values() if node) >= 5
+
+
+@pytest.mark.parametrize("seed", [2, 5])
+@pytest.mark.parametrize("norm", ["max", "node", "pod"])
+@pytest.mark.parametrize("extension", ["merge", "share", "divide", "extend"])
+def test_every_way_to_make_vectors_of_gpus(extension: str, norm: str, seed: int) -> None:
+    machines, pods = generated(seed)
+    objects = [node_of(each) for each in machines] + [pod_of(each, number) for number, each in enumerate(pods)]
+    own = {"dimExtMethod": extension, "normMethod": norm}
+    found = {each.pod.partition("/")[2]: each.node for each in simulated("DotProductScore", objects, own=own)}
+    assert found == schedule("DotProductScore", machines, pods, TYPICAL, extension, norm)
+    assert sum(1 for node in found.values() if node) >= 5
+
+
+def test_an_unknown_way_to_make_vectors() -> None:
+    objects = [node_of(Machine("n", 64000, 2)), pod_of(Request("p", 100, 1, 500), 0)]
+    with pytest.raises(KschedError, match="dimExtMethod is 'cut', not one of merge, share, divide, extend"):
+        simulated("DotProductScore", objects, own={"dimExtMethod": "cut"})
 
 
 @pytest.mark.parametrize("method", ["random", "worst"])
