@@ -126,7 +126,7 @@ class AffinityGuide(RejectionGuide):
 
     def describe(self, figures: Figures) -> str:
         parts = [
-            f"{each['key']} should be {each['wanted']} and {_has(each['has'])}"
+            f"{each['key']} should be {each['wanted'] or 'there, without a value,'} and {_has(each['has'])}"
             for each in figures.get("nodeSelector", ())
         ]
         for name, whose in (("terms", ""), ("enforced", "the profile wants ")):

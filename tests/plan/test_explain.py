@@ -395,11 +395,11 @@ def test_a_pod_that_has_a_node_and_does_not_run() -> None:
     starting = {"name": "d", "state": {"waiting": {"reason": "ContainerCreating"}}}
     pod = running("p", "n").status(containerStatuses=[{"name": "a", "state": {"running": {}}}, starting, waiting])
     found = explained([node("n").obj(), pod.obj()], "p")
-    text = "It is on n and does not run there: container c waits (ImagePullBackOff). Were it pending now"
+    text = "It is bound to n and does not run there: waits: ImagePullBackOff (container c). Were it pending now"
     assert " ".join(found.summary).startswith(text)
 
 
 def test_a_pod_on_a_node_that_is_not_there() -> None:
     found = explained([node("n").obj(), running("p", "gone").obj()], "p")
-    text = "It is bound to gone, a node that the input does not have: no kubelet runs it."
+    text = "It is bound to gone and does not run there: the input does not have this node."
     assert " ".join(found.summary).startswith(text)

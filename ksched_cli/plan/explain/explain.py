@@ -18,6 +18,8 @@ from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.object_facts import full_node_name
 from ksched_cli.api.pod_resources import requests_of
 from ksched_cli.api.quantity import amount_text
+from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
+from ksched_cli.cluster.catalog import mounted_claims
 from ksched_cli.engine.cycle.schedule_one import CycleContext
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.inspection import InspectedStatus, Inspection, inspect
@@ -53,6 +55,8 @@ from ksched_cli.plan.explain.results import (
     explanation_notes,
     summarise,
 )
+from ksched_cli.plan.reasons.fixes.limits import ZONE
+from ksched_cli.plan.reasons.fixes.nodes import zones_of
 from ksched_cli.plan.reasons.fixes.propose import FixSituation
 from ksched_cli.plan.reasons.fixes.search import find_fixes
 from ksched_cli.plan.reasons.rules import own_figures, parts_of
@@ -286,7 +290,9 @@ def explain(
     with scheduler.cluster.undo.trial():
         found, on = _look(subject, scheduler)
     found = replace(
-        found, summary=(*summarise(found, profiles), *_typos(found, subject)), notes=explanation_notes(found)
+        found,
+        summary=(*summarise(found, profiles), *_typos(found, subject), *_claims(found, subject)),
+        notes=explanation_notes(found),
     )
     if node and found.outcome is not None:
         weights = scheduler.runtimes[found.scheduler].profile.weights
@@ -296,6 +302,28 @@ def explain(
         situation = FixSituation(subject, found, on, profiles, on_node, manifests, sources)
         found = replace(found, fixes=find_fixes(situation, run))
     return found
+
+
+def _claims(found: Explanation, subject: Subject) -> Iterator[str]:
+    """A sentence for each claim of the pod that has no volume because of its class, or a volume where no node is."""
+    zones = {node.metadata.labels.get(ZONE) for node in subject.loaded.of(Node)}
+    for name in mounted_claims(subject.pod) if found.unplaced else ():
+        claim = subject.loaded.named(PersistentVolumeClaim, name, subject.pod.metadata.namespace)
+        if claim is None or claim.metadata.deletion_timestamp is not None:
+            continue
+        volume = subject.loaded.named(PersistentVolume, claim.spec.volume_name) if claim.spec.volume_name else None
+        class_name = claim.spec.storage_class_name or ""
+        of_class = subject.loaded.named(StorageClass, class_name)
+        if volume is not None and (wanted := set(zones_of(volume))) and zones.isdisjoint(wanted):
+            where = " or ".join(sorted(wanted))
+            yield f"Volume {volume.metadata.name} of claim {name} is in zone {where}, without nodes."
+        elif not claim.spec.volume_name and class_name and of_class is None:
+            yield f"Claim {name} names StorageClass {class_name}, which does not exist."
+        elif not claim.spec.volume_name and of_class is not None and of_class.volume_binding_mode == "Immediate":
+            yield (
+                f"Claim {name} has no volume yet: the provisioner {of_class.provisioner} of class {class_name} makes "
+                "it before the pod is scheduled. The events of the claim have the reason."
+            )
 
 
 def _typos(found: Explanation, subject: Subject) -> Iterator[str]:
@@ -371,9 +399,16 @@ def _facts(subject: Subject, scheduler: Scheduler) -> dict[str, Any]:
         "priority": info.priority,
         "scheduler": subject.pod.spec.scheduler_name,
         "node": subject.runs_on,
-        "waiting": tuple(_waiting_containers(subject.pod)) if subject.runs_on else (),
+        "waiting": tuple(_why_not_running(subject)) if subject.runs_on else (),
         "nominated": subject.pod.status.nominated_node_name,
     }
+
+
+def _why_not_running(subject: Subject) -> Iterator[str]:
+    """Why a pod that is bound does not run."""
+    if subject.loaded.of(Node) and subject.loaded.named(Node, subject.runs_on) is None:
+        yield "the input does not have this node"
+    yield from _waiting_containers(subject.pod)
 
 
 def _waiting_containers(pod: Pod) -> Iterator[str]:
@@ -381,7 +416,7 @@ def _waiting_containers(pod: Pod) -> Iterator[str]:
         reason = each.state.waiting.reason if each.state is not None and each.state.waiting is not None else ""
         # Others of its containers wait for an init container without a problem of their own.
         if reason and reason not in ("PodInitializing", "ContainerCreating"):
-            yield f"container {each.name} waits ({reason})"
+            yield f"waits: {reason} (container {each.name})"
 
 
 def _answer(answer: InspectedStatus) -> PluginAnswer:

@@ -219,10 +219,8 @@ def _standing(found: Explanation) -> Iterator[str]:
 
 
 def _runs(found: Explanation) -> str:
-    if found.nodes and all(each.name != found.node for each in found.nodes):
-        return f"It is bound to {found.node}, a node that the input does not have: no kubelet runs it"
     if found.waiting:
-        return f"It is on {found.node} and does not run there: {'; '.join(found.waiting)}"
+        return f"It is bound to {found.node} and does not run there: {'; '.join(found.waiting)}"
     return f"It runs on {found.node}"
 
 
@@ -290,13 +288,54 @@ def _why_nowhere(found: Explanation) -> str:
     problems = _problems(found.nodes)
     if not problems:
         return f"{outcome.message}"
-    text = _problem_list(problems, len(found.nodes))
+    text = f"{_what_must_change(found.nodes)}{_problem_list(problems, len(found.nodes))}"
     near = closest(found.nodes)
     if near is None or not near.rejections:
         fitting = sum(not each.rejections for each in found.nodes)
         return f"{text}; {nodes_text(fitting)} would take it, and yet: {outcome.message}."
     why = " and ".join(each.describe_briefly() for each in near.rejections)
     return f"{text}; closest is {near.name}, {why}."
+
+
+def _what_must_change(nodes: Sequence[ExplainedNode]) -> str:
+    """The constraints each of which alone excludes nodes: all other constraints allow these nodes. Where every node has
+    several problems, those of the nodes with the fewest. Empty if no node has more than one problem."""
+    named_nodes = [node for node in nodes if _problems_by_rejection(node)]
+    ways = [tuple(map(" and ".join, _problems_by_rejection(node))) for node in named_nodes]
+    fewest = min(map(len, ways), default=0)
+    if not ways or len(set(ways)) == 1 or max(map(len, ways)) == 1:
+        return ""
+    counts = Counter(way for way in ways if len(way) == fewest)
+    # A person changes what fills the right nodes before the choice of nodes.
+    of_other_nodes = {way for way, node in zip(ways, named_nodes, strict=True) if _is_chosen_against(node)}
+    order = sorted(counts, key=lambda way: (way in of_other_nodes, -counts[way]))
+    parts = [_with_verb(" and ".join(way), counts[way]) for way in order[:_MOST_CAUSES]]
+    left = len(counts) - len(parts)
+    more = f" and {left} more" if left > 0 else ""
+    which = "Nodes with a single problem" if fewest == 1 else f"Every node has {fewest} problems or more. The fewest"
+    return f"{which}: {', '.join(parts)}{more}. All problems: "
+
+
+# So many causes are named before the list of all problems.
+_MOST_CAUSES = 4
+
+
+def _is_chosen_against(node: ExplainedNode) -> bool:
+    """Whether the pod wants other nodes, or the node is closed to it."""
+    return any(
+        each.guide.is_about_the_place or each.guide.closes_node or each.guide.cordons for each in node.rejections
+    )
+
+
+def _problems_by_rejection(node: ExplainedNode) -> list[list[str]]:
+    """The problems of each plugin that rejects the node. The taint of a cordoned node is no problem of its own."""
+    cordoned = any(each.guide.cordons for each in node.rejections)
+    found = [[*each.guide.problems(each.reasons, each.detail, cordoned=cordoned)] for each in node.rejections]
+    return [texts for texts in found if texts]
+
+
+def _with_verb(problem: str, count: int) -> str:
+    return f"{count} {' and '.join(map(_singular, problem.split(' and ')) if count == 1 else [problem])}"
 
 
 def _problem_list(problems: Mapping[str, int], total: int) -> str:

@@ -215,6 +215,7 @@ class ExplanationDocument(PodPart, frozen=True, kw_only=True, tag_field="kind", 
 
     standing: str
     runs_on: str = ""
+    waiting: tuple[str, ...] = ()
     asks: Mapping[str, str] = msgspec.field(default_factory=dict)
     priority: int
     scheduler: str = ""
@@ -254,6 +255,7 @@ def document(result: results.ExplainResult, options: RenderOptions) -> Explanati
         **pod,
         standing=found.standing,
         runs_on=found.node,
+        waiting=found.waiting,
         asks=found.asks,
         priority=found.priority,
         scheduler=found.scheduler,
@@ -360,6 +362,8 @@ def _verdict(found: ExplanationDocument) -> tuple[str, Tone]:
     if found.standing in ("ignored", "refused"):
         return found.standing, _TONES[found.standing]
     if found.standing == "running":
+        if found.waiting:
+            return f"bound to {found.runs_on}; {'; '.join(found.waiting)}", "warn"
         return f"runs on {found.runs_on}", "good"
     if found.node:
         return f"scheduled on {found.node}", "good"
@@ -446,10 +450,14 @@ def _answers(found: ExplanationDocument) -> list[Section]:
     lines = []
     points = (("PreEnqueue", found.pre_enqueue_answers), ("PreFilter", found.pre_filter_answers))
     for point, answers in points:
+        by_reasons: dict[tuple[str, ...], list[str]] = {}
         for answer in answers:
             if answer.rejects:
-                lines.append(Line(f"{point} {answer.plugin}: {', '.join(answer.reasons)}", "bad"))
-            elif answer.nodes is not None:
+                by_reasons.setdefault(answer.reasons, []).append(answer.plugin)
+        for reasons, plugins in by_reasons.items():
+            lines.append(Line(f"{point} {', '.join(plugins)}: {', '.join(reasons)}", "bad"))
+        for answer in answers:
+            if not answer.rejects and answer.nodes is not None:
                 leaves = ", ".join(answer.nodes[:5]) or "no node"
                 more = " and others" if len(answer.nodes) > 5 else ""
                 lines.append(Line(f"{point} {answer.plugin}: leaves only {leaves}{more}"))

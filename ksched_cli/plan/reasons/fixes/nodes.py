@@ -155,18 +155,23 @@ def _zones_of(pod: Pod, loaded: Loaded) -> list[str]:
         volume = loaded.named(PersistentVolume, claim.spec.volume_name) if claim is not None else None
         if volume is None:
             continue
-        if zone := volume.metadata.labels.get(ZONE):
-            found.append(zone)
-        required = volume.spec.node_affinity.required if volume.spec.node_affinity is not None else None
-        for term in required.node_selector_terms if required is not None else ():
-            for each in term.match_expressions:
-                if each.operator == "In" and "zone" in each.key and len(each.values) == 1:
-                    found.append(each.values[0])
+        found += zones_of(volume)
     if terms is not None and len(terms.node_selector_terms) == 1:
         for each in terms.node_selector_terms[0].match_expressions:
             if each.key == ZONE and each.operator == "In" and len(each.values) == 1:
                 found.append(each.values[0])
     return list(dict.fromkeys(found))
+
+
+def zones_of(volume: PersistentVolume) -> list[str]:
+    """The zone of a volume by its label or by its node affinity; several if it may be in each."""
+    found = [volume.metadata.labels[ZONE]] if ZONE in volume.metadata.labels else []
+    required = volume.spec.node_affinity.required if volume.spec.node_affinity is not None else None
+    for term in required.node_selector_terms if required is not None else ():
+        for each in term.match_expressions:
+            if each.operator == "In" and "zone" in each.key:
+                found += each.values
+    return found
 
 
 def _has_other_problems(name: str, rejected: Sequence[ExplainedNode]) -> bool:
