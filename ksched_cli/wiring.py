@@ -24,7 +24,7 @@ from ksched_cli.controlplane.admission.pods import admit_group_priority, admit_p
 from ksched_cli.engine.decision import lowest_name, random_choice
 from ksched_cli.engine.registry import Registry, add_class, add_installed, add_named
 from ksched_cli.engine.timings import Timings
-from ksched_cli.errors import InputError, Problem
+from ksched_cli.errors import InputError, Problem, UsageError
 from ksched_cli.plan.run.checks import (
     check_named_nodes,
     check_nodes,
@@ -73,6 +73,9 @@ def scheduler_spec(options: RunOptions, server_version: str = "") -> SchedulerSp
         current = DEFAULT if minor_in(requested) is None else nearest_release(requested)
     else:
         current = nearest_release(requested)
+        if minor_in(requested) != current.minor:
+            nearest = f"the nearest is {current.version}; ksched versions lists all"
+            raise UsageError(Problem(f"--kube-version {requested}: this minor is not modelled", hint=nearest))
     gates = current.gates(options.feature_gates)
     registry = make_registry(options.plugins, current)
     points = plugin_points(registry, current)

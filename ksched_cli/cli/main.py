@@ -250,13 +250,27 @@ def _usage_error(mistake: Exception) -> int:
     if type(mistake).__name__ == "NoArgsIsHelpError":
         print_text(text)
         return 0
-    complain(text)
     context = getattr(mistake, "ctx", None)
+    complain(_with_near_options(mistake, context) if type(mistake).__name__ == "NoSuchOption" else text)
     if hint := _hint(text, getattr(context, "info_name", None)):
         complain(hint)
     elif context is not None:
         complain(f"see `{context.command_path} --help`")
     return UsageError.exit_code
+
+
+def _with_near_options(mistake: Any, context: Any) -> str:
+    """`--each-zone` is meant as `--each zone`. Other options are named only if few letters differ."""
+    from ksched_cli.plan.reasons.typos import nearest
+
+    given = mistake.option_name
+    options = [name for each in context.command.params for name in each.opts] if context is not None else []
+    text = f"No such option: {given}"
+    beginning, _, value = given.rpartition("-")
+    if beginning in options and value:
+        return f"{text}. Did you mean {beginning} {value}?"
+    near = nearest(given, [each for each in options if each.startswith("--")])
+    return f"{text}. Did you mean {near}?" if near else f"{text}."
 
 
 def _hint(text: str, command: str | None) -> str:

@@ -364,3 +364,16 @@ def test_no_reuse_prints_the_same(capsys: pytest.CaptureFixture[str]) -> None:
         documents.append(document)
     assert documents[0] == documents[1]
     assert documents[0]["pods"]
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        pytest.param("--each-zone", "No such option: --each-zone. Did you mean --each zone?", id="a value"),
+        pytest.param("--igore-daemonsets", "Did you mean --ignore-daemonsets?", id="a letter"),
+        pytest.param("--frobnicate", "No such option: --frobnicate.\n", id="nothing near"),
+    ],
+)
+def test_only_near_options_are_named(option: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["drain", option]) == 2
+    assert said in capsys.readouterr().err

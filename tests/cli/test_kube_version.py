@@ -36,14 +36,20 @@ def test_the_snapshot_tells_the_version_and_the_user_may_differ(
     assert found["auto"]["pods"] == found["1.35"]["pods"] != found["1.36"]["pods"]
 
 
-def test_a_version_that_is_not_modelled(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["simulate", "--from", CLUSTER, "--kube-version", "1.77", "--exit-zero"]) == 0
+def test_a_version_that_is_not_modelled_is_no_option(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["simulate", "--from", CLUSTER, "--kube-version", "1.77"]) == 2
+    assert "--kube-version 1.77: this minor is not modelled" in capsys.readouterr().err
+
+
+def test_a_cluster_whose_version_is_not_modelled(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cluster = taken(tmp_path / "c.ksched.gz", "v1.77.0")
+    assert run(["simulate", "--from", cluster, "--exit-zero"]) == 0
     shown = capsys.readouterr()
-    assert f"warning: Kubernetes 1.77 is not modelled; the answers are those of {NEWEST_VERSION}" in shown.err
-    assert "not taken into account: what is different in Kubernetes 1.77" in shown.out
-    assert run(["simulate", "--from", CLUSTER, "--kube-version", "1.77", "-o", "json", "--fail-on", "warning"]) == 1
+    assert f"warning: Kubernetes v1.77.0 is not modelled; the answers are those of {NEWEST_VERSION}" in shown.err
+    assert "not taken into account: what is different in Kubernetes v1.77.0" in shown.out
+    assert run(["simulate", "--from", cluster, "-o", "json", "--fail-on", "warning"]) == 1
     coverage = json.loads(capsys.readouterr().out)["coverage"]
-    assert (coverage["kubeVersion"], coverage["kubeVersionNotModelled"]) == (NEWEST_VERSION, "1.77")
+    assert (coverage["kubeVersion"], coverage["kubeVersionNotModelled"]) == (NEWEST_VERSION, "v1.77.0")
 
 
 def test_the_table_says_which_minor_answered(capsys: pytest.CaptureFixture[str]) -> None:
