@@ -59,7 +59,6 @@ def test_a_plugin_is_named_in_its_room_and_in_two_other_files_at_most(plugin: ty
 PATTERNS = {
     "plan/check/suppression.py": "the index in the path of a field",
     "plan/reasons/fixes/limits.py": "keys of taints and labels",
-    "plan/reasons/typos.py": "values of labels",
     "plan/verify/verify.py": "texts of events and conditions that a kube-scheduler of another time wrote",
     "report/console.py": "spaces at the end of a line of the terminal",
     "report/node_names.py": "names of nodes with the suffix that all of them share",

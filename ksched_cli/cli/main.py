@@ -261,7 +261,7 @@ def _usage_error(mistake: Exception) -> int:
 
 def _with_near_options(mistake: Any, context: Any) -> str:
     """`--each-zone` is meant as `--each zone`. Other options are named only if few letters differ."""
-    from ksched_cli.plan.reasons.typos import nearest
+    from ksched_cli.api.spelling import nearest
 
     given = mistake.option_name
     options = [name for each in context.command.params for name in each.opts] if context is not None else []

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from ksched_cli.api.core import ObjectMeta, PersistentVolumeClaimSpec, Pod, VolumeResourceRequirements
 from ksched_cli.api.json_patch import add
+from ksched_cli.api.spelling import nearest
 from ksched_cli.api.storage import PersistentVolumeClaim, StorageClass
 from ksched_cli.api.workloads import StatefulSet
 from ksched_cli.controlplane.admission.pods import admit_storage_class
@@ -26,7 +27,6 @@ from ksched_cli.plan.reasons.fixes.values import (
     patched,
     without_empty,
 )
-from ksched_cli.plan.reasons.typos import nearest
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.edits.lib.edit import Edit
 from ksched_cli.whatif.edits.lib.editor import Editor
