@@ -259,9 +259,13 @@ def _usage_error(mistake: Exception) -> int:
     return UsageError.exit_code
 
 
+# How alike an option is that was meant.
+_NEAR = 0.85
+
+
 def _with_near_options(mistake: Any, context: Any) -> str:
     """`--each-zone` is meant as `--each zone`. Other options are named only if few letters differ."""
-    from ksched_cli.api.spelling import nearest
+    from difflib import get_close_matches
 
     given = mistake.option_name
     options = [name for each in context.command.params for name in each.opts] if context is not None else []
@@ -269,8 +273,8 @@ def _with_near_options(mistake: Any, context: Any) -> str:
     beginning, _, value = given.rpartition("-")
     if beginning in options and value:
         return f"{text}. Did you mean {beginning} {value}?"
-    near = nearest(given, [each for each in options if each.startswith("--")])
-    return f"{text}. Did you mean {near}?" if near else f"{text}."
+    near = get_close_matches(given, [each for each in options if each.startswith("--")], 1, _NEAR)
+    return f"{text}. Did you mean {near[0]}?" if near else f"{text}."
 
 
 def _hint(text: str, command: str | None) -> str:
