@@ -69,6 +69,12 @@ def test_an_empty_line_is_an_empty_line() -> None:
             id="1.36",
         ),
         pytest.param("0/1 nodes are available: 1 Too many pods.", "1 Too many pods", id="without preemption"),
+        pytest.param(
+            "0/4 nodes are available: 1 Too many pods, 1 node(s) had untolerated taint {a: b}, "
+            "2 node(s) had untolerated taint {c: }.",
+            "1 Too many pods, 3 node(s) had untolerated taint(s)",
+            id="taints",
+        ),
         pytest.param("a/b: 0/1 nodes are available: 1 Too many pods.; x", "a/b: 1 Too many pods; x", id="with more"),
         pytest.param('persistentvolumeclaim "a" not found', 'persistentvolumeclaim "a" not found', id="another text"),
     ],

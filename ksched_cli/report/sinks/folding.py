@@ -15,9 +15,16 @@ from ksched_cli.report.view.model import Cell, Table, Tone, counted
 def fold(table: Table) -> Table:
     """The table in which rows are one row if they differ only in columns with `same`. A column of nodes has the
     nodes of such a row, any other column their number: `12 pods of Deployment/web`, or `web-1 and 11 more`."""
+    return fold_with_members(table, table.few)[0]
+
+
+def fold_with_members(table: Table, few: int) -> tuple[Table, list[list[int]]]:
+    """The table as `fold` makes it, and for each of its rows the numbers of the rows that it stands for. A table of up
+    to `few` rows stays as it is."""
     places = [number for number, column in enumerate(table.columns) if column.same]
-    if not places or len(table.rows) <= table.few:
-        return table
+    alone = [[number] for number in range(len(table.rows))]
+    if not places or len(table.rows) <= few:
+        return table, alone
     groups: dict[Any, list[int]] = {}
     others = [place for place in range(len(table.columns)) if place not in places]
     pick, before, members = itemgetter(*others, others[0]), None, []
@@ -29,24 +36,29 @@ def fold(table: Table) -> Table:
         members.append(number)
         before = picked
     if len(groups) == len(table.rows):
-        return table
+        return table, alone
     rows: list[list[Any]] = []
     tones: dict[int, Tone] = {}
     for (_, tone), members in groups.items():
-        first = list(table.rows[members[0]])
-        for place in places if len(members) > 1 else ():
-            column = table.columns[place]
-            values = list(dict.fromkeys(_hashable(table.rows[number][place]) for number in members))
-            if column.kind == "node":
-                first[place] = [str(each) for each in values]
-            elif len(values) > 1:
-                owners = [first[at] for at, each in enumerate(table.columns) if each.kind == "workload" and first[at]]
-                count, more = counted(len(values), column.same), f"{values[0]} and {len(values) - 1:,} more"
-                first[place] = count + "".join(f" of {each}" for each in owners) if owners else more
         if tone:
             tones[len(rows)] = tone
-        rows.append(first)
-    return replace(table, rows=rows, row_tones=tones)
+        rows.append(_together(table, members, places))
+    return replace(table, rows=rows, row_tones=tones), list(groups.values())
+
+
+def _together(table: Table, members: list[int], places: list[int]) -> list[Any]:
+    """The row that stands for these rows."""
+    first = list(table.rows[members[0]])
+    for place in places if len(members) > 1 else ():
+        column = table.columns[place]
+        values = list(dict.fromkeys(_hashable(table.rows[number][place]) for number in members))
+        if column.kind == "node":
+            first[place] = [str(each) for each in values]
+        elif len(values) > 1:
+            owners = [first[at] for at, each in enumerate(table.columns) if each.kind == "workload" and first[at]]
+            count, more = counted(len(values), column.same), f"{values[0]} and {len(values) - 1:,} more"
+            first[place] = count + "".join(f" of {each}" for each in owners) if owners else more
+    return first
 
 
 def shorten(table: Table) -> Table:
@@ -70,9 +82,18 @@ def brief_message(text: str) -> str:
     if not found:
         return text
     reasons, _, more = rest.partition("; ")
-    kept = reasons.partition(". ")[0].rstrip(".")
+    kept = ", ".join(_with_taints_together(reasons.partition(". ")[0].rstrip(".").split(", ")))
     where = head.rpartition(" ")[0]
     return "; ".join(filter(None, (f"{where} {kept}".strip(), more)))
+
+
+def _with_taints_together(reasons: list[str]) -> list[str]:
+    """`17 node(s) had untolerated taint(s)` in place of a reason for each taint that a minor names."""
+    named = [each.partition(" ")[0] for each in reasons if each.partition(" {")[0].endswith("untolerated taint")]
+    if not named or not all(each.isdecimal() for each in named):
+        return reasons
+    others = [each for each in reasons if not each.partition(" {")[0].endswith("untolerated taint")]
+    return [*others, f"{sum(map(int, named))} node(s) had untolerated taint(s)"]
 
 
 # A text of so many characters is repeated.

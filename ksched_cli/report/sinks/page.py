@@ -12,7 +12,7 @@ from typing import Any, Literal
 from msgspec import Struct, field
 
 from ksched_cli.report.node_names import ShownNodes
-from ksched_cli.report.sinks.folding import all_rows
+from ksched_cli.report.sinks.folding import all_rows, fold_with_members, shorten
 from ksched_cli.report.sinks.svg import chart_data
 from ksched_cli.report.view.model import (
     Bars,
@@ -34,12 +34,15 @@ from ksched_cli.report.view.model import (
     Tone,
     View,
     capitalised,
+    counted,
 )
 from ksched_cli.report.visible import visible
 
 SectionKind = Literal["map", "pods", "pod", "table", "bars", "timeline", "steps", "facts", "chart"]
 # A section of more steps is folded.
 _MOST_STEPS = 10
+# Up to so many rows that are alike stay apart.
+_FEW = 2
 
 
 class PageSection(Struct, frozen=True):
@@ -138,13 +141,16 @@ def _section(section: Section, block: Block) -> PageSection:
 
 def _block(title: str, block: Block) -> tuple[Any, dict[str, Any]]:
     if isinstance(block, Table):
-        return "table", _table(title, block)
+        return "table", _table(title, block)[0]
     if isinstance(block, Pods):
         order = range(len(block.table.rows)) if block.order is None else block.order
-        data = {"table": _table(title, block.table), "pods": block.details, "order": list(order), **block.data}
+        table, members = _table(title, block.table)
+        firsts = [order[rows[0]] for rows in members]
+        alike = {row: [order[number] for number in rows] for row, rows in enumerate(members) if len(rows) > 1}
+        data = {"table": table, "pods": block.details, "order": firsts, "members": alike, **block.data}
         return ("pod" if block.alone else "pods"), data
     if isinstance(block, Timeline):
-        return "timeline", {**block.data, "table": _table(title, block.table)}
+        return "timeline", {**block.data, "table": _table(title, block.table)[0]}
     if isinstance(block, Steps):
         return "steps", {"steps": [_step(each) for each in block.steps]}
     if isinstance(block, Lines):
@@ -170,18 +176,35 @@ def _step(step: Step) -> dict[str, Any]:
     return {"title": step.title, "result": step.result, "tone": step.tone, "about": step.about, "lines": lines}
 
 
-def _table(caption: str, table: Table) -> dict[str, Any]:
-    """A table for the code of the page, without columns that are empty in every row."""
-    table = all_rows(table)
+def _table(caption: str, table: Table) -> tuple[dict[str, Any], list[list[int]]]:
+    """A table for the code of the page, without columns that are empty in every row, and for each of its rows the
+    numbers of the rows that it stands for. `names` has the first cells of these."""
+    whole = shorten(all_rows(table))
+    table, members = fold_with_members(whole, _FEW)
     shown = [
         at
         for at, each in enumerate(table.columns)
         if _shows(each.place) and (not at or not table.rows or any(_counts(each, row[at]) for row in table.rows))
     ]
     columns = [_heading(table.columns[at]) for at in shown]
-    every = len(shown) == len(table.columns)
-    rows = table.rows if every else [[row[at] for at in shown] for row in table.rows]
-    return {"caption": caption, "columns": columns, "rows": rows, "tones": dict(table.tones)}
+    rows = [[_cell(row[at], table.columns[at]) for at in shown] for row in table.rows]
+    names = {row: [_name(whole, number) for number in rows] for row, rows in enumerate(members) if len(rows) > 1}
+    data = {"caption": caption, "columns": columns, "rows": rows, "tones": dict(table.tones)}
+    return (data | {"names": names} if names else data), members
+
+
+def _cell(value: Any, column: Heading) -> Any:
+    """Several nodes by their number: the list of names has each."""
+    if column.kind == "node" and isinstance(value, list | tuple):
+        return counted(len(value), "node") if len(value) > 1 else value[0] if value else ""
+    return value
+
+
+def _name(table: Table, number: int) -> str:
+    """A row by its first cell, and its node: `shop/web-1 \N{RIGHTWARDS ARROW} node-3`."""
+    row = table.rows[number]
+    nodes = [row[at] for at, each in enumerate(table.columns) if at and each.kind == "node" and each.same and row[at]]
+    return " \N{RIGHTWARDS ARROW} ".join([str(row[0]), *map(str, nodes)])
 
 
 def _heading(column: Heading) -> dict[str, Any]:

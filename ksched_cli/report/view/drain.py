@@ -42,6 +42,7 @@ from ksched_cli.report.view.model import (
     counting,
 )
 from ksched_cli.report.view.nodes import node_groups, node_map, nodes_of, zone_bars
+from ksched_cli.report.view.pods import copies_of
 from ksched_cli.report.visible import visible
 
 # The document
@@ -396,8 +397,17 @@ def _pods(nodes: Sequence[NodePart]) -> list[Section]:
     evicted = [row for row, (_, each) in zip(rows, found, strict=True) if each.fate not in ("stays", "refused")]
     title = "Pods of the drained nodes"
     sections = [Section("evicted", title, Table(shown, evicted, tones), place="terminal")] if evicted else []
-    page = Pods(Table(shown, rows, tones), details)
+    page = Pods(_page_table(rows, tones), details)
     return [*sections, Section("pods", title, page, place="page")] if rows else sections
+
+
+def _page_table(rows: Sequence[Sequence[Any]], tones: Mapping[str, Tone]) -> Table:
+    """The same pods for a page, where copies with one reason share a row."""
+    shown = columns(
+        "Pod: same=pod; Copies of: workload terminal; Alike: terminal; What happens: badge filters; Round: number; "
+        "From: filters; To: node; As: same=pod; Why: flows brief"
+    )
+    return Table(shown, [[row[0], copies_of(row[0]), row[6] or row[0], *row[1:]] for row in rows], tones)
 
 
 def _renamed(pod: PodFate) -> str:

@@ -120,6 +120,13 @@ def entry_of_pod(part: PodPart) -> dict[str, Any]:
     return found
 
 
+def copies_of(pod: str) -> str:
+    """`shop/web-7c9d-*` for a pod `shop/web-7c9d-2d8fl`: the pods of one controller are copies of each other. Their
+    names say so without a look at every object."""
+    name, dash, _ = pod.rpartition("-")
+    return f"{name}-*" if dash and "/" in name else ""
+
+
 class PodDetails:
     """The details of each pod that was tried, and the lists that these details refer to by number."""
 

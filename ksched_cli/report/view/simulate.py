@@ -51,7 +51,7 @@ from ksched_cli.report.view.model import (
 )
 from ksched_cli.report.view.nodes import node_map, nodes_of, zone_bars
 from ksched_cli.report.view.odds import OddsPart, pod_odds
-from ksched_cli.report.view.pods import FailurePart, PodDetails, PodPart, entry_of_pod, pod_fields
+from ksched_cli.report.view.pods import FailurePart, PodDetails, PodPart, copies_of, entry_of_pod, pod_fields
 
 # Above this many pods, the second node of each pod is left out.
 PODS_WITH_NODES = 40
@@ -315,10 +315,14 @@ def _figures(found: SimulationDocument, counts: Counter[str]) -> list[Figure]:
         Figure("scheduled", f"{counts['scheduled']:,}", "good" if counts["scheduled"] else "plain"),
         Figure("no node", f"{found.failing:,}", "bad" if found.failing else "plain"),
     ]
+    provisioned = sum(bool(found.place(each)) for each in found.pods) if found.places else 0
     more: Sequence[tuple[int, str, Tone]] = [
+        (provisioned, "on new nodes", "warn"),
         (counts["preempts"], "waiting for victims", "warn"),
         (len(found.gated), "held back", "warn"),
         (len(found.refused), "refused", "bad"),
+        (counts["skipped"], "being deleted", "plain"),
+        (len(found.ignored), "of other schedulers", "plain"),
     ]
     figures += [Figure(label, f"{number:,}", tone) for number, label, tone in more if number]
     return [*figures, counting(found.stats["nodes"], "node")]
@@ -363,13 +367,6 @@ def _shares_row(pod: PodPart, before: PodPart) -> bool:
         and pod.message is before.message
         and not pod.nominated_node
     )
-
-
-def copies_of(pod: str) -> str:
-    """`shop/web-7c9d-*` for a pod `shop/web-7c9d-2d8fl`: the pods of one controller are copies of each other. Their
-    names say so without a look at every object."""
-    name, dash, _ = pod.rpartition("-")
-    return f"{name}-*" if dash and "/" in name else ""
 
 
 def _row(pod: PodPart, place: str, *, leads: bool = True) -> list[Any]:
@@ -522,7 +519,10 @@ def pods_section(
     def pods() -> Pods:
         entries = [entry_of_pod(each) for each in tried]
         order = sorted(range(len(entries)), key=lambda number: bool(tried[number].node))
-        shown = columns("Pod; Result: badge filters; Node; Nodes that fit: number; Main reason: filters flows")
+        shown = columns(
+            "Pod: same=pod; Copies of: workload terminal; Alike: terminal; Result: badge filters; Node; "
+            "Nodes that fit: number; Main reason: filters flows"
+        )
         rows = [_page_row(tried[number]) for number in order]
         document = {"nodeTable": value_of(nodes) or {}}
         if kinds is not None:
@@ -537,7 +537,10 @@ def pods_section(
 
 def _page_row(pod: PodPart) -> list[Any]:
     why = "" if pod.verdict in ("scheduled", "skipped") else _main_reason(pod)
-    return [pod.pod, pod.verdict, pod.node or pod.nominated_node, pod.feasible_nodes, why]
+    # Copies share a row if each node answers them alike.
+    alike = pod.message if pod.verdict == "unschedulable" else pod.pod
+    node = pod.node or pod.nominated_node
+    return [pod.pod, copies_of(pod.pod), alike, pod.verdict, node, pod.feasible_nodes, why]
 
 
 def placed_data(pods: Iterable[PodPart], names: list[str]) -> dict[str, Any]:

@@ -107,3 +107,17 @@ def test_a_page_has_at_most_ten_screens_on_a_phone(
 ) -> None:
     shown = opened(page_file(*words), size=NARROW)
     assert shown.page.evaluate("document.documentElement.scrollHeight") <= SCREENS * NARROW[1]
+
+
+@pytest.mark.parametrize("words", [pytest.param(words, id=name) for name, words in PAGES.items()])
+def test_commands_have_a_button_that_copies_them(
+    words: tuple[str, ...], page_file: Callable[..., Path], opened: Callable[..., OpenedPage]
+) -> None:
+    shown = opened(page_file(*words))
+    commands = shown.page.locator("code.copied")
+    assert shown.page.get_by_role("button", name="Copy").count() == commands.count()
+    if commands.count():
+        shown.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        shown.page.locator("button.copy:visible").first.click()
+        text = commands.filter(visible=True).first.inner_text()
+        assert " ".join(shown.page.evaluate("navigator.clipboard.readText()").split()) == " ".join(text.split())

@@ -94,16 +94,30 @@ def test_table_sorts_by_mouse_and_keyboard(demo: OpenedPage) -> None:
 def test_table_filters_searches_and_turns_pages(fleet: str, page_file: Maker, opened: Opener) -> None:
     shown = opened(page_file("simulate", "--from", fleet))
     assert len(shown.column("pods", 1)) == 20
-    assert shown.texts("#pods .pager span") == ["1 to 20 of 100"]
+    assert shown.texts("#pods .pager span") == ["1 to 20 of 81"]
     shown.page.get_by_role("button", name="Last").press("Enter")
-    assert shown.texts("#pods .pager span") == ["81 to 100 of 100"]
-    shown.page.locator("#pods select").first.select_option(label="unschedulable (20)")
-    assert shown.texts("#pods .info") == ["20 of 100 rows"]
-    assert set(shown.column("pods", RESULT)) == {"unschedulable"}
-    shown.page.locator("#pods input[type=search]").fill("WEB-09")
-    assert shown.texts("#pods .info") == ["10 of 100 rows"]
+    assert shown.texts("#pods .pager span") == ["81 to 81 of 81"]
+    assert shown.texts("#pods .info") == ["81 rows for 100"]
+    shown.page.locator("#pods select").first.select_option(label="scheduled (80)")
+    assert shown.texts("#pods .info") == ["80 of 81 rows"]
+    assert set(shown.column("pods", RESULT)) == {"scheduled"}
+    shown.page.locator("#pods input[type=search]").fill("WEB-01")
+    assert shown.texts("#pods .info") == ["10 of 81 rows"]
     shown.page.locator("#pods input[type=search]").fill("nothing like it")
     assert shown.texts("#pods tbody tr") == ["No row matches."]
+
+
+def test_copies_that_fail_alike_are_one_row_and_each_is_found(fleet: str, page_file: Maker, opened: Opener) -> None:
+    page = page_file("simulate", "--from", fleet)
+    shown = opened(page)
+    assert shown.column("pods", 1)[0] == "20 pods of default/web-*"
+    shown.page.locator("#pods input[type=search]").fill("web-095")
+    assert shown.column("pods", 1) == ["20 pods of default/web-*"]
+    shown.page.locator(".detail details.names summary").click()
+    shown.page.locator(".detail details.names button", has_text="web-095").click()
+    assert shown.texts(".detail h3")[0].startswith("default/web-095")
+    again = opened(page, anchor="#pods=default/web-097")
+    assert again.texts(".detail h3")[0].startswith("default/web-097")
 
 
 def test_arrow_keys_choose_pods_and_the_address_names_the_chosen_one(

@@ -106,7 +106,7 @@ class NodeMap {
 
   resize() {
     const count = nodes.names.length;
-    this.named = count <= 60;
+    this.named = count <= (innerWidth < 600 ? 20 : 60);
     const crowded = innerWidth < 600 ? count * 3 : count;
     this.cell = this.named ? 54 : crowded <= 400 ? 26 : crowded <= 2000 ? 15 : crowded <= 6000 ? 10 : 7;
     this.gap = this.cell < 12 ? 1 : 3;
@@ -200,7 +200,11 @@ class NodeMap {
       context.font = `${line ? "" : "600 "}12px system-ui, sans-serif`;
       const room = x + width - left - 5;
       let shown = text;
-      while (shown.length > 1 && context.measureText(shown).width > room) shown = `${shown.slice(0, -2)}\u2026`;
+      // The nodes of a pool differ at the end of their names.
+      for (let cut = 1; cut < text.length && context.measureText(shown).width > room; cut += 1) {
+        const head = Math.ceil((text.length - cut) / 3);
+        shown = `${text.slice(0, head)}\u2026${text.slice(head + cut)}`;
+      }
       const wide = context.measureText(shown).width;
       context.globalAlpha = 0.82;
       context.fillStyle = this.colours.back;

@@ -1,7 +1,5 @@
 // The pods as a table, and everything about the one that is chosen: the node map shows the answers of nodes to it.
 
-const MOST_NAMES = 300;
-
 class Pods {
   constructor(host, data, name) {
     Object.assign(this, { host, data, name, cache: new Map() });
@@ -23,8 +21,12 @@ class Pods {
   open() {
     const { rows } = this.data.table;
     const wanted = new URLSearchParams(location.hash.slice(1)).get(this.name);
-    const row = wanted === null ? -1 : rows.findIndex((each) => each[0] === wanted);
-    if (row >= 0) this.table.select(row, false, true);
+    const row = wanted === null ? -1 : rows.findIndex((each, at) => each[0] === wanted || this.table.names(at).includes(wanted));
+    if (row >= 0) {
+      this.table.select(row, false, true);
+      const member = this.table.names(row).indexOf(wanted);
+      if (member >= 0) this.show(row, false, member);
+    }
     else if (this.table.chosen < 0 && rows.length) this.table.select(0, false);
     else if (!rows.length) this.detail.hidden = true;
   }
@@ -34,12 +36,15 @@ class Pods {
     return text || plugin;
   }
 
-  show(row, byReader) {
-    const pod = this.data.pods[this.data.order[row]];
-    const cells = this.data.table.rows[row];
-    if (byReader && location.protocol !== "about:") history.replaceState(null, "", `#${new URLSearchParams([[this.name, cells[0]]])}`);
-    const answers = pod.answers && nodes.names ? answersOf(this.data.pods, this.data.order[row], this.cache) : null;
-    this.detail.replaceChildren(...podDetail(cells, pod, answers, this));
+  // A row may stand for several pods: `member` is one of them.
+  show(row, byReader, member = -1) {
+    const names = this.table?.names(row) || [];
+    const at = member < 0 ? this.data.order[row] : this.data.members[row][member];
+    const pod = this.data.pods[at];
+    const cells = member < 0 ? this.data.table.rows[row] : [names[member], ...this.data.table.rows[row].slice(1)];
+    if (byReader && location.protocol !== "about:") history.replaceState(null, "", `#${new URLSearchParams([[this.name, member < 0 && names.length ? names[0] : cells[0]]])}`);
+    const answers = pod.answers && nodes.names ? answersOf(this.data.pods, at, this.cache) : null;
+    this.detail.replaceChildren(...podDetail(cells, pod, answers, this, nameList(names, (each) => this.show(row, true, each))));
     this.detail.scrollTop = 0;
     if (byReader) announce(`${cells[0]}: ${cells.slice(1).filter((each) => each !== "").join(", ")}`);
     const without = pod.whole ? `${pod.whole[0]} rejects it before any node is looked at.` : "";
@@ -47,7 +52,7 @@ class Pods {
   }
 }
 
-function podDetail(cells, pod, answers, pods) {
+function podDetail(cells, pod, answers, pods, names) {
   const { columns, tones } = pods.data.table;
   const badge = columns.findIndex((each) => each.kind === "badge");
   const parts = [element("h3", {}, cells[0], " ", badge > 0 ? shown(cells[badge], columns[badge], tones || {}) : "")];
@@ -57,6 +62,7 @@ function podDetail(cells, pod, answers, pods) {
   if (pod.ties > 1) say(`${number(pod.ties)} nodes tie for the highest total; the lowest name wins.`);
   say(pod.message, "message");
   for (const line of pod.lines || []) say(line);
+  if (names.childElementCount) parts.push(element("details", { class: "names" }, element("summary", {}, "The pods of this row"), names));
   if (pod.missing) say(`Could differ: the cluster did not show ${pod.missing.join(", ")}.`);
   if (pod.whole) parts.push(element("h4", {}, "Rejected before any node is looked at"), element("p", {}, `${pod.whole[0]}: ${pod.whole[1]}`));
   parts.push(...failureParts(pod, answers, pods), ...scoreParts(pod, pods), ...preemptionParts(pod));

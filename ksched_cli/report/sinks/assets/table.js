@@ -2,7 +2,7 @@
 
 const ROWS_OF_PAGE = 50;
 // On a phone a row may take a line for each cell.
-const ROWS_ON_PHONE = 10;
+const ROWS_ON_PHONE = 6;
 const MOST_PRINTED = 2000;
 const MOST_CHOICES = 60;
 // Windows of so many pixels are those of phones.
@@ -77,7 +77,12 @@ class DataTable {
   }
 
   text(row) {
-    return (this.texts[row] ||= this.spec.rows[row].flat().join("\n").toLowerCase());
+    return (this.texts[row] ||= [...this.spec.rows[row].flat(), ...this.names(row)].join("\n").toLowerCase());
+  }
+
+  // The names of the rows that a row stands for.
+  names(row) {
+    return this.spec.names?.[row] || [];
   }
 
   refresh() {
@@ -103,7 +108,9 @@ class DataTable {
     this.body.replaceChildren(...shown.map((row) => this.row(row)));
     if (!shown.length) this.body.append(element("tr", { role: "row" }, element("td", { role: "cell", colspan: this.spec.columns.length }, this.spec.rows.length ? "No row matches." : "There are none.")));
     const total = this.spec.rows.length;
-    this.info.textContent = this.rows.length === total ? `${number(total)} rows` : `${number(this.rows.length)} of ${number(total)} rows`;
+    const whole = this.rows.reduce((sum, row) => sum + (this.names(row).length || 1), 0);
+    const rows = this.rows.length === total ? `${number(total)} rows` : `${number(this.rows.length)} of ${number(total)} rows`;
+    this.info.textContent = whole > this.rows.length ? `${rows} for ${number(whole)}` : rows;
     this.drawPager(first, shown.length);
     if (innerWidth <= PHONE) this.fit();
   }
@@ -149,7 +156,9 @@ class DataTable {
 
   cell(value, column, at, row) {
     if (at === 0) {
-      const content = this.choose ? element("button", { type: "button", "aria-pressed": row === this.chosen, "data-row": row }, value) : value;
+      const names = this.names(row);
+      const folded = names.length ? element("details", { class: "names" }, element("summary", {}, value), nameList(names)) : value;
+      const content = this.choose ? element("button", { type: "button", "aria-pressed": row === this.chosen, "data-row": row }, value) : folded;
       return element("th", { scope: "row", role: "rowheader", class: classOf(column) || oneLine(value) }, content);
     }
     return element("td", { role: "cell", "data-name": column.name, class: classOf(column) || oneLine(value) }, shown(value, column, this.spec.tones));
@@ -176,6 +185,15 @@ class DataTable {
     this.select(next, true, true);
     this.body.querySelector(`button[data-row="${next}"]`)?.focus();
   }
+}
+
+const MOST_NAMES = 300;
+
+// The names as a list; with `choose` each is a button.
+function nameList(names, choose = null) {
+  const left = names.length - MOST_NAMES;
+  const entry = (name, at) => (choose ? element("button", { type: "button", on: { click: () => choose(at) } }, name) : name);
+  return element("ul", { tabindex: 0, "aria-label": "Rows that are alike" }, names.slice(0, MOST_NAMES).map((each, at) => element("li", {}, entry(each, at))), left > 0 ? element("li", {}, `and ${number(left)} more`) : "");
 }
 
 function short(value) {

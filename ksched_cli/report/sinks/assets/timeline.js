@@ -1,6 +1,6 @@
 // A lane for each pod with a mark for each event. The arrow keys go from mark to mark, and a table has the same.
 
-const LANES_OF_PAGE = 30;
+const LANES_OF_PAGE = innerWidth <= 520 ? 12 : 30;
 const STATES = { wait: "waits for a node", run: "is on a node" };
 
 function clock(seconds) {
