@@ -76,7 +76,13 @@ def autoscaling_sections(found: Provisioning, assumed: Sequence[str] = ()) -> It
     ]
     if without:
         yield Section("poolsWithoutTypes", "NodePools without instance types", Lines(without))
-    if found.new_nodes and assumed:
+    if found.new_nodes:
+        yield from assumed_section(assumed)
+
+
+def assumed_section(assumed: Sequence[str]) -> Iterator[Section]:
+    """What instance types and prices assume."""
+    if assumed:
         yield Section("assumed", "Assumed", Lines([Line(f"assumed: {text}", aside=True) for text in assumed]))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from ksched_cli.plan.consolidate.results import Consolidation, ConsolidationStep, KeptNode, PodMove
 from ksched_cli.report.amounts import plain_money
 from ksched_cli.report.registry import RenderOptions
+from ksched_cli.report.view.autoscaling import assumed_section
 from ksched_cli.report.view.documents import DocumentPart, nodes_part, omissions, stats_entry
 from ksched_cli.report.view.model import (
     Bar,
@@ -144,6 +145,7 @@ def view(found: ConsolidationDocument) -> View:
             _costs(found),
             *_moves(found),
             *_kept(found),
+            *assumed_section(found.coverage.get("autoscalerAssumed", ())),
         ],
         rows=[(f"node/{each.node}", each.shape or "-") for each in found.steps],
         commands=list(_commands(found)),

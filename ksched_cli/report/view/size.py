@@ -10,6 +10,7 @@ from ksched_cli.api.listing import named
 from ksched_cli.plan.size.results import SizedPod, Sizing, UnsizedPod
 from ksched_cli.report.amounts import plain_money
 from ksched_cli.report.registry import RenderOptions
+from ksched_cli.report.view.autoscaling import assumed_section
 from ksched_cli.report.view.documents import DocumentPart, nodes_part, omissions, stats_entry
 from ksched_cli.report.view.model import (
     Bar,
@@ -157,6 +158,7 @@ def view(found: SizingDocument) -> View:
             *_unplaced(found),
             *_pods(found),
             *_left_out(found),
+            *assumed_section(found.coverage.get("autoscalerAssumed", ())),
         ],
         rows=[(each.shape, each.zone or "-", str(each.count), each.cost) for each in found.nodes],
         omitted=omissions(found.coverage),
