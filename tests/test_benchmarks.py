@@ -15,19 +15,25 @@ from ksched_cli.sources.decoding import decode
 from tests.benchmarks import commands
 from tests.benchmarks.__main__ import measure
 from tests.benchmarks.reading import full_pod, timed, write_list
-from tests.benchmarks.workloads import PENDING, write
+from tests.benchmarks.workloads import FEATURES, OPTIONS, PENDING, write
 from tests.lanes import sampled
 from tests.running import prepare
 
 PODS = 30
 
 
-@pytest.mark.parametrize("workload", sampled(PENDING, 4))
+@pytest.mark.parametrize("workload", [*sampled([each for each in PENDING if each not in FEATURES], 4), *FEATURES])
 def test_every_pending_pod_comes_to_the_end_its_workload_is_named_for(workload: str, tmp_path: Path) -> None:
     path = tmp_path / "cluster.json"
     with path.open("w") as file:
         write(workload, 30, 60, PODS, file)
-    outcomes = prepare(RunOptions([str(path)])).simulate().outcomes
+    given = dict(zip(OPTIONS.get(workload, ())[::2], OPTIONS.get(workload, ())[1::2], strict=True))
+    options = RunOptions(
+        [str(path)],
+        kube_version=given.get("--kube-version", "auto"),
+        feature_gates=given.get("--feature-gates", ""),
+    )
+    outcomes = prepare(options).simulate().outcomes
     if workload == "preemption":
         assert all(outcome.preemption and len(outcome.preemption.victims) >= 2 for outcome in outcomes)
     else:

@@ -29,7 +29,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 import ksched_cli
-from tests.benchmarks.workloads import PENDING, write
+from tests.benchmarks.workloads import FEATURES, OPTIONS, PENDING, write
 
 T = TypeVar("T")
 
@@ -102,7 +102,8 @@ def measure(workload: str, nodes: int, running: int, folder: Path, times: int = 
     path = folder / f"{workload}-{nodes}-{running}.json"
     with path.open("w") as file:
         write(workload, nodes, running, PENDING_PODS, file)
-    command = [sys.executable, "-m", "ksched_cli", "simulate", "--from", str(path), "--exit-zero"]
+    options = OPTIONS.get(workload, ())
+    command = [sys.executable, "-m", "ksched_cli", "simulate", "--from", str(path), "--exit-zero", *options]
 
     def document_of_run() -> dict[str, Any]:
         printed = subprocess.run([*command, "-o", "json"], check=True, stdout=subprocess.PIPE)
@@ -134,7 +135,7 @@ def startup(command: Sequence[str]) -> float:
 
 def runs(workloads: Sequence[str], sizes: Sequence[int], folder: Path, times: int) -> Iterator[Run]:
     for workload in workloads:
-        for nodes in sizes:
+        for nodes in sizes[:1] if workload in FEATURES else sizes:
             yield measure(workload, nodes, RUNNING, folder, times)
 
 

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TextIO
 
 ZONES, IMAGES, NAMESPACES, SERVICES = 3, 40, 5, 50
+# A group has so many pods, all of one namespace.
+GROUP = 5
 HOST, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
 REQUIRED, PREFERRED = (
     "requiredDuringSchedulingIgnoredDuringExecution",
@@ -61,7 +63,7 @@ def pod(name: str, index: int, *, app: str = "web", cpu: str = "100m", memory: s
         "kind": "Pod",
         "metadata": {
             "name": name,
-            "namespace": f"ns-{index % NAMESPACES}",
+            "namespace": f"ns-{0 if 'schedulingGroup' in spec else index % NAMESPACES}",
             "uid": name,
             "labels": {"app": app, "color": ("green", "blue")[index % 2]},
             "creationTimestamp": f"2026-02-{1 + index // 86400 % 28:02d}T{index // 3600 % 24:02d}:"
@@ -122,7 +124,19 @@ PENDING: Mapping[str, Callable[[int], Object]] = {
     "unschedulable": lambda index: {"cpu": "64"},
     # Four pods of two cores fill every node: each newcomer has to evict two.
     "preemption": lambda index: {"priority": 1000, "cpu": "4", "memory": "1Gi"},
+    # Each pod has a claim of its own: for one device of a node, or for a volume that is made for it.
+    "devices": lambda index: {"resourceClaims": [{"name": "gpu", "resourceClaimName": f"gpu-{index}"}]},
+    "volumes": lambda index: {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": f"data-{index}"}}]},
+    "pod-groups": lambda index: {"schedulingGroup": {"podGroupName": f"group-{index // GROUP * GROUP}"}},
+    # The rules of an old minor.
+    "basic-1.19": lambda index: {},
 }
+# Options of the command, by workload, and workloads that are measured at the first size only.
+OPTIONS: Mapping[str, tuple[str, ...]] = {
+    "pod-groups": ("--feature-gates", "GenericWorkload=true,GangScheduling=true"),
+    "basic-1.19": ("--kube-version", "1.19"),
+}
+FEATURES = ("devices", "volumes", "pod-groups", "basic-1.19")
 
 
 def running(workload: str, nodes: int, count: int) -> Iterator[Object]:
@@ -186,8 +200,43 @@ def fleet(nodes: int, pods_per_node: int, cpu: str) -> list[dict[str, Any]]:
     return objects
 
 
+def _of_feature(workload: str, nodes: int, pending: int) -> Iterator[Object]:
+    """The claims, devices and groups that the pods of a workload name."""
+    if workload == "devices":
+        version = "resource.k8s.io/v1"
+        yield {"apiVersion": version, "kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {}}
+        for index in range(nodes):
+            name = f"node-{index:05d}"
+            pool = {"name": name, "generation": 1, "resourceSliceCount": 1}
+            devices = [{"name": f"gpu-{at}"} for at in range(4)]
+            spec = {"driver": "gpu.example.com", "pool": pool, "nodeName": name, "devices": devices}
+            yield {"apiVersion": version, "kind": "ResourceSlice", "metadata": {"name": name}, "spec": spec}
+        request = {"name": "gpu", "exactly": {"deviceClassName": "gpu"}}
+        for index in range(pending):
+            metadata = {"name": f"gpu-{index}", "namespace": f"ns-{index % NAMESPACES}", "uid": f"claim-{index}"}
+            spec = {"devices": {"requests": [request]}}
+            yield {"apiVersion": version, "kind": "ResourceClaim", "metadata": metadata, "spec": spec}
+    if workload == "volumes":
+        metadata, late = (
+            {"name": "late"},
+            {"provisioner": "csi.example.com", "volumeBindingMode": "WaitForFirstConsumer"},
+        )
+        yield {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": metadata, **late}
+        resources = {"requests": {"storage": "1Gi"}}
+        for index in range(pending):
+            metadata = {"name": f"data-{index}", "namespace": f"ns-{index % NAMESPACES}", "uid": f"claim-{index}"}
+            spec = {"accessModes": ["ReadWriteOnce"], "storageClassName": "late", "resources": resources}
+            yield {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec}
+    if workload == "pod-groups":
+        for index in range(0, pending, GROUP):
+            metadata = {"name": f"group-{index}", "namespace": "ns-0", "uid": f"group-{index}"}
+            spec = {"schedulingPolicy": {"gang": {"minCount": GROUP}}}
+            yield {"apiVersion": "scheduling.k8s.io/v1alpha2", "kind": "PodGroup", "metadata": metadata, "spec": spec}
+
+
 def objects(workload: str, nodes: int, count: int, pending: int) -> Iterator[Object]:
     yield from (node(index) for index in range(nodes))
+    yield from _of_feature(workload, nodes, pending)
     yield from (
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": f"ns-{index}"}} for index in range(NAMESPACES)
     )
