@@ -222,7 +222,18 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
         if not pod.pod.spec.volumes:
             # Before there was a PreFilter it ran for every pod.
             return Verdict.passing(len(nodes))
-        return Verdict.from_statuses([self._check(pod, int(row)) for row in nodes.rows])
+        # Nodes without a CSINode and without limits are all alike.
+        unlimited: Status | None = None
+        statuses = []
+        for row in nodes.rows.tolist():
+            csi_node = self._csi_node(row)
+            if csi_node is not None or self._limits(row, None):
+                statuses.append(self._check(pod, row, csi_node))
+                continue
+            if unlimited is None:
+                unlimited = self._check(pod, row, None)
+            statuses.append(unlimited)
+        return Verdict.from_statuses(statuses)
 
     def explain(self, state: None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
         row = int(nodes.rows[index])
@@ -231,8 +242,7 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
         limits = self._limits(row, csi_node)
         return {driver: {"limit": limits[driver], "attached": used[driver], "new": new[driver]} for driver in limits}
 
-    def _check(self, pod: PodInfo, row: int) -> Status:
-        csi_node = self._csi_node(row)
+    def _check(self, pod: PodInfo, row: int, csi_node: CSINode | None) -> Status:
         limits = self._limits(row, csi_node)
         try:
             wanted = self._volumes(pod.pod, csi_node, required=True)
