@@ -173,8 +173,10 @@ class _Layout:
         """The fixed columns that fit, and below them the other fixed columns before the text that flows."""
         for line in self._beside(row, {}, console, self._above):
             yield from _wrapped(_as_text(line), self.width, 0, console)
-        others = [_as_text(row[number]) for number in self._fixed if number not in self._above]
-        beside = [cell for cell in others if cell.plain.strip()]
+        others = [(self.columns[number], _as_text(row[number])) for number in self._fixed if number not in self._above]
+        beside = [
+            cell for column, cell in others if cell.plain.strip() and not (column.hides_zeros and cell.plain == "0")
+        ]
         for number in self._flowing:
             text = _as_text(row[number])
             joined = Text(" " * _GAP).join([*beside, *([text] if text.plain.strip() else [])])
