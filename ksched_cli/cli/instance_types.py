@@ -34,7 +34,7 @@ _File = typer.Option(metavar="FILE", help="The instance types of this file, as J
 
 @takes_groups
 def instance_types(
-    names: Annotated[list[str], typer.Argument(metavar="NAME", help="Types by name; * is any text.")] = [],  # noqa: B006
+    names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Types by name; * is any text.")] = None,
     source: Annotated[
         list[str], typer.Option("--from", metavar="SOURCE", help="The cloud of the nodes in this dump.")
     ] = [],  # noqa: B006
@@ -64,7 +64,7 @@ def instance_types(
         raise UsageError("--region and --zone go with --cloud")
     run = RunOptions(sources=source, stdin=sys.stdin.buffer, instance_types=instance_types, prices=prices)
     found = Simulator.instance_types(
-        run, *names, cloud=cloud, region=region, zones=zone,
+        run, *(names or ()), cloud=cloud, region=region, zones=zone,
         arch=arch, min_cpu=min_cpu, min_memory=min_memory, gpu=gpu,
     )  # fmt: skip
     show(found, output, headers=not no_headers)

@@ -251,7 +251,11 @@ def _usage_error(mistake: Exception) -> int:
         print_text(text)
         return 0
     context = getattr(mistake, "ctx", None)
-    complain(_with_near_options(mistake, context) if type(mistake).__name__ == "NoSuchOption" else text)
+    complain(
+        _with_near_options(mistake, context)
+        if type(mistake).__name__ == "NoSuchOption"
+        else _with_nearest_command(text)
+    )
     if hint := _hint(text, getattr(context, "info_name", None)):
         complain(hint)
     elif context is not None:
@@ -275,6 +279,17 @@ def _with_near_options(mistake: Any, context: Any) -> str:
         return f"{text}. Did you mean {beginning} {value}?"
     near = get_close_matches(given, [each for each in options if each.startswith("--")], 1, _NEAR)
     return f"{text}. Did you mean {near[0]}?" if near else f"{text}."
+
+
+def _with_nearest_command(text: str) -> str:
+    """The complaint about an unknown command, with the commands that may be meant: old versions of typer lack them."""
+    found = re.fullmatch(r"No such command '(.+?)'\.", text)
+    if found is None:
+        return text
+    from difflib import get_close_matches
+
+    near = get_close_matches(found[1], COMMANDS)
+    return f"{text} Did you mean {', '.join(map(repr, near))}?" if near else text
 
 
 def _hint(text: str, command: str | None) -> str:

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, TextIO, TypeAlias, cast
 
 from msgspec import Struct
@@ -199,8 +200,8 @@ class _Layout:
     ) -> Iterator[_Cell]:
         """The lines of the row, or of some of its columns. Wrapped cells make columns of several lines."""
         shown = range(len(self.columns)) if numbers is None else numbers
-        if console.color_system is None and (plain := self._plain_line(row, widths, shown)) is not None:
-            yield plain
+        if console.color_system is None and (plain := self._plain_lines(row, widths, shown)) is not None:
+            yield from plain
             return
         cells: list[list[Text]] = []
         for number in shown:
@@ -219,17 +220,54 @@ class _Layout:
                 [each[index] if index < len(each) else blank for each, blank in zip(cells, empty, strict=True)]
             )
 
-    def _plain_line(self, row: Sequence[_Cell], widths: Mapping[int, int], shown: Iterable[int]) -> str | None:
-        """The row without styles; None if it has no cells, or one of several lines."""
-        cells = []
+    def _plain_lines(self, row: Sequence[_Cell], widths: Mapping[int, int], shown: Iterable[int]) -> list[str] | None:
+        """The lines of the row without styles, made without rich; None if only rich can lay out a cell."""
+        cells: list[list[str]] = []
         for number in shown:
             text, width = _plain(row[number]), widths.get(number, self._widths[number])
-            space = width - width_of(text)
-            if space < 0 or "\n" in text or text.startswith(" "):
+            if "\n" in text or text.startswith(" "):
                 return None
-            at_right = self.columns[number].right and number not in widths
-            cells.append(" " * space + text if at_right else text + " " * space)
-        return (" " * _GAP).join(cells).rstrip() if cells else None
+            lines, space = [text], width - width_of(text)
+            if space < 0:
+                if number not in widths or width < 1 or not (text.isascii() and text.isprintable()):
+                    return None
+                lines = wrapped_words(text, width)
+            if self.columns[number].right and number not in widths:
+                cells.append([" " * space + text])
+            else:
+                cells.append([line + " " * (width - width_of(line)) for line in lines])
+        if not cells:
+            return None
+        blanks = [" " * len(each[0]) for each in cells]
+        return [
+            (" " * _GAP)
+            .join(each[index] if index < len(each) else blank for each, blank in zip(cells, blanks, strict=True))
+            .rstrip()
+            for index in range(max(map(len, cells)))
+        ]
+
+
+def wrapped_words(text: str, width: int) -> list[str]:
+    """The lines of a text without control codes and wide characters, broken between words as rich breaks it
+    (`divide_line`); a word that is wider than a line is cut."""
+    starts, used, at = [0], 0, 0
+    for found in _WORD.finditer(text):
+        start, word = found.start(), found.group()
+        length = len(word.rstrip())
+        if length <= width - used:
+            used += len(word)
+        elif length > width:
+            for at in range(start, start + len(word), width):
+                if at:
+                    starts.append(at)
+            used = start + len(word) - at
+        elif used and start:
+            starts.append(start)
+            used = len(word)
+    return [text[one:other].rstrip() for one, other in pairwise([*dict.fromkeys(starts), len(text)])]
+
+
+_WORD = re.compile(r"\s*\S+\s*")
 
 
 def width_of(text: str) -> int:
@@ -287,7 +325,9 @@ class _Trimmed:
         self._file = file
 
     def write(self, text: str) -> int:
-        return self._file.write(_PADDING.sub("", text))
+        # The pattern looks at each space of a line, and most lines have no padding.
+        is_trimmed = not ("\x1b" in text or " \n" in text or text.endswith(" "))
+        return self._file.write(text if is_trimmed else _PADDING.sub("", text))
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._file, name)
@@ -360,6 +400,8 @@ def make_console(width: int | None = None, out: TextIO | None = None) -> Console
         # In a notebook rich would display lines itself and write nothing.
         force_jupyter=False,
         force_terminal=False if isinstance(file, PlainText) else None,
+        # An empty NO_COLOR is no wish (no-color.org), which rich knows from version 14 on.
+        no_color=bool(os.environ.get("NO_COLOR")),
         file=cast(TextIO, _Trimmed(file)),
         width=width,
         highlight=False,

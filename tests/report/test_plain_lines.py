@@ -47,7 +47,7 @@ def printed(shown: Any, width: int) -> str:
 @settings(deadline=None)
 def test_lines_are_those_of_rich(shown: Any, width: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_Layout, "_plain_line", lambda *arguments: None)
+        patch.setattr(_Layout, "_plain_lines", lambda *arguments: None)
         patch.setattr(module._Console, "_plain_lines", lambda *arguments: None)
         by_rich = printed(shown, width)
     assert printed(shown, width) == by_rich
