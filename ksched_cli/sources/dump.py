@@ -27,9 +27,9 @@ from ksched_cli.api.decode import (
 from ksched_cli.api.defaults import DEFAULT_NAMESPACE, fill_in
 from ksched_cli.api.dynamic_resources import OLDER_VERSIONS, as_v1
 from ksched_cli.api.karpenter import karpenter_kind
-from ksched_cli.api.object_facts import pod_key
+from ksched_cli.api.object_facts import is_terminal, pod_key
 from ksched_cli.api.quantity import MOST_DIGITS
-from ksched_cli.api.storage import PersistentVolume
+from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim
 from ksched_cli.api.validation.fields import object_at, text_at
 from ksched_cli.api.workloads import CronJob, DaemonSet, Deployment, Job, StatefulSet
 from ksched_cli.errors import InputError, Problem
@@ -537,9 +537,35 @@ class _Reader:
         if self._manifests is not None:
             return
         lost = [pod for pod in self._loaded.of(Pod) if pod.spec.node_name and pod.spec.node_name not in names]
+        self._warn_of_missing_claims()
+        if len(lost) > _FEW:
+            nodes = sorted({pod.spec.node_name for pod in lost})
+            where = f"{len(nodes)} nodes that are not in the input, such as {nodes[0]}"
+            self._loaded.warnings.append(f"{len(lost)} pods are on {where}: they count nowhere")
+            return
         for pod in lost:
             where = f"pod {pod.metadata.namespace}/{pod.metadata.name} is on node {pod.spec.node_name}"
             self._loaded.warnings.append(f"{where}, which is not in the input: it counts nowhere")
+
+    def _warn_of_missing_claims(self) -> None:
+        """A pod that runs has its claims. If the input lacks them, it was not listed whole."""
+        bound = [pod for pod in self._loaded.of(Pod) if pod.spec.node_name and not is_terminal(pod)]
+        mounted = [
+            (pod, volume.persistent_volume_claim.claim_name)
+            for pod in bound
+            for volume in pod.spec.volumes
+            if volume.persistent_volume_claim is not None
+        ]
+        if mounted and not self._loaded.of(PersistentVolumeClaim):
+            pod, claim = mounted[0]
+            self._loaded.warnings.append(
+                f"the input has no PersistentVolumeClaims, and running pods mount {len(mounted)}, such as {claim} of "
+                f"pod {pod.metadata.namespace}/{pod.metadata.name}: add pvc,pv,sc to the dump"
+            )
+
+
+# More pods than that on unknown nodes have one warning.
+_FEW = 10
 
 
 def _may_be_applied(item: Any, document: Any) -> bool:

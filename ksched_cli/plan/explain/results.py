@@ -323,7 +323,8 @@ _MOST_CAUSES = 4
 def _is_chosen_against(node: ExplainedNode) -> bool:
     """Whether the pod wants other nodes, or the node is closed to it."""
     return any(
-        each.guide.is_about_the_place or each.guide.closes_node or each.guide.cordons for each in node.rejections
+        each.guide.is_about_the_place or each.guide.closes_node or each.guide.cordons or _is_too_small(each)
+        for each in node.rejections
     )
 
 
@@ -393,9 +394,14 @@ def by_distance(nodes: Sequence[ExplainedNode]) -> list[ExplainedNode]:
 
 
 def _distance(node: ExplainedNode) -> tuple[int, int, float, str]:
-    hopeless = sum(not each.guide.easily_mended for each in node.rejections)
+    hopeless = sum(not each.guide.easily_mended or _is_too_small(each) for each in node.rejections)
     shortage = sum(each.guide.shortage(each.detail) for each in node.rejections)
     return len(node.rejections), hopeless, shortage, node.name
+
+
+def _is_too_small(found: Rejection) -> bool:
+    """Whether the node could not take the pod even if it were empty."""
+    return bool(found.detail and found.guide.describe_limits(found.detail))
 
 
 def explanation_notes(found: Explanation) -> tuple[str, ...]:

@@ -215,7 +215,8 @@ class FitGuide(RejectionGuide):
         if not figures:
             yield from super().problems(reasons, figures, cordoned=cordoned)
         for name in figures:
-            yield "are full (pods)" if name == "pods" else f"lack {name}"
+            has_none = "/" in name and not figures[name]["allocatable"]
+            yield "are full (pods)" if name == "pods" else f"{'have no' if has_none else 'lack'} {name}"
 
     def shortage(self, figures: Figures) -> float:
         """The shortage in proportion to the pod's requests."""
