@@ -98,7 +98,7 @@ class Cluster:
                 metadata={"labels": labels, **owned(owner)},
             )
         for number, node in enumerate([*running, *([""] * waiting)]):
-            end = str(number) if kind == "StatefulSet" else f"{number}aaaa"[-5:]
+            end = str(number) if kind == "StatefulSet" else f"a{number:04}"
             pod = {**spec, "tolerations": [*spec.get("tolerations", ()), *_ADMITTED], "serviceAccountName": "default"}
             pod |= {"nodeName": node} if node else {}
             fields = {"labels": labels, **owned(owner)}
