@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,14 +45,15 @@ def patch(document: Any, operations: Sequence[Mapping[str, Any]]) -> None:
             target[key] = operation["value"]
 
 
-def is_placed(case: Path, cluster: Path, flags: Sequence[str], pod: str) -> bool:
-    """Once nothing moves any more."""
-    return any(each.pod == pod and each.node for each in settle(setup_of(case, cluster, flags)).final)
+def placed_of(case: Path, cluster: Path, flags: Sequence[str], pods: Collection[str]) -> int:
+    """How many of the pods have a node once nothing moves any more."""
+    return sum(each.pod in pods and bool(each.node) for each in settle(setup_of(case, cluster, flags)).final)
 
 
 def works(case: Path, raw: str, found: Explanation, fix: Fix, folder: Path) -> bool:
     """By hand and by the tool's own flags: the pods of its controller that wait are patched, claims and classes are
-    created, and the flags are given."""
+    created, and the flags are given. Then as many pods of the controller as promised have a node; which of several
+    equal ones is the scheduler's choice."""
     document = json.loads(raw)
     pods = {name_of(item): item for item in document["items"] if item["kind"] == "Pod"}
     owners = controllers(pods[found.pod])
@@ -71,7 +72,9 @@ def works(case: Path, raw: str, found: Explanation, fix: Fix, folder: Path) -> b
             document["items"] += [change.content] if change.op == "create" else []
     cluster = folder / "changed.json"
     cluster.write_text(json.dumps(document))
-    return is_placed(case, cluster, fix.flags, found.pod)
+    alike = {name for name, item in pods.items() if owners and controllers(item) == owners} | {found.pod}
+    assert 0 < fix.promise.pods <= fix.promise.of
+    return placed_of(case, cluster, fix.flags, alike) >= fix.promise.pods
 
 
 def name_of(item: Any) -> str:

@@ -60,15 +60,19 @@ def test_a_fix_reaches_patches_of_minors_before_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "answered"),
+    ("minor", "answered"),
     [pytest.param("1.99", NEWEST_VERSION, id="future"), pytest.param("1.2", min(RELEASES), id="long ago")],
 )
-def test_a_version_that_is_not_modelled_is_answered_by_the_nearest_with_a_warning(asked: str, answered: str) -> None:
-    setting = scheduler_spec(RunOptions(kube_version=asked))
-    assert setting.release.version == answered
-    assert setting.warnings == (
-        f"Kubernetes {asked} is not modelled; the answers are those of {answered}, the nearest that is",
+def test_a_minor_that_is_not_modelled_is_answered_by_the_nearest_only_if_a_cluster_has_it(
+    minor: str, answered: str
+) -> None:
+    spec = scheduler_spec(RunOptions(), f"v{minor}.0")
+    assert spec.release.version == answered
+    assert spec.warnings == (
+        f"Kubernetes v{minor}.0 is not modelled; the answers are those of {answered}, the nearest that is",
     )
+    with pytest.raises(UsageError, match=f"--kube-version {minor}: this minor is not modelled .the nearest is {answered};"):
+        scheduler_spec(RunOptions(kube_version=minor))
 
 
 def test_the_server_decides_where_the_user_does_not() -> None:

@@ -383,7 +383,7 @@ def _fixes(found: ExplanationDocument) -> list[Section]:
         text = f"Changes that would make it fit{on}: {tried}."
         return [Section("fixes", f"Changes that would make it fit{on}", Lines([Line(text)]))]
     where = f"{on} (it may still go elsewhere)" if on else ""
-    title = f"Changes that make it fit{where}, the smallest first; each was tried in a run of its own:"
+    title = f"Changes that make it fit{where}, the smallest first; each was tried by itself:"
     steps = [Step(each.text, list(_fix_lines(each)), f"-> {_promise(each)}{_costs(each)}") for each in found.fixes]
     sections = [Section("fixes", title, Steps(steps, numbered=True), titled=True)]
     if found.about_patches:

@@ -122,7 +122,7 @@ def entry_of_pod(part: PodPart) -> dict[str, Any]:
 
 def copies_of(pod: str) -> str:
     """`shop/web-7c9d-*` for a pod `shop/web-7c9d-2d8fl`: the pods of one controller are copies of each other. Their
-    names say so without a look at every object."""
+    names show it without a look at every object."""
     name, dash, _ = pod.rpartition("-")
     return f"{name}-*" if dash and "/" in name else ""
 
