@@ -71,7 +71,9 @@ def test_a_minor_that_is_not_modelled_is_answered_by_the_nearest_only_if_a_clust
     assert spec.warnings == (
         f"Kubernetes v{minor}.0 is not modelled; the answers are those of {answered}, the nearest that is",
     )
-    with pytest.raises(UsageError, match=f"--kube-version {minor}: this minor is not modelled .the nearest is {answered};"):
+    with pytest.raises(
+        UsageError, match=f"--kube-version {minor}: this minor is not modelled .the nearest is {answered};"
+    ):
         scheduler_spec(RunOptions(kube_version=minor))
 
 
