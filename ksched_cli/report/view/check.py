@@ -125,19 +125,12 @@ class WorkloadPart(DocumentPart, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, found: WorkloadCheck) -> WorkloadPart:
-        return cls(
-            workload=found.workload,
-            result=found.result,
+        return cls.like(
+            found,
             file=found.place.source,
             line=found.place.line or 0,
             path=found.place.path,
-            pods=found.pods,
-            running=found.running,
-            old=found.old,
-            rollout=found.rollout,
             steps=tuple(map(RolloutStepPart.of, found.steps)),
-            orders=found.orders,
-            missing=found.missing,
         )
 
     @property

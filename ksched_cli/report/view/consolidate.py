@@ -47,16 +47,11 @@ class StepPart(DocumentPart, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, step: ConsolidationStep) -> StepPart:
-        return cls(
-            node=step.node,
+        return cls.like(
+            step,
             action="replace" if step.shape else "remove",
-            shape=step.shape,
             new_node=step.new_node if step.shape else "",
             saving=plain_money(step.saving),
-            uncordon=step.uncordon,
-            rounds=step.rounds,
-            commands=step.commands,
-            moves=step.moves,
         )
 
 

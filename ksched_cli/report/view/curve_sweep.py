@@ -46,19 +46,7 @@ class MeanCurvePart(DocumentPart, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, found: MeanCurve) -> MeanCurvePart:
-        return cls(
-            policy=found.policy,
-            workload=found.workload,
-            resource=found.resource,
-            runs=found.runs,
-            first=found.first,
-            mean=found.mean,
-            least=found.least,
-            most=found.most,
-            failed=found.failed,
-            unusable=found.unusable,
-            first_failure=found.failure,
-        )
+        return cls.like(found, first_failure=found.failure)
 
     @property
     def end(self) -> float:

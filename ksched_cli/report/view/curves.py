@@ -42,18 +42,7 @@ class CurvePart(DocumentPart, frozen=True, kw_only=True):
         part = None
         if failure is not None:
             part = FirstFailurePart(pod=failure.pod, arrived=failure.arrived, allocated=failure.allocated)
-        return cls(
-            resource=curve.resource,
-            capacity=curve.capacity,
-            arrived=curve.arrived,
-            allocated=curve.allocated,
-            failed=curve.failed,
-            first=curve.first,
-            allocated_at=curve.allocated_at,
-            failed_at=curve.failed_at,
-            unusable_at=curve.unusable_at,
-            first_failure=part,
-        )
+        return cls.like(curve, first_failure=part)
 
 
 def curve_sections(curves: Sequence[CurvePart]) -> Iterator[Section]:

@@ -66,13 +66,7 @@ class DeciderPart(DocumentPart, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, each: Decider) -> DeciderPart:
-        return cls(
-            plugin=each.plugin,
-            aspect=each.aspect,
-            rules=tuple(map(_rule, each.rules)),
-            nodes=each.nodes,
-            configuration=each.configuration,
-        )
+        return cls.like(each, rules=tuple(map(_rule, each.rules)))
 
 
 class CausePart(DocumentPart, frozen=True, kw_only=True):
@@ -87,14 +81,7 @@ class CausePart(DocumentPart, frozen=True, kw_only=True):
     def of(cls, cause: Cause | None) -> CausePart | None:
         if cause is None:
             return None
-        return cls(
-            kind=cause.kind,
-            preemptor=cause.preemptor,
-            side=cause.side,
-            deciders=tuple(map(DeciderPart.of, cause.deciders)),
-            pods=tuple(cause.pods),
-            alone=cause.alone,
-        )
+        return cls.like(cause, deciders=tuple(map(DeciderPart.of, cause.deciders)), pods=tuple(cause.pods))
 
 
 class ChangePart(DocumentPart, frozen=True, kw_only=True):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from msgspec import Struct, ValidationError, convert, field, to_builtins
 
@@ -29,6 +29,12 @@ D = TypeVar("D")
 
 class DocumentPart(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """A part of a document, and the base of documents."""
+
+    @classmethod
+    def like(cls, source: object, **others: Any) -> Self:
+        """The part with the fields of the same names of a result, but for the others."""
+        same = {name: getattr(source, name) for name in cls.__struct_fields__ if name not in others}
+        return cls(**same, **others)
 
 
 class LaterPart:

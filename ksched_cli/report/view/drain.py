@@ -59,15 +59,7 @@ class NodePart(DocumentPart, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, node: NodeDrain) -> NodePart:
-        return cls(
-            node=node.node,
-            drained=node.drained,
-            rounds=node.rounds,
-            timed_out=node.timed_out,
-            refusals=node.refusals,
-            warnings=node.warnings,
-            pods=node.pods,
-        )
+        return cls.like(node)
 
 
 class HealthyPart(DocumentPart, frozen=True, kw_only=True):

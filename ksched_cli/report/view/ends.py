@@ -102,14 +102,7 @@ class SettledPart(DocumentPart, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, world: WorldResult) -> SettledPart:
-        return cls(
-            ending=world.ending,
-            seconds=world.seconds,
-            cycles=world.cycles,
-            faults=world.faults,
-            oscillating=world.oscillating,
-            period_seconds=world.period if world.oscillating else 0.0,
-        )
+        return cls.like(world, period_seconds=world.period if world.oscillating else 0.0)
 
     @property
     def text(self) -> str:

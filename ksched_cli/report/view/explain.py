@@ -116,15 +116,7 @@ class FocusPart(DocumentPart, frozen=True, kw_only=True):
     def of(cls, focus: results.NodeFocus) -> FocusPart:
         if not focus.behind:
             return cls(node=focus.node, chosen=focus.chosen, text=focus.text)
-        return cls(
-            node=focus.node,
-            chosen=focus.chosen,
-            text=focus.text,
-            rank=focus.rank,
-            behind=focus.behind.total,
-            by_plugin=focus.behind.by_plugin,
-            weights=focus.weights,
-        )
+        return cls.like(focus, behind=focus.behind.total, by_plugin=focus.behind.by_plugin)
 
 
 class StudyPart(DocumentPart, frozen=True, kw_only=True):

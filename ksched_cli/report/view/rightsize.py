@@ -64,11 +64,8 @@ class RequestsPart(DocumentPart, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, found: WorkloadRequests) -> RequestsPart:
-        return cls(
-            workload=found.workload,
-            pods=found.pods,
-            placed=found.placed,
-            message=found.message,
+        return cls.like(
+            found,
             requests=exact_all({each.resource: each.requested for each in found.limits}),
             most=exact_all({each.resource: each.most for each in found.limits if each.most is not None}),
             shapes=tuple(map(ShapePart.of, found.shapes)),

@@ -73,15 +73,11 @@ class ScenarioStepPart(DocumentPart, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, step: StepResult) -> ScenarioStepPart:
-        return cls(
-            name=step.name,
-            line=step.line,
-            edits=step.edits,
+        return cls.like(
+            step,
             pods=tuple(PodPart(**pod_fields(each)) for each in step.pods),
             gated=tuple(each.pod for each in step.gated),
-            refused=step.refused,
             preempting=tuple(PodPart(**pod_fields(each)) for each in step.preempting),
-            warnings=step.warnings,
             expectations=tuple(map(ExpectationPart.of, step.checks)),
             draws=step.end.draws,
             orders=OrdersPart.of(step.end),

@@ -50,8 +50,7 @@ class CheckedPart(DocumentPart, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, each: Checked) -> CheckedPart:
-        fields = {name: getattr(each, name) for name in each.__struct_fields__}
-        return cls(**{**fields, "order": _ORDER_KEYS[each.order] if each.order else ""})
+        return cls.like(each, order=_ORDER_KEYS[each.order] if each.order else "")
 
 
 class VerificationDocument(DocumentPart, frozen=True, kw_only=True, tag_field="kind", tag="Verification"):
