@@ -22,9 +22,8 @@ def fold_with_members(table: Table, few: int) -> tuple[Table, list[list[int]]]:
     """The table as `fold` makes it, and for each of its rows the numbers of the rows that it stands for. A table of up
     to `few` rows stays as it is."""
     places = [number for number, column in enumerate(table.columns) if column.same]
-    alone = [[number] for number in range(len(table.rows))]
     if not places or len(table.rows) <= few:
-        return table, alone
+        return table, _alone(table)
     groups: dict[Any, list[int]] = {}
     others = [place for place in range(len(table.columns)) if place not in places]
     pick, before, members = itemgetter(*others, others[0]), None, []
@@ -36,7 +35,7 @@ def fold_with_members(table: Table, few: int) -> tuple[Table, list[list[int]]]:
         members.append(number)
         before = picked
     if len(groups) == len(table.rows):
-        return table, alone
+        return table, _alone(table)
     rows: list[list[Any]] = []
     tones: dict[int, Tone] = {}
     for (_, tone), members in groups.items():
@@ -44,6 +43,10 @@ def fold_with_members(table: Table, few: int) -> tuple[Table, list[list[int]]]:
             tones[len(rows)] = tone
         rows.append(_together(table, members, places))
     return replace(table, rows=rows, row_tones=tones), list(groups.values())
+
+
+def _alone(table: Table) -> list[list[int]]:
+    return [[number] for number in range(len(table.rows))]
 
 
 def _together(table: Table, members: list[int], places: list[int]) -> list[Any]:
