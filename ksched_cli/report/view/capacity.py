@@ -320,9 +320,10 @@ def _nodes(found: CapacityPart, name: str) -> list[Section]:
     for room in order:
         alone = by_name and (room.count or len(order) <= _FEW)
         groups.setdefault(room.node if alone else (by_name and room.closed, room.keeps_out), []).append(room)
-    rows = [_row(rooms, found) for rooms in groups.values()]
+    together = list(groups.values())
     if not by_name:
-        rows.sort(key=lambda row: -sum(room.count for room in found.nodes if room.node in set(row[0])))
+        together.sort(key=lambda rooms: -sum(room.count for room in rooms))
+    rows = [_row(rooms, found) for rooms in together]
     keeps = f"Keeps out one more {found.end.shape}" if found.mixed else "Keeps out one more"
     shown = [*columns("Node: node optional; Fits: number"), Heading(keeps, flows=True, filters=True)]
     shown.append(Heading("Stays free", flows=True))
