@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ksched_cli.api.dynamic_resources import ResourceClaim
 from ksched_cli.plan.run.options import RunOptions
-from ksched_cli.plugins.default_preemption.plugin import Evaluator
+from ksched_cli.plugins.default_preemption import Evaluator
 from ksched_cli.report.view.stream import simulation_document
 from tests.builders import make_node, make_pod, write_list
 from tests.clusters import clusters, nodes, pods

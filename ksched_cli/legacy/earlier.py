@@ -28,7 +28,7 @@ from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unschedula
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.lib.topology_spread import SOFT, SpreadConstraint
 from ksched_cli.plugins.lib.volumes import is_fully_bound, waits_for_consumer
-from ksched_cli.plugins.pod_topology_spread.plugin import (
+from ksched_cli.plugins.pod_topology_spread import (
     CountedNodes,
     PodTopologySpread,
     PodTopologySpreadReasons,
@@ -36,8 +36,8 @@ from ksched_cli.plugins.pod_topology_spread.plugin import (
 )
 from ksched_cli.plugins.pod_topology_spread.soft import SoftDomains, SoftState
 from ksched_cli.plugins.selector_spread import SelectorSpread
+from ksched_cli.plugins.volume_binding import VolumeBinding, Volumes
 from ksched_cli.plugins.volume_binding.placement import PodClaims, VolumeBindingReasons
-from ksched_cli.plugins.volume_binding.plugin import VolumeBinding, Volumes
 from ksched_cli.releases.changes import ReleaseRules, Rule
 from ksched_cli.releases.plugin_names import (
     DEFAULT_POD_TOPOLOGY_SPREAD,

@@ -31,7 +31,7 @@ from ksched_cli.legacy.removed import (
     ServiceAffinityReasons,
 )
 from ksched_cli.plugins.default_binder import DefaultBinder
-from ksched_cli.plugins.default_preemption.plugin import DefaultPreemption
+from ksched_cli.plugins.default_preemption import DefaultPreemption
 from ksched_cli.plugins.lib.spec import Spec
 from ksched_cli.plugins.priority_sort import PrioritySort
 

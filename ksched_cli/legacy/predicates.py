@@ -28,12 +28,12 @@ from ksched_cli.framework.verdict import Verdict
 from ksched_cli.legacy.earlier import SpreadOfEveryPod, VolumeBindingOnEachNode
 from ksched_cli.legacy.removed import NodeLabel, ServiceAffinity
 from ksched_cli.plugins.in_tree_volume_limits import AzureDiskLimits, CinderLimits, EBSLimits, GCEPDLimits
-from ksched_cli.plugins.inter_pod_affinity.plugin import InterPodAffinity
+from ksched_cli.plugins.inter_pod_affinity import InterPodAffinity
 from ksched_cli.plugins.lib.volumes import WAIT_FOR_FIRST_CONSUMER, class_of_claim
 from ksched_cli.plugins.node_affinity import NodeAffinity
 from ksched_cli.plugins.node_name import NodeName
 from ksched_cli.plugins.node_ports import NodePorts
-from ksched_cli.plugins.node_resources_fit.plugin import NodeResourcesFit
+from ksched_cli.plugins.node_resources_fit import NodeResourcesFit
 from ksched_cli.plugins.node_unschedulable import NodeUnschedulable, NodeUnschedulableReasons
 from ksched_cli.plugins.node_volume_limits import NodeVolumeLimits
 from ksched_cli.plugins.taint_toleration import TaintToleration

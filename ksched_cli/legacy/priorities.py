@@ -31,7 +31,7 @@ from ksched_cli.legacy.removed import (
     ServiceAffinity,
 )
 from ksched_cli.plugins.image_locality import ImageLocality
-from ksched_cli.plugins.inter_pod_affinity.plugin import InterPodAffinity, Preferences
+from ksched_cli.plugins.inter_pod_affinity import InterPodAffinity, Preferences
 from ksched_cli.plugins.lib.topology_spread import selected_labels
 from ksched_cli.plugins.node_affinity import NodeAffinity
 from ksched_cli.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation

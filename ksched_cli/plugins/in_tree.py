@@ -13,7 +13,7 @@ from ksched_cli.releases.configuration import ConfigurationRules
 from ksched_cli.releases.default_plugins import MULTI_POINT
 from ksched_cli.releases.minors import Release
 
-# All of the folder but these is a room: a file with a SPEC, or a folder with a SPEC in its `plugin.py`.
+# All of the folder but these is a room: a module or a package with a SPEC.
 _NO_ROOMS = {"in_tree", "lib"}
 
 
@@ -21,8 +21,7 @@ def _rooms() -> tuple[Spec, ...]:
     """The rooms in the order of the default plugins. Rooms that have none, and rooms that the newest minor does not
     have any more, come last."""
     rooms = (each for each in iter_modules(plugins.__path__) if each.name not in _NO_ROOMS)
-    modules = (f"{plugins.__name__}.{each.name}{'.plugin' if each.ispkg else ''}" for each in rooms)
-    specs: list[Spec] = [import_module(module).SPEC for module in modules]
+    specs: list[Spec] = [import_module(f"{plugins.__name__}.{each.name}").SPEC for each in rooms]
     default = [each.name for each in MULTI_POINT]
 
     def place(plugin: type[Plugin]) -> tuple[bool, int]:

@@ -18,8 +18,8 @@ from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plugins.image_locality import ImageLocality
 from ksched_cli.plugins.node_ports import NodePorts
 from ksched_cli.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
-from ksched_cli.plugins.node_resources_fit.plugin import NodeResourcesFit
-from ksched_cli.plugins.pod_topology_spread.plugin import PodTopologySpread
+from ksched_cli.plugins.node_resources_fit import NodeResourcesFit
+from ksched_cli.plugins.pod_topology_spread import PodTopologySpread
 from ksched_cli.plugins.taint_toleration import TaintToleration
 from ksched_cli.plugins.volume_zone import VolumeZone
 from ksched_cli.releases.minors import RELEASES, nearest_release

@@ -13,11 +13,11 @@ from ksched_cli.config.load import load_config
 from ksched_cli.errors import ConfigError
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.legacy.removed import NodeResourcesMostAllocated
-from ksched_cli.plugins.inter_pod_affinity.plugin import InterPodAffinity
+from ksched_cli.plugins.inter_pod_affinity import InterPodAffinity
 from ksched_cli.plugins.lib.resource_scoring import measure_before_1_22
 from ksched_cli.plugins.node_affinity import NodeAffinity
 from ksched_cli.plugins.node_name import NodeName
-from ksched_cli.plugins.pod_topology_spread.plugin import PodTopologySpread
+from ksched_cli.plugins.pod_topology_spread import PodTopologySpread
 from ksched_cli.plugins.volume_binding.placement import largest_volume
 from ksched_cli.plugins.volume_zone import VolumeZone
 from ksched_cli.releases.minors import RELEASES, nearest_release

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ksched_cli.config.model import KubeSchedulerProfile, PluginRef, Plugins, PluginSet, SchedulerConfiguration
 from ksched_cli.plan.simulate import place
-from ksched_cli.plugins.default_preemption.plugin import NO_GROUP, PLACEMENT_BASED
+from ksched_cli.plugins.default_preemption import NO_GROUP, PLACEMENT_BASED
 from tests.builders import make_node, make_pod
 from tests.harness import decide, make_scheduler, placed
 from tests.lanes import examples

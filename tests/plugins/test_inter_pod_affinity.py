@@ -7,7 +7,7 @@ import pytest
 from ksched_cli.api.core import Namespace, ObjectMeta, Pod
 from ksched_cli.config.plugin_args import InterPodAffinityArgs
 from ksched_cli.framework.status import Status
-from ksched_cli.plugins.inter_pod_affinity.plugin import InterPodAffinity
+from ksched_cli.plugins.inter_pod_affinity import InterPodAffinity
 from tests.builders import PodBuilder, make_node, make_pod
 from tests.harness import Bench, make_bench
 

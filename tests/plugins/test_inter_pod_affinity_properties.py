@@ -18,7 +18,7 @@ from ksched_cli.cluster.cache import Cluster
 from ksched_cli.config.plugin_args import InterPodAffinityArgs
 from ksched_cli.framework.interfaces import PreFilterResult
 from ksched_cli.framework.status import Status
-from ksched_cli.plugins.inter_pod_affinity.plugin import InterPodAffinity
+from ksched_cli.plugins.inter_pod_affinity import InterPodAffinity
 from tests.builders import make_node, make_pod
 from tests.harness import Bench, make_bench
 from tests.lanes import examples

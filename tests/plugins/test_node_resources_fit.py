@@ -16,7 +16,7 @@ from ksched_cli.config.plugin_args import (
     ScoringStrategy,
     UtilizationShapePoint,
 )
-from ksched_cli.plugins.node_resources_fit.plugin import NodeResourcesFit
+from ksched_cli.plugins.node_resources_fit import NodeResourcesFit
 from tests.builders import make_node, make_pod
 from tests.clusters import clusters
 from tests.harness import make_bench

@@ -10,7 +10,7 @@ import pytest
 from ksched_cli.cluster.pod_groups import GroupKey
 from ksched_cli.config.plugin_args import NodeResourcesFitArgs, ResourceSpec, ScoringStrategy
 from ksched_cli.framework.interfaces import Placement
-from ksched_cli.plugins.node_resources_fit.plugin import NodeResourcesFit
+from ksched_cli.plugins.node_resources_fit import NodeResourcesFit
 from tests.builders import make_node, make_pod
 from tests.harness import make_bench
 

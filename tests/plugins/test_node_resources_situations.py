@@ -16,7 +16,7 @@ from ksched_cli.config.plugin_args import (
 )
 from ksched_cli.framework.status import Status
 from ksched_cli.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
-from ksched_cli.plugins.node_resources_fit.plugin import NodeResourcesFit
+from ksched_cli.plugins.node_resources_fit import NodeResourcesFit
 from tests.builders import make_node, make_pod
 from tests.harness import make_bench
 from tests.plugins.lib.devices.resources import allocated, devices, make_claim, make_class, make_slice

@@ -14,7 +14,7 @@ from ksched_cli.api.workloads import ReplicaSet, ReplicationController, Stateful
 from ksched_cli.config.plugin_args import PodTopologySpreadArgs
 from ksched_cli.framework.status import Status
 from ksched_cli.plugins.lib.resource_scoring import go_log
-from ksched_cli.plugins.pod_topology_spread.plugin import PodTopologySpread, PodTopologySpreadReasons
+from ksched_cli.plugins.pod_topology_spread import PodTopologySpread, PodTopologySpreadReasons
 from tests.builders import make_node, make_pod
 from tests.harness import Bench, make_bench
 from tests.lanes import examples

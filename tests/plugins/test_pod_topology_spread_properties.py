@@ -16,7 +16,7 @@ from ksched_cli.api.selectors import compile_selector, find_untolerated
 from ksched_cli.config.plugin_args import PodTopologySpreadArgs
 from ksched_cli.framework.status import Status
 from ksched_cli.plugins.lib.resource_scoring import go_log
-from ksched_cli.plugins.pod_topology_spread.plugin import PodTopologySpread
+from ksched_cli.plugins.pod_topology_spread import PodTopologySpread
 from tests.builders import make_node, make_pod
 from tests.harness import Bench, make_bench
 from tests.lanes import examples

@@ -11,7 +11,7 @@ from ksched_cli.api.core import Service
 from ksched_cli.api.workloads import ReplicaSet
 from ksched_cli.config.plugin_args import PodTopologySpreadArgs
 from ksched_cli.framework.status import Status
-from ksched_cli.plugins.pod_topology_spread.plugin import PodTopologySpread
+from ksched_cli.plugins.pod_topology_spread import PodTopologySpread
 from tests.builders import make_node, make_pod, term
 from tests.harness import Bench, make_bench
 

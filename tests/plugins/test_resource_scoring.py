@@ -13,7 +13,7 @@ from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import Status
 from ksched_cli.plugins.lib.resource_scoring import MeasuredResource, MeasuredResources, measured
 from ksched_cli.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
-from ksched_cli.plugins.node_resources_fit.plugin import NodeResourcesFit
+from ksched_cli.plugins.node_resources_fit import NodeResourcesFit
 from ksched_cli.releases.minors import release
 from tests.builders import make_node, make_pod
 from tests.harness import make_bench

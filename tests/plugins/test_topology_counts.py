@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ksched_cli.cluster.nodes import LabelColumn
 from ksched_cli.cluster.pods import PodCount
 from ksched_cli.plugins.inter_pod_affinity.index import TopologyCounts
-from ksched_cli.plugins.pod_topology_spread.plugin import CountedNodes
+from ksched_cli.plugins.pod_topology_spread import CountedNodes
 
 # Six nodes in two zones, one of them without a zone.
 ZONES = ["a", "b", "a", None, "b", "a"]

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim
 from ksched_cli.plugins.lib.volumes import SELECTED_NODE
-from ksched_cli.plugins.volume_binding.plugin import VolumeBinding
+from ksched_cli.plugins.volume_binding import VolumeBinding
 from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_node, make_pod
 from tests.harness import Bench, make_bench, make_scheduler, placed

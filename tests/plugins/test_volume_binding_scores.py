@@ -14,7 +14,7 @@ from ksched_cli.config.load import load_config
 from ksched_cli.config.plugin_args import UtilizationShapePoint, VolumeBindingArgs
 from ksched_cli.framework.status import SKIP, Status
 from ksched_cli.plugins.lib.resource_scoring import broken_linear
-from ksched_cli.plugins.volume_binding.plugin import VolumeBinding
+from ksched_cli.plugins.volume_binding import VolumeBinding
 from ksched_cli.releases.minors import DEFAULT, RELEASES, Release
 from tests.builders import make_node, make_pod
 from tests.config.test_minors import points

@@ -8,7 +8,7 @@ import pytest
 
 from ksched_cli.plugins.lib.volumes import SELECTED_NODE
 from ksched_cli.plugins.node_volume_limits import NodeVolumeLimits
-from ksched_cli.plugins.volume_binding.plugin import VolumeBinding
+from ksched_cli.plugins.volume_binding import VolumeBinding
 from ksched_cli.plugins.volume_restrictions import VolumeRestrictions
 from ksched_cli.plugins.volume_zone import VolumeZone
 from tests.builders import make_node, make_pod

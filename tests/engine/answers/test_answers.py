@@ -186,7 +186,7 @@ def test_a_cluster_that_was_forked_and_rolled_back_decides_like_one_built_anew()
 
 
 def test_a_template_that_was_seen_is_filtered_on_changed_nodes_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ksched_cli.plugins.node_resources_fit.plugin import NodeResourcesFit
+    from ksched_cli.plugins.node_resources_fit import NodeResourcesFit
     from tests.builders import make_node
 
     asked: list[list[int]] = []
@@ -231,7 +231,7 @@ def test_a_pod_that_no_node_fits_needs_no_search_when_it_is_tried_again(monkeypa
 
 
 def test_nodes_of_a_zone_that_opens_again_are_not_scored_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ksched_cli.plugins.node_resources_fit.plugin import NodeResourcesFit
+    from ksched_cli.plugins.node_resources_fit import NodeResourcesFit
     from tests.builders import make_node
 
     scored: list[list[int]] = []

@@ -17,10 +17,10 @@ from ksched_cli.framework.events import (
     Action,
     ClusterEvent,
 )
-from ksched_cli.plugins.default_preemption.plugin import DefaultPreemption
+from ksched_cli.plugins.default_preemption import DefaultPreemption
 from ksched_cli.plugins.gang_scheduling import GangScheduling
-from ksched_cli.plugins.inter_pod_affinity.plugin import InterPodAffinity
-from ksched_cli.plugins.pod_topology_spread.plugin import PodTopologySpread
+from ksched_cli.plugins.inter_pod_affinity import InterPodAffinity
+from ksched_cli.plugins.pod_topology_spread import PodTopologySpread
 from ksched_cli.plugins.scheduling_gates import SchedulingGates
 from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_node, make_pod

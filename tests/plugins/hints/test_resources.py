@@ -8,7 +8,7 @@ import pytest
 
 from ksched_cli.framework.events import ASSIGNED_POD, ASSIGNED_POD_DELETE, UNSCHEDULED_POD, Action, ClusterEvent
 from ksched_cli.plugins.dynamic_resources import DynamicResources
-from ksched_cli.plugins.node_resources_fit.plugin import NodeResourcesFit
+from ksched_cli.plugins.node_resources_fit import NodeResourcesFit
 from tests.builders import make_node, make_pod
 from tests.harness import make_bench
 from tests.plugins.hints.asking import CASE, case, hint

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ksched_cli.framework.events import ASSIGNED_POD_DELETE, Action, ClusterEvent
 from ksched_cli.plugins.node_volume_limits import NodeVolumeLimits
-from ksched_cli.plugins.volume_binding.plugin import VolumeBinding
+from ksched_cli.plugins.volume_binding import VolumeBinding
 from ksched_cli.plugins.volume_restrictions import VolumeRestrictions
 from ksched_cli.plugins.volume_zone import VolumeZone
 from tests.builders import make_node, make_pod

@@ -12,7 +12,7 @@ from ksched_cli.config.plugin_args import NodeResourcesFitArgs, ResourceSpec, Sc
 from ksched_cli.engine.nominator import NominatedPods
 from ksched_cli.engine.scheduler import SchedulerHandle
 from ksched_cli.plugins.lib.devices.inventory import DeviceTotals
-from ksched_cli.plugins.node_resources_fit.plugin import NodeResourcesFit
+from ksched_cli.plugins.node_resources_fit import NodeResourcesFit
 from ksched_cli.releases.minors import release
 from tests.builders import make_node, make_pod, term
 from tests.harness import make_bench
