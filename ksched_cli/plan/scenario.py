@@ -27,7 +27,7 @@ from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.changes import Changes, loaded_after, refused_by
 from ksched_cli.whatif.edits.lib.edit import Reference
 from ksched_cli.whatif.edits.lib.targets import pods_meant
-from ksched_cli.whatif.edits.remove_node import RemoveNode
+from ksched_cli.whatif.edits.nodes import RemoveNode
 from ksched_cli.whatif.scenario import (
     TOPOLOGY,
     Expectation,

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ksched_cli.errors import InputError, Problem
-from ksched_cli.whatif.edits.cordon import Cordon
 from ksched_cli.whatif.edits.lib.edit import Reference, edit_specs
+from ksched_cli.whatif.edits.node_fields import Cordon
 from ksched_cli.whatif.scenario import On, Scenario, Schedulable, load_scenario
 from tests.lanes import examples
 

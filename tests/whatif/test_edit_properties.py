@@ -12,17 +12,11 @@ from ksched_cli.api.core import Node, Pod, Taint
 from ksched_cli.api.workloads import ReplicaSet
 from ksched_cli.controlplane.pods import is_active
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.whatif.edits.clone_node import CloneNode
-from ksched_cli.whatif.edits.cordon import Cordon
-from ksched_cli.whatif.edits.delete import Delete
-from ksched_cli.whatif.edits.drain import Drain
-from ksched_cli.whatif.edits.label import LabelNode
 from ksched_cli.whatif.edits.lib.edit import Edit, Reference
 from ksched_cli.whatif.edits.lib.editor import stays_in_a_drain
-from ksched_cli.whatif.edits.remove_node import RemoveNode
-from ksched_cli.whatif.edits.scale import Scale
-from ksched_cli.whatif.edits.taint import TaintNode
-from ksched_cli.whatif.edits.uncordon import Uncordon
+from ksched_cli.whatif.edits.node_fields import Cordon, Drain, LabelNode, TaintNode, Uncordon
+from ksched_cli.whatif.edits.nodes import CloneNode, RemoveNode
+from ksched_cli.whatif.edits.workloads import Delete, Scale
 from tests.builders import make_node, make_pod
 from tests.lanes import examples
 from tests.whatif.changing import attempted

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -21,11 +22,14 @@ OFFERING = ("simulate", "capacity", "drain", "diff", "check", "explain")
 COMMANDS = {each.path: each for each in commands_of(program_with(EVERY))}
 
 
-def test_every_file_of_the_folder_declares_an_edit() -> None:
-    files = {path.stem for path in Path(edits.__path__[0]).glob("*.py")} - {"__init__"}
-    assert {spec.field for spec in edit_specs()} == files
-    assert len(files) >= 10
-    assert len({spec.order for spec in edit_specs()}) == len(files)
+def test_every_module_of_the_folder_declares_edits() -> None:
+    modules = [import_module(f"{edits.__name__}.{path.stem}") for path in Path(edits.__path__[0]).glob("[!_]*.py")]
+    declared = [spec for module in modules for spec in module.SPECS]
+    assert sorted(spec.flag for spec in edit_specs()) == sorted(spec.flag for spec in declared)
+    # An edit that a module defines and leaves out of its SPECS would have no option.
+    made = {each for module in modules for each in vars(module).values() if isinstance(each, EditSpec)}
+    assert len(made) == len(declared) >= 10
+    assert len({spec.order for spec in edit_specs()}) == len(declared)
 
 
 @pytest.mark.parametrize("spec", SPECS)

@@ -15,9 +15,9 @@ from ksched_cli.api.storage import CSINode, PersistentVolumeClaim, VolumeAttachm
 from ksched_cli.api.workloads import DaemonSet, Deployment, ReplicaSet, ResourceQuota, StatefulSet
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.changes import ChangedCluster
-from ksched_cli.whatif.edits.add_node import AddNode
-from ksched_cli.whatif.edits.cordon import Cordon
 from ksched_cli.whatif.edits.lib.edit import Edit, parse_edits
+from ksched_cli.whatif.edits.node_fields import Cordon
+from ksched_cli.whatif.edits.nodes import AddNode
 from tests.builders import PodBuilder, make_node, make_pod
 from tests.whatif.changing import edited_by as apply
 

@@ -17,7 +17,7 @@ from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.verify.results import Order, Verification
 from ksched_cli.releases.minors import RELEASES
 from ksched_cli.whatif.edits.lib.apply import apply_edits
-from ksched_cli.whatif.edits.taint import TaintNode
+from ksched_cli.whatif.edits.node_fields import TaintNode
 from ksched_cli.world.results import Limits
 from tests.builders import make_node, make_pod
 from tests.controlplane.harness import make

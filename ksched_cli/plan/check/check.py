@@ -44,7 +44,7 @@ from ksched_cli.sources.loaded import NOTHING_CHECKED, Autoscaler, Loaded, resou
 from ksched_cli.sources.places import Places
 from ksched_cli.whatif.changes import Changes
 from ksched_cli.whatif.edits.lib.edit import Reference
-from ksched_cli.whatif.edits.scale import Scale
+from ksched_cli.whatif.edits.workloads import Scale
 from ksched_cli.whatif.manifests import (
     WORKLOADS,
     in_order,

@@ -36,12 +36,10 @@ from ksched_cli.plan.results.nodes import NodeChanges, NodeColumns
 from ksched_cli.plan.run.loaded_input import LoadedInput
 from ksched_cli.plan.run.run import Run
 from ksched_cli.plan.size.catalog import NodeShape, ShapeCatalog
-from ksched_cli.whatif.edits.add_node import AddNode
-from ksched_cli.whatif.edits.cordon import Cordon
 from ksched_cli.whatif.edits.lib.edit import Edit
 from ksched_cli.whatif.edits.lib.editor import Editor
-from ksched_cli.whatif.edits.remove_node import RemoveNode
-from ksched_cli.whatif.edits.uncordon import Uncordon
+from ksched_cli.whatif.edits.node_fields import Cordon, Uncordon
+from ksched_cli.whatif.edits.nodes import AddNode, RemoveNode
 from ksched_cli.world.world import WorldTrial
 
 

@@ -47,8 +47,8 @@ from ksched_cli.plan.run.orders import FIRST_ORDER, decisive_ties
 from ksched_cli.plan.run.run import InOrder, Run
 from ksched_cli.progress import steps
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.whatif.edits.cordon import Cordon
 from ksched_cli.whatif.edits.lib.editor import Editor, name_hint
+from ksched_cli.whatif.edits.node_fields import Cordon
 from ksched_cli.world.results import Ending, Limits
 from ksched_cli.world.world import World, WorldTrial
 

@@ -1,1 +1,1 @@
-"""What-if edits: one file each, with its SPEC. Everything that offers edits is derived from these files."""
+"""What-if edits, each declared in the SPECS of its module. Everything that offers edits is derived from them."""

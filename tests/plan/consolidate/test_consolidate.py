@@ -19,12 +19,10 @@ from ksched_cli.plan.drain.drain import DrainRun
 from ksched_cli.plan.drain.pods import run_until_rest
 from ksched_cli.plan.drain.results import Flags
 from ksched_cli.simulator import Simulator
-from ksched_cli.whatif.edits.add_node import AddNode
-from ksched_cli.whatif.edits.cordon import Cordon
 from ksched_cli.whatif.edits.lib.edit import Edit
 from ksched_cli.whatif.edits.lib.editor import Editor
-from ksched_cli.whatif.edits.remove_node import RemoveNode
-from ksched_cli.whatif.edits.uncordon import Uncordon
+from ksched_cli.whatif.edits.node_fields import Cordon, Uncordon
+from ksched_cli.whatif.edits.nodes import AddNode, RemoveNode
 from tests.builders import make_node, make_pod, make_workload
 from tests.lanes import examples
 from tests.plan.size.cases import catalog, load, pending, shape

@@ -28,8 +28,8 @@ from ksched_cli.plan.reasons.fixes.limits import (
 )
 from ksched_cli.plan.reasons.fixes.values import FixChange, edited
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.whatif.edits.clone_node import CloneNode
-from ksched_cli.whatif.edits.label import LabelNode
+from ksched_cli.whatif.edits.node_fields import LabelNode
+from ksched_cli.whatif.edits.nodes import CloneNode
 
 # So many makes are proposed, and of each up to so many nodes more than the waiting pods need: other pods take some.
 _MAKES = 4

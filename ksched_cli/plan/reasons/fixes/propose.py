@@ -38,12 +38,9 @@ from ksched_cli.plan.reasons.fixes.values import AdvisedChange, FixChange, Propo
 from ksched_cli.plan.reasons.rules import guide_of
 from ksched_cli.plan.reasons.typos import Typo, selector_typos
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.whatif.edits.delete import Delete
-from ksched_cli.whatif.edits.label import LabelNode
 from ksched_cli.whatif.edits.lib.edit import Reference
-from ksched_cli.whatif.edits.scale import Scale
-from ksched_cli.whatif.edits.taint import TaintNode
-from ksched_cli.whatif.edits.uncordon import Uncordon
+from ksched_cli.whatif.edits.node_fields import LabelNode, TaintNode, Uncordon
+from ksched_cli.whatif.edits.workloads import Delete, Scale
 
 _SCALED = {each.__name__: each for each in (Deployment, ReplicaSet, ReplicationController)}
 # So many pods of a node are thought of.

@@ -59,8 +59,8 @@ from ksched_cli.plugins.in_tree import IN_TREE
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.places import Path, Places
 from ksched_cli.whatif.changes import Changes
-from ksched_cli.whatif.edits.clone_node import CloneNode
-from ksched_cli.whatif.edits.label import LabelNode
+from ksched_cli.whatif.edits.node_fields import LabelNode
+from ksched_cli.whatif.edits.nodes import CloneNode
 from ksched_cli.world.results import Ending, FinalPod, Limits, WorldResult
 from ksched_cli.world.world import World
 

@@ -1,4 +1,4 @@
-"""What an edit is, how a file of the folder above declares one, and the list of all edits.
+"""What an edit is, how a module of the folder above declares some, and the list of all edits.
 
 Imports nothing heavy: the help needs it. `parse_edits` makes edits of flags and the texts behind them.
 """
@@ -106,7 +106,7 @@ def _node_names(*nodes: str) -> Iterable[str]:
 
 
 class EditSpec(Struct, frozen=True):
-    """The declaration of an edit: `SPEC` of its file.
+    """The declaration of an edit, one of the `SPECS` of its module.
 
     Derived from it: the flag of the command line with its help and completion, the field of a step in scenario files
     and their schema, the method of `Simulator`, and when the edit is made.
@@ -139,8 +139,10 @@ class EditSpec(Struct, frozen=True):
 def edit_specs() -> tuple[EditSpec, ...]:
     """The declarations, in the order in which the edits of a command line are made: first the edits that decide which
     nodes there are, then those of a node's fields, then those that evict; workloads last."""
-    modules = [each.name for each in iter_modules(edits.__path__) if not each.ispkg]
-    found: list[EditSpec] = [import_module(f"{edits.__name__}.{name}").SPEC for name in modules]
+    modules = [
+        import_module(f"{edits.__name__}.{each.name}") for each in iter_modules(edits.__path__) if not each.ispkg
+    ]
+    found: list[EditSpec] = [spec for module in modules for spec in module.SPECS]
     return tuple(sorted(found, key=lambda spec: spec.order))
 
 

@@ -1,17 +1,22 @@
-"""`--scale KIND/NAME=N`: set the number of replicas of a workload."""
+"""Edits of workloads and other objects: `--scale`, `--hpa`, `--delete`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from ksched_cli.whatif.edits.lib.arguments import EditMistake, whole_number
-from ksched_cli.whatif.edits.lib.edit import EditSpec, ObjectEdit, Reference
+from ksched_cli.whatif.edits.lib.edit import WHOLE, Edit, EditSpec, ObjectEdit, Reference
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from ksched_cli.api.workloads import ReplicaSet
     from ksched_cli.controlplane.store import Identity
     from ksched_cli.whatif.edits.lib.editor import Editor
+
 
 _MAX_REPLICAS = 1_000_000
 
@@ -79,7 +84,7 @@ def _is_owned(item: ReplicaSet, target: Reference) -> bool:
     )
 
 
-def _parse(text: str) -> Scale:
+def _parse_scale(text: str) -> Scale:
     from ksched_cli.whatif.edits.lib.targets import reference
 
     target, found, number = text.rpartition("=")
@@ -88,18 +93,117 @@ def _parse(text: str) -> Scale:
     return Scale(reference(target), whole_number(number, 0, _MAX_REPLICAS, "replicas"))
 
 
-def _arguments(workload: str, replicas: int) -> Iterable[str]:
+def _arguments_of_scale(workload: str, replicas: int) -> Iterable[str]:
     """Set the number of replicas of a workload, `KIND/NAME` or `KIND/NAMESPACE/NAME`."""
     return [f"{workload}={replicas}"]
 
 
-SPEC = EditSpec(
+SCALE = EditSpec(
     flag="scale",
     order=100,
     metavar="KIND/NAME=N",
     help="Scale a Deployment, ReplicaSet, StatefulSet or ReplicationController of the input: new pods "
     "are pending, and the controller chooses the pods to delete. Write KIND/NAMESPACE/NAME for a name in several "
     "namespaces.",
-    parse=_parse,
-    arguments=_arguments,
+    parse=_parse_scale,
+    arguments=_arguments_of_scale,
 )
+
+
+_BOUNDS = ("min", "max")
+
+
+class AtBound(Edit, Struct, frozen=True):
+    bound: str
+
+    @property
+    def subject(self) -> Hashable:
+        return AtBound
+
+    @property
+    def sets(self) -> Hashable:
+        return WHOLE
+
+    def __str__(self) -> str:
+        return f"--hpa {self.bound}"
+
+    def apply(self, editor: Editor) -> None:
+        """Set the replicas, as the HorizontalPodAutoscaler controller does at this bound. A workload with 0 replicas
+        stays: its HorizontalPodAutoscaler is disabled."""
+        from msgspec.structs import replace
+
+        from ksched_cli.api.workloads import ReplicaSet
+        from ksched_cli.controlplane.controllers.replicaset import wanted_replicas
+
+        autoscalers = editor.store.autoscalers
+        if not autoscalers:
+            raise EditMistake("the input has no autoscaler", "dump horizontalpodautoscalers and scaledobjects too")
+        for key, each in list(autoscalers.items()):
+            number = each.least if self.bound == "min" else each.most
+            item = editor.plane.controllers.autoscalers.target(key)
+            if item is None or item.spec.template is None:
+                editor.api.warnings.append(f"{each.label} scales {key[0]} {key[1]}/{key[2]}, which is not in the input")
+            elif wanted_replicas(item) or each.is_keda:
+                item = editor.api.update(replace(item, spec=replace(item.spec, replicas=number)))
+                editor.plane.mark_as_set(item)
+                for own in (item, *editor.store.owned(item, ReplicaSet)):
+                    editor.api.touch(own)
+
+
+def _parse_hpa(text: str) -> AtBound:
+    if text not in _BOUNDS:
+        raise EditMistake(f"{text!r} is no bound", "write min or max")
+    return AtBound(text)
+
+
+def _arguments_of_hpa(bound: str) -> Iterable[str]:
+    """Put every workload with a HorizontalPodAutoscaler or a KEDA ScaledObject at its bound, `min` or `max`."""
+    return [bound]
+
+
+HPA = EditSpec(
+    flag="hpa",
+    order=95,
+    metavar="min|max",
+    help="Put every workload with a HorizontalPodAutoscaler or a KEDA ScaledObject at this bound of it.",
+    parse=_parse_hpa,
+    arguments=_arguments_of_hpa,
+)
+
+
+class Delete(ObjectEdit, frozen=True):
+    def __str__(self) -> str:
+        return f"--delete {self.target}"
+
+    def apply(self, editor: Editor) -> None:
+        """Delete the object. The garbage collector deletes what belongs to it."""
+        from ksched_cli.api.core import Node
+        from ksched_cli.whatif.edits.lib.targets import find
+
+        if self.target.kind is Node:
+            raise EditMistake("a node is not deleted this way", f"use --remove-node {self.target.name}")
+        editor.api.delete(find(editor.store, self.target, editor.namespace), why="deleted by the edit")
+
+
+def _parse_delete(text: str) -> Delete:
+    from ksched_cli.whatif.edits.lib.targets import reference
+
+    return Delete(reference(text))
+
+
+def _arguments_of_delete(*objects: str) -> Iterable[str]:
+    """Delete these objects, `KIND/NAME` or `KIND/NAMESPACE/NAME`, with the objects that belong to them."""
+    return objects
+
+
+DELETE = EditSpec(
+    flag="delete",
+    order=90,
+    metavar="KIND/NAME",
+    help="Delete an object and the objects that belong to it. The controller of a deleted pod creates a new pod.",
+    parse=_parse_delete,
+    arguments=_arguments_of_delete,
+)
+
+
+SPECS = (SCALE, HPA, DELETE)
