@@ -137,6 +137,9 @@ class GroupAttempt(Struct):
 class GroupCycle:
     """Runs the cycles of groups on the cluster of the cycle it is made from."""
 
+    # Whether Permit is called for each pod of a trial, when the pods after it have not been tried.
+    permits_in_trial = True
+
     def __init__(
         self,
         cycle: Cycle,
@@ -322,20 +325,13 @@ class GroupCycle:
     def _apply(self, runtime: Runtime, trial: GroupAttempt) -> None:
         """prepareForBindingCycle for the pods of the placement that was chosen."""
         for attempt in trial.attempts:
-            decision, row = attempt.decision, attempt.row
-            if row is None or attempt.preempts:
+            if attempt.row is None or attempt.preempts:
                 continue
-            self._cluster.place(decision.pod_row, row)
-            self._nominator.delete(decision.pod_row)
-            attempt.assumed = True
-            refusal = reserve(runtime, attempt.state, decision.pod, row)
-            if refusal is not None:
-                attempt.row, attempt.permit, attempt.assumed = None, None, False
-                self._cluster.displace(decision.pod_row)
-                try:
-                    self._cycle.refuse(decision, row, refusal)
-                except CycleError as problem:
-                    self._cycle.give_up(decision, problem)
+            try:
+                self._assume(runtime, attempt, attempt.row)
+            except CycleError as problem:
+                attempt.row = attempt.permit = None
+                self._cycle.give_up(attempt.decision, problem)
 
     def _try_all(self, key: GroupKey, runtime: Runtime, rows: Sequence[int]) -> GroupAttempt:
         """podGroupSchedulingDefaultAlgorithm."""
@@ -369,24 +365,37 @@ class GroupCycle:
                 target = self._cluster.nodes.row_of.get(decision.nominated_node)
             if target is not None:
                 self._assume(runtime, attempt, target)
+                if self.permits_in_trial and attempt.row is not None:
+                    self._permit(runtime, attempt, target)
         except CycleError as problem:
+            attempt.row, attempt.assumed = None, False
             self._cycle.give_up(decision, problem)
         return attempt
 
     def _assume(self, runtime: Runtime, attempt: MemberAttempt, row: int) -> None:
+        """assumeAndReserve."""
         decision = attempt.decision
         self._cluster.place(decision.pod_row, row)
         refusal = reserve(runtime, attempt.state, decision.pod, row)
-        if refusal is None:
-            self._nominator.delete(decision.pod_row)
-            answer = permit(runtime, attempt.state, decision.pod, row)
-            if not answer.refused:
-                attempt.row, attempt.permit, attempt.assumed = row, answer.status, True
-                return
-            refusal = answer.status
-        self._cluster.displace(decision.pod_row)
-        decision.nominated_node = ""
-        self._cycle.refuse(decision, row, refusal)
+        if refusal is not None:
+            self._refuse(attempt, row, refusal)
+            return
+        self._nominator.delete(decision.pod_row)
+        attempt.row, attempt.assumed = row, True
+
+    def _permit(self, runtime: Runtime, attempt: MemberAttempt, row: int) -> None:
+        answer = permit(runtime, attempt.state, attempt.decision.pod, row)
+        if answer.refused:
+            self._refuse(attempt, row, answer.status)
+        else:
+            attempt.permit = answer.status
+
+    def _refuse(self, attempt: MemberAttempt, row: int, refusal: Status) -> None:
+        """The pod does not go to this node, and a node that preemption chose for it is not kept either."""
+        attempt.row, attempt.permit, attempt.assumed = None, None, False
+        self._cluster.displace(attempt.decision.pod_row)
+        attempt.decision.nominated_node = ""
+        self._cycle.refuse(attempt.decision, row, refusal)
 
     def _revert(self, runtime: Runtime, attempt: MemberAttempt) -> None:
         """unreserveAndForget; a nomination from before the cycle is in force again."""
@@ -444,7 +453,7 @@ def reject(decision: Decision, result: Literal["unschedulable", "error"], messag
     decision.result, decision.row, decision.message, decision.nominated_node = result, None, message, ""
     decision.reason = EngineReasons.group_unplaced(message=message)
     if decision.diagnosis is not None:
-        decision.diagnosis.unschedulable_plugins = set()
+        decision.diagnosis.blame_only()
 
 
 def two_schedulers(one: str, other: str) -> str:

@@ -172,7 +172,7 @@ class SchedulingLoop:
         """handleSchedulingFailure, and handleBindingCycleError for a pod that has lost the node it had."""
         rejected = decision.result == "unschedulable" and decision.diagnosis is not None
         diagnosis = decision.diagnosis if rejected else None
-        pod.unschedulable_plugins = frozenset(diagnosis.unschedulable_plugins) if diagnosis else frozenset()
+        pod.unschedulable_plugins = diagnosis.unschedulable_plugins if diagnosis else frozenset()
         pod.pending_plugins = frozenset(diagnosis.pending_plugins) if diagnosis else frozenset()
         pod.info = self.cluster.pods.infos[pod.row]
         if not decision.let_go:

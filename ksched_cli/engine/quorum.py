@@ -12,7 +12,6 @@ from typing import Protocol, runtime_checkable
 from ksched_cli.cluster.pod_groups import GroupKey
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.engine.cycle.runtime import Runtime
-from ksched_cli.engine.cycle.schedule_one import permit, reserve
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.faults import CycleError
 from ksched_cli.engine.gang import (
@@ -43,6 +42,8 @@ class PlacementFeasible(Protocol):
 
 
 class QuorumCycle(GroupCycle):
+    permits_in_trial = False
+
     def _disagreement(self, key: GroupKey, rows: Sequence[int]) -> str:
         """validatePodGroup."""
         if not EngineRules.of(self._cluster.release).group_pods_agree:
@@ -166,18 +167,6 @@ class QuorumCycle(GroupCycle):
             decision.message = decision.diagnosis.message()
         return attempt
 
-    def _assume(self, runtime: Runtime, attempt: MemberAttempt, row: int) -> None:
-        """assumeAndReserve."""
-        decision = attempt.decision
-        self._cluster.place(decision.pod_row, row)
-        refusal = reserve(runtime, attempt.state, decision.pod, row)
-        if refusal is None:
-            self._nominator.delete(decision.pod_row)
-            attempt.row, attempt.assumed = row, True
-            return
-        self._cluster.displace(decision.pod_row)
-        self._cycle.refuse(decision, row, refusal)
-
     def _apply(self, runtime: Runtime, trial: GroupAttempt) -> None:
         """The group is assumed when its result is submitted."""
 
@@ -189,7 +178,7 @@ class QuorumCycle(GroupCycle):
     def _bind_all(self, runtime: Runtime, placed: Sequence[MemberAttempt]) -> None:
         """prepareForBindingCycle and the binding cycles. Permit sees the group assumed as a whole: what it
         holds it lets go as soon as the last of the quorum comes."""
-        for step in (self._assume_again, self._ask_permit, self._bind):
+        for step in (self._assume, self._permit, self._bind):
             for attempt in placed:
                 if attempt.row is None:
                     continue
@@ -198,17 +187,6 @@ class QuorumCycle(GroupCycle):
                 except CycleError as problem:
                     attempt.row = None
                     self._cycle.give_up(attempt.decision, problem)
-
-    def _assume_again(self, runtime: Runtime, attempt: MemberAttempt, row: int) -> None:
-        attempt.row = None
-        self._assume(runtime, attempt, row)
-
-    def _ask_permit(self, runtime: Runtime, attempt: MemberAttempt, row: int) -> None:
-        answer = permit(runtime, attempt.state, attempt.decision.pod, row)
-        if answer.refused:
-            attempt.row = None
-            self._cluster.displace(attempt.decision.pod_row)
-            self._cycle.refuse(attempt.decision, row, answer.status)
 
 
 def _disagreement(pod: PodInfo, first: PodInfo, priority: int) -> str:

@@ -222,7 +222,9 @@ class Diagnosis(Struct):
 
     nodes: NodeStatuses
     pre_filter: Status | None = None
-    unschedulable_plugins: set[str] = field(default_factory=set)
+    # The plugins that count besides those of `nodes`. The latter count if `blames_nodes` is set.
+    blamed: frozenset[str] = frozenset()
+    blames_nodes: bool = False
     pending_plugins: set[str] = field(default_factory=set)
     post_filter_message: str = ""
     # How many nodes were looked at where that is not all of the cluster's (the nodes of a placement).
@@ -234,10 +236,18 @@ class Diagnosis(Struct):
         """NumAllNodes."""
         return len(self.nodes) if self.placement_nodes is None else self.placement_nodes
 
+    @property
+    def unschedulable_plugins(self) -> frozenset[str]:
+        """UnschedulablePlugins. They are collected here: of a pod that has a node, few callers need them."""
+        return self.blamed | self.nodes.unschedulable_plugins() if self.blames_nodes else self.blamed
+
+    def blame_only(self, *plugins: str) -> None:
+        self.blamed, self.blames_nodes = frozenset(plugins), False
+
     def blame(self, status: Status) -> None:
         """Diagnosis.AddPluginStatus."""
         if status.rejected and status.plugin:
-            self.unschedulable_plugins.add(status.plugin)
+            self.blamed |= {status.plugin}
         if status.code is Code.PENDING and status.plugin:
             self.pending_plugins.add(status.plugin)
 

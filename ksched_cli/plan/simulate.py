@@ -250,7 +250,7 @@ def outcome_of(
         message=decision.message,
         preemption=_preemption(decision, cluster),
         nominated_node=decision.nominated_node,
-        unschedulable_plugins=_sorted(frozenset(diagnosis.unschedulable_plugins)) if diagnosis else (),
+        unschedulable_plugins=_sorted(diagnosis.unschedulable_plugins) if diagnosis else (),
         scheduler=decision.pod.pod.spec.scheduler_name,
         pod_group=str(group_of(decision.pod) or ""),
         group_victims=cluster.pods.names_of(decision.group_victims),

@@ -160,7 +160,8 @@ class Recorder(Logged):
         before = self._last_cycles.get(uid)
         if before is not None and not self.has_repeats:
             self.has_repeats = True
-        plugins = decision.diagnosis.unschedulable_plugins if decision.diagnosis else ()
+        diagnosis = decision.diagnosis if decision.row is None else None
+        plugins = diagnosis.unschedulable_plugins if diagnosis is not None else ()
         attempts = 1 if before is None else before.attempts + 1
         self._last_cycles[uid] = _LastCycle(attempts, result, message, tuple(sorted(plugins)))
         node = "" if decision.row is None else self._world.cluster.nodes.names[decision.row]

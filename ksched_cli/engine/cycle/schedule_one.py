@@ -427,7 +427,7 @@ class Cycle(Logged):
             diagnosis.placement_nodes = len(self.placement)
         outcome = runtime.run_pre_filter(state, pod)
         if self._rules.narrowing_plugins_are_blamed:
-            diagnosis.unschedulable_plugins |= outcome.narrowed_by
+            diagnosis.blamed |= outcome.narrowed_by
         if outcome.status is not None:
             diagnosis.pre_filter = outcome.status
             if self._rules.rejection_reaches_nodes:
@@ -453,13 +453,14 @@ class Cycle(Logged):
         self, pod: PodInfo, feasible: RowColumn, diagnosis: Diagnosis, memory: Memory | None
     ) -> FeasibleNodes:
         """findNodesThatPassExtenders."""
-        if len(feasible) < len(self.cluster.nodes.objects):
-            diagnosis.unschedulable_plugins |= diagnosis.nodes.unschedulable_plugins()
         if self.extenders is None:
+            diagnosis.blames_nodes = True
             return FeasibleNodes(feasible, diagnosis, memory=memory)
+        # Collected before the extenders record nodes under their own names.
+        diagnosis.blamed |= diagnosis.nodes.unschedulable_plugins()
         left = self.extenders.filter(pod, NodeRows(self.cluster, feasible), diagnosis.nodes)
         if len(left) != len(feasible) and self.extenders.is_blamed:
-            diagnosis.unschedulable_plugins.add(EXTENDER)
+            diagnosis.blamed |= {EXTENDER}
         return FeasibleNodes(left.rows, diagnosis, left.bare, None if left.bare else memory)
 
     def _evaluate_nominated_node(
@@ -473,7 +474,7 @@ class Cycle(Logged):
         nodes = NodeRows(self.cluster, np.array([row], dtype=np.int64))
         filters = runtime.in_force(state)
         passed = runtime.run_filter_with_nominated(filters, state, decision.pod, nodes, diagnosis.nodes)
-        diagnosis.unschedulable_plugins |= diagnosis.nodes.unschedulable_plugins()
+        diagnosis.blamed |= diagnosis.nodes.unschedulable_plugins()
         if self.extenders is not None:
             try:
                 passed = self.extenders.filter(decision.pod, passed, NodeStatuses(len(self.cluster.nodes)))
@@ -616,7 +617,7 @@ class Cycle(Logged):
         decision.result = "unschedulable"
         if decision.diagnosis is not None:
             decision.diagnosis.nodes.set(row, refusal)
-            decision.diagnosis.unschedulable_plugins = {refusal.plugin}
+            decision.diagnosis.blame_only(refusal.plugin)
 
     # PostFilter
 
