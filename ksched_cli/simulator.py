@@ -263,7 +263,7 @@ class Simulator(EditMethods):
             node=node,
             fixes=fixes,
             manifests=[changes.manifests for changes in self._changes],
-            catalog=None if catalog is None else read_shapes_of(catalog),
+            catalog=read_shapes_of(catalog),
             sources=self._options.sources,
         )
         return replace(found, odds=self._odds(orders, ties))
@@ -403,7 +403,7 @@ class Simulator(EditMethods):
         from ksched_cli.plan.size.catalog import read_shapes_of
 
         self._check_selection()
-        return rightsize_input(self._current, None if catalog is None else read_shapes_of(catalog))
+        return rightsize_input(self._current, read_shapes_of(catalog))
 
     def size_catalog(self, *, prices: Sequence[str] = (), rates: str = "") -> DerivedCatalog:
         """A catalog of the instance types of the nodes and of the node groups of autoscalers. `prices` are written
@@ -428,23 +428,14 @@ class Simulator(EditMethods):
         address of a Dask scheduler, or `local`. Rows are stored in the folder `out`; `resume` goes on with those that
         it has. `progress` is called with how many are done and how many there are."""
         from ksched_cli.plan.sweep.curves import sweep_or_curves
+        from ksched_cli.plan.sweep.run import SweepExecution
         from ksched_cli.wiring import Wiring
 
         self._check_selection()
+        execution = SweepExecution(workers, dask, out, resume, progress)
         options = self._options if self._options.scenario is None else replace(self._options, scenario=None)
         source, path = self._current.without_rollouts(), None if file is None else str(file)
-        return sweep_or_curves(
-            options,
-            source,
-            Wiring(),
-            path,
-            words,
-            workers=workers,
-            dask=dask,
-            out=out,
-            resume=resume,
-            progress=progress,
-        )
+        return sweep_or_curves(options, source, Wiring(), path, words, execution)
 
     @staticmethod
     def compare(before: RunOptions, after: RunOptions) -> DiffResult:

@@ -191,19 +191,16 @@ class CatalogDocument(Struct, forbid_unknown_fields=True, rename="camel"):
     unit: str = ""
 
 
-def load_catalog(path: str) -> ShapeCatalog:
-    """The catalog of a file. InputError with every mistake in it."""
-    return _CatalogReader(read_one_document(path, expected_kind(KIND)), path).read()
-
-
 def catalog_of(document: Mapping[str, Any], source: str = "catalog") -> ShapeCatalog:
     """The catalog of a document as YAML and JSON have it."""
     return _CatalogReader(Document(dict(document), 0), source).read()
 
 
-def read_shapes_of(catalog: str | Mapping[str, Any]) -> ShapeCatalog:
-    """The catalog of a file or a document."""
-    return load_catalog(catalog) if isinstance(catalog, str) else catalog_of(catalog)
+def read_shapes_of(catalog: str | Mapping[str, Any] | None) -> ShapeCatalog | None:
+    """The catalog of a file or a document; None if none is given. InputError with every mistake in it."""
+    if isinstance(catalog, str):
+        return _CatalogReader(read_one_document(catalog, expected_kind(KIND)), catalog).read()
+    return None if catalog is None else catalog_of(catalog)
 
 
 def catalog_schema() -> dict[str, Any]:

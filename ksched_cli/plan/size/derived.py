@@ -98,7 +98,7 @@ def derive_catalog(loaded: Loaded, prices: Sequence[str] = (), rates: str = "") 
 
 def shapes_to_buy(catalog: str | Mapping[str, Any] | None, source: LoadedInput) -> ShapeCatalog | None:
     """The catalog of a file or a document, else what the NodePools of the input can launch."""
-    return shapes_of_pools(source) if catalog is None else read_shapes_of(catalog)
+    return read_shapes_of(catalog) if catalog is not None else shapes_of_pools(source)
 
 
 def shapes_of_pools(source: LoadedInput) -> ShapeCatalog | None:

@@ -32,13 +32,12 @@ from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.sweep.model import Sweep
 from ksched_cli.plan.sweep.run import (
     RowStore,
+    SweepExecution,
     SweepProgress,
     SweepRun,
     SweptCluster,
     as_document,
-    check_places,
     every_pod,
-    make_executor,
     sweep_input,
 )
 from ksched_cli.progress import steps
@@ -342,24 +341,16 @@ def sweep_or_curves(
     maker: InputMaker,
     path: str | None,
     words: Mapping[str, Any],
-    *,
-    workers: int = 1,
-    dask: str | None = None,
-    out: str | None = None,
-    resume: bool = False,
-    progress: SweepProgress | None = None,
+    execution: SweepExecution,
 ) -> SweepRun | CurveSweep:
     """The sweep of a file, of words, or of both; with the word `curve` the comparison of policies."""
-    how: dict[str, Any] = {"workers": workers, "dask": dask, "out": out, "resume": resume, "progress": progress}
     if not any(words.get(each) for each in ("curve", "policies", "workloads", "seeds")):
-        return sweep_input(options, source, maker, path, words, **how)
-    check_places(workers, out, resume=resume)
+        return sweep_input(options, source, maker, path, words, execution)
     task = _curve_task(options, source, maker, path, words)
-    store = RowStore(out, about_curves(task), decode_curve_rows, resume=resume) if out is not None else None
     # The warnings of the configuration are about one that no policy has.
     warnings = tuple(source.loaded.warnings) if words.get("policies") else source.warnings
-    executor = make_executor(workers, dask, len(task.spec))
-    return CurveSweep(task, executor, store=store, progress=progress, warnings=warnings)
+    executor, store = execution.executor(len(task.spec)), execution.store(lambda: about_curves(task), decode_curve_rows)
+    return CurveSweep(task, executor, store=store, progress=execution.progress, warnings=warnings)
 
 
 def _curve_task(

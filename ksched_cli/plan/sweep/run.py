@@ -427,21 +427,44 @@ class SweptCluster(Struct, frozen=True):
         return source.with_autoscaler(self.autoscaler)
 
 
+class SweepExecution(Struct, frozen=True):
+    """How a sweep runs: on so many processes (0: one for each core) or on Dask, with its rows stored in the folder
+    `out`. UsageError for values that cannot be."""
+
+    workers: int = 1
+    dask: str | None = None
+    out: str | None = None
+    resume: bool = False
+    progress: SweepProgress | None = None
+
+    def __post_init__(self) -> None:
+        if self.resume and self.out is None:
+            raise UsageError("--resume goes with --out: it continues with the rows of that folder")
+        if self.workers < 0:
+            raise UsageError(f"--workers {self.workers}: 0 is one for each core")
+
+    def executor(self, variants: int) -> Executor:
+        if self.dask is None:
+            workers = self.workers
+            return Processes(min(workers, variants)) if workers > 1 else InProcess() if workers else Cores()
+        if importlib.util.find_spec("distributed") is None:
+            raise UsageError("--dask needs dask.distributed: pip install 'ksched-cli[dask]'")
+        return OnDask(self.dask)
+
+    def store(self, about: Callable[[], dict[str, Any]], decode: Callable[[bytes], Iterable[R]]) -> RowStore[R] | None:
+        """The folder for the rows. `about` computes what identifies the sweep."""
+        return None if self.out is None else RowStore(self.out, about(), decode, resume=self.resume)
+
+
 def sweep_input(
     options: RunOptions,
     source: LoadedInput,
     maker: InputMaker,
     path: str | None,
     words: Mapping[str, Any],
-    *,
-    workers: int = 1,
-    dask: str | None = None,
-    out: str | None = None,
-    resume: bool = False,
-    progress: SweepProgress | None = None,
+    execution: SweepExecution,
 ) -> SweepRun:
     """The run of a sweep file, of words, or of both, over this input."""
-    check_places(workers, out, resume=resume)
     unknown = sorted(words.keys() - SweepKeywords.__annotations__.keys())
     if unknown:
         known = ", ".join(SweepKeywords.__annotations__)
@@ -452,18 +475,14 @@ def sweep_input(
     check_nodes(options, cluster.loaded, Loaded())
     space = variant_space(sweep, cluster.loaded)
     task = SweepTask(space, cluster, options.namespace or cluster.loaded.namespace)
-    executor = make_executor(workers, dask, len(space))
-    store = RowStore(out, about_rows(task), decode_rows, resume=resume) if out is not None else None
-    seconds = source.seconds
-    return SweepRun(task, executor, progress=progress, store=store, load_seconds=seconds, warnings=source.warnings)
-
-
-def check_places(workers: int, out: str | None, *, resume: bool) -> None:
-    """Raise UsageError for a number of workers, or for rows to go on with, that there cannot be."""
-    if resume and out is None:
-        raise UsageError("--resume goes with --out: it continues with the rows of that folder")
-    if workers < 0:
-        raise UsageError(f"--workers {workers}: 0 is one for each core")
+    return SweepRun(
+        task,
+        execution.executor(len(space)),
+        progress=execution.progress,
+        store=execution.store(lambda: about_rows(task), decode_rows),
+        load_seconds=source.seconds,
+        warnings=source.warnings,
+    )
 
 
 def _check_grid(cluster: SweptCluster) -> None:
@@ -476,14 +495,6 @@ def _check_grid(cluster: SweptCluster) -> None:
             problems |= {str(each): replace_fields(each, source="--grid", line=None) for each in mistake.problems}
     if problems:
         raise ConfigError(problems.values())
-
-
-def make_executor(workers: int, dask: str | None, variants: int) -> Executor:
-    if dask is None:
-        return Processes(min(workers, variants)) if workers > 1 else InProcess() if workers else Cores()
-    if importlib.util.find_spec("distributed") is None:
-        raise UsageError("--dask needs dask.distributed: pip install 'ksched-cli[dask]'")
-    return OnDask(dask)
 
 
 def _name(item: Any) -> tuple[str, str]:

@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from ksched_cli.errors import InputError
-from ksched_cli.plan.size.catalog import catalog_of, catalog_schema, load_catalog
+from ksched_cli.plan.size.catalog import catalog_of, catalog_schema, read_shapes_of
 from tests.plan.size.cases import catalog, shape
 
 
@@ -142,7 +142,7 @@ def test_all_mistakes_are_reported_together_with_their_lines(tmp_path: Path) -> 
         "- name: b\n  price: 1\n  allocatable: {cpu: 4, memory: 16Gi}\n"
     )
     with pytest.raises(InputError) as caught:
-        load_catalog(str(file))
+        read_shapes_of(str(file))
     assert [(each.line, each.path) for each in caught.value.problems] == [
         (4, "shapes[0]"),
         (9, "shapes[1].allocatable.cpu"),
@@ -163,12 +163,12 @@ def test_a_file_that_is_no_catalog(tmp_path: Path, text: str, message: str) -> N
     file = tmp_path / "shapes.yaml"
     file.write_text(text)
     with pytest.raises(InputError, match=message):
-        load_catalog(str(file))
+        read_shapes_of(str(file))
 
 
 def test_a_file_that_is_not_there() -> None:
     with pytest.raises(InputError, match="no such file"):
-        load_catalog("/nowhere/shapes.yaml")
+        read_shapes_of("/nowhere/shapes.yaml")
 
 
 def test_the_schema_takes_a_catalog_with_everything() -> None:
