@@ -118,7 +118,13 @@ def test_the_promise_of_a_fix_is_for_the_whole_workload(
         == "NodePool general: tolerate its taint gpu=true:NoSchedule in ReplicaSet web and raise its limit of cpu from 4 to 24"
     )
     assert fix["promise"] == {"pods": 6, "of": 6}
-    assert [each["target"] for each in fix["changes"]] == [
-        {"kind": "NodePool", "name": "general"},
-        {"kind": "ReplicaSet", "namespace": "shop", "name": "web"},
+    waiting = sorted(
+        each["metadata"]["name"] for each in items if each["kind"] == "Pod" and not each["spec"].get("nodeName")
+    )
+    # A ReplicaSet leaves its pods as they are: those that wait are deleted, and come again with the toleration.
+    assert [(each["op"], *each["target"].values()) for each in fix["changes"]] == [
+        ("patch", "NodePool", "general"),
+        ("patch", "ReplicaSet", "shop", "web"),
+        *(("delete", "Pod", "shop", name) for name in waiting),
     ]
+    assert fix["commands"][2] == f"kubectl -n shop delete pod {' '.join(waiting)}"

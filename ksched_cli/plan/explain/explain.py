@@ -70,7 +70,7 @@ from ksched_cli.sources.loaded import Loaded
 
 if TYPE_CHECKING:
     from ksched_cli.autoscale.karpenter.decision import Provisioning
-    from ksched_cli.plan.explain.pool_fixes import PoolFix
+    from ksched_cli.plan.reasons.fixes.values import Fix
     from ksched_cli.plan.size.catalog import ShapeCatalog
 
 
@@ -529,7 +529,7 @@ def explain_pod(
 
         helping = find_helping_node(source, catalog, found.pod)
     added: Provisioning | None = None
-    pool_fixes: tuple[PoolFix, ...] = ()
+    pool_fixes: tuple[Fix, ...] = ()
     if source.autoscaler is not None and found.unplaced:
         added = source.autoscaler.answer(source.loaded, (found.pod,), (found.pod,)).about(found.pod)
         if fixes and not node:

@@ -3,14 +3,13 @@
 The reason of the NodePool leads to a change: a limit is raised, a requirement is added or widened, minValues is left
 out, or the workload tolerates the taint. After each change Karpenter decides again, up to three changes for a NodePool.
 What remains runs in a world until nothing moves: the promise counts the pods of the workload that have a node there.
+`PodSource` writes the toleration into the workload.
 
-Not proposed: changes of topology rules, of NodeClasses, and of templates that the API server keeps (those of Jobs)."""
+Not proposed: changes of topology rules and of NodeClasses."""
 
 from __future__ import annotations
 
-import json
-import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -28,30 +27,15 @@ from ksched_cli.autoscale.karpenter.labels import CAPACITY_TYPE, NODEPOOL
 from ksched_cli.autoscale.karpenter.preferences import Wishes
 from ksched_cli.autoscale.karpenter.requirements import ZONE, LabelRequirement
 from ksched_cli.autoscale.karpenter.taints import untolerated
-from ksched_cli.controlplane.store import Identity, Store
+from ksched_cli.controlplane.store import Store
 from ksched_cli.controlplane.workloads import top_owner
+from ksched_cli.plan.reasons.fixes.values import AdvisedChange, Fix, Promise, patch_command
+from ksched_cli.plan.reasons.fixes.workload import PodSource
 from ksched_cli.plan.run.loaded_input import LoadedInput
 from ksched_cli.plan.run.run import Run
 
 _MOST_CHANGES = 3
 _GIB = 2**30
-# Where the pod template is, in kinds whose template can be changed.
-_TEMPLATES: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController"), ("spec", "template")),
-    "CronJob": ("spec", "jobTemplate", "spec", "template"),
-    "Pod": (),
-}
-
-
-class PoolFix(Struct, frozen=True):
-    """A fix that was tried. `changes`, `commands` and `promise` as in the document of `explain`; `node` is new."""
-
-    text: str
-    cost: float
-    node: str
-    changes: tuple[Mapping[str, Any], ...]
-    commands: tuple[str, ...]
-    promise: Mapping[str, int]
 
 
 class _Attempt(Struct, frozen=True):
@@ -68,7 +52,7 @@ class _Attempt(Struct, frozen=True):
         return replace(self, pool=pool, texts=(*self.texts, text), operations=(*self.operations, *operations))
 
 
-def find_pool_fixes(source: LoadedInput, pod: str, found: Provisioning) -> tuple[PoolFix, ...]:
+def find_pool_fixes(source: LoadedInput, pod: str, found: Provisioning) -> tuple[Fix, ...]:
     """The fixes for a pod that Karpenter `found` no node for, the smallest first."""
     unplaced = next((each for each in found.unplaced if each.pod == pod and each.stage == "solve"), None)
     if unplaced is None or source.autoscaler is None:
@@ -84,14 +68,15 @@ class _Search:
         self._pools: dict[str, NodePool] = {each.metadata.name: each for each in autoscaler.objects[NodePool]}
         self._store = Store(source.loaded)
         self._pod = next(each for each in source.loaded.of(Pod) if pod_key(each) == pod)
-        self._owner = top_owner(self._store, self._pod)
+        self._template = PodSource(self._pod, self._store)
+        owner = self._template.owner
         self._workload = {
             pod_key(each)
             for each in source.loaded.of(Pod)
-            if each.metadata.namespace == self._pod.metadata.namespace and top_owner(self._store, each) == self._owner
+            if each.metadata.namespace == self._pod.metadata.namespace and top_owner(self._store, each) == owner
         }
 
-    def for_pool(self, name: str, code: str) -> PoolFix | None:
+    def for_pool(self, name: str, code: str) -> Fix | None:
         """The fix of this NodePool, whose reason has this code."""
         attempt = _Attempt(self._pools[name])
         for _ in range(_MOST_CHANGES):
@@ -125,10 +110,11 @@ class _Search:
         return None
 
     def _tolerating(self, attempt: _Attempt) -> _Attempt | None:
-        if self._owner[0] not in _TEMPLATES:
+        if self._template.why_fixed:
             return None
+        kind, _, name = self._template.owner
         taints = tuple(untolerated(attempt.pool.spec.template.spec.taints, self._pod.spec.tolerations))
-        text = f"tolerate its taint {' and '.join(map(str, taints))} in {self._owner[0]} {self._owner[2]}"
+        text = f"tolerate its taint {' and '.join(map(str, taints))} in {kind} {name}"
         return replace(attempt, texts=(*attempt.texts, text), tolerated=taints)
 
     def _with_higher_limit(self, attempt: _Attempt) -> _Attempt | None:
@@ -237,14 +223,14 @@ class _Search:
         return replace(self._source, loaded=changed).with_autoscaler(autoscaler), autoscaler
 
     def _tolerant(self, pod: Pod, attempt: _Attempt) -> Pod:
-        return patch_pod(pod, _tolerations(attempt.tolerated, pod.spec.tolerations, ("spec",)))
+        return patch_pod(pod, _tolerations(attempt.tolerated, pod))
 
     def _pod_in(self, answer: Provisioning) -> NewNode | str | None:
         """The new node of the pod, or the node that takes it."""
         new = next((each for each in answer.new_nodes if self._name in each.pods), None)
         return new or next((node for node, pods in answer.existing.items() if self._name in pods), None)
 
-    def _tried(self, attempt: _Attempt) -> PoolFix | None:
+    def _tried(self, attempt: _Attempt) -> Fix | None:
         """The fix, if the pod has a node in a run until nothing moves."""
         source, _ = self._changed(attempt)
         run = Run(source)
@@ -254,38 +240,24 @@ class _Search:
         node = next((each.spec.node_name for each in own if pod_key(each) == self._name), "")
         if not node:
             return None
-        changes = tuple(self._changes(attempt))
-        promise = {"pods": sum(bool(each.spec.node_name) for each in own), "of": len(own)}
+        changes, commands = self._changes(attempt)
         text = f"NodePool {attempt.pool.metadata.name}: {' and '.join(attempt.texts)}"
-        return PoolFix(text, float(len(attempt.texts)), node, changes, tuple(map(_command, changes)), promise)
+        promise = Promise(sum(bool(each.spec.node_name) for each in own), len(own))
+        note = self._template.note if attempt.tolerated else ""
+        return Fix(text, float(len(attempt.texts)), (), (), commands, node, changes, promise, note=note)
 
-    def _changes(self, attempt: _Attempt) -> Iterator[Mapping[str, Any]]:
+    def _changes(self, attempt: _Attempt) -> tuple[tuple[AdvisedChange, ...], tuple[str, ...]]:
+        """The changes of the NodePool and of the workload, and the commands that make them."""
+        changes, commands = list[AdvisedChange](), list[str]()
         if attempt.operations:
-            target = {"kind": "NodePool", "name": attempt.pool.metadata.name}
-            yield {"op": "patch", "target": target, "patch": list(attempt.operations)}
+            changes.append(AdvisedChange("patch", "NodePool", "", attempt.pool.metadata.name, attempt.operations))
+            commands.append(patch_command(changes[0]))
         if attempt.tolerated:
-            kind, namespace, name = self._owner
-            path = (*_TEMPLATES[kind], "spec")
-            patch = _tolerations(attempt.tolerated, self._template_tolerations(self._owner), path)
-            yield {"op": "patch", "target": {"kind": kind, "namespace": namespace, "name": name}, "patch": patch}
-
-    def _template_tolerations(self, owner: Identity) -> Sequence[object]:
-        """The tolerations of the template: the pod has those that the API server adds, too."""
-        kind, namespace, name = owner
-        items = (each for of_kind in self._source.loaded.objects.values() for each in of_kind)
-        found = next(
-            (
-                each
-                for each in items
-                if type(each).__name__ == kind and (each.metadata.namespace, each.metadata.name) == (namespace, name)
-            ),
-            self._pod,
-        )
-        if isinstance(found, Pod):
-            return found.spec.tolerations
-        spec = found.spec.job_template.spec if kind == "CronJob" else found.spec
-        tolerations: Sequence[object] = spec.template.spec.tolerations
-        return tolerations
+            wanted = _tolerations(attempt.tolerated, self._template.template_pod)
+            operations = self._template.operations(wanted)
+            changes += self._template.changes(operations)
+            commands += self._template.commands(operations)
+        return tuple(changes), tuple(commands)
 
 
 def _with_value(attempt: _Attempt, at: int, value: str) -> _Attempt:
@@ -313,23 +285,16 @@ def _without_min_values(attempt: _Attempt) -> _Attempt | None:
     return attempt.patched(f"leave out minValues of {keys}", *operations) if at else None
 
 
-def _tolerations(taints: Sequence[Taint], present: Sequence[object], path: tuple[str, ...]) -> list[Operation]:
+def _tolerations(taints: Sequence[Taint], pod: Pod) -> list[Operation]:
     made = [
         {"key": each.key, **({"operator": "Equal", "value": each.value} if each.value else {"operator": "Exists"})}
         | {"effect": each.effect}
         for each in taints
     ]
-    if not present:
-        return [add(made, *path, "tolerations")]
-    return [add(each, *path, "tolerations", "-") for each in made]
+    if not pod.spec.tolerations:
+        return [add(made, "spec", "tolerations")]
+    return [add(each, "spec", "tolerations", "-") for each in made]
 
 
 def _shown(each: NodeSelectorRequirementWithMinValues) -> str:
     return f"{each.key} {each.operator} {' '.join(each.values)}".rstrip()
-
-
-def _command(change: Mapping[str, Any]) -> str:
-    target = change["target"]
-    namespace = ("-n", target["namespace"]) if target.get("namespace") else ()
-    what = f"{target['kind'].lower()}/{target['name']}"
-    return shlex.join(("kubectl", *namespace, "patch", what, "--type=json", "-p", json.dumps(change["patch"])))

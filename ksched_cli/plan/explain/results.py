@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from ksched_cli.api.listing import named
 from ksched_cli.framework.reasons import Reason, RejectionGuide
-from ksched_cli.plan.reasons.fixes.values import Fixes
+from ksched_cli.plan.reasons.fixes.values import Fix, Fixes
 from ksched_cli.plan.reasons.rules import guide_of
 from ksched_cli.plan.results.nodes import NodeChanges
 from ksched_cli.plan.results.outcomes import Displayed, PodOutcome
@@ -24,7 +24,6 @@ from ksched_cli.plan.sweep.statistics import DrawOdds
 
 if TYPE_CHECKING:
     from ksched_cli.autoscale.karpenter.decision import Provisioning
-    from ksched_cli.plan.explain.pool_fixes import PoolFix
     from ksched_cli.plan.size.classes import HelpingNode
 
 
@@ -197,7 +196,7 @@ class ExplainResult(Displayed, Struct, frozen=True):
     # What the autoscaler of the cluster does for the pod, if the pod waits.
     autoscaling: Provisioning | None = None
     # Fixes on its NodePools, if none of them takes the pod.
-    pool_fixes: tuple[PoolFix, ...] = ()
+    pool_fixes: tuple[Fix, ...] = ()
 
 
 def summarise(found: Explanation, profiles: Sequence[str]) -> tuple[str, ...]:

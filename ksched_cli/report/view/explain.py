@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -40,9 +40,6 @@ from ksched_cli.report.view.model import (
 from ksched_cli.report.view.nodes import node_map, nodes_of
 from ksched_cli.report.view.odds import OddsPart, pod_odds
 from ksched_cli.report.view.pods import PodDetails, PodPart, entry_of_pod, pod_fields
-
-if TYPE_CHECKING:
-    from ksched_cli.plan.explain.pool_fixes import PoolFix
 
 _MOST_NODES, _MOST_SCORES, _MOST_CANDIDATES = 20, 5, 3
 _TONES: Mapping[str, Tone] = {
@@ -180,11 +177,6 @@ class FixPart(DocumentPart, frozen=True, kw_only=True):
     workloads: Mapping[str, str] = msgspec.field(default_factory=dict)
 
     @classmethod
-    def of_pool(cls, fix: PoolFix) -> FixPart:
-        fields = {name: getattr(fix, name) for name in fix.__struct_fields__}
-        return cls(**{**fields, "promise": PromisePart(**fix.promise)})
-
-    @classmethod
     def of(cls, fix: Fix) -> FixPart:
         fields = {name: getattr(fix, name) for name in fix.__struct_fields__}
         fields["manifest"] = tuple(map(ManifestPart.of, fix.manifest))
@@ -242,7 +234,7 @@ def document(result: results.ExplainResult, options: RenderOptions) -> Explanati
     found = result.explanation
     pod = pod_fields(found.outcome) if found.outcome else {"pod": found.pod, "result": found.standing}
     margin, queue, fixes = found.runner_up, found.queue, found.fixes
-    own_fixes = tuple(map(FixPart.of, fixes.found)) if fixes else ()
+    all_fixes = sorted((*result.pool_fixes, *(fixes.found if fixes else ())), key=lambda each: each.cost)
     return ExplanationDocument(
         **pod,
         standing=found.standing,
@@ -263,7 +255,7 @@ def document(result: results.ExplainResult, options: RenderOptions) -> Explanati
         runner_up=MarginPart(node=margin.node, behind=margin.total, by_plugin=margin.by_plugin) if margin else None,
         why_not=FocusPart.of(found.focus) if found.focus else None,
         preemption_study=StudyPart.of(found.preemption) if found.preemption else None,
-        fixes=tuple(sorted((*map(FixPart.of_pool, result.pool_fixes), *own_fixes), key=lambda each: each.cost)),
+        fixes=tuple(map(FixPart.of, all_fixes)),
         fixes_on=fixes.on if fixes else "",
         fixes_tried=fixes.tried if fixes else None,
         helping_node=_helping_node_part(result),
