@@ -18,6 +18,8 @@ from ksched_cli.framework.diagnosis import Diagnosis
 from ksched_cli.framework.interfaces import PostFilterResult
 from ksched_cli.framework.reasons import Reason
 
+# Among plugins that rejected a pod: some extender did (framework.ExtenderName).
+EXTENDER = "Extender"
 # So many scores are read one by one.
 _FEW = 4
 Columns = Mapping[str, Int64Column]

@@ -453,7 +453,7 @@ def reject(decision: Decision, result: Literal["unschedulable", "error"], messag
     decision.result, decision.row, decision.message, decision.nominated_node = result, None, message, ""
     decision.reason = EngineReasons.group_unplaced(message=message)
     if decision.diagnosis is not None:
-        decision.diagnosis.blame_only()
+        decision.diagnosis.blamed, decision.diagnosis.blames_nodes = frozenset(), False
 
 
 def two_schedulers(one: str, other: str) -> str:

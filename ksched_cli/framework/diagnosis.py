@@ -21,9 +21,6 @@ T = TypeVar("T")
 # As a plain number: numpy takes its time with members of an enum.
 _SUCCESS = int(Code.SUCCESS)
 
-# Among plugins that rejected a pod: some extender did (framework.ExtenderName).
-EXTENDER = "Extender"
-
 
 class NodeStatuses:
     """One status per node of the cluster: plugin, code and reasons of the first failing plugin (NodeToStatus). Nodes
@@ -172,9 +169,6 @@ class NodeStatuses:
 
     def reason_counts(self) -> Counter[str]:
         """How many nodes give each reason; a node with several reasons counts once for each."""
-        return self.once("reasons", self._reason_counts)
-
-    def _reason_counts(self) -> Counter[str]:
         counts: Counter[str] = Counter()
         for status, rows in self.groups():
             for text in status.texts:
@@ -240,9 +234,6 @@ class Diagnosis(Struct):
     def unschedulable_plugins(self) -> frozenset[str]:
         """UnschedulablePlugins. They are collected here: of a pod that has a node, few callers need them."""
         return self.blamed | self.nodes.unschedulable_plugins() if self.blames_nodes else self.blamed
-
-    def blame_only(self, *plugins: str) -> None:
-        self.blamed, self.blames_nodes = frozenset(plugins), False
 
     def blame(self, status: Status) -> None:
         """Diagnosis.AddPluginStatus."""

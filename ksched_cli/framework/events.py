@@ -51,7 +51,8 @@ def _go_name(action: Action) -> str:
     if action == Action.ALL:
         return "All"
     named = action & ~Action.UPDATE if Action.UPDATE in action else action
-    return "/".join([_readable(flag) for flag in named] + ["Update"] * (named != action))
+    names = [(flag.name or "").title().replace("_", "") for flag in named]
+    return "/".join(names + ["Update"] * (named != action))
 
 
 # Plugins register for Pod; the events that arrive are distinguished.
@@ -93,10 +94,6 @@ class ClusterEvent(Struct, frozen=True, cache_hash=True):
 def matches_any(incoming: ClusterEvent, registered: Iterable[ClusterEvent]) -> bool:
     """MatchAnyClusterEvent."""
     return any(event.matches(incoming) for event in registered)
-
-
-def _readable(flag: Action) -> str:
-    return "".join(word.capitalize() for word in (flag.name or "").split("_"))
 
 
 def with_subtype(label: str) -> str:

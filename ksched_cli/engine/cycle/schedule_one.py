@@ -24,6 +24,7 @@ from ksched_cli.cluster.undo import Logged
 from ksched_cli.engine.cycle.runtime import CycleState, Runtime
 from ksched_cli.engine.cycle.trial import CycleTrial
 from ksched_cli.engine.decision import (
+    EXTENDER,
     Decision,
     ScoreTable,
     TieBreak,
@@ -35,7 +36,7 @@ from ksched_cli.engine.decision import (
 from ksched_cli.engine.faults import CycleError, EngineReasons, ExtenderError, blame
 from ksched_cli.engine.nominator import NominatedPods
 from ksched_cli.engine.waiting import WaitingPods, WaitingPodState
-from ksched_cli.framework.diagnosis import EXTENDER, Diagnosis, NodeStatuses
+from ksched_cli.framework.diagnosis import Diagnosis, NodeStatuses
 from ksched_cli.framework.interfaces import PostFilterResult
 from ksched_cli.framework.reasons import Reason, free_text
 from ksched_cli.framework.rows import NodeRows
@@ -617,7 +618,7 @@ class Cycle(Logged):
         decision.result = "unschedulable"
         if decision.diagnosis is not None:
             decision.diagnosis.nodes.set(row, refusal)
-            decision.diagnosis.blame_only(refusal.plugin)
+            decision.diagnosis.blamed, decision.diagnosis.blames_nodes = frozenset({refusal.plugin}), False
 
     # PostFilter
 

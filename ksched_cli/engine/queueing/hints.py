@@ -17,7 +17,7 @@ from ksched_cli.api.object_facts import is_same_pod
 from ksched_cli.cluster.affinity_terms import TermParser
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.undo import Logged, LoggedList, UndoLog
-from ksched_cli.framework.diagnosis import EXTENDER
+from ksched_cli.engine.decision import EXTENDER
 from ksched_cli.framework.events import ASSIGNED_POD, Action, ClusterEvent, matches_any
 from ksched_cli.framework.handle import Handle
 from ksched_cli.framework.interfaces import Plugin
