@@ -30,7 +30,7 @@ from ksched_cli.plan.run.options import (
     paths_and_objects,
     settle_limits,
 )
-from ksched_cli.report.notebook import NotebookDisplay
+from ksched_cli.report.registry import NotebookDisplay
 from ksched_cli.sources.read_options import LiveOptions, ManifestReading, parse_seconds, parse_timeout
 from ksched_cli.whatif.edits.lib.arguments import is_edit_range, is_version_range, swept_edits
 from ksched_cli.whatif.edits.lib.edit import Edit, EditSpec, edit_specs

@@ -23,7 +23,6 @@ from ksched_cli.config.model import SchedulerConfiguration
 from ksched_cli.controlplane.admission.pods import admit_group_priority, admit_priority
 from ksched_cli.engine.decision import lowest_name, random_choice
 from ksched_cli.engine.registry import Registry, add_class, add_installed, add_named
-from ksched_cli.engine.timings import Timings
 from ksched_cli.errors import InputError, Problem, UsageError
 from ksched_cli.plan.run.checks import (
     check_named_nodes,
@@ -115,7 +114,11 @@ def make_scheduler(
         known=known,
         storage_counts=storage_counts(spec.release, spec.gates),
     )
-    timings, extenders = Timings() if options.timings else None, None
+    timings = extenders = None
+    if options.timings:
+        from ksched_cli.engine.timings import Timings
+
+        timings = Timings()
     if options.allow_extenders and spec.configuration.extenders:
         from ksched_cli.engine.extenders.client import make_extenders
 

@@ -61,12 +61,11 @@ PATTERNS = {
     "plan/reasons/fixes/limits.py": "keys of taints and labels",
     "plan/verify/verify.py": "texts of events and conditions that a kube-scheduler of another time wrote",
     "report/console.py": "spaces at the end of a line of the terminal",
-    "report/node_names.py": "names of nodes with the suffix that all of them share",
     "report/encoding.py": "characters that an output cannot hold",
     "report/jsonpath.py": "the expression that a user gives",
     "report/sinks/findings.py": "characters that XML cannot hold",
     "report/sinks/html.py": "characters that would end a script element",
-    "report/visible.py": "characters that a terminal would obey, or Markdown read as markup",
+    "report/visible.py": "characters that a terminal would obey, or Markdown read as markup; the suffix that nodes share",
 }
 
 

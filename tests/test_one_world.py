@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.decode import KINDS as KINDS_BY_VERSION
-from ksched_cli.api.object_facts import is_terminal, pod_key
+from ksched_cli.api.object_facts import is_ready, is_terminal, pod_key
 from ksched_cli.api.selectors import compile_selector
 from ksched_cli.api.workloads import PodDisruptionBudget, ReplicaSet, StatefulSet
-from ksched_cli.controlplane.pods import is_ready
 from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.settle import SettleRun
 from ksched_cli.report.view.documents import final_entry

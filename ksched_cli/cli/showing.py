@@ -44,8 +44,8 @@ def show(
     """Write the warnings to stderr and the result to stdout. With the `zones`, a table on a terminal has short node
     names."""
     warn(warnings)
-    from ksched_cli.report.node_names import ShownNodes
     from ksched_cli.report.registry import RenderOptions, render
+    from ksched_cli.report.visible import ShownNodes
 
     short = output == "table" and sys.stdout.isatty()
     nodes = ShownNodes.shortened(zones) if short else ShownNodes(zones)

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.object_facts import is_terminal
+from ksched_cli.api.object_facts import is_ready, is_terminal
 from ksched_cli.api.selectors import Selector, selector_of_controller
 from ksched_cli.api.workloads import (
     Deployment,
@@ -20,7 +20,6 @@ from ksched_cli.api.workloads import (
     ReplicationController,
     StatefulSet,
 )
-from ksched_cli.controlplane.pods import is_ready
 from ksched_cli.controlplane.store import Identity, Store, identity_of, owner_identity
 
 TOO_MANY_BUDGETS = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."

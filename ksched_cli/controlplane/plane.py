@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.object_facts import pod_key, uid_of_pod
+from ksched_cli.api.object_facts import is_ready, pod_key, uid_of_pod
 from ksched_cli.api.workloads import DaemonSet, Deployment, PodDisruptionBudget, StatefulSet
 from ksched_cli.cluster.undo import LoggedDict, LoggedList
 from ksched_cli.controlplane.api_server import ApiServer, Watch
@@ -19,7 +19,6 @@ from ksched_cli.controlplane.controllers.registry import Controllers
 from ksched_cli.controlplane.controllers.replicaset import wanted_replicas
 from ksched_cli.controlplane.draws import Draws
 from ksched_cli.controlplane.kubelet import Kubelets
-from ksched_cli.controlplane.pods import is_ready
 from ksched_cli.controlplane.store import Identity, Store, identity_of
 from ksched_cli.controlplane.work import Timer, Worker, WorkQueue
 from ksched_cli.engine.queueing.hints import VirtualClock

@@ -15,12 +15,12 @@ import msgspec
 from msgspec import Struct
 
 from ksched_cli.api.core import Node, ObjectMeta, Pod, controller_of
+from ksched_cli.api.object_facts import is_active, is_ready
 from ksched_cli.api.selectors import Selector
 from ksched_cli.api.workloads import PODS_AND_WORKLOADS, ReplicaSet, ReplicationController
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.cluster.undo import Logged, LoggedDict, LoggedIndex, LoggedList, LoggedTable, UndoLog
 from ksched_cli.controlplane.merge import overlaid, written
-from ksched_cli.controlplane.pods import is_active, is_ready
 from ksched_cli.sources.loaded import Autoscaler, Loaded, WrittenObject
 
 # Kind, namespace and name of an owner; with an empty kind and name, the pods of a namespace without a controller.

@@ -15,7 +15,7 @@ from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.handlers import EventHandlers, OnEvent, assigned
 from ksched_cli.engine.queueing.hints import Hints, QueuedPod, VirtualClock
 from ksched_cli.engine.queueing.pending import pending
-from ksched_cli.engine.queueing.scheduling_queue import LEFTOVER_INTERVAL, Moved, SchedulingQueue
+from ksched_cli.engine.queueing.scheduling_queue import LEFTOVER_INTERVAL, Moved, QueueSettings, SchedulingQueue
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.framework.events import ASSIGNED_POD_DELETE
 from ksched_cli.releases.engine_rules import EngineRules
@@ -32,6 +32,21 @@ def _ignored(*_: object) -> None:
     return
 
 
+def queue_settings(scheduler: Scheduler) -> QueueSettings:
+    configuration, rules = scheduler.configuration, EngineRules.of(scheduler.cluster.release)
+    return QueueSettings(
+        initial_backoff=configuration.pod_initial_backoff_seconds,
+        max_backoff=configuration.pod_max_backoff_seconds,
+        pop_from_backoff=scheduler.handle.gates.enabled("SchedulerPopFromBackoffQ"),
+        pod_groups=scheduler.schedules_groups,
+        # unschedulableQTimeInterval.
+        most_in_unschedulable=rules.seconds_in_unschedulable,
+        updates_at_once=rules.updates_end_backoff,
+        counts_attempts=rules.backoff_counts_attempts,
+        gated_nominations=rules.gated_pods_keep_nominations,
+    )
+
+
 class SchedulingLoop:
     """Serial: a cycle takes no time, and binding is done when it is. Events come in through `handlers`."""
 
@@ -45,16 +60,19 @@ class SchedulingLoop:
         trying: Callable[[Sequence[int]], None] = _ignored,
         decided: Callable[[Decision], None] = _ignored,
         write: Callable[[Pod], object] | None = None,
+        settings: QueueSettings | None = None,
     ) -> None:
-        """`write` stores pods that the scheduler has bound or nominated; without it the handlers get them at once."""
+        """`write` stores pods that the scheduler has bound or nominated; without it the handlers get them at once.
+        `settings`: those of the queue, without them those of the configuration and the minor."""
         self.scheduler = scheduler
         self.cluster = scheduler.cluster
         undo = self.cluster.undo
         self.clock = clock or VirtualClock(undo=undo)
         plugins = {name: runtime.profile.plugins for name, runtime in scheduler.runtimes.items()}
         self.hints = Hints(plugins, scheduler.handle)
+        settings = settings or queue_settings(scheduler)
         self.queue = SchedulingQueue(
-            scheduler.runtimes, scheduler.nominator, self.hints, self.clock, scheduler.queue_settings, moved=moved
+            scheduler.runtimes, scheduler.nominator, self.hints, self.clock, settings, moved=moved
         )
         self.waiting = scheduler.let_permit_wait()
         self.handlers = EventHandlers(

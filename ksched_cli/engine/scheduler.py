@@ -17,13 +17,9 @@ from ksched_cli.config.model import SchedulerConfiguration, default_weights, exp
 from ksched_cli.engine.cycle.runtime import Runtime
 from ksched_cli.engine.cycle.schedule_one import Cycle, CycleContext, LocalVerdict
 from ksched_cli.engine.decision import Decision, ScoreTable, TieBreak, lowest_name
-from ksched_cli.engine.gang import GroupCycle, GroupDecision
 from ksched_cli.engine.nominator import NominatedPods
 from ksched_cli.engine.queueing.pending import PendingQueue, enqueue, pending
-from ksched_cli.engine.queueing.scheduling_queue import QueueSettings
-from ksched_cli.engine.quorum import QuorumCycle
 from ksched_cli.engine.registry import Profile, Registry
-from ksched_cli.engine.timings import Timings
 from ksched_cli.engine.waiting import WaitingPods, WaitingPodState
 from ksched_cli.framework.handle import PreemptingExtenders
 from ksched_cli.releases.engine_rules import EngineRules
@@ -32,6 +28,8 @@ from ksched_cli.releases.minors import DEFAULT, Release
 
 if TYPE_CHECKING:
     from ksched_cli.engine.extenders.client import Extenders
+    from ksched_cli.engine.gang import GroupCycle, GroupDecision
+    from ksched_cli.engine.timings import Timings
 
 try:
     from ksched_cli.engine.answers.answers import Answers
@@ -91,10 +89,10 @@ class Scheduler:
         self.handle = SchedulerHandle(cluster, gates, self.nominator, sampling, names, release, extenders, waiting)
         self.extenders = extenders
         self.extenders_skipped = () if extenders else configuration.extenders
+        self.configuration = configuration
         self.gates_not_modelled = gates.not_modelled
         self.not_modelled = tuple(name for name in default_weights(release, gates) if name not in registry)
         self.runtimes = self._make_runtimes()
-        rules = EngineRules.of(release)
         self._cycle = Cycle(
             cluster,
             self.nominator,
@@ -107,17 +105,6 @@ class Scheduler:
         )
         self.groups = PodGroups(cluster, names)
         self._group_cycle = _group_cycle(self._cycle, self.groups, self._memory_of, release, gates)
-        self.queue_settings = QueueSettings(
-            initial_backoff=configuration.pod_initial_backoff_seconds,
-            max_backoff=configuration.pod_max_backoff_seconds,
-            pop_from_backoff=gates.enabled("SchedulerPopFromBackoffQ"),
-            pod_groups=self.schedules_groups,
-            # unschedulableQTimeInterval.
-            most_in_unschedulable=rules.seconds_in_unschedulable,
-            updates_at_once=rules.updates_end_backoff,
-            counts_attempts=rules.backoff_counts_attempts,
-            gated_nominations=rules.gated_pods_keep_nominations,
-        )
         self.group_decisions: dict[GroupKey, GroupDecision] = LoggedDict(cluster.undo)
         self._nominate_known()
 
@@ -324,6 +311,10 @@ def _group_cycle(
     rules = EngineRules.of(release)
     if not rules.groups_share_a_cycle or not gates.enabled("GenericWorkload"):
         return None
+    # Imported here: most clusters are of minors without it.
+    from ksched_cli.engine.gang import GroupCycle
+    from ksched_cli.engine.quorum import QuorumCycle
+
     kind = QuorumCycle if rules.quorum_ends_cycle else GroupCycle
     return kind(
         cycle,

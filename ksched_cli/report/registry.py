@@ -9,6 +9,10 @@ To add a result of a command:
 Every format then works: `sinks/` writes the View as a table, rows of names, Markdown and a page, and `encoding.py` the
 document as JSON and YAML. A format of one result only, such as SARIF, is a function that `_WRITERS` names. Class names
 are unique in the package. The help and the completions read these tables and import no module that they name.
+
+Results show themselves in a terminal of Python and in a notebook, too. There a result is a sentence, figures and the
+first rows, which need no code, and the whole page in a frame that may run the page's own code and reach nothing of the
+notebook.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ from typing import Any, TextIO
 from msgspec import Struct
 
 from ksched_cli.errors import UsageError
-from ksched_cli.report.node_names import NO_NODES, ShownNodes
+from ksched_cli.report.visible import NO_NODES, ShownNodes
 
 # The order in which formats are listed, and what each is for; other formats follow by name.
 _PURPOSES = {
@@ -191,3 +195,25 @@ def formats_of(result: str) -> Mapping[str, str]:
     found |= {form: about or _PURPOSES.get(form, "") for form, about in writers.items()}
     order = [*_PURPOSES, *sorted(found)]
     return {name: found[name] for name in sorted(found, key=order.index)}
+
+
+# The most lines of a table. The JSON document and the page have all of it.
+_MOST_LINES = 40
+_WIDTH = 100
+
+
+class NotebookDisplay:
+    """The texts of `repr` and `_repr_html_` of results."""
+
+    def text(self, result: object) -> str:
+        """The first lines of the table that the command line prints."""
+        out = PlainText()
+        render(result, out, RenderOptions("table", width=_WIDTH))
+        lines = out.getvalue().rstrip("\n").split("\n")
+        more = [f"… and {len(lines) - _MOST_LINES} more lines"] if len(lines) > _MOST_LINES else []
+        return "\n".join([*lines[:_MOST_LINES], *more])
+
+    def html(self, result: object) -> str:
+        from ksched_cli.report.sinks.html import fragment_html
+
+        return fragment_html(document_of(result, RenderOptions("html", timeline=True, node_answers=True)))

@@ -26,7 +26,6 @@ from ksched_cli.api.decode import (
 )
 from ksched_cli.api.defaults import DEFAULT_NAMESPACE, fill_in
 from ksched_cli.api.dynamic_resources import OLDER_VERSIONS, as_v1
-from ksched_cli.api.karpenter import karpenter_kind
 from ksched_cli.api.object_facts import is_terminal, pod_key
 from ksched_cli.api.quantity import MOST_DIGITS
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim
@@ -35,7 +34,6 @@ from ksched_cli.api.workloads import CronJob, DaemonSet, Deployment, Job, Statef
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources import files
 from ksched_cli.sources.decoding import decode, share_texts
-from ksched_cli.sources.events import Event, FailedScheduling, ScheduledPod, is_event, read_event
 from ksched_cli.sources.files import SUFFIXES, Content
 from ksched_cli.sources.loaded import (
     DUPLICATE,
@@ -349,11 +347,11 @@ class _Reader:
                 self._add(each.problems, INVALID)
             value = each.value
             # isinstance takes long with typed objects if it is false.
-            if type(value) is Event:
-                self._take_event(value)
-            elif self._manifests is not None and not self._is_accepted(self._manifests, each, source):
+            if self._events and self._take_event(each, value, source):
                 continue
-            elif type(value) is UnknownKind:
+            if self._manifests is not None and not self._is_accepted(self._manifests, each, source):
+                continue
+            if type(value) is UnknownKind:
                 self._pass_over(each, value, source)
             elif value is not None:
                 self._take_object(value, Origin(source, each.line, each.path), each.document, is_written=True)
@@ -365,9 +363,6 @@ class _Reader:
         return all(problem.level != "error" for problem in problems)
 
     def _pass_over(self, found: DecodedObject, unknown: UnknownKind, source: str) -> None:
-        if self._events and is_event(unknown):
-            self._take([decode_unknown(found, Event, source)], source)
-            return
         struct = KINDS.get(("resource.k8s.io/v1", unknown.kind)) if unknown.api_version in OLDER_VERSIONS else None
         if struct is not None:
             document = as_v1(unknown.kind, document_of(unknown))
@@ -389,9 +384,8 @@ class _Reader:
         node_group = node_group_of(unknown)
         if node_group is not None:
             self._loaded.node_groups.append(node_group)
-        kind = karpenter_kind(unknown.api_version, unknown.kind)
-        if kind is not None:
-            self._take_of_karpenter(decode_unknown(found, kind, source))
+        if "karpenter" in unknown.api_version:
+            self._take_of_karpenter(found, unknown, source)
         if (unknown.api_version, unknown.kind) == ("v1", "ServiceAccount"):
             document = document_of(unknown)
             metadata = object_at(document, "metadata")
@@ -404,11 +398,18 @@ class _Reader:
             return
         self._loaded.unknown[f"{unknown.api_version}/{unknown.kind}"] += 1
 
-    def _take_of_karpenter(self, found: DecodedObject) -> None:
+    def _take_of_karpenter(self, found: DecodedObject, unknown: UnknownKind, source: str) -> None:
         """Keep an object of Karpenter, which counts as one that kube-scheduler does not read."""
-        self._add(found.problems, INVALID)
-        if isinstance(found.value, Struct):
-            self._loaded.karpenter.setdefault(type(found.value), []).append(found.value)
+        # Imported here, as the events are: most clusters have none.
+        from ksched_cli.api.karpenter import karpenter_kind
+
+        kind = karpenter_kind(unknown.api_version, unknown.kind)
+        if kind is None:
+            return
+        decoded = decode_unknown(found, kind, source)
+        self._add(decoded.problems, INVALID)
+        if isinstance(decoded.value, Struct):
+            self._loaded.karpenter.setdefault(kind, []).append(decoded.value)
 
     def _take_custom(self, found: Iterable[Problem | CustomWorkload], origin: Origin) -> bool:
         """Read the workloads that stand for a custom resource. Returns whether there are any."""
@@ -422,14 +423,24 @@ class _Reader:
                 self._take_object(each.item, origin)
         return known
 
-    def _take_event(self, event: Event) -> None:
-        found = read_event(event)
-        if isinstance(found, FailedScheduling):
-            self._loaded.failures.append(found)
-        elif isinstance(found, ScheduledPod):
-            self._loaded.bindings.append(found)
-        elif found is not None:
-            self._loaded.preemptions.append(found)
+    def _take_event(self, found: DecodedObject, value: Any, source: str) -> bool:
+        """Whether this is an event: the API server's lists are typed, other input is not."""
+        from ksched_cli.sources.events import Event, FailedScheduling, ScheduledPod, is_event, read_event
+
+        if type(value) is UnknownKind and is_event(value):
+            decoded = decode_unknown(found, Event, source)
+            self._add(decoded.problems, INVALID)
+            value = decoded.value
+        elif type(value) is not Event:
+            return False
+        told = read_event(value) if isinstance(value, Event) else None
+        if isinstance(told, FailedScheduling):
+            self._loaded.failures.append(told)
+        elif isinstance(told, ScheduledPod):
+            self._loaded.bindings.append(told)
+        elif told is not None:
+            self._loaded.preemptions.append(told)
+        return True
 
     def _take_object(self, item: Struct, origin: Origin, document: Any = None, *, is_written: bool = False) -> None:
         kind, manifests = type(item), self._manifests

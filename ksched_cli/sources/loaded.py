@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from msgspec import Raw, Struct, field
@@ -24,7 +24,9 @@ from ksched_cli.api.object_facts import is_terminal
 from ksched_cli.api.validation.fields import object_at
 from ksched_cli.api.workloads import Deployment
 from ksched_cli.errors import Problem
-from ksched_cli.sources.events import FailedScheduling, PreemptionEvent, ScheduledPod
+
+if TYPE_CHECKING:
+    from ksched_cli.sources.events import FailedScheduling, PreemptionEvent, ScheduledPod
 
 
 class Autoscaler(Struct, frozen=True):

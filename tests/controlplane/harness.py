@@ -9,14 +9,13 @@ import msgspec
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Namespace, Node, Pod, Taint
-from ksched_cli.api.object_facts import is_terminal
+from ksched_cli.api.object_facts import is_ready, is_terminal
 from ksched_cli.api.workloads import CronJob, DaemonSet, Deployment, Job, PodDisruptionBudget, ReplicaSet, StatefulSet
 from ksched_cli.controlplane.api_server import ApiServer
 from ksched_cli.controlplane.controllers.daemon_pods import node_of
 from ksched_cli.controlplane.controllers.registry import Controllers
 from ksched_cli.controlplane.draws import Choices, Draws
 from ksched_cli.controlplane.kubelet import Kubelets, running
-from ksched_cli.controlplane.pods import is_ready
 from ksched_cli.controlplane.store import Store
 from ksched_cli.controlplane.work import Controller, WorkQueue
 from ksched_cli.engine.queueing.hints import VirtualClock

@@ -26,11 +26,11 @@ from ksched_cli.api.dynamic_resources import (
     ResourceClaimStatus,
     ResourceClaimTemplate,
 )
+from ksched_cli.api.object_facts import is_ready
 from ksched_cli.api.storage import PersistentVolumeClaim
 from ksched_cli.api.workloads import PodDisruptionBudget, ReplicaSet, ResourceQuota, ResourceQuotaSpec
 from ksched_cli.controlplane.api_server import Refusal
 from ksched_cli.controlplane.controllers.registry import Controllers
-from ksched_cli.controlplane.pods import is_ready
 from tests.builders import make_pod
 from tests.controlplane.harness import ControlPlane, make, nodes, rested, started, template
 

@@ -8,9 +8,9 @@ import pytest
 from msgspec.structs import replace
 
 from ksched_cli.api.core import LabelSelector, ObjectMeta, Pod
+from ksched_cli.api.object_facts import is_active, is_ready
 from ksched_cli.api.selectors import selector_of_controller
 from ksched_cli.api.workloads import PodTemplateSpec, ReplicaSet, ReplicaSetSpec
-from ksched_cli.controlplane.pods import is_active, is_ready
 from ksched_cli.controlplane.store import Store
 from ksched_cli.sources.loaded import Loaded
 from tests.builders import make_pod

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ksched_cli.api.core import Pod
+from ksched_cli.api.object_facts import is_active, is_ready
 from ksched_cli.api.workloads import ReplicaSet
 from ksched_cli.controlplane.controllers.deployment import scaled_value
-from ksched_cli.controlplane.pods import is_active, is_ready
 from tests.controlplane.harness import ControlPlane, make, nodes, rested, template
 
 NEW = "app:v2"

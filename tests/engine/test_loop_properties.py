@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from ksched_cli.api.core import Namespace, Node, Pod
 from ksched_cli.engine.handlers import assigned
-from ksched_cli.engine.loop import LoopStep, SchedulingLoop
+from ksched_cli.engine.loop import LoopStep, SchedulingLoop, queue_settings
 from ksched_cli.plan.simulate import OutputOptions, outcome_of
 from tests.builders import make_node, make_pod
 from tests.cluster.test_cache import facts
@@ -105,8 +105,8 @@ class World:
         made = [data.draw(nodes(name)) for name in NAMES[:2]]
         scheduler = make_scheduler(made, [])
         # Nobody is brought back because he has waited for long: the hints have to do.
-        scheduler.queue_settings = replace(scheduler.queue_settings, most_in_unschedulable=1e12)
-        self.loop = SchedulingLoop(scheduler)
+        settings = replace(queue_settings(scheduler), most_in_unschedulable=1e12)
+        self.loop = SchedulingLoop(scheduler, settings=settings)
         self.cluster = self.loop.cluster
         for _ in range(4):
             self.new_pod()

@@ -13,7 +13,7 @@ import pytest
 from ksched_cli.cluster.pod_groups import GroupKey
 from ksched_cli.engine.loop import SchedulingLoop
 from ksched_cli.framework.events import Action, ClusterEvent
-from ksched_cli.plugins.gang_scheduling import GangScheduling
+from ksched_cli.plugins.pod_groups import GangScheduling
 from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_node, make_pod
 from tests.harness import decide, make_bench, make_scheduler

@@ -13,12 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ksched_cli.api.core import Node, Pod
-from ksched_cli.api.object_facts import pod_key
+from ksched_cli.api.object_facts import is_ready, pod_key
 from ksched_cli.api.selectors import Selector
 from ksched_cli.api.workloads import DaemonSet, PodDisruptionBudget, PriorityClass, ReplicaSet, StatefulSet
 from ksched_cli.controlplane.api_server import ApiServer
 from ksched_cli.controlplane.budgets import needs_no_budget
-from ksched_cli.controlplane.pods import is_ready
 from ksched_cli.plan.drain.drain import DrainRun, SingleDrain, find_nodes, in_turn
 from ksched_cli.plan.drain.results import DrainResult, Flags, PodFate
 from ksched_cli.sources.loaded import Loaded

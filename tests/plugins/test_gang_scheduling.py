@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ksched_cli.framework.status import Code
-from ksched_cli.plugins.gang_scheduling import PERMIT_TIMEOUT, GangScheduling
+from ksched_cli.plugins.pod_groups import PERMIT_TIMEOUT, GangScheduling
 from tests.builders import make_node, make_pod
 from tests.harness import make_bench, make_scheduler
 from tests.pod_groups import GANG, group, member

@@ -10,7 +10,7 @@ import pytest
 from ksched_cli.cluster.pod_groups import GroupKey
 from ksched_cli.framework.interfaces import Placement
 from ksched_cli.framework.status import Status
-from ksched_cli.plugins.pod_group_pods_count import PodGroupPodsCount
+from ksched_cli.plugins.pod_groups import PodGroupPodsCount
 from tests.builders import make_node, make_pod
 from tests.harness import make_bench
 from tests.pod_groups import group, member

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ksched_cli.cluster.pod_groups import GroupKey
 from ksched_cli.framework.status import Code, Status
-from ksched_cli.plugins.topology_placement_generator import TopologyPlacementGenerator
+from ksched_cli.plugins.pod_groups import TopologyPlacementGenerator
 from tests.builders import make_node
 from tests.harness import make_bench
 from tests.lanes import examples

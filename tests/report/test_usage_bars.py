@@ -12,10 +12,10 @@ from rich.console import Console
 from ksched_cli import Simulator
 from ksched_cli.cli.main import run
 from ksched_cli.report.console import make_console
-from ksched_cli.report.node_names import NO_NODES
 from ksched_cli.report.sinks.terminal import print_usage, sparkline
 from ksched_cli.report.view.documents import nodes_part
 from ksched_cli.report.view.nodes import nodes_of
+from ksched_cli.report.visible import NO_NODES
 from tests.builders import make_node, make_pod
 from tests.cli.transcripts import ROOT
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from ksched_cli.cli.main import run
-from ksched_cli.report.sinks.commands import fold_command
+from ksched_cli.report.sinks.terminal import fold_command
 from tests.test_fixes_conformance import patch as apply_patch
 from tests.trial.shapes import SHAPES, Doc, dump, mounting, pod
 

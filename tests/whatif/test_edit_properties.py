@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ksched_cli.api.core import Node, Pod, Taint
+from ksched_cli.api.object_facts import is_active
 from ksched_cli.api.workloads import ReplicaSet
-from ksched_cli.controlplane.pods import is_active
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.edits.lib.edit import Edit, Reference
 from ksched_cli.whatif.edits.lib.editor import stays_in_a_drain

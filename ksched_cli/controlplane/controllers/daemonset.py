@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from ksched_cli.api.core import Node, Pod, PodSpec
-from ksched_cli.api.object_facts import is_terminal
+from ksched_cli.api.object_facts import is_available, is_ready, is_terminal, ready_since
 from ksched_cli.api.selectors import selector_of_controller
 from ksched_cli.api.workloads import DaemonSet, RollingUpdate
 from ksched_cli.cluster.undo import LoggedDict, LoggedIndex
@@ -25,7 +25,6 @@ from ksched_cli.controlplane.controllers.daemon_pods import (
 )
 from ksched_cli.controlplane.controllers.deployment import scaled_value
 from ksched_cli.controlplane.controllers.revisions import REVISION_LABEL, RevisionHistory
-from ksched_cli.controlplane.pods import is_available, is_ready, ready_since
 from ksched_cli.controlplane.store import Identity, Store, identity_of, owner_identity
 from ksched_cli.controlplane.work import Controller, WorkQueue
 from ksched_cli.sources.templates import owner_reference, stamp

@@ -10,12 +10,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Namespace, Node, ObjectMeta, OwnerReference, Pod, PodStatus
-from ksched_cli.api.object_facts import is_terminal, uid_of_pod
+from ksched_cli.api.object_facts import is_active, is_terminal, uid_of_pod
 from ksched_cli.api.workloads import DaemonSet, Job, ReplicaSet, ReplicationController, StatefulSet
 from ksched_cli.cluster.undo import LoggedDict, LoggedSet
 from ksched_cli.controlplane.api_server import ApiServer
 from ksched_cli.controlplane.controllers.daemon_pods import node_of
-from ksched_cli.controlplane.pods import is_active
 from ksched_cli.controlplane.store import Identity, identity_of, owner_identity
 from ksched_cli.controlplane.work import Controller, WorkQueue
 from ksched_cli.sources.templates import copied, uid_of

@@ -10,11 +10,10 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.object_facts import parse_time, uid_of_pod
+from ksched_cli.api.object_facts import is_active, is_ready, parse_time, ready_since, uid_of_pod
 from ksched_cli.api.workloads import CronJob, Job
 from ksched_cli.cluster.undo import Logged, LoggedDict, LoggedSet
 from ksched_cli.controlplane.api_server import ApiServer, Refusal
-from ksched_cli.controlplane.pods import is_active, is_ready, ready_since
 from ksched_cli.controlplane.store import Identity, identity_of, owner_identity
 from ksched_cli.controlplane.work import Controller, WorkQueue
 from ksched_cli.sources.templates import copied, own_metadata, owner_reference, stamp, suffix

@@ -10,10 +10,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Node, Pod, PodCondition, Taint
+from ksched_cli.api.object_facts import is_ready
 from ksched_cli.api.selectors import tolerates
 from ksched_cli.cluster.undo import LoggedDict, LoggedSet
 from ksched_cli.controlplane.api_server import ApiServer
-from ksched_cli.controlplane.pods import is_ready
 from ksched_cli.controlplane.store import Identity, identity_of
 from ksched_cli.controlplane.work import Controller, Timer, WorkQueue
 

@@ -12,11 +12,10 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from ksched_cli.api.core import Pod, controller_of
-from ksched_cli.api.object_facts import parse_time
+from ksched_cli.api.object_facts import is_active, is_available, is_ready, parse_time, ready_since
 from ksched_cli.api.selectors import Selector, selector_from_map, selector_of_controller
 from ksched_cli.api.workloads import ReplicaSet, ReplicationController
 from ksched_cli.controlplane.draws import Draws
-from ksched_cli.controlplane.pods import is_active, is_available, is_ready, ready_since
 from ksched_cli.controlplane.store import Identity, identity_of, owner_identity
 from ksched_cli.controlplane.work import Controller
 from ksched_cli.progress import steps

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.api.core import OwnerReference, Pod
-from ksched_cli.api.object_facts import is_terminal
+from ksched_cli.api.object_facts import is_available, is_ready, is_terminal, ready_since
 from ksched_cli.api.selectors import selector_of_controller
 from ksched_cli.api.storage import PersistentVolumeClaim
 from ksched_cli.api.workloads import StatefulSet
@@ -25,7 +25,6 @@ from ksched_cli.controlplane.controllers.revisions import (
     stateful_claim_name,
     stateful_pod,
 )
-from ksched_cli.controlplane.pods import is_available, is_ready, ready_since
 from ksched_cli.controlplane.store import Identity, identity_of, owner_identity
 from ksched_cli.controlplane.work import Controller, WorkQueue
 from ksched_cli.releases.engine_rules import ControllerRules

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -23,7 +23,6 @@ from ksched_cli.engine.decision import ScoreTable
 from ksched_cli.engine.faults import CycleError, EngineReasons, PluginFault, aggregate, blame, blamed, errors_in
 from ksched_cli.engine.nominator import NominatedPods
 from ksched_cli.engine.registry import Profile
-from ksched_cli.engine.timings import Timings
 from ksched_cli.framework.depends import ANYWHERE, Depends
 from ksched_cli.framework.diagnosis import NodeStatuses
 from ksched_cli.framework.interfaces import (
@@ -40,6 +39,9 @@ from ksched_cli.framework.status import SKIP, SUCCESS, Code, Status, unresolvabl
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.releases.engine_rules import EngineRules, ErrorTexts
 from ksched_cli.releases.minors import Release
+
+if TYPE_CHECKING:
+    from ksched_cli.engine.timings import Timings
 
 
 @dataclass

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import numpy as np
@@ -24,13 +24,15 @@ from ksched_cli.config.model import Extender, SchedulerConfiguration, extender_n
 from ksched_cli.engine.decision import ScoreTable
 from ksched_cli.engine.extenders.transport import Client
 from ksched_cli.engine.faults import ExtenderError, blamed
-from ksched_cli.engine.timings import Timings
 from ksched_cli.framework.diagnosis import NodeStatuses
 from ksched_cli.framework.handle import Candidate
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import Status, error, unresolvable, unschedulable
 from ksched_cli.releases.engine_rules import EngineRules
 from ksched_cli.releases.minors import Release
+
+if TYPE_CHECKING:
+    from ksched_cli.engine.timings import Timings
 
 Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 

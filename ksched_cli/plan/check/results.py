@@ -13,8 +13,7 @@ from msgspec import Struct
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.listing import named
-from ksched_cli.api.object_facts import pod_key, uid_of_pod
-from ksched_cli.controlplane.pods import is_active
+from ksched_cli.api.object_facts import is_active, pod_key, uid_of_pod
 from ksched_cli.controlplane.store import Identity, identity_of, owner_identity
 from ksched_cli.controlplane.workloads import top_owner
 from ksched_cli.errors import Level, Problem

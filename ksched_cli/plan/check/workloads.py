@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
+from ksched_cli.api.object_facts import is_active
 from ksched_cli.api.workloads import (
     CronJob,
     DaemonSet,
@@ -33,7 +34,6 @@ from ksched_cli.controlplane.controllers.replicaset import wanted_replicas
 from ksched_cli.controlplane.controllers.revisions import RevisionHistory, revision_of
 from ksched_cli.controlplane.controllers.statefulset import PARALLEL, first_ordinal, ordinal_of, partition
 from ksched_cli.controlplane.plane import ON_DELETE, ControlPlane
-from ksched_cli.controlplane.pods import is_active
 from ksched_cli.controlplane.store import Identity, identity_of
 from ksched_cli.controlplane.workloads import top_owner
 from ksched_cli.engine.decision import Decision

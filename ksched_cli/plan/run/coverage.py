@@ -9,7 +9,6 @@ from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.karpenter import karpenter_kind
 from ksched_cli.api.listing import named
 from ksched_cli.api.object_facts import pod_key
 from ksched_cli.api.workloads import CronJob, Job, PodGroup
@@ -73,6 +72,10 @@ def _with_claims(loaded: Loaded) -> list[str]:
 
 def _is_read(kind: str) -> bool:
     """Whether Karpenter reads the kind, which is written as in `notRead`."""
+    if "karpenter" not in kind:
+        return False
+    from ksched_cli.api.karpenter import karpenter_kind
+
     return karpenter_kind(*kind.rsplit("/", 1)) is not None
 
 

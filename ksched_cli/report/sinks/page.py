@@ -11,7 +11,6 @@ from typing import Any, Literal
 
 from msgspec import Struct, field
 
-from ksched_cli.report.node_names import ShownNodes
 from ksched_cli.report.sinks.folding import all_rows, fold_with_members, shorten
 from ksched_cli.report.sinks.svg import chart_data
 from ksched_cli.report.view.model import (
@@ -36,7 +35,7 @@ from ksched_cli.report.view.model import (
     capitalised,
     counted,
 )
-from ksched_cli.report.visible import visible
+from ksched_cli.report.visible import ShownNodes, visible
 
 SectionKind = Literal["map", "pods", "pod", "table", "bars", "timeline", "steps", "facts", "chart"]
 # A section of more steps is folded.

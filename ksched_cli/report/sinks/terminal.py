@@ -4,6 +4,10 @@ The first line is `SUBJECT: VERDICT, DETAIL, DETAIL (CONTEXT)`. Sections follow,
 -o wide a table has `most` of its rows, and rows that differ in one column only share a line. Texts are made visible
 here, and the names of nodes lose the suffix that they share. Bars of the use of nodes and zones, and rows of values,
 are drawn with colours only: a log or a pipe has the numbers. A terminal without UTF-8 gets ASCII.
+
+The line of a shell command is folded so that it can be copied: it breaks between the words of the command, with a
+backslash, and inside a quoted JSON document between its tokens, where white space has no meaning. A word that is too
+long by itself stays whole: the terminal wraps it.
 """
 
 from __future__ import annotations
@@ -18,9 +22,7 @@ from rich.text import Text
 
 from ksched_cli.report.console import Column, Grid, make_console, print_hanging
 from ksched_cli.report.console import Column as GridColumn
-from ksched_cli.report.node_names import ShownNodes
 from ksched_cli.report.registry import RenderOptions
-from ksched_cli.report.sinks.commands import fold_command
 from ksched_cli.report.sinks.folding import all_rows, fold, quote_once, shorten
 from ksched_cli.report.view.model import (
     Bars,
@@ -45,7 +47,7 @@ from ksched_cli.report.view.model import (
     counted,
     plural,
 )
-from ksched_cli.report.visible import visible
+from ksched_cli.report.visible import ShownNodes, visible
 
 _COLOURS: dict[Tone, str] = {"good": "green", "warn": "yellow", "bad": "red", "plain": ""}
 _INDENT, _HANGING = 2, 2
@@ -387,3 +389,39 @@ def _uses(found: Mapping[str, Any]) -> dict[str, list[_Use]]:
         name: [_Use(each["before"][at] or 0, each["after"][at] or 0, each["allocatable"][at]) for each in columns]
         for at, name in enumerate(found["names"])
     }
+
+
+_PROGRAMS = ("kubectl ", "ksched ", "echo '")
+_CONTINUED = "  "
+
+
+def fold_command(line: str, width: int) -> str:
+    """The line if it fits or is no command, else several lines that a shell reads as the same command."""
+    if len(line) <= width or not line.startswith(_PROGRAMS):
+        return line
+    lines: list[str] = []
+    current = mark = ""
+    for piece, ends in _pieces(line):
+        room = width - len(ends)
+        if current and len(current) + 1 + len(piece) > room:
+            lines.append(current + mark)
+            current = _CONTINUED + piece
+        else:
+            current = f"{current} {piece}" if current else piece
+        mark = ends
+    return "\n".join([*lines, current])
+
+
+def _pieces(line: str) -> Iterator[tuple[str, str]]:
+    """The parts between which the line may break, each with what a break after it needs."""
+    start, quoted, text = 0, False, False
+    for at, letter in enumerate(line):
+        if letter == "'" and not (text and not quoted):
+            quoted = not quoted
+            text = False
+        elif letter == '"' and line[at - 1] != "\\":
+            text = not text
+        elif letter == " " and not text:
+            yield line[start:at], "" if quoted else " \\"
+            start = at + 1
+    yield line[start:], ""

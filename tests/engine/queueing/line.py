@@ -8,6 +8,7 @@ from typing import Any
 
 from ksched_cli.api.core import Pod
 from ksched_cli.engine.handlers import pod_changes
+from ksched_cli.engine.loop import queue_settings
 from ksched_cli.engine.queueing.hints import Hints, QueuedPod, VirtualClock
 from ksched_cli.engine.queueing.scheduling_queue import QueueSettings, SchedulingQueue
 from ksched_cli.framework.events import ClusterEvent
@@ -112,7 +113,7 @@ def line_of(current: Release, *pods: Pod, gates: str = "") -> Line:
     scheduler = make_scheduler([], [], current=current, gates=gates)
     plugins = {name: runtime.profile.plugins for name, runtime in scheduler.runtimes.items()}
     hints = Hints(plugins, scheduler.handle)
-    queue = SchedulingQueue(scheduler.runtimes, scheduler.nominator, hints, VirtualClock(), scheduler.queue_settings)
+    queue = SchedulingQueue(scheduler.runtimes, scheduler.nominator, hints, VirtualClock(), queue_settings(scheduler))
     line = Line(queue, scheduler, [])
     line.add(*pods)
     return line

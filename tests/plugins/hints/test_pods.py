@@ -18,8 +18,8 @@ from ksched_cli.framework.events import (
     ClusterEvent,
 )
 from ksched_cli.plugins.default_preemption import DefaultPreemption
-from ksched_cli.plugins.gang_scheduling import GangScheduling
 from ksched_cli.plugins.inter_pod_affinity import InterPodAffinity
+from ksched_cli.plugins.pod_groups import GangScheduling
 from ksched_cli.plugins.pod_topology_spread import PodTopologySpread
 from ksched_cli.plugins.scheduling_gates import SchedulingGates
 from ksched_cli.releases.minors import RELEASES
