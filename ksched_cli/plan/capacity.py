@@ -420,36 +420,12 @@ def count_capacity(
     sets = [read_mix(mix, shapes)] if mix else [[(shape, 1)] for shape in shapes]
     if not pending_first:
         source = replace(source, loaded=loaded.without_pending())
-    prepared = Run(source)
-    scheduler, started = prepared.scheduler, time.perf_counter()
-    if source.autoscaler is not None:
-        return _count_with_new_nodes(prepared, sets, limit, pending_first=pending_first)
-    pending = place_pending(scheduler) if pending_first else None
-    capacities = []
-    for each in sets:
-        admission = Chain(loaded)
-        portions = [
-            (Portion(shape.name, shape.label, many), Replicas(shape, loaded, admission)) for shape, many in each
-        ]
-        # The only count is not rolled back: the nodes after it are shown.
-        with scheduler.cluster.undo.trial() if len(sets) > 1 else nullcontext():
-            capacities.append(capacity(scheduler, portions, limit=limit, pending=pending))
-    placed = sum(sum(each.fits.values()) for each in capacities)
-    nodes = prepared.node_changes() if len(capacities) == 1 else NodeChanges(prepared.nodes, prepared.nodes)
-    stats = prepared.stats(placed, time.perf_counter() - started)
-    return CapacityResult(tuple(capacities), prepared.coverage, source.warnings, stats, nodes)
-
-
-def _count_with_new_nodes(
-    run: Run, sets: Sequence[Sequence[tuple[Shape, int]]], limit: int, *, pending_first: bool
-) -> CapacityResult:
-    """The same in a world, in which the autoscaler adds nodes for the pending pods first and then for replicas."""
-    started, world, loaded = time.perf_counter(), run.world, run.source.loaded
-    before = sum(not pod.gated for pod in world.loop.queue)
-    run.until_rest()
-    waiting = [pod.gated for pod in world.loop.queue]
-    left, gated = waiting.count(False), waiting.count(True)
-    pending = PendingCounts(max(before - left, 0), left, gated) if pending_first else None
+    run, started = Run(source), time.perf_counter()
+    grows, pending = source.autoscaler is not None, None
+    if grows:
+        pending = _add_nodes_for_pending(run)
+    elif pending_first:
+        pending = place_pending(run.scheduler)
     capacities = []
     for each in sets:
         admission = Chain(loaded)
@@ -457,11 +433,23 @@ def _count_with_new_nodes(
             (Portion(shape.name, shape.label, many), _ReplicasAhead(Replicas(shape, loaded, admission)))
             for shape, many in each
         ]
-        with run.trial() if len(sets) > 1 else nullcontext():
-            growth = _NewNodes(run, portions, limit)
-            found = capacity(run.scheduler, portions, limit=limit, pending=pending, new_nodes=growth)
-            capacities.append(found)
+        new_nodes = _NewNodes(run, portions, limit) if grows else None
+        # The only count is not rolled back: the nodes after it are shown.
+        trial = nullcontext() if len(sets) == 1 else run.trial() if grows else run.cluster.undo.trial()
+        with trial:
+            counted = pending if pending_first else None
+            capacities.append(capacity(run.scheduler, portions, limit=limit, pending=counted, new_nodes=new_nodes))
     placed = sum(sum(each.fits.values()) for each in capacities)
     nodes = run.node_changes() if len(capacities) == 1 else NodeChanges(run.nodes, run.nodes)
     stats = run.stats(placed, time.perf_counter() - started)
-    return CapacityResult(tuple(capacities), run.coverage, run.source.warnings, stats, nodes)
+    return CapacityResult(tuple(capacities), run.coverage, source.warnings, stats, nodes)
+
+
+def _add_nodes_for_pending(run: Run) -> PendingCounts:
+    """Let the autoscaler add nodes for the pending pods, until nothing moves."""
+    queue = run.world.loop.queue
+    before = sum(not pod.gated for pod in queue)
+    run.until_rest()
+    waiting = [pod.gated for pod in queue]
+    left, gated = waiting.count(False), waiting.count(True)
+    return PendingCounts(max(before - left, 0), left, gated)
