@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from statistics import fmean
@@ -25,22 +24,19 @@ from ksched_cli import __version__
 from ksched_cli.api.core import Pod
 from ksched_cli.errors import InputError, KschedError, Problem, UsageError
 from ksched_cli.plan.curve import Curve, CurveRecorder
-from ksched_cli.plan.results.outcomes import Displayed
-from ksched_cli.plan.run.each import Executor, RanSpan, SpanRunner, Spans
+from ksched_cli.plan.run.each import SpanRunner
 from ksched_cli.plan.run.loaded_input import InputMaker, LoadedInput
 from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.sweep.model import Sweep
 from ksched_cli.plan.sweep.run import (
-    RowStore,
+    RowRun,
     SweepExecution,
-    SweepProgress,
     SweepRun,
     SweptCluster,
     as_document,
     every_pod,
     sweep_input,
 )
-from ksched_cli.progress import steps
 from ksched_cli.sources.dump import TRACES
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.own_documents import API_VERSION
@@ -238,65 +234,21 @@ class CurveSweepResult(Struct, frozen=True):
     stats: CurveSweepStats
 
 
-class CurveSweep(Displayed):
-    """The runs of a sweep over policies, made when `result` is called."""
+class CurveSweep(RowRun[CurveTask, CurveRow, CurveSweepResult]):
+    """The runs of a sweep over policies."""
 
-    def __init__(
-        self,
-        task: CurveTask,
-        executor: Executor,
-        *,
-        store: RowStore[CurveRow] | None = None,
-        progress: SweepProgress | None = None,
-        warnings: tuple[str, ...] = (),
-    ) -> None:
-        self._task, self._executor, self._store = task, executor, store
-        self._progress, self.warnings = progress, warnings
-        self._rows: dict[int, CurveRow] = {}
-        self._resumed, self._peak = 0, 0.0
-        self._result: CurveSweepResult | None = None
+    unit = "runs are done"
 
-    def __len__(self) -> int:
-        return len(self._task.spec)
+    def __init__(self, task: CurveTask, execution: SweepExecution, warnings: tuple[str, ...]) -> None:
+        super().__init__(task, len(task.spec), execution, lambda: about_curves(task), decode_curve_rows, warnings)
+        self._kept: dict[int, CurveRow] = {}
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {"_task": self._task, "warnings": self.warnings, "_result": self.result()}
+    def _add(self, row: CurveRow) -> None:
+        self._kept[row.variant] = row
 
-    def result(self) -> CurveSweepResult:
-        """What all runs come to together."""
-        if self._result is None:
-            started = time.perf_counter()
-            for row in steps(self._run(), "runs are done", len(self)):
-                self._rows[row.variant] = row
-                if self._progress is not None:
-                    self._progress(len(self._rows), len(self))
-            self._result = self._summed(time.perf_counter() - started)
-        return self._result
-
-    def _run(self) -> Iterator[CurveRow]:
-        here = self._task.runner()
-        try:
-            done = None
-            if self._store is not None:
-                yield from self._store.open()
-                done, self._resumed = self._store.done, sum(self._store.done)
-            running = self._executor.run(self._task, Spans(len(self), done), here)
-            with closing(running):
-                for span in running:
-                    yield from self._finished(span)
-        finally:
-            if self._store is not None:
-                self._store.close()
-
-    def _finished(self, span: RanSpan) -> list[CurveRow]:
-        if self._store is not None:
-            self._store.append(span.lines)
-        self._peak = max(self._peak, span.peak_mib)
-        return decode_curve_rows(span.lines)
-
-    def _summed(self, seconds: float) -> CurveSweepResult:
+    def _summed(self, here: SpanRunner, load_seconds: float, seconds: float) -> CurveSweepResult:
         spec = self._task.spec
-        rows = [self._rows[number] for number in sorted(self._rows)]
+        rows = [self._kept[number] for number in sorted(self._kept)]
         good = [row for row in rows if not row.error]
         curves = []
         for workload in spec.workloads or ("",):
@@ -349,8 +301,7 @@ def sweep_or_curves(
     task = _curve_task(options, source, maker, path, words)
     # The warnings of the configuration are about one that no policy has.
     warnings = tuple(source.loaded.warnings) if words.get("policies") else source.warnings
-    executor, store = execution.executor(len(task.spec)), execution.store(lambda: about_curves(task), decode_curve_rows)
-    return CurveSweep(task, executor, store=store, progress=execution.progress, warnings=warnings)
+    return CurveSweep(task, execution, warnings)
 
 
 def _curve_task(

@@ -29,7 +29,7 @@ from ksched_cli.errors import ConfigError, InputError, KschedError, Problem, Usa
 from ksched_cli.plan.results.nodes import NodeColumns
 from ksched_cli.plan.results.outcomes import Displayed
 from ksched_cli.plan.run.checks import check_nodes
-from ksched_cli.plan.run.each import Cores, Executor, InProcess, OnDask, Processes, RanSpan, Spans
+from ksched_cli.plan.run.each import Cores, Executor, InProcess, OnDask, Processes, Spans, SpanTask
 from ksched_cli.plan.run.loaded_input import InputMaker, LoadedInput
 from ksched_cli.plan.run.options import Configuration, RunOptions, SweepKeywords
 from ksched_cli.plan.sweep.model import Sweep, dimensions_of, read_sweep
@@ -44,7 +44,7 @@ from ksched_cli.plan.sweep.statistics import (
     VariantRow,
     decode_rows,
 )
-from ksched_cli.plan.sweep.trials import BaseRun, SweepTask, VariantEnd, VariantRunner, variant_space
+from ksched_cli.plan.sweep.trials import SweepTask, VariantEnd, VariantRunner, variant_space
 from ksched_cli.progress import steps
 from ksched_cli.releases.minors import minor_in
 from ksched_cli.sources.loaded import Loaded
@@ -84,7 +84,9 @@ class StoredRow(Protocol):
     def variant(self) -> int: ...
 
 
+T = TypeVar("T", bound=SpanTask)
 R = TypeVar("R", bound=StoredRow)
+S = TypeVar("S")
 
 
 class RowStore(Generic[R]):
@@ -263,36 +265,78 @@ class SweepResult(Struct, frozen=True):
 SweepProgress = Callable[[int, int], None]
 
 
-class SweepRun(Displayed):
-    """The variants of a sweep, run when they are read: iterate for the rows as they come, or call `result`."""
+class SweepExecution(Struct, frozen=True):
+    """How a sweep runs: on so many processes (0: one for each core) or on Dask, with its rows stored in the folder
+    `out`. UsageError for values that cannot be."""
+
+    workers: int = 1
+    dask: str | None = None
+    out: str | None = None
+    resume: bool = False
+    progress: SweepProgress | None = None
+
+    def __post_init__(self) -> None:
+        if self.resume and self.out is None:
+            raise UsageError("--resume goes with --out: it continues with the rows of that folder")
+        if self.workers < 0:
+            raise UsageError(f"--workers {self.workers}: 0 is one for each core")
+
+    def executor(self, variants: int) -> Executor:
+        if self.dask is None:
+            workers = self.workers
+            return Processes(min(workers, variants)) if workers > 1 else InProcess() if workers else Cores()
+        if importlib.util.find_spec("distributed") is None:
+            raise UsageError("--dask needs dask.distributed: pip install 'ksched-cli[dask]'")
+        return OnDask(self.dask)
+
+    def store(self, about: Callable[[], dict[str, Any]], decode: Callable[[bytes], Iterable[R]]) -> RowStore[R] | None:
+        """The folder for the rows. `about` computes what identifies the sweep."""
+        return None if self.out is None else RowStore(self.out, about(), decode, resume=self.resume)
+
+
+class RowRun(Displayed, Generic[T, R, S]):
+    """The variants of a task, run when they are read: iterate for the rows as they come, or call `result`."""
+
+    unit = "variants are done"
 
     def __init__(
         self,
-        task: SweepTask,
-        executor: Executor,
-        *,
-        progress: SweepProgress | None = None,
-        store: RowStore[VariantRow] | None = None,
-        load_seconds: float = 0.0,
+        task: T,
+        size: int,
+        execution: SweepExecution,
+        about: Callable[[], dict[str, Any]],
+        decode: Callable[[bytes], Iterable[R]],
         warnings: tuple[str, ...] = (),
     ) -> None:
-        self._task, self._executor, self._progress = task, executor, progress
-        self._store, self._load_seconds, self.warnings = store, load_seconds, warnings
-        self._aggregator = Aggregator(task.space.sweep.worst)
-        self._peak, self._resumed = 0.0, 0
-        self._rows: Iterator[VariantRow] | None = None
-        self._result: SweepResult | None = None
+        self._task, self._size, self.warnings = task, size, warnings
+        self._executor, self._progress = execution.executor(size), execution.progress
+        self._store, self._decode = execution.store(about, decode), decode
+        self._peak, self._done, self._resumed = 0.0, 0, 0
+        self._rows: Iterator[R] | None = None
+        self._result: S | None = None
+
+    def _begin(self) -> Any:
+        """A runner of this process."""
+        return self._task.runner()
+
+    def _add(self, row: R) -> None:
+        """Count the row in the result."""
+        raise NotImplementedError
+
+    def _summed(self, here: Any, load_seconds: float, seconds: float) -> S:
+        """The result of all rows."""
+        raise NotImplementedError
 
     def __len__(self) -> int:
-        return len(self._task.space)
+        return self._size
 
-    def __iter__(self) -> Iterator[VariantRow]:
+    def __iter__(self) -> Iterator[R]:
         """Rows are not kept: a second loop goes on where the first one ended."""
         if self._rows is None:
-            self._rows = steps(self._run(), "variants are done", len(self))
+            self._rows = steps(self._run(), self.unit, len(self))
         return self._rows
 
-    def result(self) -> SweepResult:
+    def result(self) -> S:
         """What all variants come to together. Those that are not run yet are run now."""
         for _ in self:
             pass
@@ -300,59 +344,68 @@ class SweepRun(Displayed):
         return self._result
 
     def __getstate__(self) -> dict[str, Any]:
-        """The state of a sweep that is over: its rows are read, and its result is known."""
-        return {"_task": self._task, "warnings": self.warnings, "_result": self.result(), "_rows": iter(())}
+        """The state of a run that is over: its rows are read, and its result is known."""
+        kept = {"_task": self._task, "_size": self._size, "warnings": self.warnings}
+        return {**kept, "_result": self.result(), "_rows": iter(())}
 
-    def _run(self) -> Iterator[VariantRow]:
+    def _run(self) -> Iterator[R]:
         started = time.perf_counter()
-        here = VariantRunner(self._task)
-        base = here.base()
+        here, store = self._begin(), self._store
         loaded = time.perf_counter()
         try:
-            if self._store is not None:
-                yield from self._counted(self._store.open())
-            self._resumed = self._aggregator.count
-            running = self._executor.run(self._task, self._spans(), here)
+            if store is not None:
+                yield from self._counted(store.open())
+            self._resumed = self._done
+            running = self._executor.run(self._task, Spans(len(self), store.done if store is not None else None), here)
             with closing(running):
                 for span in running:
-                    yield from self._finished(span)
+                    if store is not None:
+                        store.append(span.lines)
+                    self._peak = max(self._peak, span.peak_mib)
+                    yield from self._counted(self._decode(span.lines))
         finally:
-            if self._store is not None:
-                self._store.close()
-        load_seconds = self._load_seconds + loaded - started
-        seconds = time.perf_counter() - loaded
-        worst = self._aggregator.worst() if self._task.space.sweep.keeps_worst else ()
-        kept = tuple(here.whole(row.variant) for row in worst if row.outcome != "error")
-        self._result = self._summed(base, kept, load_seconds, seconds)
+            if store is not None:
+                store.close()
+        self._result = self._summed(here, loaded - started, time.perf_counter() - loaded)
 
-    def _spans(self) -> Spans:
-        return Spans(len(self), self._store.done if self._store is not None else None)
-
-    def _finished(self, span: RanSpan) -> Iterator[VariantRow]:
-        """The rows of the span, once they are stored."""
-        if self._store is not None:
-            self._store.append(span.lines)
-        self._peak = max(self._peak, span.peak_mib)
-        yield from self._counted(decode_rows(span.lines))
-
-    def _counted(self, rows: Iterable[VariantRow]) -> Iterator[VariantRow]:
+    def _counted(self, rows: Iterable[R]) -> Iterator[R]:
         for row in rows:
-            self._aggregator.add(row)
+            self._add(row)
+            self._done += 1
             yield row
         if self._progress is not None:
-            self._progress(self._aggregator.count, len(self))
+            self._progress(self._done, len(self))
 
-    def _summed(self, base: BaseRun, kept: tuple[VariantEnd, ...], load_seconds: float, seconds: float) -> SweepResult:
-        found, space = self._aggregator, self._task.space
-        executor, resumed = self._executor, self._resumed
+
+class SweepRun(RowRun[SweepTask, VariantRow, SweepResult]):
+    """The variants of a sweep."""
+
+    def __init__(
+        self, task: SweepTask, execution: SweepExecution, load_seconds: float, warnings: tuple[str, ...]
+    ) -> None:
+        super().__init__(task, len(task.space), execution, lambda: about_rows(task), decode_rows, warnings)
+        self._load_seconds = load_seconds
+        self._aggregator = Aggregator(task.space.sweep.worst)
+
+    def _begin(self) -> VariantRunner:
+        here = VariantRunner(self._task)
+        self._base = here.base()
+        return here
+
+    def _add(self, row: VariantRow) -> None:
+        self._aggregator.add(row)
+
+    def _summed(self, here: VariantRunner, load_seconds: float, seconds: float) -> SweepResult:
+        found, space, base = self._aggregator, self._task.space, self._base
+        worst = found.worst()
         stats = SweepStats(
             len(base.columns.table),
-            executor.name,
-            executor.workers,
+            self._executor.name,
+            self._executor.workers,
             found.count,
-            resumed,
+            self._resumed,
             seconds,
-            load_seconds,
+            self._load_seconds + load_seconds,
             self._peak,
         )
         return SweepResult(
@@ -363,8 +416,8 @@ class SweepRun(Displayed):
             found.outcomes(),
             found.failed(),
             found.figures(),
-            found.worst(),
-            kept,
+            worst,
+            tuple(here.whole(row.variant) for row in worst if space.sweep.keeps_worst and row.outcome != "error"),
             found.pods(),
             found.settings(),
             found.failures(),
@@ -427,35 +480,6 @@ class SweptCluster(Struct, frozen=True):
         return source.with_autoscaler(self.autoscaler)
 
 
-class SweepExecution(Struct, frozen=True):
-    """How a sweep runs: on so many processes (0: one for each core) or on Dask, with its rows stored in the folder
-    `out`. UsageError for values that cannot be."""
-
-    workers: int = 1
-    dask: str | None = None
-    out: str | None = None
-    resume: bool = False
-    progress: SweepProgress | None = None
-
-    def __post_init__(self) -> None:
-        if self.resume and self.out is None:
-            raise UsageError("--resume goes with --out: it continues with the rows of that folder")
-        if self.workers < 0:
-            raise UsageError(f"--workers {self.workers}: 0 is one for each core")
-
-    def executor(self, variants: int) -> Executor:
-        if self.dask is None:
-            workers = self.workers
-            return Processes(min(workers, variants)) if workers > 1 else InProcess() if workers else Cores()
-        if importlib.util.find_spec("distributed") is None:
-            raise UsageError("--dask needs dask.distributed: pip install 'ksched-cli[dask]'")
-        return OnDask(self.dask)
-
-    def store(self, about: Callable[[], dict[str, Any]], decode: Callable[[bytes], Iterable[R]]) -> RowStore[R] | None:
-        """The folder for the rows. `about` computes what identifies the sweep."""
-        return None if self.out is None else RowStore(self.out, about(), decode, resume=self.resume)
-
-
 def sweep_input(
     options: RunOptions,
     source: LoadedInput,
@@ -475,14 +499,7 @@ def sweep_input(
     check_nodes(options, cluster.loaded, Loaded())
     space = variant_space(sweep, cluster.loaded)
     task = SweepTask(space, cluster, options.namespace or cluster.loaded.namespace)
-    return SweepRun(
-        task,
-        execution.executor(len(space)),
-        progress=execution.progress,
-        store=execution.store(lambda: about_rows(task), decode_rows),
-        load_seconds=source.seconds,
-        warnings=source.warnings,
-    )
+    return SweepRun(task, execution, source.seconds, source.warnings)
 
 
 def _check_grid(cluster: SweptCluster) -> None:
