@@ -10,13 +10,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.api.conversion import path_text
-from ksched_cli.api.listing import joined
 from ksched_cli.api.yaml_reader import Document
 from ksched_cli.config.legacy.policy import plugins_named, policy_document
 from ksched_cli.config.model import ALL, KubeSchedulerProfile, ResolvedProfile, expand_profile
 from ksched_cli.config.plugin_args import STRATEGY_OF, NodeLabelArgs, PodTopologySpreadArgs
 from ksched_cli.config.reading import is_policy
-from ksched_cli.errors import Problem
+from ksched_cli.errors import Problem, joined
 from ksched_cli.releases import plugin_names as names
 from ksched_cli.releases.configuration import FIRST_PLUGINS, IN_TREE_LIMITS, OLD_PLUGINS
 from ksched_cli.releases.gates import FeatureGates

@@ -16,7 +16,6 @@ from msgspec.json import schema_components
 from msgspec.structs import replace
 
 from ksched_cli.api.defaults import DEFAULT_SCHEDULER
-from ksched_cli.api.listing import did_you_mean
 from ksched_cli.config.model import (
     Extender,
     KubeSchedulerProfile,
@@ -55,7 +54,7 @@ from ksched_cli.config.reading import (
     unknown_fields,
 )
 from ksched_cli.config.validate_args import args_complaints
-from ksched_cli.errors import ConfigError
+from ksched_cli.errors import ConfigError, did_you_mean
 from ksched_cli.releases import plugin_names as names
 from ksched_cli.releases.configuration import ConfigurationRules, takes
 from ksched_cli.releases.gates import FeatureGates

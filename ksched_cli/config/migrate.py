@@ -14,7 +14,6 @@ from msgspec import NODEFAULT, Struct, structs
 from msgspec.structs import fields, replace
 
 from ksched_cli.api.core import NodeAffinityTerms, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
-from ksched_cli.api.listing import joined
 from ksched_cli.config.carrying import (
     GONE,
     UNORDERED,
@@ -62,6 +61,7 @@ from ksched_cli.config.plugin_args import (
 from ksched_cli.config.reading import KIND, is_policy, read_one
 from ksched_cli.config.validate_args import args_complaints
 from ksched_cli.config.view import plugin_set
+from ksched_cli.errors import joined
 from ksched_cli.releases import plugin_names as names
 from ksched_cli.releases.plugin_names import VOLUME_BINDING
 

@@ -25,7 +25,7 @@ from ksched_cli.controlplane.budgets import Budgets
 from ksched_cli.controlplane.draws import Draws
 from ksched_cli.controlplane.store import Identity, Store, identity_of, owner_identity
 from ksched_cli.controlplane.successors import Successors
-from ksched_cli.engine.queueing.hints import VirtualClock
+from ksched_cli.engine.hints import VirtualClock
 from ksched_cli.sources.templates import uid_of
 
 

@@ -21,7 +21,7 @@ from ksched_cli.controlplane.draws import Draws
 from ksched_cli.controlplane.kubelet import Kubelets
 from ksched_cli.controlplane.store import Identity, Store, identity_of
 from ksched_cli.controlplane.work import Timer, Worker, WorkQueue
-from ksched_cli.engine.queueing.hints import VirtualClock
+from ksched_cli.engine.hints import VirtualClock
 from ksched_cli.sources.loaded import resource_of
 
 # What chance decides.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, get_args
 from ksched_cli.api.object_facts import is_terminal
 from ksched_cli.cluster.undo import LoggedDict, LoggedSet, UndoLog
 from ksched_cli.controlplane.api_server import Refusal
-from ksched_cli.engine.queueing.hints import VirtualClock
+from ksched_cli.engine.hints import VirtualClock
 
 if TYPE_CHECKING:
     from ksched_cli.api.core import Pod

@@ -22,7 +22,7 @@ from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import NOWHERE
 from ksched_cli.cluster.pod_info import CPU, EPHEMERAL_STORAGE, MEMORY, PodInfo, takes_the_same
 from ksched_cli.cluster.undo import Logged
-from ksched_cli.engine.queueing.scheduling_queue import PreCheck, SchedulingQueue
+from ksched_cli.engine.scheduling_queue import PreCheck, SchedulingQueue
 from ksched_cli.engine.waiting import WaitingPods
 from ksched_cli.framework.events import (
     ASSIGNED_POD,

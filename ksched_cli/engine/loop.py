@@ -13,10 +13,10 @@ from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.undo import LoggedDict
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.handlers import EventHandlers, OnEvent, assigned
-from ksched_cli.engine.queueing.hints import Hints, QueuedPod, VirtualClock
-from ksched_cli.engine.queueing.pending import pending
-from ksched_cli.engine.queueing.scheduling_queue import LEFTOVER_INTERVAL, Moved, QueueSettings, SchedulingQueue
+from ksched_cli.engine.hints import Hints, QueuedPod, VirtualClock
+from ksched_cli.engine.pending import pending
 from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.engine.scheduling_queue import LEFTOVER_INTERVAL, Moved, QueueSettings, SchedulingQueue
 from ksched_cli.framework.events import ASSIGNED_POD_DELETE
 from ksched_cli.releases.engine_rules import EngineRules
 

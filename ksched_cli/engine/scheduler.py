@@ -18,7 +18,7 @@ from ksched_cli.engine.cycle.runtime import Runtime
 from ksched_cli.engine.cycle.schedule_one import Cycle, CycleContext, LocalVerdict
 from ksched_cli.engine.decision import Decision, ScoreTable, TieBreak, lowest_name
 from ksched_cli.engine.nominator import NominatedPods
-from ksched_cli.engine.queueing.pending import PendingQueue, enqueue, pending
+from ksched_cli.engine.pending import PendingQueue, enqueue, pending
 from ksched_cli.engine.registry import Profile, Registry
 from ksched_cli.engine.waiting import WaitingPods, WaitingPodState
 from ksched_cli.framework.handle import PreemptingExtenders

@@ -19,14 +19,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.listing import did_you_mean
 from ksched_cli.api.object_facts import pod_key
 from ksched_cli.cluster.columns import Int64Column
 from ksched_cli.cluster.pod_info import CPU, MEMORY, PodInfo
 from ksched_cli.controlplane.admission.chain import Chain
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.errors import InputError, Problem, UsageError
+from ksched_cli.errors import InputError, Problem, UsageError, did_you_mean
 from ksched_cli.framework.reasons import Reason
 from ksched_cli.framework.status import Status
 from ksched_cli.plan.results.nodes import Failure, NodeChanges

@@ -23,7 +23,7 @@ from msgspec import Struct
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.engine.decision import Decision
-from ksched_cli.engine.queueing.pending import PendingQueue
+from ksched_cli.engine.pending import PendingQueue
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.errors import Problem, UsageError
 from ksched_cli.framework.interfaces import MeteringPlugin

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from ksched_cli.engine.queueing.pending import pending
+from ksched_cli.engine.pending import pending
 from ksched_cli.plan.results.nodes import NodeChanges
 from ksched_cli.plan.run.loaded_input import LoadedInput
 from ksched_cli.plan.run.run import Run

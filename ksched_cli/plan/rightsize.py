@@ -13,8 +13,7 @@ from msgspec.structs import replace
 from ksched_cli.api.core import Container, Pod
 from ksched_cli.api.quantity import milli_value, value
 from ksched_cli.cluster.undo import UndoLog
-from ksched_cli.controlplane.store import Store
-from ksched_cli.controlplane.workloads import workload_name
+from ksched_cli.controlplane.store import Store, workload_name
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.plan.results.nodes import NodeChanges, NodeColumns
 from ksched_cli.plan.results.outcomes import Stats

@@ -14,7 +14,7 @@ from ksched_cli.cluster.undo import Logged, LoggedDict, LoggedList, LoggedSet
 from ksched_cli.controlplane.draws import Choices
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.engine.decision import Decision
-from ksched_cli.engine.queueing.pending import PendingQueue, pending
+from ksched_cli.engine.pending import PendingQueue, pending
 from ksched_cli.plan.results.outcomes import (
     Displayed,
     GatedPod,

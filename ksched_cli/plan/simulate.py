@@ -21,7 +21,7 @@ from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import RowColumn
 from ksched_cli.cluster.pod_groups import GroupKey, group_of
 from ksched_cli.engine.decision import Decision, ScoreTable
-from ksched_cli.engine.queueing.pending import PendingQueue
+from ksched_cli.engine.pending import PendingQueue
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.framework.diagnosis import NodeStatuses
 from ksched_cli.plan.results.nodes import (

@@ -12,7 +12,6 @@ import numpy as np
 from ksched_cli.api.core import Node, NodeSelectorRequirement, NodeSelectorTerm, Pod, PreferredSchedulingTerm
 from ksched_cli.api.core import NodeAffinityTerms as NodeAffinitySpec
 from ksched_cli.api.json_patch import add, drop
-from ksched_cli.api.listing import joined
 from ksched_cli.api.selectors import (
     FIELD_OPERATORS,
     NODE_OPERATORS,
@@ -23,6 +22,7 @@ from ksched_cli.api.selectors import (
 )
 from ksched_cli.cluster.columns import BoolColumn, Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.errors import joined
 from ksched_cli.framework.depends import NOTHING, Depends
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.handle import Handle

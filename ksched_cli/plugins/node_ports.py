@@ -8,9 +8,9 @@ from typing import Any
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.json_patch import drop
-from ksched_cli.api.listing import named
 from ksched_cli.api.object_facts import holds_place
 from ksched_cli.cluster.pod_info import ANY_ADDRESS, HostPort, PodInfo, PortIndex, host_ports_of
+from ksched_cli.errors import named
 from ksched_cli.framework.depends import NOTHING, Depends
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreFilterPlugin, PreFilterResult
@@ -28,8 +28,7 @@ from ksched_cli.framework.reasons import (
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SKIP, Status, error, unschedulable
 from ksched_cli.framework.verdict import Verdict
-from ksched_cli.plugins.lib.blocking_pods import pods_that
-from ksched_cli.plugins.lib.spec import Spec
+from ksched_cli.plugins.lib.spec import Spec, pods_that
 from ksched_cli.releases.engine_rules import PodInfoRules
 
 WantedPorts = tuple[HostPort, ...]

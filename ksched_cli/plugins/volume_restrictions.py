@@ -9,11 +9,11 @@ import numpy as np
 from msgspec import Struct
 
 from ksched_cli.api.core import Pod, Volume
-from ksched_cli.api.listing import named
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.catalog import find_claim, mounted_claims, uses_storage
 from ksched_cli.cluster.columns import BoolColumn
 from ksched_cli.cluster.pod_info import PodInfo
+from ksched_cli.errors import named
 from ksched_cli.framework.depends import NOTHING, Depends
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.interfaces import Detail, FilterPlugin, PreFilterPlugin, PreFilterResult
@@ -21,8 +21,7 @@ from ksched_cli.framework.reasons import C, Figures, ReasonCode, ReasonKind, Rea
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
 from ksched_cli.framework.verdict import Verdict
-from ksched_cli.plugins.lib.blocking_pods import pods_that
-from ksched_cli.plugins.lib.spec import Spec
+from ksched_cli.plugins.lib.spec import Spec, pods_that
 from ksched_cli.plugins.lib.volumes import ClaimReasons, claim_field
 from ksched_cli.releases.changes import ReleaseRules, Rule
 

@@ -14,9 +14,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import cached_property
+from types import MappingProxyType
 from typing import ParamSpec, TypeVar
-
-from msgspec import Struct, field
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -82,11 +81,11 @@ def escape_markdown(text: str) -> str:
     return escaped.replace("\0", _NOTHING).replace("\r", " ").replace("\n", " ")
 
 
-class ShownNodes(Struct, frozen=True, dict=True):
+class ShownNodes:
     """The nodes of a cluster with their zones. Names are shown without `suffix`, which is empty for full names."""
 
-    zones: Mapping[str, str] = field(default_factory=dict)
-    suffix: str = ""
+    def __init__(self, zones: Mapping[str, str] = MappingProxyType({}), suffix: str = "") -> None:
+        self.zones, self.suffix = zones, suffix
 
     @classmethod
     def shortened(cls, zones: Mapping[str, str]) -> ShownNodes:

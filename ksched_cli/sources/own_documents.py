@@ -18,7 +18,6 @@ import msgspec
 from msgspec import Raw, Struct
 
 from ksched_cli.api.decode import KINDS, DecodedObject, decode_alike, decode_json
-from ksched_cli.api.karpenter import karpenter_versions, stored
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources.loaded import Loaded
 
@@ -103,6 +102,8 @@ def _items(loaded: Loaded) -> Iterator[bytes]:
         items: list[Any] = sorted(loaded.objects[kind], key=lambda item: (item.metadata.namespace, item.metadata.name))
         for item in items:
             yield identity + msgspec.json.encode(without_unread(item))[1:]
+    if loaded.karpenter:
+        from ksched_cli.api.karpenter import karpenter_versions, stored
     for own in sorted(loaded.karpenter, key=lambda kind: kind.__name__):
         identity = f'{{"apiVersion":"{karpenter_versions(own)[0]}","kind":"{own.__name__}",'.encode()
         for item in sorted(loaded.karpenter[own], key=lambda item: item.metadata.name):
@@ -111,6 +112,10 @@ def _items(loaded: Loaded) -> Iterator[bytes]:
 
 def left_out(loaded: Loaded) -> dict[str, int]:
     """How many objects of each kind a snapshot does not have. Objects of Karpenter are in it."""
+    if not loaded.karpenter:
+        return dict(loaded.unknown)
+    from ksched_cli.api.karpenter import karpenter_versions
+
     kept = {f"{version}/{kind.__name__}" for kind in loaded.karpenter for version in karpenter_versions(kind)}
     return {kind: count for kind, count in loaded.unknown.items() if kind not in kept}
 

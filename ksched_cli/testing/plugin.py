@@ -1,4 +1,4 @@
-"""The pytest plugin.
+"""The pytest plugin, and the pages of --ksched-html.
 
 Every pytest of an environment with ksched imports this module, so it imports the rest of ksched when a test needs it.
 """
@@ -6,8 +6,10 @@ Every pytest of an environment with ksched imports this module, so it imports th
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,6 +17,7 @@ import pytest
 if TYPE_CHECKING:
     from ksched_cli.simulator import Simulator
     from ksched_cli.testing.expectation import Checks, Expectation
+
 
 MARK = "workloads"
 _PARAMETER = "ksched_workload"
@@ -34,8 +37,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     folder, checks = session.config.getoption("--ksched-html"), session.config.stash.get(_CHECKS, None)
     if folder and checks is not None:
-        from ksched_cli.testing.pages import write_pages
-
         session.config.stash[_PAGES] = write_pages(checks, folder)
 
 
@@ -134,3 +135,29 @@ def expect(
         return Expectation(simulator, manifests, ksched_workload, ksched_checks, locate)
 
     return expect
+
+
+def write_pages(checks: Checks, folder: str) -> list[str]:
+    """Write a page of each check, of losses only if a workload fails. Return the paths, named after the manifests."""
+    from ksched_cli.report.registry import RenderOptions, render
+
+    os.makedirs(folder, exist_ok=True)
+    written: list[str] = []
+    for (_, manifests, edits), check in checks.done.items():
+        if edits and all(each.result != "fails" for each in check.workloads):
+            continue
+        words = ["-".join(manifests), *(["without", *(node for _, node in edits)] if edits else [])]
+        stem = re.sub(r"[^\w.-]+", "-", "-".join(words)).strip("-.")
+        path = _unused(Path(folder), stem, written)
+        with path.open("w", encoding="utf-8") as out:
+            render(check, out, RenderOptions("html"))
+        written.append(str(path))
+    return written
+
+
+def _unused(folder: Path, stem: str, written: list[str]) -> Path:
+    """Several clusters may be checked with the same manifests. Pages of an earlier session are replaced."""
+    path, number = folder / f"{stem}.html", 2
+    while str(path) in written:
+        path, number = folder / f"{stem}-{number}.html", number + 1
+    return path

@@ -72,8 +72,7 @@ def changed(loaded: Loaded, changes: Changes) -> ChangedCluster:
     if not changes:
         return ChangedCluster(loaded)
     from ksched_cli.controlplane.plane import ControlPlane
-    from ksched_cli.controlplane.store import Store
-    from ksched_cli.controlplane.workloads import workload_name
+    from ksched_cli.controlplane.store import Store, workload_name
     from ksched_cli.whatif.edits.lib.apply import apply_edits
     from ksched_cli.whatif.manifests import apply_manifests, rollout_problems
 

@@ -21,7 +21,6 @@ from ksched_cli.api.conversion import path_text, problems_in
 from ksched_cli.api.core import LabelSelector, Namespace, Node, ObjectMeta, Pod, Service, controller_of
 from ksched_cli.api.decode import CLUSTER_SCOPED
 from ksched_cli.api.defaults import DEFAULT_SCHEDULER, fill_in
-from ksched_cli.api.listing import did_you_mean
 from ksched_cli.api.object_facts import is_active
 from ksched_cli.api.selectors import selector_of_controller
 from ksched_cli.api.storage import PersistentVolumeClaim
@@ -53,10 +52,9 @@ from ksched_cli.controlplane.controllers.job import cron_run
 from ksched_cli.controlplane.merge import LAST_APPLIED, UNREAD, Document, overlaid, three_way, unread_digest, written
 from ksched_cli.controlplane.ownership import ApplyConflict, apply_server_side, last_applied
 from ksched_cli.controlplane.plane import ON_DELETE, ControlPlane
-from ksched_cli.controlplane.store import Store, identity_of
-from ksched_cli.controlplane.workloads import HASH_LABEL
-from ksched_cli.engine.queueing.hints import VirtualClock
-from ksched_cli.errors import InputError, Level, Problem
+from ksched_cli.controlplane.store import HASH_LABEL, Store, identity_of
+from ksched_cli.engine.hints import VirtualClock
+from ksched_cli.errors import InputError, Level, Problem, did_you_mean
 from ksched_cli.sources.loaded import (
     APPLY_CONFLICT,
     IMMUTABLE,

@@ -16,12 +16,11 @@ from ksched_cli.cluster.columns import NOWHERE
 from ksched_cli.cluster.undo import Logged, LoggedDict, LoggedList, LoggedSet, UndoLog
 from ksched_cli.controlplane.budgets import needs_no_budget
 from ksched_cli.controlplane.plane import ControlPlane
-from ksched_cli.controlplane.store import Identity, identity_of
+from ksched_cli.controlplane.store import Identity, WorkloadNames, identity_of, workload_name
 from ksched_cli.controlplane.successors import replaced_key
-from ksched_cli.controlplane.workloads import WorkloadNames, workload_name
 from ksched_cli.engine.decision import Decision
+from ksched_cli.engine.hints import QueuedPod, VirtualClock
 from ksched_cli.engine.loop import SchedulingLoop
-from ksched_cli.engine.queueing.hints import QueuedPod, VirtualClock
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.framework.events import ASSIGNED_POD_DELETE, UNSCHEDULED_POD_DELETE
 from ksched_cli.world.results import FinalPod, FinalPods, StoredPods, TimelineEvent, UnmovedPods

@@ -18,8 +18,7 @@ from msgspec.structs import replace
 from ksched_cli.api.core import Pod
 from ksched_cli.api.object_facts import pod_key
 from ksched_cli.controlplane.draws import Draw
-from ksched_cli.controlplane.store import Identity, KeptObjects
-from ksched_cli.controlplane.workloads import WorkloadNames
+from ksched_cli.controlplane.store import Identity, KeptObjects, WorkloadNames
 
 # The event of a pod that has left its node.
 _DEPARTURE = "AssignedPodDelete"

@@ -20,8 +20,8 @@ from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.controlplane.store import Store
 from ksched_cli.controlplane.work import Worker
 from ksched_cli.engine.decision import Decision
+from ksched_cli.engine.hints import QueuedPod, VirtualClock
 from ksched_cli.engine.loop import SchedulingLoop
-from ksched_cli.engine.queueing.hints import QueuedPod, VirtualClock
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.framework.events import ASSIGNED_POD, UNSCHEDULED_POD, ClusterEvent, with_subtype
 from ksched_cli.progress import count

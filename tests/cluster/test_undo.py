@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ksched_cli.cluster.undo import Logged, LoggedDict, LoggedIndex, LoggedSet, UndoLog
-from ksched_cli.engine.queueing.hints import VirtualClock
+from ksched_cli.engine.hints import VirtualClock
 
 
 def test_a_committed_change_stands() -> None:

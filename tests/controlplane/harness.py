@@ -18,7 +18,7 @@ from ksched_cli.controlplane.draws import Choices, Draws
 from ksched_cli.controlplane.kubelet import Kubelets, running
 from ksched_cli.controlplane.store import Store
 from ksched_cli.controlplane.work import Controller, WorkQueue
-from ksched_cli.engine.queueing.hints import VirtualClock
+from ksched_cli.engine.hints import VirtualClock
 from ksched_cli.sources.loaded import Loaded
 from tests.builders import make_node
 

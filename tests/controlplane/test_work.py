@@ -6,7 +6,7 @@ from typing import Any
 
 from ksched_cli.controlplane.api_server import Refusal
 from ksched_cli.controlplane.work import Worker, WorkQueue
-from ksched_cli.engine.queueing.hints import VirtualClock
+from ksched_cli.engine.hints import VirtualClock
 
 
 class Noting(Worker):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ksched_cli.engine.handlers import node_changes, pod_changes
-from ksched_cli.engine.queueing.scheduling_queue import FORCE_ACTIVATE
+from ksched_cli.engine.scheduling_queue import FORCE_ACTIVATE
 from ksched_cli.framework.events import (
     ASSIGNED_POD_ADD,
     UNSCHEDULED_POD_ADD,

@@ -11,8 +11,7 @@ import pytest
 from ksched_cli.api.core import Node
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.model import KubeSchedulerProfile, PluginRef, Plugins, PluginSet, SchedulerConfiguration
-from ksched_cli.engine.guards import guarded
-from ksched_cli.engine.registry import Registry
+from ksched_cli.engine.registry import Registry, guarded
 from ksched_cli.errors import UsageError
 from ksched_cli.framework.depends import NOTHING
 from ksched_cli.framework.interfaces import (

@@ -14,7 +14,7 @@ from ksched_cli.cli.main import run
 from ksched_cli.report.console import make_console
 from ksched_cli.report.sinks.terminal import print_usage, sparkline
 from ksched_cli.report.view.documents import nodes_part
-from ksched_cli.report.view.nodes import nodes_of
+from ksched_cli.report.view.shared import nodes_of
 from ksched_cli.report.visible import NO_NODES
 from tests.builders import make_node, make_pod
 from tests.cli.transcripts import ROOT

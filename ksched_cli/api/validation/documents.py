@@ -17,7 +17,6 @@ from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
 from ksched_cli.api.conversion import path_text, type_name
-from ksched_cli.api.listing import did_you_mean
 from ksched_cli.api.object_facts import is_time
 from ksched_cli.api.quantity import QuantityError, parse_quantity
 from ksched_cli.api.validation import others, pods, volumes, workloads
@@ -32,6 +31,7 @@ from ksched_cli.api.validation.fields import (
     type_of,
 )
 from ksched_cli.api.validation.names import metadata
+from ksched_cli.errors import did_you_mean
 
 # The types around a value with their paths, the innermost last.
 _Around: TypeAlias = tuple[tuple[str, Path], ...]

@@ -1,16 +1,21 @@
 """Karpenter's provisioner: the pending pods of a cluster, and the nodes that it would add for them.
 
-Mirrors provisioner.go (which pods, which NodePools) and `Scheduler.Solve` of scheduler.go. `provision` reads objects
-and returns a `Provisioning`; it changes nothing. One attempt for a pod is: existing nodes, open claims, a new claim of
-each NodePool in turn; after a failure one preference is given up and all is tried again.
+Mirrors provisioner.go (which pods, which NodePools), queue.go (the order in which pods are tried), remainingResources
+and `Scheduler.Solve` of scheduler.go. `provision` reads objects and returns a `Provisioning`; it changes nothing. One
+attempt for a pod is: existing nodes, open claims, a new claim of each NodePool in turn; after a failure one preference
+is given up and all is tried again.
+
+Karpenter counts the limits of NodePools pessimistically: a new claim takes as much as the largest of its instance types
+has, and gives nothing back when it loses types. No type has a capacity of `nodes`, so that limit only shows when it is
+used up before.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from msgspec import Struct
@@ -24,9 +29,8 @@ from ksched_cli.autoscale.instance_types.catalog import InstanceType, Offering
 from ksched_cli.autoscale.karpenter.daemons import daemon_pods, overhead, reserved_ports
 from ksched_cli.autoscale.karpenter.decision import PodWithoutNode, Provisioning, new_node, node_labels
 from ksched_cli.autoscale.karpenter.existing_node import ExistingNodes, NodePods
-from ksched_cli.autoscale.karpenter.instance_types import InstanceTypes
+from ksched_cli.autoscale.karpenter.instance_types import InstanceTypes, Mask
 from ksched_cli.autoscale.karpenter.labels import NODEPOOL, Provider, provider_of, requirement_problems
-from ksched_cli.autoscale.karpenter.limits import PoolLimits
 from ksched_cli.autoscale.karpenter.messages import (
     DYNAMIC_RESOURCES,
     NO_NODE_POOLS,
@@ -47,10 +51,16 @@ from ksched_cli.autoscale.karpenter.pods import (
     has_required_anti_affinity,
 )
 from ksched_cli.autoscale.karpenter.preferences import Wishes
-from ksched_cli.autoscale.karpenter.queue import Queue
 from ksched_cli.autoscale.karpenter.requirements import LabelRequirement, LabelRequirements, States
 from ksched_cli.autoscale.karpenter.reserved import Reservations
-from ksched_cli.autoscale.karpenter.resources import Columns, requested_resources
+from ksched_cli.autoscale.karpenter.resources import (
+    Amounts,
+    Columns,
+    ResourceAmount,
+    amounts_of,
+    requested_resources,
+    subtracted,
+)
 from ksched_cli.autoscale.karpenter.state import (
     BlockingBudgets,
     StateNode,
@@ -527,3 +537,79 @@ def _pod_problems(pod: Pod, provider: Provider, volumes: ClaimedVolumes) -> Iter
     problem = volumes.problem(pod)
     if problem:
         yield problem
+
+
+NODES = "nodes"
+
+
+class PoolLimits:
+    def __init__(self, pools: list[NodePool], types: InstanceTypes, columns: Columns) -> None:
+        self._types, self._columns = types, columns
+        self._left = {pool.metadata.name: amounts_of(pool.spec.limits or {}) for pool in pools}
+        self._masks: dict[str, Mask] = {}
+
+    def left(self, pool: str) -> Amounts:
+        return self._left[pool]
+
+    def take_node(self, pool: str, capacity: Mapping[str, ResourceAmount]) -> None:
+        """A node of the pool that exists."""
+        if pool in self._left:
+            self._left[pool] = subtracted(self._left[pool], {**capacity, NODES: ResourceAmount(1000)})
+            self._masks.pop(pool, None)
+
+    def are_nodes_used_up(self, pool: str) -> bool:
+        left = self._left[pool].get(NODES)
+        return left is not None and left.milli == 0
+
+    def within(self, pool: str) -> Mask | None:
+        """filterByRemainingResources: the types whose capacity is within what is left, None without limits."""
+        left = self._left[pool]
+        if not left:
+            return None
+        found = self._masks.get(pool)
+        if found is None:
+            most = self._columns.vector(left, missing=2**62)
+            found = np.logical_and.reduce(self._types.capacity <= most, axis=1)
+            if any(each.milli < 0 for each in left.values()):
+                # Even a type that has nothing of the resource has more than is left.
+                found[:] = False
+            self._masks[pool] = found
+        return found
+
+    def take_claim(self, pool: str, types: Mask) -> None:
+        """subtractMax: a new claim that may become any of these types."""
+        left = self._left[pool]
+        if left and types.any():
+            largest = self._types.capacity[types].max(axis=0)
+            names = self._columns.names
+            self._left[pool] = subtracted(
+                left, {name: ResourceAmount(int(most)) for name, most in zip(names, largest, strict=True)}
+            )
+            self._masks.pop(pool, None)
+
+
+class _Queued(Protocol):
+    @property
+    def sort_key(self) -> tuple[int, int, str, str]:
+        """Less cpu, less memory, creation, UID."""
+
+
+P = TypeVar("P", bound=_Queued)
+
+
+class Queue(Generic[P]):
+    """Largest pods first. A pod without a place goes to the end; the queue ends when a whole round places none."""
+
+    def __init__(self, pods: Iterable[P]) -> None:
+        self._pods = deque(sorted(pods, key=lambda each: each.sort_key))
+        self._length_at_push: dict[int, int] = {}
+
+    def pop(self) -> P | None:
+        """The next pod; None when no pod is left, or none made progress since this one was pushed."""
+        if not self._pods or self._length_at_push.get(id(self._pods[0])) == len(self._pods):
+            return None
+        return self._pods.popleft()
+
+    def push(self, pod: P) -> None:
+        self._pods.append(pod)
+        self._length_at_push[id(pod)] = len(self._pods)

@@ -16,14 +16,13 @@ import msgspec
 import numpy as np
 
 from ksched_cli.api.core import Node, Pod
-from ksched_cli.api.listing import named
 from ksched_cli.api.object_facts import is_active, is_ready, pod_key, uid_of_pod
 from ksched_cli.api.workloads import CronJob, Job
 from ksched_cli.controlplane.api_server import PodRefusal
 from ksched_cli.controlplane.kubelet import kubelet_refusal
 from ksched_cli.controlplane.store import Identity, identity_of, owner_identity
 from ksched_cli.engine.decision import Decision
-from ksched_cli.errors import Level
+from ksched_cli.errors import Level, named
 from ksched_cli.framework.reasons import FieldPath, ReasonCode
 from ksched_cli.plan.check.results import Finding, Losses, RolloutStep, WorkloadCheck, is_of
 from ksched_cli.plan.check.workloads import (

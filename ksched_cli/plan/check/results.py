@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.listing import named
 from ksched_cli.api.object_facts import is_active, pod_key, uid_of_pod
-from ksched_cli.controlplane.store import Identity, identity_of, owner_identity
-from ksched_cli.controlplane.workloads import top_owner
-from ksched_cli.errors import Level, Problem
+from ksched_cli.controlplane.store import Identity, identity_of, owner_identity, top_owner
+from ksched_cli.errors import Level, Problem, named
 from ksched_cli.plan.reasons.codes import all_codes
 from ksched_cli.plan.results.nodes import NodeChanges
 from ksched_cli.plan.results.outcomes import Displayed, Stats

@@ -16,8 +16,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ksched_cli.api.decode import CLUSTER_SCOPED
-from ksched_cli.api.listing import named
-from ksched_cli.errors import InputError, Problem
+from ksched_cli.errors import InputError, Problem, named
 from ksched_cli.plan.check.results import MOST_NAMED, Check, Finding, IgnoredFinding
 from ksched_cli.plan.reasons.codes import all_codes, find_code
 from ksched_cli.plan.reference.explain_code import explain_codes

@@ -34,8 +34,7 @@ from ksched_cli.controlplane.controllers.replicaset import wanted_replicas
 from ksched_cli.controlplane.controllers.revisions import RevisionHistory, revision_of
 from ksched_cli.controlplane.controllers.statefulset import PARALLEL, first_ordinal, ordinal_of, partition
 from ksched_cli.controlplane.plane import ON_DELETE, ControlPlane
-from ksched_cli.controlplane.store import Identity, identity_of
-from ksched_cli.controlplane.workloads import top_owner
+from ksched_cli.controlplane.store import Identity, identity_of, top_owner
 from ksched_cli.engine.decision import Decision
 from ksched_cli.framework.reasons import FieldPath
 from ksched_cli.plan.check.results import Losses, is_of

@@ -27,7 +27,7 @@ from ksched_cli.controlplane.budgets import needs_no_budget
 from ksched_cli.controlplane.draws import Alternative, Choices
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.controlplane.store import Identity, identity_of
-from ksched_cli.engine.queueing.hints import QueuedPod
+from ksched_cli.engine.hints import QueuedPod
 from ksched_cli.errors import Problem, UsageError
 from ksched_cli.plan.drain.pods import (
     MOST_CYCLES,

@@ -23,7 +23,7 @@ from ksched_cli.cluster.catalog import mounted_claims
 from ksched_cli.engine.cycle.schedule_one import CycleContext
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.inspection import InspectedStatus, Inspection, inspect
-from ksched_cli.engine.queueing.pending import PendingQueue, let_in
+from ksched_cli.engine.pending import PendingQueue, let_in
 from ksched_cli.engine.scheduler import Scheduler, Turn
 from ksched_cli.errors import UsageError
 from ksched_cli.framework.interfaces import Plugin

@@ -11,14 +11,13 @@ from typing import Any
 from msgspec import Struct, structs
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.listing import named
 from ksched_cli.api.object_facts import is_terminal, pod_key
 from ksched_cli.api.workloads import CronJob, Deployment, ReplicaSet
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.controlplane.api_server import Refusal
 from ksched_cli.controlplane.store import identity_of, owner_identity
 from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.errors import Problem, UsageError
+from ksched_cli.errors import Problem, UsageError, named
 from ksched_cli.plan.explain.results import Explanation
 from ksched_cli.plan.results.outcomes import RefusedPod
 from ksched_cli.plan.run.loaded_input import LoadedInput

@@ -27,8 +27,7 @@ from ksched_cli.autoscale.karpenter.labels import CAPACITY_TYPE, NODEPOOL
 from ksched_cli.autoscale.karpenter.preferences import Wishes
 from ksched_cli.autoscale.karpenter.requirements import ZONE, LabelRequirement
 from ksched_cli.autoscale.karpenter.taints import untolerated
-from ksched_cli.controlplane.store import Store
-from ksched_cli.controlplane.workloads import top_owner
+from ksched_cli.controlplane.store import Store, top_owner
 from ksched_cli.plan.reasons.fixes.values import AdvisedChange, Fix, Promise, patch_command
 from ksched_cli.plan.reasons.fixes.workload import PodSource
 from ksched_cli.plan.run.loaded_input import LoadedInput

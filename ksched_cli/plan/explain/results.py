@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 from msgspec import Struct
 
-from ksched_cli.api.listing import named
+from ksched_cli.errors import named
 from ksched_cli.framework.reasons import Reason, RejectionGuide
 from ksched_cli.plan.reasons.fixes.values import Fix, Fixes
 from ksched_cli.plan.reasons.rules import guide_of

@@ -8,12 +8,11 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from ksched_cli.api.listing import did_you_mean
 from ksched_cli.config.model import default_weights
 from ksched_cli.config.plugin_args import ARGS_OF, own_args
 from ksched_cli.engine.registry import IN_TREE_ORIGIN
 from ksched_cli.engine.timings import is_asked_for_every_pod
-from ksched_cli.errors import UsageError
+from ksched_cli.errors import UsageError, did_you_mean
 from ksched_cli.framework.events import EVERY_EVENT
 from ksched_cli.framework.interfaces import Plugin, extension_points
 from ksched_cli.plan.run.loaded_input import SchedulerSpec

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ksched_cli.api.core import Namespace, Node, Pod, Service
-from ksched_cli.api.listing import did_you_mean, named
 from ksched_cli.api.object_facts import is_terminal
-from ksched_cli.errors import ExpectationFailed, InputError, Problem
+from ksched_cli.errors import ExpectationFailed, InputError, Problem, did_you_mean, named
 from ksched_cli.plan.run.loaded_input import SchedulerSpec
 from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.sources.loaded import Loaded

@@ -9,12 +9,12 @@ from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.listing import named
 from ksched_cli.api.object_facts import pod_key
 from ksched_cli.api.workloads import CronJob, Job, PodGroup
 from ksched_cli.config.model import extender_name, not_called
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.scheduler import Scheduler
+from ksched_cli.errors import named
 from ksched_cli.plan.run.loaded_input import SchedulerSpec
 from ksched_cli.sources.loaded import Loaded
 

@@ -23,12 +23,10 @@ from ksched_cli.api.core import Pod
 from ksched_cli.api.storage import CSIStorageCapacity
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import NOWHERE
-from ksched_cli.controlplane.store import Store
-from ksched_cli.controlplane.workloads import workload_name
+from ksched_cli.controlplane.store import Store, workload_name
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.registry import IN_TREE_ORIGIN
 from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.engine.timings import REMEMBERED_POINTS, is_asked_for_every_pod
 from ksched_cli.plan.results.nodes import NodeChanges, NodeColumns
 from ksched_cli.plan.results.outcomes import (
     ENGINE,
@@ -272,6 +270,8 @@ class Run:
         timings, registry = self.scheduler.timings, self.source.spec.registry
         if timings is None:
             return ()
+        from ksched_cli.engine.timings import REMEMBERED_POINTS, is_asked_for_every_pod
+
         found = []
         for point, name, spent in timings:
             origin = registry.origin(name) if name in registry else "extender"

@@ -17,10 +17,9 @@ from ksched_cli.api.conversion import path_text, problems_in
 from ksched_cli.api.core import Node, NodeCondition, NodeSpec, NodeStatus, ObjectMeta, Taint
 from ksched_cli.api.defaults import default_node
 from ksched_cli.api.label_names import is_label_key, is_label_value
-from ksched_cli.api.listing import did_you_mean
 from ksched_cli.api.quantity import QuantityError, parse_quantity
 from ksched_cli.api.yaml_reader import Document
-from ksched_cli.errors import InputError, Problem
+from ksched_cli.errors import InputError, Problem, did_you_mean
 from ksched_cli.sources.own_documents import components_of, expected_kind, json_schema, read_one_document
 
 ZONE = "topology.kubernetes.io/zone"

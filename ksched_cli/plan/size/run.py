@@ -6,8 +6,7 @@ import time
 from collections import defaultdict
 from collections.abc import Mapping
 
-from ksched_cli.controlplane.store import Store
-from ksched_cli.controlplane.workloads import workload_name
+from ksched_cli.controlplane.store import Store, workload_name
 from ksched_cli.plan.results.nodes import NodeChanges, NodeColumns
 from ksched_cli.plan.run.loaded_input import LoadedInput
 from ksched_cli.plan.run.run import Run

@@ -17,13 +17,13 @@ from msgspec import Struct, field
 
 from ksched_cli.api.core import Namespace, Node, Pod
 from ksched_cli.api.json_patch import drop
-from ksched_cli.api.listing import joined, named
 from ksched_cli.api.object_facts import holds_place, is_same_pod
 from ksched_cli.cluster.affinity_terms import AffinityTerm, Labels, PodMatcher, PodTerms, TermParser
 from ksched_cli.cluster.columns import BoolColumn, IdColumn, Int64Column, RowColumn, joined_rows
 from ksched_cli.cluster.nodes import ABSENT
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.plugin_args import InterPodAffinityArgs
+from ksched_cli.errors import joined, named
 from ksched_cli.framework.depends import Depends
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.handle import Handle
@@ -52,8 +52,7 @@ from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
 from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.inter_pod_affinity.index import AffinityIndex, PodMatching, TopologyCounts, TrialCounts
-from ksched_cli.plugins.lib.blocking_pods import pods_that
-from ksched_cli.plugins.lib.spec import Spec
+from ksched_cli.plugins.lib.spec import Spec, pods_that
 from ksched_cli.releases.changes import ReleaseRules, Rule
 from ksched_cli.releases.minors import Release
 

@@ -38,7 +38,6 @@ from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.scoring import MAX_NODE_SCORE
 from ksched_cli.framework.status import Code, Status, error, unresolvable
 from ksched_cli.framework.verdict import ReasonTuple, Verdict
-from ksched_cli.plugins.lib.blocking_pods import largest_blocking_pods
 from ksched_cli.plugins.lib.devices.claims import IMPLICIT_PREFIX, ExtendedResourceIndex
 from ksched_cli.plugins.lib.devices.inventory import DeviceTotals
 from ksched_cli.plugins.lib.resource_scoring import (
@@ -55,7 +54,7 @@ from ksched_cli.plugins.lib.resource_scoring import (
     requested_to_capacity_ratio,
     weighted_mean,
 )
-from ksched_cli.plugins.lib.spec import Spec
+from ksched_cli.plugins.lib.spec import Spec, largest_blocking_pods
 from ksched_cli.plugins.node_resources_fit.guide import FitGuide, NodeResourcesFitReasons
 from ksched_cli.releases.changes import ReleaseRules, Rule
 from ksched_cli.releases.plugin_names import (

@@ -8,10 +8,10 @@ from typing import Any
 
 from ksched_cli.api.core import Container, Pod
 from ksched_cli.api.json_patch import Operation, PodPatch, add, patch_pod
-from ksched_cli.api.listing import joined
 from ksched_cli.api.pod_resources import requests_of
 from ksched_cli.api.quantity import amount_text, is_bytes, largest_request, parse_quantity, quantity_text
 from ksched_cli.cluster.pod_info import is_extended
+from ksched_cli.errors import joined
 from ksched_cli.framework.reasons import (
     C,
     FieldPath,

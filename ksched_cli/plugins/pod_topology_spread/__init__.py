@@ -15,7 +15,6 @@ from msgspec.structs import replace
 
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.json_patch import add, drop
-from ksched_cli.api.listing import named
 from ksched_cli.api.object_facts import holds_place, is_same_pod
 from ksched_cli.api.selectors import RequiredNodeAffinity, SelectorError, find_untolerated
 from ksched_cli.cluster.columns import BoolColumn, IdColumn, Int64Column, RowColumn, joined_rows
@@ -23,6 +22,7 @@ from ksched_cli.cluster.nodes import ABSENT, LabelColumn
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.pods import PodCount
 from ksched_cli.config.plugin_args import PodTopologySpreadArgs
+from ksched_cli.errors import named
 from ksched_cli.framework.depends import NOTHING, Depends
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.handle import Handle
@@ -49,8 +49,7 @@ from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.scoring import MAX_NODE_SCORE
 from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unresolvable, unschedulable
 from ksched_cli.framework.verdict import Verdict
-from ksched_cli.plugins.lib.blocking_pods import NAMED
-from ksched_cli.plugins.lib.spec import Spec
+from ksched_cli.plugins.lib.spec import NAMED, Spec
 from ksched_cli.plugins.lib.topology_spread import (
     HARD,
     HOSTNAME,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ksched_cli.api.listing import named
+from ksched_cli.errors import named
 from ksched_cli.report.view.model import Line, Lines, Section, Step, Steps, Table, columns, counted
 
 if TYPE_CHECKING:

@@ -28,8 +28,8 @@ from ksched_cli.report.view.model import (
     columns,
     counted,
 )
-from ksched_cli.report.view.nodes import node_map, nodes_of, zone_bars
 from ksched_cli.report.view.pods import NodeResults
+from ksched_cli.report.view.shared import node_map, nodes_of, zone_bars
 
 # Above this many nodes, the table has a row for each reason that keeps the next replica out; up to _FEW nodes have a
 # row each.

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any, Literal
 
-from ksched_cli.api.listing import joined, named
 from ksched_cli.controlplane.draws import Draw
+from ksched_cli.errors import joined, named
 from ksched_cli.plan.check.results import Check, Finding, RolloutStep, WorkloadCheck, WorkloadLoss
 from ksched_cli.plan.reasons.codes import all_codes
 from ksched_cli.report.registry import RenderOptions
@@ -29,7 +29,7 @@ from ksched_cli.report.view.model import (
     counted,
     counting,
 )
-from ksched_cli.report.view.nodes import node_map, nodes_of, zone_bars
+from ksched_cli.report.view.shared import node_map, nodes_of, zone_bars
 from ksched_cli.sources.loaded import NOTHING_CHECKED
 from ksched_cli.sources.places import SourcePlace
 from ksched_cli.world.results import Orders

@@ -9,7 +9,7 @@ from ksched_cli.plan.overview import ClusterOverview
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.documents import DocumentPart, nodes_part, value_of
 from ksched_cli.report.view.model import Figure, Section, Table, Tone, View, columns, counted, counting
-from ksched_cli.report.view.nodes import node_map, nodes_of, zone_bars
+from ksched_cli.report.view.shared import node_map, nodes_of, zone_bars
 
 
 class ClusterDocument(DocumentPart, frozen=True, kw_only=True, tag_field="kind", tag="Cluster"):

@@ -26,7 +26,7 @@ from ksched_cli.report.view.model import (
     counting,
     plural,
 )
-from ksched_cli.report.view.nodes import node_map, nodes_of
+from ksched_cli.report.view.shared import node_map, nodes_of
 
 _TONES: Mapping[str, Tone] = {"remove": "good", "replace": "warn"}
 _MAP = "A cell is a node, filled by what pods request of it before the first step and after the last."

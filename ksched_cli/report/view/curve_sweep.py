@@ -7,7 +7,6 @@ from typing import Any
 
 from ksched_cli.plan.sweep.curves import CurveSweep, CurveSweepStats, MeanCurve
 from ksched_cli.report.registry import RenderOptions
-from ksched_cli.report.view.curves import ALLOCATED, ARRIVED
 from ksched_cli.report.view.documents import DocumentPart
 from ksched_cli.report.view.model import (
     Chart,
@@ -23,6 +22,7 @@ from ksched_cli.report.view.model import (
     counted,
     counting,
 )
+from ksched_cli.report.view.shared import ALLOCATED, ARRIVED
 
 # So many percent below the end of the worst policy a chart begins.
 _BELOW = 10

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ksched_cli.api.listing import joined, named
 from ksched_cli.controlplane.draws import Draw
+from ksched_cli.errors import joined, named
 from ksched_cli.plan.diff.diff import Cause, Decider, NodeChange, OnNode, PodChange, PodPlace, Tally
 from ksched_cli.plan.results.nodes import NodeUse
 from ksched_cli.releases.changes import RuleChange
@@ -29,7 +29,7 @@ from ksched_cli.report.view.model import (
     columns,
     counted,
 )
-from ksched_cli.report.view.nodes import node_map, nodes_of, zone_bars
+from ksched_cli.report.view.shared import node_map, nodes_of, zone_bars
 
 if TYPE_CHECKING:
     from ksched_cli.plan.diff.diff import DiffResult

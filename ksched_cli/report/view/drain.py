@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TextIO, get_args
 
-from ksched_cli.api.listing import named
 from ksched_cli.controlplane.draws import Draw
+from ksched_cli.errors import named
 from ksched_cli.plan.drain.drain import DrainTrials
 from ksched_cli.plan.drain.results import (
     BudgetChange,
@@ -41,8 +41,8 @@ from ksched_cli.report.view.model import (
     counted,
     counting,
 )
-from ksched_cli.report.view.nodes import node_groups, node_map, nodes_of, zone_bars
 from ksched_cli.report.view.pods import copies_of
+from ksched_cli.report.view.shared import node_groups, node_map, nodes_of, zone_bars
 from ksched_cli.report.visible import visible
 
 # The document

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from ksched_cli.api.listing import joined, named
+from ksched_cli.errors import joined, named
 from ksched_cli.plan.explain import results
 from ksched_cli.plan.explain.results import group_nodes
 from ksched_cli.plan.reasons.fixes.values import Fix, ManifestChange
@@ -37,9 +37,8 @@ from ksched_cli.report.view.model import (
     counting,
     pod_and_node,
 )
-from ksched_cli.report.view.nodes import node_map, nodes_of
-from ksched_cli.report.view.odds import OddsPart, pod_odds
 from ksched_cli.report.view.pods import PodDetails, PodPart, entry_of_pod, pod_fields
+from ksched_cli.report.view.shared import OddsPart, node_map, nodes_of, pod_odds
 
 _MOST_NODES, _MOST_SCORES, _MOST_CANDIDATES = 20, 5, 3
 _TONES: Mapping[str, Tone] = {

@@ -20,7 +20,7 @@ from ksched_cli.report.amounts import (
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.documents import DocumentPart, nodes_part, omissions, stats_entry
 from ksched_cli.report.view.model import Heading, Line, Section, Table, Tone, View, columns, counted, counting
-from ksched_cli.report.view.nodes import node_map, nodes_of
+from ksched_cli.report.view.shared import node_map, nodes_of
 
 _DIGITS = Decimal("0.00001")
 _MAP = "A cell is a node. The darker part is what pending pods take, with the requests as they are."

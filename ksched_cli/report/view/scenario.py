@@ -7,8 +7,8 @@ from typing import Any
 
 from msgspec import field
 
-from ksched_cli.api.listing import named
 from ksched_cli.controlplane.draws import Draw
+from ksched_cli.errors import named
 from ksched_cli.plan.results.outcomes import RefusedPod
 from ksched_cli.plan.scenario import CheckedExpectation, ScenarioRun, StepResult
 from ksched_cli.report.registry import RenderOptions
@@ -26,8 +26,8 @@ from ksched_cli.report.view.ends import (
     timeline,
 )
 from ksched_cli.report.view.model import Line, Section, Step, Steps, Tone, View, counted, counting
-from ksched_cli.report.view.nodes import node_map, nodes_of, zone_bars
 from ksched_cli.report.view.pods import PodPart, pod_fields
+from ksched_cli.report.view.shared import node_map, nodes_of, zone_bars
 
 # So many pods are named for a reason, and so many reasons of a step; -o wide has all.
 _MOST_NAMES, _MOST_REASONS = 3, 5

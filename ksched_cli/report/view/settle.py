@@ -28,7 +28,7 @@ from ksched_cli.report.view.ends import (
     timeline,
 )
 from ksched_cli.report.view.model import Figure, Line, Tone, View, counted, counting, pod_and_node
-from ksched_cli.report.view.nodes import node_map, nodes_of, zone_bars
+from ksched_cli.report.view.shared import node_map, nodes_of, zone_bars
 from ksched_cli.report.view.stream import simulation_document
 
 if TYPE_CHECKING:

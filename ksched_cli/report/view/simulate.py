@@ -14,14 +14,13 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from ksched_cli.api.listing import named
+from ksched_cli.errors import named
 from ksched_cli.plan.results.nodes import Failure
 from ksched_cli.plan.results.outcomes import PluginTiming, PodOutcome, RefusedPod, Simulation
 from ksched_cli.plugins.in_tree import column_of
 from ksched_cli.releases.minors import DEFAULT
 from ksched_cli.releases.plugin_names import NODE_RESOURCES_FIT
 from ksched_cli.report.registry import RenderOptions
-from ksched_cli.report.view.curves import CurvePart, curve_sections
 from ksched_cli.report.view.documents import (
     DocumentPart,
     LaterPart,
@@ -49,9 +48,8 @@ from ksched_cli.report.view.model import (
     counting,
     pod_and_node,
 )
-from ksched_cli.report.view.nodes import node_map, nodes_of, zone_bars
-from ksched_cli.report.view.odds import OddsPart, pod_odds
 from ksched_cli.report.view.pods import FailurePart, PodDetails, PodPart, copies_of, entry_of_pod, pod_fields
+from ksched_cli.report.view.shared import CurvePart, OddsPart, curve_sections, node_map, nodes_of, pod_odds, zone_bars
 
 # Above this many pods, the second node of each pod is left out.
 PODS_WITH_NODES = 40

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ksched_cli.api.listing import named
+from ksched_cli.errors import named
 from ksched_cli.plan.size.results import SizedPod, Sizing, UnsizedPod
 from ksched_cli.report.amounts import plain_money
 from ksched_cli.report.registry import RenderOptions
@@ -25,7 +25,7 @@ from ksched_cli.report.view.model import (
     counting,
     plural,
 )
-from ksched_cli.report.view.nodes import node_map, nodes_of
+from ksched_cli.report.view.shared import node_map, nodes_of
 
 # The most reasons that are named for a pod.
 _REASONS = 4

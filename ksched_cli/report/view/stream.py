@@ -12,10 +12,9 @@ from ksched_cli.plan.results.outcomes import PodGroupOutcome, PodOutcome, Simula
 from ksched_cli.plan.simulate import SimulationStream
 from ksched_cli.report.encoding import compact_json, json_text
 from ksched_cli.report.registry import RenderOptions
-from ksched_cli.report.view.curves import CurvePart
 from ksched_cli.report.view.documents import entry_of, filled, final_entry, node_table_entry, run_entry, stats_entry
-from ksched_cli.report.view.odds import OddsPart
 from ksched_cli.report.view.pods import NodeAnswers
+from ksched_cli.report.view.shared import CurvePart, OddsPart
 from ksched_cli.sources.own_documents import API_VERSION
 
 KIND = "Simulation"

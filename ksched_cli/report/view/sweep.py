@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import field, to_builtins
 
-from ksched_cli.api.listing import joined
+from ksched_cli.errors import joined
 from ksched_cli.plan.results.nodes import NodeChanges
 from ksched_cli.plan.sweep.run import SweepStats
 from ksched_cli.plan.sweep.statistics import FigureRange, Figures, SettingSummary, Share, VariantRow
@@ -33,8 +33,15 @@ from ksched_cli.report.view.model import (
     counted,
     counting,
 )
-from ksched_cli.report.view.nodes import RESULT_COLOURS, node_groups, node_map, nodes_of
-from ksched_cli.report.view.odds import PodOddsPart, SharePart, pod_odds
+from ksched_cli.report.view.shared import (
+    RESULT_COLOURS,
+    PodOddsPart,
+    SharePart,
+    node_groups,
+    node_map,
+    nodes_of,
+    pod_odds,
+)
 from ksched_cli.sources.own_documents import API_VERSION
 
 if TYPE_CHECKING:

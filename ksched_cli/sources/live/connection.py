@@ -16,8 +16,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ksched_cli.api.listing import did_you_mean
-from ksched_cli.errors import ClusterUnreadable, Problem
+from ksched_cli.errors import ClusterUnreadable, Problem, did_you_mean
 from ksched_cli.sources.live.api_server import LiveApiServer
 from ksched_cli.sources.live.cluster import READ
 from ksched_cli.sources.read_options import LiveOptions

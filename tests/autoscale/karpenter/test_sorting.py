@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ksched_cli.autoscale.karpenter import sorting
-from ksched_cli.autoscale.karpenter.sorting import ClaimOrder
+from ksched_cli.autoscale.karpenter import node_claim as sorting
+from ksched_cli.autoscale.karpenter.node_claim import ClaimOrder
 
 # Steps: a new claim, or one pod more for the claim at a place.
 steps = st.lists(st.none() | st.integers(min_value=0, max_value=200), min_size=1, max_size=300)

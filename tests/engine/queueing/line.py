@@ -8,9 +8,9 @@ from typing import Any
 
 from ksched_cli.api.core import Pod
 from ksched_cli.engine.handlers import pod_changes
+from ksched_cli.engine.hints import Hints, QueuedPod, VirtualClock
 from ksched_cli.engine.loop import queue_settings
-from ksched_cli.engine.queueing.hints import Hints, QueuedPod, VirtualClock
-from ksched_cli.engine.queueing.scheduling_queue import QueueSettings, SchedulingQueue
+from ksched_cli.engine.scheduling_queue import QueueSettings, SchedulingQueue
 from ksched_cli.framework.events import ClusterEvent
 from ksched_cli.framework.interfaces import Plugin
 from ksched_cli.releases.minors import Release

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ksched_cli.engine.queueing.hints import QueuedPod, VirtualClock
-from ksched_cli.engine.queueing.scheduling_queue import BackoffQueue
+from ksched_cli.engine.hints import QueuedPod, VirtualClock
+from ksched_cli.engine.scheduling_queue import BackoffQueue
 from tests.builders import make_pod
 from tests.engine.queueing.line import make_line
 from tests.harness import make_scheduler

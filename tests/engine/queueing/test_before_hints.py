@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ksched_cli.api.core import Namespace, ObjectMeta
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.engine.queueing.hints import QueuedPod
+from ksched_cli.engine.hints import QueuedPod
 from ksched_cli.framework.events import ASSIGNED_POD, ASSIGNED_POD_ADD, ASSIGNED_POD_DELETE, Action, ClusterEvent
 from ksched_cli.framework.interfaces import PreBindPlugin
 from ksched_cli.framework.status import SUCCESS, Status, error

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from ksched_cli.engine.queueing.hints import Hints, QueuedPod, Strategy, registrations
-from ksched_cli.engine.queueing.scheduling_queue import FORCE_ACTIVATE, UNSCHEDULABLE_TIMEOUT
+from ksched_cli.engine.hints import Hints, QueuedPod, Strategy, registrations
+from ksched_cli.engine.scheduling_queue import FORCE_ACTIVATE, UNSCHEDULABLE_TIMEOUT
 from ksched_cli.framework.events import (
     ASSIGNED_POD_ADD,
     EVERY_EVENT,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ksched_cli.engine.queueing.scheduling_queue import InFlight, QueueEvent
+from ksched_cli.engine.scheduling_queue import InFlight, QueueEvent
 from ksched_cli.framework.events import ASSIGNED_POD_ADD, ASSIGNED_POD_DELETE, UNSCHEDULED_POD_UPDATE
 
 A = QueueEvent(ASSIGNED_POD_ADD, None, "a")

@@ -28,8 +28,7 @@ from ksched_cli.controlplane.api_server import Refusal
 from ksched_cli.controlplane.controllers.nodelifecycle import no_execute
 from ksched_cli.controlplane.controllers.replicaset import selector_of, wanted_replicas
 from ksched_cli.controlplane.plane import ControlPlane
-from ksched_cli.controlplane.store import Identity, Store, identity_of, owner_identity
-from ksched_cli.controlplane.workloads import owners, top_owner
+from ksched_cli.controlplane.store import Identity, Store, identity_of, owner_identity, owners, top_owner
 from ksched_cli.engine.cycle.runtime import CycleState, Runtime, is_fixed
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.faults import CycleError

@@ -32,8 +32,7 @@ from ksched_cli.api.workloads import (
 )
 from ksched_cli.controlplane.admission.pods import admit_priority
 from ksched_cli.controlplane.plane import ControlPlane
-from ksched_cli.controlplane.store import Identity, Store, identity_of, owner_identity
-from ksched_cli.controlplane.workloads import owners, top_owner
+from ksched_cli.controlplane.store import Identity, Store, identity_of, owner_identity, owners, top_owner
 from ksched_cli.plan.reasons.fixes.values import AdvisedChange, kubectl, patch_command, without_empty
 
 _ROLLING = (Deployment, StatefulSet, DaemonSet)

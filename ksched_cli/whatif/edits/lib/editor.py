@@ -10,13 +10,13 @@ from typing import Any
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Node, Pod, Taint, controller_of
-from ksched_cli.api.listing import named
 from ksched_cli.api.object_facts import is_active, is_terminal, pod_key
 from ksched_cli.api.workloads import DaemonSet
 from ksched_cli.controlplane.controllers.daemon_pods import bound_to
 from ksched_cli.controlplane.controllers.gc import blank_copy
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.controlplane.store import owner_identity
+from ksched_cli.errors import named
 from ksched_cli.whatif.edits.lib.arguments import EditMistake
 
 

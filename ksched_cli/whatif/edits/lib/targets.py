@@ -9,10 +9,10 @@ from msgspec import Struct
 
 from ksched_cli.api.core import Namespace, Pod, controller_of, metadata_of
 from ksched_cli.api.decode import KINDS
-from ksched_cli.api.listing import did_you_mean
 from ksched_cli.api.object_facts import is_terminal
 from ksched_cli.api.workloads import Deployment, ReplicaSet
 from ksched_cli.controlplane.admission.chain import HasObjects
+from ksched_cli.errors import did_you_mean
 from ksched_cli.sources.custom.workloads import stand_in_kind
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.edits.lib.arguments import EditMistake

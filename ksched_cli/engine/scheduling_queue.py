@@ -20,8 +20,8 @@ from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.undo import Logged, LoggedDict, LoggedList, UndoLog
 from ksched_cli.engine.cycle.runtime import Runtime
 from ksched_cli.engine.faults import PluginFault
+from ksched_cli.engine.hints import Hints, QueuedPod, Strategy, VirtualClock
 from ksched_cli.engine.nominator import NominatedPods
-from ksched_cli.engine.queueing.hints import Hints, QueuedPod, Strategy, VirtualClock
 from ksched_cli.framework.events import (
     UNSCHEDULED_POD_ADD,
     UNSCHEDULED_POD_UPDATE,

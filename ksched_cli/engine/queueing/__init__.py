@@ -1,1 +1,0 @@
-"""The scheduling queue (backend/queue), on a virtual clock."""
