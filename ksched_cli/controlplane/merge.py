@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any, TypeAlias
@@ -20,7 +20,7 @@ from msgspec import NODEFAULT, Struct
 
 from ksched_cli.api.core import Container, PodSpec
 from ksched_cli.api.quantity import QuantityError, nano_value
-from ksched_cli.api.validation.fields import fields_of, type_of
+from ksched_cli.api.validation.fields import Path, fields_of, type_of
 
 Document: TypeAlias = dict[str, Any]
 
@@ -200,13 +200,29 @@ _DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "Probe": {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3},
     "HTTPGetAction": {"path": "/", "scheme": "HTTP"},
     "ObjectFieldSelector": {"apiVersion": "v1"},
-    "PodSpec": {"dnsPolicy": "ClusterFirst"},
+    "ContainerPort": {"protocol": "TCP"},
+    "PodSpec": {
+        "dnsPolicy": "ClusterFirst",
+        "enableServiceLinks": True,
+        "restartPolicy": "Always",
+        "preemptionPolicy": "PreemptLowerPriority",
+        "terminationGracePeriodSeconds": 30,
+        "schedulerName": "default-scheduler",
+    },
     "SecretVolumeSource": {"defaultMode": 420},
     "ConfigMapVolumeSource": {"defaultMode": 420},
     "DownwardAPIVolumeSource": {"defaultMode": 420},
     "ProjectedVolumeSource": {"defaultMode": 420},
     "ServiceAccountTokenProjection": {"expirationSeconds": 3600},
+    "PersistentVolumeClaim": {"apiVersion": "v1", "kind": "PersistentVolumeClaim"},
     "PersistentVolumeClaimSpec": {"volumeMode": "Filesystem"},
+    "PersistentVolumeSpec": {"volumeMode": "Filesystem"},
+    "StatefulSetSpec": {"podManagementPolicy": "OrderedReady"},
+    "JobSpec": {"completionMode": "NonIndexed"},
+    "StorageClass": {"reclaimPolicy": "Delete", "volumeBindingMode": "Immediate"},
+    "ExactDeviceRequest": {"allocationMode": "ExactCount"},
+    "DeviceSubRequest": {"allocationMode": "ExactCount"},
+    "DeviceToleration": {"operator": "Equal"},
     "RBDVolumeSource": {"pool": "rbd", "user": "admin", "keyring": "/etc/ceph/keyring"},
     "ISCSIVolumeSource": {"iscsiInterface": "default"},
     "AzureDiskVolumeSource": {"cachingMode": "ReadWrite", "fsType": "ext4", "readOnly": False, "kind": "Shared"},
@@ -219,7 +235,17 @@ _READ = {
 # The API server mirrors them.
 _MIRRORED = {"serviceAccount": "serviceAccountName"}
 # Fields that Go does not distinguish from absent ones when they are false or 0.
-_PLAIN = frozenset({"hostIPC", "hostPID", "initialDelaySeconds", "port", "readOnly", "stdin", "stdinOnce", "tty"})
+_PLAIN = frozenset(
+    (
+        *("hostIPC", "hostNetwork", "hostPID", "hostPort", "initialDelaySeconds", "port", "readOnly", "stdin"),
+        *("stdinOnce", "tty"),
+    )
+)
+
+
+def typed_fields(holds: str) -> frozenset[str]:
+    """The fields of a type that its typed object has."""
+    return frozenset(_READ[holds])
 
 
 def unread_digest(spec: Document) -> str:
@@ -228,20 +254,43 @@ def unread_digest(spec: Document) -> str:
     return hashlib.sha256(msgspec.json.encode(plain, order="deterministic")).hexdigest()[:16]
 
 
-def _canonical(holds: str, value: Any) -> Any:
-    """The value as the API server stores it, without the fields that typed objects have."""
+def differences(holds: str, before: Any, after: Any) -> Iterator[Path]:
+    """The fields in which two values of a type differ for the API server (equality.Semantic.DeepEqual), with its
+    defaults."""
+    return _differing(_canonical(holds, before, {}), _canonical(holds, after, {}), ())
+
+
+def _differing(old: Any, new: Any, path: Path) -> Iterator[Path]:
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in dict.fromkeys((*new, *old)):
+            yield from _differing(old.get(key), new.get(key), (*path, key))
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new) and _all_objects(new):
+        for index, (one, other) in enumerate(zip(old, new, strict=True)):
+            yield from _differing(one, other, (*path, index))
+    elif old != new:
+        yield path
+
+
+def _all_objects(items: list[Any]) -> bool:
+    return all(isinstance(each, dict) for each in items)
+
+
+def _canonical(holds: str, value: Any, known: Mapping[str, Collection[str]] = _READ) -> Any:
+    """The value as the API server stores it, without the fields of `known`: those that typed objects have."""
     if isinstance(value, dict):
-        read = _READ.get(holds, ())
+        read = known.get(holds, ())
         full = {**_DEFAULTS.get(holds, {}), **{key: each for key, each in value.items() if key not in _MIRRORED}}
         if holds == "Container":
             full.setdefault("imagePullPolicy", _pull_policy(value.get("image") or ""))
+        if full.get("allocationMode") == "ExactCount":
+            full.setdefault("count", 1)
         if holds == _POD_SPEC and "serviceAccountName" not in value and value.get("serviceAccount"):
             full["serviceAccountName"] = value["serviceAccount"]
-        found = {key: _canonical(held_by(holds, key), each) for key, each in full.items() if key not in read}
+        found = {key: _canonical(held_by(holds, key), each, known) for key, each in full.items() if key not in read}
         plain = {key: each for key, each in found.items() if each not in (None, "", [], {}) or each is False}
         return {key: each for key, each in plain.items() if each or key not in _PLAIN}
     if isinstance(value, list):
-        return [_canonical(holds[1:], each) for each in value]
+        return [_canonical(holds[1:], each, known) for each in value]
     if holds == "q" and value is not None:
         try:
             return nano_value(value)

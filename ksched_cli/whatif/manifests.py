@@ -350,7 +350,7 @@ def refused_changes(store: Store, manifests: Loaded) -> Iterator[tuple[Any, Prob
                 continue
             path = f"{label}: {path_text(error.path)}"
             yield item, Problem(error.message, place.source, place.line, path, "set the live field to null", INVALID)
-        for refused in refused_updates(made.item, live, made.document, before):
+        for refused in refused_updates(type(item), made.document, before):
             yield item, _refusal(item, refused, places)
 
 

@@ -372,6 +372,170 @@ def test_a_refused_field(document: dict[str, Any], path: str, message: str) -> N
     assert len(found) <= 2
 
 
+LIMITED = {"limits": {"cpu": "1"}}
+OLD_SECCOMP, OLD_APPARMOR = (
+    "seccomp.security.alpha.kubernetes.io/pod",
+    "container.apparmor.security.beta.kubernetes.io/c",
+)
+
+
+def annotated(key: str, value: str, **spec: Any) -> dict[str, Any]:
+    return {**pod(**spec), "metadata": {"name": "p", "annotations": {key: value}}}
+
+
+def volume(**source: Any) -> dict[str, Any]:
+    spec = {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], **source}
+    return {"kind": "PersistentVolume", "metadata": {"name": "v"}, "spec": spec}
+
+
+def autoscaler(**target: str) -> dict[str, Any]:
+    spec = {"maxReplicas": 2, **({"scaleTargetRef": target} if target else {})}
+    return {"kind": "HorizontalPodAutoscaler", "metadata": {"name": "h"}, "spec": spec}
+
+
+def device_claim(request: dict[str, Any] | None = None, **devices: Any) -> dict[str, Any]:
+    requests = [{"name": "gpu", "exactly": {"deviceClassName": "gpu", **(request or {})}}]
+    spec = {"devices": {"requests": requests, **devices}}
+    return {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": "r"}, "spec": spec}
+
+
+def tolerating(**toleration: Any) -> dict[str, Any]:
+    return device_claim({"tolerations": [toleration]})
+
+
+def old_set(**labels: str) -> dict[str, Any]:
+    template = {"metadata": {"name": "d", "labels": labels}, "spec": claim()["spec"]}
+    return workload("StatefulSet", volumeClaimTemplates=[template])
+
+
+def nightly(**labels: str) -> dict[str, Any]:
+    template = {**job(), "metadata": {"labels": labels}}
+    return {"kind": "CronJob", "metadata": {"name": "c"}, "spec": {"schedule": "@daily", "jobTemplate": template}}
+
+
+def labelled_job(**labels: str) -> dict[str, Any]:
+    found = job()
+    found["spec"]["template"]["metadata"] = {"labels": labels}
+    return found
+
+
+# Each rule with a document that it refuses, the path, and one that it accepts.
+TWINS = {
+    "two volumes of one name": (
+        pod(volumes=[{"name": "a"}, {"name": "b"}, {"name": "a"}]),
+        "spec.volumes[2].name",
+        pod(volumes=[{"name": "a"}, {"name": "b"}]),
+    ),
+    "the requests of containers above the limit of the pod": (
+        pod(container(), container(name="d", resources={"requests": {"cpu": "2"}}), resources=LIMITED),
+        "spec.resources.requests.cpu",
+        pod(container(), container(name="d", resources={"requests": {"cpu": "1"}}), resources=LIMITED),
+    ),
+    "hugepages as overhead": (
+        pod(overhead={"hugepages-2Mi": "2Mi"}),
+        "spec.overhead",
+        pod(overhead={"hugepages-2Mi": "2Mi", "cpu": "1"}),
+    ),
+    "an unknown seccomp profile": (
+        annotated(OLD_SECCOMP, "strict"),
+        f"metadata.annotations[{OLD_SECCOMP}]",
+        annotated(OLD_SECCOMP, "localhost/a"),
+    ),
+    "a seccomp profile beside another": (
+        annotated(OLD_SECCOMP, "unconfined", securityContext={"seccompProfile": {"type": "RuntimeDefault"}}),
+        f"metadata.annotations[{OLD_SECCOMP}]",
+        annotated(OLD_SECCOMP, "runtime/default", securityContext={"seccompProfile": {"type": "RuntimeDefault"}}),
+    ),
+    "an AppArmor profile beside that of the pod": (
+        annotated(OLD_APPARMOR, "localhost/a", securityContext={"appArmorProfile": {"type": "Unconfined"}}),
+        f"metadata.annotations[{OLD_APPARMOR}]",
+        annotated(OLD_APPARMOR, "unconfined", securityContext={"appArmorProfile": {"type": "Unconfined"}}),
+    ),
+    "a secret without its namespace": (
+        volume(csi={"driver": "d", "volumeHandle": "h", "nodeStageSecretRef": {"name": "s"}}),
+        "spec.csi.nodeStageSecretRef.namespace",
+        volume(csi={"driver": "d", "volumeHandle": "h", "nodeStageSecretRef": {"name": "s", "namespace": "n"}}),
+    ),
+    "a secret without a name": (
+        pod(volumes=[{"name": "a", "csi": {"driver": "d", "nodePublishSecretRef": {}}}]),
+        "spec.volumes[0].csi.nodePublishSecretRef.name",
+        pod(volumes=[{"name": "a", "csi": {"driver": "d", "nodePublishSecretRef": {"name": "s"}}}]),
+    ),
+    "an empty namespace of a share": (
+        volume(azureFile={"shareName": "a", "secretName": "b", "secretNamespace": ""}),
+        "spec.azureFile.secretNamespace",
+        volume(azureFile={"shareName": "a", "secretName": "b"}),
+    ),
+    "a loopback address": (
+        service({"port": 80}, externalIPs=["10.1.2.3", "127.0.0.1"]),
+        "spec.externalIPs[1]",
+        service({"port": 80}, externalIPs=["10.1.2.3", "224.0.1.1"]),
+    ),
+    "an unspecified address": (service({"port": 80}, externalIPs=["::"]), "spec.externalIPs[0]", pod()),
+    "a link-local address": (service({"port": 80}, externalIPs=["169.254.1.1"]), "spec.externalIPs[0]", pod()),
+    "a multicast address": (service({"port": 80}, externalIPs=["224.0.0.1"]), "spec.externalIPs[0]", pod()),
+    "a load balancer class without a domain": (
+        service({"port": 80}, type="LoadBalancer", loadBalancerClass="foo"),
+        "spec.loadBalancerClass",
+        service({"port": 80}, type="LoadBalancer", loadBalancerClass="example.com/foo"),
+    ),
+    "an autoscaler without a target": (
+        autoscaler(),
+        "spec.scaleTargetRef",
+        autoscaler(apiVersion="apps/v1", kind="Deployment", name="w"),
+    ),
+    "a target without a group": (
+        autoscaler(apiVersion="v1", kind="Deployment", name="w"),
+        "spec.scaleTargetRef.apiVersion",
+        autoscaler(apiVersion="v1", kind="ReplicationController", name="w"),
+    ),
+    "a target of two groups": (
+        autoscaler(apiVersion="a/b/c", kind="Deployment", name="w"),
+        "spec.scaleTargetRef.apiVersion",
+        autoscaler(apiVersion="a/b", kind="Deployment", name="w"),
+    ),
+    "a request that a constraint names twice": (
+        device_claim(constraints=[{"requests": ["gpu", "gpu"], "matchAttribute": "a.b/c"}]),
+        "spec.devices.constraints[0].requests[1]",
+        device_claim(constraints=[{"requests": ["gpu"], "matchAttribute": "a.b/c"}]),
+    ),
+    "parameters that are a text": (
+        device_claim(config=[{"opaque": {"driver": "a", "parameters": "x"}}]),
+        "spec.devices.config[0].opaque.parameters",
+        device_claim(config=[{"opaque": {"driver": "a", "parameters": {}}}]),
+    ),
+    "a value of a toleration of any value": (
+        tolerating(operator="Exists", key="a.b/c", value="x"),
+        "spec.devices.requests[0].exactly.tolerations[0].value",
+        tolerating(operator="Equal", key="a.b/c", value="x"),
+    ),
+    "a key of a toleration": (
+        tolerating(operator="Exists", key="a b"),
+        "spec.devices.requests[0].exactly.tolerations[0].key",
+        tolerating(operator="Exists"),
+    ),
+    "a label of a claim template": (
+        old_set(a="b c"),
+        "spec.volumeClaimTemplates[0].metadata.labels.a",
+        old_set(a="b"),
+    ),
+    "a label of the Jobs of a CronJob": (nightly(a="b c"), "spec.jobTemplate.metadata.labels.a", nightly(a="b")),
+    "a job-name that is not the Job's": (
+        labelled_job(**{"a": "b", "job-name": "other"}),
+        "spec.template.metadata.labels.job-name",
+        labelled_job(**{"a": "b", "job-name": "j"}),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_a_rule_refuses_one_and_takes_its_twin(name: str) -> None:
+    refused, path, accepted = TWINS[name]
+    version = refused.get("apiVersion", "")
+    assert path in [path_text(error.path) for error in validate(refused, refused["kind"], version)]
+    assert [*validate(accepted, accepted["kind"], accepted.get("apiVersion", ""))] == []
+
+
 ACCEPTED = [
     pod(),
     pod(container(resources={"requests": {"cpu": 1}, "limits": {"cpu": "1000m", "hugepages-2Mi": "2Mi"}})),

@@ -241,6 +241,12 @@ def resource_requirements(found: Mapping[str, Any], path: Path, *, of_pod: bool 
         yield forbidden(path, "HugePages require cpu or memory")
 
 
+def overhead_amounts(found: Mapping[str, Any], path: Path) -> FieldErrors:
+    """validateOverhead: the overhead is checked as the limits of a container."""
+    for error in resource_requirements({"limits": found}, path):
+        yield FieldError((*path, *error.path[len(path) + 1 :]), error.message, error.is_missing)
+
+
 def _within(resource: str, wanted: Any, limit: Any, path: Path, *, is_exact: bool) -> FieldErrors:
     request, most = amount_in(wanted), amount_in(limit)
     if request is None or most is None:

@@ -289,6 +289,22 @@ def ip(text: str) -> list[str]:
     return []
 
 
+def plain_ip(text: str) -> list[str]:
+    """IsValidIP and ValidateNonSpecialIP."""
+    if found := ip(text):
+        return found
+    parts = text.split(".")
+    address = ip_address(".".join(each.lstrip("0") or "0" for each in parts) if len(parts) == 4 else text)
+    is_local_multicast = address in ip_network("224.0.0.0/24" if address.version == 4 else "ff02::/16")
+    rules = (
+        (address.is_unspecified, f"may not be unspecified ({text})"),
+        (address.is_loopback, "may not be in the loopback range (127.0.0.0/8, ::1/128)"),
+        (address.is_link_local, "may not be in the link-local range (169.254.0.0/16, fe80::/10)"),
+        (is_local_multicast, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"),
+    )
+    return [problem for is_wrong, problem in rules if is_wrong]
+
+
 def cidr(text: str) -> list[str]:
     """IsValidCIDR."""
     try:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from ipaddress import ip_address
 from typing import Any
 
-from ksched_cli.api.label_names import domain_problems, key_problems
-from ksched_cli.api.validation.containers import is_extended_name, may_overcommit, resource_amount, resource_name
+from ksched_cli.api.label_names import domain_problems, key_problems, value_problems
+from ksched_cli.api.validation.containers import is_extended_name, may_overcommit, overhead_amounts, resource_name
 from ksched_cli.api.validation.fields import (
     DOMAIN,
     LABEL,
@@ -47,6 +47,7 @@ from ksched_cli.api.validation.fields import (
     object_at,
     one_of,
     path_segment,
+    plain_ip,
     port_or_name,
     positive_amount,
     required,
@@ -166,10 +167,7 @@ def _priority_class(document: Mapping[str, Any], path: Path) -> Iterator[FieldEr
 
 def _runtime_class(document: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
     """ValidateRuntimeClass."""
-    for resource, quantity in object_at(document, "overhead", "podFixed").items():
-        here = ("overhead", "podFixed", resource)
-        yield from resource_name(resource, here)
-        yield from resource_amount(resource, quantity, here)
+    yield from overhead_amounts(object_at(document, "overhead", "podFixed"), ("overhead", "podFixed"))
     seen: list[tuple[str, ...]] = []
     for index, found in items_at(object_at(document, "scheduling"), "tolerations"):
         key = tuple(text_at(found, field) for field in ("key", "operator", "value", "effect"))
@@ -361,6 +359,12 @@ def _autoscaler(spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
         yield invalid((*path, "maxReplicas"), most, "must be greater than 0")
     if fewest is not None and most < fewest:
         yield invalid((*path, "maxReplicas"), most, "must be greater than or equal to `minReplicas`")
+    target, here = object_at(spec, "scaleTargetRef"), (*path, "scaleTargetRef", "apiVersion")
+    group, slash, version = text_at(target, "apiVersion").partition("/")
+    if "/" in version:
+        yield invalid(here, target["apiVersion"], f"unexpected GroupVersion string: {target['apiVersion']}")
+    elif target and not (group and slash) and text_at(target, "kind") != "ReplicationController":
+        yield invalid(here, text_at(target, "apiVersion"), "apiVersion must specify API group")
     kinds = {text_at(each, "type") for _, each in items_at(spec, "metrics")}
     if fewest == 0 and not kinds & {"Object", "External"}:
         text = "must specify at least one Object or External metric to support scaling to zero replicas"
@@ -438,10 +442,29 @@ def _device_claim(claim: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
         known |= {own, *(f"{own}/{text_at(each, 'name')}" for _, each in items_at(request, "firstAvailable"))}
     for field in ("constraints", "config"):
         for index, found in items_at(claim, field):
-            for at, request_name in enumerate(texts_at(found, "requests")):
+            names = texts_at(found, "requests")
+            for at, request_name in enumerate(names):
+                if request_name in names[:at]:
+                    yield duplicate((*path, field, index, "requests", at), request_name)
                 if request_name not in known:
                     text = "must be the name of a request in the claim or the name of a request and a subrequest"
                     yield invalid((*path, field, index, "requests", at), request_name, text)
+
+
+def _device_toleration(found: Mapping[str, Any], path: Path) -> FieldErrors:
+    """validateDeviceToleration, and the check of the operator that its declarative rules add."""
+    value = text_at(found, "value")
+    if text_at(found, "operator") == "Exists":
+        return [invalid((*path, "value"), value, "must be empty for operator `Exists`")] if value else ()
+    return invalid_all((*path, "value"), value, value_problems(value))
+
+
+def _parameters(found: Mapping[str, Any], path: Path) -> FieldErrors:
+    """validateRawExtension."""
+    value, here = found.get("parameters"), (*path, "parameters")
+    if value is None:
+        return [required(here)]
+    return () if isinstance(value, dict) else [invalid(here, "<value omitted>", "must be a valid JSON object")]
 
 
 def _qualified(text: str) -> list[str]:
@@ -467,6 +490,11 @@ def _data_keys(found: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
         yield from invalid_all((*path, key), key, config_key(key))
 
 
+def _class_problems(text: str) -> list[str]:
+    """IsDomainPrefixedPath, as far as a name without a domain is none."""
+    return key_problems(text) if "/" in text else ['must be a domain-prefixed path (such as "acme.io/foo")']
+
+
 _NODE_PORT = in_range(30000, 32767, "provided port is not in the valid range. The range of valid ports is 30000-32767")
 
 ROWS: Rows = {
@@ -476,13 +504,13 @@ ROWS: Rows = {
         "selector": labels,
         "ports": unique("name"),
         "sessionAffinity": one_of("ClientIP", "None"),
-        "externalIPs": each_item(form(ip)),
+        "externalIPs": each_item(form(plain_ip)),
         "loadBalancerSourceRanges": each_item(form(cidr)),
         "ipFamilies": each_item(exactly_one_of("IPv4", "IPv6")),
         "ipFamilyPolicy": exactly_one_of("PreferDualStack", "RequireDualStack", "SingleStack"),
         "internalTrafficPolicy": exactly_one_of("Cluster", "Local"),
         "trafficDistribution": exactly_one_of("PreferClose", "PreferSameZone", "PreferSameNode"),
-        "loadBalancerClass": form(key_problems),
+        "loadBalancerClass": form(_class_problems),
     },
     "ServicePort": {
         "name": LABEL,
@@ -506,6 +534,7 @@ ROWS: Rows = {
     "Namespace": {"": _namespace},
     "HorizontalPodAutoscalerSpec": {
         "": _autoscaler,
+        "scaleTargetRef": NEEDED,
         "minReplicas": NOT_NEGATIVE,
         "targetCPUUtilizationPercentage": no_less_than(1, "must be greater than 0"),
     },
@@ -564,7 +593,7 @@ ROWS: Rows = {
     "CELDeviceSelector": {"expression": (NEEDED, no_longer(10 * 1024))},
     "DeviceClassConfiguration": {"opaque": NEEDED},
     "DeviceClaimConfiguration": {"opaque": NEEDED},
-    "OpaqueDeviceConfiguration": {"driver": (NEEDED, DOMAIN), "parameters": NEEDED},
+    "OpaqueDeviceConfiguration": {"": _parameters, "driver": (NEEDED, DOMAIN)},
     "DeviceClaim": {
         "": _device_claim,
         "requests": (not_more_than(32), unique("name")),
@@ -585,8 +614,10 @@ ROWS: Rows = {
         "matchAttribute distinctAttribute": form(_qualified),
     },
     "DeviceToleration": {
+        "": _device_toleration,
+        "key": name(key_problems),
         "operator": exactly_one_of("Equal", "Exists"),
-        "effect": one_of("NoExecute", "NoSchedule"),
+        "effect": one_of("NoExecute", "NoSchedule", "None"),
     },
     "ResourceClaimTemplate": {"spec": NEEDED},
     "ConfigMap": {"data binaryData": _data_keys},

@@ -12,8 +12,7 @@ from ksched_cli.api.validation.containers import (
     CONTAINERS,
     HIGHEST_ID,
     PROBES,
-    resource_amount,
-    resource_name,
+    overhead_amounts,
     resource_requirements,
 )
 from ksched_cli.api.validation.fields import (
@@ -308,7 +307,7 @@ def _system(spec: Mapping[str, Any], every: list[tuple[Path, Mapping[str, Any]]]
 def _pod_resources(spec: Mapping[str, Any], containers: list[tuple[int, Any]], path: Path) -> Iterator[FieldError]:
     """validatePodResources and validatePodResourceConsistency, without init containers."""
     found = object_at(spec, "resources")
-    yield from resource_requirements(found, path, of_pod=True)
+    yield from resource_requirements(_with_default_requests(found, containers), path, of_pod=True)
     if found.get("claims") is not None:
         yield forbidden((*path, "claims"), "claims may not be set for Resources at pod-level")
     requests, limits = object_at(found, "requests"), object_at(found, "limits")
@@ -324,6 +323,19 @@ def _pod_resources(spec: Mapping[str, Any], containers: list[tuple[int, Any]], p
             if amount is not None and most is not None and amount > most:
                 here = (*path[:-1], "containers", index, "resources", "limits", resource)
                 yield invalid(here, str(quantity), f"must be less than or equal to pod limits of {limits[resource]}")
+
+
+def _with_default_requests(found: Mapping[str, Any], containers: list[tuple[int, Any]]) -> Mapping[str, Any]:
+    """setDefaultPodRequests: the sum of what the containers request, for a resource that the pod only limits."""
+    requests = dict(object_at(found, "requests"))
+    for resource in object_at(found, "limits").keys() - requests.keys():
+        each = [object_at(container, "resources") for _, container in containers]
+        amounts = [
+            amount_in(object_at(one, "requests").get(resource, object_at(one, "limits").get(resource))) for one in each
+        ]
+        if any(amounts):
+            requests[resource] = str(float(sum(filter(None, amounts))))
+    return {**found, "requests": requests}
 
 
 def _pod(pod: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
@@ -373,14 +385,53 @@ def _annotations_of(found: Mapping[str, Any], spec: Mapping[str, Any], path: Pat
     if "kubernetes.io/config.mirror" in found and not text_at(spec, "nodeName"):
         text = "must set spec.nodeName if mirror pod annotation is set"
         yield invalid((*path, "kubernetes.io/config.mirror"), found["kubernetes.io/config.mirror"], text)
-    names = {text_at(each, "name") for field in CONTAINERS for _, each in items_at(spec, field)}
+    yield from _profiles(found, spec, path)
+
+
+_SECCOMP_OF_POD = "seccomp.security.alpha.kubernetes.io/pod"
+_SECCOMP, _APPARMOR = (
+    "container.seccomp.security.alpha.kubernetes.io/",
+    "container.apparmor.security.beta.kubernetes.io/",
+)
+_DEFAULT_PROFILES = ("runtime/default", "docker/default")
+
+
+def _profiles(found: Mapping[str, Any], spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
+    """ValidateSeccompPodAnnotations, ValidateAppArmorPodAnnotations, and that both match the fields that replace them
+    (validateSeccompAnnotationsAndFields, validateAppArmorAnnotationsAndFieldsMatchOnCreate)."""
+    own = object_at(spec, "securityContext")
+    contexts = {
+        text_at(each, "name"): object_at(each, "securityContext")
+        for field in CONTAINERS
+        for _, each in items_at(spec, field)
+    }
     for key, value in found.items():
-        if not key.startswith("container.apparmor.security.beta.kubernetes.io/") or not isinstance(value, str):
+        prefix, name = key[: key.find("/") + 1], key.partition("/")[2]
+        if not isinstance(value, str) or (prefix not in (_SECCOMP, _APPARMOR) and key != _SECCOMP_OF_POD):
             continue
-        if key.partition("/")[2] not in names:
-            yield invalid((*path, key), key.partition("/")[2], "container not found")
-        if value not in ("", "runtime/default", "unconfined") and not value.startswith("localhost/"):
-            yield invalid((*path, key), value, f"invalid AppArmor profile name: {value}")
+        here, kind = (*path, key), "AppArmor" if prefix == _APPARMOR else "seccomp"
+        if prefix == _APPARMOR and name not in contexts:
+            yield invalid(here, name, "container not found")
+        known = ("unconfined", *_DEFAULT_PROFILES, *([""] if prefix == _APPARMOR else []))
+        if value not in known and not value.startswith("localhost/"):
+            yield invalid(here, value, f"must be a valid {kind} profile")
+        field = "appArmorProfile" if prefix == _APPARMOR else "seccompProfile"
+        profile = object_at(own if key == _SECCOMP_OF_POD else contexts.get(name), field)
+        if prefix == _APPARMOR and not profile:
+            profile = object_at(own, field)
+        if profile and not _is_same_profile(value, profile):
+            yield forbidden(here, f"{kind} type in annotation and field must match")
+
+
+def _is_same_profile(value: str, profile: Mapping[str, Any]) -> bool:
+    match text_at(profile, "type"):
+        case "Unconfined":
+            return value == "unconfined"
+        case "RuntimeDefault":
+            return value in _DEFAULT_PROFILES
+        case "Localhost":
+            return value == f"localhost/{text_at(profile, 'localhostProfile')}"
+    return True
 
 
 ROWS: Rows = {
@@ -398,8 +449,8 @@ ROWS: Rows = {
         "runtimeClassName hostnameOverride": form(domain_problems),
         "activeDeadlineSeconds": in_range(1, HIGHEST_ID),
         "nodeSelector": labels,
-        "overhead": lambda found, path: [error for key, each in found.items() for error in _overhead(key, each, path)],
-        "resourceClaims": unique("name"),
+        "overhead": overhead_amounts,
+        "resourceClaims volumes": unique("name"),
         "topologySpreadConstraints": repeated_spreads,
         "schedulingGates": _gates,
     },
@@ -440,8 +491,3 @@ def _one_claim(found: Mapping[str, Any], path: Path) -> FieldErrors:
         return ()
     text = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
     return [invalid((*path, "resourceClaimTemplateName"), found["resourceClaimTemplateName"], text)]
-
-
-def _overhead(resource: str, quantity: Any, path: Path) -> FieldErrors:
-    here = (*path, resource)
-    return [*resource_name(resource, here), *resource_amount(resource, quantity, here)]

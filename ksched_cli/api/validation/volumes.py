@@ -13,6 +13,7 @@ from ksched_cli.api.validation.fields import (
     LABEL,
     NEEDED,
     NOT_NEGATIVE,
+    Check,
     FieldError,
     FieldErrors,
     Needed,
@@ -231,6 +232,15 @@ def _flocker(found: Mapping[str, Any], path: Path) -> FieldErrors:
     return [invalid((*path, "datasetName"), "resource", text)] if len(given) > 1 else ()
 
 
+def _secret(*fields: str) -> Check:
+    """A reference to a secret with these fields."""
+
+    def check(found: Mapping[str, Any], path: Path) -> FieldErrors:
+        return [required((*path, field)) for field in fields if not text_at(found, field)]
+
+    return check
+
+
 _ITEMS = {"defaultMode": _FILE_MODE}
 _ISCSI: Mapping[str, Any] = {"": _iscsi, "targetPortal iqn": NEEDED, "lun": _PARTITION}
 _LOCAL_PATH = name(unreserved_path)
@@ -300,7 +310,10 @@ ROWS: Rows = {
     "FlexVolumeSource": {"driver": NEEDED},
     "FlexPersistentVolumeSource": {"driver": NEEDED},
     "AzureFileVolumeSource": {"secretName shareName": NEEDED},
-    "AzureFilePersistentVolumeSource": {"secretName shareName": NEEDED},
+    "AzureFilePersistentVolumeSource": {
+        "secretName shareName": NEEDED,
+        "secretNamespace": form(lambda text: [] if text else ["must be a valid namespace name"]),
+    },
     "AzureDiskVolumeSource": {
         "diskName diskURI": NEEDED,
         "cachingMode": exactly_one_of("None", "ReadOnly", "ReadWrite"),
@@ -317,8 +330,13 @@ ROWS: Rows = {
     "ISCSIPersistentVolumeSource": _ISCSI,
     "FCVolumeSource": {"": _fibre_channel, "lun": _PARTITION},
     "LocalVolumeSource": {"path": (NEEDED, name(no_way_back))},
-    "CSIVolumeSource": {"driver": (NEEDED, name(_driver))},
-    "CSIPersistentVolumeSource": {"driver": (NEEDED, name(_driver)), "volumeHandle": NEEDED},
+    "CSIVolumeSource": {"driver": (NEEDED, name(_driver)), "nodePublishSecretRef": _secret("name")},
+    "CSIPersistentVolumeSource": {
+        "driver": (NEEDED, name(_driver)),
+        "volumeHandle": NEEDED,
+        "controllerPublishSecretRef nodeStageSecretRef nodePublishSecretRef": _secret("name", "namespace"),
+        "controllerExpandSecretRef nodeExpandSecretRef": _secret("name", "namespace"),
+    },
     "ImageVolumeSource": {"pullPolicy": one_of("Always", "IfNotPresent", "Never")},
     "EphemeralVolumeSource": {"volumeClaimTemplate": NEEDED},
     "PersistentVolumeClaimTemplate": {"": _template_metadata, "spec": Needed("accessModes are required")},

@@ -31,6 +31,7 @@ from ksched_cli.api.validation.fields import (
     invalid,
     invalid_all,
     items_at,
+    labels,
     needs_one,
     no_longer,
     not_more_than,
@@ -80,7 +81,7 @@ def _selector(spec: Mapping[str, Any], path: Path, kind: str) -> Iterator[FieldE
     if kind and not selector.get("matchLabels") and not selector.get("matchExpressions"):
         yield invalid((*path, "selector"), dict(selector), f"empty selector is invalid for {kind}")
         return
-    labels = object_at(spec, "template", "metadata", "labels")
+    given = object_at(spec, "template", "metadata", "labels")
     wanted = {key: value for key, value in object_at(selector, "matchLabels").items() if value is not None}
     requirements = tuple(
         LabelSelectorRequirement(text_at(each, "key"), text_at(each, "operator"), tuple(texts_at(each, "values")))
@@ -91,10 +92,10 @@ def _selector(spec: Mapping[str, Any], path: Path, kind: str) -> Iterator[FieldE
     except SelectorError:
         return
     if object_at(spec, "template") and not compiled.matches(
-        {key: value for key, value in labels.items() if value is not None}
+        {key: value for key, value in given.items() if value is not None}
     ):
         text = "`selector` does not match template `labels`"
-        yield invalid((*path, "template", "metadata", "labels"), dict(labels), text)
+        yield invalid((*path, "template", "metadata", "labels"), dict(given), text)
 
 
 def _deployment(spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
@@ -150,16 +151,17 @@ def _stateful_set(spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
         problems = dns_label(text_at(object_at(claim, "metadata"), "name"))
         here = (*path, "volumeClaimTemplates", index, "metadata", "name")
         yield from invalid_all(here, text_at(object_at(claim, "metadata"), "name"), problems)
+        yield from labels(object_at(claim, "metadata", "labels"), (*here[:-1], "labels"))
 
 
 def _replication_controller(spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
     """ValidateReplicationControllerSpec. The selector is that of the template's labels if it is not written."""
-    labels, selector = object_at(spec, "template", "metadata", "labels"), object_at(spec, "selector")
-    if not selector and not labels:
+    given, selector = object_at(spec, "template", "metadata", "labels"), object_at(spec, "selector")
+    if not selector and not given:
         yield required((*path, "selector"))
-    elif any(labels.get(key) != value for key, value in selector.items()):
+    elif any(given.get(key) != value for key, value in selector.items()):
         text = "`selector` does not match template `labels`"
-        yield invalid((*path, "template", "metadata", "labels"), dict(labels), text)
+        yield invalid((*path, "template", "metadata", "labels"), dict(given), text)
 
 
 def _stateful_set_name(document: Mapping[str, Any], path: Path) -> FieldErrors:
@@ -184,6 +186,10 @@ def _job(document: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
             yield from _selector(spec, here, "")
     elif spec.get("selector") is not None and not _is_generated(spec):
         yield invalid((*here, "selector"), dict(object_at(spec, "selector")), "`selector` not auto-generated")
+    for label in ("job-name", "batch.kubernetes.io/job-name"):
+        found = object_at(spec, "template", "metadata", "labels").get(label)
+        if found is not None and found != name and spec.get("manualSelector") is not True:
+            yield invalid((*here, "template", "metadata", "labels", label), found, f"must be '{name}'")
     if len(name) > 63:
         yield invalid((*here, "template", "metadata", "labels"), name, "job-name: must be no more than 63 bytes")
     if text_at(spec, "completionMode") == "Indexed" and completions and dns_label(f"{name}-{completions - 1}"):
@@ -198,9 +204,9 @@ def _is_generated(spec: Mapping[str, Any]) -> bool:
     """Whether the selector is the one that the API server has made, as `kubectl get job -o yaml` prints it. An update
     of that Job may have it (ValidateJobUpdate); admission refuses it in a new Job."""
     selector = object_at(spec, "selector")
-    labels = object_at(object_at(object_at(spec, "template"), "metadata"), "labels")
+    given = object_at(spec, "template", "metadata", "labels")
     wanted = object_at(selector, "matchLabels")
-    known = all(key in _OF_THE_CONTROLLER and labels.get(key) == value for key, value in wanted.items())
+    known = all(key in _OF_THE_CONTROLLER and given.get(key) == value for key, value in wanted.items())
     return bool(wanted) and known and not selector.get("matchExpressions")
 
 
@@ -323,6 +329,8 @@ def _job_template(template: Mapping[str, Any], path: Path) -> Iterator[FieldErro
         yield unsupported((*here, "manualSelector"), True, ("nil", "false"))
     if not spec:
         yield required((*here, "template"))
+    # The API server accepts the CronJob, and refuses its Jobs.
+    yield from labels(object_at(template, "metadata", "labels"), (*path, "metadata", "labels"))
 
 
 def _cron_job(document: Mapping[str, Any], path: Path) -> FieldErrors:

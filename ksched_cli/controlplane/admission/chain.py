@@ -37,6 +37,8 @@ from ksched_cli.controlplane.admission.quantities import (
 from ksched_cli.sources.loaded import Loaded
 
 K = TypeVar("K", bound=Struct)
+# Labels of a Job's template that only the API server writes.
+CONTROLLER_LABELS = ("controller-uid", "batch.kubernetes.io/controller-uid")
 # The kinds that admission reads, and those that quotas count beside unread ones.
 ADMISSION_KINDS: tuple[type[Any], ...] = (
     LimitRange,
@@ -127,6 +129,10 @@ class Chain(Logged):
             return Denial("Validation", message)
         if isinstance(item, Job) and item.spec.selector is not None and not item.spec.manual_selector:
             return Denial("Validation", "spec.selector: Invalid value: `selector` not auto-generated")
+        if isinstance(item, Job) and item.spec.template is not None and not item.spec.manual_selector:
+            given = next((each for each in CONTROLLER_LABELS if each in item.spec.template.metadata.labels), None)
+            if given is not None:
+                return Denial("Validation", f"spec.template.metadata.labels[{given}]: Invalid value: must be the uid")
         return self._quotas.admit(item) if self._quotas else ADMITTED
 
     def quota_refusal(self, pod: Pod) -> Denial:

@@ -1,35 +1,47 @@
-"""Which changes of an object that exists the API server refuses, in its words.
+"""Which changes of an object that exists the API server refuses, in its words (the Validate...Update functions of
+pkg/apis).
 
-A live object may come from a dump that was cut by hand: a field that the live object does not have is not compared.
+The document of the live object is compared with the document after the change, with the API server's defaults. A live
+object may come from a dump that was cut by hand, or from a snapshot: without a resourceVersion, a field that the live
+object does not have is not compared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-import msgspec
 from msgspec import Struct
 
-from ksched_cli.api.core import LabelSelector, PersistentVolumeClaimSpec, Pod, Service, Toleration
-from ksched_cli.api.quantity import QuantityError, parse_quantity
+from ksched_cli.api.core import Pod, Service
+from ksched_cli.api.dynamic_resources import ResourceClaim, ResourceClaimTemplate
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
-from ksched_cli.api.validation.fields import FieldError, FieldErrors, Path, forbidden, invalid, object_at, text_at
+from ksched_cli.api.validation.fields import (
+    FieldError,
+    FieldErrors,
+    Path,
+    amount_in,
+    fields_of,
+    forbidden,
+    invalid,
+    items_at,
+    number_at,
+    object_at,
+    text_at,
+)
 from ksched_cli.api.workloads import (
     DaemonSet,
     Deployment,
     Job,
-    PodTemplateSpec,
     PriorityClass,
     ReplicaSet,
+    ResourceQuota,
     RuntimeClass,
     StatefulSet,
 )
-from ksched_cli.controlplane.merge import Document
-from ksched_cli.sources.templates import defaulted
+from ksched_cli.controlplane.merge import Document, differences, held_by, holds_of, typed_fields
 
 _IMMUTABLE = "field is immutable"
-_NON_INDEXED = "NonIndexed"
 _STATEFUL_SET = (
     "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', "
     "'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
@@ -40,22 +52,9 @@ _POD = (
     "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
 )
 _CLAIM = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
-# Fields of a pod that no update may change, and their attributes.
-_POD_FIELDS = {
-    "nodeName": "node_name",
-    "priorityClassName": "priority_class_name",
-    "hostNetwork": "host_network",
-    "runtimeClassName": "runtime_class_name",
-    "preemptionPolicy": "preemption_policy",
-    "hostname": "hostname",
-    "restartPolicy": "restart_policy",
-    "schedulerName": "scheduler_name",
-    "subdomain": "subdomain",
-    "affinity": "affinity",
-    "topologySpreadConstraints": "topology_spread_constraints",
-}
 # Labels that the API server and the Job controller add to a Job's template.
 _JOB_LABELS = ("controller-uid", "job-name", "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name")
+_STORAGE = ("resources", "requests", "storage")
 
 
 class RefusedUpdate(Struct, frozen=True):
@@ -65,207 +64,218 @@ class RefusedUpdate(Struct, frozen=True):
     hint: str
 
 
-def refused_updates(new: Any, live: Any, after: Document, before: Document) -> Iterator[RefusedUpdate]:
-    """Why the API server does not replace the live object by the new one. `after` and `before` are their documents, for
-    the rules of fields that no typed object has."""
-    rule, hint = _RULES.get(type(new), (None, _DELETE))
-    for error in rule(new, live) if rule is not None else ():
+def refused_updates(kind: type[Any], after: Document, before: Document) -> Iterator[RefusedUpdate]:
+    """Why the API server does not replace the live object `before` by `after`."""
+    hint = _HINTS.get(kind, "delete the live object first: kubectl replace --force")
+    for row in _ROWS.get(kind, ()):
+        if any(_changed(row.path, after, before)):
+            error = row.error(row.path, _at(after, row.path), row.text)
+            yield RefusedUpdate(error, hint)
+    rule = _RULES.get(kind)
+    for error in rule(after, before) if rule is not None else ():
         yield RefusedUpdate(error, hint)
-    written = _RULES_OF_DOCUMENTS.get(type(new))
-    for error in written(after, before) if written is not None else ():
-        yield RefusedUpdate(error, hint)
 
 
-def _selector(new: Any, live: Any) -> FieldErrors:
-    wanted, there = new.spec.selector, live.spec.selector
-    if wanted is not None and there is not None and _selected(wanted) != _selected(there):
-        yield invalid(("spec", "selector"), _plain(wanted), _IMMUTABLE)
+def _at(value: Any, path: Path) -> Any:
+    for step in path:
+        if isinstance(value, dict):
+            value = value.get(step)
+        elif isinstance(value, list) and isinstance(step, int) and step < len(value):
+            value = value[step]
+        else:
+            return None
+    return value
 
 
-def _selected(selector: LabelSelector) -> tuple[Any, ...]:
-    return dict(selector.match_labels), sorted(selector.match_expressions, key=msgspec.json.encode)
-
-
-def _plain(selector: LabelSelector) -> dict[str, Any]:
-    return {key: value for key, value in msgspec.to_builtins(selector).items() if value}
-
-
-def _stateful_set(new: StatefulSet, live: StatefulSet) -> FieldErrors:
-    """ValidateStatefulSetUpdate. The API server names only spec; the path here is the field that differs."""
-    if any(_selector(new, live)):
-        yield forbidden(("spec", "selector"), _STATEFUL_SET)
-    for name, field in (("service_name", "serviceName"), ("pod_management_policy", "podManagementPolicy")):
-        wanted, there = getattr(new.spec, name), getattr(live.spec, name)
-        if wanted and there and wanted != there:
-            yield forbidden(("spec", field), _STATEFUL_SET)
-    yield from _claim_templates(new, live)
-
-
-def _claim_templates(new: StatefulSet, live: StatefulSet) -> FieldErrors:
-    path: Path = ("spec", "volumeClaimTemplates")
-    wanted, there = new.spec.volume_claim_templates, live.spec.volume_claim_templates
-    if [each.metadata.name for each in wanted] != [each.metadata.name for each in there]:
-        yield forbidden(path, _STATEFUL_SET)
-        return
-    for index, (each, other) in enumerate(zip(wanted, there, strict=True)):
-        for steps in _claim_differences(each.spec, other.spec, exact=True):
-            yield forbidden((*path, index, "spec", *steps), _STATEFUL_SET)
-
-
-def _claim_differences(
-    new: PersistentVolumeClaimSpec, live: PersistentVolumeClaimSpec, *, exact: bool
+def _changed(
+    path: Sequence[str], after: Document, before: Document, read: frozenset[str] = frozenset()
 ) -> Iterator[Path]:
-    """`exact`: also in the amount of storage."""
-    if new.storage_class_name is not None and live.storage_class_name not in (None, new.storage_class_name):
-        yield ("storageClassName",)
-    if set(new.access_modes) != set(live.access_modes) and live.access_modes:
-        yield ("accessModes",)
-    if (new.volume_mode or "Filesystem") != (live.volume_mode or "Filesystem"):
-        yield ("volumeMode",)
-    if exact and _storage(new) is not None and _storage(live) not in (None, _storage(new)):
-        yield ("resources", "requests", "storage")
+    """The fields below a path that differ. Fields of the set `read`, and requests, are compared in a cut object too."""
+    holds = holds_of(after)
+    for step in path:
+        holds = held_by(holds, step)
+    is_whole = bool(object_at(before, "metadata").get("resourceVersion"))
+    old, new = _at(before, tuple(path)), _at(after, tuple(path))
+    for steps in differences(holds, old, new):
+        is_read = steps[:1] and steps[0] in read and (len(steps) == 1 or "requests" in steps)
+        if is_whole or is_read or _at(old, steps) is not None:
+            yield (*path, *steps)
 
 
-def _storage(spec: PersistentVolumeClaimSpec) -> Any:
-    amount = spec.resources.requests.get("storage")
-    try:
-        return None if amount is None else parse_quantity(amount)
-    except QuantityError:
-        return None
+# Immutable fields
 
 
-def _job(new: Job, live: Job) -> FieldErrors:
+class _Row(NamedTuple):
+    """A field that no update may change, and the error."""
+
+    path: tuple[str, ...]
+    text: str = _IMMUTABLE
+    error: Callable[[Path, Any, str], FieldError] = invalid
+
+
+def _forbidden(path: Path, value: Any, text: str) -> FieldError:
+    return forbidden(path, text)
+
+
+_SELECTOR = (_Row(("spec", "selector")),)
+_ROWS: Mapping[type[Struct], Sequence[_Row]] = {
+    Deployment: _SELECTOR,
+    ReplicaSet: _SELECTOR,
+    DaemonSet: _SELECTOR,
+    Job: [
+        _Row(("spec", field))
+        for field in ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy")
+    ],
+    StorageClass: (
+        *(
+            _Row((field,), f"updates to {field} are forbidden.", _forbidden)
+            for field in ("parameters", "provisioner", "reclaimPolicy")
+        ),
+        _Row(("volumeBindingMode",)),
+    ),
+    PriorityClass: (_Row(("value",), "may not be changed in an update.", _forbidden), _Row(("preemptionPolicy",))),
+    RuntimeClass: (_Row(("handler",)),),
+    ResourceQuota: (_Row(("spec", "scopes")), _Row(("spec", "scopeSelector"))),
+    ResourceClaim: (_Row(("spec",)),),
+    ResourceClaimTemplate: (_Row(("spec",)),),
+    PersistentVolume: (_Row(("spec", "volumeMode")),),
+}
+
+# Rules of several fields
+
+
+_MUTABLE_OF_SETS = frozenset(
+    (
+        *("replicas", "ordinals", "template", "updateStrategy", "revisionHistoryLimit", "minReadySeconds"),
+        "persistentVolumeClaimRetentionPolicy",
+    )
+)
+
+
+def _stateful_set(after: Document, before: Document) -> FieldErrors:
+    """ValidateStatefulSetUpdate. The API server names only spec; the path here is the field that differs."""
+    for path in _changed(("spec",), after, before, frozenset({"volumeClaimTemplates"})):
+        if path[1] not in _MUTABLE_OF_SETS and "status" not in path[3:4]:
+            yield forbidden(path[:2] if path[1] == "selector" else path, _STATEFUL_SET)
+
+
+def _job(after: Document, before: Document) -> FieldErrors:
     """ValidateJobSpecUpdate. A suspended Job may still change where its pods go and how much they request."""
-    wanted, there = new.spec.template, live.spec.template
-    if wanted and there and not live.spec.suspend and _job_template(wanted) != _job_template(there):
+    new, old = object_at(after, "spec"), object_at(before, "spec")
+    template = [path for path in _changed(("spec", "template"), after, before) if path[-1] not in _JOB_LABELS]
+    if template and old.get("suspend") is not True:
         yield FieldError(("spec", "template"), f"Invalid value: {_IMMUTABLE}")
-    mode, completions = new.spec.completion_mode or _NON_INDEXED, new.spec.completions
-    if mode != (live.spec.completion_mode or _NON_INDEXED):
-        yield invalid(("spec", "completionMode"), mode, _IMMUTABLE)
-    elif mode == _NON_INDEXED and completions is not None and live.spec.completions not in (None, completions):
+    completions, there = number_at(new, "completions"), number_at(old, "completions")
+    if completions is None or there is None or completions == there:
+        return
+    if text_at(old, "completionMode") != "Indexed":
         yield invalid(("spec", "completions"), completions, _IMMUTABLE)
+    elif completions != number_at(new, "parallelism"):
+        yield invalid(("spec", "completions"), completions, "can only be modified in tandem with spec.parallelism")
 
 
-def _job_template(template: PodTemplateSpec) -> PodTemplateSpec:
-    found = defaulted(template)
-    labels = {key: value for key, value in found.metadata.labels.items() if key not in _JOB_LABELS}
-    return msgspec.structs.replace(found, metadata=msgspec.structs.replace(found.metadata, labels=labels))
-
-
-def _claim(new: PersistentVolumeClaim, live: PersistentVolumeClaim) -> FieldErrors:
-    """ValidatePersistentVolumeClaimUpdate."""
-    for steps in _claim_differences(new.spec, live.spec, exact=False):
-        yield forbidden(("spec", *steps), _CLAIM)
-    if new.spec.volume_name and live.spec.volume_name not in ("", new.spec.volume_name):
-        yield forbidden(("spec", "volumeName"), _CLAIM)
-    wanted, there = _storage(new.spec), _storage(live.spec)
+def _claim(after: Document, before: Document) -> FieldErrors:
+    """ValidatePersistentVolumeClaimUpdate. The name of the volume and the class may be set once."""
+    old = object_at(before, "spec")
+    for path in _changed(("spec",), after, before):
+        is_set_once = path[1] in ("volumeName", "storageClassName") and not old.get(path[1])
+        if path[1:] != _STORAGE and path[1] != "volumeAttributesClassName" and not is_set_once:
+            yield forbidden(path, _CLAIM)
+    wanted, there = (amount_in(_at(each, ("spec", *_STORAGE))) for each in (after, before))
     if wanted is not None and there is not None and wanted < there:
-        path = ("spec", "resources", "requests", "storage")
-        yield forbidden(path, "field can not be less than status.capacity")
-
-
-def _storage_class(new: StorageClass, live: StorageClass) -> FieldErrors:
-    """ValidateStorageClassUpdate."""
-    if live.provisioner and new.provisioner != live.provisioner:
-        yield forbidden(("provisioner",), "updates to provisioner are forbidden.")
-    if new.volume_binding_mode and live.volume_binding_mode not in (None, new.volume_binding_mode):
-        yield invalid(("volumeBindingMode",), new.volume_binding_mode, _IMMUTABLE)
+        yield forbidden(("spec", *_STORAGE), "field can not be less than status.capacity")
 
 
 def _service(after: Document, before: Document) -> FieldErrors:
-    """validateServiceClusterIPsUpdate: the address, unless the type is or was ExternalName."""
+    """The addresses and families of validateUpgradeDowngradeClusterIPs, unless the type is or was ExternalName, and the
+    class of a load balancer."""
     new, old = object_at(after, "spec"), object_at(before, "spec")
+    kinds = (text_at(new, "type"), text_at(old, "type"))
     wanted, there = text_at(new, "clusterIP"), text_at(old, "clusterIP")
-    if "ExternalName" not in (text_at(new, "type"), text_at(old, "type")) and wanted and there and wanted != there:
+    if "ExternalName" not in kinds and wanted and there and wanted != there:
         yield invalid(("spec", "clusterIPs", 0), [wanted], "may not change once set")
+    family, before_it = ((each.get("ipFamilies") or [None])[0] for each in (new, old))
+    if "ExternalName" not in kinds and family and before_it and family != before_it:
+        yield invalid(("spec", "ipFamilies", 0), family, "may not change once set")
+    if kinds == ("LoadBalancer", "LoadBalancer") and new.get("loadBalancerClass") != old.get("loadBalancerClass"):
+        yield invalid(("spec", "loadBalancerClass"), new.get("loadBalancerClass"), "may not change once set")
 
 
 # Fields of a volume that are not its source.
-_NOT_OF_SOURCE = {
-    *("capacity", "accessModes", "claimRef", "persistentVolumeReclaimPolicy", "storageClassName", "mountOptions"),
-    *("volumeMode", "nodeAffinity", "volumeAttributesClassName"),
-}
+_NOT_OF_SOURCE = frozenset(
+    (
+        *("capacity", "accessModes", "claimRef", "persistentVolumeReclaimPolicy", "storageClassName", "mountOptions"),
+        *("volumeMode", "nodeAffinity", "volumeAttributesClassName"),
+    )
+)
 
 
 def _volume(after: Document, before: Document) -> FieldErrors:
     """ValidatePersistentVolumeUpdate."""
+    sources = fields_of("PersistentVolumeSpec").keys() - _NOT_OF_SOURCE
+    old, new = object_at(before, "spec"), object_at(after, "spec")
+    if not sources.isdisjoint(old):
+        changed = sorted(
+            path[1] for path in _changed(("spec",), after, before, frozenset(sources)) if path[1] in sources
+        )
+        # The source that is new, not the one that it replaces.
+        for field in sorted(changed, key=lambda each: each in old and each not in new)[:1]:
+            yield forbidden(("spec", field), "spec.persistentvolumesource is immutable after creation")
+    if old.get("nodeAffinity") and any(_changed(("spec", "nodeAffinity"), after, before)):
+        yield invalid(("spec", "nodeAffinity"), new.get("nodeAffinity"), _IMMUTABLE)
+
+
+_GRACE = "terminationGracePeriodSeconds"
+# Fields of a pod that an update may change, or that have rules of their own.
+_MUTABLE_OF_PODS = frozenset(("activeDeadlineSeconds", "tolerations", "schedulingGates", "priority"))
+
+
+def _pod(after: Document, before: Document) -> FieldErrors:
+    """ValidatePodUpdate. A pod without a node is created anew, not updated."""
     new, old = object_at(after, "spec"), object_at(before, "spec")
-    sources = [{key: each for key, each in spec.items() if key not in _NOT_OF_SOURCE} for spec in (new, old)]
-    if sources[1] and sources[0] != sources[1]:
-        text = "spec.persistentvolumesource is immutable after creation"
-        yield forbidden(("spec", *sorted(sources[0].keys() - sources[1].keys() or sources[0])[:1]), text)
-    mode = text_at(new, "volumeMode") or "Filesystem"
-    if mode != (text_at(old, "volumeMode") or "Filesystem"):
-        yield invalid(("spec", "volumeMode"), mode, _IMMUTABLE)
-    affinity = new.get("nodeAffinity")
-    if old.get("nodeAffinity") and affinity != old["nodeAffinity"]:
-        yield invalid(("spec", "nodeAffinity"), affinity, _IMMUTABLE)
-
-
-def _runtime_class(after: Document, before: Document) -> FieldErrors:
-    """ValidateRuntimeClassUpdate."""
-    if before.get("handler") and after.get("handler") != before["handler"]:
-        yield invalid(("handler",), after.get("handler"), _IMMUTABLE)
-
-
-def _priority_class(new: PriorityClass, live: PriorityClass) -> FieldErrors:
-    """ValidatePriorityClassUpdate."""
-    if new.value != live.value:
-        yield forbidden(("value",), "may not be changed in an update.")
-
-
-def _pod(new: Pod, live: Pod) -> FieldErrors:
-    """ValidatePodUpdate, for the fields that the manifest has. A pod without a node is created anew, not updated."""
-    if not live.spec.node_name:
+    if not old.get("nodeName"):
         return
-    for key, value in new.spec.node_selector.items():
-        if live.spec.node_selector.get(key) != value:
-            yield forbidden(("spec", "nodeSelector", key), _POD)
-    for field, name in _POD_FIELDS.items():
-        wanted = getattr(new.spec, name)
-        if wanted and wanted != getattr(live.spec, name):
-            yield forbidden(("spec", field), _POD)
-    kept = [each for each in live.spec.tolerations if each in new.spec.tolerations]
-    if new.spec.tolerations and len(kept) < len([each for each in live.spec.tolerations if not _is_default(each)]):
-        yield forbidden(("spec", "tolerations"), _POD)
-    there = {container.name: container.resources for container in live.spec.containers}
-    for index, container in enumerate(new.spec.containers):
-        if container.name not in there:
-            yield forbidden(("spec", "containers"), "pod updates may not add or remove containers")
+    for field in ("containers", "initContainers"):
+        names = [[text_at(each, "name") for _, each in items_at(spec, field)] for spec in (new, old)]
+        if len(names[0]) != len(names[1]):
+            yield forbidden(("spec", field), "pod updates may not add or remove containers")
             return
-        for name, amount in container.resources.requests.items():
-            if _amount(there[container.name].requests.get(name)) != _amount(amount):
-                yield forbidden(("spec", "containers", index, "resources", "requests", name), _POD)
+    for path in _changed(("spec",), after, before, typed_fields("PodSpec")):
+        is_image = path[1] in ("containers", "initContainers") and path[3:] == ("image",)
+        is_mended = path[1] == _GRACE and (number_at(old, _GRACE) or 0) < 0 and new.get(_GRACE) == 1
+        if path[1] not in _MUTABLE_OF_PODS and not is_image and not is_mended:
+            yield forbidden(path, _POD)
+    yield from _pod_additions(new, old)
 
 
-def _is_default(toleration: Toleration) -> bool:
-    """DefaultTolerationSeconds adds these."""
-    return toleration.key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+def _pod_additions(new: Mapping[str, Any], old: Mapping[str, Any]) -> FieldErrors:
+    """validateOnlyAddedTolerations, and a deadline that may only come nearer. A pod with a node has no gates: the
+    manifest alone is refused then."""
+    kept, there = (
+        [{**each, "tolerationSeconds": None, "operator": each.get("operator") or "Equal"} for _, each in found]
+        for found in (items_at(new, "tolerations"), items_at(old, "tolerations"))
+    )
+    # DefaultTolerationSeconds adds two of them again.
+    if any(each not in kept and text_at(each, "key") not in _DEFAULT_TOLERATIONS for each in there):
+        text = "existing toleration can not be modified except its tolerationSeconds"
+        yield forbidden(("spec", "tolerations"), text)
+    deadline, before_it = number_at(new, "activeDeadlineSeconds"), number_at(old, "activeDeadlineSeconds")
+    if before_it is not None and (deadline is None or deadline > before_it):
+        text = "must be less than or equal to previous value"
+        yield invalid(("spec", "activeDeadlineSeconds"), deadline, text)
 
 
-def _amount(quantity: Any) -> Any:
-    try:
-        return None if quantity is None else parse_quantity(quantity)
-    except QuantityError:
-        return None
-
-
-_Rule = Callable[[Any, Any], FieldErrors]
-_DELETE = "delete the live object first: kubectl replace --force"
-
-_RULES: Mapping[type[Struct], tuple[_Rule, str]] = {
-    Deployment: (_selector, _DELETE),
-    ReplicaSet: (_selector, _DELETE),
-    DaemonSet: (_selector, _DELETE),
-    StatefulSet: (_stateful_set, "delete the set and keep its pods: kubectl delete --cascade=orphan"),
-    Job: (_job, _DELETE),
-    PersistentVolumeClaim: (_claim, "use a claim of another name"),
-    StorageClass: (_storage_class, _DELETE),
-    PriorityClass: (_priority_class, "use a class of another name"),
-    Pod: (_pod, _DELETE),
+_DEFAULT_TOLERATIONS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+_HINTS: Mapping[type[Struct], str] = {
+    StatefulSet: "delete the set and keep its pods: kubectl delete --cascade=orphan",
+    PersistentVolumeClaim: "use a claim of another name",
+    PriorityClass: "use a class of another name",
 }
-_RULES_OF_DOCUMENTS: Mapping[type[Struct], Callable[[Document, Document], FieldErrors]] = {
+_RULES: Mapping[type[Struct], Callable[[Document, Document], FieldErrors]] = {
+    StatefulSet: _stateful_set,
+    Job: _job,
+    PersistentVolumeClaim: _claim,
+    Pod: _pod,
     Service: _service,
     PersistentVolume: _volume,
-    RuntimeClass: _runtime_class,
 }
