@@ -8,7 +8,6 @@ such as `$patch` in a manifest, and the failures of kubectl where a key of a lis
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
@@ -250,6 +249,9 @@ def typed_fields(holds: str) -> frozenset[str]:
 
 def unread_digest(spec: Document) -> str:
     """A digest of the fields of a pod spec that no typed object has, with the API server's defaults."""
+    # Imported here: it brings OpenSSL, 4 MiB that most commands do not need.
+    import hashlib
+
     plain = [_canonical(_POD_SPEC, spec), [_canonical("Volume", each) for each in spec.get("volumes") or ()]]
     return hashlib.sha256(msgspec.json.encode(plain, order="deterministic")).hexdigest()[:16]
 

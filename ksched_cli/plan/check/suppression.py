@@ -4,7 +4,6 @@ A fingerprint names a finding of a baseline. It stays the same from run to run, 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -34,6 +33,9 @@ def fingerprinted(findings: Iterable[Finding]) -> Iterator[tuple[Finding, str]]:
     for finding in findings:
         about = finding.workload or f"{PurePath(finding.place.source).name}\0{finding.message}"
         identity = "\0".join((finding.code, about, _INDEX.sub("[]", finding.place.path)))
+        # Imported here: it brings OpenSSL, 4 MiB.
+        import hashlib
+
         digest = hashlib.sha256(identity.encode(errors="surrogateescape")).hexdigest()[:32]
         seen[digest] = seen.get(digest, 0) + 1
         yield finding, f"{digest}:{seen[digest]}"

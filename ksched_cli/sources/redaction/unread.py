@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import typing
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
@@ -129,6 +128,9 @@ def _with_read_annotations(read: Mapping[str, object], metadata: ObjectMeta) -> 
 def _mark(template: PodTemplateSpec, reduced: PodTemplateSpec) -> None:
     """Add a digest of the removed text to the annotations of the reduced template, which are not shared."""
     left_out = list(_differences(template, reduced, ""))
+    # Imported here: it brings OpenSSL, 4 MiB.
+    import hashlib
+
     digest = hashlib.sha256(msgspec.json.encode(left_out, order="deterministic")).hexdigest()[:16]
     annotations = {**reduced.metadata.annotations, fields.LEFT_OUT_ANNOTATION: digest}
     reduced.metadata = msgspec.structs.replace(reduced.metadata, annotations=annotations)
