@@ -9,7 +9,6 @@ import msgspec
 from msgspec import Struct
 
 from ksched_cli.api.core import Pod
-from ksched_cli.api.workloads import PodTemplateSpec
 
 # One operation of a JSON patch (RFC 6902).
 Operation = Mapping[str, Any]
@@ -27,12 +26,6 @@ class PodPatch(Struct, frozen=True):
 def patch_pod(pod: Pod, operations: Iterable[Operation]) -> Pod:
     """A pod with the operations made, in order."""
     return msgspec.convert(apply_patch(msgspec.json.decode(msgspec.json.encode(pod)), operations), Pod)
-
-
-def patch_template(template: PodTemplateSpec, operations: Iterable[Operation]) -> PodTemplateSpec:
-    """The same operations made on a pod template."""
-    document = msgspec.json.decode(msgspec.json.encode(template))
-    return msgspec.convert(apply_patch(document, operations), PodTemplateSpec)
 
 
 def apply_patch(document: Any, operations: Iterable[Operation]) -> Any:

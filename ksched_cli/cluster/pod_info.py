@@ -23,7 +23,6 @@ from ksched_cli.releases.engine_rules import PodInfoRules
 from ksched_cli.releases.minors import DEFAULT, Release
 
 CPU, MEMORY, EPHEMERAL_STORAGE = 0, 1, 2
-FIRST_SCALAR = 3
 
 _NATIVE_PREFIX = "kubernetes.io/"
 _HUGEPAGES_PREFIX = "hugepages-"

@@ -4,15 +4,14 @@ one pod's cycle and not the run."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from types import TracebackType
-from typing import NoReturn, TypeAlias
+from typing import NoReturn
 
 import numpy as np
 
 from ksched_cli.errors import KschedError
 from ksched_cli.framework.reasons import ReasonCode, ReasonKind, ReasonTable
-from ksched_cli.framework.status import Code, Status
+from ksched_cli.framework.status import Code
 from ksched_cli.framework.verdict import Verdict
 
 
@@ -79,16 +78,6 @@ class blamed:  # noqa: N801  # used as a function: with blamed(...)
     ) -> None:
         if isinstance(problem, Exception) and not isinstance(problem, KschedError):
             blame(problem, self.plugin, self.point)
-
-
-# Takes the plugin and the extension point.
-Calling: TypeAlias = "Callable[[str, str], blamed]"
-
-
-def check_status(status: Status, plugin: str, point: str) -> None:
-    """Statuses that the point does not allow end the cycle."""
-    if not (status.ok or status.rejected or status.skipped):
-        raise CycleError(f'running {point} plugin "{plugin}": {status.message}', plugin)
 
 
 _NO_NODES = ReasonCode(

@@ -22,7 +22,6 @@ from ksched_cli.api.workloads import DaemonSet
 from ksched_cli.sources.templates import stamp
 
 _NODE_NAME = "metadata.name"
-_REVISION_LABEL = "controller-revision-hash"
 _KEEPS_OUT = ("NoSchedule", "NoExecute")
 _TOLERATED = (
     ("node.kubernetes.io/not-ready", "NoExecute"),
