@@ -128,3 +128,50 @@ def test_the_promise_of_a_fix_is_for_the_whole_workload(
         *(("delete", "Pod", "shop", name) for name in waiting),
     ]
     assert fix["commands"][2] == f"kubectl -n shop delete pod {' '.join(waiting)}"
+
+
+@pytest.mark.parametrize(
+    ("strategy", "promise"),
+    [
+        pytest.param({"maxUnavailable": 1}, {"pods": 2, "of": 2}, id="the node of the old pod takes a new one"),
+        pytest.param({"maxSurge": 1, "maxUnavailable": 0}, {"pods": 2, "of": 3}, id="the limit stops the rollout"),
+    ],
+)
+def test_the_promise_of_a_fix_counts_the_pods_of_the_rollout(
+    strategy: dict[str, Any], promise: dict[str, int], tmp_path: Path, catalog: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A new template of a Deployment replaces the pods that run, too, and the NodePool allows one node more."""
+    pool = tainted(GPU)
+    pool["spec"]["limits"] = {"cpu": "8"}
+    namespace, replica_set, *pods = running_on("old", replicas=2, cpu="3")
+    del pods[1]["spec"]["nodeName"]
+    pods[1]["status"] = pending()["status"]
+    owner = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "d", "controller": True}
+    rolling = {"type": "RollingUpdate", "rollingUpdate": strategy}
+    deployment = {
+        **replica_set,
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "shop", "uid": "d"},
+        "spec": {**replica_set["spec"], "strategy": rolling},
+    }
+    replica_set["metadata"]["ownerReferences"] = [owner]
+    items = (pool, *managed(), namespace, deployment, replica_set, *pods)
+    cluster = write(tmp_path / "cluster.json", *items)
+    arguments = ("--from", cluster, "--instance-types", catalog)
+    (fix,) = [
+        each
+        for each in document_of(capsys, "explain", "shop/web-1", *arguments, code=1)["fixes"]
+        if "NodePool" in each["text"]
+    ]
+    assert (fix["text"], fix["promise"]) == (
+        "NodePool general: tolerate its taint gpu=true:NoSchedule in Deployment web",
+        promise,
+    )
+    # The change, applied as a manifest, does what is promised.
+    (change,) = fix["changes"]
+    manifest = write(tmp_path / "web.json", apply_patch(json.loads(json.dumps(deployment)), change["patch"]))
+    settled = document_of(
+        capsys, "simulate", "--settle", *arguments, "-f", manifest, code=promise["of"] - promise["pods"]
+    )
+    own = [each for each in settled["final"] if each["workload"] == "Deployment/shop/web" and each["state"] != "gone"]
+    assert {"pods": sum(bool(each.get("node")) for each in own), "of": len(own)} == promise

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from ksched_cli.api.core import Node, Pod, Taint
 from ksched_cli.api.json_patch import Operation, add, apply_patch, drop, patch_pod, pointer
 from ksched_cli.api.karpenter import NodePool, NodeSelectorRequirementWithMinValues
-from ksched_cli.api.object_facts import is_terminal, pod_key
+from ksched_cli.api.object_facts import pod_key
 from ksched_cli.api.quantity import parse_quantity
 from ksched_cli.autoscale.autoscaler import Karpenter
 from ksched_cli.autoscale.karpenter.decision import NewNode, Provisioning
@@ -28,6 +28,7 @@ from ksched_cli.autoscale.karpenter.preferences import Wishes
 from ksched_cli.autoscale.karpenter.requirements import ZONE, LabelRequirement
 from ksched_cli.autoscale.karpenter.taints import untolerated
 from ksched_cli.controlplane.store import Store, top_owner
+from ksched_cli.plan.reasons.fixes.search import OwnPods, change_workload, node_of
 from ksched_cli.plan.reasons.fixes.values import AdvisedChange, Fix, Promise, patch_command
 from ksched_cli.plan.reasons.fixes.workload import PodSource
 from ksched_cli.plan.run.loaded_input import LoadedInput
@@ -230,33 +231,29 @@ class _Search:
         return new or next((node for node, pods in answer.existing.items() if self._name in pods), None)
 
     def _tried(self, attempt: _Attempt) -> Fix | None:
-        """The fix, if the pod has a node in a run until nothing moves."""
-        source, _ = self._changed(attempt)
+        """The fix, if more pods of the workload have a node after a run until nothing moves."""
+        source, _ = self._changed(replace(attempt, tolerated=()))
         run = Run(source)
-        run.until_rest()
-        store = run.world.plane.store
-        own = [each for each in store.of(Pod) if pod_key(each) in self._workload and not is_terminal(each)]
-        node = next((each.spec.node_name for each in own if pod_key(each) == self._name), "")
-        if not node:
-            return None
-        changes, commands = self._changes(attempt)
-        text = f"NodePool {attempt.pool.metadata.name}: {' and '.join(attempt.texts)}"
-        promise = Promise(sum(bool(each.spec.node_name) for each in own), len(own))
-        note = self._template.note if attempt.tolerated else ""
-        return Fix(text, float(len(attempt.texts)), (), (), commands, node, changes, promise, note=note)
-
-    def _changes(self, attempt: _Attempt) -> tuple[tuple[AdvisedChange, ...], tuple[str, ...]]:
-        """The changes of the NodePool and of the workload, and the commands that make them."""
+        template = PodSource(self._pod, run.world.plane.store)
+        pods = OwnPods(self._pod, run.world, template)
+        placed_before = sum(bool(each.spec.node_name) for each in pods.now())
         changes, commands = list[AdvisedChange](), list[str]()
         if attempt.operations:
             changes.append(AdvisedChange("patch", "NodePool", "", attempt.pool.metadata.name, attempt.operations))
             commands.append(patch_command(changes[0]))
         if attempt.tolerated:
-            wanted = _tolerations(attempt.tolerated, self._template.template_pod)
-            operations = self._template.operations(wanted)
-            changes += self._template.changes(operations)
-            commands += self._template.commands(operations)
-        return tuple(changes), tuple(commands)
+            operations = template.operations(_tolerations(attempt.tolerated, template.template_pod))
+            changes += template.changes(operations)
+            commands += template.commands(operations)
+            change_workload(run.world, template, operations)
+        run.until_rest()
+        own = tuple(map(run.world.recorder.final_of, pods.now()))
+        promise = Promise(sum(bool(each.node) for each in own), max(len(own), template.wanted))
+        if promise.pods <= placed_before:
+            return None
+        text, cost = f"NodePool {attempt.pool.metadata.name}: {' and '.join(attempt.texts)}", float(len(attempt.texts))
+        node, note = node_of(own, self._name), template.note if attempt.tolerated else ""
+        return Fix(text, cost, (), (), tuple(commands), node, tuple(changes), promise, note=note)
 
 
 def _with_value(attempt: _Attempt, at: int, value: str) -> _Attempt:

@@ -27,7 +27,6 @@ from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.controlplane.api_server import Refusal
 from ksched_cli.controlplane.controllers.nodelifecycle import no_execute
 from ksched_cli.controlplane.controllers.replicaset import selector_of, wanted_replicas
-from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.controlplane.store import Identity, Store, identity_of, owner_identity, owners, top_owner
 from ksched_cli.engine.cycle.runtime import CycleState, Runtime, is_fixed
 from ksched_cli.engine.decision import Decision
@@ -236,23 +235,15 @@ class ProposedChanges:
         self._subject, self._world, self._store = subject, world, world.plane.store
         self._sources = sources
         self.source = PodSource(subject.pod, self._store)
-        self.owner, self.controller = self.source.owner, self.source.controller
 
     def make(self, proposal: Proposal) -> tuple[bool, tuple[AdvisedChange, ...]]:
         """Make the changes in the world. Returns whether the workload rolls out another template, and the objects of
         new nodes."""
         operations = self.source.operations(proposal.operations) if proposal.operations else ()
-        edits = Changes(edits=proposal.edits, namespace=self._subject.pod.metadata.namespace)
         before = self._node_objects()
-
-        def change(plane: ControlPlane) -> None:
-            edits(plane)
-            if operations:
-                self.source.apply(plane, operations)
-
-        self._world.apply(change)
-        if operations and self.source.is_bare:
-            self._world.requeue(self.source.bare_pod(operations))
+        self._world.apply(Changes(edits=proposal.edits, namespace=self._subject.pod.metadata.namespace))
+        if operations:
+            change_workload(self._world, self.source, operations)
         new = [item for identity, item in self._node_objects().items() if identity not in before]
         created = tuple(map(_creation, new))
         return bool(operations) and not self.source.is_bare, created
@@ -279,6 +270,14 @@ class ProposedChanges:
         return (*given, *own, *tried)
 
 
+def change_workload(world: World, source: PodSource, operations: Sequence[Operation]) -> None:
+    """Patch the object that makes the pod, in a world. Its controller reacts when the world runs."""
+    if source.is_bare:
+        world.requeue(source.bare_pod(operations))
+    else:
+        world.apply(lambda plane: source.apply(plane, operations))
+
+
 # The API groups of the objects of a node.
 _VERSIONS = {"Node": "v1", "CSINode": "storage.k8s.io/v1", "ResourceSlice": "resource.k8s.io/v1"}
 
@@ -292,10 +291,10 @@ def _creation(item: Any) -> AdvisedChange:
 class OwnPods:
     """The pods of the workload of a pod, as the world is now."""
 
-    def __init__(self, pod: Pod, world: World, changes: ProposedChanges) -> None:
-        self._pod, self._world, self._changes = pod, world, changes
+    def __init__(self, pod: Pod, world: World, source: PodSource) -> None:
+        self._pod, self._world, self._source = pod, world, source
         self._store = store = world.plane.store
-        owners = {owner_identity(each) for each in store.of(Pod) if top_owner(store, each) == changes.owner}
+        owners = {owner_identity(each) for each in store.of(Pod) if top_owner(store, each) == source.owner}
         self._owners = [each for each in owners if each is not None]
 
     def now(self) -> list[Pod]:
@@ -303,9 +302,9 @@ class OwnPods:
         if owner_identity(self._pod) is None:
             found = [self._store.current(self._pod)]
             return [pod for pod in found if pod is not None and not is_terminal(pod)]
-        controller = self._changes.controller
+        controller = self._source.controller
         dependents = self._store.dependents(controller) if controller is not None else []
-        owners = dict.fromkeys([self._changes.owner, *self._owners, *map(identity_of, dependents)])
+        owners = dict.fromkeys([self._source.owner, *self._owners, *map(identity_of, dependents)])
         pods = [pod for owner in owners for pod in self._store.pods_of_identity(owner) if not is_terminal(pod)]
         return sorted(pods, key=pod_key)
 
@@ -329,8 +328,8 @@ class FixTrials:
         run.observe(self._decided)
         self.store = self._world.plane.store
         self.changes = ProposedChanges(self._subject, self._world, situation.sources)
-        self._workload = "/".join(self.changes.owner)
-        self._own = OwnPods(self._subject.pod, self._world, self.changes)
+        self._workload = "/".join(self.changes.source.owner)
+        self._own = OwnPods(self._subject.pod, self._world, self.changes.source)
         self._certain = CertainPods(self._world) if self._own.leading_cycles() else None
         self.manifest: PodManifest | None = manifest_of(self._subject.pod, self.store, situation.manifests)
         # The run without any change, beside the trials.
@@ -441,7 +440,7 @@ class FixTrials:
             tuple(filter(None, map(str, proposal.edits))),
             proposal.operations,
             self.changes.commands(proposal, of_manifest=self.manifest is not None),
-            self._node_of(found.own),
+            node_of(found.own, self._subject.key),
             self.changes.changes(proposal, found.created),
             Promise(
                 found.placed, source.wanted if not found.fits and source.wanted else max(len(found.own), source.wanted)
@@ -454,12 +453,12 @@ class FixTrials:
             source.note if proposal.operations else "",
         )
 
-    def _node_of(self, own: Sequence[FinalPod]) -> str:
-        """The node of the pod, or of a pod that has come in its place."""
-        key = self._subject.key
-        same = [pod.node for pod in own if pod.pod == key] or [pod.node for pod in own if pod.replaces == key]
-        came = [pod.node for pod in own if pod.state == "scheduled"]
-        return next((node for node in (*same, *came, *(pod.node for pod in own)) if node), "")
+
+def node_of(own: Sequence[FinalPod], key: str) -> str:
+    """The node of the pod with this key, or of a pod of its workload that has come in its place."""
+    same = [pod.node for pod in own if pod.pod == key] or [pod.node for pod in own if pod.replaces == key]
+    came = [pod.node for pod in own if pod.state == "scheduled"]
+    return next((node for node in (*same, *came, *(pod.node for pod in own)) if node), "")
 
 
 MOST = 6
