@@ -172,13 +172,9 @@ class PreScorePlugin(Plugin, ABC, Generic[S, State]):
 
 
 class ScorePlugin(Plugin, ABC, Generic[State]):
-    """With `scores_by_filter_state` the state of `score` is that of PreFilter, and not that of PreScore."""
-
-    scores_by_filter_state: ClassVar[bool] = False
-
     @abstractmethod
     def score(self, state: State, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
-        """One raw score per row."""
+        """One raw score per row. If the profile leaves the plugin's PreScore out, the state is that of PreFilter."""
 
     def normalize(self, state: State, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
         """Scores in 0..100 (ScoreExtensions.NormalizeScore)."""

@@ -91,7 +91,7 @@ class SummedSpread(PodTopologySpread):
 
     def score(self, state: SoftState | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
         """The matching pods of the node's domains together."""
-        if state is None:
+        if not isinstance(state, SoftState):
             return error('error reading "PreScorePodTopologySpread" from cycleState: not found')
         total: Int64Column = np.zeros(len(nodes), dtype=np.int64)
         for each in state.domains:

@@ -357,7 +357,7 @@ class NodeAffinity(
 
     def score(self, state: PreferredTerms | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
         """The sum of the weights of the terms that match."""
-        if state is None:
+        if not isinstance(state, tuple):
             found = self._preferred(pod, nodes)
             if isinstance(found, Status):
                 return found

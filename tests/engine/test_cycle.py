@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ksched_cli.api.core import Pod
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.model import KubeSchedulerProfile, PluginRef, Plugins, PluginSet, SchedulerConfiguration
 from ksched_cli.engine.decision import num_feasible_nodes_to_find, random_choice
@@ -401,3 +402,54 @@ def test_a_profile_that_leaves_out_a_plugins_pre_score(plugin: str, message: str
         assert decision.result == "scheduled"
         assert decision.scores is not None
         assert decision.scores.normalized["NodeAffinity"].tolist() == [0, 100]
+
+
+def without_pre_score(*names: str) -> SchedulerConfiguration:
+    plugins = Plugins(pre_score=PluginSet(disabled=tuple(map(PluginRef, names))))
+    return SchedulerConfiguration(profiles=(KubeSchedulerProfile(plugins=plugins),))
+
+
+def preferring() -> Pod:
+    """A pod that plugins with a PreFilter, a PreScore and a Score filter and score."""
+    spread = {"maxSkew": 1, "topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "x"}}}
+    near = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "x"}}}
+    affinity = {
+        "podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "podAffinityTerm": near}]},
+        "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{**near, "topologyKey": "host"}]},
+    }
+    constraints = [
+        {**spread, "whenUnsatisfiable": "DoNotSchedule"},
+        {**spread, "whenUnsatisfiable": "ScheduleAnyway", "topologyKey": "host"},
+    ]
+    nodes = {
+        "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term(("zone", "In", ["a"]))]},
+        "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 5, "preference": term(("host", "In", ["h1"]))}],
+    }
+    pod = make_pod("new").label("app", "x").requests(cpu="1")
+    return pod.spec(topologySpreadConstraints=constraints, affinity={"nodeAffinity": nodes, **affinity}).obj()
+
+
+@pytest.mark.parametrize("plugin", ["NodeAffinity", "NodeResourcesFit"])
+def test_scores_that_need_no_pre_score_are_the_same_without(plugin: str) -> None:
+    nodes = [
+        make_node(f"n{i}").label("zone", "a").label("host", f"h{i}").allocatable(cpu=str(2 + i), pods=9).obj()
+        for i in range(3)
+    ]
+    pod = preferring()
+    tables = [
+        decide(make_scheduler(nodes, [pod], configuration=each))["default/new"].scores
+        for each in (None, without_pre_score(plugin))
+    ]
+    found = [table.raw[plugin].tolist() for table in tables if table is not None]
+    assert len(found) == 2
+    assert found[0] == found[1]
+    assert len(set(found[0])) > 1
+
+
+@pytest.mark.parametrize("plugin", ["PodTopologySpread", "InterPodAffinity", "TaintToleration"])
+def test_a_score_that_needs_its_pre_score_is_an_error_without(plugin: str) -> None:
+    """The state of PreFilter is not taken for it."""
+    nodes = [make_node(f"n{i}").label("zone", "a").label("host", f"h{i}").obj() for i in range(2)]
+    decision = decide(make_scheduler(nodes, [preferring()], configuration=without_pre_score(plugin)))["default/new"]
+    assert (decision.result, decision.failed_plugin) == ("error", plugin)
+    assert decision.message.endswith(f'"PreScore{plugin}" from cycleState: not found')

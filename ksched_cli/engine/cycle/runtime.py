@@ -88,7 +88,7 @@ class Runtime:
         self._rules = EngineRules.of(cluster.release)
         self._one_reason = self._rules.nodes_have_one_reason
         self._following = [plugin for plugin in profile.pre_filter if _follows(plugin)]
-        self._handed = {plugin.name: _is_handed_pre_score(plugin) for plugin in profile.score}
+        self._with_pre_score = {plugin.name for plugin in profile.pre_score}
         self.normalizing = frozenset(
             plugin.name for plugin in profile.score if type(plugin).normalize is not ScorePlugin.normalize
         )
@@ -261,8 +261,8 @@ class Runtime:
 
     def _checked(self, verdict: Verdict, plugin: str, nodes: NodeRows) -> Verdict:
         """The verdict as the minor has it, with an entry for each node."""
-        if len(verdict) != len(nodes):
-            raise PluginFault(plugin, "filter", f"{len(verdict)} verdicts for {len(nodes)} nodes")
+        if len(verdict) != len(nodes.rows):
+            raise PluginFault(plugin, "filter", f"{len(verdict)} verdicts for {len(nodes.rows)} nodes")
         if not self._one_reason:
             return verdict
         return Verdict(verdict.codes, verdict.reason_ids, [each[:1] for each in verdict.reasons])
@@ -277,7 +277,7 @@ class Runtime:
     ) -> NodeRows:
         """RunFilterPlugins where a Policy wants all reasons (alwaysCheckAllPredicates), and in patches that give all
         of them. A node is charged to the first of the plugins with the gravest code."""
-        if not len(nodes) or not plugins:
+        if not len(nodes.rows) or not plugins:
             return nodes
         verdicts: list[Verdict] = []
         for plugin in plugins:
@@ -289,7 +289,7 @@ class Runtime:
             raise CycleError(aggregate(errors))
         for plugin, verdict in zip(plugins, verdicts, strict=True):
             self._check_verdict(plugin.name, pod, verdict, nodes)
-        blamed_at = np.full(len(nodes), -1)
+        blamed_at = np.full(len(nodes.rows), -1)
         for index in reversed(range(len(plugins))):
             blamed_at[(verdicts[index].codes == together.codes) & ~together.passed] = index
         if statuses is not None:
@@ -326,7 +326,7 @@ class Runtime:
                     if statuses is not None:
                         statuses.take_over(refused, failed)
                     nodes = nodes.select(refused.codes[nodes.rows] == _SUCCESS)
-                if not len(nodes):
+                if not len(nodes.rows):
                     return nodes
         return self.run_filter(plugins, state, pod, nodes, statuses)
 
@@ -374,7 +374,7 @@ class Runtime:
             return {}
         infos, node_row = self.cluster.pods.infos, self.cluster.pods.node_row
         names, row_of = self.cluster.nodes.names, self.cluster.nodes.row_of
-        if len(nodes) < len(waiting):
+        if len(nodes.rows) < len(waiting):
             contested = [(row, names[row]) for row in nodes.rows.tolist() if names[row] in waiting]
         else:
             mask = nodes.mask()
@@ -417,7 +417,7 @@ class Runtime:
         """RunScorePlugins: raw, normalised, weighted, and the sum."""
         raw: dict[str, Int64Column] = {}
         normalized: dict[str, Int64Column] = {}
-        totals = np.zeros(len(nodes), dtype=np.int64)
+        totals = np.zeros(len(nodes.rows), dtype=np.int64)
         for plugin in self.profile.score:
             if plugin.name not in state.skip_score:
                 found = raw[plugin.name] = self.score(plugin, state, pod, nodes)
@@ -426,9 +426,9 @@ class Runtime:
         return ScoreTable(nodes.rows, raw, normalized, self._weights, totals)
 
     def score(self, plugin: ScorePlugin[Any], state: CycleState, pod: PodInfo, nodes: NodeRows) -> Int64Column:
-        """Raw scores. A plugin that has a PreScore scores by what that found, None where the profile leaves its
-        PreScore out."""
-        states = state.score_states if self._handed[plugin.name] else state.filter_states
+        """Raw scores. A plugin scores by what its PreScore found; by what its PreFilter found if it has no PreScore in
+        the profile."""
+        states = state.score_states if plugin.name in self._with_pre_score else state.filter_states
         try:
             raw = plugin.score(states.get(plugin.name), pod, nodes)
         except Exception as problem:
@@ -436,7 +436,7 @@ class Runtime:
         if isinstance(raw, Status):
             raise CycleError(error_of("score", plugin.name, pod.name, raw.message, self.cluster.release), plugin.name)
         if raw.shape != nodes.rows.shape:
-            raise PluginFault(plugin.name, "score", f"scores of shape {raw.shape} for {len(nodes)} nodes")
+            raise PluginFault(plugin.name, "score", f"scores of shape {raw.shape} for {len(nodes.rows)} nodes")
         return raw
 
     def normalize(
@@ -445,7 +445,7 @@ class Runtime:
         """Scores in the range that a weight multiplies."""
         scores = raw
         if plugin.name in self.normalizing:
-            states = state.score_states if self._handed[plugin.name] else state.filter_states
+            states = state.score_states if plugin.name in self._with_pre_score else state.filter_states
             try:
                 scores = plugin.normalize(states.get(plugin.name), pod, nodes, raw)
             except Exception as problem:
@@ -480,10 +480,6 @@ def _follows(plugin: PreFilterPlugin[Any]) -> bool:
     """Whether the plugin has PreFilterExtensions."""
     kind = type(plugin)
     return kind.add_pod is not PreFilterPlugin.add_pod or kind.remove_pod is not PreFilterPlugin.remove_pod
-
-
-def _is_handed_pre_score(plugin: ScorePlugin[Any]) -> bool:
-    return isinstance(plugin, PreScorePlugin) and not plugin.scores_by_filter_state
 
 
 def error_of(point: str, plugin: str, pod: str, text: str, release: Release) -> str:

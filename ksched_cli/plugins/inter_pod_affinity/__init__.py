@@ -623,7 +623,7 @@ class InterPodAffinity(
         return Preferences(tuple(worth.values()))
 
     def score(self, state: Preferences | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
-        if state is None:
+        if not isinstance(state, Preferences):
             return error('failed to read "PreScoreInterPodAffinity" from cycleState: not found')
         if not state.worth:
             return np.zeros(len(nodes), dtype=np.int64)

@@ -312,27 +312,27 @@ class NodeResourcesFit(
     def filter(self, state: FitState | None, pod: PodInfo, nodes: NodeRows) -> Verdict:
         """fitsRequest: every resource that lacks is a reason; one that no eviction can free makes the node hopeless."""
         if self._refuses_sidecars and _has_sidecar(pod):
-            return Verdict.of_all(len(nodes), _SIDECARS_OFF)
+            return Verdict.of_all(len(nodes.rows), _SIDECARS_OFF)
         if state is None:
             return Verdict.of_all(
-                len(nodes), error('error reading "PreFilterNodeResourcesFit" from cycleState: not found')
+                len(nodes.rows), error('error reading "PreFilterNodeResourcesFit" from cycleState: not found')
             )
-        if len(nodes) == 1:
+        if len(nodes.rows) == 1:
             return self._judge_one(state, nodes)
         table, usage = nodes.cluster.nodes, nodes.cluster.usage
         if state.column is not None:
             loads = NodeLoads.of(nodes)
             if loads is not None and not np.count_nonzero(_lack(state.column, loads)):
-                return Verdict.passing(len(nodes))
+                return Verdict.passing(len(nodes.rows))
         crowded = nodes.take(usage.pod_count) >= nodes.take(table.allowed_pods)
         if state.column is not None:
             short = state.column > nodes.take(table.allocatable[:2]) - nodes.take(usage.requested[:2])
             failing = (crowded | short[0] | short[1]).nonzero()[0]
             if not len(failing):
-                return Verdict.passing(len(nodes))
-            if _SHARE_OF_FEW * len(failing) < len(nodes):
+                return Verdict.passing(len(nodes.rows))
+            if _SHARE_OF_FEW * len(failing) < len(nodes.rows):
                 few = NodeRows(nodes.cluster, nodes.rows.take(failing))
-                return _spread(self._judge(state, few, crowded.take(failing)), failing, len(nodes))
+                return _spread(self._judge(state, few, crowded.take(failing)), failing, len(nodes.rows))
         return self._judge(state, nodes, crowded)
 
     def _judge_one(self, state: FitState, nodes: NodeRows) -> Verdict:
@@ -355,7 +355,7 @@ class NodeResourcesFit(
         """The verdict of nodes some of which may lack something."""
         table, usage = nodes.cluster.nodes, nodes.cluster.usage
         lacks = crowded.astype(np.int64)
-        hopeless = np.zeros(len(nodes), dtype=np.bool_)
+        hopeless = np.zeros(len(nodes.rows), dtype=np.bool_)
         for bit, (resource, amount) in enumerate(state.requests, start=1):
             allocatable = nodes.take(table.allocatable[resource])
             short = amount > allocatable - nodes.take(usage.requested[resource])
@@ -422,7 +422,7 @@ class NodeResourcesFit(
     def score(self, state: MeasuredResources | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
         if not self.args.scoring_strategy.resources:
             return error("resources not found")
-        resources = self.pre_score(None, pod, nodes) if state is None else state
+        resources = state if isinstance(state, MeasuredResources) else self.pre_score(None, pod, nodes)
         one = measure_one(resources, nodes, use_requested=False) if self._prefers_least else None
         if one is not None:
             free = [max(capacity - requested, 0) * MAX_NODE_SCORE // capacity for _, requested, capacity in one]

@@ -619,7 +619,7 @@ class PodTopologySpread(
 
     def score(self, state: SoftState | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
         """The matching pods of the node's domains, each topology with its weight."""
-        if state is None:
+        if not isinstance(state, SoftState):
             return error('error reading "PreScorePodTopologySpread" from cycleState: not found')
         return state.scores(nodes, rounds=PodTopologySpreadRules.of(self.handle.release).rounds_scores)
 

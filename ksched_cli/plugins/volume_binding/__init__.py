@@ -109,7 +109,6 @@ class VolumeBinding(
 ):
     name = "VolumeBinding"
     column = "Volumes"
-    scores_by_filter_state = True
     since = "1.19"
     points_since = (("score", "1.21"), ("preScore", "1.30"))
     summary = "Rejects nodes from which a claim's volume is not reached, or where none can be found or made for it."
