@@ -6,7 +6,7 @@ inverted, (protocol, port) to address to rows (fwk.HostPortInfo).
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -159,20 +159,30 @@ class PodSums(NamedTuple):
 
 
 class PodParts:
-    """What all copies of a pod share: everything but the name, the uid, and the times. Values are computed when they
-    are needed first. `requests` are (resource row, amount) pairs as the cache counts them, status included."""
+    """What all copies of a pod share: everything but the name, the uid, and the times. The public slots are empty until
+    they are read first. `template` is equal for equal parts."""
 
-    __slots__ = ("_all_containers", "_host_ports", "_pod", "_release", "_resources", "_sums", "_template")
+    __slots__ = ("_pod", "_release", "_resources", "containers_are_all", "host_ports", "sums", "template")
+
+    template: bytes
+    containers_are_all: bool
+    sums: PodSums
+    host_ports: tuple[HostPort, ...]
 
     def __init__(self, pod: Pod, resources: ResourceIndex, release: Release) -> None:
         """Of the pod and of all pods that `are_parts_of` accepts."""
         self._pod = pod
         self._resources = resources
         self._release = release
-        self._template: bytes | None = None
-        self._all_containers: bool | None = None
-        self._sums: PodSums | None = None
-        self._host_ports: tuple[HostPort, ...] | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        """Python calls this if the slot is empty."""
+        compute = _COMPUTED.get(name)
+        if compute is None:
+            raise AttributeError(name)
+        value = compute(self)
+        setattr(self, name, value)
+        return value
 
     def are_parts_of(self, pod: Pod) -> bool:
         """Whether this is certain without a look into the parts: the pod has the very same ones."""
@@ -186,33 +196,16 @@ class PodParts:
             and mine.namespace == its.namespace
         )
 
-    @property
-    def template(self) -> bytes:
-        if self._template is None:
-            metadata = self._pod.metadata
-            self._template = msgspec.msgpack.encode(
-                (metadata.namespace, metadata.labels, metadata.annotations, metadata.owner_references, self._pod.spec)
-            )
-        return self._template
+    def _encoded(self) -> bytes:
+        metadata = self._pod.metadata
+        return msgspec.msgpack.encode(
+            (metadata.namespace, metadata.labels, metadata.annotations, metadata.owner_references, self._pod.spec)
+        )
 
-    @template.setter
-    def template(self, equal: bytes) -> None:
-        """Keep one copy of equal templates."""
-        self._template = equal
-
-    @property
-    def containers_are_all(self) -> bool:
-        if self._all_containers is None:
-            spec = self._pod.spec
-            beside = spec.init_containers or spec.overhead or spec.resources is not None
-            self._all_containers = not (beside or _has_actuated(self._pod.status))
-        return self._all_containers
-
-    @property
-    def sums(self) -> PodSums:
-        if self._sums is None:
-            self._sums = self._summed_up()
-        return self._sums
+    def _has_containers_alone(self) -> bool:
+        spec = self._pod.spec
+        beside = spec.init_containers or spec.overhead or spec.resources is not None
+        return not (beside or _has_actuated(self._pod.status))
 
     def _summed_up(self) -> PodSums:
         """The sums, computed once for all pods whose containers have the same requests."""
@@ -239,12 +232,6 @@ class PodParts:
             return PodSums(requests, incoming, nonzero_requests_of(placed, by_sums=by_sums))
         return PodSums(requests, incoming, nonzero_requests_without_sidecars(placed))
 
-    @property
-    def host_ports(self) -> tuple[HostPort, ...]:
-        if self._host_ports is None:
-            self._host_ports = self._found_ports()
-        return self._host_ports
-
     def _found_ports(self) -> tuple[HostPort, ...]:
         spec = self._pod.spec
         if not (spec.init_containers or any(map(_PORTS, spec.containers))):
@@ -259,8 +246,17 @@ class PodParts:
             return self
         new = PodParts(pod, self._resources, self._release)
         if takes_the_same(self._pod, pod):
-            new._all_containers, new._sums, new._host_ports = self._all_containers, self._sums, self._host_ports
+            new.containers_are_all, new.sums, new.host_ports = self.containers_are_all, self.sums, self.host_ports
         return new
+
+
+# By the slot of PodParts.
+_COMPUTED: Mapping[str, Callable[[PodParts], Any]] = {
+    "template": PodParts._encoded,
+    "containers_are_all": PodParts._has_containers_alone,
+    "sums": PodParts._summed_up,
+    "host_ports": PodParts._found_ports,
+}
 
 
 class PodInfo:

@@ -38,15 +38,12 @@ def _shape(sums: PodSums) -> Shape:
     return sums.requests, cpu, memory
 
 
-class ShapeAmounts:
+class ShapeAmounts(Struct):
     """The shape of each of some pods, with the amounts of every shape as columns."""
 
-    __slots__ = ("ids", "nonzero", "requests")
-
-    def __init__(self, ids: IdColumn, requests: dict[int, Int64Column], nonzero: Int64Column) -> None:
-        self.ids = ids
-        self.requests = requests
-        self.nonzero = nonzero
+    ids: IdColumn
+    requests: dict[int, Int64Column]
+    nonzero: Int64Column
 
 
 class PodShapes:
@@ -73,7 +70,7 @@ class PodShapes:
         return self._ids.take(pod_rows)
 
     def of(self, pod_rows: RowColumn) -> ShapeAmounts:
-        if self._nonzero.shape[1] != len(self._shapes):
+        if self._nonzero.shape[1] != len(self._shapes.values):
             self._tabulate()
         return ShapeAmounts(self._ids.take(pod_rows), self._requests, self._nonzero)
 
@@ -133,7 +130,7 @@ class PodTable:
 
     @property
     def node_row(self) -> RowColumn:
-        return self._node_row[: len(self)]
+        return self._node_row[: len(self.infos)]
 
     def node_of(self, row: int) -> int:
         """The node row of one pod, as `node_row` has it."""
@@ -141,29 +138,29 @@ class PodTable:
 
     @property
     def namespace(self) -> IdColumn:
-        return self._namespace[: len(self)]
+        return self._namespace[: len(self.infos)]
 
     @property
     def label_set(self) -> IdColumn:
-        return self._label_set[: len(self)]
+        return self._label_set[: len(self.infos)]
 
     @property
     def priority(self) -> Int64Column:
-        return self._priority[: len(self)]
+        return self._priority[: len(self.infos)]
 
     @property
     def terminating(self) -> BoolColumn:
-        return self._terminating[: len(self)]
+        return self._terminating[: len(self.infos)]
 
     @property
     def has_ports(self) -> BoolColumn:
         """Which pods hold host ports."""
-        return self._has_ports[: len(self)]
+        return self._has_ports[: len(self.infos)]
 
     @property
     def has_affinity(self) -> BoolColumn:
         """Which pods have affinity or anti-affinity to other pods."""
-        return self._has_affinity[: len(self)]
+        return self._has_affinity[: len(self.infos)]
 
     def started(self, rows: RowColumn) -> FloatColumn:
         """GetPodStartTime of these pods, in seconds since the epoch."""
@@ -177,7 +174,7 @@ class PodTable:
 
     def names_of(self, rows: Iterable[int]) -> tuple[str, ...]:
         """The pods as `namespace/name`."""
-        return tuple(self.infos[row].key for row in rows)
+        return tuple([self.infos[row].key for row in rows])
 
     def begin_with(self, infos: Iterable[PodInfo], node_row_of: Mapping[str, int]) -> bool:
         """Fill an empty table with pods, each on its node if that is known. If pods share a uid, the table stays empty

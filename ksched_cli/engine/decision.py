@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Literal, Protocol
 
 import numpy as np
-from msgspec import Struct, field
+from msgspec import Struct
 
 from ksched_cli.cluster.columns import Int64Column, RowColumn, equal
 from ksched_cli.cluster.nodes import NodeTable
@@ -170,11 +170,7 @@ Result = Literal["scheduled", "unschedulable", "error", "skipped", "waiting"]
 # So many of the best nodes are named where a line has room for few.
 TIES_NAMED = 4
 
-_NO_ROWS: RowColumn = np.empty(0, dtype=np.int64)
-
-
-def no_rows() -> RowColumn:
-    return _NO_ROWS
+NO_ROWS: RowColumn = np.empty(0, dtype=np.int64)
 
 
 class Decision(Struct):
@@ -189,8 +185,8 @@ class Decision(Struct):
     pod: PodInfo
     result: Result
     row: int | None = None
-    ties: RowColumn = field(default_factory=no_rows)
-    feasible: RowColumn = field(default_factory=no_rows)
+    ties: RowColumn = NO_ROWS
+    feasible: RowColumn = NO_ROWS
     diagnosis: Diagnosis | None = None
     scores: ScoreTable | None = None
     message: str = ""

@@ -253,7 +253,7 @@ def outcome_of(
         unschedulable_plugins=_sorted(diagnosis.unschedulable_plugins) if diagnosis else (),
         scheduler=decision.pod.pod.spec.scheduler_name,
         pod_group=str(group_of(decision.pod) or ""),
-        group_victims=cluster.pods.names_of(decision.group_victims),
+        group_victims=cluster.pods.names_of(decision.group_victims) if decision.group_victims else (),
         detail=_detail(decision, cluster) if output.detail else None,
         missing=missing,
     )
@@ -334,8 +334,10 @@ def _scored(table: ScoreTable, cluster: Cluster, indexes: RowColumn) -> tuple[Sc
     plugins, names = table.plugins, cluster.nodes.names
     rows, totals = table.rows.take(indexes).tolist(), table.totals.take(indexes).tolist()
     return tuple(
-        ScoredNode(names[row], total, NodeScores(plugins, *scores))
-        for row, total, scores in zip(rows, totals, table.scores_of(indexes), strict=True)
+        [
+            ScoredNode(names[row], total, NodeScores(plugins, *scores))
+            for row, total, scores in zip(rows, totals, table.scores_of(indexes), strict=True)
+        ]
     )
 
 

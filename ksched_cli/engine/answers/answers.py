@@ -145,15 +145,12 @@ class Answers:
         # The state of the cluster before that cycle.
         self._token: Hashable = None
 
-    def _kept(self) -> Kept:
-        return self._cluster.derived(self, _nothing_kept)
-
     # PreFilter and Filter
 
     def recall(self, pod: PodInfo, state: CycleState) -> Search | None:
         """The search for the pod's template as of now. One about which a plugin fails is dropped, so that the plugin
         fails again in a cycle of its own."""
-        kept, key = self._kept(), (self._cluster.catalog.version, pod.template)
+        kept, key = self._cluster.derived(self, _nothing_kept), (self._cluster.catalog.version, pod.parts.template)
         template = kept.templates.get(key)
         self._pod, self._template, self._search = pod, None, None
         if template is None:
@@ -227,7 +224,12 @@ class Answers:
     def filter(self, state: CycleState, pod: PodInfo, statuses: NodeStatuses) -> NodeRows:
         """The search of pods that sign alike, or a search in which filters at the front for which only the node object
         matters run once for all pods that sign alike."""
-        runtime, cluster, kept, fixed = self._runtime, self._cluster, self._kept(), self._fixed
+        runtime, cluster, kept, fixed = (
+            self._runtime,
+            self._cluster,
+            self._cluster.derived(self, _nothing_kept),
+            self._fixed,
+        )
         in_force = runtime.in_force(state)
         if not fixed.whole:
             self._note_pre_filter(kept, state)
@@ -291,7 +293,7 @@ class Answers:
         search, signatures = self._search, self._signed
         if signatures is None or (search is None and not self._may_return(pod, feasible)):
             return
-        runtime, depends, kept = self._runtime, self._depends, self._kept()
+        runtime, depends, kept = self._runtime, self._depends, self._cluster.derived(self, _nothing_kept)
         in_force, pre_filter = runtime.in_force(state), self._profile.pre_filter
         if self._profile.checks_all_filters or self._signatures(pre_filter, pod) is None:
             return
@@ -305,7 +307,7 @@ class Answers:
                 kept.searches.popitem(last=False)
         skipping = [follower for follower in self._followers(pre_filter) if follower.plugin not in in_force]
         self._template = template = TemplateAnswers(search, mine, skipping, depends, self._fixed)
-        kept.templates[self._cluster.catalog.version, pod.template] = template
+        kept.templates[self._cluster.catalog.version, pod.parts.template] = template
         if len(kept.templates) > most_templates(len(statuses)):
             kept.templates.popitem(last=False)
 
@@ -359,7 +361,7 @@ class Answers:
             for row in (pods.node_row[first:] == NOWHERE).nonzero()[0].tolist():
                 if first + row not in pods.gone:
                     self._copies[pods.infos[first + row].template] += 1
-        return self._copies[pod.template] > 1
+        return self._copies[pod.parts.template] > 1
 
     # Repair
 
@@ -464,7 +466,9 @@ class Answers:
     def repeated(self, pod_row: int, pod: PodInfo, token: Hashable) -> Decision | None:
         """The decision about a copy of the pod that found no node, if nothing has changed since (`token` is equal)."""
         self._pod, self._token = None, (token, self._cluster.undo.epoch, len(self._cluster.journal))
-        template = self._kept().templates.get((self._cluster.catalog.version, pod.template))
+        template = self._cluster.derived(self, _nothing_kept).templates.get(
+            (self._cluster.catalog.version, pod.parts.template)
+        )
         last = template.failure if template is not None else None
         if template is None or last is None or template.failed_at != self._token:
             return None
@@ -498,7 +502,13 @@ class Answers:
             if depends is None or depends.signature is None:
                 return
         now = token, self._cluster.undo.epoch, len(self._cluster.journal)
-        if now == self._token and self._kept().templates.get((self._cluster.catalog.version, pod.template)) is template:
+        if (
+            now == self._token
+            and self._cluster.derived(self, _nothing_kept).templates.get(
+                (self._cluster.catalog.version, pod.parts.template)
+            )
+            is template
+        ):
             template.failure, template.failed_at = decision, now
 
 

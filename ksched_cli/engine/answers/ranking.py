@@ -91,11 +91,8 @@ class SharedColumns:
         self.cluster = cluster
         self.pre_scores: dict[str, PreScorePlugin[Any, Any]] = {each.name: each for each in runtime.profile.pre_score}
 
-    def kept(self) -> KeptColumns:
-        return self.cluster.derived(self, _no_columns)
-
     def fixed(self, plugin: Scorer, signature: Hashable, state: CycleState, pod: PodInfo) -> FixedColumn:
-        kept = self.kept().fixed
+        kept = self.cluster.derived(self, _no_columns).fixed
         key = self.cluster.catalog.version, plugin.name, signature
         found = kept.get(key)
         if found is None:
@@ -114,7 +111,7 @@ class SharedColumns:
         pod: PodInfo,
     ) -> FixedSum:
         """The weighted sum where feasible nodes have these least and highest raw scores."""
-        kept = self.kept()
+        kept = self.cluster.derived(self, _no_columns)
         version, runtime = self.cluster.catalog.version, self.runtime
         everywhere = NodeRows(self.cluster)
         made = FixedSum({}, np.zeros(len(everywhere), dtype=np.int64))
@@ -140,7 +137,7 @@ class SharedColumns:
         """The sum as of now. Where it is not kept, it is computed for this pod."""
         if not is_kept:
             return self._following_afresh(plugins, state, pod)
-        kept, journal = self.kept().following, self.cluster.journal
+        kept, journal = self.cluster.derived(self, _no_columns).following, self.cluster.journal
         key = self.cluster.catalog.version, *[(plugin.name, signature) for plugin, signature in plugins]
         found = kept.pop(key, None)
         touched = journal[found.position :] if found is not None else ()
@@ -254,7 +251,11 @@ class Ranking:
 
     def _pre_score(self, pod: PodInfo) -> None:
         """RunPreScorePlugins. Where only the node object matters, PreScore runs once for each signature."""
-        kept, state, version = self._columns.kept().pre_scores, self._state, self._columns.cluster.catalog.version
+        kept, state, version = (
+            self._columns.cluster.derived(self._columns, _no_columns).pre_scores,
+            self._state,
+            self._columns.cluster.catalog.version,
+        )
         for plugin in self._runtime.profile.pre_score:
             name = plugin.name
             depends = self._depends[name]

@@ -25,12 +25,12 @@ from ksched_cli.engine.cycle.runtime import CycleState, Runtime
 from ksched_cli.engine.cycle.trial import CycleTrial
 from ksched_cli.engine.decision import (
     EXTENDER,
+    NO_ROWS,
     Decision,
     ScoreTable,
     TieBreak,
     best_rows,
     lowest_name,
-    no_rows,
     num_feasible_nodes_to_find,
 )
 from ksched_cli.engine.faults import CycleError, EngineReasons, ExtenderError, blame
@@ -392,7 +392,7 @@ class Cycle(Logged):
         pod, statuses = cluster.pods.infos[pod_row], NodeStatuses(len(cluster.nodes))
         outcome = runtime.run_pre_filter(state, pod)
         if outcome.status is not None:
-            return LocalVerdict(no_rows(), statuses, outcome.status)
+            return LocalVerdict(NO_ROWS, statuses, outcome.status)
         if outcome.node_names is not None:
             row_of = cluster.nodes.row_of
             named = [row_of[name] for name in outcome.node_names if name in row_of]
@@ -402,7 +402,7 @@ class Cycle(Logged):
             each for each in runtime.in_force(state) if (found := depends[each.name]) is not None and found.is_local
         ]
         nodes = runtime.run_filter(plugins, state, pod, NodeRows(cluster, rows), statuses) if len(rows) else None
-        return LocalVerdict(no_rows() if nodes is None else nodes.rows, statuses)
+        return LocalVerdict(NO_ROWS if nodes is None else nodes.rows, statuses)
 
     # Filtering
 
@@ -434,7 +434,7 @@ class Cycle(Logged):
             if self._rules.rejection_reaches_nodes:
                 diagnosis.nodes.set_absent(NodeRows(self.cluster, self.placement).mask(), outcome.status)
             diagnosis.blame(outcome.status)
-            return FeasibleNodes(no_rows(), diagnosis)
+            return FeasibleNodes(NO_ROWS, diagnosis)
         nominated = self._evaluate_nominated_node(runtime, state, decision, diagnosis)
         if nominated is not None:
             return FeasibleNodes(nominated.rows, diagnosis, nominated.bare)

@@ -162,7 +162,8 @@ class CycleTrial:
 
     def _run(self, rows: RowColumn, statuses: NodeStatuses | None) -> NodeRows:
         """RunFilterPluginsWithNominatedPods. The statuses are those of rows that do not pass, if needed."""
-        runtime, state, nodes = self._runtime, self._state, self._nodes(rows)
+        runtime, state = self._runtime, self._state
+        nodes = NodeRows(self._cluster, np.asarray(rows, dtype=np.int64))
         if self._followed or not self.row_scoped:
             return runtime.run_filter_with_nominated(self._filters, state, self._pod, nodes, statuses)
         self._invite(nodes)
@@ -175,7 +176,7 @@ class CycleTrial:
         guests, where = self._guests_of(beside)
         self._sandbox.remove(guests)
         try:
-            alone = self._nodes(np.array(beside, dtype=np.int64))
+            alone = NodeRows(self._cluster, np.array(beside, dtype=np.int64))
             alone = runtime.run_filter(self._settled, state, self._pod, alone, statuses)
         finally:
             self._sandbox.add(guests, where)
@@ -191,7 +192,7 @@ class CycleTrial:
         if not new:
             return
         self._invited.update(new)
-        rivals = self._runtime.rivals(self._pod, self._nodes(np.array(new, dtype=np.int64)))
+        rivals = self._runtime.rivals(self._pod, NodeRows(self._cluster, np.array(new, dtype=np.int64)))
         if rivals:
             self._guests.update(rivals)
             self._sandbox.add(*self._guests_of(rivals))
@@ -203,6 +204,3 @@ class CycleTrial:
             np.array([guest for guest, _ in come], dtype=np.int64),
             np.array([row for _, row in come], dtype=np.int64),
         )
-
-    def _nodes(self, rows: RowColumn) -> NodeRows:
-        return NodeRows(self._cluster, np.asarray(rows, dtype=np.int64))

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
@@ -187,7 +187,7 @@ class NodeNames(_Names):
     def __getitem__(self, index: slice) -> Sequence[str]: ...
     def __getitem__(self, index: int | slice) -> str | Sequence[str]:
         if isinstance(index, slice):
-            return tuple(self._names[row] for row in self._rows[index].tolist())
+            return tuple(map(self._names.__getitem__, self._rows[index].tolist()))
         name: str = self._names[self._rows[index]]
         return name
 
@@ -207,7 +207,7 @@ class FirstNames(_Names):
     @classmethod
     def of(cls, names: Sequence[str], rows: RowColumn) -> FirstNames:
         """`rows` are in the order of the names."""
-        return cls(tuple(names[row] for row in rows[:_AT_HAND].tolist()), len(rows))
+        return cls(tuple(map(names.__getitem__, rows[:_AT_HAND].tolist())), len(rows))
 
     def __reduce__(self) -> Any:
         return FirstNames, (self.first, self.size)
@@ -253,7 +253,7 @@ class TiedNames(_Names):
         return self._size
 
     def __iter__(self) -> Iterator[str]:
-        return (self._names[row] for row in self._rows())
+        return map(self._names.__getitem__, self._rows())
 
     @overload
     def __getitem__(self, index: int) -> str: ...
@@ -262,7 +262,7 @@ class TiedNames(_Names):
     def __getitem__(self, index: int | slice) -> str | Sequence[str]:
         if isinstance(index, slice):
             few = index.start is None and index.step is None and index.stop in range(_AT_HAND + 1)
-            return tuple(self._names[row] for row in (self._first if few else self._rows())[index])
+            return tuple(map(self._names.__getitem__, (self._first if few else self._rows())[index]))
         return self._names[(self._first if 0 <= index < _AT_HAND else self._rows())[index]]
 
 
@@ -313,6 +313,9 @@ class NodeScores(Mapping[str, Score]):
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.names)
+
+    def items(self) -> ItemsView[str, Score]:
+        return dict(zip(self.names, map(Score, self.raw, self.normalized, self.weighted), strict=True)).items()
 
     def __len__(self) -> int:
         return len(self.names)

@@ -344,8 +344,8 @@ class Outcomes:
 
     def _standings(self, rows: RowColumn, name_rank: RowColumn) -> list[_Standing]:
         figures = (self.pdb_violations, self.highest, self.priorities, self.count, -self.earliest, name_rank)
-        columns = [*(column[rows] for column in figures), rows, self._list_of[rows]]
-        return list(zip(*(column.tolist() for column in columns), strict=True))
+        columns = [*[column[rows] for column in figures], rows, self._list_of[rows]]
+        return list(zip(*[column.tolist() for column in columns], strict=True))
 
     def ranked(self, rows: RowColumn, name_rank: RowColumn) -> list[int]:
         """The rows from the best to the worst."""

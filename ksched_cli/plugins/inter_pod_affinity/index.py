@@ -321,7 +321,8 @@ class AffinityIndex:
 
     def sync(self) -> None:
         """Bring everything up to date with the cluster."""
-        self._sync_namespaces()
+        if self._catalog_version != self._cluster.catalog.version:
+            self._sync_namespaces()
         moves = self._cluster.moves
         if self._position == len(moves):
             return
@@ -340,8 +341,6 @@ class AffinityIndex:
 
     def _sync_namespaces(self) -> None:
         catalog = self._cluster.catalog
-        if self._catalog_version == catalog.version:
-            return
         self._catalog_version = catalog.version
         namespaces = list(catalog.all(Namespace))
         if namespaces != self._namespaces:

@@ -111,7 +111,7 @@ def entry_of(result: object, keys: str) -> dict[str, Any]:
     """The entry of a result with the fields that two or more keys name: `nominatedNode` is `nominated_node`."""
     names, fields_of = _reader(keys)
     pairs = zip(names, fields_of(result), strict=True)
-    return {name: each if type(each) is str else _plain_value(each) for name, each in pairs}
+    return {name: each if type(each) in _SCALARS else _plain_value(each) for name, each in pairs}
 
 
 def filled(entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -138,7 +138,7 @@ def _plain_value(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _plain_value(each) for key, each in value.items()}
     is_list = isinstance(value, Sequence) and not isinstance(value, str)
-    return [_plain_value(each) for each in value] if is_list else value
+    return [each if type(each) in _SCALARS else _plain_value(each) for each in value] if is_list else value
 
 
 def run_entry(options: RenderOptions) -> dict[str, Any]:

@@ -158,7 +158,5 @@ def _failure(failure: Failure) -> dict[str, Any]:
 
 
 def _scores(scores: Mapping[str, Score]) -> dict[str, Any]:
-    return {
-        plugin: {"raw": score.raw, "normalized": score.normalized, "weighted": score.weighted}
-        for plugin, score in scores.items()
-    }
+    found: dict[str, Any] = to_builtins(dict(scores.items()))
+    return found
