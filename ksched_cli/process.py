@@ -20,6 +20,11 @@ def allow_copies() -> None:
     _Process.may_be_copied = True
 
 
+def forbid_copies() -> None:
+    """From now on this process may not be copied, because it has threads of its own."""
+    _Process.may_be_copied = False
+
+
 def may_be_copied() -> bool:
     return _Process.may_be_copied
 

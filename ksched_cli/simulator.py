@@ -73,6 +73,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Check",
     "EditSpec",
+    "Following",
     "Limits",
     "LiveOptions",
     "ManifestReading",
@@ -477,12 +478,20 @@ class Simulator(EditMethods):
         # Pods with the labels of -l may come later.
         only_namespace = replace(options, selector="")
 
-        def simulate(cluster: LiveCluster) -> Simulation:
+        def read(cluster: LiveCluster) -> LoadedInput:
             loaded = read_sources(options, lambda: cluster)
             check_selection(only_namespace, loaded)
-            return Run(load_changed(options, loaded)).simulate()
+            return load_changed(options, loaded)
 
-        return Following(connect(options.live), options.progress, simulate, seconds)
+        def simulate(cluster: LiveCluster) -> Simulation:
+            return Run(read(cluster)).simulate()
+
+        def explain(cluster: LiveCluster, pod: str) -> ExplainResult:
+            from ksched_cli.plan.explain.explain import explain_pod
+
+            return explain_pod(read(cluster), pod, "")
+
+        return Following(connect(options.live), options.progress, simulate, explain, seconds)
 
     def snapshot(self, time: str, *, redacted: bool = False) -> SnapshotResult:
         """One file with all that scheduling reads of the cluster, redacted together with the configuration file if

@@ -1,4 +1,8 @@
-"""Messages about a cluster that changes: each pending pod's result, once, and again when it changes."""
+"""What happens to the pending pods of a cluster that changes.
+
+A `Moment` is a simulation of the cluster as it is, with the news since the moment before: each pending pod's result,
+once, and again when it changes. Questions about a pod are answered between two moments, by the thread that simulates.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import queue
 import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -13,7 +18,10 @@ from msgspec import Struct
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.object_facts import pod_key
+from ksched_cli.errors import KschedError
+from ksched_cli.plan.explain.results import ExplainResult
 from ksched_cli.plan.results.outcomes import PodOutcome, Simulation
+from ksched_cli.process import forbid_copies
 from ksched_cli.sources.live.api_server import LiveApiServer
 from ksched_cli.sources.live.cluster import LiveCluster, Progress, read_cluster
 from ksched_cli.sources.live.watch import ClusterMirror, Event, Follower, Lost, Reached
@@ -47,6 +55,31 @@ class News(Struct, frozen=True):
     pod: str = ""
     node: str = ""
     why: str = ""
+
+
+class Moment(Struct, frozen=True, eq=False):
+    """The cluster between two changes. `created` has the creation times of the pending pods."""
+
+    simulation: Simulation
+    created: Mapping[str, str]
+    news: tuple[News, ...]
+
+
+class Question(Struct, frozen=True):
+    """Asks why a pod is pending."""
+
+    pod: str
+
+
+class Answer(Struct, frozen=True, eq=False):
+    """`mistake`: why there is no result."""
+
+    pod: str
+    result: ExplainResult | None = None
+    mistake: str = ""
+
+
+Seen = Moment | News | Answer
 
 
 class Picture(Struct, frozen=True):
@@ -106,11 +139,13 @@ def _foreseen(verdict: News, node: str) -> str:
 
 @dataclass
 class Watch:
-    """`simulate` returns the results of a cluster's pending pods; `events` are its changes; None ends the watch."""
+    """`simulate` returns the results of a cluster's pending pods, `explain` those of one pod; `events` are the changes
+    of the cluster, and questions; None ends the watch."""
 
     mirror: ClusterMirror
-    events: queue.Queue[Event | None]
+    events: queue.Queue[Event | Question | None]
     simulate: Callable[[LiveCluster], Simulation]
+    explain: Callable[[LiveCluster, str], ExplainResult] | None = None
     deadline: float | None = None
     _before: Picture | None = None
     # How often in a row each kind failed, and the age of the data at the last message.
@@ -118,12 +153,15 @@ class Watch:
     _reported_age: float | None = None
     _ended: bool = False
 
-    def news(self) -> Iterator[News]:
-        """The news until the deadline, or without end."""
+    def seen(self) -> Iterator[Seen]:
+        """The moments, the news about the server and the answers, until the deadline or without end."""
         yield from self._look()
         while not self._ended:
             changed = False
             for event in self._burst():
+                if isinstance(event, Question):
+                    yield self._answer(event.pod)
+                    continue
                 if isinstance(event, Lost):
                     yield from self._lose(event)
                     continue
@@ -133,14 +171,23 @@ class Watch:
             if changed:
                 yield from self._look()
 
-    def _look(self) -> Iterator[News]:
+    def _look(self) -> Iterator[Moment]:
         cluster = self.mirror.cluster()
-        pods = (each.value for each in cluster.found.get(Pod, ()) if isinstance(each.value, Pod))
+        pods = [each.value for each in cluster.found.get(Pod, ()) if isinstance(each.value, Pod)]
         # First, because a simulation uses the cluster up: its objects become the scheduler's.
         bound = {pod_key(pod): pod.spec.node_name for pod in pods if pod.spec.node_name}
-        now = picture(self.simulate(cluster), bound)
-        yield from news(self._before, now)
+        created = {pod_key(pod): pod.metadata.creation_timestamp or "" for pod in pods if not pod.spec.node_name}
+        simulation = self.simulate(cluster)
+        now = picture(simulation, bound)
+        yield Moment(simulation, created, tuple(news(self._before, now)))
         self._before = now
+
+    def _answer(self, pod: str) -> Answer:
+        assert self.explain is not None
+        try:
+            return Answer(pod, self.explain(self.mirror.cluster(), pod))
+        except KschedError as mistake:
+            return Answer(pod, mistake="; ".join(map(str, mistake.problems)))
 
     def _lose(self, event: Lost) -> Iterator[News]:
         """Report the first of several kinds that are lost, and again whenever the data has become twice as old. A
@@ -158,7 +205,7 @@ class Watch:
             self._reported_age = None
             yield News(Kind.BACK)
 
-    def _burst(self) -> Iterator[Event]:
+    def _burst(self) -> Iterator[Event | Question]:
         """The next event and the events that follow it closely."""
         started: float | None = None
         while True:
@@ -182,23 +229,35 @@ class Watch:
 
 @dataclass
 class Following:
-    """News of a live cluster, for so many seconds or without end. `simulate` is called with each picture of the
-    cluster; `warnings` are those of the last one."""
+    """A live cluster that is followed for so many seconds or without end. `simulate` and `explain` are called with the
+    cluster as it is then; `warnings` are those of the last simulation."""
 
     server: LiveApiServer
     progress: Progress | None
     simulate: Callable[[LiveCluster], Simulation]
+    explain: Callable[[LiveCluster, str], ExplainResult]
     seconds: float | None = None
     warnings: tuple[str, ...] = ()
+    _events: queue.Queue[Event | Question | None] = field(default_factory=queue.Queue)
 
     def news(self) -> Generator[News, None, None]:
         """Each line of news. To close the generator stops the watch of the cluster."""
+        with closing(self.seen()) as found:
+            for each in found:
+                if isinstance(each, News):
+                    yield each
+                elif isinstance(each, Moment):
+                    yield from each.news
+
+    def seen(self) -> Generator[Seen, None, None]:
+        """As `news`, with the whole moments, and an answer to each question."""
         deadline = None if self.seconds is None else time.monotonic() + self.seconds
         first = read_cluster(self.server, self.progress)
         if self.progress is not None:
             self.progress.close()
-        events: queue.Queue[Event | None] = queue.Queue()
-        follower = Follower(self.server, events.put)
+        # A copy of this process would have none of the threads that follow the cluster.
+        forbid_copies()
+        follower = Follower(self.server, self._events.put)
         follower.follow(list(first.versions), first.versions)
 
         def simulate(cluster: LiveCluster) -> Simulation:
@@ -207,6 +266,14 @@ class Following:
             return found
 
         try:
-            yield from Watch(ClusterMirror(first), events, simulate, deadline).news()
+            yield from Watch(ClusterMirror(first), self._events, simulate, self.explain, deadline).seen()
         finally:
             follower.stop.set()
+
+    def ask(self, pod: str) -> None:
+        """Ask why the pod is pending: an `Answer` follows. Any thread may ask."""
+        self._events.put(Question(pod))
+
+    def stop(self) -> None:
+        """End `seen` and `news`. Any thread may stop them."""
+        self._events.put(None)

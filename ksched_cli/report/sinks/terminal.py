@@ -64,6 +64,11 @@ def write_view(view: View, out: TextIO, options: RenderOptions) -> None:
     _Writer(out, options).write(view)
 
 
+def write_sections(sections: Iterable[Section], out: TextIO, options: RenderOptions) -> None:
+    """Write sections of a View by themselves."""
+    _Writer(out, options).sections(sections)
+
+
 class _Writer:
     def __init__(self, out: TextIO, options: RenderOptions) -> None:
         self._console = make_console(options.width, out)

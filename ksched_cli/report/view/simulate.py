@@ -59,7 +59,7 @@ _VERY_MANY = 20_000
 # Of more pods, those that are alike share a row.
 _MANY = 20
 _SHOWN_GONE, _SHOWN_ALIKE = 3, 4
-_TONES: Mapping[str, Tone] = {
+TONES: Mapping[str, Tone] = {
     "scheduled": "good",
     "preempts": "warn",
     "new node": "warn",
@@ -346,7 +346,7 @@ def _each_pod(found: SimulationDocument) -> list[Section]:
         else:
             rows.append(tuple(_row(each, place_of, leads=leads)))
         before = None if place_of else each
-    table = Table(shown, rows, _TONES, rows_are="pod", few=_MANY)
+    table = Table(shown, rows, TONES, rows_are="pod", few=_MANY)
     sections = []
     if rows:
         place: Place = "screen" if few else "deep"
@@ -368,11 +368,15 @@ def _shares_row(pod: PodPart, before: PodPart) -> bool:
 
 
 def _row(pod: PodPart, place: str, *, leads: bool = True) -> list[Any]:
-    names = [pod.pod, copies_of(pod.pod)]
+    result, node, why = result_of(pod, place, leads=leads)
+    return [pod.pod, copies_of(pod.pod), result, node, f"{pod.feasible_nodes}/{pod.total_nodes}", why]
+
+
+def result_of(pod: PodPart, place: str, *, leads: bool = True) -> tuple[str, str, str]:
+    """The result of a pod, its node and why. `place`: the node that the autoscaler has for it."""
     if place:
-        return [*names, "new node", "", f"{pod.feasible_nodes}/{pod.total_nodes}", place]
-    node = pod.node or pod.nominated_node
-    return [*names, pod.verdict, node, f"{pod.feasible_nodes}/{pod.total_nodes}", _why(pod, leads=leads)]
+        return "new node", "", place
+    return pod.verdict, pod.node or pod.nominated_node, _why(pod, leads=leads)
 
 
 def _why(pod: PodPart, *, leads: bool = True) -> str:
@@ -457,7 +461,7 @@ def _step(pod: PodPart, lines: list[Line], place: str) -> Step:
     if pod.missing:
         after.append(Line(f"could be otherwise: {', '.join(pod.missing)} could not be read", "warn"))
     return Step(
-        pod.pod, lines, about, result, _TONES.get(pod.verdict, "plain"), [*blocks, *([Lines(after)] if after else [])]
+        pod.pod, lines, about, result, TONES.get(pod.verdict, "plain"), [*blocks, *([Lines(after)] if after else [])]
     )
 
 
@@ -528,7 +532,7 @@ def pods_section(
         # The details are in the order of the document: `like` of the answers is the number of a pod in it.
         details = PodDetails(document)
         made = [details.of(number, entry) for number, entry in enumerate(entries)]
-        return Pods(Table(shown, rows, _TONES), made, details.legend, order)
+        return Pods(Table(shown, rows, TONES), made, details.legend, order)
 
     return Section("pods", title, pods, place="page")
 
@@ -560,19 +564,24 @@ def reasons_of(pods: Iterable[PodPart]) -> dict[str, str]:
 
 
 def not_tried(found: SimulationDocument, *, gated: bool = True) -> list[Section]:
-    """The pods that had no cycle; without those that are `gated`, where another table has them."""
+    shown = columns("Not tried; Result: badge filters; Why: flows")
+    rows = pods_not_tried(found, gated=gated)
+    return [Section("not-tried", "Pods that were not tried", Table(shown, rows, TONES))] if rows else []
+
+
+def pods_not_tried(found: SimulationDocument, *, gated: bool = True) -> list[tuple[str, str, str]]:
+    """The pods that had no cycle, each with its result and why; without those that are `gated`, where another table has
+    them."""
     reasons = dict(found.reasons)
     if gated and found.gated and not reasons:
         final = value_of(found.final) or ()
         reasons = {each["pod"]: each.get("message", "") for each in final if each["state"] == "gated"}
-    rows = [[pod, "held back", reasons.get(pod, "")] for pod in (found.gated if gated else ())]
+    rows = [(pod, "held back", reasons.get(pod, "")) for pod in (found.gated if gated else ())]
     for pod in found.ignored:
         scheduler = found.schedulers.get(pod)
         name = f'"{scheduler}"' if scheduler is not None else "as its scheduler"
-        rows.append([pod, "not ours", f"no profile is named {name}"])
-    rows += [[each.pod, "refused", f"{each.plugin}: {each.message}"] for each in found.refused]
-    shown = columns("Not tried; Result: badge filters; Why: flows")
-    return [Section("not-tried", "Pods that were not tried", Table(shown, rows, _TONES))] if rows else []
+        rows.append((pod, "not ours", f"no profile is named {name}"))
+    return [*rows, *((each.pod, "refused", f"{each.plugin}: {each.message}") for each in found.refused)]
 
 
 def groups(found: SimulationDocument) -> list[Section]:

@@ -217,7 +217,7 @@ def test_a_lost_server_is_told_once_and_so_is_its_return() -> None:
         events.put(event)
     watch = Watch(Still(), events, lambda cluster: None)  # type: ignore[arg-type,return-value]
     watch._look = lambda: iter(())  # type: ignore[method-assign]
-    assert [each.kind for each in watch.news()] == [Kind.LOST, Kind.BACK]
+    assert [each.kind for each in watch.seen() if isinstance(each, News)] == [Kind.LOST, Kind.BACK]
 
 
 def test_a_cluster_followed_to_the_end(kube: KubeServer, tmp_path: Path) -> None:
