@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from ksched_cli.cli.main import run
-from tests.builders import make_node, make_pod, write_list
+from tests.builders import make_node, make_pod, owned, write_list
 from tests.cli.transcripts import DEMO, FLEET, ROOT, same_as_golden
 from tests.lanes import sampled
 
@@ -110,6 +110,19 @@ def test_manifests_on_both_sides(tmp_path: Path, capsys: pytest.CaptureFixture[s
     (change,) = json.loads(capsys.readouterr().out)["pods"]
     assert (change["change"], change["after"]["state"]) == ("newlyFailing", "unschedulable")
     assert run(["diff", "--from", cluster, "-f", files[0], "--to-filename", files[1], "--exit-zero"]) == 0
+
+
+def test_pods_of_nodes_that_a_later_dump_lacks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A dump that was taken while nodes were lost has their pods still, and each node of them told once."""
+    nodes = [make_node(f"n{index}").doc() for index in range(8)]
+    pods = [owned(make_pod(f"web-{index}"), "ReplicaSet", "web").on(f"n{index % 8}").doc() for index in range(48)]
+    before = write_list(tmp_path / "before.json", *nodes, *pods)
+    after = write_list(tmp_path / "after.json", *nodes[:1], *pods)
+    assert run(["diff", "--from", before, "--to", after]) == 1
+    shown = capsys.readouterr().out
+    assert shown.startswith("48 pods: 42 newly failing, 6 as before\n")
+    (row,) = (" ".join(line.split()) for line in shown.splitlines() if "newly failing" in line and "pods of" in line)
+    assert row == "42 pods of replicaset/default/web newly failing n1 and 6 more node gone"
 
 
 def test_manifests_from_stdin_are_on_both_sides(

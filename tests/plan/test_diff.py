@@ -131,6 +131,9 @@ BIG = make_pod("p").requests(cpu="3")
         pytest.param([*TWO, make_pod("p").gate("g")], [*TWO, make_pod("p")], ["newlyFitting p@gated -> p@m"], 0, id="let go"),
         pytest.param([*TWO, make_pod("p").scheduler("other")], [*TWO, make_pod("p")], ["newlyFitting p@ignored -> p@m"], 0, id="another scheduler's"),
         pytest.param([make_node("n"), of_set("low").on("n").requests(cpu="4")], [make_node("n"), of_set("low").on("n").requests(cpu="4"), make_pod("high").priority(9).requests(cpu="2")], ["newlyFailing low@n -> web-1-?@unschedulable", "added  -> high@n"], 0, id="a victim of preemption"),
+        pytest.param([*TWO, make_pod("p").on("n")], [make_node("m"), make_pod("p").on("n")], ["newlyFailing p@n -> p@nodeGone"], 0, id="its node is gone"),
+        pytest.param([*TWO, of_set("a").on("n")], [make_node("m"), of_set("b").on("m")], ["moved a@n -> b@m"], 0, id="its node is gone, and it has a successor"),
+        pytest.param([make_node("m"), make_pod("p").on("x")], [make_node("m"), make_pod("p").on("x")], [], 1, id="a node that neither side has"),
     ],
 )  # fmt: skip
 def test_changes(tmp_path: Path, before: list[Any], after: list[Any], changes: list[str], unchanged: int) -> None:

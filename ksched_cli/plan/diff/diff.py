@@ -96,7 +96,7 @@ class Tally(Struct, frozen=True):
 
 ZONE, HOSTNAME = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 
-State = Literal["placed", "waiting", "unschedulable", "error", "skipped", "gated", "ignored", "refused"]
+State = Literal["placed", "waiting", "unschedulable", "error", "skipped", "gated", "ignored", "refused", "nodeGone"]
 Kind = Literal["moved", "newlyFailing", "newlyFitting", "added", "removed"]
 
 
@@ -189,7 +189,7 @@ class Side(Struct, frozen=True):
 
 def diff(before: Side, after: Side, *, of_all_pods: bool = False) -> Diff:
     """The difference of the reported pods, or of all pods; the use of nodes is that by all pods."""
-    sides = _Sightings(before, of_all_pods), _Sightings(after, of_all_pods)
+    sides = _Sightings(before, after, of_all_pods), _Sightings(after, before, of_all_pods)
     same = _leave_out_unmoved(*sides)
     changes = sorted(_changes(*sides), key=_order)
     changed = {change.workload for change in changes}
@@ -213,8 +213,12 @@ class _Sightings:
     """The pods of one side with their nodes, their workloads and the pods that they replace, without the pods to which
     nothing happened: few of them have to be compared with the other side."""
 
-    def __init__(self, side: Side, of_all_pods: bool) -> None:
+    def __init__(self, side: Side, other: Side, of_all_pods: bool) -> None:
         self.nodes = side.nodes.table.objects
+        # A second dump may have pods on nodes that it does not have any more.
+        self._gone = {node.metadata.name for node in other.nodes.table.objects} - {
+            node.metadata.name for node in self.nodes
+        }
         self.pods: dict[str, PodPlace] = {}
         self.workloads: dict[str, str] = {}
         self._replaces: dict[str, str] = {}
@@ -225,7 +229,7 @@ class _Sightings:
             if each.replaces not in ("", each.pod):
                 self._replaces.setdefault(each.pod, each.replaces)
             if each.state != "gone" and self._reports(each.pod):
-                self.pods[each.pod] = _place_of(each)
+                self.pods[each.pod] = self._in_reach(_place_of(each))
                 self.workloads[each.pod] = _in_lower_case(each.workload)
         for refused in side.refused:
             self.pods[refused.pod] = PodPlace(refused.pod, "refused", message=f"{refused.plugin}: {refused.message}")
@@ -241,8 +245,18 @@ class _Sightings:
     def take_in(self, found: Iterable[_Unmoved]) -> None:
         """Add these unmoved pods to `pods`."""
         for name, workload, node in found:
-            self.pods[name] = PodPlace(name, "placed", node)
+            self.pods[name] = self._in_reach(PodPlace(name, "placed", node))
             self.workloads[name] = _in_lower_case(workload)
+
+    def _in_reach(self, place: PodPlace) -> PodPlace:
+        """The place, unless its node is one that only the other side has."""
+        if place.node not in self._gone:
+            return place
+        return PodPlace(place.pod, "nodeGone", message="its node is gone")
+
+    def lacks(self, node: str) -> bool:
+        """Whether only the other side has the node."""
+        return node in self._gone
 
     def placed_pods_of(self, workloads: Collection[str]) -> Iterator[tuple[str, str]]:
         """Workload and node of each pod of these workloads."""
@@ -290,7 +304,11 @@ def _leave_out_unmoved(before: _Sightings, after: _Sightings) -> int:
     are added to the pods of their side."""
     same, rows = _same_objects(before, after)
     found = [side.unmoved_pods(each) for side, each in zip((before, after), rows, strict=True)]
-    equal = {name for name, row in found[0].items() if name in found[1] and found[1][name][2] == row[2]}
+    equal = {
+        name
+        for name, row in found[0].items()
+        if name in found[1] and found[1][name][2] == row[2] and not (before.lacks(row[2]) or after.lacks(row[2]))
+    }
     for side, unmoved in zip((before, after), found, strict=True):
         side.take_in(row for name, row in unmoved.items() if name not in equal)
     return same + len(equal)

@@ -60,7 +60,9 @@ def _together(table: Table, members: list[int], places: list[int]) -> list[Any]:
         elif len(values) > 1:
             owners = [first[at] for at, each in enumerate(table.columns) if each.kind == "workload" and first[at]]
             count, more = counted(len(values), column.same), f"{values[0]} and {len(values) - 1:,} more"
-            first[place] = count + "".join(f" of {each}" for each in owners) if owners else more
+            first[place] = (
+                count + "".join(f" of {each}" for each in owners) if owners and column.same == "pod" else more
+            )
     return first
 
 

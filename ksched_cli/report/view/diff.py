@@ -208,7 +208,13 @@ _KINDS: Mapping[str, tuple[str, Tone]] = {
     "added": ("new", "plain"),
     "removed": ("deleted", "plain"),
 }
-_NOWHERE = {"waiting": "waiting for a node", "gated": "held back", "ignored": "not ours", "refused": "refused"}
+_NOWHERE = {
+    "waiting": "waiting for a node",
+    "gated": "held back",
+    "ignored": "not ours",
+    "refused": "refused",
+    "nodeGone": "node gone",
+}
 _LABELS = {"topology.kubernetes.io/zone": "zones", "kubernetes.io/hostname": "nodes"}
 
 
