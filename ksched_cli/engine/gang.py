@@ -196,17 +196,9 @@ class GroupCycle:
                 self._revert(runtime, attempt)
         group.decisions.extend(attempt.decision for attempt in attempts)
         if group.result == "error":
-            for attempt in attempts:
-                if attempt.decision.result != "error" or attempt.permit is not None:
-                    reject(attempt.decision, "error", group.message)
-                    self._nominator.delete(attempt.decision.pod_row)
-            self._fail(group, rows[len(attempts) :], group.message)
+            self._end_in_error(group, attempts, rows)
             return
-        for row in rows[len(attempts) :]:
-            # There was nowhere to try them.
-            decision = Decision(row, self._cluster.pods.infos[row], "unschedulable")
-            reject(decision, "unschedulable", group.message)
-            group.decisions.append(decision)
+        group.decisions.extend(self._untried(rows[len(attempts) :], group.message))
         for decision in group.decisions:
             decision.group_victims = group.victims
         for attempt in attempts:
@@ -439,6 +431,21 @@ class GroupCycle:
             reject(decision, "unschedulable", message)
             decision.nominated_node = node
         self._nominator.add(decision.pod_row, node)
+
+    def _end_in_error(self, group: GroupDecision, attempts: Sequence[MemberAttempt], rows: Sequence[int]) -> None:
+        """All pods of the group are in error; those that failed by themselves keep their message."""
+        for attempt in attempts:
+            if attempt.decision.result != "error" or attempt.row is not None:
+                reject(attempt.decision, "error", group.message)
+            self._nominator.delete(attempt.decision.pod_row)
+        self._fail(group, rows[len(attempts) :], group.message)
+
+    def _untried(self, rows: Sequence[int], message: str) -> list[Decision]:
+        """The decisions about pods whose turn did not come, or that there was no place to try on."""
+        decisions = [Decision(row, self._cluster.pods.infos[row], "unschedulable") for row in rows]
+        for decision in decisions:
+            reject(decision, "unschedulable", message)
+        return decisions
 
     def _fail(self, group: GroupDecision, rows: Sequence[int], message: str) -> None:
         """The group is in error, and these of its pods with it."""

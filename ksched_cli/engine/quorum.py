@@ -12,7 +12,6 @@ from typing import Protocol, runtime_checkable
 from ksched_cli.cluster.pod_groups import GroupKey
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.engine.cycle.runtime import Runtime
-from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.faults import CycleError
 from ksched_cli.engine.gang import (
     UNSCHEDULABLE,
@@ -64,11 +63,7 @@ class QuorumCycle(GroupCycle):
         found = self._make_room(group, runtime, rows) if group.result == "unschedulable" else None
         group.decisions.extend(attempt.decision for attempt in trial.attempts)
         if group.result == "error":
-            for attempt in trial.attempts:
-                if attempt.decision.result != "error" or attempt.row is not None:
-                    reject(attempt.decision, "error", group.message)
-                self._nominator.delete(attempt.decision.pod_row)
-            self._fail(group, rows[len(trial.attempts) :], group.message)
+            self._end_in_error(group, trial.attempts, rows)
             return
         group.decisions.extend(untried)
         for decision in group.decisions:
@@ -83,13 +78,6 @@ class QuorumCycle(GroupCycle):
             for attempt in placed:
                 reject(attempt.decision, "unschedulable", f"{UNSCHEDULABLE}, {group.message}")
             self._lose_nominations(trial.attempts)
-
-    def _untried(self, rows: Sequence[int], message: str) -> list[Decision]:
-        """The decisions about pods whose turn did not come."""
-        decisions = [Decision(row, self._cluster.pods.infos[row], "unschedulable") for row in rows]
-        for decision in decisions:
-            reject(decision, "unschedulable", message)
-        return decisions
 
     def _make_room(
         self, group: GroupDecision, runtime: Runtime, rows: Sequence[int]
