@@ -10,6 +10,7 @@ import msgspec
 
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.defaults import default_node, default_pod
+from ksched_cli.sources.loaded import Loaded
 
 
 class _Builder:
@@ -204,6 +205,14 @@ def make_workload(
         "metadata": {"name": name, **(metadata or {})},
         "spec": {**spec, "selector": {"matchLabels": labels}, "template": template},
     }
+
+
+def loaded_of(*items: Any) -> Loaded:
+    """A cluster with these objects."""
+    loaded = Loaded()
+    for each in items:
+        loaded.add(each)
+    return loaded
 
 
 def write_list(path: Path, *items: Any) -> str:

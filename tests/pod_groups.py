@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from ksched_cli.api.workloads import PodGroup
-from tests.builders import make_pod
+from tests.builders import make_node, make_pod
 
 GANG = "GenericWorkload=true,GangScheduling=true"
 
@@ -24,3 +24,12 @@ def group(name: str = "g", *, min_count: int | None = None, topology: str = "", 
 def member(name: str, of: str = "g", *, cpu: str = "1") -> Any:
     """A pod builder."""
     return make_pod(name).requests(cpu=cpu).spec(schedulingGroup={"podGroupName": of})
+
+
+def members(count: int, **fields: Any) -> list[Any]:
+    return [member(f"p{index}", **fields).obj() for index in range(1, count + 1)]
+
+
+def nodes_with(*cpus: int) -> list[Any]:
+    """Nodes n1, n2, ... with so many cpus."""
+    return [make_node(f"n{index}").allocatable(cpu=cpu, pods=10).obj() for index, cpu in enumerate(cpus, 1)]

@@ -16,9 +16,8 @@ from ksched_cli.controlplane.controllers.daemon_pods import node_of
 from ksched_cli.controlplane.controllers.job import read_indexes
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.controlplane.store import Store
-from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.manifests import apply_items
-from tests.builders import NodeBuilder, PodBuilder, make_node, make_pod, term
+from tests.builders import NodeBuilder, PodBuilder, loaded_of, make_node, make_pod, term
 from tests.lanes import sampled
 
 TEMPLATE: dict[str, Any] = {"metadata": {"labels": {"app": "w"}}, "spec": {"containers": [{"name": "c"}]}}
@@ -69,10 +68,10 @@ def make(
         elif old is None and isinstance(new, ReplicaSet | PersistentVolumeClaim):
             made.objects.append(new)
 
-    cluster = Loaded()
-    for each in (*(pod.obj() for pod in pods), *sets, *(node.obj() for node in nodes), *([item] if live else [])):
-        cluster.add(each)
-    plane = ControlPlane(Store(cluster), watches=(note,), places_everything=True)
+    built = [each.obj() for each in (*pods, *nodes)]
+    plane = ControlPlane(
+        Store(loaded_of(*built, *sets, *([item] if live else []))), watches=(note,), places_everything=True
+    )
     if live:
         plane.controllers.sync_workload(item)
     else:
@@ -349,9 +348,7 @@ def test_a_quota_counts_each_copy_and_refuses_those_beyond_it() -> None:
     quota = msgspec.convert(
         {"metadata": {"name": "few", "namespace": NAMESPACE}, "spec": {"hard": {"pods": "3"}}}, ResourceQuota
     )
-    loaded = Loaded()
-    loaded.add(quota)
-    plane = ControlPlane(Store(loaded), places_everything=True)
+    plane = ControlPlane(Store(loaded_of(quota)), places_everything=True)
     apply_items(plane, [workload("ReplicaSet", replicas=5)])
     assert len(plane.store.of(Pod)) == 3
     refused = [each for found in plane.api.refusals.values() for each in found.values()]

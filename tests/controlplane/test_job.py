@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ksched_cli.api.workloads import Job
 from ksched_cli.controlplane.controllers.job import FAILURE_COUNT, INDEX, JobController, JobState
 from ksched_cli.plan.run.coverage import job_gaps
-from ksched_cli.sources.loaded import Loaded
+from tests.builders import loaded_of
 from tests.controlplane.harness import ControlPlane, make, nodes, rested
 
 _TEMPLATE = {"spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "app:v1"}]}}
@@ -279,9 +279,7 @@ def test_failed_indexes_of_the_input_stay_failed() -> None:
 
 
 def test_coverage_names_the_fields_of_jobs_that_no_run_takes_into_account() -> None:
-    loaded = Loaded()
-    loaded.add(_job(activeDeadlineSeconds=60))
-    loaded.add(make("Job", "plain", template=_TEMPLATE))
+    loaded = loaded_of(_job(activeDeadlineSeconds=60), make("Job", "plain", template=_TEMPLATE))
     assert job_gaps(loaded) == ["Job default/batch: activeDeadlineSeconds"]
     loaded.objects[Job][0].spec.pod_failure_policy = _job(podFailurePolicy=_policy("Ignore")).spec.pod_failure_policy
     assert job_gaps(loaded) == ["Job default/batch: activeDeadlineSeconds, podFailurePolicy.onExitCodes"]

@@ -12,25 +12,17 @@ from ksched_cli.framework.interfaces import PermitPlugin, PreFilterPlugin, Reser
 from ksched_cli.framework.status import SKIP, SUCCESS, Status, error, unschedulable
 from ksched_cli.plan.simulate import place
 from ksched_cli.releases.minors import RELEASES
-from tests.builders import make_node, make_pod
+from tests.builders import make_pod
 from tests.engine.test_cycle import with_plugins
 from tests.harness import decide, make_scheduler, placed
 from tests.lanes import examples
-from tests.pod_groups import GANG, group, member
+from tests.pod_groups import GANG, group, member, members, nodes_with
 
 BELOW_QUORUM = (
     "pod group is unschedulable, waiting for minCount pods from a gang to be scheduled, "
     "one or more plugins asked to wait and no plugin rejected pod"
 )
 AWAITS = "pod group is unschedulable, pod group is waiting for preemption to complete"
-
-
-def nodes(*cpus: int) -> list[Any]:
-    return [make_node(f"n{index}").allocatable(cpu=cpu, pods=10).obj() for index, cpu in enumerate(cpus, 1)]
-
-
-def members(count: int, **fields: Any) -> list[Any]:
-    return [member(f"p{index}", **fields).obj() for index in range(1, count + 1)]
 
 
 def outcomes(scheduler: Any) -> dict[str, tuple[str, str, int]]:
@@ -50,13 +42,13 @@ def outcomes(scheduler: Any) -> dict[str, tuple[str, str, int]]:
     ],
 )
 def test_the_whole_gang_or_none(cpus: tuple[int, ...], pods: int, min_count: int | None, fitting: int) -> None:
-    scheduler = make_scheduler(nodes(*cpus), members(pods), objects=[group(min_count=min_count)], gates=GANG)
+    scheduler = make_scheduler(nodes_with(*cpus), members(pods), objects=[group(min_count=min_count)], gates=GANG)
     assert sum(map(bool, placed(scheduler).values())) == fitting
     assert scheduler.cluster.usage.pod_count.sum() == fitting
 
 
 def test_every_pod_of_a_group_that_fails_says_why() -> None:
-    scheduler = make_scheduler(nodes(2), members(3), objects=[group(min_count=3)], gates=GANG)
+    scheduler = make_scheduler(nodes_with(2), members(3), objects=[group(min_count=3)], gates=GANG)
     decisions = decide(scheduler)
     assert [each.result for each in decisions.values()] == ["unschedulable"] * 3
     assert [each.message for each in decisions.values()][:2] == [BELOW_QUORUM] * 2
@@ -69,35 +61,35 @@ def test_every_pod_of_a_group_that_fails_says_why() -> None:
 
 def test_running_members_count_towards_the_quorum() -> None:
     running = member("r").on("n1").obj()
-    scheduler = make_scheduler(nodes(2), [running, *members(2)], objects=[group(min_count=2)], gates=GANG)
+    scheduler = make_scheduler(nodes_with(2), [running, *members(2)], objects=[group(min_count=2)], gates=GANG)
     assert placed(scheduler) == {"default/p1": "n1", "default/p2": ""}
-    assert outcomes(make_scheduler(nodes(2), [running, *members(2)], objects=[group(min_count=2)], gates=GANG)) == {
-        "default/g": ("scheduled", "", 2)
-    }
+    assert outcomes(
+        make_scheduler(nodes_with(2), [running, *members(2)], objects=[group(min_count=2)], gates=GANG)
+    ) == {"default/g": ("scheduled", "", 2)}
 
 
 def test_a_failed_group_leaves_no_trace_for_the_pods_after_it() -> None:
     later = make_pod("z").requests(cpu="2").obj()
-    scheduler = make_scheduler(nodes(2), [*members(3), later], objects=[group(min_count=3)], gates=GANG)
+    scheduler = make_scheduler(nodes_with(2), [*members(3), later], objects=[group(min_count=3)], gates=GANG)
     assert placed(scheduler)["default/z"] == "n1"
 
 
 def test_the_group_is_due_with_its_first_pod() -> None:
     high = member("p9").priority(10).obj()
     alone = make_pod("a").requests(cpu="1").priority(5).obj()
-    scheduler = make_scheduler(nodes(9), [*members(1), alone, high], objects=[group(min_count=2)], gates=GANG)
+    scheduler = make_scheduler(nodes_with(9), [*members(1), alone, high], objects=[group(min_count=2)], gates=GANG)
     assert list(decide(scheduler)) == ["default/p9", "default/p1", "default/a"]
 
 
 def test_without_the_gate_pods_of_a_group_are_pods_like_others() -> None:
-    scheduler = make_scheduler(nodes(2), members(3), objects=[group(min_count=3)])
+    scheduler = make_scheduler(nodes_with(2), members(3), objects=[group(min_count=3)])
     assert list(placed(scheduler).values()) == ["n1", "n1", ""]
-    assert outcomes(make_scheduler(nodes(2), members(3), objects=[group(min_count=3)])) == {}
+    assert outcomes(make_scheduler(nodes_with(2), members(3), objects=[group(min_count=3)])) == {}
 
 
 def test_pods_being_deleted_are_not_tried() -> None:
     leaving = member("gone").terminating().obj()
-    scheduler = make_scheduler(nodes(9), [leaving, *members(1)], objects=[group(min_count=2)], gates=GANG)
+    scheduler = make_scheduler(nodes_with(9), [leaving, *members(1)], objects=[group(min_count=2)], gates=GANG)
     decisions = decide(scheduler)
     assert {key: each.result for key, each in decisions.items()} == {
         "default/gone": "skipped",
@@ -107,7 +99,7 @@ def test_pods_being_deleted_are_not_tried() -> None:
 
 
 def test_a_group_held_back_is_reported_with_its_reason() -> None:
-    scheduler = make_scheduler(nodes(9), members(1), objects=[group(min_count=2)], gates=GANG)
+    scheduler = make_scheduler(nodes_with(9), members(1), objects=[group(min_count=2)], gates=GANG)
     assert outcomes(scheduler) == {
         "default/g": ("gated", "waiting for minCount pods from a gang to appear in scheduling queue", 0)
     }
@@ -119,7 +111,7 @@ def test_a_group_held_back_is_reported_with_its_reason() -> None:
 def test_a_group_that_needs_room_waits_as_a_whole() -> None:
     victim = make_pod("victim").requests(cpu="1").on("n1").obj()
     pods = [member(name).priority(10).obj() for name in ("p1", "p2")]
-    scheduler = make_scheduler(nodes(2), [victim, *pods], objects=[group(min_count=2)], gates=GANG)
+    scheduler = make_scheduler(nodes_with(2), [victim, *pods], objects=[group(min_count=2)], gates=GANG)
     first, second = decide(scheduler).values()
     assert (first.result, first.message, first.nominated_node) == ("unschedulable", AWAITS, "n1")
     assert first.preemption is None
@@ -134,7 +126,7 @@ def test_victims_of_a_group_that_fails_all_the_same_are_evicted_in_vain() -> Non
     victim = make_pod("victim").requests(cpu="1").on("n1").obj()
     pods = [member(name).priority(10).obj() for name in ("p1", "p2")]
     pods.append(member("p3", cpu="9").priority(10).obj())
-    scheduler = make_scheduler(nodes(2), [victim, *pods], objects=[group(min_count=3)], gates=GANG)
+    scheduler = make_scheduler(nodes_with(2), [victim, *pods], objects=[group(min_count=3)], gates=GANG)
     outcome = {each.pod: each for each in place(scheduler).outcomes}["default/p2"]
     assert outcome.message == BELOW_QUORUM
     assert outcome.unplaced
@@ -146,7 +138,7 @@ def test_victims_of_a_group_that_fails_all_the_same_are_evicted_in_vain() -> Non
 
 def test_a_group_that_fails_gives_up_earlier_nominations() -> None:
     pods = [member("p1").nominated("n1").obj(), member("p2", cpu="9").obj()]
-    scheduler = make_scheduler(nodes(2), pods, objects=[group(min_count=2)], gates=GANG)
+    scheduler = make_scheduler(nodes_with(2), pods, objects=[group(min_count=2)], gates=GANG)
     decide(scheduler)
     assert not scheduler.nominator.nodes()
 
@@ -182,7 +174,7 @@ class Reserves(ReservePlugin[None]):
 
 def test_an_error_of_one_is_the_error_of_all() -> None:
     scheduler = make_scheduler(
-        nodes(9),
+        nodes_with(9),
         members(3),
         objects=[group(min_count=1)],
         gates=GANG,
@@ -201,7 +193,7 @@ def test_an_error_of_one_is_the_error_of_all() -> None:
 @pytest.mark.parametrize(("min_count", "fitting"), [(1, 1), (2, 0)])
 def test_a_pod_that_permit_refuses_is_one_less(min_count: int, fitting: int) -> None:
     scheduler = make_scheduler(
-        nodes(9),
+        nodes_with(9),
         members(2),
         objects=[group(min_count=min_count)],
         gates=GANG,
@@ -216,7 +208,7 @@ def test_a_pod_that_permit_refuses_is_one_less(min_count: int, fitting: int) -> 
 def test_what_was_reserved_for_a_group_that_fails_is_given_back() -> None:
     Reserves.held = set()
     scheduler = make_scheduler(
-        nodes(2),
+        nodes_with(2),
         members(3),
         objects=[group(min_count=3)],
         gates=GANG,
@@ -233,7 +225,7 @@ def test_the_pods_of_a_group_share_one_scheduler() -> None:
     profiles = (KubeSchedulerProfile(), KubeSchedulerProfile(scheduler_name="second"))
     pods = [member("p1").obj(), member("p2").scheduler("second").obj()]
     scheduler = make_scheduler(
-        nodes(9),
+        nodes_with(9),
         pods,
         objects=[group(min_count=2)],
         gates=GANG,
@@ -249,7 +241,7 @@ def test_the_pods_of_a_group_share_one_scheduler() -> None:
 @st.composite
 def gangs(draw: st.DrawFn) -> tuple[list[Any], list[Any], list[Any]]:
     """Nodes, pods and groups: gangs of any quorum, some with running members, among pods by themselves."""
-    made = nodes(*draw(st.lists(st.integers(1, 4), min_size=1, max_size=4)))
+    made = nodes_with(*draw(st.lists(st.integers(1, 4), min_size=1, max_size=4)))
     groups = [group(f"g{index}", min_count=draw(st.integers(1, 5))) for index in range(draw(st.integers(1, 3)))]
     pods = []
     for index in range(draw(st.integers(1, 12))):

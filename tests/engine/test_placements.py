@@ -14,7 +14,7 @@ from ksched_cli.plugins.default_preemption import NO_GROUP, PLACEMENT_BASED
 from tests.builders import make_node, make_pod
 from tests.harness import decide, make_scheduler, placed
 from tests.lanes import examples
-from tests.pod_groups import GANG, group, member
+from tests.pod_groups import GANG, group, member, members
 
 TOPOLOGY = f"{GANG},TopologyAwareWorkloadScheduling=true"
 RACK = "example.com/rack"
@@ -27,10 +27,6 @@ def racks(**cpus: int) -> list[Any]:
         node = make_node(name).allocatable(cpu=cpu, pods=10)
         made.append((node if name[0] == "x" else node.label(RACK, name[0])).obj())
     return made
-
-
-def gang(count: int, **fields: Any) -> list[Any]:
-    return [member(f"p{index}", **fields).obj() for index in range(1, count + 1)]
 
 
 def run(nodes: list[Any], pods: list[Any], *, gates: str = TOPOLOGY, **policy: Any) -> Any:
@@ -57,31 +53,31 @@ def outcome(scheduler: Any) -> Any:
     ],
 )
 def test_a_group_goes_to_one_rack(nodes: list[Any], pods: int, min_count: int | None, on: set[str]) -> None:
-    assert set(placed(run(nodes, gang(pods), min_count=min_count)).values()) - {""} == on
+    assert set(placed(run(nodes, members(pods), min_count=min_count)).values()) - {""} == on
 
 
 def test_of_two_racks_that_hold_all_the_fuller_is_taken() -> None:
-    assert set(placed(run(racks(a1=8, b1=2, c1=4), gang(2), min_count=2)).values()) == {"b1"}
+    assert set(placed(run(racks(a1=8, b1=2, c1=4), members(2), min_count=2)).values()) == {"b1"}
     filler = make_pod("filler").requests(cpu="6").on("a1").obj()
-    assert set(placed(run(racks(a1=8, b1=3), [filler, *gang(2)], min_count=2)).values()) - {"a1"} == set()
+    assert set(placed(run(racks(a1=8, b1=3), [filler, *members(2)], min_count=2)).values()) - {"a1"} == set()
 
 
 def test_without_the_gate_the_constraint_is_not_looked_at() -> None:
-    assert set(placed(run(racks(a1=1, b1=1), gang(2), gates=GANG, min_count=2)).values()) == {"a1", "b1"}
+    assert set(placed(run(racks(a1=1, b1=1), members(2), gates=GANG, min_count=2)).values()) == {"a1", "b1"}
 
 
 def test_without_a_constraint_the_group_may_go_anywhere() -> None:
-    scheduler = make_scheduler(racks(a1=1, b1=1), gang(2), objects=[group(min_count=2)], gates=TOPOLOGY)
+    scheduler = make_scheduler(racks(a1=1, b1=1), members(2), objects=[group(min_count=2)], gates=TOPOLOGY)
     assert set(placed(scheduler).values()) == {"a1", "b1"}
 
 
 def test_the_placement_is_reported() -> None:
-    found = outcome(run(racks(a1=1, b1=2), gang(2), min_count=2))
+    found = outcome(run(racks(a1=1, b1=2), members(2), min_count=2))
     assert (found.result, found.placed, found.placement) == ("scheduled", 2, "b")
 
 
 def test_a_group_that_fits_nowhere_reports_the_first_placement() -> None:
-    scheduler = run(racks(a1=1, b1=1, b2=1), gang(3), min_count=3)
+    scheduler = run(racks(a1=1, b1=1, b2=1), members(3), min_count=3)
     decisions = decide(scheduler)
     text = "0/2 placements are available, first placement status: pod group is unschedulable"
     assert scheduler.group_decisions.popitem()[1].message == text
@@ -94,7 +90,7 @@ def test_a_group_that_fits_nowhere_reports_the_first_placement() -> None:
 
 
 def test_no_placement_at_all_is_every_pods_message() -> None:
-    decisions = decide(run(racks(x1=9), gang(2), min_count=2))
+    decisions = decide(run(racks(x1=9), members(2), min_count=2))
     assert {(each.result, each.message) for each in decisions.values()} == {
         ("unschedulable", "no feasible placements found")
     }
@@ -111,7 +107,7 @@ def test_no_placement_at_all_is_every_pods_message() -> None:
 )  # fmt: skip
 def test_pods_that_run_decide_the_rack(on: tuple[str, ...], answer: str) -> None:
     running = [member(f"r{index}").on(node).obj() for index, node in enumerate(on)]
-    scheduler = run(racks(a1=9, b1=1, b2=1, x1=9), [*running, *gang(1)], min_count=1)
+    scheduler = run(racks(a1=9, b1=1, b2=1, x1=9), [*running, *members(1)], min_count=1)
     decision = decide(scheduler)["default/p1"]
     got = decision.message if decision.row is None else scheduler.cluster.nodes.names[decision.row]
     assert got == answer
@@ -120,7 +116,7 @@ def test_pods_that_run_decide_the_rack(on: tuple[str, ...], answer: str) -> None
 
 def test_a_group_without_its_object_is_an_error() -> None:
     gates = "GenericWorkload=true,TopologyAwareWorkloadScheduling=true"
-    (decision,) = decide(make_scheduler(racks(a1=1), gang(1), gates=gates)).values()
+    (decision,) = decide(make_scheduler(racks(a1=1), members(1), gates=gates)).values()
     assert (decision.result, decision.message) == ("error", 'podgroup.scheduling.k8s.io "g" not found')
 
 
@@ -142,7 +138,7 @@ def test_without_the_generator_there_is_one_placement() -> None:
     configuration = SchedulerConfiguration(profiles=(KubeSchedulerProfile(plugins=off),))
     scheduler = make_scheduler(
         racks(a1=1, b1=1),
-        gang(2),
+        members(2),
         objects=[group(min_count=2, topology=RACK)],
         gates=TOPOLOGY,
         configuration=configuration,

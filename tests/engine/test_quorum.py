@@ -17,17 +17,13 @@ from ksched_cli.plugins.pod_groups import GangScheduling
 from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_node, make_pod
 from tests.harness import decide, make_bench, make_scheduler
-from tests.pod_groups import group, member
+from tests.pod_groups import group, member, nodes_with
 
 GATES = {
     "1.36": "GenericWorkload=true,GangScheduling=true,WorkloadAwarePreemption=true",
     "1.37": "GenericWorkload=true",
 }
 BELOW = "waiting for minCount pods from a gang to be scheduled, one or more plugins asked to wait and no plugin rejected pod"
-
-
-def nodes(*cpus: int) -> list[Any]:
-    return [make_node(f"n{index}").allocatable(cpu=cpu, pods=10).obj() for index, cpu in enumerate(cpus, 1)]
 
 
 def pod_group(min_count: int | None, priority: int | None = None) -> Any:
@@ -39,7 +35,7 @@ def pod_group(min_count: int | None, priority: int | None = None) -> Any:
 def run(minor: str, cpus: tuple[int, ...], pods: list[Any], made: Any) -> tuple[Any, list[Any], Any]:
     """The scheduler, the decisions in the order of the pods, and that of the group."""
     current = RELEASES[minor]
-    scheduler = make_scheduler(nodes(*cpus), pods, objects=[made], gates=GATES[minor], current=current)
+    scheduler = make_scheduler(nodes_with(*cpus), pods, objects=[made], gates=GATES[minor], current=current)
     decisions = decide(scheduler)
     pending = [pod for pod in pods if not pod.spec.node_name]
     found = [decisions[f"default/{pod.metadata.name}"] for pod in pending]
@@ -228,7 +224,7 @@ def test_the_rest_of_a_group_is_tried_at_once(minor: str, where: str) -> None:
     current = RELEASES[minor]
     pods = [running("weak", "n2"), *members("1", "1", priority=10)]
     made = pod_group(1, 10)
-    scheduler = make_scheduler(nodes(1, 1), pods, objects=[made], gates=GATES[minor], current=current)
+    scheduler = make_scheduler(nodes_with(1, 1), pods, objects=[made], gates=GATES[minor], current=current)
     loop = SchedulingLoop(scheduler)
     step = loop.step()
     assert step is not None
@@ -260,7 +256,13 @@ def test_the_rest_of_a_group_is_tried_at_once(minor: str, where: str) -> None:
 def test_a_smaller_quorum_wakes_the_group(before: int | None, now: int | None, old: bool, new: bool) -> None:
     for minor, expected in (("1.36", old), ("1.37", new)):
         bench = make_bench(
-            GangScheduling, nodes(1), member("p").obj(), [], gates=GATES[minor], objects=[], current=RELEASES[minor]
+            GangScheduling,
+            nodes_with(1),
+            member("p").obj(),
+            [],
+            gates=GATES[minor],
+            objects=[],
+            current=RELEASES[minor],
         )
         event = ClusterEvent("PodGroup", Action.UPDATE)
         registered = event in bench.plugin.events_to_register()

@@ -10,20 +10,13 @@ from ksched_cli.plan.explain.pods import find_subject
 from ksched_cli.plan.explain.results import Explanation
 from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.run.run import Run
-from ksched_cli.sources.loaded import Loaded
+from tests.builders import loaded_of
 from tests.running import input_of
-
-
-def loaded(*items: Any) -> Loaded:
-    found = Loaded()
-    for item in items:
-        found.add(item)
-    return found
 
 
 def explained(items: Iterable[Any], pod: str, *, node: str = "", **options: Any) -> Explanation:
     setup = RunOptions(**options)
-    subject = find_subject(loaded(*items), pod)
+    subject = find_subject(loaded_of(*items), pod)
     return explain(subject, Run(input_of(setup, subject.loaded)), node)
 
 

@@ -20,7 +20,7 @@ from ksched_cli.plugins.node_resources_fit.guide import NodeResourcesFitReasons
 from ksched_cli.simulator import Simulator
 from ksched_cli.sources.loaded import Loaded, Origin
 from ksched_cli.whatif.replicas import Replicas, Shape
-from tests.builders import make_node, make_pod
+from tests.builders import loaded_of, make_node, make_pod
 from tests.cli.inputs import deployment
 from tests.clusters import clusters, pods
 from tests.harness import make_scheduler, placed
@@ -41,13 +41,6 @@ def count(
     scheduler = make_scheduler(nodes, running, objects=objects)
     pending = place_pending(scheduler) if pending_first else None
     return capacity(scheduler, portions_of(loaded, *shapes), limit=limit, pending=pending)
-
-
-def loaded_of(*items: Any) -> Loaded:
-    loaded = Loaded()
-    for each in items:
-        loaded.add(each)
-    return loaded
 
 
 def portions_of(loaded: Loaded, *shapes: tuple[Any, int]) -> list[tuple[Portion, Replicas]]:
@@ -269,8 +262,7 @@ def test_pods_of_a_stateful_set_have_claims_of_their_own() -> None:
         },
         StatefulSet,
     )
-    loaded = Loaded()
-    loaded.add(make_pod("db-1").obj())
+    loaded = loaded_of(make_pod("db-1").obj())
     replicas = Replicas(Shape("db", item, Origin("")), loaded, Chain(loaded))
     made = [replicas.next() for _ in range(3)]
     assert [each.pod.metadata.name for each in made] == ["db-0", "db-2", "db-3"]

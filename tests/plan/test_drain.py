@@ -21,19 +21,12 @@ from ksched_cli.controlplane.budgets import needs_no_budget
 from ksched_cli.plan.drain.drain import DrainRun, SingleDrain, find_nodes, in_turn
 from ksched_cli.plan.drain.results import DrainResult, Flags, PodFate
 from ksched_cli.sources.loaded import Loaded
-from tests.builders import PodBuilder, make_node, make_pod
+from tests.builders import PodBuilder, loaded_of, make_node, make_pod
 from tests.harness import make_scheduler
 from tests.lanes import examples
 from tests.running import input_over
 
 ALL = Flags(force=True, ignore_daemonsets=True, delete_emptydir_data=True)
-
-
-def load(*items: Any) -> Loaded:
-    loaded = Loaded()
-    for each in items:
-        loaded.add(each)
-    return loaded
 
 
 def run(loaded: Loaded, *nodes: str, flags: Flags = ALL, pending_first: bool = True, **more: bool) -> DrainResult:
@@ -151,7 +144,7 @@ def shops(draw: st.DrawFn) -> tuple[Loaded, list[str]]:
                 unhealthyPodEvictionPolicy=policy,
             )
         )
-    return load(*nodes, *pods, *owners, *budgets, *CLASSES.values()), draw(
+    return loaded_of(*nodes, *pods, *owners, *budgets, *CLASSES.values()), draw(
         st.lists(st.sampled_from(names), min_size=1, max_size=2, unique=True)
     )
 
@@ -264,7 +257,7 @@ def test_in_every_order_a_drain_lists_the_pods_that_it_evicts() -> None:
     ]
     chooser, follower = (ready(owned(f"{name}-0", name)).on("a") for name in ("chooser", "follower"))
     follower.selector(**{"kubernetes.io/hostname": "b"})
-    watcher = Watcher(loaded := load(*nodes, chooser.obj(), follower.obj()), ["a"])
+    watcher = Watcher(loaded := loaded_of(*nodes, chooser.obj(), follower.obj()), ["a"])
     with watcher.watching():
         drain = run(loaded, "a")
     assert drain.orders == {"no place": 1, "safe": 1}
@@ -309,7 +302,7 @@ def test_no_pod_goes_to_a_node_that_is_drained(drawn: Any) -> None:
 
 def test_a_budget_lets_one_go_a_round_and_recovers_when_its_successor_has_a_place() -> None:
     pods = [ready(owned(f"web-{index}")).on("a").obj() for index in range(3)]
-    drain = run(load(A, B, *pods, budget(minAvailable=2)), "a")
+    drain = run(loaded_of(A, B, *pods, budget(minAvailable=2)), "a")
     assert fates(drain) == {f"web-{index}": ("moves", index + 1, "b") for index in range(3)}
     assert (drain.safe, drain.nodes[0].rounds) == (True, 3)
     (change,) = drain.budgets
@@ -318,7 +311,7 @@ def test_a_budget_lets_one_go_a_round_and_recovers_when_its_successor_has_a_plac
 
 def test_a_budget_whose_pods_find_no_place_holds_the_rest() -> None:
     pods = [ready(owned(f"web-{index}")).on("a").obj() for index in range(4)]
-    drain = run(load(A, TIGHT, *pods, budget(minAvailable=2)), "a")
+    drain = run(loaded_of(A, TIGHT, *pods, budget(minAvailable=2)), "a")
     assert fates(drain)["web-0"] == ("moves", 1, "b")
     assert fates(drain)["web-1"][:2] == ("unplaced", 1)
     stuck = [pod for pod in drain.nodes[0].pods if pod.fate == "stuck"]
@@ -330,23 +323,23 @@ def test_a_budget_whose_pods_find_no_place_holds_the_rest() -> None:
 def test_nodes_are_drained_in_the_order_they_are_named_and_none_takes_what_another_gives() -> None:
     pods = [ready(owned("web-0")).on("a").obj(), ready(owned("web-1")).on("b").obj()]
     third = make_node("c").allocatable(cpu="8", memory="9Gi", pods=9).obj()
-    drain = run(load(A, B, third, *pods, budget(maxUnavailable=1)), "b", "a")
+    drain = run(loaded_of(A, B, third, *pods, budget(maxUnavailable=1)), "b", "a")
     assert [node.node for node in drain.nodes] == ["b", "a"]
     assert {to for _, _, to in fates(drain).values()} == {"c"}
 
 
 def test_pending_pods_take_their_places_first_unless_they_are_ignored() -> None:
     pods = [ready(owned("web-0")).on("a").obj(), make_pod("waiting").requests(cpu="1").obj()]
-    assert fates(run(load(A, TIGHT, *pods), "a")) == {"web-0": ("unplaced", 1, "")}
-    drain = run(load(A, TIGHT, *pods), "a")
+    assert fates(run(loaded_of(A, TIGHT, *pods), "a")) == {"web-0": ("unplaced", 1, "")}
+    drain = run(loaded_of(A, TIGHT, *pods), "a")
     assert (drain.pending, drain.pending_placed) == (1, 1)
-    assert fates(run(load(A, TIGHT, *pods), "a", pending_first=False)) == {"web-0": ("moves", 1, "b")}
+    assert fates(run(loaded_of(A, TIGHT, *pods), "a", pending_first=False)) == {"web-0": ("moves", 1, "b")}
 
 
 def test_a_successor_may_preempt_and_its_victim_looks_for_a_place_too() -> None:
     strong = ready(owned("web-0")).priority(10).on("a").obj()
     weak = ready(owned("low-0", "low")).priority(0).on("b").obj()
-    drain = run(load(A, TIGHT, strong, weak), "a")
+    drain = run(loaded_of(A, TIGHT, strong, weak), "a")
     assert fates(drain) == {"web-0": ("moves", 1, "b")}
     (evicted,) = drain.preempted
     assert (evicted.pod, evicted.node, evicted.to) == ("default/low-0", "b", "")
@@ -359,7 +352,7 @@ def test_a_pod_of_the_node_that_another_pod_preempts_is_named() -> None:
     urgent = make_pod("urgent").uid("urgent").priority(10).requests(cpu="1").spec(nodeSelector={"x": "y"}).obj()
     node = make_node("a").label("x", "y").allocatable(cpu="2", memory="16Gi", pods=110).obj()
     pods = [ready(owned(f"low-{number}", "low")).priority(0).on("a").obj() for number in range(2)]
-    drain = run(load(node, TIGHT, urgent, *pods), "a", "b")
+    drain = run(loaded_of(node, TIGHT, urgent, *pods), "a", "b")
     remarks = {remark.message: remark.pods for remark in drain.nodes[0].warnings}
     gone = {each.pod for each in drain.preempted}
     named = set(remarks.get("preempted by other pods, not evicted", ()))
@@ -372,23 +365,25 @@ def test_which_evictions_a_budget_grants_is_a_draw() -> None:
     pods = [ready(owned(f"web-{number}")).on("a").obj() for number in range(3)]
     web = replica_set("web", [msgspec.to_builtins(pod) for pod in pods])
     limits = budget(maxUnavailable=1, status=(3, 2, 3, 1))
-    drawn = [each for each in run(load(A, B, web, limits, *pods), "a").world.draws if each.what == "evictions granted"]
+    drawn = [
+        each for each in run(loaded_of(A, B, web, limits, *pods), "a").world.draws if each.what == "evictions granted"
+    ]
     assert [(len(each.options), len(each.taken)) for each in drawn][:1] == [(3, 1)]
     generous = budget(maxUnavailable=3, status=(3, 0, 3, 3))
-    found = run(load(A, B, web, generous, *pods), "a")
+    found = run(loaded_of(A, B, web, generous, *pods), "a")
     assert not [each for each in found.world.draws if each.what == "evictions granted"]
 
 
 def test_stateful_pods_keep_their_names_and_others_get_new_ones() -> None:
     pods = [ready(owned("db-0", "db", "StatefulSet")).on("a").obj(), ready(owned("web-abcde")).on("a").obj()]
-    by_pod = {pod.pod: pod.successor for pod in run(load(A, B, *pods), "a").nodes[0].pods}
+    by_pod = {pod.pod: pod.successor for pod in run(loaded_of(A, B, *pods), "a").nodes[0].pods}
     assert by_pod["default/db-0"] == "default/db-0"
     assert by_pod["default/web-abcde"].startswith("default/web-")
     assert by_pod["default/web-abcde"] != "default/web-abcde"
 
 
 def test_what_was_loaded_stays_as_it_was() -> None:
-    loaded = load(A, B, ready(owned("web-0")).on("a").obj(), budget(minAvailable=1))
+    loaded = loaded_of(A, B, ready(owned("web-0")).on("a").obj(), budget(minAvailable=1))
     before = msgspec.json.encode({kind.__name__: items for kind, items in loaded.objects.items()})
     run(loaded, "a")
     assert msgspec.json.encode({kind.__name__: items for kind, items in loaded.objects.items()}) == before
@@ -421,22 +416,22 @@ BARE = make_pod("bare")
     ],
 )  # fmt: skip
 def test_what_kubectl_does_with_each_kind_of_pod(pod: PodBuilder, flags: Flags, fate: str, message: str) -> None:
-    found = only(run(load(A, B, pod.on("a").obj()), "a", flags=flags))
+    found = only(run(loaded_of(A, B, pod.on("a").obj()), "a", flags=flags))
     assert (found.fate, found.why) == (fate, message)
 
 
 def test_a_lost_daemon_set_is_told_by_a_dump_that_has_others() -> None:
     other = msgspec.convert({"metadata": {"name": "other", "namespace": "default"}}, DaemonSet)
     pod = owned("logs-0", "logs", "DaemonSet").on("a").obj()
-    refused = only(run(load(A, B, other, pod), "a", flags=Flags(ignore_daemonsets=True)))
+    refused = only(run(loaded_of(A, B, other, pod), "a", flags=Flags(ignore_daemonsets=True)))
     assert (refused.fate, refused.why) == ("refused", 'cannot delete daemonsets.apps "logs" not found')
-    assert only(run(load(A, B, other, pod), "a")).fate == "gone"
+    assert only(run(loaded_of(A, B, other, pod), "a")).fate == "gone"
 
 
 def test_a_node_with_a_pod_that_kubectl_refuses_is_left_as_it_is_and_the_next_is_drained() -> None:
     pods = [BARE.on("a").obj(), ready(owned("web-0")).on("a").obj(), ready(owned("web-1")).on("b").obj()]
     third = make_node("c").obj()
-    drain = run(load(A, B, third, *pods), "a", "b", flags=Flags())
+    drain = run(loaded_of(A, B, third, *pods), "a", "b", flags=Flags())
     assert fates(drain) == {"bare": ("refused", 0, ""), "web-0": ("waits", 0, ""), "web-1": ("moves", 1, "c")}
     assert [str(each) for each in drain.nodes[0].refusals] == [
         "cannot delete Pods that declare no controller (use --force to override): default/bare"
@@ -473,7 +468,7 @@ PLAIN = owned("web-0")
     ],
 )  # fmt: skip
 def test_what_budgets_say(pod: PodBuilder, budgets: list[Any], why: str) -> None:
-    found = only(run(load(A, B, pod.on("a").obj(), *budgets), "a"))
+    found = only(run(loaded_of(A, B, pod.on("a").obj(), *budgets), "a"))
     assert (found.fate, found.why) == (("stuck", why) if why else ("moves", ""))
 
 
@@ -488,7 +483,7 @@ def test_a_share_is_of_what_the_controllers_want() -> None:
         ready(owned("web-0")).on("a").obj(),
         ready(owned("db-0", "db", "StatefulSet")).label(app="web").on("b").obj(),
     ]
-    drain = run(load(A, B, *items, *pods, budget(maxUnavailable="50%")), "a")
+    drain = run(loaded_of(A, B, *items, *pods, budget(maxUnavailable="50%")), "a")
     assert only(drain).why == "The disruption budget web needs 10 healthy pods and has 2 currently"
 
 
@@ -504,6 +499,6 @@ def test_a_share_is_of_what_the_controllers_want() -> None:
     ],
 )
 def test_what_is_drained_together(each: Any, expected: list[Any]) -> None:
-    loaded = load(make_node("n1").zone("z").obj(), make_node("n2").zone("z").obj(), make_node("n3").obj())
+    loaded = loaded_of(make_node("n1").zone("z").obj(), make_node("n2").zone("z").obj(), make_node("n3").obj())
     assert in_turn(loaded, find_nodes(loaded, (), None), each) == expected
     assert find_nodes(loaded, ("node/n2", "n1", "n2"), None) == ["n2", "n1"]

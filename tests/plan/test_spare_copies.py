@@ -11,10 +11,10 @@ from ksched_cli.plan.drain import drain as spare_copies
 from ksched_cli.plan.drain.drain import DrainRun
 from ksched_cli.plan.drain.results import DrainResult
 from ksched_cli.sources.loaded import Loaded
-from tests.builders import PodBuilder, make_node, make_pod
+from tests.builders import PodBuilder, loaded_of, make_node, make_pod
 from tests.harness import make_scheduler
 from tests.lanes import sampled
-from tests.plan.test_drain import ALL, load, owned, replica_set
+from tests.plan.test_drain import ALL, owned, replica_set
 from tests.running import input_over
 
 
@@ -29,7 +29,7 @@ def crowd(size: str, *extra: Node) -> Loaded:
     nodes = [make_node(name).allocatable(cpu="4", memory="64Gi", pods=110).obj() for name in "ab"]
     running = [owned(f"web-{name}{number}").requests(cpu="2").on(name) for name in "ab" for number in range(2)]
     pending = [owned(f"new-{number:03}", "new").requests(cpu=size) for number in range(120)]
-    return load(*nodes, *with_sets(*running, *pending), *extra)
+    return loaded_of(*nodes, *with_sets(*running, *pending), *extra)
 
 
 def drained_in_turn(loaded: Loaded) -> list[DrainResult]:
@@ -77,7 +77,7 @@ def test_a_drain_that_needs_the_copies_is_repeated_with_all_of_them(monkeypatch:
     term = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "guard"}}}
     apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
     pending = [owned(f"new-{number}", "new").spec(affinity=apart) for number in range(6)]
-    loaded = load(*nodes, guard, *with_sets(*pending))
+    loaded = loaded_of(*nodes, guard, *with_sets(*pending))
     monkeypatch.setattr(spare_copies, "KEPT_COPIES", 2)
     first, second = drained_in_turn(loaded)
     assert [drain.left_out for drain in (first, second)] == [0, 4]

@@ -12,8 +12,7 @@ from ksched_cli.api.decode import KINDS
 from ksched_cli.api.storage import PersistentVolumeClaim
 from ksched_cli.controlplane.admission.chain import Chain, admit
 from ksched_cli.controlplane.admission.pods import ANNOTATION, OPENSHIFT_ANNOTATION, admit_storage_class
-from ksched_cli.sources.loaded import Loaded
-from tests.builders import PodBuilder, make_pod
+from tests.builders import PodBuilder, loaded_of, make_pod
 
 _STRUCTS = {name: struct for (_, name), struct in KINDS.items()}
 
@@ -25,11 +24,8 @@ def an(kind: str, name: str = "x", **fields: Any) -> Any:
 
 def verdict(pod: PodBuilder, *objects: Any) -> tuple[Pod, str]:
     """The pod after admission, and why it was refused: `plugin: message`."""
-    cluster = Loaded()
-    for each in objects:
-        cluster.add(each)
     built = pod.obj()
-    refused = admit([built], cluster)
+    refused = admit([built], loaded_of(*objects))
     return built, f"{refused[0].plugin}: {refused[0].message}" if refused else ""
 
 
@@ -270,16 +266,12 @@ def test_resource_quota(pod: PodBuilder, quota: dict[str, Any], expected: str) -
 
 
 def test_quotas_count_up_pod_by_pod() -> None:
-    cluster = Loaded()
-    cluster.add(quota(hard={"pods": "2"}))
     pods = [make_pod(name).obj() for name in "abc"]
-    assert [each.pod.metadata.name for each in admit(pods, cluster)] == ["c"]
+    assert [each.pod.metadata.name for each in admit(pods, loaded_of(quota(hard={"pods": "2"})))] == ["c"]
 
 
 def test_a_pod_in_the_place_of_another_is_charged_once() -> None:
-    cluster = Loaded()
-    cluster.add(quota(hard={"requests.cpu": "4"}))
-    cluster.add(make_pod("p").requests(cpu="3").obj())
+    cluster = loaded_of(quota(hard={"requests.cpu": "4"}), make_pod("p").requests(cpu="3").obj())
     assert admit([make_pod("p").requests(cpu="4").obj()], cluster) == []
 
 
@@ -452,8 +444,5 @@ def test_default_storage_class(own: str | None, classes: list[Any], expected: st
     ],
 )
 def test_a_denial_has_the_resource_that_is_out_of_bounds(objects: list[Any], expected: str) -> None:
-    cluster = Loaded()
-    for each in objects:
-        cluster.add(each)
     pod = make_pod().requests(cpu="1", memory="2Gi").obj()
-    assert Chain(cluster).first_refusal(pod).resource == expected
+    assert Chain(loaded_of(*objects)).first_refusal(pod).resource == expected

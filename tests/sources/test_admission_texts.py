@@ -9,14 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ksched_cli.api.core import Pod
 from ksched_cli.api.decode import KINDS
 from ksched_cli.api.quantity import parse_quantity
-from ksched_cli.controlplane.admission.chain import admit
 from ksched_cli.controlplane.admission.pods import ANNOTATION
 from ksched_cli.controlplane.admission.quantities import NOTHING, amount, pod_limits, pod_requests
-from ksched_cli.sources.loaded import Loaded
 from tests.builders import PodBuilder, make_pod
+from tests.sources.test_admission import verdict
 
 _STRUCTS = {name: struct for (_, name), struct in KINDS.items()}
 
@@ -24,15 +22,6 @@ _STRUCTS = {name: struct for (_, name), struct in KINDS.items()}
 def an(kind: str, name: str = "x", **fields: Any) -> Any:
     metadata = {"name": name, "namespace": "default", **fields.pop("metadata", {})}
     return msgspec.convert({"metadata": metadata, **fields}, _STRUCTS[kind])
-
-
-def verdict(pod: PodBuilder, *objects: Any) -> tuple[Pod, str]:
-    cluster = Loaded()
-    for each in objects:
-        cluster.add(each)
-    built = pod.obj()
-    refused = admit([built], cluster)
-    return built, f"{refused[0].plugin}: {refused[0].message}" if refused else ""
 
 
 @pytest.mark.parametrize(

@@ -19,13 +19,12 @@ from ksched_cli.api.workloads import Deployment
 from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.simulator import Simulator
 from ksched_cli.sources.dump import load_dump
-from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.own_documents import write_snapshot
 from ksched_cli.sources.redaction.redact import redact
 from ksched_cli.sources.redaction.unread import is_read
 from ksched_cli.sources.redaction.walk import NAMES, NAMES_OF, PLAIN, PLAIN_OF, REASONS
 from ksched_cli.sources.templates import defaulted
-from tests.builders import make_pod, write_list
+from tests.builders import loaded_of, make_pod, write_list
 
 EXPECTED = Path(__file__).with_name("snapshot_fields.txt")
 ALL_KINDS = sorted(set(KINDS.values()), key=lambda kind: kind.__name__)
@@ -132,9 +131,7 @@ def fields_of(kind: Any, seen: set[type[Struct]]) -> typing.Iterator[tuple[str, 
 
 
 def test_which_text_survives_and_why() -> None:
-    loaded = Loaded()
-    for kind in ALL_KINDS:
-        loaded.add(msgspec.convert(filled(kind), kind))
+    loaded = loaded_of(*(msgspec.convert(filled(kind), kind) for kind in ALL_KINDS))
     given = json.dumps([filled(kind) for kind in ALL_KINDS])
     plain, redacted = (gzip.decompress(write_snapshot(each, "")).decode() for each in (loaded, redact(loaded).loaded))
     seen: set[type[Struct]] = set()

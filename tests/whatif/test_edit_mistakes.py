@@ -10,9 +10,9 @@ import pytest
 from ksched_cli.errors import UsageError
 from ksched_cli.whatif.edits.lib.apply import contradictions
 from ksched_cli.whatif.edits.lib.edit import parse_edits
-from tests.builders import make_node, make_pod
+from tests.builders import loaded_of, make_node, make_pod
 from tests.whatif.changing import edited_by as apply
-from tests.whatif.test_edits import edits, load, workload
+from tests.whatif.test_edits import edits, workload
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ from tests.whatif.test_edits import edits, load, workload
 )  # fmt: skip
 def test_mistakes(flag: str, message: str) -> None:
     owner = [{"kind": "Deployment", "name": "shop", "controller": True}]
-    cluster = load(
+    cluster = loaded_of(
         make_node("node-1").taint("a").obj(),
         make_node("node-2").obj(),
         make_pod("twice", "a").obj(),

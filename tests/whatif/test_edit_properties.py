@@ -17,10 +17,10 @@ from ksched_cli.whatif.edits.lib.editor import stays_in_a_drain
 from ksched_cli.whatif.edits.node_fields import Cordon, Drain, LabelNode, TaintNode, Uncordon
 from ksched_cli.whatif.edits.nodes import CloneNode, RemoveNode
 from ksched_cli.whatif.edits.workloads import Delete, Scale
-from tests.builders import make_node, make_pod
+from tests.builders import loaded_of, make_node, make_pod
 from tests.lanes import examples
 from tests.whatif.changing import attempted
-from tests.whatif.test_edits import load, owned, workload
+from tests.whatif.test_edits import owned, workload
 
 NODES = ("a", "b", "c")
 KINDS = ("ReplicaSet", "StatefulSet", "DaemonSet", "Job", "")
@@ -56,7 +56,7 @@ def clusters(draw: st.DrawFn) -> Loaded:
         if draw(st.booleans()) and draw(st.booleans()):
             pod = pod.terminating()
         items.append(pod.obj())
-    return load(*items)
+    return loaded_of(*items)
 
 
 def encoded(loaded: Loaded) -> bytes:

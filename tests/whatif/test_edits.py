@@ -18,7 +18,7 @@ from ksched_cli.whatif.changes import ChangedCluster
 from ksched_cli.whatif.edits.lib.edit import Edit, parse_edits
 from ksched_cli.whatif.edits.node_fields import Cordon
 from ksched_cli.whatif.edits.nodes import AddNode
-from tests.builders import PodBuilder, make_node, make_pod
+from tests.builders import PodBuilder, loaded_of, make_node, make_pod
 from tests.whatif.changing import edited_by as apply
 
 KIND_NAMED = {kind.__name__: kind for kind in KINDS.values()}
@@ -42,13 +42,6 @@ def workload(kind: str, name: str, replicas: int | None = None, **fields: Any) -
     selector = labels if kind == "ReplicationController" else {"matchLabels": labels}
     spec = {"selector": selector, "template": template, **counted}
     return obj(kind, name, spec=spec, **fields)
-
-
-def load(*items: Any) -> Loaded:
-    loaded = Loaded()
-    for item in items:
-        loaded.add(item)
-    return loaded
 
 
 def edits(*flags: str) -> list[Edit]:
@@ -86,7 +79,7 @@ def node_of(done: ChangedCluster, name: str) -> Node:
 
 
 def test_cordon_and_uncordon() -> None:
-    cluster = load(make_node("a").obj(), make_node("b").taint("x").cordoned().obj())
+    cluster = loaded_of(make_node("a").obj(), make_node("b").taint("x").cordoned().obj())
     done = edited(cluster, "cordon a", "cordon a", "uncordon b")
     assert node_of(done, "a").spec.unschedulable
     assert node_of(done, "a").spec.taints == (Taint("node.kubernetes.io/unschedulable", "", "NoSchedule"),)
@@ -107,14 +100,14 @@ def test_cordon_and_uncordon() -> None:
     ],
 )  # fmt: skip
 def test_taint(flags: list[str], expected: list[str]) -> None:
-    cluster = load(make_node("n").taint("k", "v").taint("k", "w", "NoExecute").obj())
+    cluster = loaded_of(make_node("n").taint("k", "v").taint("k", "w", "NoExecute").obj())
     taints = node_of(edited(cluster, *flags), "n").spec.taints
     assert [f"{taint.key}={taint.value}:{taint.effect}" for taint in taints] == expected
 
 
 def test_label() -> None:
     done = edited(
-        load(make_node("n").label(disk="hdd", old="yes").obj()), "label n=disk=ssd", "label n=a/b=", "label n=old-"
+        loaded_of(make_node("n").label(disk="hdd", old="yes").obj()), "label n=disk=ssd", "label n=a/b=", "label n=old-"
     )
     assert node_of(done, "n").metadata.labels == {"kubernetes.io/hostname": "n", "disk": "ssd", "a/b": ""}
 
@@ -129,7 +122,7 @@ def test_a_clone_is_new_and_empty() -> None:
         .image(9, "i")
     )
     done = edited(
-        load(old.cordoned().obj(), make_node("n-clone-1").obj(), make_pod("p").on("n").obj()), "clone-node n=2"
+        loaded_of(old.cordoned().obj(), make_node("n-clone-1").obj(), make_pod("p").on("n").obj()), "clone-node n=2"
     )
     for name in ("n-clone-2", "n-clone-3"):
         node = node_of(done, name)
@@ -152,7 +145,7 @@ def test_a_clone_has_drivers_and_devices_of_its_own() -> None:
     devices = obj(
         "ResourceSlice", "s", "", spec={"driver": "d", "nodeName": "n", "pool": pool, "devices": [{"name": "gpu"}]}
     )
-    done = edited(load(make_node("n").obj(), drivers, devices), "clone-node n")
+    done = edited(loaded_of(make_node("n").obj(), drivers, devices), "clone-node n")
     own = done.loaded.named(CSINode, "n-clone-1")
     assert own is not None
     assert own.spec == drivers.spec
@@ -173,7 +166,7 @@ def test_a_clone_has_drivers_and_devices_of_its_own() -> None:
     ],
 )  # fmt: skip
 def test_add_node_in_words(text: str, names: list[str], allocatable: dict[str, str], zone: str | None) -> None:
-    done = edited(load(make_node("n").obj()), f"add-node {text}")
+    done = edited(loaded_of(make_node("n").obj()), f"add-node {text}")
     added = [node for node in done.loaded.of(Node) if node.metadata.name != "n"]
     assert [node.metadata.name for node in added] == names
     assert all(node.status.allocatable == allocatable for node in added)
@@ -190,7 +183,7 @@ def test_add_node_in_words(text: str, names: list[str], allocatable: dict[str, s
     ],
 )
 def test_a_new_node_has_the_labels_of_every_kubelet(text: str, system: str, arch: str) -> None:
-    done = edited(load(make_node("n").obj()), f"add-node {text}")
+    done = edited(loaded_of(make_node("n").obj()), f"add-node {text}")
     (added,) = (node for node in done.loaded.of(Node) if node.metadata.name != "n")
     labels = added.metadata.labels
     assert [labels[f"{beta}kubernetes.io/os"] for beta in ("", "beta.")] == [system, system]
@@ -200,14 +193,14 @@ def test_a_new_node_has_the_labels_of_every_kubelet(text: str, system: str, arch
 def test_add_node_from_a_file(tmp_path: Path) -> None:
     file = tmp_path / "node.json"
     file.write_bytes(msgspec.json.encode(make_node("big").allocatable(cpu="64").label(disk="ssd").doc()))
-    done = edited(load(make_node("n").obj()), f"add-node {file}=2", f"add-node {file}")
+    done = edited(loaded_of(make_node("n").obj()), f"add-node {file}=2", f"add-node {file}")
     assert [node.metadata.name for node in done.loaded.of(Node)] == ["n", "big-1", "big-2", "big"]
     assert node_of(done, "big-2").status.allocatable == {"cpu": "64"}
     assert node_of(done, "big-2").metadata.labels == {"kubernetes.io/hostname": "big-2", "disk": "ssd"}
 
 
 def test_a_node_as_a_value() -> None:
-    cluster = load()
+    cluster = loaded_of()
     done = apply(cluster, [AddNode(make_node("x").obj(), 2), Cordon("x-1")])
     assert node_of(done, "x-1").spec.unschedulable
     assert [str(edit) for edit in (AddNode(make_node("x").obj(), 2), Cordon("x-1"))] == [
@@ -268,7 +261,7 @@ def test_who_leaves_a_node_and_who_comes_back(flag: str, stay: dict[str, str]) -
         "web-1-scratch",
         metadata={"ownerReferences": [{"kind": "Pod", "name": "web-1", "controller": True}]},
     )
-    done = edited(load(make_node("n").obj(), make_node("m").obj(), claim, *_mirrored(pods_of_every_sort())), flag)
+    done = edited(loaded_of(make_node("n").obj(), make_node("m").obj(), claim, *_mirrored(pods_of_every_sort())), flag)
     assert _sorts(done) == {"web-?": "", "db-0": "", "job-?": "", "elsewhere": "m", **stay}
     # The claim of the ephemeral volume went with its pod, and the new pod has one of its own.
     (scratch,) = done.loaded.of(PersistentVolumeClaim)
@@ -279,7 +272,7 @@ def test_who_leaves_a_node_and_who_comes_back(flag: str, stay: dict[str, str]) -
 
 def test_a_removed_node_takes_what_belongs_to_it_along() -> None:
     done = edited(
-        load(
+        loaded_of(
             make_node("n").obj(),
             make_node("m").obj(),
             obj("CSINode", "n", ""),
@@ -304,7 +297,7 @@ def test_a_no_execute_taint_evicts_those_that_do_not_tolerate_it_for_ever(
     toleration: dict[str, Any], stays: bool
 ) -> None:
     pod = owned(make_pod("p"), "ReplicaSet", "rs").on("n").spec(tolerations=[toleration]).obj()
-    done = edited(load(make_node("n").obj(), pod), "taint n=x:NoExecute")
+    done = edited(loaded_of(make_node("n").obj(), pod), "taint n=x:NoExecute")
     assert (where(done) == {"p": "n"}) is stays
     assert len(where(done)) == 1
 
@@ -318,7 +311,7 @@ def test_an_evicted_pods_devices_are_free() -> None:
     used = [{"resource": "pods", "name": name, "uid": name} for name in ("a", "b")]
     alone = obj("ResourceClaim", "alone", status={"allocation": {}, "reservedFor": used[:1]})
     shared = obj("ResourceClaim", "shared", status={"allocation": {}, "reservedFor": [*used, {"uid": "c"}]})
-    done = edited(load(make_node("n").obj(), *pods, alone, shared), "drain n")
+    done = edited(loaded_of(make_node("n").obj(), *pods, alone, shared), "drain n")
     claims = {claim.metadata.name: claim.status for claim in done.loaded.of(ResourceClaim)}
     assert claims["alone"].allocation is None
     assert claims["shared"].allocation is not None
@@ -327,7 +320,9 @@ def test_an_evicted_pods_devices_are_free() -> None:
 
 def test_new_pods_are_younger_than_all_others() -> None:
     pods = [owned(make_pod("p"), "ReplicaSet", "rs").on("n"), make_pod("q").created("2026-01-02T00:00:00Z")]
-    done = edited(load(make_node("n").obj(), *(pod.created("2026-01-02T00:00:00Z").obj() for pod in pods)), "drain n")
+    done = edited(
+        loaded_of(make_node("n").obj(), *(pod.created("2026-01-02T00:00:00Z").obj() for pod in pods)), "drain n"
+    )
     stamps = [pod.metadata.creation_timestamp for pod in done.loaded.of(Pod)]
     assert stamps == ["2026-01-02T00:00:00Z", "2026-01-02T00:00:01Z"]
 
@@ -339,7 +334,7 @@ def test_daemon_sets_run_on_new_nodes() -> None:
     log = workload("DaemonSet", "log")
     running = owned(make_pod("log-x").label(app="log"), "DaemonSet", "log").on("n").obj()
     only_pods = owned(make_pod("net-x"), "DaemonSet", "net").on("n").obj()
-    done = edited(load(make_node("n").obj(), log, running, only_pods), "clone-node n", "add-node cpu=1")
+    done = edited(loaded_of(make_node("n").obj(), log, running, only_pods), "clone-node n", "add-node cpu=1")
     new = [pod for pod in done.loaded.of(Pod) if not pod.spec.node_name]
     bound = sorted((pod.metadata.name.split("-")[0], _bound_to(pod)) for pod in new)
     # Of a DaemonSet that the input does not hold only its pods can be copied.
@@ -357,7 +352,7 @@ def _bound_to(pod: Pod) -> str:
 
 def test_a_daemon_set_that_looks_at_one_node_fills_up_the_others() -> None:
     log = workload("DaemonSet", "log")
-    done = edited(load(make_node("n").obj(), make_node("m").obj(), log), "cordon n")
+    done = edited(loaded_of(make_node("n").obj(), make_node("m").obj(), log), "cordon n")
     assert [name.partition("-")[0] for name in where(done)] == ["log", "log"]
 
 
@@ -365,7 +360,7 @@ def test_a_label_can_bring_a_daemon_pod() -> None:
     log: DaemonSet = workload("DaemonSet", "log")
     assert log.spec.template is not None
     log.spec.template.spec.node_selector = {"disk": "ssd"}
-    cluster = load(make_node("n").obj(), log)
+    cluster = loaded_of(make_node("n").obj(), log)
     assert where(edited(cluster, "cordon n")) == {}
     assert len(where(edited(cluster, "label n=disk=ssd"))) == 1
 
@@ -375,7 +370,7 @@ def test_a_label_can_take_a_daemon_pod_away() -> None:
     assert log.spec.template is not None
     log.spec.template.spec.node_selector = {"disk": "ssd"}
     running = owned(make_pod("log-x").label(app="log"), "DaemonSet", "log").on("n").obj()
-    cluster = load(make_node("n").label(disk="ssd").obj(), log, running)
+    cluster = loaded_of(make_node("n").label(disk="ssd").obj(), log, running)
     assert where(edited(cluster, "label n=disk=hdd")) == {}
     assert where(edited(cluster, "taint n=a:NoSchedule")) == {"log-x": "n"}
 
@@ -385,7 +380,7 @@ def test_a_label_can_take_a_daemon_pod_away() -> None:
 
 def test_a_name_without_a_namespace_is_looked_for_in_kubectls_first() -> None:
     pods = [make_pod("p", namespace).on("n").obj() for namespace in ("a", "b")]
-    done = apply(load(make_node("n").obj(), *pods), edits("delete pod/p"), namespace="b")
+    done = apply(loaded_of(make_node("n").obj(), *pods), edits("delete pod/p"), namespace="b")
     assert [pod.metadata.namespace for pod in done.loaded.of(Pod)] == ["a"]
 
 
@@ -410,7 +405,7 @@ def replicas(name: str, count: int, **of: str) -> list[Pod]:
 )
 def test_scale(kind: str, flag: str, left: int, new: int) -> None:
     item: Any = workload(kind, "web", 3)
-    done = edited(load(make_node("n").obj(), item, *replicas("web", 3, kind=kind)), f"scale {flag}")
+    done = edited(loaded_of(make_node("n").obj(), item, *replicas("web", 3, kind=kind)), f"scale {flag}")
     nodes = list(where(done).values())
     assert (nodes.count("n"), nodes.count("")) == (left, new)
     (changed,) = done.loaded.of(KIND_NAMED[kind])
@@ -419,7 +414,7 @@ def test_scale(kind: str, flag: str, left: int, new: int) -> None:
 
 def test_scaling_a_stateful_set_removes_the_highest_and_fills_gaps() -> None:
     pods = [pod for pod in replicas("db", 5, kind="StatefulSet") if pod.metadata.name != "db-1"]
-    done = edited(load(make_node("n").obj(), workload("StatefulSet", "db", 5), *pods), "scale sts/db=3")
+    done = edited(loaded_of(make_node("n").obj(), workload("StatefulSet", "db", 5), *pods), "scale sts/db=3")
     assert where(done) == {"db-0": "n", "db-1": "", "db-2": "n"}
     assert done.loaded.of(StatefulSet)[0].spec.replicas == 3
 
@@ -446,17 +441,17 @@ def test_scale_a_deployment(template: str) -> None:
     for pod in pods:
         pod.metadata.labels["pod-template-hash"] = "abc"
     items = [make_node("n").obj(), owned_set, *pods, *([] if template == "none" else [deployment])]
-    grown = edited(load(*items), "scale deploy/web=4")
+    grown = edited(loaded_of(*items), "scale deploy/web=4")
     assert sorted(where(grown).values()) == ["", "", "n", "n"]
     assert len(grown.loaded.of(ReplicaSet)) == 1
     assert all(pod.metadata.owner_references[0].name == "web-abc" for pod in grown.loaded.of(Pod))
-    assert len(where(edited(load(*items), "scale deploy/web=1"))) == 1
+    assert len(where(edited(loaded_of(*items), "scale deploy/web=1"))) == 1
 
 
 def test_new_pods_go_through_admission() -> None:
     quota: ResourceQuota = obj("ResourceQuota", "q", spec={"hard": {"pods": "2"}})
     done = edited(
-        load(make_node("n").obj(), workload("ReplicaSet", "web", 1), quota, *replicas("web", 1)), "scale rs/web=4"
+        loaded_of(make_node("n").obj(), workload("ReplicaSet", "web", 1), quota, *replicas("web", 1)), "scale rs/web=4"
     )
     assert len(done.refused) == 2
     assert {refused.plugin for refused in done.refused} == {"ResourceQuota"}
@@ -474,10 +469,10 @@ def test_delete() -> None:
         make_pod("far", "elsewhere").on("n").obj(),
         obj("Namespace", "elsewhere", ""),
     ]
-    assert where(edited(load(*items), "delete deploy/web")) == {"other": "n", "far": "n"}
-    assert where(edited(load(*items), "delete pod/other")) == {"web-0": "n", "web-1": "n", "far": "n"}
-    assert where(edited(load(*items), "delete namespace/elsewhere")) == {"web-0": "n", "web-1": "n", "other": "n"}
+    assert where(edited(loaded_of(*items), "delete deploy/web")) == {"other": "n", "far": "n"}
+    assert where(edited(loaded_of(*items), "delete pod/other")) == {"web-0": "n", "web-1": "n", "far": "n"}
+    assert where(edited(loaded_of(*items), "delete namespace/elsewhere")) == {"web-0": "n", "web-1": "n", "other": "n"}
     # What a controller owns comes back: the pod, or all pods of the replica set.
-    assert sorted(where(edited(load(*items), "delete pod/web-0")).values()) == ["", "n", "n", "n"]
-    assert sorted(where(edited(load(*items), "delete rs/web")).values()) == ["", "", "n", "n"]
-    assert where(edited(load(*items[:1], *items[2:]), "delete rs/web")) == {"other": "n", "far": "n"}
+    assert sorted(where(edited(loaded_of(*items), "delete pod/web-0")).values()) == ["", "n", "n", "n"]
+    assert sorted(where(edited(loaded_of(*items), "delete rs/web")).values()) == ["", "", "n", "n"]
+    assert where(edited(loaded_of(*items[:1], *items[2:]), "delete rs/web")) == {"other": "n", "far": "n"}

@@ -14,9 +14,8 @@ from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.run.loaded_input import SchedulerSpec, plugin_points
 from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.releases.minors import RELEASES
-from ksched_cli.sources.loaded import Loaded
 from ksched_cli.wiring import make_registry
-from tests.builders import make_node, make_pod
+from tests.builders import loaded_of, make_node, make_pod
 from tests.running import make_scheduler as wire
 
 NODES = ("a", "b", "c")
@@ -38,16 +37,13 @@ def scheduler_with(
     version: str = "1.36",
     **options: Any,
 ) -> Scheduler:
-    loaded = Loaded()
-    for item in nodes if nodes is not None else [make_node(name).obj() for name in NODES]:
-        loaded.add(item)
-    for item in pods if pods is not None else [make_pod("p").obj()]:
-        loaded.add(item)
+    nodes = nodes if nodes is not None else [make_node(name).obj() for name in NODES]
+    pods = pods if pods is not None else [make_pod("p").obj()]
     current = RELEASES[version]
     registry = make_registry((), current)
     whole = msgspec.structs.replace(configuration or SchedulerConfiguration(), extenders=tuple(extenders))
     setting = SchedulerSpec(version, current, current.gates(""), registry, plugin_points(registry, current), whole)
-    return wire(replace(RunOptions(allow_extenders=called), **options), loaded, setting)
+    return wire(replace(RunOptions(allow_extenders=called), **options), loaded_of(*nodes, *pods), setting)
 
 
 def run(scheduler: Scheduler) -> dict[str, Decision]:
