@@ -386,6 +386,28 @@ def _expressions(selector: LabelSelector | None) -> tuple[Any, ...] | None:
     return None if selector is None else selector.match_expressions
 
 
+@pytest.mark.parametrize(
+    ("selector", "is_refused"),
+    [
+        pytest.param({}, False, id="an empty selector"),
+        pytest.param({"matchLabels": {"other": "x"}}, False, id="another key"),
+        pytest.param({"matchLabels": {"app": "x"}}, True, id="its label"),
+        pytest.param({"matchExpressions": [{"key": "app", "operator": "Exists"}]}, True, id="its expression"),
+        pytest.param(
+            {"matchExpressions": [{"key": "app", "operator": "In", "values": ["x"]}]}, False, id="merged already"
+        ),
+    ],
+)
+@pytest.mark.parametrize("where", ["podAffinity", "topologySpreadConstraints"])
+def test_a_key_that_the_selector_has_already(where: str, selector: dict[str, Any], is_refused: bool) -> None:
+    found = {"topologyKey": "zone", "labelSelector": selector, "matchLabelKeys": ["absent", "app"]}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": [found]}
+    spread = [{"maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", **found}]
+    fields = {"affinity": {where: required}} if where == "podAffinity" else {where: spread}
+    _, refusal = verdict(make_pod().label("app", "x").spec(**fields))
+    assert ("exists in both matchLabelKeys and labelSelector" in refusal) == is_refused
+
+
 def test_match_label_keys_of_spread_constraints() -> None:
     constraint = {"topologyKey": "z", "labelSelector": SELECTOR, "matchLabelKeys": ["version"]}
     pod, _ = verdict(make_pod().label(version="v1").spec(topologySpreadConstraints=[constraint]))

@@ -24,6 +24,7 @@ from ksched_cli.controlplane.admission.pods import (
     admit_account,
     admit_default_tolerations,
     merge_label_keys,
+    repeated_label_key,
 )
 from ksched_cli.controlplane.admission.quantities import (
     ADMITTED,
@@ -31,6 +32,7 @@ from ksched_cli.controlplane.admission.quantities import (
     Denial,
     LimitRanges,
     Quotas,
+    affinity_terms,
     invalid_requests,
     resource_of,
 )
@@ -162,6 +164,7 @@ class Chain(Logged):
         yield Denial("Priority", self._priorities.admit(pod))
         admit_default_tolerations(pod)
         yield Denial("RuntimeClass", self._runtimes.admit(pod))
+        yield Denial("Validation", repeated_label_key(affinity_terms(pod), pod))
         merge_label_keys(pod)
         if self._limits:
             yield invalid_requests(pod)

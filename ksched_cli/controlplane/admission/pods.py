@@ -320,6 +320,21 @@ def merge_label_keys(pod: Pod) -> None:
     )
 
 
+def repeated_label_key(terms: Iterable[PodAffinityTerm], pod: Pod) -> str:
+    """validateMatchLabelKeysAndMismatchLabelKeys after the merge: a key that the selector has already. The API server
+    accepts the template of a workload with one, and refuses its pods."""
+    labels = pod.metadata.labels
+    holders: list[PodAffinityTerm | TopologySpreadConstraint] = [*terms, *pod.spec.topology_spread_constraints]
+    for holder in holders:
+        selector = holder.label_selector or LabelSelector()
+        for key in holder.match_label_keys:
+            merged = LabelSelectorRequirement(key, "In", (labels.get(key, ""),))
+            others = [each.key for each in selector.match_expressions if each != merged]
+            if key in labels and key in (*selector.match_labels, *others):
+                return f'matchLabelKeys: Invalid value: "{key}": exists in both matchLabelKeys and labelSelector'
+    return ""
+
+
 def _term(labels: Mapping[str, str], term: PodAffinityTerm) -> PodAffinityTerm:
     """The term with the keys in its selector. A term without a selector matches no pod and is not changed."""
     if term.label_selector is None or not (term.match_label_keys or term.mismatch_label_keys):

@@ -478,7 +478,7 @@ def _in_scope(pod: Any, scope: ScopedResourceSelectorRequirement) -> bool:
         case "NotBestEffort":
             return not is_best_effort(pod)
         case "CrossNamespacePodAffinity":
-            return any(term.namespaces or term.namespace_selector is not None for term in _affinity_terms(pod))
+            return any(term.namespaces or term.namespace_selector is not None for term in affinity_terms(pod))
         case "PriorityClass":
             return _of_class(pod, scope)
     return False
@@ -498,7 +498,7 @@ def is_best_effort(pod: Pod) -> bool:
     return not any(each.get(name, NOTHING).value for each in amounts for name in ("cpu", "memory"))
 
 
-def _affinity_terms(pod: Pod) -> list[PodAffinityTerm]:
+def affinity_terms(pod: Pod) -> list[PodAffinityTerm]:
     affinity = pod.spec.affinity
     terms: list[PodAffinityTerm] = []
     for each in (affinity.pod_affinity, affinity.pod_anti_affinity) if affinity else ():
