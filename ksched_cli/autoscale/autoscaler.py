@@ -30,6 +30,7 @@ from ksched_cli.autoscale.karpenter.requirements import ZONE
 from ksched_cli.autoscale.karpenter.state import is_provisionable
 from ksched_cli.errors import InputError, Problem, UsageError
 from ksched_cli.sources.loaded import Loaded
+from ksched_cli.sources.places import Places
 
 _REGION = "topology.kubernetes.io/region"
 _CLOUDS = {"karpenter.k8s.aws": "ec2", "karpenter.azure.com": "azure", "karpenter.k8s.gcp": "gce"}
@@ -125,7 +126,7 @@ def _found(loaded: Loaded, flags: Sequence[str], catalog: str, prices_file: str)
     pools: list[NodePool] = loaded.karpenter.get(NodePool, [])
     of_deployment, unknown_flags = _flags_of_deployment(loaded.autoscaler_flags)
     options = _options((*of_deployment, *flags))
-    problems = list(_pool_problems(pools))
+    problems = list(_pool_problems(pools, Places(loaded)))
     if problems:
         raise InputError(problems)
     prices = read_prices(prices_file) if prices_file else {}
@@ -187,15 +188,15 @@ _CHOICES = {
 }
 
 
-def _pool_problems(pools: Iterable[NodePool]) -> Iterable[Problem]:
+def _pool_problems(pools: Iterable[NodePool], places: Places) -> Iterable[Problem]:
     """The mistakes in the requirements of NodePools, for which Karpenter would not make them ready."""
     for pool in pools:
         provider = node_pool_provider(pool)
         for index, each in enumerate(pool.spec.template.spec.requirements):
             own = NodeSelectorRequirement(each.key, each.operator, each.values)
             for text in requirement_problems(own, provider, each.min_values):
-                where = f"NodePool {pool.metadata.name}: spec.template.spec.requirements[{index}]"
-                yield Problem(text, path=where)
+                place = places.of(pool, ("spec", "template", "spec", "requirements", index))
+                yield Problem(text, place.source, place.line, f"NodePool {pool.metadata.name}: {place.path}")
 
 
 def _unpriced(types: Iterable[InstanceType]) -> list[str]:

@@ -410,6 +410,7 @@ class _Reader:
         self._add(decoded.problems, INVALID)
         if isinstance(decoded.value, Struct):
             self._loaded.karpenter.setdefault(kind, []).append(decoded.value)
+            self._loaded.origins[id(decoded.value)] = Origin(source, found.line, found.path)
 
     def _take_custom(self, found: Iterable[Problem | CustomWorkload], origin: Origin) -> bool:
         """Read the workloads that stand for a custom resource. Returns whether there are any."""

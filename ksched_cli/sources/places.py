@@ -192,7 +192,8 @@ class Places(Struct):
 
     def _known(self, source: str) -> list[tuple[int, _Lines]]:
         if source not in self._documents:
-            self._documents[source] = _read(self.manifests.texts.get(source, b""))
+            text = self.manifests.texts.get(source)
+            self._documents[source] = _read(_text_of(source) if text is None else text)
         return self._documents[source]
 
 
@@ -219,6 +220,15 @@ _STEP = re.compile(r"\[(\d+)\]|\[([^\]]*)\]|([^.\[\]]+)")
 def _written_steps(path: str) -> Path:
     """The steps of a path such as `items[0].spec.containers[0].resources.requests[example.com/gpu]`."""
     return tuple(int(index) if index else key or name for index, key, name in _STEP.findall(path))
+
+
+def _text_of(source: str) -> bytes:
+    """The text of a file that was read without keeping its text; empty for a pipe or a member of an archive."""
+    try:
+        with open(source, "rb") as file:
+            return file.read()
+    except (OSError, ValueError):
+        return b""
 
 
 @lru_cache(maxsize=8)

@@ -566,6 +566,21 @@ def test_mistakes_are_refused(
     assert words in error
 
 
+@pytest.mark.parametrize("name", ["cluster.yaml", "cluster.json"])
+def test_a_mistake_of_a_node_pool_has_its_file_and_line(
+    name: str, tmp_path: Path, catalog: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pools = [node_pool({"key": "a", "operator": "Exists"}, {"key": "b", "operator": "Near"}), pending()]
+    file = tmp_path / name
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": pools}, indent=1)
+    file.write_text(text)
+    line = text[: text.index('"key": "b"')].count("\n")
+    assert run(["simulate", "--from", str(file), "--instance-types", catalog, "--autoscaler", "karpenter"]) == 2
+    error = capsys.readouterr().err
+    assert f"{file}:{line}: NodePool" in error
+    assert "spec.template.spec.requirements[1]: key b has an unsupported operator Near" in error
+
+
 def test_prices_decide_which_type_is_the_cheapest(
     tmp_path: Path, catalog: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
