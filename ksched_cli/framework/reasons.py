@@ -242,7 +242,7 @@ class RejectionGuide:
         return ""
 
     def describe_briefly(self, figures: Figures) -> str:
-        """The same without the names of other pods."""
+        """The same for a sentence, and for several nodes."""
         return ""
 
     def describe_nodes(self, figures: Sequence[Figures]) -> str:

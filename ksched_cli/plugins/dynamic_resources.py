@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from msgspec import Struct, field
+from msgspec import Struct, field, to_builtins
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod
@@ -274,7 +274,16 @@ class DevicesGuide(RejectionGuide):
         claims, lacking = ", ".join(figures["claims"]), figures.get("lacking", {})
         if lacking:
             return f"{claims}: {'; '.join(_short(name, each) for name, each in lacking.items())}"
-        return f"{claims}: {figures['free']} of {figures['devices']} devices free, none that fits"
+        free = f"{figures['free']} of {figures['devices']} devices free"
+        if "deviceRequests" not in figures:
+            return f"{claims}: {free}, none that fits"
+        if not figures["deviceRequests"]:
+            names = figures["deviceConstraints"]
+            kept = f" with the constraint on {', '.join(names)}" if names else ""
+            return f"{claims}: {free}, enough for each request, but not for all together{kept}"
+        return "; ".join(map(_shortfall, figures["deviceRequests"]))
+
+    describe_briefly = describe
 
     def ends_on_empty_node(self, figures: Figures) -> bool:
         return all(each["asked"] <= each["allocatable"] for each in figures.get("lacking", {}).values())
@@ -283,6 +292,23 @@ class DevicesGuide(RejectionGuide):
 def _short(name: str, figures: Any) -> str:
     needed, free = amount_text(name, figures["asked"]), amount_text(name, figures["free"])
     return f"the pod with its claims needs {name} {needed}, {free} free"
+
+
+def _shortfall(figures: Any) -> str:
+    """`request gpu of claim default/big needs 2 devices of class gpu, 1 of 4 fits (2 do not match X, 1 is in use)`."""
+    wanted, found, whole = figures["wanted"], figures["fitting"], figures["devices"]
+    text = f"request {figures['request']} of claim {figures['claim']} needs {wanted} device{'s' if wanted > 1 else ''}"
+    text += f" of class {figures['deviceClass']}, "
+    if not whole:
+        return f"{text}the node has none"
+    why = [
+        f"{count} {'does' if count == 1 else 'do'} not match {expression}"
+        for expression, count in figures["mismatches"].items()
+    ]
+    others = (figures["inUse"], "in use"), (figures["tainted"], "tainted"), (figures["capacity"], "too full")
+    why += [f"{count} {'is' if count == 1 else 'are'} {what}" for count, what in others if count]
+    text += f"{found} of {whole} fit{'s' if found == 1 else ''}"
+    return f"{text} ({', '.join(why)})" if why else text
 
 
 NOT_FOUND = "not found"
@@ -484,13 +510,19 @@ class DynamicResources(
         return None
 
     def explain(self, state: ClaimState | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
-        """The pod's claims, of the node's devices how many are free, and what the node itself lacks for the claims."""
+        """The pod's claims, of the node's devices how many are free, the requests that it cannot meet, and what the
+        node itself lacks for the claims."""
         if state is None or not state.claims:
             return {}
         row = int(nodes.rows[index])
         devices = [each for pool in self._inventory.pools.pools_of(row) for each in pool.device_ids]
         free = sum(device not in self._tracker.allocated().devices for device in devices)
         found = {"claims": [key_of(claim) for claim in state.claims], "devices": len(devices), "free": free}
+        short = state.search.shortfalls(row) if state.search is not None else None
+        if short is not None:
+            constraints = [each for claim in state.to_allocate for each in claim.spec.devices.constraints]
+            kept = (each.match_attribute or each.distinct_attribute for each in constraints)
+            return {**found, "deviceRequests": to_builtins(short), "deviceConstraints": [each for each in kept if each]}
         if self._node_resources is None:
             return found
         given = state.search.of(row) if state.search is not None else None

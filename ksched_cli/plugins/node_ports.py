@@ -69,8 +69,13 @@ class PortsGuide(RejectionGuide):
             for each in figures["ports"]
         )
 
-    def describe_briefly(self, figures: Figures) -> str:
-        return f"host port {', '.join(_short(each['port']) for each in figures['ports'])} taken"
+    describe_briefly = describe
+
+    def describe_nodes(self, figures: Sequence[Figures]) -> str:
+        """Each node has a holder of its own."""
+        texts = set(map(self.describe, figures))
+        taken = {f"host port {', '.join(_short(each['port']) for each in of['ports'])} taken" for of in figures}
+        return texts.pop() if len(texts) == 1 else taken.pop() if len(taken) == 1 else ""
 
     def problems(self, reasons: Sequence[Reason], figures: Figures, *, cordoned: bool) -> Iterator[str]:
         return (f"have host port {_short(each['port'])} taken" for each in figures.get("ports", ()))

@@ -16,6 +16,7 @@ from ksched_cli.framework.per_node import PerNodeFilter
 from ksched_cli.framework.status import SUCCESS, Status, unresolvable
 from ksched_cli.plan.explain.explain import _needed
 from ksched_cli.plan.results.nodes import Score, ScoredNode
+from ksched_cli.simulator import Simulator
 from tests.builders import PodBuilder, make_node, make_pod
 from tests.clusters import clusters
 from tests.lanes import examples
@@ -82,7 +83,7 @@ def spread(skew: int = 1) -> list[dict[str, Any]]:
         ),
         pytest.param(
             [node("n1"), make_pod("r").host_port(80).on("n1"), make_pod("p").host_port(80)],
-            "The only node has host port 80/TCP taken; closest is n1, host port 80/TCP taken.",
+            "The only node has host port 80/TCP taken; closest is n1, host port 80/TCP is held by default/r.",
             id="host port",
         ),
         pytest.param(
@@ -131,6 +132,85 @@ def spread(skew: int = 1) -> list[dict[str, Any]]:
 def test_the_sentence(items: list[Any], said: str) -> None:
     found = sentence(items)
     assert said in found or found.startswith(said)
+
+
+MEMORY = 'device.capacity["gpu.example.com"].memory.isGreaterThan(quantity("20Gi"))'
+MODEL = 'device.attributes["gpu.example.com"].model == "a100"'
+
+
+def device(name: str, memory: str, model: str, **more: Any) -> dict[str, Any]:
+    return {"name": name, "attributes": {"model": {"string": model}}, "capacity": {"memory": {"value": memory}}, **more}
+
+
+TAINTED = device("d", "40Gi", "a100", taints=[{"key": "broken", "effect": "NoSchedule"}])
+DEVICES = [device("a", "40Gi", "a100"), device("b", "16Gi", "t4"), device("c", "40Gi", "t4"), TAINTED]
+
+
+def request(name: str, count: int, *expressions: str) -> dict[str, Any]:
+    selectors = [{"cel": {"expression": each}} for each in expressions]
+    return {"name": name, "exactly": {"deviceClassName": "gpu", "count": count, "selectors": selectors}}
+
+
+@pytest.mark.parametrize(
+    ("requests", "constraints", "devices", "said"),
+    [
+        pytest.param(
+            [request("r", 3, MEMORY)], [], DEVICES,
+            f"request r of claim default/c needs 3 devices of class gpu, 2 of 4 fit (1 does not match {MEMORY}, "
+            "1 is tainted)",
+            id="a selector and a taint",
+        ),
+        pytest.param(
+            [request("r", 2, MEMORY, MODEL)], [], DEVICES[:3],
+            f"request r of claim default/c needs 2 devices of class gpu, 1 of 3 fits (1 does not match {MEMORY}, "
+            f"2 do not match {MODEL})",
+            id="two selectors",
+        ),
+        pytest.param(
+            [request("big", 1, MEMORY), request("any", 3)], [], DEVICES[:2],
+            "request any of claim default/c needs 3 devices of class gpu, 2 of 2 fit",
+            id="the second request",
+        ),
+        pytest.param(
+            [request("r", 1)], [], [], "request r of claim default/c needs 1 device of class gpu, the node has none",
+            id="no device",
+        ),
+        pytest.param(
+            [request("r", 2)], [{"requests": ["r"], "matchAttribute": "gpu.example.com/model"}], DEVICES[:2],
+            "default/c: 2 of 2 devices free, enough for each request, but not for all together with the constraint on "
+            "gpu.example.com/model",
+            id="a constraint",
+        ),
+        pytest.param(
+            [request("one", 2), request("two", 1)], [], DEVICES[:2],
+            "default/c: 2 of 2 devices free, enough for each request, but not for all together",
+            id="requests for the same devices",
+        ),
+        pytest.param(
+            [request("r", 9), request("bad", 1, 'device.attributes["gpu.example.com"].none == "x"')], [], DEVICES[:1],
+            "default/c: 1 of 1 devices free, none that fits",
+            id="a selector that fails later",
+        ),
+    ],
+)  # fmt: skip
+def test_which_request_of_a_claim_fell_short(
+    requests: list[dict[str, Any]], constraints: list[dict[str, Any]], devices: list[dict[str, Any]], said: str
+) -> None:
+    api, named = {"apiVersion": "resource.k8s.io/v1"}, {"name": "c", "namespace": "default"}
+    pool = {"name": "n", "generation": 1, "resourceSliceCount": 1}
+    driver = "gpu.example.com"
+    by_driver = [{"cel": {"expression": f'device.driver == "{driver}"'}}]
+    claim = {"requests": requests, "constraints": constraints}
+    items = [
+        node("n").doc(),
+        {**api, "kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {"selectors": by_driver}},
+        {**api, "kind": "ResourceSlice", "metadata": {"name": "s"},
+         "spec": {"driver": driver, "nodeName": "n", "pool": pool, "devices": devices}},
+        {**api, "kind": "ResourceClaim", "metadata": named, "spec": {"devices": claim}},
+        make_pod("p").spec(resourceClaims=[{"name": "d", "resourceClaimName": "c"}]).doc(),
+    ]  # fmt: skip
+    found = Simulator.load(*items).explain("p").explanation
+    assert " ".join(found.summary) == f"The only node cannot allocate all claims; closest is n, {said}."
 
 
 @pytest.mark.slow

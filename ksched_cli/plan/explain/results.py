@@ -56,7 +56,7 @@ class Rejection(Struct, frozen=True):
         return f"{text}, with the pods nominated there" if self.beside else text
 
     def describe_briefly(self) -> str:
-        """The same without the names of other pods, to go on from "closest is node-7, "."""
+        """The same to go on from "closest is node-7, ": shorter where many pods are named."""
         return (self.detail and self.guide.describe_briefly(self.detail)) or self._plain()
 
     def _plain(self) -> str:

@@ -10,7 +10,8 @@ import math
 import sys
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from msgspec import Struct, field
 
@@ -251,6 +252,22 @@ class _RequestData(Struct, eq=False):
     everything: list[_Candidate] = field(default_factory=list)
 
 
+class Shortfall(Struct, frozen=True, rename="camel"):
+    """A request that the node cannot meet. `devices` are those of its class; of these `fitting` could be had, and the
+    others miss a selector (`mismatches`, by its expression), are `in_use`, are `tainted`, or lack `capacity`."""
+
+    claim: str
+    request: str
+    device_class: str
+    wanted: int
+    fitting: int
+    devices: int
+    mismatches: Mapping[str, int]
+    in_use: int
+    tainted: int
+    capacity: int
+
+
 class Allocator:
     """Allocates devices for one pod. `allocated` are the devices of other claims."""
 
@@ -262,6 +279,10 @@ class Allocator:
     def allocate(self, row: int, claims: Sequence[ResourceClaim], deadline: float = math.inf) -> Picks | None:
         """The devices for each claim, or None where the node does not have them."""
         return _Search(self, row, claims, deadline).run()
+
+    def shortfalls(self, row: int, claims: Sequence[ResourceClaim]) -> list[Shortfall]:
+        """The requests for which the node has too few devices, even if the other requests get none."""
+        return _Search(self, row, claims, math.inf).shortfalls()
 
 
 class _Search:
@@ -298,6 +319,51 @@ class _Search:
         if any(pool.invalid for pool in self.pools):
             raise NodeAllocationFailed("invalid resource pools were encountered")
         return None
+
+    def shortfalls(self) -> list[Shortfall]:
+        """Of alternatives all are short, or none is."""
+        for at, claim in enumerate(self.claims):
+            self._prepare(at, claim)
+        found: list[Shortfall] = []
+        for (claim_at, _), alternatives in self.requests.items():
+            short = [self._shortfall(claim_at, data) for data in alternatives]
+            if all(each.fitting < each.wanted for each in short):
+                found += short
+        return found
+
+    def _shortfall(self, claim_at: int, data: _RequestData) -> Shortfall:
+        """Counts each device of the class at the first thing that it lacks."""
+        request, named = data.request, data.device_class
+        counts, mismatches = Counter[str](), Counter[str]()
+        slices = [each for pool in self.pools if pool.usable for each in pool.slices]
+        for home, device in [(each, device) for each in slices for device in each.spec.devices]:
+            if not self.inventory.selected(named.spec.selectors, home, device, f"class {named.metadata.name}"):
+                continue
+            counts["devices"] += 1
+            missed = [each for each in request.selectors if not self.inventory.selected([each], home, device, "")]
+            if missed:
+                mismatches.update(each.cel.expression for each in missed if each.cel is not None)
+            elif not self._is_selectable(claim_at, data, home, device):
+                counts["unreachable"] += 1
+            elif not request.admin and self._in_use(device_id(home, device)):
+                counts["in_use"] += 1
+            elif self.features.taints and taint_prevents_allocation(device.taints, request.tolerations):
+                counts["tainted"] += 1
+            else:
+                counts["fitting" if self._has_capacity(claim_at, data, home, device) else "capacity"] += 1
+        return Shortfall(
+            key_of(self.claims[claim_at]),
+            request.full_name,
+            named.metadata.name,
+            # A request for all devices wants one at least.
+            max(data.wanted, 1),
+            counts["fitting"],
+            counts["devices"],
+            dict(mismatches),
+            counts["in_use"],
+            counts["tainted"],
+            counts["capacity"],
+        )
 
     # Validation
 

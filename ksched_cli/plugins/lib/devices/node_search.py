@@ -48,7 +48,7 @@ from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.cluster.pod_groups import GroupKey, PodGroups
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.status import Code, Status, error, unresolvable
-from ksched_cli.plugins.lib.devices.allocator import Allocator, Picks
+from ksched_cli.plugins.lib.devices.allocator import Allocator, Picks, Shortfall
 from ksched_cli.plugins.lib.devices.claims import (
     AllocationError,
     AllocationTimeout,
@@ -508,6 +508,17 @@ class NodeSearch:
         if question is None:
             question = self._questions[missing] = self._question(missing)
         return self._answer(row, question)
+
+    def shortfalls(self, row: int) -> list[Shortfall] | None:
+        """Which requests the node cannot meet by themselves; None where it does not lack devices, or where a selector
+        fails that kube-scheduler did not come to."""
+        missing = self.missing(row)
+        if not isinstance(missing, frozenset) or self.of(row) is not CANNOT_ALLOCATE:
+            return None
+        try:
+            return self._allocator.shortfalls(row, self._questions[missing].claims)
+        except AllocationError:
+            return None
 
     def missing(self, row: int) -> frozenset[str] | Status | None:
         """filterExtendedResources: the extended resources that devices of the node have to provide; a status where
