@@ -78,12 +78,12 @@ def kinds(draw: st.DrawFn) -> list[Pod]:
 
 
 @st.composite
-def histories(draw: st.DrawFn) -> tuple[list[Node], list[Pod], list[Step]]:
+def histories(draw: st.DrawFn, more: tuple[str, ...] = ()) -> tuple[list[Node], list[Pod], list[Step]]:
     made = []
     for index in range(draw(st.integers(2, 5))):
         builder = make_node(f"n{index}").allocatable(cpu="4", memory="8Gi", pods=draw(st.integers(2, 6)))
         made.append(builder.label(HOST, f"n{index}").label(ZONE, draw(st.sampled_from(ZONES))).obj())
-    steps = st.tuples(st.sampled_from((*STEPS, "claim", FORK, BACK)), st.integers(0, 11))
+    steps = st.tuples(st.sampled_from((*STEPS, *more, "claim", FORK, BACK)), st.integers(0, 11))
     return made, draw(kinds()), draw(st.lists(steps, min_size=8, max_size=24))
 
 
