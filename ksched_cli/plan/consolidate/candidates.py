@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 
@@ -15,7 +15,7 @@ from ksched_cli.api.workloads import DaemonSet
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.plan.consolidate.results import Conditions
 from ksched_cli.plan.drain.results import DrainFilters, Flags
-from ksched_cli.plan.size.catalog import ShapeCatalog, grain_of
+from ksched_cli.plan.size.catalog import INSTANCE_TYPE, NodeShape, ShapeCatalog, grain_of
 from ksched_cli.plan.size.derived import type_of
 from ksched_cli.plan.size.solver import LinearModel, solver_is_installed
 from ksched_cli.sources.loaded import Loaded
@@ -42,9 +42,18 @@ def prices_of(nodes: list[Node], catalog: ShapeCatalog | None) -> dict[str, Deci
     """The price of each node by its instance type; without a catalog every node costs 1."""
     if catalog is None:
         return {node.metadata.name: Decimal(1) for node in nodes}
-    known = {shape.name: shape.price for shape in catalog.shapes}
-    found = {node.metadata.name: known.get(type_of(node)) for node in nodes}
-    return {name: price for name, price in found.items() if price is not None}
+    by_type: dict[str, list[NodeShape]] = {}
+    for shape in catalog.shapes:
+        for name in {shape.name, shape.all_labels[INSTANCE_TYPE]}:
+            by_type.setdefault(name, []).append(shape)
+    found = {node.metadata.name: _shape_of(node, by_type.get(type_of(node), [])) for node in nodes}
+    return {name: shape.price for name, shape in found.items() if shape is not None}
+
+
+def _shape_of(node: Node, shapes: Sequence[NodeShape]) -> NodeShape | None:
+    """Of the shapes of an instance type, as a catalog has them for several pools, the one most like the node."""
+    labels = node.metadata.labels.items()
+    return max(shapes, key=lambda shape: len(shape.all_labels.items() & labels), default=None)
 
 
 def find_candidates(

@@ -40,6 +40,8 @@ class NodeShape(Struct, frozen=True, dict=True):
     most: int | None = None
     spot: bool = False
     zone: str = ""
+    # Other labels that have the name of the zone.
+    zone_labels: tuple[str, ...] = ()
 
     @cached_property
     def node_name(self) -> str:
@@ -56,7 +58,8 @@ class NodeShape(Struct, frozen=True, dict=True):
     @cached_property
     def all_labels(self) -> dict[str, str]:
         """With those that the kubelet and the cloud provider set, unless the catalog does."""
-        return {OS: "linux", INSTANCE_TYPE: self.name, **self.labels, **({ZONE: self.zone} if self.zone else {})}
+        of_zone = dict.fromkeys((ZONE, *self.zone_labels), self.zone) if self.zone else {}
+        return {OS: "linux", INSTANCE_TYPE: self.name, **self.labels, **of_zone}
 
     def document(self) -> dict[str, Any]:
         """The node as `--add-node` takes it: ready and empty."""
@@ -179,6 +182,7 @@ class ShapeDocument(Struct, forbid_unknown_fields=True, rename="camel"):
     labels: dict[str, str] = {}
     taints: list[TaintDocument] = []
     zones: list[str] = []
+    zone_labels: list[str] = []
     max: int | None = None
     spot: bool = False
 
@@ -273,7 +277,17 @@ class _CatalogReader:
         taints = tuple(Taint(each.key, each.value, each.effect) for each in given.taints)
         allocatable = {"pods": _PODS, **{key: _quantity(key, each) for key, each in amounts.items()}}
         for zone in given.zones or [""]:
-            yield NodeShape(given.name, price, allocatable, given.labels, taints, given.max, given.spot, zone)
+            yield NodeShape(
+                given.name,
+                price,
+                allocatable,
+                given.labels,
+                taints,
+                given.max,
+                given.spot,
+                zone,
+                tuple(given.zone_labels),
+            )
 
     def _price(self, given: ShapeDocument, path: _Path) -> Decimal | None:
         if given.price is None:
@@ -359,6 +373,11 @@ class _CatalogReader:
                 self._add((*path, "zones", at), f"{zone!r} cannot be the name of a zone")
             elif zone in given.zones[:at]:
                 self._add((*path, "zones", at), f"{zone} is there twice")
+        for at, key in enumerate(given.zone_labels):
+            if not is_label_key(key):
+                self._add((*path, "zoneLabels", at), f"{key!r} is not the key of a label")
+        if given.zone_labels and not given.zones:
+            self._add((*path, "zoneLabels"), f"{given.name} has no zones", "write zones, too")
 
 
 _NATIVE = ("cpu", "memory", "pods", "ephemeral-storage")

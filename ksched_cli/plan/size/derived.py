@@ -13,13 +13,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Node, Taint
+from ksched_cli.api.label_names import is_label_value
 from ksched_cli.api.quantity import format_bytes, milli_value, parse_quantity, value
 from ksched_cli.errors import InputError, Problem, UsageError
+from ksched_cli.plan.reasons.fixes.limits import POOL_LABELS
 from ksched_cli.plan.run.loaded_input import LoadedInput
 from ksched_cli.plan.size.catalog import (
     HOSTNAME,
     INSTANCE_TYPE,
     KIND,
+    OS,
     ZONE,
     NodeShape,
     ShapeCatalog,
@@ -32,7 +35,7 @@ from ksched_cli.sources.own_documents import API_VERSION
 _TYPES = (INSTANCE_TYPE, "beta.kubernetes.io/instance-type")
 _ZONES = (ZONE, "failure-domain.beta.kubernetes.io/zone")
 _SHOWN = 5
-_STATE_PREFIX = "node.kubernetes.io/"
+_STATE_PREFIX, _ROLE = "node.kubernetes.io/", "node-role.kubernetes.io/"
 # Labels that name one node, or that repeat the name and the zones of the shape.
 _OWN_LABELS = frozenset({HOSTNAME, *_TYPES, *_ZONES})
 CAPACITY_TYPE = "karpenter.sh/capacity-type"
@@ -61,6 +64,9 @@ class _Draft:
     zones: set[str] = field(default_factory=set)
     most: int | None = None
     spot: bool = False
+    kind: str = ""
+    # Labels that have the name of the node's zone, under other keys than Kubernetes gives it.
+    zone_labels: set[str] = field(default_factory=set)
 
     def join(self, other: _Draft) -> None:
         """Keep what holds for both: the smaller amounts, and the labels and taints that they share."""
@@ -71,6 +77,7 @@ class _Draft:
                 self.allocatable[resource] = other.allocatable[resource]
         self.labels = {key: each for key, each in self.labels.items() if other.labels.get(key) == each}
         self.taints = tuple(each for each in self.taints if each in other.taints)
+        self.zone_labels &= other.zone_labels
         self.zones |= other.zones
         self.spot = self.spot and other.spot
 
@@ -84,6 +91,7 @@ def derive_catalog(loaded: Loaded, prices: Sequence[str] = (), rates: str = "") 
         text = "the input has no Node and no node group of an autoscaler: there is nothing to make a catalog of"
         raise InputError(Problem(text))
     known, per = _prices(prices, drafts), _rates(rates)
+    known = {name: known[given] for name, draft in drafts.items() for given in (draft.kind, name) if given in known}
     shapes, unpriced = [], []
     for name, draft in sorted(drafts.items()):
         price = known.get(name, _priced(draft, per) if per else None)
@@ -136,21 +144,42 @@ def shapes_of_pools(source: LoadedInput) -> ShapeCatalog | None:
 
 
 def _drafts_of_nodes(nodes: Iterable[Node]) -> dict[str, _Draft]:
-    """One draft for each instance type; nodes without one differ by what they can allocate."""
-    found: dict[str, _Draft] = {}
+    """One draft for each instance type; nodes without one differ by what they can allocate. Nodes of one type in
+    several pools, or with several roles or systems, are a draft each: `m6i.2xlarge.worker`."""
+    found: defaultdict[str, dict[str, _Draft]] = defaultdict(dict)
     for node in nodes:
         labels = node.metadata.labels
         amounts, name = _amounts_of(node), type_of(node)
         zone = next((labels[key] for key in _ZONES if labels.get(key)), "")
-        own = {key: each for key, each in labels.items() if key not in _OWN_LABELS}
+        of_zone = {key for key, each in labels.items() if zone and each == zone and key != ZONE and "zone" in key}
+        own = {key: each for key, each in labels.items() if key not in _OWN_LABELS | of_zone}
         taints = tuple(each for each in node.spec.taints if not each.key.startswith(_STATE_PREFIX))
         spot = any(labels.get(key) == each for key, each in _SPOT)
-        draft = _Draft(amounts, own, taints, {zone} if zone else set(), spot=spot)
-        if name in found:
-            found[name].join(draft)
+        draft = _Draft(amounts, own, taints, {zone} if zone else set(), spot=spot, kind=name, zone_labels=of_zone)
+        of_type, group = found[name], _group_of(node)
+        if group in of_type:
+            of_type[group].join(draft)
         else:
-            found[name] = draft
-    return found
+            of_type[group] = draft
+    drafts: dict[str, _Draft] = {}
+    for name, of_type in found.items():
+        for number, (group, draft) in enumerate(sorted(of_type.items())):
+            if len(of_type) == 1:
+                drafts[name] = draft
+                continue
+            full = f"{name}.{group}" if group else name
+            drafts[full if is_label_value(full) else f"{name}.{number}"] = draft
+            draft.labels[INSTANCE_TYPE] = name
+    return drafts
+
+
+def _group_of(node: Node) -> str:
+    """What tells nodes of one instance type apart: the pool, else the roles, and a system other than Linux."""
+    labels = node.metadata.labels
+    roles = sorted(key.removeprefix(_ROLE) for key in labels if key.startswith(_ROLE))
+    pool = next((labels[key] for key in POOL_LABELS if labels.get(key)), "-".join(roles))
+    system = labels.get(OS, "linux")
+    return ".".join(filter(None, (pool, system if system != "linux" else "")))
 
 
 def type_of(node: Node) -> str:
@@ -166,7 +195,11 @@ def _amounts_of(node: Node) -> dict[str, str]:
 def _add_groups(drafts: dict[str, _Draft], groups: Sequence[NodeGroup]) -> Iterator[str]:
     """The shapes of node groups. Of the instance types that a NodePool allows, those whose size a node or a NodeClaim
     shows."""
-    sizes = {name: dict(draft.allocatable) for name, draft in drafts.items()}
+    sizes: dict[str, dict[str, str]] = {}
+    for draft in drafts.values():
+        known = sizes.setdefault(draft.kind, dict(draft.allocatable))
+        known.update({key: each for key, each in draft.allocatable.items() if _is_less(each, known.get(key))})
+    kinds = set(sizes)
     for group in groups:
         if group.kind == "NodeClaim" and group.resources:
             for name in group.types:
@@ -178,13 +211,18 @@ def _add_groups(drafts: dict[str, _Draft], groups: Sequence[NodeGroup]) -> Itera
                 if name not in sizes:
                     unknown[group.label].append(name)
                     continue
-                key = name if name not in drafts else f"{name}.{group.name}"
-                drafts[key] = _of_group(group, sizes[name])
-                drafts[key].labels.setdefault(INSTANCE_TYPE, name)
+                key = name if name not in kinds and name not in drafts else f"{name}.{group.name}"
+                shown, drafts[key] = drafts.get(key), _of_group(group, sizes[name])
+                drafts[key].kind = name
+                drafts[key].labels = {INSTANCE_TYPE: name, **(shown.labels if shown else {}), **drafts[key].labels}
         elif group.resources and group.kind != "NodeClaim":
             drafts[group.name] = _of_group(group, {key: _amount(key, each) for key, each in group.resources.items()})
     for label, names in unknown.items():
         yield f"{label} allows {', '.join(names)}: no node and no NodeClaim of the input shows how large they are"
+
+
+def _is_less(one: str, other: str | None) -> bool:
+    return other is not None and parse_quantity(one) < parse_quantity(other)
 
 
 def _of_group(group: NodeGroup, amounts: Mapping[str, str]) -> _Draft:
@@ -213,6 +251,7 @@ def _entry(name: str, draft: _Draft, price: str | None) -> dict[str, Any]:
         "labels": dict(sorted(draft.labels.items())),
         "taints": [_taint_entry(each) for each in draft.taints],
         "zones": sorted(draft.zones),
+        "zoneLabels": sorted(draft.zone_labels) if draft.zones else [],
         "max": draft.most,
         "spot": draft.spot,
     }
@@ -224,10 +263,11 @@ def _taint_entry(taint: Taint) -> dict[str, str]:
 
 
 def _prices(given: Sequence[str], drafts: Mapping[str, _Draft]) -> dict[str, str]:
+    """The prices by the names of shapes or of instance types."""
     found: dict[str, str] = {}
     for text in given:
         name, sign, price = text.rpartition("=")
-        if not sign or name not in drafts:
+        if not sign or (name not in drafts and all(name != draft.kind for draft in drafts.values())):
             known = ", ".join(sorted(drafts)[:5])
             raise UsageError(
                 Problem(f"no shape is called {name or text!r}", f"--price {text}", hint=f"there are {known}")

@@ -228,6 +228,25 @@ def test_nodes_without_a_price_stay() -> None:
     assert why(found)["n0"] == "the catalog has no price for odd"
 
 
+def test_the_price_of_a_node_is_that_of_its_pool() -> None:
+    """A catalog may have a shape for each pool of a type; which one a node is, its labels say."""
+    prices = {"pool-a": 1, "pool-b": 3}
+    shapes = [
+        {
+            "name": f"small.{pool}",
+            "price": price,
+            "allocatable": {"cpu": "4", "memory": "16Gi"},
+            "labels": {TYPE: "small", "pool": pool},
+        }
+        for pool, price in prices.items()
+    ]
+    catalog = {"apiVersion": "ksched/v1", "kind": "Catalog", "shapes": shapes}
+    nodes = [node("a", pool="pool-a"), node("b", pool="pool-b"), node("other", kind="big")]
+    found = consolidate([*nodes, *workload("web", ["other"])], catalog)
+    assert found.cost_before == 4
+    assert why(found)["other"] == "the catalog has no price for big"
+
+
 def test_a_time_limit_of_nothing_is_said() -> None:
     found = consolidate([*FOUR, *workload("web", ["n0", "n1"])], time_limit=0.0)
     assert (removed(found), found.ended) == ([], "time")

@@ -119,6 +119,8 @@ BAD = [
     pytest.param(shape("m", 1, max=-1), "shapes[0].max: max is -1: it cannot be negative", False, id="negative max"),
     pytest.param(shape("m", 1, labels={"a b": "c"}), "shapes[0].labels.a b: a b=c is not a label", True, id="label"),
     pytest.param(shape("m", 1, taints=[{"key": "a", "effect": "Never"}]), "shapes[0].taints[0].effect: invalid enum value 'Never'", False, id="effect"),
+    pytest.param(shape("m", 1, zoneLabels=["a"]), "shapes[0].zoneLabels: m has no zones", True, id="labels of no zone"),
+    pytest.param(shape("m", 1, zones=["a"], zoneLabels=["a b"]), "shapes[0].zoneLabels[0]: 'a b' is not the key", True, id="no key"),
     pytest.param(shape("m", 1, zones=["a", "a"]), "shapes[0].zones[1]: a is there twice", True, id="zone twice"),
     pytest.param({"name": "m", "price": 1, "allocatable": {"cpu": 4, "memory": "8Gi", "gpu": 1}}, "shapes[0].allocatable.gpu: gpu is no resource of a node", True, id="no resource"),
     pytest.param({"name": "m", "price": 1, "capacity": {"cpu": 1, "memory": "1Gi"}, "kubelet": {"kubeReserved": {"cpu": 2}}}, "shapes[0].kubelet: the kubelet keeps back more cpu than the capacity", True, id="kept back"),
@@ -173,7 +175,7 @@ def test_a_file_that_is_not_there() -> None:
 
 def test_the_schema_takes_a_catalog_with_everything() -> None:
     taints = [{"key": "gpu", "value": "a100", "effect": "NoSchedule"}]
-    full = shape("m", "0.1", labels={"a": "b"}, taints=taints, zones=["a"], max=2, spot=True)
+    full = shape("m", "0.1", labels={"a": "b"}, taints=taints, zones=["a"], zoneLabels=["z"], max=2, spot=True)
     reserved = {"kubeReserved": {"cpu": "80m"}, "evictionHard": {"memory.available": "100Mi"}}
     other = {"name": "n", "price": 1.5, "capacity": {"cpu": 4, "memory": "8Gi"}, "kubelet": reserved}
     document = catalog(full, other, unit="EUR/month")

@@ -50,6 +50,43 @@ def test_nodes_without_an_instance_type_are_told_apart_by_their_size() -> None:
     assert list(shapes(objects)) == ["cpu4-memory16"]
 
 
+def test_labels_with_the_name_of_the_zone_follow_the_zone() -> None:
+    """A volume of GKE is bound to `topology.gke.io/zone`: without that label no new node reaches it."""
+    nodes = [
+        typed(f"n{zone}", "e2", zone, **{"topology.gke.io/zone": zone, "own/zone": "a", "rack": zone}) for zone in "ab"
+    ]
+    (shape,) = shapes(nodes, prices=["e2=1"]).values()
+    assert shape["zoneLabels"] == ["topology.gke.io/zone"]
+    assert "labels" not in shape
+    made = catalog_of({"apiVersion": "ksched/v1", "kind": "Catalog", "shapes": [shape]}).shapes
+    assert [each.all_labels["topology.gke.io/zone"] for each in made] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "names"),
+    [
+        pytest.param({"node-role.kubernetes.io/master": "", "node-role.kubernetes.io/control-plane": ""}, {"node-role.kubernetes.io/worker": ""}, ["m6i.control-plane-master", "m6i.worker"], id="roles"),
+        pytest.param({"kubernetes.azure.com/agentpool": "user"}, {"kubernetes.azure.com/agentpool": "win", "kubernetes.io/os": "windows"}, ["m6i.user", "m6i.win.windows"], id="pools and systems"),
+        pytest.param({"cloud.google.com/gke-nodepool": "a"}, {}, ["m6i", "m6i.a"], id="a node of no pool"),
+        pytest.param({"kubernetes.azure.com/agentpool": "user"}, {"kubernetes.azure.com/agentpool": "user"}, ["m6i"], id="one pool"),
+        pytest.param({"karpenter.sh/nodepool": "p" * 62}, {"karpenter.sh/nodepool": "q"}, ["m6i.0", "m6i.q"], id="a name that is too long"),
+    ],
+)  # fmt: skip
+def test_nodes_of_one_type_in_several_pools(first: dict[str, str], second: dict[str, str], names: list[str]) -> None:
+    objects = [typed("n1", "m6i", "a", **first), typed("n2", "m6i", "b", **second)]
+    found = shapes(objects, prices=["m6i=0.4"])
+    assert list(found) == names
+    assert {each["price"] for each in found.values()} == {"0.4"}
+    if len(found) > 1:
+        assert {each["labels"][TYPE] for each in found.values()} == {"m6i"}
+        assert [
+            each["labels"].items() >= labels.items()
+            for each, labels in zip(
+                sorted(found.values(), key=lambda each: each["zones"]), (first, second), strict=True
+            )
+        ] == [True, True]
+
+
 def test_prices_are_given_or_computed_by_rates() -> None:
     objects = [typed("n1", "m5.xlarge", "a"), typed("n2", "c5.xlarge", "a", "7Gi")]
     found = load(objects).size_catalog(prices=["m5.xlarge=0.192"], rates="cpu=0.04,memory=0.005")
