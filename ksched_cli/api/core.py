@@ -7,10 +7,14 @@ pods.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeAlias, TypeVar
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 from msgspec.structs import replace
+
+# Go's integers: decoding refuses a number that does not fit, which no cache could encode.
+Int32: TypeAlias = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
+Int64: TypeAlias = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 
 
 class OwnerReference(Struct, rename="camel", frozen=True, gc=False):
@@ -89,7 +93,7 @@ class NodeSelector(Struct, rename="camel", frozen=True, gc=False):
 
 
 class PreferredSchedulingTerm(Struct, rename="camel", frozen=True, gc=False):
-    weight: int = 0
+    weight: Int32 = 0
     preference: NodeSelectorTerm = NodeSelectorTerm()
 
 
@@ -108,7 +112,7 @@ class PodAffinityTerm(Struct, rename="camel", frozen=True, gc=False):
 
 
 class WeightedPodAffinityTerm(Struct, rename="camel", frozen=True, gc=False):
-    weight: int = 0
+    weight: Int32 = 0
     pod_affinity_term: PodAffinityTerm = PodAffinityTerm()
 
 
@@ -160,18 +164,18 @@ class Toleration(Struct, rename="camel", frozen=True, gc=False):
     operator: str = ""
     value: str = ""
     effect: str = ""
-    toleration_seconds: int | None = None
+    toleration_seconds: Int64 | None = None
 
 
 WHEN_UNSATISFIABLE = ("DoNotSchedule", "ScheduleAnyway")
 
 
 class TopologySpreadConstraint(Struct, rename="camel", frozen=True, gc=False):
-    max_skew: int = 0
+    max_skew: Int32 = 0
     topology_key: str = ""
     when_unsatisfiable: str = ""
     label_selector: LabelSelector | None = None
-    min_domains: int | None = None
+    min_domains: Int32 | None = None
     node_affinity_policy: str | None = None
     node_taints_policy: str | None = None
     match_label_keys: tuple[str, ...] = ()
@@ -216,14 +220,14 @@ class GCEPersistentDiskVolumeSource(Struct, rename="camel", frozen=True, gc=Fals
     pd_name: str = ""
     read_only: bool = False
     fs_type: str = ""
-    partition: int = 0
+    partition: Int32 = 0
 
 
 class AWSElasticBlockStoreVolumeSource(Struct, rename="camel", frozen=True, gc=False):
     volume_id: str = field(default="", name="volumeID")
     read_only: bool = False
     fs_type: str = ""
-    partition: int = 0
+    partition: Int32 = 0
 
 
 class RBDVolumeSource(Struct, rename="camel", frozen=True, gc=False):
@@ -236,7 +240,7 @@ class RBDVolumeSource(Struct, rename="camel", frozen=True, gc=False):
 class ISCSIVolumeSource(Struct, rename="camel", frozen=True, gc=False):
     iqn: str = ""
     target_portal: str = ""
-    lun: int = 0
+    lun: Int32 = 0
     read_only: bool = False
 
 
@@ -328,8 +332,8 @@ Quantities = dict[str, str | int | float]
 
 
 class ContainerPort(Struct, rename="camel", frozen=True, gc=False):
-    container_port: int = 0
-    host_port: int = 0
+    container_port: Int32 = 0
+    host_port: Int32 = 0
     host_ip: str = field(default="", name="hostIP")
     protocol: str = ""
     name: str = ""
@@ -403,7 +407,7 @@ class PodSpec(Struct, rename="camel", gc=False):
     os: PodOS | None = None
     hostname: str = ""
     subdomain: str = ""
-    active_deadline_seconds: int | None = None
+    active_deadline_seconds: Int64 | None = None
 
 
 class PodCondition(Struct, rename="camel", frozen=True, gc=False):
@@ -426,7 +430,7 @@ class ContainerStatus(Struct, rename="camel", frozen=True, gc=False):
     name: str = ""
     allocated_resources: Quantities = {}
     resources: ResourceRequirements | None = None
-    restart_count: int = 0
+    restart_count: Int32 = 0
     state: ContainerState | None = None
 
 
@@ -527,7 +531,7 @@ class Namespace(KubernetesObject):
 
 
 class ServicePort(Struct, rename="camel", frozen=True, gc=False):
-    node_port: int = 0
+    node_port: Int32 = 0
 
 
 class ServiceSpec(Struct, rename="camel", gc=False):

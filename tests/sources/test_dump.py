@@ -351,3 +351,23 @@ def test_a_node_with_a_namespace_is_a_node_of_the_cluster(tmp_path: Path, capsys
     write_list(Path(path), make_node("a").doc(), odd)
     assert run(["drain", "--each", "node", "--from", path]) == 0
     assert "please report" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("fields", "path"),
+    [
+        pytest.param({"tolerations": [{"key": "a", "tolerationSeconds": 2**63}]}, "tolerationSeconds", id="64 bits"),
+        pytest.param({"activeDeadlineSeconds": -(2**63) - 1}, "activeDeadlineSeconds", id="below 64 bits"),
+        pytest.param({"topologySpreadConstraints": [{"maxSkew": 2**31}]}, "maxSkew", id="32 bits"),
+        pytest.param(
+            {"containers": [{"name": "c", "ports": [{"containerPort": 10**300}]}]}, "containerPort", id="300 digits"
+        ),
+    ],
+)
+def test_a_number_that_no_integer_of_go_holds(
+    fields: dict[str, Any], path: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A number of 300 digits in a dump was a crash: the cache could not encode the pod."""
+    cluster = write_list(tmp_path / "c.json", make_node("n").doc(), make_pod("p").spec(**fields).doc())
+    assert run(["simulate", "--from", cluster]) == 2
+    assert path in capsys.readouterr().err
