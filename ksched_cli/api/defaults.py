@@ -79,12 +79,20 @@ def _quantities_of(pod: Pod) -> list[Quantities]:
     return found
 
 
+# ParseQuantity takes a larger amount for this one.
+_MOST = 2**63 - 1
+
+
+def _in_nano(amount: int) -> str:
+    return f"{min(amount, _MOST * NANO)}n"
+
+
 def _round_up_to_milli(quantities: Quantities) -> None:
     """SetDefaults_ResourceList: the API server stores no parts smaller than a thousandth."""
     for name, quantity in () if are_plain(quantities.values()) else quantities.items():
         nano = nano_value(quantity)
         if nano % _NANO_PER_MILLI:
-            quantities[name] = f"{-(-nano // _NANO_PER_MILLI)}m"
+            quantities[name] = f"{min(-(-nano // _NANO_PER_MILLI), _MOST * 1000)}m"
 
 
 def _name_rbd_pool(volume: Volume) -> Volume:
@@ -107,7 +115,7 @@ def _default_pod_level(pod: Pod) -> None:
     for name, amount in container_requests(pod).items():
         # Huge pages are never overcommitted, so their requests follow the pod's limit.
         if name in ("cpu", "memory"):
-            own.requests.setdefault(name, f"{amount}n")
+            own.requests.setdefault(name, _in_nano(amount))
     for name, quantity in own.limits.items():
         if is_pod_level_resource(name):
             own.requests.setdefault(name, quantity)
@@ -121,7 +129,7 @@ def _container_limits(pod: Pod) -> Quantities:
             init_containers=tuple(_asking_for_limits(each) for each in pod.spec.init_containers),
         )
     )
-    return {name: f"{amount}n" for name, amount in container_requests(asking).items()}
+    return {name: _in_nano(amount) for name, amount in container_requests(asking).items()}
 
 
 def _asking_for_limits(container: Container) -> Container:

@@ -109,6 +109,14 @@ def test_huge_pages_of_containers_limit_the_pod() -> None:
     assert amounts(own.requests) == amounts({"cpu": "1", "hugepages-2Mi": "4Mi"})
 
 
+def test_an_amount_that_no_quantity_holds_is_the_largest() -> None:
+    """A limit of 400 digits was a crash: the sum of the containers in billionths had more digits than a quantity."""
+    spec = {**asking(limits={"hugepages-2Mi": "9" * 400}), "resources": {"limits": {"cpu": "1"}}}
+    own = defaulted(spec).spec.resources
+    assert own is not None
+    assert amounts(own.limits) == {"cpu": 10**9, "hugepages-2Mi": (2**63 - 1) * 10**9}
+
+
 def test_huge_pages_that_the_pod_asks_for_are_left_alone() -> None:
     own = {"requests": {"hugepages-2Mi": "8Mi"}}
     made = defaulted({**asking(limits={"hugepages-2Mi": "4Mi"}), "resources": own}).spec.resources
