@@ -11,6 +11,7 @@ from ksched_cli.cli.main import run
 from ksched_cli.releases import DEFAULT_VERSION, NEWEST_VERSION
 from ksched_cli.sources.dump import load_dump
 from ksched_cli.sources.own_documents import write_snapshot
+from tests.builders import make_node, make_pod, write_list
 from tests.cli.transcripts import CASE
 from tests.lanes import sampled
 
@@ -145,3 +146,26 @@ def test_every_minor_answers(version: str, capsys: pytest.CaptureFixture[str]) -
     assert document["coverage"]["kubeVersion"] == version
     assert {"pluginsNotModelled", "kubeVersionNotModelled"}.isdisjoint(document["coverage"])
     assert {pod["result"] for pod in document["pods"]} <= {"scheduled", "unschedulable"}
+
+
+@pytest.mark.parametrize(
+    ("version", "one"),
+    [
+        pytest.param("1.22", "2 node(s) had taint {a: x}, that the pod didn't tolerate", id="1.22"),
+        pytest.param("1.28", "2 node(s) had untolerated taint {a: x}", id="1.28"),
+        pytest.param("1.36", "2 node(s) had untolerated taint(s)", id="1.36"),
+    ],
+)
+def test_nodes_with_several_taints_are_counted_together(
+    version: str, one: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A table names the taint of an old minor if there is one."""
+    nodes = [make_node(f"{taint}{number}").taint(taint, "x") for taint in "ab" for number in range(2)]
+    tolerant = [{"key": "b", "operator": "Exists"}]
+    pods = [make_pod(f"p{number}").spec(tolerations=tolerant if number else []) for number in range(4)]
+    asked = [each.requests(cpu="900") if number else each for number, each in enumerate(pods)]
+    source = write_list(tmp_path / "cluster.json", *nodes, *asked)
+    assert run(["simulate", "--from", source, "--kube-version", version]) == 1
+    first, second, *_ = " ".join(capsys.readouterr().out.split()).split("default/")[1:]
+    assert first.endswith("0/4 4 node(s) had untolerated taint(s) ")
+    assert one in second

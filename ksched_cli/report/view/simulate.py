@@ -19,7 +19,7 @@ from ksched_cli.plan.results.nodes import Failure
 from ksched_cli.plan.results.outcomes import PluginTiming, PodOutcome, RefusedPod, Simulation
 from ksched_cli.plugins.in_tree import column_of
 from ksched_cli.releases.minors import DEFAULT
-from ksched_cli.releases.plugin_names import NODE_RESOURCES_FIT
+from ksched_cli.releases.plugin_names import NODE_RESOURCES_FIT, TAINT_TOLERATION
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.documents import (
     DocumentPart,
@@ -394,18 +394,15 @@ def _why(pod: PodPart, *, leads: bool = True) -> str:
         return _evicts(pod)
     if pod.pre_filter:
         return ", ".join(pod.pre_filter.reasons)
+    groups = pod.groups()
+    # A pool may have several taints, which some minors name: a table counts the nodes together, -o wide names them.
+    taints = {reason for group in groups if group.plugin == TAINT_TOLERATION for reason in group.reasons}
     counts: Counter[str] = Counter()
-    for group in pod.groups():
-        for reason in group.reasons:
-            counts[_without_taint(reason)] += group.nodes
+    for group in groups:
+        together = group.plugin == TAINT_TOLERATION and len(taints) > 1
+        for reason in ("node(s) had untolerated taint(s)",) if together else group.reasons:
+            counts[reason] += group.nodes
     return ", ".join(f"{count} {reason}" for reason, count in counts.most_common()) or pod.message
-
-
-def _without_taint(reason: str) -> str:
-    """The reason without the taint that some minors name: a pool has several taints, and a table counts their nodes
-    together. -o wide names them."""
-    kind, found, _ = reason.partition(" {")
-    return f"{kind}(s)" if found and kind.endswith("untolerated taint") else reason
 
 
 def _main_reason(pod: PodPart) -> str:
