@@ -25,10 +25,10 @@ from ksched_cli.api.decode import (
     document_of,
 )
 from ksched_cli.api.defaults import DEFAULT_NAMESPACE, fill_in
-from ksched_cli.api.dynamic_resources import OLDER_VERSIONS, as_v1
+from ksched_cli.api.dynamic_resources import OLDER_VERSIONS, ResourceClaim, ResourceClaimTemplate, as_v1
 from ksched_cli.api.object_facts import is_terminal, pod_key
 from ksched_cli.api.quantity import MOST_DIGITS
-from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim
+from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 from ksched_cli.api.validation.fields import object_at, text_at
 from ksched_cli.api.workloads import CronJob, DaemonSet, Deployment, Job, StatefulSet
 from ksched_cli.errors import InputError, Problem
@@ -72,6 +72,12 @@ LIVE = "live"
 TRACES = ("openb:", "trace:")
 READ_KINDS = frozenset(KINDS.values())
 _WITH_TEMPLATES = (Deployment, StatefulSet, DaemonSet, Job, CronJob)
+# Kinds whose updates `controlplane/admission/updates.py` compares in all fields.
+_COMPARED_WHOLE: tuple[type[Any], ...] = (
+    *_WITH_TEMPLATES,
+    *(Pod, Service, PersistentVolume, PersistentVolumeClaim, StorageClass),
+    *(ResourceClaim, ResourceClaimTemplate),
+)
 
 
 def load_dump(
@@ -582,10 +588,10 @@ _FEW = 10
 
 def _may_be_applied(item: Any, document: Any) -> bool:
     """Whether `kubectl apply` of the object depends on more than its typed fields: on its owners, on the last manifest,
-    or on fields that no typed object has, of a template, of a volume's source, or the address of a Service."""
+    or on fields that no typed object has: of a template, and those that no update may change."""
     if controller_of(item.metadata) is not None:
         return False
-    if isinstance(item, (*_WITH_TEMPLATES, Service, PersistentVolume)):
+    if isinstance(item, _COMPARED_WHOLE):
         return True
     if isinstance(document, dict):
         return "managedFields" in (document.get("metadata") or {})

@@ -23,7 +23,7 @@ from ksched_cli.api.decode import CLUSTER_SCOPED
 from ksched_cli.api.defaults import DEFAULT_SCHEDULER, fill_in
 from ksched_cli.api.object_facts import is_active
 from ksched_cli.api.selectors import selector_of_controller
-from ksched_cli.api.storage import PersistentVolumeClaim
+from ksched_cli.api.storage import PersistentVolumeClaim, StorageClass
 from ksched_cli.api.validation.documents import validate
 from ksched_cli.api.validation.fields import FieldError
 from ksched_cli.api.workloads import (
@@ -45,7 +45,7 @@ from ksched_cli.api.workloads import (
 )
 from ksched_cli.config.model import SchedulerConfiguration
 from ksched_cli.controlplane.admission.quantities import ADMITTED
-from ksched_cli.controlplane.admission.updates import RefusedUpdate, refused_updates
+from ksched_cli.controlplane.admission.updates import RefusedUpdate, refused_resize, refused_updates
 from ksched_cli.controlplane.api_server import ApiServer, Refusal
 from ksched_cli.controlplane.controllers.daemon_pods import daemon_spec, should_run
 from ksched_cli.controlplane.controllers.job import cron_run
@@ -350,8 +350,17 @@ def refused_changes(store: Store, manifests: Loaded) -> Iterator[tuple[Any, Prob
                 continue
             path = f"{label}: {path_text(error.path)}"
             yield item, Problem(error.message, place.source, place.line, path, "set the live field to null", INVALID)
-        for refused in refused_updates(type(item), made.document, before):
+        for refused in refused_updates(type(item), made.document, before, is_whole=store.is_whole(live)):
             yield item, _refusal(item, refused, places)
+        if isinstance(item, PersistentVolumeClaim):
+            classes = {each.metadata.name: each for each in store.of(StorageClass)}
+            known = classes.get(made.item.spec.storage_class_name or "")
+            text = refused_resize(
+                made.document, before, store.document(known) if known and store.is_whole(known) else {}
+            )
+            if text:
+                text = f"PersistentVolumeClaimResize refuses: {text}"
+                yield item, Problem(text, place.source, place.line, label, "", REFUSED)
 
 
 def _errors(item: Any, document: Mapping[str, Any]) -> Iterator[FieldError]:

@@ -371,7 +371,7 @@ UPDATES = {
         {**quota("BestEffort"), "spec": {"hard": {"pods": "6"}, "scopes": ["BestEffort"]}},
     ),
     "selector of a claim": (
-        claim(),
+        {**claim(), "status": {"phase": "Bound"}},
         {**claim(), "spec": {**claim()["spec"], "selector": {"matchLabels": {"a": "b"}}}},
         "spec.selector",
         claim("3Gi"),
@@ -399,8 +399,46 @@ def test_an_update_is_refused_and_its_twin_is_taken(
     assert run([*command, write_list(tmp_path / "t.json", taken)]) == 0, capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    "document",
+    [
+        pytest.param(running(container={"env": [{"name": "A", "value": "b"}], "args": ["x"]}), id="a pod"),
+        pytest.param(
+            {**claim(), "spec": {**claim()["spec"], "dataSource": {"kind": "PersistentVolumeClaim", "name": "a"}}},
+            id="a claim",
+        ),
+        pytest.param({**storage_class(parameters={"a": "b"}), "mountOptions": ["ro"]}, id="a class"),
+        pytest.param(device_claim(2), id="devices"),
+        pytest.param(template_of_claims(labels={"a": "b"}) | {"status": {"replicas": 0}}, id="a set"),
+    ],
+)
+def test_the_same_manifest_again_is_taken(document: dict[str, Any], tmp_path: Path) -> None:
+    """No typed object has these fields: the live object is compared as it was read."""
+    cluster = write_list(tmp_path / "c.json", NODE, stored(document))
+    manifest = {key: value for key, value in document.items() if key != "status"}
+    command = ["check", "--from", cluster, "--allow-empty", "--exit-zero", "-f"]
+    assert run([*command, write_list(tmp_path / "m.json", manifest)]) == 0
+
+
 def test_a_cut_pod_is_compared_in_what_it_has(tmp_path: Path) -> None:
     """A snapshot and a dump that was cut by hand lack fields that the manifest has."""
     cluster = write_list(tmp_path / "c.json", NODE, running())
     manifest = write_list(tmp_path / "m.json", running(container={"env": [{"name": "A", "value": "b"}]}))
     assert run(["check", "--from", cluster, "-f", manifest, "--allow-empty"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("more", "phase", "code"),
+    [
+        pytest.param({"allowVolumeExpansion": True}, "Bound", 0, id="a class that expands"),
+        pytest.param({}, "Bound", 2, id="a class that does not"),
+        pytest.param({"allowVolumeExpansion": True}, "Pending", 2, id="a claim that is not bound"),
+    ],
+)
+def test_a_larger_claim(more: dict[str, Any], phase: str, code: int, tmp_path: Path) -> None:
+    fast = stored({**STORAGE, "metadata": {"name": "fast"}, **more})
+    live = stored({**claim("1Gi"), "status": {"phase": phase}})
+    cluster = write_list(tmp_path / "c.json", NODE, fast, live)
+    command = ["check", "--from", cluster, "--allow-empty", "-f"]
+    assert run([*command, write_list(tmp_path / "m.json", claim("2Gi"))]) == code
+    assert run([*command, write_list(tmp_path / "same.json", claim("1Gi"))]) == 0

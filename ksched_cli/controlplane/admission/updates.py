@@ -64,8 +64,11 @@ class RefusedUpdate(Struct, frozen=True):
     hint: str
 
 
-def refused_updates(kind: type[Any], after: Document, before: Document) -> Iterator[RefusedUpdate]:
-    """Why the API server does not replace the live object `before` by `after`."""
+def refused_updates(kind: type[Any], after: Document, before: Document, *, is_whole: bool) -> Iterator[RefusedUpdate]:
+    """Why the API server does not replace the live object `before` by `after`. `is_whole`: `before` has all fields of
+    the object, also those that no typed object has."""
+    if not is_whole:
+        before = {**before, "metadata": {**object_at(before, "metadata"), "resourceVersion": ""}}
     hint = _HINTS.get(kind, "delete the live object first: kubectl replace --force")
     for row in _ROWS.get(kind, ()):
         if any(_changed(row.path, after, before)):
@@ -184,6 +187,19 @@ def _claim(after: Document, before: Document) -> FieldErrors:
     wanted, there = (amount_in(_at(each, ("spec", *_STORAGE))) for each in (after, before))
     if wanted is not None and there is not None and wanted < there:
         yield forbidden(("spec", *_STORAGE), "field can not be less than status.capacity")
+
+
+def refused_resize(after: Document, before: Document, storage_class: Document) -> str:
+    """Why the admission plugin PersistentVolumeClaimResize refuses a larger claim, or an empty string. Objects without
+    a resourceVersion may be cut, and refuse nothing."""
+    wanted, there = (amount_in(_at(each, ("spec", *_STORAGE))) for each in (after, before))
+    if wanted is None or there is None or wanted <= there:
+        return ""
+    of_claim, of_class = (object_at(each, "metadata").get("resourceVersion") for each in (before, storage_class))
+    if of_claim and text_at(object_at(before, "status"), "phase") == "Pending":
+        return "Only bound persistent volume claims can be expanded"
+    text = "only dynamically provisioned pvc can be resized and the storageclass must support resize"
+    return text if of_class and storage_class.get("allowVolumeExpansion") is not True else ""
 
 
 def _service(after: Document, before: Document) -> FieldErrors:
