@@ -123,3 +123,15 @@ def test_commands_have_a_button_that_copies_them(
         shown.page.locator("button.copy:visible").first.click()
         text = commands.filter(visible=True).first.inner_text()
         assert " ".join(shown.page.evaluate("navigator.clipboard.readText()").split()) == " ".join(text.split())
+
+
+def test_steps_have_numbers_and_sentences_have_none(
+    page_file: Callable[..., Path], opened: Callable[..., OpenedPage]
+) -> None:
+    shown = opened(page_file("explain", "shop/web-1", "--from", DEMO))
+    marks = "rows => rows.map(row => [!row.querySelector('h3'), getComputedStyle(row, '::before').content === 'none'])"
+    found = shown.page.locator(".steps > li").evaluate_all(marks)
+    shown = opened(page_file(*PAGES["explain"]))
+    found += shown.page.locator(".steps > li").evaluate_all(marks)
+    assert {is_sentence for is_sentence, _ in found} == {True, False}
+    assert all(is_sentence == unnumbered for is_sentence, unnumbered in found)
