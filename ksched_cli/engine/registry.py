@@ -380,13 +380,16 @@ def _verdict(arguments: tuple[Any, ...], answer: Any) -> Verdict:
             raise Complaint(f"{len(column)} verdicts for {size} nodes")
         if column.shape != (size,):
             raise Complaint(f"{what} has the shape {column.shape} for {size} nodes")
-    for index in np.nonzero((answer.reason_ids < 0) | (answer.reason_ids >= len(answer.reasons)))[0][:1]:
-        raise Complaint(f"there is no reason {answer.reason_ids[index]} (node {nodes.names[index]})")
-    # By a table: np.isin takes its time with few codes.
-    is_known = (answer.codes >= 0) & (answer.codes < len(_IS_FILTER_CODE))
-    is_known &= _IS_FILTER_CODE.take(answer.codes, mode="clip")
-    for index in np.nonzero(~is_known)[0][:1]:
-        raise Complaint(f"code {answer.codes[index]} is none that a filter gives (node {nodes.names[index]})")
+    # Most verdicts are of one node, which passes.
+    if not answer.reasons or np.count_nonzero(answer.reason_ids):
+        for index in np.nonzero((answer.reason_ids < 0) | (answer.reason_ids >= len(answer.reasons)))[0][:1]:
+            raise Complaint(f"there is no reason {answer.reason_ids[index]} (node {nodes.names[index]})")
+    if np.count_nonzero(answer.codes):
+        # By a table: np.isin takes its time with few codes.
+        is_known = (answer.codes >= 0) & (answer.codes < len(_IS_FILTER_CODE))
+        is_known &= _IS_FILTER_CODE.take(answer.codes, mode="clip")
+        for index in np.nonzero(~is_known)[0][:1]:
+            raise Complaint(f"code {answer.codes[index]} is none that a filter gives (node {nodes.names[index]})")
     return Verdict(answer.codes, answer.reason_ids, [as_reasons(reasons) for reasons in answer.reasons])
 
 
