@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
+import ksched_cli
 from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.simulator import Simulator
 from ksched_cli.sources.decoding import decode
 from tests.benchmarks import commands
-from tests.benchmarks.__main__ import measure
+from tests.benchmarks.__main__ import KUBE_SCHEDULER, Run, measure, table_rows
 from tests.benchmarks.reading import full_pod, timed, write_list
 from tests.benchmarks.workloads import FEATURES, OPTIONS, PENDING, write
 from tests.lanes import sampled
@@ -107,3 +108,21 @@ def test_commands_are_measured_as_whole_processes(tmp_path: Path) -> None:
     stopped = commands.measure(commands.COMMANDS["simulate"].format(**files).split(), limit=0.05)
     assert stopped.code is None
     assert stopped.line.endswith("stopped")
+
+
+def test_the_rows_of_the_manual_are_printed_as_the_manual_has_them() -> None:
+    text = (Path(ksched_cli.__file__).parent / "help" / "performance.md").read_text()
+    stats = {"podsPerSecond": 7421.6, "scheduleSeconds": 0.134, "peakMiB": 64.9}
+    runs = [Run("basic", nodes, 10000, 1000, 1000, 1000, stats, 0.52, 0.11) for nodes in (500, 5000)]
+    first, second, calibration, speeds = table_rows([*runs, Run("devices", 500, 1, 1, 1, 1, stats, 1, 1)])
+    assert first == "| basic | 500 | 10,000 | 7,422 | 0.13 | 0.5 | 68 |  |"
+    assert second == "|  | 5,000 | 10,000 | 7,422 | 0.13 | 0.5 | 68 | 65\u201384 (526) |"
+    assert text.partition("\n| workload |")[2].partition("\n")[0].count("|") == first.count("|") - 2
+    assert (calibration, speeds) == (
+        "calibration 0.110 to 0.110 s",
+        "7,422 to 7,422 pods per second at 5,000 nodes",
+    )
+    for workload, figures in KUBE_SCHEDULER.items():
+        rows = text.partition(f"| {workload} | 500 |")[2].split("\n")
+        assert rows[1].startswith("|  | 5,000 |")
+        assert rows[1].replace("\u2013", "-").endswith(f"| {figures} |")

@@ -154,6 +154,38 @@ def growth(done: Sequence[Run], by: str) -> Iterator[str]:
             yield f"{workload:<20}{by} x{more:<6.1f} time per pod x{longer:.1f}"
 
 
+# What kube-scheduler 1.36 does at 5,000 nodes, in pods per second: at all nodes, and in brackets with its sampling.
+KUBE_SCHEDULER = {
+    "basic": "65-84 (526)",
+    "varied": "56-88 (577)",
+    "node-affinity": "67-91 (290-483)",
+    "antiaffinity": "42-55 (199-275)",
+    "affinity": "59-88 (107-209)",
+    "preferred-affinity": "51 (141-192)",
+    "spread": "32-54 (161-210)",
+    "unschedulable": "106-121 (94-118)",
+    "preemption": "40-56 (33-47)",
+}
+
+
+def table_rows(done: Sequence[Run]) -> Iterator[str]:
+    """The rows of the table in `ksched help performance`, of the workloads that kube-scheduler was measured with, and
+    what the paragraph below the table and the README name of them."""
+    shown = [run for run in done if run.workload in KUBE_SCHEDULER]
+    last = ""
+    for run in shown:
+        name, last = "" if run.workload == last else run.workload, run.workload
+        stats, other = run.stats, KUBE_SCHEDULER[run.workload].replace("-", "\u2013") if run.nodes == 5000 else ""
+        yield (
+            f"| {name} | {run.nodes:,} | {run.running:,} | {stats['podsPerSecond']:,.0f} | {stats['scheduleSeconds']:.2f} "
+            f"| {run.whole:.1f} | {stats['peakMiB'] * 2**20 / 1e6:.0f} | {other} |"
+        )
+    calibrations = [run.calibration for run in shown]
+    yield f"calibration {min(calibrations, default=0):.3f} to {max(calibrations, default=0):.3f} s"
+    speeds = [run.stats["podsPerSecond"] for run in shown if run.nodes == 5000]
+    yield f"{min(speeds, default=0):,.0f} to {max(speeds, default=0):,.0f} pods per second at 5,000 nodes"
+
+
 def measure_commands(times: int) -> bool:
     """The table of all commands; whether all of them came to a result."""
     from tests.benchmarks import commands
@@ -187,6 +219,9 @@ def main() -> int:
     answered = bool(given.workloads) or measure_commands(given.runs)
     say("\ngrowth")
     for line in (*growth(done, "nodes"), *growth(crowded, "running")):
+        say(line)
+    say("\nrows for help/performance.md and the README")
+    for line in table_rows(done):
         say(line)
     base = startup(["-c", "import typer"])
     for command in ("version", "--help"):
