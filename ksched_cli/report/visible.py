@@ -25,7 +25,6 @@ P = ParamSpec("P")
 # All its commands have a letter that no IPv6 address has. GitHub and Azure obey `##[command]` and `##vso[…]` anywhere.
 _COMMAND = re.compile(r":(?=:[a-z-]*[g-z-])|#(?=#(?:\[|vso\[))", re.IGNORECASE)
 
-_WITHOUT_TEXT = frozenset((int, float, bool, type(None)))
 _NUMBERS = frozenset(("int", "float", "bool", "tuple[int, ...]"))
 
 

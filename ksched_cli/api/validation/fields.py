@@ -179,7 +179,6 @@ _IS_LABEL = re.compile(_LABEL)
 _UNDERSCORED = re.compile(r"[a-z0-9_]([-_a-z0-9]*[a-z0-9_])?(\.[a-z0-9_]([-_a-z0-9]*[a-z0-9_])?)*")
 _CONFIG_KEY = re.compile("[-._a-zA-Z0-9]+")
 _PERCENT = re.compile("[0-9]+%", re.ASCII)
-_PORT_NAME = re.compile("[-a-z0-9]+")
 _LONGEST_LABEL, _LONGEST_PORT_NAME = 63, 15
 
 Problems: TypeAlias = Sequence[str]

@@ -43,8 +43,6 @@ _GROUNDS = 64
 # So many answers of PreFilter for which only the node object matters are kept.
 _MOST_ANSWERS = 512
 
-_NO_ROWS: RowColumn = np.empty(0, dtype=np.int64)
-
 
 def most_templates(nodes: int) -> int:
     """How many templates have a result that is kept."""
