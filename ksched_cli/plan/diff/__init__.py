@@ -1,1 +1,1 @@
-"""Diff."""
+"""What differs between two clusters, configurations or versions."""

@@ -1,1 +1,1 @@
-"""Reasons."""
+"""Why a pod is rejected or has moved, for people: codes, causes, typing errors, and the fixes that would help."""

@@ -25,7 +25,6 @@ _DECLARING = (
     "ksched_cli.engine.faults",
     "ksched_cli.releases.configuration",
     "ksched_cli.releases.engine_rules",
-    "ksched_cli.releases.engine_rules",
 )
 
 

@@ -1,1 +1,1 @@
-"""Results."""
+"""Results that several commands share: outcomes of pods, nodes as columns, and both as tables of Arrow."""
