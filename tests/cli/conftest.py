@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from tests.cli.inputs import NODE, dumped
+from tests.cli.karpenter import TYPE
 
 
 @pytest.fixture(autouse=True)
@@ -27,3 +29,11 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "cluster.yaml").write_text(dumped(NODE))
     return tmp_path
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> str:
+    """A file of instance types with one type of 4 cpu."""
+    path = tmp_path / "types.json"
+    path.write_text(json.dumps({"instanceTypes": [TYPE]}))
+    return str(path)

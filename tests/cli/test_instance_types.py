@@ -10,7 +10,7 @@ import pytest
 
 from ksched_cli.cli.main import run
 from tests.builders import write_list
-from tests.cli.test_autoscaling import KARPENTER_DEMO, TYPE
+from tests.cli.karpenter import KARPENTER_DEMO, TYPE
 from tests.cli.transcripts import same_as_golden
 
 EC2 = ("--cloud", "ec2", "--region", "us-east-1")

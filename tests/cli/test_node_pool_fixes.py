@@ -11,9 +11,7 @@ import pytest
 from ksched_cli.api.json_patch import apply_patch
 from ksched_cli.cli.main import run
 from tests.builders import write_list as write
-from tests.cli.test_autoscaling import TYPE, catalog, document_of, managed, node_pool, pending, requesting, running_on
-
-__all__ = ["catalog"]
+from tests.cli.karpenter import TYPE, document_of, managed, node_pool, pending, requesting, running_on
 
 SPOT = {"zone": "a", "capacityType": "spot", "price": 0.03}
 LARGE = {
