@@ -406,3 +406,14 @@ def test_init_containers_of_the_pod_in_scores(version: str, cpu: int) -> None:
     cluster = make_scheduler([make_node("n").allocatable(cpu=4).obj()], [pod], current=release).cluster
     asked = measure_before_1_22(cluster.pods.infos[0], ("cpu",), NodeRows(cluster))
     assert asked.requested.tolist() == [[cpu]]
+
+
+def test_names_that_are_no_resources_measure_nothing() -> None:
+    """ "gpus" is no resource of a node and stands before two that are."""
+    pod = make_pod("new").requests(cpu="2").obj()
+    node = make_node("n").allocatable(**{"cpu": 4, "memory": "8Gi", "hugepages-2Mi": "4Mi"})
+    cluster = make_scheduler([node.obj()], [pod], current=nearest_release("1.20")).cluster
+    names = ("gpus", "cpu", "hugepages-2Mi", "none")
+    measured = measure_before_1_22(cluster.pods.infos[0], names, NodeRows(cluster))
+    assert measured.requested.tolist() == [[0], [2000], [0], [0]]
+    assert measured.allocatable.tolist() == [[0], [4000], [4 << 20], [0]]

@@ -291,15 +291,25 @@ def test_the_definition_of_the_kind_has_the_fields(kind: tuple[str, str]) -> Non
     assert set(read_paths(CUSTOM_KINDS[kind])) <= known
 
 
-@pytest.mark.parametrize("version", ["v1alpha1", "v1beta1"])
-def test_limits_of_a_clone_set_in_both_versions(version: str) -> None:
-    limits = {"maxUnavailable": 0, "maxSurge": 1}
-    strategy = {"updateStrategy": limits if version == "v1alpha1" else {"rollingUpdate": limits}}
+@pytest.mark.parametrize(
+    ("version", "strategy", "surge", "unavailable"),
+    [
+        pytest.param("v1alpha1", {"maxUnavailable": 0, "maxSurge": 1}, 1, 0, id="v1alpha1"),
+        pytest.param("v1beta1", {"rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}}, 1, 0, id="v1beta1"),
+        pytest.param("v1alpha1", {"maxSurge": 1}, 1, "20%", id="only surge"),
+        pytest.param("v1beta1", {"rollingUpdate": {"maxUnavailable": 3}}, 0, 3, id="only unavailable"),
+        pytest.param("v1beta1", {"rollingUpdate": {}}, 0, "20%", id="no limits"),
+        pytest.param("v1beta1", {"rollingUpdate": None, "maxSurge": 2}, 2, "20%", id="null before limits that count"),
+        pytest.param("v1alpha1", None, 0, "20%", id="no strategy"),
+        pytest.param("v1alpha1", "x", 0, "20%", id="a strategy that is no object"),
+    ],
+)
+def test_limits_of_a_clone_set(version: str, strategy: Any, surge: Any, unavailable: Any) -> None:
     item = resource("CloneSet", f"apps.kruise.io/{version}", f"replicas: 2\n{SELECTOR}\n{TEMPLATE}")
-    item["spec"].update(strategy)
+    item["spec"]["updateStrategy"] = strategy
     (made,) = custom_workloads(UnknownKind(item["apiVersion"], "CloneSet", item), Origin("m.yaml"), known_kinds({}))
     assert isinstance(made, CustomWorkload)
-    assert made.item.spec.strategy.rolling_update == RollingUpdate(max_surge=1, max_unavailable=0)
+    assert made.item.spec.strategy.rolling_update == RollingUpdate(max_surge=surge, max_unavailable=unavailable)
 
 
 def test_brokers_of_node_pools_do_not_count_twice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

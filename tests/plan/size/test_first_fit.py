@@ -1,0 +1,116 @@
+"""First fit decreasing, held against its plain reading: one pod after the other onto the first node that holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ksched_cli.plan.size.problem import ForecastNodes, GreedyBuyer, PackingProblem, PodClass, ShapeChoice
+from tests.lanes import examples
+
+NO_NODES = ForecastNodes((), *(np.zeros((0, 1), dtype=np.int64),) * 5)
+
+
+def problem(
+    pods: list[tuple[int, int, int]], shapes: list[tuple[int, int, int]], rivals: list[tuple[int, int]], cap: int
+) -> PackingProblem:
+    """Classes by number, cpu and memory; shapes by price, cpu and memory. At most `cap` pods of a class on a node."""
+    classes, first = [], 0
+    for count, cpu, memory in pods:
+        classes.append(PodClass(tuple(range(first, first + count)), (cpu, memory)))
+        first += count
+    choices = []
+    for price, *free in shapes:
+        most = tuple(
+            min(cap, *(has // asked for has, asked in zip(free, each.requests, strict=True))) for each in classes
+        )
+        choices.append(ShapeChoice((), price, tuple(free), tuple(free), most, None))
+    return PackingProblem(
+        tuple(classes), tuple(choices), (), frozenset(rivals), Decimal(1), (), NO_NODES, NO_NODES, False
+    )
+
+
+def plainly(made: PackingProblem, order: Iterable[int]) -> list[tuple[int, tuple[int, ...]]]:
+    """The nodes by choice and pods of each class, the classes in this order."""
+
+    def holders(pods: list[int]) -> list[int]:
+        """The choices whose node holds these pods."""
+        if any(pods[a] and pods[b] for a, b in made.rivals):
+            return []
+        used = [sum(n * each.requests[at] for n, each in zip(pods, made.classes, strict=True)) for at in range(2)]
+        return [
+            number
+            for number, choice in enumerate(made.choices)
+            if all(need <= free for need, free in zip(used, choice.free, strict=True))
+            and all(n <= most for n, most in zip(pods, choice.most, strict=True))
+        ]
+
+    nodes: list[list[int]] = []
+    for at in order:
+        alone = [int(other == at) for other in range(len(made.classes))]
+        for _ in range(made.classes[at].demand if holders(alone) else 0):
+            for pods in nodes:
+                more = [n + one for n, one in zip(pods, alone, strict=True)]
+                if holders(more):
+                    pods[:] = more
+                    break
+            else:
+                nodes.append(alone.copy())
+    return [(min(holders(pods), key=lambda choice: made.choices[choice].price), tuple(pods)) for pods in nodes]
+
+
+POD = st.tuples(st.integers(0, 4), st.integers(1, 6), st.integers(1, 6))
+SHAPE = st.tuples(st.integers(1, 40), st.integers(1, 9), st.integers(1, 9))
+
+
+@given(
+    st.lists(POD, min_size=1, max_size=4),
+    st.lists(SHAPE, min_size=1, max_size=3),
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=2),
+    st.integers(1, 4),
+)
+@settings(max_examples=examples(150), deadline=None)
+def test_it_is_the_plain_reading(
+    pods: list[tuple[int, int, int]], shapes: list[tuple[int, int, int]], pairs: list[tuple[int, int]], cap: int
+) -> None:
+    rivals = sorted({(a, b) for a, b in pairs if a < b < len(pods)})
+    made = problem(pods, shapes, rivals, cap)
+    buyer = GreedyBuyer(made)
+    order = buyer.orders[:2][-1].tolist()
+    assert buyer.first_fit(made.demand) == plainly(made, order)
+
+
+@pytest.mark.parametrize(
+    ("pods", "shapes", "rivals", "cap", "nodes"),
+    [
+        pytest.param([(2, 2, 1)], [(5, 4, 4)], [], 9, [(0, (2,))], id="a node is filled to its limit"),
+        pytest.param([(3, 2, 1)], [(5, 4, 4)], [], 9, [(0, (2,)), (0, (1,))], id="the next pod opens a node"),
+        pytest.param([(3, 1, 1)], [(5, 4, 4)], [], 2, [(0, (2,)), (0, (1,))], id="at most so many of a class"),
+        pytest.param([(1, 2, 1), (1, 1, 1)], [(5, 4, 4)], [(0, 1)], 9, [(0, (1, 0)), (0, (0, 1))], id="rivals"),
+        pytest.param(
+            [(1, 9, 1), (1, 1, 1)],
+            [(5, 4, 4)],
+            [],
+            9,
+            [(0, (0, 1))],
+            id="a class that no shape holds before one that fits",
+        ),
+        pytest.param([(1, 1, 1)], [(9, 8, 8), (3, 2, 2)], [], 9, [(1, (1,))], id="the cheapest that holds the pods"),
+        pytest.param([(2, 2, 2)], [(9, 8, 8), (3, 2, 2)], [], 9, [(0, (2,))], id="a fuller node before a cheaper one"),
+        pytest.param([(0, 1, 1)], [(5, 4, 4)], [], 9, [], id="no pods"),
+    ],
+)
+def test_nodes_of(
+    pods: list[tuple[int, int, int]],
+    shapes: list[tuple[int, int, int]],
+    rivals: list[tuple[int, int]],
+    cap: int,
+    nodes: list[tuple[int, tuple[int, ...]]],
+) -> None:
+    made = problem(pods, shapes, rivals, cap)
+    assert GreedyBuyer(made).first_fit(made.demand) == nodes
