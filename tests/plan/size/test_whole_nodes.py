@@ -67,3 +67,12 @@ def test_the_bound_lies_between_the_relaxation_and_the_optimum(
 ) -> None:
     linear, whole, best = bounds(problem(pods, shapes))
     assert linear <= whole <= best
+
+
+def test_a_pattern_counts_once_and_only_with_a_pod() -> None:
+    """Otherwise the bound never ends: each round asks whether a pattern is new."""
+    made = problem([(1, 1), (1, 1), (2, 5)], [(20, 2, 2)])
+    assert len(made.classes) == 2
+    whole = WholeNodes(made, time.perf_counter() + 20, [(0, (1, 0))])
+    tried = [(0, (1, 0)), (0, (0, 0)), (1, (1, 0)), (1, (1, 0)), (0, (2, 0)), (0, (0, 0))]
+    assert [whole._add_pattern(*each) for each in tried] == [False, False, True, False, True, False]
