@@ -85,7 +85,8 @@ def declaring_modules() -> Iterator[str]:
             if isinstance(node, ast.ClassDef) and any(
                 getattr(base, "id", "") in ("ReleaseRules", "ReasonTable") for base in node.bases
             ):
-                yield f"ksched_cli.{path.removesuffix('.py').replace('/', '.')}"
+                module = path.removesuffix(".py").removesuffix("/__init__")
+                yield f"ksched_cli.{module.replace('/', '.')}"
 
 
 @pytest.mark.slow
