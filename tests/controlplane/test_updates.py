@@ -63,10 +63,18 @@ PRIORITY = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "meta
 RUNNING = make_pod("w").requests(cpu="1").on("n").doc()
 SELECTOR = 'spec.selector: Invalid value: {"matchLabels": {"app": "x"}}: field is immutable'
 
+HAS_APP = {"key": "app", "operator": "Exists"}
+
 REFUSED = [
     pytest.param(workload("Deployment"), workload("Deployment", "x"), SELECTOR, id="selector of a Deployment"),
     pytest.param(workload("ReplicaSet"), workload("ReplicaSet", "x"), SELECTOR, id="selector of a ReplicaSet"),
     pytest.param(workload("DaemonSet"), workload("DaemonSet", "x"), SELECTOR, id="selector of a DaemonSet"),
+    pytest.param(
+        workload("ReplicaSet"),
+        workload("ReplicaSet", selector={"matchLabels": {"app": "w"}, "matchExpressions": [HAS_APP]}),
+        "spec.selector: Invalid value: ",
+        id="one more requirement",
+    ),
     pytest.param(
         workload("StatefulSet"), workload("StatefulSet", "x"), f"spec.selector: {FORBIDDEN_SET}", id="selector of a set"
     ),

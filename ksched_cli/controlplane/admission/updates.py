@@ -71,7 +71,9 @@ def refused_updates(kind: type[Any], after: Document, before: Document, *, is_wh
         before = {**before, "metadata": {**object_at(before, "metadata"), "resourceVersion": ""}}
     hint = _HINTS.get(kind, "delete the live object first: kubectl replace --force")
     for row in _ROWS.get(kind, ()):
-        if any(_changed(row.path, after, before)):
+        # Selectors are whole in every object.
+        is_cut = row.path[-1] != "selector" or _at(before, row.path) is None
+        if any(_changed(row.path, after, before, is_cut=is_cut)):
             error = row.error(row.path, _at(after, row.path), row.text)
             yield RefusedUpdate(error, hint)
     rule = _RULES.get(kind)
@@ -91,13 +93,13 @@ def _at(value: Any, path: Path) -> Any:
 
 
 def _changed(
-    path: Sequence[str], after: Document, before: Document, read: frozenset[str] = frozenset()
+    path: Sequence[str], after: Document, before: Document, read: frozenset[str] = frozenset(), *, is_cut: bool = True
 ) -> Iterator[Path]:
     """The fields below a path that differ. Fields of the set `read`, and requests, are compared in a cut object too."""
     holds = holds_of(after)
     for step in path:
         holds = held_by(holds, step)
-    is_whole = bool(object_at(before, "metadata").get("resourceVersion"))
+    is_whole = not is_cut or bool(object_at(before, "metadata").get("resourceVersion"))
     old, new = _at(before, tuple(path)), _at(after, tuple(path))
     for steps in differences(holds, old, new):
         is_read = steps[:1] and steps[0] in read and (len(steps) == 1 or "requests" in steps)
