@@ -160,6 +160,7 @@ ADMISSIONS = {
     "PodNodeSelector": "KS305",
     "ServiceAccount": "KS307",
     "PodSecurity": "KS308",
+    "Validation": "KS002",
 }
 
 

@@ -174,7 +174,7 @@ def _drafts_of_nodes(nodes: Iterable[Node]) -> dict[str, _Draft]:
 
 
 def _group_of(node: Node) -> str:
-    """What tells nodes of one instance type apart: the pool, else the roles, and a system other than Linux."""
+    """What differs between nodes of one instance type: the pool, else the roles, and a system other than Linux."""
     labels = node.metadata.labels
     roles = sorted(key.removeprefix(_ROLE) for key in labels if key.startswith(_ROLE))
     pool = next((labels[key] for key in POOL_LABELS if labels.get(key)), "-".join(roles))
