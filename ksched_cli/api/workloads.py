@@ -159,6 +159,11 @@ class SuccessPolicy(Struct, rename="camel", frozen=True, gc=False):
     rules: tuple[SuccessPolicyRule, ...] = ()
 
 
+# Labels that the API server and the Job controller write into the template of a Job, each also as it was called first.
+JOB_NAME_LABELS = ("batch.kubernetes.io/job-name", "job-name")
+JOB_UID_LABELS = ("batch.kubernetes.io/controller-uid", "controller-uid")
+
+
 class JobSpec(Struct, rename="camel", gc=False):
     parallelism: int | None = None
     completions: int | None = None

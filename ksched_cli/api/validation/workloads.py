@@ -44,6 +44,7 @@ from ksched_cli.api.validation.fields import (
     unsupported,
 )
 from ksched_cli.api.validation.pods import names_in_pod
+from ksched_cli.api.workloads import JOB_NAME_LABELS, JOB_UID_LABELS
 
 _ROLLING = "RollingUpdate"
 _LONGEST_CRON_JOB = 52
@@ -186,7 +187,7 @@ def _job(document: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
             yield from _selector(spec, here, "")
     elif spec.get("selector") is not None and not _is_generated(spec):
         yield invalid((*here, "selector"), dict(object_at(spec, "selector")), "`selector` not auto-generated")
-    for label in ("job-name", "batch.kubernetes.io/job-name"):
+    for label in reversed(JOB_NAME_LABELS):
         found = object_at(spec, "template", "metadata", "labels").get(label)
         if found is not None and found != name and spec.get("manualSelector") is not True:
             yield invalid((*here, "template", "metadata", "labels", label), found, f"must be '{name}'")
@@ -197,16 +198,13 @@ def _job(document: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
         yield invalid(("metadata", "name"), name, text)
 
 
-_OF_THE_CONTROLLER = ("batch.kubernetes.io/controller-uid", "controller-uid")
-
-
 def _is_generated(spec: Mapping[str, Any]) -> bool:
     """Whether the selector is the one that the API server has made, as `kubectl get job -o yaml` prints it. An update
     of that Job may have it (ValidateJobUpdate); admission refuses it in a new Job."""
     selector = object_at(spec, "selector")
     given = object_at(spec, "template", "metadata", "labels")
     wanted = object_at(selector, "matchLabels")
-    known = all(key in _OF_THE_CONTROLLER and given.get(key) == value for key, value in wanted.items())
+    known = all(key in JOB_UID_LABELS and given.get(key) == value for key, value in wanted.items())
     return bool(wanted) and known and not selector.get("matchExpressions")
 
 

@@ -14,7 +14,15 @@ from ksched_cli.api.core import Namespace, Pod, Service
 from ksched_cli.api.dynamic_resources import DeviceClass, ResourceClaim, ResourceClaimTemplate
 from ksched_cli.api.storage import PersistentVolumeClaim, StorageClass
 from ksched_cli.api.validation.fields import object_at
-from ksched_cli.api.workloads import PODS_AND_WORKLOADS, Job, LimitRange, PriorityClass, ResourceQuota, RuntimeClass
+from ksched_cli.api.workloads import (
+    JOB_UID_LABELS,
+    PODS_AND_WORKLOADS,
+    Job,
+    LimitRange,
+    PriorityClass,
+    ResourceQuota,
+    RuntimeClass,
+)
 from ksched_cli.cluster.undo import Logged, UndoLog
 from ksched_cli.controlplane.admission.pod_security import PodSecurity
 from ksched_cli.controlplane.admission.pods import (
@@ -39,8 +47,6 @@ from ksched_cli.controlplane.admission.quantities import (
 from ksched_cli.sources.loaded import Loaded
 
 K = TypeVar("K", bound=Struct)
-# Labels of a Job's template that only the API server writes.
-CONTROLLER_LABELS = ("controller-uid", "batch.kubernetes.io/controller-uid")
 # The kinds that admission reads, and those that quotas count beside unread ones.
 ADMISSION_KINDS: tuple[type[Any], ...] = (
     LimitRange,
@@ -129,12 +135,14 @@ class Chain(Logged):
         message = wrong_expression(item)
         if message:
             return Denial("Validation", message)
-        if isinstance(item, Job) and item.spec.selector is not None and not item.spec.manual_selector:
-            return Denial("Validation", "spec.selector: Invalid value: `selector` not auto-generated")
-        if isinstance(item, Job) and item.spec.template is not None and not item.spec.manual_selector:
-            given = next((each for each in CONTROLLER_LABELS if each in item.spec.template.metadata.labels), None)
-            if given is not None:
-                return Denial("Validation", f"spec.template.metadata.labels[{given}]: Invalid value: must be the uid")
+        if isinstance(item, Job) and not item.spec.manual_selector:
+            if item.spec.selector is not None:
+                return Denial("Validation", "spec.selector: Invalid value: `selector` not auto-generated")
+            labels = item.spec.template.metadata.labels if item.spec.template is not None else ()
+            for given in reversed(JOB_UID_LABELS):
+                if given in labels:
+                    text = f"spec.template.metadata.labels[{given}]: Invalid value: must be the uid"
+                    return Denial("Validation", text)
         return self._quotas.admit(item) if self._quotas else ADMITTED
 
     def quota_refusal(self, pod: Pod) -> Denial:

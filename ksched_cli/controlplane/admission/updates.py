@@ -30,6 +30,8 @@ from ksched_cli.api.validation.fields import (
     text_at,
 )
 from ksched_cli.api.workloads import (
+    JOB_NAME_LABELS,
+    JOB_UID_LABELS,
     DaemonSet,
     Deployment,
     Job,
@@ -52,8 +54,7 @@ _POD = (
     "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
 )
 _CLAIM = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
-# Labels that the API server and the Job controller add to a Job's template.
-_JOB_LABELS = ("controller-uid", "job-name", "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name")
+_JOB_LABELS = (*JOB_NAME_LABELS, *JOB_UID_LABELS)
 _STORAGE = ("resources", "requests", "storage")
 
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.object_facts import is_active, is_ready, parse_time, ready_since, uid_of_pod
-from ksched_cli.api.workloads import CronJob, Job
+from ksched_cli.api.workloads import JOB_NAME_LABELS, JOB_UID_LABELS, CronJob, Job
 from ksched_cli.cluster.undo import Logged, LoggedDict, LoggedSet
 from ksched_cli.controlplane.api_server import ApiServer, Refusal
 from ksched_cli.controlplane.store import Identity, identity_of, owner_identity
@@ -19,8 +19,6 @@ from ksched_cli.controlplane.work import Controller, WorkQueue
 from ksched_cli.sources.templates import copied, own_metadata, owner_reference, stamp, suffix
 
 INDEX = "batch.kubernetes.io/job-completion-index"
-_JOB_NAME = ("batch.kubernetes.io/job-name", "job-name")
-_JOB_UID = ("batch.kubernetes.io/controller-uid", "controller-uid")
 INDEXED = "Indexed"
 
 
@@ -64,8 +62,8 @@ def job_pod(item: Job, name: str) -> Pod:
     owner = owner_reference("Job", "batch/v1", item.metadata)
     pod = stamp(item.spec.template, item.metadata.namespace, name, owner)
     if not item.spec.manual_selector:
-        pod.metadata.labels |= dict.fromkeys(_JOB_NAME, item.metadata.name)
-        pod.metadata.labels |= dict.fromkeys(_JOB_UID, owner.uid)
+        pod.metadata.labels |= dict.fromkeys(JOB_NAME_LABELS, item.metadata.name)
+        pod.metadata.labels |= dict.fromkeys(JOB_UID_LABELS, owner.uid)
     return pod
 
 

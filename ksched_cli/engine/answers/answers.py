@@ -222,12 +222,8 @@ class Answers:
     def filter(self, state: CycleState, pod: PodInfo, statuses: NodeStatuses) -> NodeRows:
         """The search of pods that sign alike, or a search in which filters at the front for which only the node object
         matters run once for all pods that sign alike."""
-        runtime, cluster, kept, fixed = (
-            self._runtime,
-            self._cluster,
-            self._cluster.derived(self, _nothing_kept),
-            self._fixed,
-        )
+        runtime, cluster, fixed = self._runtime, self._cluster, self._fixed
+        kept = cluster.derived(self, _nothing_kept)
         in_force = runtime.in_force(state)
         if not fixed.whole:
             self._note_pre_filter(kept, state)
@@ -464,9 +460,8 @@ class Answers:
     def repeated(self, pod_row: int, pod: PodInfo, token: Hashable) -> Decision | None:
         """The decision about a copy of the pod that found no node, if nothing has changed since (`token` is equal)."""
         self._pod, self._token = None, (token, self._cluster.undo.epoch, len(self._cluster.journal))
-        template = self._cluster.derived(self, _nothing_kept).templates.get(
-            (self._cluster.catalog.version, pod.parts.template)
-        )
+        kept, key = self._cluster.derived(self, _nothing_kept), (self._cluster.catalog.version, pod.parts.template)
+        template = kept.templates.get(key)
         last = template.failure if template is not None else None
         if template is None or last is None or template.failed_at != self._token:
             return None
@@ -500,13 +495,8 @@ class Answers:
             if depends is None or depends.signature is None:
                 return
         now = token, self._cluster.undo.epoch, len(self._cluster.journal)
-        if (
-            now == self._token
-            and self._cluster.derived(self, _nothing_kept).templates.get(
-                (self._cluster.catalog.version, pod.parts.template)
-            )
-            is template
-        ):
+        kept, key = self._cluster.derived(self, _nothing_kept), (self._cluster.catalog.version, pod.parts.template)
+        if now == self._token and kept.templates.get(key) is template:
             template.failure, template.failed_at = decision, now
 
 

@@ -251,11 +251,8 @@ class Ranking:
 
     def _pre_score(self, pod: PodInfo) -> None:
         """RunPreScorePlugins. Where only the node object matters, PreScore runs once for each signature."""
-        kept, state, version = (
-            self._columns.cluster.derived(self._columns, _no_columns).pre_scores,
-            self._state,
-            self._columns.cluster.catalog.version,
-        )
+        cluster, state = self._columns.cluster, self._state
+        kept, version = cluster.derived(self._columns, _no_columns).pre_scores, cluster.catalog.version
         for plugin in self._runtime.profile.pre_score:
             name = plugin.name
             depends = self._depends[name]

@@ -29,13 +29,13 @@ _INDEX = re.compile(r"\[\d+\]")
 def fingerprinted(findings: Iterable[Finding]) -> Iterator[tuple[Finding, str]]:
     """Each finding with its fingerprint: wherever its line moves to, it is the same in the next run. Neither lines nor
     generated names are in it; findings that are alike are numbered."""
+    # Imported here: it brings OpenSSL, 4 MiB.
+    import hashlib
+
     seen: dict[str, int] = {}
     for finding in findings:
         about = finding.workload or f"{PurePath(finding.place.source).name}\0{finding.message}"
         identity = "\0".join((finding.code, about, _INDEX.sub("[]", finding.place.path)))
-        # Imported here: it brings OpenSSL, 4 MiB.
-        import hashlib
-
         digest = hashlib.sha256(identity.encode(errors="surrogateescape")).hexdigest()[:32]
         seen[digest] = seen.get(digest, 0) + 1
         yield finding, f"{digest}:{seen[digest]}"

@@ -66,14 +66,14 @@ class _Search:
     def __init__(self, source: LoadedInput, autoscaler: Karpenter, pod: str) -> None:
         self._source, self._autoscaler, self._name = source, autoscaler, pod
         self._pools: dict[str, NodePool] = {each.metadata.name: each for each in autoscaler.objects[NodePool]}
-        self._store = Store(source.loaded)
+        store = Store(source.loaded)
         self._pod = next(each for each in source.loaded.of(Pod) if pod_key(each) == pod)
-        self._template = PodSource(self._pod, self._store)
+        self._template = PodSource(self._pod, store)
         owner = self._template.owner
         self._workload = {
             pod_key(each)
             for each in source.loaded.of(Pod)
-            if each.metadata.namespace == self._pod.metadata.namespace and top_owner(self._store, each) == owner
+            if each.metadata.namespace == self._pod.metadata.namespace and top_owner(store, each) == owner
         }
 
     def for_pool(self, name: str, code: str) -> Fix | None:

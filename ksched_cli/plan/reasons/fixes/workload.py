@@ -20,6 +20,7 @@ from ksched_cli.api.core import Pod, controller_of
 from ksched_cli.api.json_patch import Operation, apply_patch, drop, patch_pod, pointer, pointer_steps
 from ksched_cli.api.object_facts import is_terminal
 from ksched_cli.api.workloads import (
+    JOB_UID_LABELS,
     CronJob,
     DaemonSet,
     Deployment,
@@ -42,8 +43,6 @@ _ALIKE = ("DeploymentConfig", "Rollout")
 # What the API server lets be changed of a pod that is there.
 _CHANGEABLE = ("/spec/tolerations", "/spec/schedulingGates")
 _TEMPLATE = ("spec", "template")
-# The Job controller writes these labels into the template and selects by them. A new Job gets its own.
-_JOB_LABELS = ("batch.kubernetes.io/controller-uid", "controller-uid")
 
 
 class PodSource:
@@ -141,7 +140,8 @@ class PodSource:
         if isinstance(self.controller, Job):
             moved += [drop("spec", "selector")] if self.controller.spec.selector else []
             labels = _template_of(self.controller).metadata.labels
-            moved += [drop(*_TEMPLATE, "metadata", "labels", each) for each in _JOB_LABELS if each in labels]
+            # The Job controller selects by them. A new Job gets its own.
+            moved += [drop(*_TEMPLATE, "metadata", "labels", each) for each in JOB_UID_LABELS if each in labels]
         return fitted(_pruned(item), moved)
 
     def changes(self, operations: Sequence[Operation]) -> list[AdvisedChange]:
