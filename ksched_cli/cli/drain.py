@@ -20,14 +20,12 @@ from ksched_cli.simulator import Simulator, parse_seconds
 HELP = """What `kubectl drain` would do: which pods it evicts in which order, where each goes, which have no place,
 which a PodDisruptionBudget holds, and which pods make it refuse. Nothing is evicted.
 
-The nodes are cordoned and drained in the order in which they are named. The eviction of all pods of a node is
-requested at once, and again every 5 s for those whose budget does not allow it. Controllers create new pods, which are
-scheduled and count as ready 0.2 s later, so that budgets may allow more. A round is a moment at which evictions were
-granted. The next node follows when nothing moves any more; a node where pods are stuck is tried again after the
-others. A node with a pod that kubectl refuses (see --force, --ignore-daemonsets, --delete-emptydir-data) is left
-as it is. With --timeout, a node that takes longer is given up, and the next one follows. Evictions go by the rules of
-the eviction API and never take a budget below what it needs; with --disable-eviction pods are deleted and budgets are
-not checked. Preemption, where a new pod needs it, may violate budgets.
+The nodes are cordoned and drained in the order in which they are named. kubectl requests the eviction of all pods of a
+node at once, and every 5 s again for pods whose budget refuses. Controllers create new pods, which are scheduled and
+count as ready 0.2 s later, so that budgets may allow more. A round is a moment at which evictions were granted. The
+next node follows when nothing moves any more; a node with stuck pods is tried again after the others. A node with a
+pod that kubectl refuses (see --force, --ignore-daemonsets, --delete-emptydir-data) stays as it is. With --timeout, a
+node that takes longer is given up. Evictions never take a budget below what it needs; preemption by a new pod may.
 
 The result is the worst that happens: safe; evicts others (pods of other nodes are preempted, and all of them have a
 place in the end); loses pods (no controller recreates an evicted or preempted pod); no place (a recreated pod finds
@@ -35,11 +33,9 @@ no node, a pending pod has a node without the drain and none with it, or the pod
 (kubectl refuses to drain, or a budget holds a pod). Where chance may decide it, such as a tie between nodes, other
 orders are tried: up to 8 of a single drain, 3 of each of many. "no place, in 1 of 3 orders (safe in 2)" is the worst.
 
-The cluster's pending pods are placed first; --ignore-pending drains as if there were none. With --each they are placed
-once for all trials: in each trial the pods that took a place on its nodes look for another one. A budget whose status
-is empty, and a pod without conditions, are taken as the controllers would: a pod that runs is ready. The table of
---each begins with the sum of all trials, so it is printed at the end; -o name prints the line of each trial as soon as
-the result is known."""
+The cluster's pending pods are placed first, with --each once for all trials: in each trial the pods that took a place
+on its nodes look for another one. A budget without status, and a pod without conditions, are taken as the controllers
+would: a pod that runs is ready. -o name prints each trial as soon as its result is known."""
 
 EPILOG = """Examples:
 
@@ -47,7 +43,6 @@ EPILOG = """Examples:
   ksched drain node-1 node-2 --from cluster.json --ignore-daemonsets --force
   ksched drain node-1 --ignore-daemonsets --delete-emptydir-data --force --timeout 5m
   ksched drain -l pool=old --from cluster.json --ignore-daemonsets -o json
-  ksched drain --each node --from cluster.json --ignore-daemonsets
   ksched drain --each zone --from cluster.json --ignore-daemonsets --force
 
 Exit codes: 0 every result is "safe", 1 some result is not, 2 the input or the command line is wrong, 3 the cluster

@@ -122,7 +122,7 @@ class ManifestOptions(SourceOptions, frozen=True):
             "that their controllers would make. Give it as often as you like.",
         ),
     ] = field(default_factory=list)
-    namespace: Annotated[str, options.namespace("Manifests that name no namespace go into this one.")] = ""
+    namespace: Annotated[str, options.namespace("The namespace of manifests that name none.")] = ""
     recursive: options.Recursive = False
     exclude: options.Exclude = field(default_factory=list)
     stdin_filename: options.StdinFilename = ""
@@ -213,7 +213,7 @@ class SchedulerOptions(Struct, frozen=True):
     plugin: options.PluginOption = field(default_factory=list)
     tie_break: Annotated[
         options.TieBreakChoice,
-        typer.Option(help="Of several best nodes: the lowest name, or any, as kube-scheduler takes."),
+        typer.Option(help="Which of several best nodes is taken: the lowest name, or any, as kube-scheduler does."),
     ] = options.TieBreakChoice.NAME
     seed: Annotated[int, typer.Option(help="Makes --tie-break random repeatable.")] = 0
     sampling: Annotated[

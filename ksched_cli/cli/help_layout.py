@@ -31,6 +31,8 @@ PANELS = (OWN, INPUT, EDITS, RULES, OUTPUT)
 RARE = "+"
 _WIDEST, _NARROWEST = 140, 60
 _NAMES = 30
+# More letters of values to choose from, such as those of --output, are the text of the option.
+_MANY = 40
 _ABOUT = {EDITS: " (ksched help edits)"}
 _ELSEWHERE = "ksched help options describes every option."
 
@@ -139,8 +141,10 @@ def _panel(title: str, options: Sequence[Any], context: Any, width: int) -> Iter
     yield from ("", f"{title}:")
     for each in options:
         if each not in rare:
-            text = ", ".join(choices_of(each)) or short_text(each.help or "")
-            yield from _described(option_names(each, short=True), text, width)
+            left, text, choices = option_names(each), short_text(each.help or ""), ", ".join(choices_of(each))
+            if choices and len(left) > _NAMES - 2:
+                left, text = option_names(each, short=True), choices if len(choices) > _MANY else f"{text}: {choices}"
+            yield from _described(left, text, width)
     if names:
         text = ", ".join(names) + _ABOUT.get(title, "")
         yield from textwrap.wrap(text, width, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)

@@ -176,8 +176,8 @@ FeatureGates = Annotated[
 DetailOption = Annotated[
     Detail,
     typer.Option(
-        help="In json and yaml: nodes for every node's first failure in short form, which the node map of `ksched "
-        "report` needs; full for every node's first failure and every plugin's score.",
+        help="How much json and yaml have of each node: nodes for every node's first failure in short form, which the "
+        "node map of `ksched report` needs; full for every node's first failure and every plugin's score.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -191,7 +191,7 @@ FailOnOption = Annotated[
     list[FailOn],
     typer.Option(
         "--fail-on",
-        help="Exit with 1 also for a pod that has to preempt or needs a new node, or for a warning.",
+        help="Exit with 1 also for: a pod that has to preempt, a warning, a pod that needs a new node.",
         rich_help_panel=OUTPUT,
     ),
 ]

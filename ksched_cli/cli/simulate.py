@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 _LARGE = 100_000_000
 HELP = """Every pending pod through one scheduling cycle: which nodes fail and why, the scores, the chosen node.
 
-Pods are tried in kube-scheduler's order, each with the placements before it in force. Nothing is bound. Workloads of -f
-become pods, as far as their pods do not run already."""
+Pods are tried in kube-scheduler's order, each after the placements before it. Nothing is bound. Workloads of -f become
+the pods that do not run already."""
 
 EPILOG = """Examples:
 

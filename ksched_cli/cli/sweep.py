@@ -23,9 +23,8 @@ if TYPE_CHECKING:
 HELP = """Try many variants of a cluster, each by itself, and show what is worst, how likely each result is, and which
 setting is best.
 
-Each option of the first group is a dimension; dimensions multiply. A number of --add-node, --clone-node or --scale
-that is written A..B, and a --kube-version A..B, is a dimension too. A file SWEEP.yaml has the same words under
-`dimensions`; options replace its settings.
+Each option of the first group is a dimension; dimensions multiply. A number A..B of --add-node, --clone-node or
+--scale, and --kube-version A..B, is a dimension too. A file SWEEP.yaml has the same words under `dimensions`.
 
 First the setting of the variant is made (version, configuration, edits, order, tie-break) and the pending pods get
 their nodes. Then the nodes fail: they are gone at once with their pods, controllers recreate these pods, and the run
@@ -40,8 +39,6 @@ EPILOG = """Examples:
   ksched sweep --fail node --from cluster.json
 
   ksched sweep --fail node:2 --sample 20000 --seed 1 --from cluster.json
-
-  ksched sweep --orders 200 --ties 10 --from cluster.json -o json
 
   ksched sweep --fail zone --kube-version 1.30..1.36 --from cluster.json
 
@@ -61,6 +58,11 @@ could not be read, 4 an expectation failed."""
 
 class _FileOrCommand(HelpGroup):
     """`sweep FILE` beside `sweep validate FILE`: a first word that is no command is the file."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        # The options behind a command are the command's, --help among them.
+        ctx.allow_interspersed_args = not args or args[0] not in self.commands
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         # Older versions of click have no underscore.

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ksched_cli.cli.help_layout import commands_of
+from ksched_cli.cli.help_layout import RARE, commands_of, option_names
 from ksched_cli.cli.main import EVERY, program_with, run
 from ksched_cli.simulator import edit_specs
 from tests.cli.transcripts import ROOT
@@ -47,6 +47,19 @@ def test_help_fits_80_columns_and_names_every_option_with_what_it_does(
         assert option.names[-1] in text
     for param in click_command(path).params:
         assert param.help, f"{path}: {param.name} has no help"
+
+
+@pytest.mark.parametrize("path", list(COMMANDS))
+def test_help_has_at_most_90_lines_and_each_option_in_a_line_has_a_text(
+    path: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = shown_help(path, capsys).splitlines()
+    assert len(lines) <= 90
+    text = "\n".join(lines)
+    for param in click_command(path).params:
+        if param.param_type_name == "option" and not (param.rich_help_panel or "").endswith(RARE):
+            # The names, and behind them or in the next line what the option does.
+            assert re.search(rf"^  {re.escape(option_names(param, short=True))}( \S+)?(  +|\n {{32}})\S", text, re.M)
 
 
 @pytest.mark.parametrize("path", [path for path in LEAVES if path not in WITHOUT_EXAMPLES])

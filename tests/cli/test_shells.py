@@ -191,7 +191,7 @@ def test_files_and_options_of_bash(tmp_path: Path) -> None:
     [
         ("ksched simulate --kube-version 1.36", "1.36\tAnswer as this minor of Kubernetes"),
         ("ksched verif", "verify\tHow far the answers agree with what your cluster did"),
-        ("ksched simulate --tie-", "--tie-break\tOf several best nodes"),
+        ("ksched simulate --tie-", "--tie-break\tWhich of several best nodes is taken"),
         ("ksched simulate --seed ", ""),
         (f"ksched simulate --from {EKS} --scale deployment/web", "deployment/web=\tScale a Deployment"),
     ],
