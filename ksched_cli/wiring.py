@@ -237,8 +237,15 @@ def read_sources(options: RunOptions, live: Live | None = None) -> Loaded:
 
     sources = options.sources if options.sources or options.objects else [LIVE]
     live = live or (lambda: _read_live(options))
-    objects, events, newest = options.objects, options.events, options.newest
-    return load_dump(sources, options.stdin, live=live, objects=objects, events=events, newest=newest)
+    return load_dump(
+        sources,
+        options.stdin,
+        live=live,
+        objects=options.objects,
+        events=options.events,
+        newest=options.newest,
+        documents=options.keeps_documents,
+    )
 
 
 def _read_live(options: RunOptions) -> LiveCluster:

@@ -102,6 +102,7 @@ def _sides(run: RunOptions, after: AfterOptions) -> tuple[RunOptions, RunOptions
         run,
         sources=after.to or run.sources,
         filenames=after.to_filename or run.filenames,
+        keeps_documents=run.keeps_documents or bool(after.to_filename),
         config=after.to_config or run.config,
         kube_version=after.to_kube_version or run.kube_version,
         feature_gates=after.to_feature_gates or run.feature_gates,
@@ -110,4 +111,4 @@ def _sides(run: RunOptions, after: AfterOptions) -> tuple[RunOptions, RunOptions
     stdin = [f"{flag} -" for flag, paths in given.items() if "-" in paths]
     if len(stdin) > 1:
         raise UsageError(f"{' and '.join(stdin)}: stdin can be read once: give the others as files")
-    return run, other
+    return replace(run, keeps_documents=other.keeps_documents), other

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
+from msgspec.structs import replace
 
 from ksched_cli.cli import options
 from ksched_cli.cli.groups import ClusterRun, takes_groups
@@ -64,7 +65,7 @@ def explain(
     no_headers: options.NoHeaders = False,
 ) -> None:
     with collector_off():
-        simulator = Simulator.of(given.read())
+        simulator = Simulator.of(replace(given.read(), keeps_documents=True))
     found = simulator.explain(
         pod, node=node, fixes=not no_fixes, orders=draws.orders or 0, ties=draws.ties or 0, catalog=catalog or None
     )

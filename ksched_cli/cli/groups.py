@@ -291,6 +291,7 @@ class SchedulerRun(Struct, frozen=True):
             sampling=scheduler.sampling,
             reuse=not scheduler.no_reuse,
             allow_extenders=scheduler.allow_extenders,
+            keeps_documents=False,
         )
 
 
@@ -303,7 +304,9 @@ class ManifestRun(SchedulerRun, frozen=True):
     edits: EditOptions
 
     def read(self, *contradictions: str) -> RunOptions:
-        return replace(super().read(*contradictions), edits=tuple(self.edits.given()), scenario=self.edits.scenario)
+        run, scenario = super().read(*contradictions), self.edits.scenario
+        keeps_documents = run.has_manifests or scenario is not None
+        return replace(run, edits=tuple(self.edits.given()), scenario=scenario, keeps_documents=keeps_documents)
 
 
 class AutoscaledRun(ManifestRun, frozen=True):

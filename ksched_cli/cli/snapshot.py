@@ -81,7 +81,12 @@ def snapshot(
     outputs = [each for each in (path, redact_config, redact_names) if each is not None]
     check_outputs(outputs, [*sources, *([config] if config else [])])
     run = RunOptions(
-        sources=sources, newest=newest, live=live.read(), progress=shown_progress(), stdin=sys.stdin.buffer
+        sources=sources,
+        newest=newest,
+        live=live.read(),
+        progress=shown_progress(),
+        stdin=sys.stdin.buffer,
+        keeps_documents=False,
     )
     taken = Simulator.of(replace(run, config=config)).snapshot(_time(), redacted=redact)
     if path is None:

@@ -30,7 +30,15 @@ from ksched_cli.api.object_facts import is_terminal, pod_key
 from ksched_cli.api.quantity import MOST_DIGITS
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 from ksched_cli.api.validation.fields import object_at, text_at
-from ksched_cli.api.workloads import CronJob, DaemonSet, Deployment, Job, StatefulSet
+from ksched_cli.api.workloads import (
+    CronJob,
+    DaemonSet,
+    Deployment,
+    Job,
+    ReplicaSet,
+    ReplicationController,
+    StatefulSet,
+)
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources import files
 from ksched_cli.sources.decoding import decode, share_texts
@@ -71,7 +79,7 @@ LIVE = "live"
 # What the sources begin with that name a scheduling trace.
 TRACES = ("openb:", "trace:")
 READ_KINDS = frozenset(KINDS.values())
-_WITH_TEMPLATES = (Deployment, StatefulSet, DaemonSet, Job, CronJob)
+_WITH_TEMPLATES = (Deployment, StatefulSet, DaemonSet, ReplicaSet, ReplicationController, Job, CronJob)
 # Kinds whose updates `controlplane/admission/updates.py` compares in all fields.
 _COMPARED_WHOLE: tuple[type[Any], ...] = (
     *_WITH_TEMPLATES,
@@ -89,14 +97,17 @@ def load_dump(
     *,
     events: bool = False,
     newest: bool = False,
+    documents: bool = True,
 ) -> Loaded:
     """All objects of the files and directories, `-` for stdin, with the defaults of the API server.
 
     `objects` are read after the files: documents as in YAML and JSON, also lists, or typed objects, which stay
     unchanged. `manifests` completes objects that no API server has stored. `live` reads the cluster of the source
     "live". Events are read only with `events`. Of an object that several files have, `newest` reads the newer one.
+    Without `documents`, only those of workloads are kept, and no manifest must be applied to the objects.
     """
-    return _Reader(stdin, manifests, live, events=events, newest=newest).load(sources, objects)
+    reader = _Reader(stdin, manifests, live, events=events, newest=newest, documents=documents)
+    return reader.load(sources, objects)
 
 
 class Manifests(Protocol):
@@ -140,12 +151,14 @@ class _Reader:
         *,
         events: bool,
         newest: bool = False,
+        documents: bool = True,
     ) -> None:
         self._stdin = stdin
         self._manifests = manifests
         self._live = live
         self._events = events
         self._newest = newest
+        self._documents = documents
         # The time of the file that is read; what is no file is read now. `_gathered`: the must-gather of the file.
         self._time = inf
         self._given = self._gathered = ""
@@ -485,13 +498,26 @@ class _Reader:
             self._loaded.documents.pop((kind.__name__, metadata.namespace, metadata.name), None)
         if document is not None and isinstance(item, Deployment) and is_karpenter(item):
             self._loaded.autoscaler_flags.update(flags_of_karpenter(document))
-        if document is not None and (manifests is not None or _may_be_applied(item, document)):
+        if document is not None and (manifests is not None or self._is_kept(item, document)):
             name = kind.__name__, metadata.namespace, metadata.name
             written = document if isinstance(document, dict) else bytes(document)
             self._loaded.documents[name] = WrittenObject(item, written)
         if manifests is not None:
             file = self._declared.file_of(item, origin.line)
             self._loaded.origins[id(item)] = msgspec.structs.replace(origin, file=file)
+
+    def _is_kept(self, item: Any, document: Any) -> bool:
+        """Whether the document is kept. Admission reads the templates of workloads. `kubectl apply` of an object
+        depends on its owners, on the last manifest, and on fields that no typed object has."""
+        if controller_of(item.metadata) is not None:
+            return False
+        if isinstance(item, _COMPARED_WHOLE if self._documents else _WITH_TEMPLATES):
+            return True
+        if not self._documents:
+            return False
+        if isinstance(document, dict):
+            return "managedFields" in (document.get("metadata") or {})
+        return b"managedFields" in bytes(document)
 
     def _report(self, item: Struct, mistakes: Iterable[Complaint], origin: Origin) -> None:
         namespaced = bool(metadata_of(item).namespace)
@@ -584,18 +610,6 @@ class _Reader:
 
 # More pods than that on unknown nodes have one warning.
 _FEW = 10
-
-
-def _may_be_applied(item: Any, document: Any) -> bool:
-    """Whether `kubectl apply` of the object depends on more than its typed fields: on its owners, on the last manifest,
-    or on fields that no typed object has: of a template, and those that no update may change."""
-    if controller_of(item.metadata) is not None:
-        return False
-    if isinstance(item, _COMPARED_WHOLE):
-        return True
-    if isinstance(document, dict):
-        return "managedFields" in (document.get("metadata") or {})
-    return b"managedFields" in bytes(document)
 
 
 def _mistakes_in(item: Struct, manifests: Manifests, is_written: bool) -> Sequence[Complaint]:

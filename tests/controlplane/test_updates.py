@@ -428,6 +428,35 @@ def test_the_same_manifest_again_is_taken(document: dict[str, Any], tmp_path: Pa
     assert run([*command, write_list(tmp_path / "m.json", manifest)]) == 0
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "simulate -f m.json",
+        "check -f m.json",
+        "check m.json",
+        "capacity -f m.json",
+        "drain n -f m.json",
+        "explain -f m.json",
+        "diff -f m.json",
+        "diff --to-filename m.json",
+        "consolidate -f m.json",
+        "sweep --fail nodes -f m.json",
+        "simulate --scenario s.yaml",
+    ],
+)
+def test_every_command_with_manifests_reads_live_objects_whole(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No typed object has `env`: without manifests the documents of pods are not kept."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "500")
+    live, manifest = (running(container={"env": [{"name": "A", "value": value}]}) for value in ("b", "c"))
+    (tmp_path / "s.yaml").write_text("apiVersion: ksched.dev/v1alpha1\nkind: Scenario\nsteps: [{apply: [m.json]}]")
+    write_list(tmp_path / "m.json", manifest)
+    assert run([*command.split(), "--from", write_list(tmp_path / "c.json", NODE, stored(live))]) == 2
+    assert "m.json:1: Pod default/w: spec.containers[0].env[0].value: Forbidden" in "".join(capsys.readouterr())
+
+
 def test_a_cut_pod_is_compared_in_what_it_has(tmp_path: Path) -> None:
     """A snapshot and a dump that was cut by hand lack fields that the manifest has."""
     cluster = write_list(tmp_path / "c.json", NODE, running())

@@ -81,6 +81,23 @@ def test_directories_are_read_in_order_and_hidden_files_are_not(tmp_path: Path) 
     assert names([str(tmp_path)]) == (["b", "a"], [])
 
 
+@pytest.mark.parametrize(
+    ("documents", "kept"),
+    [
+        pytest.param(True, {"Pod", "ReplicaSet", "Node"}, id="for manifests"),
+        pytest.param(False, {"ReplicaSet"}, id="no"),
+    ],
+)
+def test_documents_of_objects_are_kept_for_manifests(tmp_path: Path, documents: bool, kept: set[str]) -> None:
+    """Those of workloads always: admission reads the templates of pods that are made of them."""
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": POD["spec"]}
+    spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
+    workload = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "r"}, "spec": spec}
+    managed = {**NODE, "metadata": {**NODE["metadata"], "managedFields": [{"manager": "kubelet"}]}}
+    dump = write_list(tmp_path / "f.json", managed, POD, workload)
+    assert {kind for kind, *_ in load_dump([dump], documents=documents).documents} == kept
+
+
 def test_objects_are_defaulted(tmp_path: Path) -> None:
     node = make_node("n").doc()
     node["status"] = {"capacity": {"cpu": "3", "pods": "5"}}

@@ -125,6 +125,8 @@ class RunOptions(Struct, frozen=True):
     node_startup: float = 60.0
     # Whether events are read: only `verify` uses them.
     events: bool = False
+    # Whether the objects are kept as they were written: manifests that are applied to them need that, and fixes.
+    keeps_documents: bool = True
 
     @property
     def has_manifests(self) -> bool:
