@@ -10,6 +10,8 @@ from ksched_cli.api.workloads import PodGroup
 from tests.builders import make_node, make_pod
 
 GANG = "GenericWorkload=true,GangScheduling=true"
+# Pod groups with gangs and their preemption. Since 1.37 GenericWorkload stands for all three.
+GATES_OF_MINOR = {"1.36": f"{GANG},WorkloadAwarePreemption=true", "1.37": "GenericWorkload=true"}
 
 
 def group(name: str = "g", *, min_count: int | None = None, topology: str = "", namespace: str = "default") -> PodGroup:

@@ -17,12 +17,8 @@ from ksched_cli.plugins.pod_groups import GangScheduling
 from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_node, make_pod
 from tests.harness import decide, make_bench, make_scheduler
-from tests.pod_groups import group, member, nodes_with
+from tests.pod_groups import GATES_OF_MINOR, group, member, nodes_with
 
-GATES = {
-    "1.36": "GenericWorkload=true,GangScheduling=true,WorkloadAwarePreemption=true",
-    "1.37": "GenericWorkload=true",
-}
 BELOW = "waiting for minCount pods from a gang to be scheduled, one or more plugins asked to wait and no plugin rejected pod"
 
 
@@ -35,7 +31,7 @@ def pod_group(min_count: int | None, priority: int | None = None) -> Any:
 def run(minor: str, cpus: tuple[int, ...], pods: list[Any], made: Any) -> tuple[Any, list[Any], Any]:
     """The scheduler, the decisions in the order of the pods, and that of the group."""
     current = RELEASES[minor]
-    scheduler = make_scheduler(nodes_with(*cpus), pods, objects=[made], gates=GATES[minor], current=current)
+    scheduler = make_scheduler(nodes_with(*cpus), pods, objects=[made], gates=GATES_OF_MINOR[minor], current=current)
     decisions = decide(scheduler)
     pending = [pod for pod in pods if not pod.spec.node_name]
     found = [decisions[f"default/{pod.metadata.name}"] for pod in pending]
@@ -207,7 +203,7 @@ def test_groups_with_constraints_preempt(minor: str, result: str, leaving: list[
         for name, zone in (("n1", "a"), ("n2", "a"), ("n3", "b"))
     ]
     pods = [running(f"w{index}", f"n{index}") for index in (1, 2, 3)] + members("1", "1", priority=10)
-    gates = f"{GATES[minor]},TopologyAwareWorkloadScheduling=true"
+    gates = f"{GATES_OF_MINOR[minor]},TopologyAwareWorkloadScheduling=true"
     scheduler = make_scheduler(zoned, pods, objects=[made], gates=gates, current=RELEASES[minor])
     decide(scheduler)
     decided = scheduler.group_decisions[GroupKey("default", "g")]
@@ -224,7 +220,7 @@ def test_the_rest_of_a_group_is_tried_at_once(minor: str, where: str) -> None:
     current = RELEASES[minor]
     pods = [running("weak", "n2"), *members("1", "1", priority=10)]
     made = pod_group(1, 10)
-    scheduler = make_scheduler(nodes_with(1, 1), pods, objects=[made], gates=GATES[minor], current=current)
+    scheduler = make_scheduler(nodes_with(1, 1), pods, objects=[made], gates=GATES_OF_MINOR[minor], current=current)
     loop = SchedulingLoop(scheduler)
     step = loop.step()
     assert step is not None
@@ -260,7 +256,7 @@ def test_a_smaller_quorum_wakes_the_group(before: int | None, now: int | None, o
             nodes_with(1),
             member("p").obj(),
             [],
-            gates=GATES[minor],
+            gates=GATES_OF_MINOR[minor],
             objects=[],
             current=RELEASES[minor],
         )
