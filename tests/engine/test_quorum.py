@@ -6,16 +6,20 @@ The values of 1.37 are those of schedule_one_podgroup.go and gangscheduling.go.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 from ksched_cli.cluster.pod_groups import GroupKey
 from ksched_cli.engine.loop import SchedulingLoop
 from ksched_cli.framework.events import Action, ClusterEvent
+from ksched_cli.framework.interfaces import FilterPlugin, PermitPlugin
+from ksched_cli.framework.status import SUCCESS, Code, Status, as_reasons, error, unschedulable
+from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plugins.pod_groups import GangScheduling
 from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_node, make_pod
+from tests.engine.test_cycle import with_plugins
 from tests.harness import decide, make_bench, make_scheduler
 from tests.pod_groups import GATES_OF_MINOR, group, member, nodes_with
 
@@ -92,6 +96,74 @@ def test_what_its_pods_are_told(minor: str, own: str, tried: str, untried: str) 
     assert [short(each.message) for each in decisions] == [own, untried, untried, tried]
     assert {each.result for each in decisions} == {"unschedulable"}
     assert [each.diagnosis is None for each in decisions] == [False, *([minor == "1.37"] * 2), False]
+
+
+# The cycle by its plugins
+
+
+class Judge(FilterPlugin[None], PermitPlugin[None]):
+    """Answers as it is set: s(uccess), u(nschedulable), w(ait), e(rror), at Filter and at Permit for p1, p2, p3, at
+    PlacementFeasible call by call."""
+
+    name = "Judge"
+    filters, feasible, permits = "sss", "", "sss"
+    tried: ClassVar[list[str]] = []
+
+    def filter(self, state: None, pod: Any, nodes: Any) -> Verdict:
+        self.tried.append(pod.name)
+        return Verdict.of_all(len(nodes), _ANSWERS[self.filters[int(pod.name[1]) - 1]])
+
+    def placement_feasible(self, key: GroupKey, scheduled: int, remaining: int) -> Status:
+        answer, Judge.feasible = Judge.feasible[:1] or "s", Judge.feasible[1:]
+        return _ANSWERS[answer]
+
+    def permit(self, state: None, pod: Any, row: int) -> tuple[Status, float]:
+        return _ANSWERS[self.permits[int(pod.name[1]) - 1]], 0
+
+
+_ANSWERS = {"s": SUCCESS, "u": unschedulable("no"), "w": Status(Code.WAIT, as_reasons(["wait"])), "e": error("broken")}
+
+
+@pytest.mark.parametrize(
+    ("filters", "feasible", "permits", "old", "new"),
+    [
+        pytest.param("sss", "", "sss", "scheduled p1 p2 p3, of 3", "scheduled p1 p2 p3, of 3", id="all are feasible"),
+        pytest.param("sss", "ssss", "sss", "scheduled p1 p2 p3, of 3", "scheduled p1 p2 p3, of 3", id="enough before the first pod"),
+        pytest.param("sss", "wwws", "sss", "scheduled p1 p2 p3, of 3", "scheduled p1 p2 p3, of 3", id="enough with the last pod"),
+        pytest.param("sss", "wwww", "sss", "scheduled p1 p2 p3, of 3", "unschedulable, of 3", id="never enough"),
+        pytest.param("sss", "wu", "sss", "scheduled p1 p2 p3, of 3", "unschedulable, of 1", id="out of reach after one pod"),
+        pytest.param("sss", "wwu", "sss", "scheduled p1 p2 p3, of 3", "unschedulable, of 2", id="out of reach after two"),
+        pytest.param("uss", "wwws", "sss", "scheduled p2 p3, of 3", "scheduled p2 p3, of 3", id="enough without one"),
+        pytest.param("uuu", "wsss", "sss", "unschedulable, of 3", "unschedulable, of 3", id="enough, but no pod is feasible"),
+        pytest.param("ses", "", "sss", "error, of 2", "error, of 2", id="an error of a filter"),
+        pytest.param("sss", "wse", "sss", "scheduled p1 p2 p3, of 3", "error, of 2", id="an error after two pods"),
+        pytest.param("sss", "u", "sss", "scheduled p1 p2 p3, of 3", "unschedulable, of 0", id="out of reach from the beginning"),
+        pytest.param("sss", "e", "sss", "scheduled p1 p2 p3, of 3", "error, of 0", id="an error from the beginning"),
+        pytest.param("sss", "", "sus", "scheduled p1 p3, of 3", "scheduled p1 p3, of 3", id="refused at Permit"),
+        pytest.param("sss", "", "ses", "error, of 2", "scheduled p1 p3, of 3", id="an error of Permit"),
+    ],
+)  # fmt: skip
+def test_when_the_cycle_ends(filters: str, feasible: str, permits: str, old: str, new: str) -> None:
+    """Who gets a node, and how many were tried, as in TestPodGroupSchedulingAlgorithm (algorithm_podgroup_test.go, and
+    schedule_one_podgroup_test.go in 1.36). The errors of Permit are those of submitPodGroupAlgorithmResult: since 1.37
+    only pods of a group that is scheduled come there."""
+    found = {}
+    for minor in ("1.36", "1.37"):
+        Judge.filters, Judge.feasible, Judge.permits, Judge.tried = filters, feasible, permits, []
+        scheduler = make_scheduler(
+            nodes_with(9),
+            members("1", "1", "1"),
+            objects=[pod_group(None)],
+            gates=GATES_OF_MINOR[minor].replace(",WorkloadAwarePreemption=true", ""),
+            plugins=[Judge],
+            configuration=with_plugins("Judge"),
+            current=RELEASES[minor],
+        )
+        placed = [key.removeprefix("default/") for key, each in decide(scheduler).items() if each.row is not None]
+        result = scheduler.group_decisions[GroupKey("default", "g")].result
+        tried = list(dict.fromkeys(Judge.tried))
+        found[minor] = f"{' '.join([result, *sorted(placed)])}, of {len(tried)}"
+    assert found == {"1.36": old, "1.37": new}
 
 
 def test_running_members_count_and_one_new_pod_has_to_come() -> None:
