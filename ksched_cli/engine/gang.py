@@ -162,6 +162,8 @@ class GroupCycle:
         """The group's one cycle; `runtimes` are those of the profiles that its pods name, row by row."""
         group = GroupDecision(key)
         infos = self._cluster.pods.infos
+        # The highest priority first, and pods of one priority in the order of their first attempts.
+        rows = sorted(rows, key=lambda row: -infos[row].priority)
         problem = self._disagreement(key, rows)
         if problem:
             self._fail(group, rows, problem)
@@ -173,8 +175,6 @@ class GroupCycle:
             else:
                 tried.append(row)
         if tried:
-            # The highest priority first, and pods of one priority in the order of their first attempts.
-            tried.sort(key=lambda row: -infos[row].priority)
             self._run(group, runtimes[0], tried)
         return group
 
@@ -182,7 +182,7 @@ class GroupCycle:
         """Why the pods cannot be scheduled together, or an empty string."""
         infos = self._cluster.pods.infos
         names = list(dict.fromkeys(infos[row].pod.spec.scheduler_name for row in rows))
-        return two_schedulers(names[0], names[1]) if len(names) > 1 else ""
+        return two_schedulers(names[1], names[0]) if len(names) > 1 else ""
 
     def _run(self, group: GroupDecision, runtime: Runtime, rows: Sequence[int]) -> None:
         """podGroupCycle and submitPodGroupAlgorithmResult."""

@@ -231,7 +231,7 @@ def test_the_pods_of_a_group_share_one_scheduler() -> None:
         gates=GANG,
         configuration=SchedulerConfiguration(profiles=profiles),
     )
-    text = 'all pods in a single pod group should have the same .spec.schedulerName set, got: "second" and "default-scheduler"'
+    text = 'all pods in a single pod group should have the same .spec.schedulerName set, got: "default-scheduler" and "second"'
     assert {(each.result, each.message) for each in decide(scheduler).values()} == {("error", text)}
 
 

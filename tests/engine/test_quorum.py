@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import pytest
 
 from ksched_cli.cluster.pod_groups import GroupKey
+from ksched_cli.config.model import KubeSchedulerProfile, SchedulerConfiguration
 from ksched_cli.engine.loop import SchedulingLoop
 from ksched_cli.framework.events import Action, ClusterEvent
 from ksched_cli.framework.interfaces import FilterPlugin, PermitPlugin
@@ -178,39 +179,46 @@ def test_running_members_count_and_one_new_pod_has_to_come() -> None:
 
 # Validation
 
+PRIORITIES = "all pods in a single pod group should have the same priority as the pod group's priority, got"
+POLICIES = "all pods in a single pod group should have the same preemption policy, got"
+SCHEDULERS = "all pods in a single pod group should have the same .spec.schedulerName set, got:"
+NEVER = {"preemptionPolicy": "Never"}
+
 
 @pytest.mark.parametrize(
-    ("pods", "old", "new"),
+    ("pods", "priority", "old", "new"),
     [
-        pytest.param(
-            [member("p1").priority(5), member("p2").priority(5)],
-            "scheduled",
-            "all pods in a single pod group should have the same priority as the pod group's priority, got 5 and 0",
-            id="not the priority of the group",
-        ),
-        pytest.param(
-            [member("p1"), member("p2"), member("r").priority(7).on("n1")],
-            "scheduled",
-            "all pods in a single pod group should have the same priority as the pod group's priority, got 7 and 0",
-            id="a pod that runs",
-        ),
-        pytest.param(
-            [member("p1").spec(preemptionPolicy="Never"), member("p2")],
-            "scheduled",
-            "all pods in a single pod group should have the same preemption policy, got Never and PreemptLowerPriority",
-            id="two policies",
-        ),
-        pytest.param([member("p1"), member("p2")], "scheduled", "scheduled", id="alike"),
+        pytest.param([member("p1"), member("p2")], None, "", "", id="alike"),
+        pytest.param([member("p1"), member("p2").scheduler("other")], None, f'{SCHEDULERS} "other" and "default-scheduler"', f'{SCHEDULERS} "other" and "default-scheduler"', id="two schedulers"),
+        pytest.param([member("p1"), member("r").scheduler("other").on("n1")], None, "", f'{SCHEDULERS} "other" and "default-scheduler"', id="a pod that runs has another scheduler"),
+        pytest.param([member("p1").priority(10), member("p2").priority(10)], 10, "", "", id="the priority of the group"),
+        pytest.param([member("p1").priority(9), member("p2").priority(10)], 10, "", f"{PRIORITIES} 9 and 10", id="two priorities"),
+        pytest.param([member("p1").priority(10), member("p2").priority(10)], 9, "", f"{PRIORITIES} 10 and 9", id="not the priority of the group"),
+        pytest.param([member("p1").priority(5), member("p2").priority(5)], None, "", f"{PRIORITIES} 5 and 0", id="a group without a priority"),
+        pytest.param([member("p1").priority(10), member("r").priority(10).on("n1")], 10, "", "", id="a pod that runs is alike"),
+        pytest.param([member("p1").priority(10), member("r").priority(9).on("n1")], 10, "", f"{PRIORITIES} 9 and 10", id="a pod that runs has another priority"),
+        pytest.param([member("p1").spec(**NEVER), member("p2").spec(**NEVER)], None, "", "", id="one policy"),
+        pytest.param([member("p1").spec(preemptionPolicy="PreemptLowerPriority"), member("p2")], None, "", "", id="the default policy by name"),
+        pytest.param([member("p1"), member("p2").spec(**NEVER)], None, "", f"{POLICIES} Never and PreemptLowerPriority", id="two policies"),
     ],
-)
-def test_the_pods_of_a_group_agree(pods: list[Any], old: str, new: str) -> None:
-    """#139920."""
-    for minor, expected in (("1.36", old), ("1.37", new)):
-        made = [pod.obj() for pod in pods]
-        _, decisions, decided = run(minor, (9,), made, pod_group(2))
-        found = {(each.result, each.message) for each in decisions}
-        assert found == ({("scheduled", "")} if expected == "scheduled" else {("error", expected)}), minor
-        assert decided.result == ("scheduled" if expected == "scheduled" else "error")
+)  # fmt: skip
+def test_the_pods_of_a_group_agree(pods: list[Any], priority: int | None, old: str, new: str) -> None:
+    """#139920: the cases are those of TestValidatePodGroup (schedule_one_podgroup_test.go), up to 1.36 those of
+    TestFrameworkForPodGroup. The first pod is compared with the pods after it."""
+    profiles = (KubeSchedulerProfile(), KubeSchedulerProfile(scheduler_name="other"))
+    for minor, text in (("1.36", old), ("1.37", new)):
+        scheduler = make_scheduler(
+            nodes_with(9),
+            [pod.obj() for pod in pods],
+            objects=[pod_group(1, priority)],
+            gates=GATES_OF_MINOR[minor],
+            configuration=SchedulerConfiguration(profiles=profiles),
+            current=RELEASES[minor],
+        )
+        found = {(each.result, each.message) for each in decide(scheduler).values()}
+        assert found == {("error", text) if text else ("scheduled", "")}, minor
+        decided = scheduler.group_decisions[GroupKey("default", "g")]
+        assert (decided.result, decided.message) == ("error" if text else "scheduled", text)
 
 
 # Preemption
@@ -309,30 +317,60 @@ def test_the_rest_of_a_group_is_tried_at_once(minor: str, where: str) -> None:
         assert loop.queue.active.get(left.pod_row) is None
 
 
-# Hints
+# GangScheduling: the cases are those of gangscheduling_test.go
+
+FEWER = (group(min_count=4), group(min_count=3))
 
 
 @pytest.mark.parametrize(
-    ("before", "now", "old", "new"),
+    ("pod", "update", "new"),
     [
-        pytest.param(3, 2, False, True, id="fewer are enough"),
-        pytest.param(2, 3, False, False, id="more are needed"),
-        pytest.param(2, 2, False, False, id="as many"),
-        pytest.param(None, None, False, True, id="a basic group"),
+        pytest.param(member("p"), FEWER, True, id="fewer are enough"),
+        pytest.param(member("p"), (group(), group()), True, id="a basic group"),
+        pytest.param(member("p"), (group(min_count=3), group(min_count=4)), False, id="more are needed"),
+        pytest.param(member("p"), (group(min_count=3), group(min_count=3)), False, id="as many"),
+        pytest.param(member("p", of="other"), FEWER, False, id="another group"),
+        pytest.param(make_pod("p", "other").spec(schedulingGroup={"podGroupName": "g"}), FEWER, False, id="another namespace"),
+        pytest.param(make_pod("p"), FEWER, False, id="a pod of no group"),
+    ],
+)  # fmt: skip
+def test_a_smaller_quorum_wakes_the_group(pod: Any, update: tuple[Any, Any], new: bool) -> None:
+    """#139279. Up to 1.36 minCount cannot change, and no update of a PodGroup is registered."""
+    event = ClusterEvent("PodGroup", Action.UPDATE)
+    for minor, expected in (("1.36", False), ("1.37", new)):
+        bench = gang_bench(minor, [], pod.obj())
+        registered = event in bench.plugin.events_to_register()
+        assert (registered and bench.plugin.is_schedulable_after(event, bench.pod, *update)) is expected
+
+
+@pytest.mark.parametrize(
+    ("min_count", "running", "pods", "tried", "codes"),
+    [
+        pytest.param(2, 0, 2, "ss", "ws", id="enough with the last"),
+        pytest.param(3, 0, 3, "u", "u", id="the first fails, and all are needed"),
+        pytest.param(2, 0, 2, "su", "wu", id="the second fails, and all are needed"),
+        pytest.param(None, 0, 1, "u", "s", id="a basic group"),
+        pytest.param(2, 0, 3, "sss", "wss", id="more than needed"),
+        pytest.param(2, 0, 3, "uss", "wws", id="more than needed, the first fails"),
+        pytest.param(2, 0, 3, "uus", "wuu", id="more than needed, two fail"),
+        pytest.param(3, 1, 2, "ss", "ws", id="one runs"),
+        pytest.param(2, 2, 1, "u", "s", id="enough run"),
+        pytest.param(3, 1, 2, "u", "u", id="one runs, the first fails"),
+        pytest.param(4, 1, 2, "s", "u", id="too few exist"),
     ],
 )
-def test_a_smaller_quorum_wakes_the_group(before: int | None, now: int | None, old: bool, new: bool) -> None:
-    for minor, expected in (("1.36", old), ("1.37", new)):
-        bench = make_bench(
-            GangScheduling,
-            nodes_with(1),
-            member("p").obj(),
-            [],
-            gates=GATES_OF_MINOR[minor],
-            objects=[],
-            current=RELEASES[minor],
-        )
-        event = ClusterEvent("PodGroup", Action.UPDATE)
-        registered = event in bench.plugin.events_to_register()
-        hint = bench.plugin.is_schedulable_after(event, bench.pod, group(min_count=before), group(min_count=now))
-        assert (registered and hint) is expected
+def test_whether_the_quorum_is_in_reach(min_count: int | None, running: int, pods: int, tried: str, codes: str) -> None:
+    """PlacementFeasible after each pod, which came with 1.37 (#138643)."""
+    bench = gang_bench("1.37", [group(min_count=min_count)], member("p").obj())
+    scheduled, found = running, ""
+    for at, result in enumerate(tried, 1):
+        scheduled += result == "s"
+        status = bench.plugin.placement_feasible(GroupKey("default", "g"), scheduled, pods - at)
+        found += {Code.SUCCESS: "s", Code.WAIT: "w", Code.UNSCHEDULABLE: "u"}[status.code]
+    assert found == codes
+
+
+def gang_bench(minor: str, objects: list[Any], pod: Any) -> Any:
+    return make_bench(
+        GangScheduling, nodes_with(1), pod, [], gates=GATES_OF_MINOR[minor], objects=objects, current=RELEASES[minor]
+    )
