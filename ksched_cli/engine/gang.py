@@ -123,11 +123,13 @@ class MemberAttempt(Struct):
 
 
 class GroupAttempt(Struct):
-    """The result of one attempt with all pods (podGroupAlgorithmResult)."""
+    """The result of one attempt with all pods (podGroupAlgorithmResult). `refusal` is why a placement is not available
+    (AsError of its status)."""
 
     attempts: list[MemberAttempt] = field(default_factory=list)
     result: GroupResult = "unschedulable"
     message: str = UNSCHEDULABLE
+    refusal: str = UNSCHEDULABLE
 
     @property
     def proposed(self) -> list[PodInfo]:
@@ -285,7 +287,7 @@ class GroupCycle:
         good = [index for index, trial in enumerate(trials) if trial.result != "unschedulable"]
         if not good:
             first = trials[0]
-            first.message = self._no_placement(len(trials), first.message)
+            first.message = f"0/{len(trials)} placements are available, first placement status: {first.refusal}"
             return first
         best = good[0]
         if len(good) > 1:
@@ -297,10 +299,6 @@ class GroupCycle:
         if trials[best].result == "scheduled":
             self._apply(runtime, trials[best])
         return trials[best]
-
-    def _no_placement(self, count: int, message: str) -> str:
-        """The message of a group with so many placements and no place, by that of the first of them."""
-        return f"0/{count} placements are available, first placement status: {message}"
 
     def _try_placement(
         self, key: GroupKey, placement: Placement, runtime: Runtime, rows: Sequence[int]

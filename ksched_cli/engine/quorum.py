@@ -158,9 +158,6 @@ class QuorumCycle(GroupCycle):
     def _apply(self, runtime: Runtime, trial: GroupAttempt) -> None:
         """The group is assumed when its result is submitted."""
 
-    def _no_placement(self, count: int, message: str) -> str:
-        return f"{UNSCHEDULABLE}, 0/{count} placements are available, first placement status: {UNSCHEDULABLE}"
-
     # Binding
 
     def _bind_all(self, runtime: Runtime, placed: Sequence[MemberAttempt]) -> None:
@@ -213,6 +210,11 @@ def _judge(
         trial.result, trial.message = "scheduled", ""
     elif status.code is Code.ERROR:
         trial.result, trial.message = "error", f"failed to evaluate placement feasibility: {status.message}"
+    elif status.code is not Code.WAIT and trial.attempts:
+        # The status of the plugin is that of the group, without errPodGroupUnschedulable.
+        trial.result, trial.message = "unschedulable", status.message
+        trial.refusal = status.message
     else:
         trial.result, trial.message = "unschedulable", f"{UNSCHEDULABLE}, {status.message}"
+        trial.refusal = UNSCHEDULABLE
     return not status.ok and status.code is not Code.WAIT

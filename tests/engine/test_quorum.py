@@ -59,14 +59,15 @@ NO_VICTIMS = "No preemption victims found for incoming preemptor"
     [
         pytest.param(("1", "1"), 2, ("scheduled", ""), ("scheduled", ""), id="all fit"),
         pytest.param(("1", "1", "1"), 2, ("scheduled", ""), ("scheduled", ""), id="the quorum fits"),
-        pytest.param(("1", "1", "1"), 3, ("unschedulable", f"PGU, {NO_VICTIMS}"), ("unschedulable", f"PGU, minCount (3) cannot be satisfied: 2 scheduled, 0 remaining, PGP: {NO_VICTIMS}"), id="the last does not fit"),
-        pytest.param(("9", "9", "9"), 2, ("unschedulable", f"PGU, {NO_VICTIMS}"), ("unschedulable", f"PGU, minCount (2) cannot be satisfied: 0 scheduled, 1 remaining, PGP: {NO_VICTIMS}"), id="none fits"),
+        pytest.param(("1", "1", "1"), 3, ("unschedulable", f"PGU, {NO_VICTIMS}"), ("unschedulable", f"minCount (3) cannot be satisfied: 2 scheduled, 0 remaining, PGP: {NO_VICTIMS}"), id="the last does not fit"),
+        pytest.param(("9", "9", "9"), 2, ("unschedulable", f"PGU, {NO_VICTIMS}"), ("unschedulable", f"minCount (2) cannot be satisfied: 0 scheduled, 1 remaining, PGP: {NO_VICTIMS}"), id="none fits"),
         pytest.param(("9", "9"), None, ("unschedulable", f"PGU, {NO_VICTIMS}"), ("unschedulable", f"PGU, PGP: {NO_VICTIMS}"), id="none of a basic group fits"),
         pytest.param(("9", "1"), None, ("scheduled", ""), ("scheduled", ""), id="some of a basic group fit"),
     ],
 )  # fmt: skip
 def test_what_the_group_is_told(wanted: tuple[str, ...], min_count: int | None, old: Any, new: Any) -> None:
-    """PlacementFeasible (#138643), and preemption with a prefix (#139218)."""
+    """PlacementFeasible (#138643), and preemption with a prefix (#139218). What a plugin returns after a pod is the status
+    of the group as it is (podGroupSchedulingDefaultAlgorithm)."""
     for minor, expected in (("1.36", old), ("1.37", new)):
         _, _, decided = run(minor, (2,), members(*wanted), pod_group(min_count))
         assert (decided.result, short(decided.message)) == expected, minor
@@ -85,8 +86,8 @@ def test_what_the_group_is_told(wanted: tuple[str, ...], min_count: int | None, 
         pytest.param(
             "1.37",
             "0/1 nodes are available: 1 Insufficient cpu.",
-            f"PGU, PGU, minCount (4) cannot be satisfied: 1 scheduled, 2 remaining, PGP: {NO_VICTIMS}",
-            "PGU, minCount (4) cannot be satisfied: 1 scheduled, 2 remaining",
+            f"PGU, minCount (4) cannot be satisfied: 1 scheduled, 2 remaining, PGP: {NO_VICTIMS}",
+            "minCount (4) cannot be satisfied: 1 scheduled, 2 remaining",
         ),
     ],
 )
@@ -232,7 +233,7 @@ def running(name: str, node: str, priority: int = 0) -> Any:
     ("minor", "leaving", "nominated", "message"),
     [
         ("1.36", ["other", "weak"], ["", ""], "PGU"),
-        ("1.37", ["strong", "weak"], ["n2", "n1"], "PGU, minCount (2) cannot be satisfied: 0 scheduled, 1 remaining, PGP: found a placement for podgroup, preempting 2 victims"),
+        ("1.37", ["strong", "weak"], ["n2", "n1"], "minCount (2) cannot be satisfied: 0 scheduled, 1 remaining, PGP: found a placement for podgroup, preempting 2 victims"),
     ],
 )  # fmt: skip
 def test_a_group_keeps_the_places_of_its_one_search(
@@ -251,7 +252,7 @@ def test_a_group_keeps_the_places_of_its_one_search(
     ("minor", "leaving", "message"),
     [
         ("1.36", ["victim"], "PGU"),
-        ("1.37", [], "PGU, minCount (1) cannot be satisfied: 0 scheduled, 0 remaining, PGP: ongoing preemption on nominated nodes"),
+        ("1.37", [], "minCount (1) cannot be satisfied: 0 scheduled, 0 remaining, PGP: ongoing preemption on nominated nodes"),
     ],
 )  # fmt: skip
 def test_nobody_leaves_while_victims_leave(minor: str, leaving: list[str], message: str) -> None:
@@ -271,7 +272,7 @@ def test_nobody_leaves_while_victims_leave(minor: str, leaving: list[str], messa
     ("minor", "result", "leaving", "message"),
     [
         ("1.36", "unschedulable", [], "0/2 placements are available, first placement status: PGU, workload aware preemption is not supported for pod groups with scheduling constraints"),
-        ("1.37", "waiting", ["w1", "w2"], "PGU, 0/2 placements are available, first placement status: PGU, PGP: found a placement for podgroup, preempting 2 victims"),
+        ("1.37", "waiting", ["w1", "w2"], "0/2 placements are available, first placement status: minCount (2) cannot be satisfied: 0 scheduled, 1 remaining, PGP: found a placement for podgroup, preempting 2 victims"),
     ],
 )  # fmt: skip
 def test_groups_with_constraints_preempt(minor: str, result: str, leaving: list[str], message: str) -> None:
