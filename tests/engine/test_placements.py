@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ksched_cli.cluster.pod_groups import GroupKey
 from ksched_cli.config.model import KubeSchedulerProfile, PluginRef, Plugins, PluginSet, SchedulerConfiguration
+from ksched_cli.framework.interfaces import FilterPlugin, Placement, PlacementGeneratePlugin, PlacementScorePlugin
+from ksched_cli.framework.status import SUCCESS, Code, Status, as_reasons, error, unschedulable
+from ksched_cli.framework.verdict import Verdict
 from ksched_cli.plan.simulate import place
 from ksched_cli.plugins.default_preemption import NO_GROUP, PLACEMENT_BASED
+from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_node, make_pod
 from tests.harness import decide, make_scheduler, placed
 from tests.lanes import examples
-from tests.pod_groups import GANG, group, member, members
+from tests.pod_groups import GANG, GATES_OF_MINOR, group, member, members, nodes_with
 
 TOPOLOGY = f"{GANG},TopologyAwareWorkloadScheduling=true"
 RACK = "example.com/rack"
@@ -154,6 +159,92 @@ def test_preemption_needs_the_group() -> None:
     pods = [victim, member("p1").priority(9).obj()]
     (decision,) = decide(make_scheduler(racks(a1=1), pods, gates=gates, configuration=configuration)).values()
     assert decision.message.endswith(f"preemption: {NO_GROUP}")
+
+
+# By plugins that propose and score two placements, "1" on node n1 and "2" on n2
+
+
+class Proposes(PlacementGeneratePlugin, FilterPlugin[None]):
+    """Filter and PlacementFeasible answer as they are set: s(uccess), u(nschedulable), w(ait), e(rror), by node and
+    call by call."""
+
+    name = "Proposes"
+    placements: ClassVar[Any] = ("1", "2")
+    filters, feasible = "ss", ""
+
+    def generate_placements(self, key: GroupKey, nodes: Any) -> Any:
+        if isinstance(self.placements, Status):
+            return self.placements
+        return [Placement(name, nodes[int(name) - 1 : int(name)]) for name in self.placements]
+
+    def filter(self, state: None, pod: Any, nodes: Any) -> Verdict:
+        return Verdict.from_statuses([_ANSWERS[self.filters[row]] for row in nodes.rows])
+
+    def placement_feasible(self, key: GroupKey, scheduled: int, remaining: int) -> Status:
+        answer, Proposes.feasible = Proposes.feasible[:1] or "s", Proposes.feasible[1:]
+        return _ANSWERS[answer]
+
+
+class ScoresOnce(PlacementScorePlugin):
+    name = "ScoresOnce"
+    scores: ClassVar[dict[str, int]] = {}
+
+    def score_placement(self, key: GroupKey, placement: Placement, proposed: Any) -> int:
+        return self.scores.get(placement.name, 0)
+
+
+class ScoresTwice(ScoresOnce):
+    name = "ScoresTwice"
+
+
+_ANSWERS = {"s": SUCCESS, "u": unschedulable("no"), "w": Status(Code.WAIT, as_reasons(["wait"])), "e": error("broken")}
+NONE_OF_TWO = "0/2 placements are available, first placement status:"
+
+
+@pytest.mark.parametrize(
+    ("placements", "filters", "feasible", "scores", "old", "new"),
+    [
+        pytest.param("12", "ss", "", ((2, 1), (0, 0)), "n1", "n1", id="the first has the higher score"),
+        pytest.param("12", "ss", "", ((1, 2), (0, 0)), "n2", "n2", id="the second has the higher score"),
+        pytest.param("12", "ss", "", ((50, 75), (25, 10)), "n1", "n1", id="by weights the first"),
+        pytest.param("12", "ss", "", ((75, 50), (10, 25)), "n2", "n2", id="by weights the second"),
+        pytest.param("", "ss", "", ((1, 2), (0, 0)), "no feasible placements found", "no feasible placements found", id="no placement"),
+        pytest.param("12", "uu", "wuwu", ((1, 2), (0, 0)), f"{NONE_OF_TWO} pod group is unschedulable", f"{NONE_OF_TWO} no", id="none has a node for the pod"),
+        pytest.param("12", "ss", "wuwu", ((1, 2), (0, 0)), "n2", f"{NONE_OF_TWO} no", id="none holds enough pods"),
+        pytest.param("12", "su", "wswu", ((1, 0), (0, 0)), "n1", "n1", id="one has a node for the pod"),
+        pytest.param("12", "ss", "wswu", ((1, 2), (0, 0)), "n2", "n1", id="one holds enough pods"),
+        pytest.param(error("not now"), "ss", "", ((0, 0), (0, 0)), "not now", "not now", id="an error of the generator"),
+        pytest.param("1", "es", "", ((0, 0), (0, 0)), 'failed to schedule other pod from a pod group: running "Proposes" filter plugin: broken', 'failed to schedule other pod from a pod group: running "Proposes" filter plugin: broken', id="an error in a placement"),
+    ],
+)  # fmt: skip
+def test_which_placement_is_taken(
+    placements: Any, filters: str, feasible: str, scores: Any, old: str, new: str
+) -> None:
+    """The cases of TestPodGroupSchedulingPlacementAlgorithm and of its scoring (algorithm_podgroup_test.go in 1.38,
+    schedule_one_podgroup_test.go before), of one pod."""
+    disabled = (PluginRef("*"),)
+    plugins = Plugins(
+        multi_point=PluginSet((PluginRef("Proposes"),), (PluginRef("TopologyPlacementGenerator"),)),
+        placement_score=PluginSet((PluginRef("ScoresOnce", 1), PluginRef("ScoresTwice", 2)), disabled),
+        pod_group_post_filter=PluginSet(disabled=disabled),
+    )
+    ScoresOnce.scores, ScoresTwice.scores = ({"1": one, "2": two} for one, two in scores)
+    found = {}
+    for minor in ("1.36", "1.37"):
+        Proposes.placements, Proposes.filters, Proposes.feasible = placements, filters, feasible
+        gates = GATES_OF_MINOR[minor].replace(",WorkloadAwarePreemption=true", "")
+        scheduler = make_scheduler(
+            nodes_with(1, 1),
+            members(1),
+            objects=[group()],
+            gates=f"{gates},TopologyAwareWorkloadScheduling=true",
+            plugins=[Proposes, ScoresOnce, ScoresTwice],
+            configuration=SchedulerConfiguration(profiles=(KubeSchedulerProfile(plugins=plugins),)),
+            current=RELEASES[minor],
+        )
+        node = placed(scheduler)["default/p1"]
+        found[minor] = node or scheduler.group_decisions[GroupKey("default", "g")].message
+    assert found == {"1.36": old, "1.37": new}
 
 
 @given(
