@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from ksched_cli.api.core import Pod
+from ksched_cli.api.core import Pod, PodCondition
 from ksched_cli.api.storage import PersistentVolumeClaim
 from ksched_cli.controlplane.controllers.revisions import revision_of
 from ksched_cli.controlplane.controllers.statefulset import StatefulSetController
@@ -273,6 +273,59 @@ def test_broken_pods_of_the_old_revision_go_first_by_minor(minor: str, deleted: 
     control_plane.change("StatefulSet", "db", template=template("db", "app:v2"))
     control_plane.run()
     assert [name for what, name in _steps(control_plane) if what == "deleted"] == deleted
+
+
+@pytest.mark.parametrize(
+    ("policy", "pods", "most", "partition", "before", "now"),
+    [
+        pytest.param("Parallel", "u", 1, 0, "0", "0", id="parallel, one pod"),
+        pytest.param("Parallel", "rru", 1, 0, "2", "2", id="parallel, the highest of 3"),
+        pytest.param("Parallel", "rrruu", 2, 0, "4", "3 4", id="parallel, 2 of 5"),
+        pytest.param("Parallel", "rrt", 1, 0, "", "", id="parallel, one leaves, which is as many as may"),
+        pytest.param("Parallel", "rrrut", 3, 0, "", "2 3", id="parallel, one leaves above one that is not ready"),
+        pytest.param("Parallel", "rrrtu", 3, 0, "4", "2 4", id="parallel, one leaves below one that is not ready"),
+        pytest.param("Parallel", "rrm", 1, 0, "2", "2", id="parallel, ready for less than minReadySeconds"),
+        pytest.param("Parallel", "rrrru", 1, 2, "4", "4", id="parallel, above the partition"),
+        pytest.param("Parallel", "rrurr", 1, 2, "4", "2", id="parallel, at the partition"),
+        pytest.param("Parallel", "rurrr", 1, 2, "4", "", id="parallel, below the partition"),
+        pytest.param("Parallel", "rrruu", 2, 3, "4", "3 4", id="parallel, all above the partition"),
+        pytest.param("Parallel", "rurru", 2, 3, "4", "4", id="parallel, below and above the partition"),
+        pytest.param("Parallel", "uurr", 2, 0, "3", "0 1", id="parallel, the lowest, and no other"),
+        pytest.param("Parallel", "uurrr", 3, 0, "4", "0 1 4", id="parallel, the lowest, and one from the top"),
+        pytest.param("OrderedReady", "u", 1, 0, "", "", id="in order, one pod"),
+        pytest.param("OrderedReady", "rru", 1, 0, "", "", id="in order, the highest of 3"),
+        pytest.param("OrderedReady", "rrrru", 2, 0, "", "", id="in order, the highest of 5"),
+        pytest.param("OrderedReady", "rrt", 1, 0, "", "", id="in order, one leaves"),
+        pytest.param("OrderedReady", "rrm", 1, 0, "", "", id="in order, ready for less than minReadySeconds"),
+        pytest.param("OrderedReady", "rrrru", 1, 2, "", "", id="in order, above the partition"),
+        pytest.param("OrderedReady", "rrrrr", 2, 0, "4", "3 4", id="in order, all are ready"),
+    ],
+)  # fmt: skip
+def test_who_is_replaced_where_pods_are_unavailable_by_minor(
+    policy: str, pods: str, most: int, partition: int, before: str, now: str
+) -> None:
+    """#137666: the cases of TestStatefulSetControlRollingUpdateWithMaxUnavailableAndUnavailableStalePod
+    (stateful_set_control_test.go), whose pods are r(eady), u(nready), t(erminating), or m: ready, but for less than
+    minReadySeconds. An ordered set waits for such a pod before it comes to the roll-out."""
+    strategy = {"type": "RollingUpdate", "rollingUpdate": {"partition": partition, "maxUnavailable": most}}
+    least = 30 if "m" in pods else 0
+    item = make("StatefulSet", "db", replicas=len(pods), podManagementPolicy=policy, updateStrategy=strategy)
+    found = {}
+    for minor in ("1.36", "1.37"):
+        control_plane = _of_minor(rested(*nodes(2), item), minor)
+        control_plane.queue.clock.advance_to(100)
+        for at, state in enumerate(pods):
+            pod = control_plane.pod(f"db-{at}")
+            if state == "t":
+                control_plane.api.delete(pod)
+            elif state in "um":
+                ready = PodCondition("Ready", str(state == "m"), last_transition_time=control_plane.api.timestamp())
+                control_plane.api.update(replace(pod, status=replace(pod.status, conditions=(ready,))))
+        control_plane.events.clear()
+        control_plane.change("StatefulSet", "db", template=template("db", "app:v2"), minReadySeconds=least)
+        control_plane.run(0)
+        found[minor] = " ".join(sorted(name.removeprefix("db-") for name in _names(control_plane, "deleted")))
+    assert found == {"1.36": before, "1.37": now}
 
 
 @pytest.mark.parametrize(("minor", "at_once"), [("1.36", 1), ("1.37", 2)])
