@@ -7,7 +7,6 @@ their own: `diff` and `sweep`."""
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -143,7 +142,7 @@ def load_input(options: RunOptions, cluster: Loaded | None = None) -> tuple[Load
     wanted = wanted_pods(options)
     loaded = read_sources(options) if cluster is None else cluster
     spec = scheduler_spec(options, loaded.server_version or _version_of_nodes(options, loaded))
-    changes = _changes(options, options.namespace or loaded.namespace)
+    changes = _changes(options, options.namespace or loaded.namespace, spec)
     check_nodes(options, loaded, changes.manifests)
     check_named_nodes(options, loaded, changes.manifests)
     check_schedulers(options, spec, loaded, changes.manifests)
@@ -200,9 +199,9 @@ def changed_input(options: RunOptions, source: LoadedInput, *changes: Changes) -
     return replace(source, loaded=run.loaded)
 
 
-def _changes(options: RunOptions, namespace: str) -> Changes:
+def _changes(options: RunOptions, namespace: str, spec: SchedulerSpec) -> Changes:
     edits, problems = parse_edits(options.edits)
-    return Changes(read_manifests(options, namespace, options.filenames), edits, problems, namespace)
+    return Changes(read_manifests(options, namespace, spec, options.filenames), edits, problems, namespace)
 
 
 def parse_edits(
@@ -219,15 +218,16 @@ def parse_edits(
 
 
 def read_manifests(
-    options: RunOptions, namespace: str, filenames: Sequence[str], objects: Sequence[Any] = ()
+    options: RunOptions, namespace: str, spec: SchedulerSpec, filenames: Sequence[str], objects: Sequence[Any] = ()
 ) -> Loaded:
+    """The manifests as an API server of the minor and with the gates of `spec` reads them."""
     rendered = options.reading.kustomizations or options.reading.charts
     if not filenames and not objects and not rendered:
         return Loaded()
     from ksched_cli.sources.manifests import load_manifests
 
-    found = re.fullmatch(r"v?1\.(\d+)(\..*)?", options.kube_version)
-    reading = replace(options.reading, namespace=namespace, minor=int(found[1]) if found else None)
+    scales_to_zero = spec.gates.enabled("HPAScaleToZero")
+    reading = replace(options.reading, namespace=namespace, minor=spec.release.minor, scales_to_zero=scales_to_zero)
     return load_manifests(filenames, options.stdin, reading, objects)
 
 

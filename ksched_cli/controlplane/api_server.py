@@ -26,6 +26,7 @@ from ksched_cli.controlplane.draws import Draws
 from ksched_cli.controlplane.store import Identity, Store, identity_of, owner_identity
 from ksched_cli.controlplane.successors import Successors
 from ksched_cli.engine.hints import VirtualClock
+from ksched_cli.releases.minors import DEFAULT
 from ksched_cli.sources.templates import uid_of
 
 
@@ -122,6 +123,7 @@ class ApiServer(Logged):
         self.refusals: LoggedIndex[Identity, str, PodRefusal] = LoggedIndex(self.undo)
         self.budgets = Budgets(self)
         self.places_everything = places_everything
+        self.minor = DEFAULT.minor
         # An API server of an older minor drops the fields of pods that its minor lacks.
         self.stored_form: Callable[[Any], Any] = lambda pod: pod
         self._watches: list[Watch] = LoggedList(self.undo)
@@ -363,7 +365,7 @@ class ApiServer(Logged):
 
     def _admission(self) -> Chain:
         if self._chain is None:
-            self._chain = Chain(self.store, undo=self.undo)
+            self._chain = Chain(self.store, undo=self.undo, minor=self.minor)
         return self._chain
 
     def _date_pod(self, pod: Pod) -> None:

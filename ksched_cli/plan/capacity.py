@@ -427,7 +427,7 @@ def count_capacity(
         pending = place_pending(run.scheduler)
     capacities = []
     for each in sets:
-        admission = Chain(loaded)
+        admission = Chain(loaded, minor=run.scheduler.handle.release.minor)
         portions = [
             (Portion(shape.name, shape.label, many), _ReplicasAhead(Replicas(shape, loaded, admission)))
             for shape, many in each

@@ -24,15 +24,27 @@ from ksched_cli.releases.minors import RELEASES, Release, UpstreamFix
 T = TypeVar("T")
 
 # The part of kube-scheduler that a rule is about. "search": which nodes are checked; "fields": which fields of a pod
-# count; "message": only a text; "rollout": how controllers replace pods.
+# count; "message": only a text; "rollout": how controllers replace pods; "admission": what the API server refuses.
 Aspect = Literal[
-    "filter", "score", "weight", "preemption", "queue", "search", "fields", "message", "configuration", "rollout"
+    "admission",
+    "configuration",
+    "fields",
+    "filter",
+    "message",
+    "preemption",
+    "queue",
+    "rollout",
+    "score",
+    "search",
+    "weight",
 ]
 
 # As the name of a plugin: kube-scheduler itself. `described_by` names it "kube-scheduler".
 SCHEDULER = ""
 # The same for the controllers of workloads.
 CONTROLLERS = "kube-controller-manager"
+# The same for the API server.
+API_SERVER = "kube-apiserver"
 
 
 class RuleChange(Struct, frozen=True):

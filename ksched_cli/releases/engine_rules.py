@@ -6,7 +6,7 @@ It mirrors pkg/scheduler without framework/plugins. The rules of a plugin are in
 
 from __future__ import annotations
 
-from ksched_cli.releases.changes import CONTROLLERS, ReleaseRules, Rule
+from ksched_cli.releases.changes import API_SERVER, CONTROLLERS, ReleaseRules, Rule
 from ksched_cli.releases.minors import (
     EXTENDERS_REJECT,
     FIRST_REJECTION_DECIDES,
@@ -454,5 +454,24 @@ class ControllerRules(ReleaseRules, plugins=CONTROLLERS):
             "rollout",
             "A StatefulSet with Recreate deletes all pods of another revision at once, and creates new ones when those "
             "are gone; without the gate, there is no such strategy.",
+        ),
+    )
+
+
+class ApiServerRules(ReleaseRules, plugins=API_SERVER):
+    """What changed in what the API server refuses. All else is refused as an API server of 1.36 does."""
+
+    notes = (
+        Rule(
+            "1.37",
+            "admission",
+            "PodSecurity allows the sysctls net.ipv4.tcp_slow_start_after_idle and net.ipv4.tcp_notsent_lowat where "
+            "the version of the policy is latest or v1.37; before, it refused pods that set them.",
+        ),
+        Rule(
+            "HPAScaleToZero",
+            "admission",
+            "minReplicas of a HorizontalPodAutoscaler may be 0 beside an Object or External metric; without the gate, "
+            "it has to be at least 1.",
         ),
     )

@@ -80,6 +80,7 @@ GATE_HISTORY: Mapping[str, Mapping[str, Gate | None]] = {
     GANG_SCHEDULING: {"1.35": ALPHA, "1.37": GONE},
     "GenericEphemeralVolume": {"1.19": ALPHA, "1.21": BETA, "1.23": LOCKED, "1.25": GONE},
     "GenericWorkload": {"1.35": ALPHA, "1.37": BETA_OFF},
+    "HPAScaleToZero": {"1.16": ALPHA, "1.37": BETA},
     "InPlacePodLevelResourcesVerticalScaling": {"1.35": ALPHA, "1.36": BETA},
     "InPlacePodVerticalScaling": {"1.27": ALPHA, "1.33": BETA, "1.35": LOCKED},
     "InPlacePodVerticalScalingSchedulerPreemption": {"1.37": ALPHA},
@@ -122,6 +123,7 @@ GATE_HISTORY: Mapping[str, Mapping[str, Gate | None]] = {
     "VolumeCapacityPriority": {"1.21": ALPHA, "1.33": GONE},
     "VolumeLimitScaling": {"1.35": ALPHA, "1.37": BETA},
     "WorkloadAwarePreemption": {"1.36": ALPHA, "1.37": GONE},
+    "WorkloadWithJob": {"1.36": ALPHA},
     # As it was called in its first minor.
     "csiMigrationRBD": {"1.23": ALPHA, "1.24": GONE},
 }
@@ -164,6 +166,7 @@ MODELLED_SINCE: Mapping[str, str] = {
     "StatefulSetRecreateStrategy": NEVER,
     "VolumeAttributesClass": "1.31",
     "VolumeBindMountOptions": NEVER,
+    "WorkloadWithJob": NEVER,
     "csiMigrationRBD": NEVER,
 }
 # Gates of which later minors than this one changed what ksched does not follow.
@@ -185,6 +188,7 @@ _GATE_DEPENDENCIES: Mapping[str, tuple[str, ...]] = {
     "InPlacePodLevelResourcesVerticalScaling": ("PodLevelResources", NODE_DECLARED_FEATURES),
     "MatchLabelKeysInPodTopologySpreadSelectorMerge": ("MatchLabelKeysInPodTopologySpread",),
     "TopologyAwareWorkloadScheduling": ("GenericWorkload",),
+    "WorkloadWithJob": ("GenericWorkload",),
     "CompositePodGroup": ("GenericWorkload", "TopologyAwareWorkloadScheduling"),
     "DRADeviceCompatibilityGroups": ("DRAPartitionableDevices",),
     "WorkloadAwarePreemption": (GANG_SCHEDULING,),

@@ -13,9 +13,10 @@ from ksched_cli.api.conversion import json_document, path_text
 from ksched_cli.api.core import metadata_of
 from ksched_cli.api.decode import CLUSTER_SCOPED, KINDS, DecodedObject, UnknownKind, plain_document, versions_of
 from ksched_cli.api.defaults import DEFAULT_NAMESPACE
-from ksched_cli.api.validation.documents import mistakes, validate
-from ksched_cli.api.validation.fields import dns_label, object_at, text_at
+from ksched_cli.api.validation.documents import Mistake, mistakes, validate
+from ksched_cli.api.validation.fields import dns_label, number_at, object_at, text_at
 from ksched_cli.errors import InputError, Problem
+from ksched_cli.releases.changes import on_since
 from ksched_cli.sources.custom.workloads import CustomWorkload, custom_workloads, known_kinds, read_pod_templates
 from ksched_cli.sources.dump import load_dump
 from ksched_cli.sources.loaded import INVALID, REMOVED_VERSION, UNKNOWN_FIELD, UNREADABLE, Loaded, Origin
@@ -28,6 +29,7 @@ from ksched_cli.sources.validate import Complaint
 # Several times the pods that Kubernetes supports in a cluster.
 MAX_PODS = 1_000_000
 _AS_WRITTEN = ManifestReading()
+_SCALES_TO_ZERO = "HPAScaleToZero"
 
 
 class _New:
@@ -43,7 +45,7 @@ class _New:
             *(chart(each, given.values, given.namespace) for each in given.charts),
         ]
         self._kinds = known_kinds(read_pod_templates(given.pod_templates))
-        self._strict, self._minor = given.strict, given.minor
+        self._strict, self._minor, self._scales_to_zero = given.strict, given.minor, given.scales_to_zero
 
     def unknown(self, unknown: UnknownKind, origin: Origin) -> Iterator[Problem | CustomWorkload]:
         made = list(custom_workloads(unknown, origin, self._kinds))
@@ -78,7 +80,7 @@ class _New:
         if text_at(metadata, "generateName") and not text_at(metadata, "name"):
             where, hint = f"{label}: {path}metadata.generateName", "give it a name: only kubectl create generates names"
             yield Problem("cannot use generate name with apply", source, found.line, where, hint, INVALID)
-        for each in mistakes(document, *identity):
+        for each in (*self._of_gates(document, identity[1]), *mistakes(document, *identity)):
             inner = f"{path}{path_text(each.path)}"
             if inner in reported or (each.is_unknown and not self._strict):
                 continue
@@ -86,6 +88,16 @@ class _New:
                 reported.add(inner)
             code = UNKNOWN_FIELD if each.is_unknown else INVALID
             yield Problem(each.message, source, found.line, f"{label}: {inner}", each.hint, code)
+
+    def _of_gates(self, document: Mapping[str, Any], kind: str) -> Iterator[Mistake]:
+        """Values that the API server accepts only if a gate is on."""
+        fewest = number_at(object_at(document, "spec"), "minReplicas")
+        if kind == "HorizontalPodAutoscaler" and not self._scales_to_zero and fewest is not None and fewest < 1:
+            text = f"Invalid value: {fewest}: must be greater than or equal to 1"
+            hint = (
+                f"0 needs the feature gate {_SCALES_TO_ZERO}, which Kubernetes {on_since(_SCALES_TO_ZERO)} switched on"
+            )
+            yield Mistake(("spec", "minReplicas"), text, "" if fewest else hint)
 
     def complaints(self, item: Struct, *, is_written: bool) -> Iterator[Complaint]:
         """Mistakes of an object that stands for another one, which may be incomplete but must be valid; and numbers of

@@ -26,7 +26,8 @@ class ManifestReading(Struct, frozen=True):
     error. `pod_templates` are the texts of --pod-template. `assumed_namespaces` count as existing, and with
     `creates_namespaces` all namespaces of the manifests. Files of `optional` need not be manifests. Installed tools
     render `kustomizations`, and `charts` with the files of `values`. Without `strict` unknown fields are ignored.
-    `server_side` and `force_conflicts` are those of kubectl apply; `minor` is that of the API server if it is given."""
+    `server_side` and `force_conflicts` are those of kubectl apply. `minor` is that of the API server, None if it is not
+    known, and `scales_to_zero` its gate HPAScaleToZero."""
 
     namespace: str = ""
     recursive: bool = False
@@ -44,6 +45,7 @@ class ManifestReading(Struct, frozen=True):
     server_side: bool = False
     force_conflicts: bool = False
     minor: int | None = None
+    scales_to_zero: bool = True
 
 
 DEFAULT_TIMEOUT = 60.0

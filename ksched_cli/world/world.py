@@ -104,6 +104,7 @@ class World(Logged):
         self.api, self.queue = self.plane.api, self.plane.queue
         handle = scheduler.handle
         self._has_subtypes = EngineRules.of(handle.release).pod_events_have_subtypes
+        self.api.minor = handle.release.minor
         self.api.stored_form = lambda pod: as_stored([pod], handle.release, handle.gates)[0]
         stateful_sets = self.plane.controllers.stateful_sets
         stateful_sets.rules = ControllerRules.of(handle.release)

@@ -55,12 +55,28 @@ def test_1_37_is_read_from_the_source(capsys: pytest.CaptureFixture[str]) -> Non
         "Nodes score by the room for the pod",
         "A capacity request that is negative",
         "A StatefulSet with OnDelete is up to date",
+        "PodSecurity allows the sysctls",
+        "minReplicas of a HorizontalPodAutoscaler may be 0",
     ],
 )
 def test_versions_lists_the_changes(change: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["versions", "1.37", "-o", "json"]) == 0
     changes = json.loads(capsys.readouterr().out)
     assert any(change in each["change"] for each in changes), [each["change"] for each in changes]
+
+
+@pytest.mark.parametrize(("version", "is_refused"), [("v1.36.3", False), ("v1.37.1", True)])
+def test_a_removed_version_is_refused_by_the_server_of_the_snapshot(
+    version: str, is_refused: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """scheduling.k8s.io/v1alpha2 is served up to 1.36."""
+    group = {"apiVersion": "scheduling.k8s.io/v1alpha2", "kind": "PodGroup", "metadata": {"name": "g"}}
+    spec = {"schedulingPolicy": {"basic": {}}}
+    manifests = written(tmp_path / "m.json", make_pod("p").doc(), {**group, "spec": spec})
+    command = ["check", "--from", taken(tmp_path / "c.ksched.gz", version), "-f", manifests]
+    run(command)
+    shown = capsys.readouterr().out
+    assert ("scheduling.k8s.io/v1alpha2 PodGroup is no longer served" in shown) is is_refused, shown
 
 
 def test_a_diff_names_the_rule_that_moved_the_pod(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

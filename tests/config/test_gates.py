@@ -175,10 +175,13 @@ GATES = (
     ("MaxUnavailableStatefulSet", "1.24", "1.36", "off", False),
     ("MaxUnavailableStatefulSet", "1.37", "1.37", "on", True),
     ("StatefulSetRecreateStrategy", "1.37", "1.37", "off", False),
+    ("HPAScaleToZero", "1.16", "1.36", "off", True),
+    ("HPAScaleToZero", "1.37", "1.37", "on", True),
     ("StorageCapacityScoring", "1.37", "1.37", "on", True),
     ("TopologyAwareWorkloadScheduling", "1.37", "1.37", "off", False),
     ("VolumeBindMountOptions", "1.37", "1.37", "off", False),
     ("VolumeLimitScaling", "1.37", "1.37", "on", True),
+    ("WorkloadWithJob", "1.36", "1.37", "off", False),
 )
 
 
@@ -195,6 +198,7 @@ WITH_IT = {
     "DRADeviceTaintRules": "DRADeviceTaints=true",
     "DRAResourceClaimDeviceStatus": "DRADeviceBindingConditions=false",
     "DRAWorkloadResourceClaims": "GenericWorkload=true",
+    "WorkloadWithJob": "GenericWorkload=true",
     "GangScheduling": "GenericWorkload=true",
     "InPlacePodLevelResourcesVerticalScaling": "NodeDeclaredFeatures=true",
     "MatchLabelKeysInPodTopologySpread": "MatchLabelKeysInPodTopologySpreadSelectorMerge=false",

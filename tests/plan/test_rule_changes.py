@@ -18,17 +18,21 @@ from ksched_cli.legacy.in_tree import PREDICATES, PRIORITIES, REMOVED
 from ksched_cli.plan.reference.versions import GATE_RULES, MINOR_RULES, Rules, rule_changes_about, rules_that_differ
 from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plugins.in_tree import IN_TREE
-from ksched_cli.releases.changes import CONTROLLERS, SCHEDULER, Aspect, ReleaseRules, RuleChange, modelled
+from ksched_cli.releases.changes import API_SERVER, CONTROLLERS, SCHEDULER, Aspect, ReleaseRules, RuleChange, modelled
 from ksched_cli.releases.default_plugins import BEFORE_PLUGINS, BY_POINT, MULTI_POINT
 from ksched_cli.releases.gates import GATE_HISTORY, minor_of
 from ksched_cli.releases.minors import RELEASES, Release
 from ksched_cli.wiring import scheduler_spec
 from tests.package_source import PACKAGE, trees
 
-KNOWN = {plugin.name for plugin in (*IN_TREE, *REMOVED, *PREDICATES, *PRIORITIES)} | {SCHEDULER, CONTROLLERS}
+KNOWN = {plugin.name for plugin in (*IN_TREE, *REMOVED, *PREDICATES, *PRIORITIES)} | {
+    SCHEDULER,
+    CONTROLLERS,
+    API_SERVER,
+}
 FIT, BALANCED = "NodeResourcesFit", "NodeResourcesBalancedAllocation"
 
-FILES = ("plugins/", "framework/", "engine/", "cluster/", "world/", "sources/unread.py")
+FILES = ("plugins/", "framework/", "engine/", "cluster/", "world/", "sources/unread.py", "wiring.py")
 
 
 def after(minor: str) -> str:

@@ -468,3 +468,26 @@ def test_default_storage_class(own: str | None, classes: list[Any], expected: st
 def test_a_denial_has_the_resource_that_is_out_of_bounds(objects: list[Any], expected: str) -> None:
     pod = make_pod().requests(cpu="1", memory="2Gi").obj()
     assert Chain(loaded_of(*objects)).first_refusal(pod).resource == expected
+
+
+SYSCTLS = 'violates PodSecurity "{}": forbidden sysctls (net.ipv4.tcp_notsent_lowat)'
+
+
+@pytest.mark.parametrize(
+    ("minor", "version", "refused"),
+    [
+        pytest.param(36, "latest", True, id="1.36"),
+        pytest.param(37, "latest", False, id="1.37"),
+        pytest.param(36, "v1.37", True, id="1.36 knows no policy of 1.37"),
+        pytest.param(37, "v1.36", True, id="1.37 with a policy of 1.36"),
+        pytest.param(37, "v1.37", False, id="1.37 with a policy of 1.37"),
+    ],
+)
+def test_sysctls_that_pod_security_allows_since_1_37(minor: int, version: str, refused: bool) -> None:
+    """#138389; an API server takes its newest policies for versions that it does not know."""
+    prefix = "pod-security.kubernetes.io/enforce"
+    labels = {prefix: "baseline", f"{prefix}-version": version}
+    namespace = an("Namespace", "default", metadata={"name": "default", "labels": labels})
+    pod = make_pod().spec(securityContext={"sysctls": [{"name": "net.ipv4.tcp_notsent_lowat", "value": "1"}]})
+    found = Chain(loaded_of(namespace), minor=minor).first_refusal(pod.obj(), pod.doc())
+    assert found.message == (SYSCTLS.format(f"baseline:{version}") if refused else "")

@@ -74,7 +74,7 @@ def test_kinds_that_kubernetes_does_not_have(version: str, kind: str, expected: 
         ({}, "spec.maxReplicas: Invalid value: 0: must be greater than 0"),
         ({"maxReplicas": "many"}, "spec.maxReplicas: expected a whole number, got a string"),
         ({"minReplicas": 5, "maxReplicas": 3}, "spec.maxReplicas: Invalid value: 3: must be greater than or equal to `min"),
-        ({"minReplicas": -1, "maxReplicas": 3}, "spec.minReplicas: Invalid value: -1: must be greater than or equal to 0"),
+        ({"minReplicas": -1, "maxReplicas": 3}, "spec.minReplicas: Invalid value: -1: must be greater than or equal to 1"),
         ({"minReplicas": 0, "maxReplicas": 3}, "spec.metrics: Forbidden: must specify at least one Object or External metric"),
     ],
 )  # fmt: skip
@@ -91,6 +91,35 @@ def test_wrong_bounds_of_an_autoscaler(
     assert run(["simulate", "--from", str(cluster), "-f", str(manifests)]) == (2 if mistake else 0)
     error = capsys.readouterr().err
     assert (f"HorizontalPodAutoscaler default/h: {mistake}" in error) is bool(mistake)
+
+
+@pytest.mark.parametrize(
+    ("version", "gates", "fewest", "mistake"),
+    [
+        ("1.36", "", 0, "must be greater than or equal to 1 (0 needs the feature gate HPAScaleToZero"),
+        ("1.36", "HPAScaleToZero=true", 0, ""),
+        ("1.37", "", 0, ""),
+        ("1.37", "HPAScaleToZero=false", 0, "must be greater than or equal to 1 (0 needs the feature gate"),
+        ("1.36", "", -1, "must be greater than or equal to 1\n"),
+        ("1.37", "", -1, "must be greater than or equal to 0\n"),
+    ],
+)
+def test_an_autoscaler_that_scales_to_zero(
+    version: str, gates: str, fewest: int, mistake: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """#139648: the gate is on by default in 1.37."""
+    cluster, manifests = tmp_path / "c.yaml", tmp_path / "m.yaml"
+    cluster.write_text(yaml.safe_dump(make_node("n1").doc()))
+    metric = {"type": "External", "external": {"metric": {"name": "q"}, "target": {"type": "Value", "value": "3"}}}
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+    spec = {"minReplicas": fewest, "maxReplicas": 3, "scaleTargetRef": target, "metrics": [metric]}
+    autoscaler = {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "h"}}
+    manifests.write_text(yaml.safe_dump_all([make_pod("p").doc(), {**autoscaler, "spec": spec}]))
+    files = ["--from", str(cluster), "-f", str(manifests)]
+    command = ["simulate", *files, "--kube-version", version, "--feature-gates", gates]
+    assert run(command) == (2 if mistake else 0)
+    error = capsys.readouterr().err
+    assert (f"spec.minReplicas: Invalid value: {fewest}: {mistake}" in error) is bool(mistake)
 
 
 def test_a_wrong_version_beside_a_workload_that_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

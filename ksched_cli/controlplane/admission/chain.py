@@ -44,6 +44,7 @@ from ksched_cli.controlplane.admission.quantities import (
     invalid_requests,
     resource_of,
 )
+from ksched_cli.releases.minors import DEFAULT
 from ksched_cli.sources.loaded import Loaded
 
 K = TypeVar("K", bound=Struct)
@@ -91,10 +92,13 @@ class HasObjects(Protocol):
 
 
 class Chain(Logged):
-    """The admissions of one cluster; `pods` are those that are about to come, in the place of what has their names."""
+    """The admissions of one cluster; `pods` are those that are about to come, in the place of what has their names.
+    `minor` is that of the API server."""
 
-    def __init__(self, cluster: HasObjects, pods: Sequence[Pod] = (), undo: UndoLog | None = None) -> None:
-        self.undo = undo or UndoLog()
+    def __init__(
+        self, cluster: HasObjects, pods: Sequence[Pod] = (), undo: UndoLog | None = None, minor: int = DEFAULT.minor
+    ) -> None:
+        self.undo, self._minor = undo or UndoLog(), minor
         self._read(cluster)
         self._quotas = Quotas(cluster.of(ResourceQuota), _countable(cluster), self.undo)
         self._release_replaced(cluster, pods)
@@ -104,7 +108,7 @@ class Chain(Logged):
         self._selectors = NamespaceSelectors(cluster.of(Namespace))
         self._priorities = PriorityClasses(cluster.of(PriorityClass))
         self._runtimes = RuntimeClasses(cluster.of(RuntimeClass))
-        self._security = PodSecurity(cluster.of(Namespace))
+        self._security = PodSecurity(cluster.of(Namespace), self._minor)
         self._accounts, self._listed = cluster.accounts, cluster.account_namespaces
 
     @property

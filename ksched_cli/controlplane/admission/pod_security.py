@@ -37,6 +37,7 @@ _SYSCTLS: Sequence[tuple[int, Sequence[str]]] = (
         ),
     ),
     (32, ("net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem")),
+    (37, ("net.ipv4.tcp_slow_start_after_idle", "net.ipv4.tcp_notsent_lowat")),
 )
 _VOLUMES = frozenset(
     (
@@ -327,9 +328,11 @@ _ROWS = (
 
 
 class PodSecurity:
-    """The policies that namespaces enforce."""
+    """The policies that namespaces enforce. `newest` is the minor of the API server: it knows no policies of later
+    minors, and takes its newest ones for them and for `latest`."""
 
-    def __init__(self, namespaces: Iterable[Namespace]) -> None:
+    def __init__(self, namespaces: Iterable[Namespace], newest: int) -> None:
+        self._newest = newest
         self._policies: dict[str, tuple[str, str]] = {}
         for each in namespaces:
             level = each.metadata.labels.get(_LABEL)
@@ -347,7 +350,8 @@ class PodSecurity:
             return ""
         level, version = policy
         minor = pod_security_minor(version)
-        pod = _PodFacts(object_at(metadata, "annotations"), spec, 10_000 if minor is None else minor)
+        minor = self._newest if minor is None else min(minor, self._newest)
+        pod = _PodFacts(object_at(metadata, "annotations"), spec, minor)
         rows = [row for row in _ROWS if row.since <= pod.minor and row.level in ("baseline", level)]
         replaced = {row.replaces for row in rows}
         verdicts = (row.check(pod) for row in rows if row.id not in replaced)
