@@ -1,4 +1,5 @@
-"""Versions of built-in kinds that API servers do not serve any more, by the last minor that served them by default.
+"""Versions of built-in kinds that API servers do not serve any more, by the last minor that served them by default;
+and whether a minor has a rule of validation.
 
 Mirrors the deprecation guide of Kubernetes and the lifecycle functions of its API types. A version that only a gate or
 `--runtime-config` serves counts as removed.
@@ -49,6 +50,12 @@ _REMOVED: Sequence[tuple[str, str, int]] = (
     ("resource.k8s.io/v1beta2", "DeviceClass ResourceClaim ResourceClaimTemplate ResourceSlice", 33),
 )
 LAST_MINORS = {(version, kind): minor for version, kinds, minor in _REMOVED for kind in kinds.split()}
+
+
+def has_rule(since: int, minor: int | None) -> bool:
+    """Whether an API server of this minor has a rule of validation that came with the minor `since`. None as the minor
+    is the one that answers inputs without a version."""
+    return since <= (DEFAULT.minor if minor is None else minor)
 
 
 def removed_since(version: str, kind: str, minor: int | None) -> str:

@@ -17,6 +17,7 @@ from ksched_cli.api.validation.documents import Mistake, mistakes, validate
 from ksched_cli.api.validation.fields import dns_label, number_at, object_at, text_at
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.releases.changes import on_since
+from ksched_cli.releases.removed_versions import has_rule
 from ksched_cli.sources.custom.workloads import CustomWorkload, custom_workloads, known_kinds, read_pod_templates
 from ksched_cli.sources.dump import load_dump
 from ksched_cli.sources.loaded import INVALID, REMOVED_VERSION, UNKNOWN_FIELD, UNREADABLE, Loaded, Origin
@@ -82,7 +83,7 @@ class _New:
             yield Problem("cannot use generate name with apply", source, found.line, where, hint, INVALID)
         for each in (*self._of_gates(document, identity[1]), *mistakes(document, *identity)):
             inner = f"{path}{path_text(each.path)}"
-            if inner in reported or (each.is_unknown and not self._strict):
+            if inner in reported or (each.is_unknown and not self._strict) or not has_rule(each.since, self._minor):
                 continue
             if not each.is_unknown:
                 reported.add(inner)

@@ -484,6 +484,64 @@ doc(
 )
 
 
+AUTOSCALER = """
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: x, namespace: shop}
+spec:
+  maxReplicas: 3
+  scaleTargetRef: {kind: KIND, name: web, apiVersion: 'TARGET'}
+  metrics:
+  - type: Object
+    object:
+      metric: {name: hits}
+      target: {type: Value, value: 1}
+      describedObject: {kind: Service, name: web, apiVersion: 'DESCRIBED'}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "target", "described", "field"),
+    [
+        pytest.param("Deployment", "apps/v1", "v1", "", id="both right"),
+        pytest.param("Deployment", "v1", "v1", "spec.scaleTargetRef.apiVersion", id="no group"),
+        pytest.param("Deployment", "", "v1", "spec.scaleTargetRef.apiVersion", id="no version"),
+        pytest.param("Deployment", "/v1", "v1", "spec.scaleTargetRef.apiVersion", id="an empty group"),
+        pytest.param("Deployment", "apps/", "v1", "", id="an empty version"),
+        pytest.param("Deployment", "a/b/v1", "v1", "spec.scaleTargetRef.apiVersion", id="two slashes"),
+        pytest.param("ReplicationController", "v1", "v1", "", id="a kind of the core"),
+        pytest.param("ReplicationController", "a/b/v1", "v1", "spec.scaleTargetRef.apiVersion", id="slashes of it"),
+        pytest.param("Deployment", "apps/v1", "", "", id="a metric of no version"),
+        pytest.param(
+            "Deployment",
+            "apps/v1",
+            "a/b/c",
+            "spec.metrics[0].object.describedObject.apiVersion",
+            id="a metric of two slashes",
+        ),
+    ],
+)
+def test_autoscalers_name_what_they_scale_by_group_since_1_34(
+    kind: str,
+    target: str,
+    described: str,
+    field: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_list(Path("c.json"), {"apiVersion": "v1", "kind": "List", "items": [make_node("n").doc()]})
+    manifest = AUTOSCALER.replace("KIND", kind).replace("TARGET", target).replace("DESCRIBED", described)
+    Path("m.yaml").write_text(manifest)
+    command = ["check", "--from", "c.json", "-f", "m.yaml", "--allow-empty"]
+    assert run([*command, "--kube-version", "1.33"]) == 0
+    capsys.readouterr()
+    for version in ([], ["--kube-version", "1.34"], ["--kube-version", "1.37"]):
+        assert run([*command, *version]) == (2 if field else 0)
+        assert field in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(("manifest", "refused"), [pytest.param(text, no, id=name) for name, text, no in CASES])
 def test_the_api_server_refuses(manifest: str, refused: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

@@ -42,13 +42,14 @@ _LEVELS = 3
 
 class Mistake(NamedTuple):
     """Something that the API server refuses. `hint` names a field that may be meant. `is_missing`: the field is not
-    written. `is_unknown`: the type has no such field."""
+    written. `is_unknown`: the type has no such field. `since`: see FieldError."""
 
     path: Path
     message: str
     hint: str = ""
     is_missing: bool = False
     is_unknown: bool = False
+    since: int = 0
 
 
 def mistakes(document: Mapping[str, Any], api_version: str, kind: str) -> list[Mistake]:
@@ -68,7 +69,11 @@ def mistakes(document: Mapping[str, Any], api_version: str, kind: str) -> list[M
         walk.found = [*walk.found, *again.found]
     known = {each.path for each in walk.misfits}
     errors = [*metadata(document, kind), *walk.found]
-    invalid = [Mistake(each.path, each.message, "", each.is_missing) for each in errors if each.path not in known]
+    invalid = [
+        Mistake(each.path, each.message, "", each.is_missing, since=each.since)
+        for each in errors
+        if each.path not in known
+    ]
     return [*walk.misfits, *walk.unknown, *dict.fromkeys(invalid)]
 
 

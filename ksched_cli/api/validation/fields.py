@@ -24,11 +24,13 @@ Path: TypeAlias = tuple[Step, ...]
 
 
 class FieldError(Struct, frozen=True):
-    """field.Error: the path of the field and the text without it. `is_missing`: the field is not written."""
+    """field.Error: the path of the field and the text without it. `is_missing`: the field is not written. `since`: the
+    number after "1." of the first minor that has the rule; 0 if every minor counts as having it."""
 
     path: Path
     message: str
     is_missing: bool = False
+    since: int = 0
 
 
 FieldErrors: TypeAlias = Iterable[FieldError]

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from ipaddress import ip_address
 from typing import Any
 
+from msgspec.structs import replace
+
 from ksched_cli.api.label_names import domain_problems, key_problems, value_problems
 from ksched_cli.api.validation.containers import is_extended_name, may_overcommit, overhead_amounts, resource_name
 from ksched_cli.api.validation.fields import (
@@ -359,16 +361,33 @@ def _autoscaler(spec: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
         yield invalid((*path, "maxReplicas"), most, "must be greater than 0")
     if fewest is not None and most < fewest:
         yield invalid((*path, "maxReplicas"), most, "must be greater than or equal to `minReplicas`")
-    target, here = object_at(spec, "scaleTargetRef"), (*path, "scaleTargetRef", "apiVersion")
-    group, slash, version = text_at(target, "apiVersion").partition("/")
-    if "/" in version:
-        yield invalid(here, target["apiVersion"], f"unexpected GroupVersion string: {target['apiVersion']}")
-    elif target and not (group and slash) and text_at(target, "kind") != "ReplicationController":
-        yield invalid(here, text_at(target, "apiVersion"), "apiVersion must specify API group")
+    target = object_at(spec, "scaleTargetRef")
+    if target:
+        needs_group = text_at(target, "kind") != "ReplicationController"
+        yield from _group_version(target, (*path, "scaleTargetRef"), needs_group=needs_group)
+    for index, metric in items_at(spec, "metrics"):
+        here = (*path, "metrics", index, "object", "describedObject")
+        yield from _group_version(object_at(metric, "object", "describedObject"), here, needs_group=False)
     kinds = {text_at(each, "type") for _, each in items_at(spec, "metrics")}
     if fewest == 0 and not kinds & {"Object", "External"}:
         text = "must specify at least one Object or External metric to support scaling to zero replicas"
         yield forbidden((*path, "metrics"), text)
+
+
+# The first minor that validates the apiVersion of what an autoscaler names.
+_CHECKS_TARGETS = 34
+
+
+def _group_version(target: Mapping[str, Any], path: Path, *, needs_group: bool) -> Iterator[FieldError]:
+    """ValidateAPIVersion, which is asked for the object that is scaled and for that of a metric."""
+    given, here = text_at(target, "apiVersion"), (*path, "apiVersion")
+    error = None
+    if given.count("/") > 1:
+        error = invalid(here, given, f"unexpected GroupVersion string: {given}")
+    elif needs_group and (given[:1] in ("", "/") or "/" not in given):
+        error = invalid(here, given, "apiVersion must specify API group")
+    if error is not None:
+        yield replace(error, since=_CHECKS_TARGETS)
 
 
 _SOURCE_OF = {
