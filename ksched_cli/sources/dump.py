@@ -411,6 +411,9 @@ class _Reader:
             space = text_at(metadata, "namespace") or namespace or DEFAULT_NAMESPACE
             self._loaded.accounts[space, text_at(metadata, "name")] = document
             return
+        if unknown.kind == "ServiceCIDR" and unknown.api_version.startswith("networking.k8s.io/"):
+            document = document_of(unknown)
+            self._loaded.service_ranges[text_at(object_at(document, "metadata"), "name")] = document
         if unknown.kind in ("Status", "Table"):
             self._problems.append(no_manifest(unknown, source, found.line))
         elif self._manifests is not None and self._take_custom(self._manifests.unknown(unknown, origin), origin):

@@ -321,8 +321,9 @@ class Loaded(Struct):
     `karpenter` the objects of Karpenter by kind, `autoscaler_flags` the flags of its Deployment.
     `paths_in_resources`, by id, maps a path in a workload that stands for a custom resource to the path in that
     resource. `documents` are objects as they are written: manifests, and what `kubectl apply` may write again;
-    `accounts` are the service accounts, by namespace and name. `server_side` and `force_conflicts` are how
-    manifests are applied, `apply_gaps` what is not known of that."""
+    `accounts` are the service accounts, by namespace and name, `service_ranges` the ServiceCIDRs by name.
+    `server_side` and `force_conflicts` are how manifests are applied, `minor` to an API server of which minor if it is
+    given, `apply_gaps` what is not known of that."""
 
     objects: dict[type[Struct], list[Any]] = field(default_factory=dict)
     unknown: Counter[str] = field(default_factory=Counter)
@@ -345,6 +346,8 @@ class Loaded(Struct):
     paths_in_resources: dict[int, Callable[[FieldPath], FieldPath]] = field(default_factory=dict)
     documents: dict[Identity, WrittenObject] = field(default_factory=dict)
     accounts: dict[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
+    service_ranges: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    minor: int | None = None
     server_side: bool = False
     force_conflicts: bool = False
     apply_gaps: list[str] = field(default_factory=list)

@@ -21,11 +21,12 @@ from ksched_cli.api.conversion import path_text, problems_in
 from ksched_cli.api.core import LabelSelector, Namespace, Node, ObjectMeta, Pod, Service, controller_of
 from ksched_cli.api.decode import CLUSTER_SCOPED
 from ksched_cli.api.defaults import DEFAULT_SCHEDULER, fill_in
+from ksched_cli.api.dynamic_resources import ResourceClaim, ResourceClaimTemplate
 from ksched_cli.api.object_facts import is_active
 from ksched_cli.api.selectors import selector_of_controller
 from ksched_cli.api.storage import PersistentVolumeClaim, StorageClass
 from ksched_cli.api.validation.documents import validate
-from ksched_cli.api.validation.fields import FieldError
+from ksched_cli.api.validation.fields import FieldError, object_at
 from ksched_cli.api.workloads import (
     CronJob,
     DaemonSet,
@@ -45,6 +46,13 @@ from ksched_cli.api.workloads import (
 )
 from ksched_cli.config.model import SchedulerConfiguration
 from ksched_cli.controlplane.admission.quantities import ADMITTED
+from ksched_cli.controlplane.admission.registry import (
+    Allocations,
+    ServiceRanges,
+    admin_requests,
+    ranged_fields,
+    refused_admin_access,
+)
 from ksched_cli.controlplane.admission.updates import RefusedUpdate, refused_resize, refused_updates
 from ksched_cli.controlplane.api_server import ApiServer, Refusal
 from ksched_cli.controlplane.controllers.daemon_pods import daemon_spec, should_run
@@ -55,6 +63,7 @@ from ksched_cli.controlplane.plane import ON_DELETE, ControlPlane
 from ksched_cli.controlplane.store import HASH_LABEL, Store, identity_of
 from ksched_cli.engine.hints import VirtualClock
 from ksched_cli.errors import InputError, Level, Problem, did_you_mean
+from ksched_cli.releases.removed_versions import DEVICE_ADMIN_ACCESS, has_rule
 from ksched_cli.sources.loaded import (
     APPLY_CONFLICT,
     IMMUTABLE,
@@ -328,6 +337,7 @@ def refused_changes(store: Store, manifests: Loaded) -> Iterator[tuple[Any, Prob
     """Each object of the manifests that the API server does not create, or not take in the place of the live one, and
     why."""
     places, api = Places(manifests), ApiServer(store, VirtualClock())
+    registries = _Registries(store, manifests)
     for item in in_order(manifests):
         live = store.current(item)
         place, label = places.of(item, ()), _label(item)
@@ -336,6 +346,9 @@ def refused_changes(store: Store, manifests: Loaded) -> Iterator[tuple[Any, Prob
             if denial.message:
                 text = f"{denial.plugin} refuses: {denial.message}"
                 yield item, Problem(text, place.source, place.line, label, "", REFUSED)
+                continue
+            for error in registries.errors(item, manifest_of(manifests, item), is_new=True):
+                yield item, _invalid(item, error, places)
             continue
         try:
             made = applied(store, manifests, item)
@@ -350,6 +363,8 @@ def refused_changes(store: Store, manifests: Loaded) -> Iterator[tuple[Any, Prob
                 continue
             path = f"{label}: {path_text(error.path)}"
             yield item, Problem(error.message, place.source, place.line, path, "set the live field to null", INVALID)
+        for error in registries.errors(item, made.document, is_new=False):
+            yield item, _invalid(item, error, places)
         for refused in refused_updates(type(item), made.document, before, is_whole=store.is_whole(live)):
             yield item, _refusal(item, refused, places)
         if isinstance(item, PersistentVolumeClaim):
@@ -361,6 +376,46 @@ def refused_changes(store: Store, manifests: Loaded) -> Iterator[tuple[Any, Prob
             if text:
                 text = f"PersistentVolumeClaimResize refuses: {text}"
                 yield item, Problem(text, place.source, place.line, label, "", REFUSED)
+
+
+class _Registries:
+    """The rules of registries that need other objects, which manifests that come earlier may have."""
+
+    def __init__(self, store: Store, manifests: Loaded) -> None:
+        services = [*store.of(Service)] if manifests.of(Service) else []
+        self._ranges = ServiceRanges({**store.service_ranges, **manifests.service_ranges})
+        specs = {identity_of(each): object_at(store.document(each), "spec") for each in services}
+        self._allocations = Allocations(self._ranges, specs)
+        spaces = [*store.of(Namespace), *manifests.of(Namespace)]
+        self._labels = {each.metadata.name: each.metadata.labels for each in spaces}
+        self._checks_admin_access = has_rule(DEVICE_ADMIN_ACCESS, manifests.minor)
+
+    def errors(self, item: Any, document: Document, *, is_new: bool) -> Iterator[FieldError]:
+        if isinstance(item, Service):
+            yield from self._allocations.refusals(identity_of(item), object_at(document, "spec"))
+        labels = self._labels.get(item.metadata.namespace) if is_new and self._checks_admin_access else None
+        error = refused_admin_access(item, labels) if labels is not None else None
+        if error is not None:
+            yield error
+
+    def gaps(self, store: Store, manifests: Loaded) -> Iterator[str]:
+        """What of these rules the input does not show."""
+        for item in manifests.of(Service) if not self._ranges.networks else ():
+            spec = object_at(manifest_of(manifests, item), "spec")
+            fields = ranged_fields(spec) if store.current(item) is None else []
+            if fields:
+                text = "the input has no ServiceCIDR (add servicecidrs to the dump)"
+                yield f"{_label(item)}: {', '.join(fields)}: {text}"
+        claims: list[Any] = [*manifests.of(ResourceClaim), *manifests.of(ResourceClaimTemplate)]
+        for claim in claims if self._checks_admin_access else ():
+            space = claim.metadata.namespace
+            if space not in self._labels and admin_requests(claim):
+                yield f"{_label(claim)}: adminAccess: the input has no Namespace {space}"
+
+
+def _invalid(item: Any, error: FieldError, places: Places) -> Problem:
+    place = places.of(item, error.path)
+    return Problem(error.message, place.source, place.line, f"{_label(item)}: {path_text(error.path)}", "", INVALID)
 
 
 def _errors(item: Any, document: Mapping[str, Any]) -> Iterator[FieldError]:
@@ -512,7 +567,7 @@ class AppliedObject(msgspec.Struct, frozen=True):
 def applied(store: Store, manifests: Loaded, item: Any) -> AppliedObject:
     """What becomes of an object of the manifests. Raises ApplyConflict if other managers own what it changes."""
     live = store.current(item)
-    manifest = _manifest(manifests, item)
+    manifest = manifest_of(manifests, item)
     if live is None:
         return AppliedObject(item, manifest if manifests.server_side else _noted(manifest, manifest))
     before = store.document(live)
@@ -551,6 +606,7 @@ def apply_gaps(store: Store, manifests: Loaded) -> Iterator[str]:
         more = f" and {len(found) - 1} more" if len(found) > 1 else ""
         text = _NO_OWNERS if manifests.server_side else _NO_LAST
         yield f"kubectl apply: {text.format(found[0] + more)}"
+    yield from _Registries(store, manifests).gaps(store, manifests)
 
 
 def _lacks(store: Store, manifests: Loaded, item: Any) -> bool:
@@ -562,7 +618,7 @@ def _lacks(store: Store, manifests: Loaded, item: Any) -> bool:
     return not noted and not metadata.get("managedFields")
 
 
-def _manifest(manifests: Loaded, item: Any) -> Document:
+def manifest_of(manifests: Loaded, item: Any) -> Document:
     """The manifest as it is written; of an object that stands for another, as it would be."""
     known = manifests.documents.get(identity_of(item))
     if known is None or known.item is not item:

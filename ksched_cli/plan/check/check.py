@@ -349,7 +349,11 @@ class ManifestCheck(Struct, frozen=True, dict=True):
 def _leave_out_refused(cluster: Loaded, manifests: Loaded) -> None:
     """An object that the API server does not take in the place of the live one is a finding; the rest is checked."""
     kinds = {*manifests.objects, *ADMISSION_KINDS, *(COUNTED_KINDS if cluster.of(ResourceQuota) else ())}
-    live = Loaded({kind: cluster.of(kind) for kind in kinds})
+    live = Loaded(
+        {kind: cluster.of(kind) for kind in kinds},
+        documents=cluster.documents,
+        service_ranges=cluster.service_ranges,
+    )
     refused = list(refused_changes(Store(live), manifests))
     manifests.findings += [problem for _, problem in refused]
     out = {id(item) for item, _ in refused}

@@ -1,0 +1,178 @@
+"""What the registries of the API server refuse of an object because of others (pkg/registry): addresses and ports of
+services that are taken or outside of the cluster's ranges (core/service/storage/alloc.go), families that the cluster
+does not have, and admin access to devices (resource/utils.go).
+
+The ranges are those of the ServiceCIDRs of the input, the families those of the ServiceCIDR that the API server makes
+of its flags. The Service `kubernetes` shows only the first family of a cluster. What the input does not show is a gap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from typing import Any
+
+from ksched_cli.api.dynamic_resources import ResourceClaim, ResourceClaimTemplate
+from ksched_cli.api.validation.fields import (
+    FieldError,
+    cidr,
+    forbidden,
+    invalid,
+    ip,
+    items_at,
+    number_at,
+    object_at,
+    text_at,
+    texts_at,
+)
+from ksched_cli.sources.loaded import Identity
+
+_OF_FLAGS = "kubernetes"
+_MISMATCH = "the provided network does not match the current range"
+_ADMIN_LABEL = "resource.kubernetes.io/admin-access"
+
+
+def addresses_of(spec: Mapping[str, Any]) -> list[str]:
+    """The valid addresses of a service, without None."""
+    own = text_at(spec, "clusterIP")
+    found = texts_at(spec, "clusterIPs") or ([own] if own else [])
+    return [each for each in found if each and not ip(each)] if text_at(spec, "type") != "ExternalName" else []
+
+
+class ServiceRanges:
+    """The ranges that are ready, and the families of the cluster; both are empty if the input has no ServiceCIDR."""
+
+    def __init__(self, documents: Mapping[str, Mapping[str, Any]]) -> None:
+        self.networks: list[IPv4Network | IPv6Network] = []
+        self.families: set[str] = set()
+        for name, document in documents.items():
+            written = texts_at(object_at(document, "spec"), "cidrs")
+            found = [ip_network(each, strict=False) for each in written if not cidr(each)]
+            if name == _OF_FLAGS or _OF_FLAGS not in documents:
+                self.families.update(f"IPv{each.version}" for each in found)
+            if _is_ready(document):
+                self.networks += found
+
+    def has(self, address: str) -> bool:
+        """PrefixContainsIP: neither the address of the network nor the last one of IPv4 belongs to services."""
+        wanted = ip_address(address)
+        return any(
+            wanted in each
+            and wanted != each.network_address
+            and (each.version == 6 or wanted != each.broadcast_address)
+            for each in self.networks
+        )
+
+
+def _is_ready(document: Mapping[str, Any]) -> bool:
+    if object_at(document, "metadata").get("deletionTimestamp"):
+        return False
+    conditions = [each for _, each in items_at(object_at(document, "status"), "conditions")]
+    return all(text_at(each, "status") == "True" for each in conditions if text_at(each, "type") == "Ready")
+
+
+class Allocations:
+    """The addresses and node ports of services, in the order in which services are applied."""
+
+    def __init__(self, ranges: ServiceRanges, services: Mapping[Identity, Mapping[str, Any]]) -> None:
+        self._ranges = ranges
+        self._specs = dict(services)
+
+    def refusals(self, identity: Identity, spec: Mapping[str, Any]) -> list[FieldError]:
+        """Why the API server does not store a service with this spec; without a reason the service has it now."""
+        before = self._specs.get(identity, {})
+        found = [] if text_at(spec, "type") == "ExternalName" else [*self._families(spec, before)]
+        if not found:
+            found = [*self._addresses(identity, spec, before), *self._ports(identity, spec)]
+        if not found:
+            self._specs[identity] = spec
+        return found
+
+    def _families(self, spec: Mapping[str, Any], before: Mapping[str, Any]) -> Iterator[FieldError]:
+        """initIPFamilyFields. A headless service without a selector may have every family."""
+        known = self._ranges.families
+        fields = ("ipFamilies", "ipFamilyPolicy", "clusterIPs")
+        if not known or (before and all(spec.get(each) == before.get(each) for each in fields)):
+            return
+        families, addresses = texts_at(spec, "ipFamilies"), addresses_of(spec)
+        for index, address in enumerate(addresses[len(families) :], start=len(families)):
+            family = f"IPv{ip_address(address).version}"
+            if family not in known:
+                path = ("spec", "clusterIPs", index)
+                yield invalid(path, addresses, f"{family} is not configured on this cluster")
+        is_headless = "None" in (text_at(spec, "clusterIP"), *texts_at(spec, "clusterIPs"))
+        if is_headless and not object_at(spec, "selector"):
+            return
+        if text_at(spec, "ipFamilyPolicy") == "RequireDualStack" and len(known) < 2:
+            text = "this cluster is not configured for dual-stack services"
+            yield invalid(("spec", "ipFamilyPolicy"), "RequireDualStack", text)
+        for index, family in enumerate(families):
+            if family not in known:
+                yield invalid(("spec", "ipFamilies", index), family, "not configured on this cluster")
+
+    def _addresses(
+        self, identity: Identity, spec: Mapping[str, Any], before: Mapping[str, Any]
+    ) -> Iterator[FieldError]:
+        """allocIPs."""
+        own = addresses_of(before)
+        addresses = [each for each in addresses_of(spec) if each not in own]
+        others = {ip_address(each) for found in self._others(identity, addresses) for each in addresses_of(found)}
+        for address in addresses:
+            reason = "provided IP is already allocated" if ip_address(address) in others else ""
+            if not reason and self._ranges.networks and not self._ranges.has(address):
+                reason = _MISMATCH
+            if reason:
+                yield invalid(("spec", "clusterIPs"), addresses, f"failed to allocate IP {address}: {reason}")
+
+    def _ports(self, identity: Identity, spec: Mapping[str, Any]) -> Iterator[FieldError]:
+        """initNodePorts: a port belongs to one service, with all protocols."""
+        wanted = dict(_node_ports(spec))
+        others = {port for found in self._others(identity, wanted) for _, port in _node_ports(found)}
+        for index, port in wanted.items():
+            if port in others:
+                path = ("spec", "ports", index, "nodePort")
+                yield invalid(path, port, "provided port is already allocated")
+
+    def _others(self, identity: Identity, wanted: Collection[Any]) -> Iterator[Mapping[str, Any]]:
+        """The other services, if anything is wanted."""
+        yield from (spec for other, spec in self._specs.items() if other != identity) if wanted else ()
+
+
+def _node_ports(spec: Mapping[str, Any]) -> Iterator[tuple[int, int]]:
+    for index, each in items_at(spec, "ports") if text_at(spec, "type") in ("NodePort", "LoadBalancer") else ():
+        port = number_at(each, "nodePort")
+        if port:
+            yield index, port
+
+
+def refused_admin_access(item: Any, labels: Mapping[str, str]) -> FieldError | None:
+    """AuthorizedForAdmin: the error of a claim or claim template whose namespace lacks the label."""
+    if labels.get(_ADMIN_LABEL) == "true":
+        return None
+    for index in admin_requests(item):
+        text = f"admin access to devices requires the `{_ADMIN_LABEL}: true` label on the containing namespace"
+        base = ("spec", "spec") if isinstance(item, ResourceClaimTemplate) else ("spec",)
+        return forbidden((*base, "devices", "requests", index, "exactly", "adminAccess"), text)
+    return None
+
+
+def admin_requests(item: Any) -> list[int]:
+    """The requests with adminAccess of a claim or claim template."""
+    if not isinstance(item, ResourceClaim | ResourceClaimTemplate):
+        return []
+    claim = item.spec.spec if isinstance(item, ResourceClaimTemplate) else item.spec
+    requests = enumerate(claim.devices.requests)
+    return [index for index, each in requests if each.exactly is not None and each.exactly.admin_access]
+
+
+# The fields of a service that ranges decide, and whether a service has them.
+_RANGED: Mapping[str, Callable[[Mapping[str, Any]], bool]] = {
+    "clusterIP": lambda spec: bool(addresses_of(spec)),
+    "ipFamilies": lambda spec: bool(spec.get("ipFamilies")) and text_at(spec, "type") != "ExternalName",
+    "ipFamilyPolicy": lambda spec: text_at(spec, "ipFamilyPolicy") == "RequireDualStack",
+}
+
+
+def ranged_fields(spec: Mapping[str, Any]) -> list[str]:
+    """The fields of a new service for which the API server looks at the ranges of the cluster."""
+    return [name for name, has in _RANGED.items() if has(spec)]
