@@ -261,7 +261,7 @@ class Store(Logged, NamedObjects):
             return written(item)  # type: ignore[no-any-return]
         text = msgspec.json.decode(known.written) if isinstance(known.written, bytes) else known.written
         if known.item is item:
-            return text
+            return text if item.metadata.resource_version else _completed(text, written(item))
         return overlaid(text, written(known.item), written(item))  # type: ignore[no-any-return]
 
     def is_whole(self, item: Any) -> bool:
@@ -510,6 +510,18 @@ class Store(Logged, NamedObjects):
             items = {identity_of(item): item for item in self.catalog.all(kind)}
             now.set_all(kind, _in_input_order(self._loaded.of(kind), items))
         return now
+
+
+def _completed(document: Any, typed: Any) -> Any:
+    """The document of a live object that was cut by hand, with the defaults that its typed object has."""
+    if isinstance(document, dict) and isinstance(typed, dict):
+        return {
+            **{key: _completed(value, typed.get(key)) for key, value in document.items()},
+            **{key: value for key, value in typed.items() if key not in document},
+        }
+    if isinstance(document, list) and isinstance(typed, list) and len(document) == len(typed):
+        return [_completed(*each) for each in zip(document, typed, strict=True)]
+    return document
 
 
 def _in_input_order(before: Iterable[Any], left: dict[Identity, Any]) -> Iterator[Any]:
