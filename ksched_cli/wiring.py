@@ -226,8 +226,13 @@ def read_manifests(
         return Loaded()
     from ksched_cli.sources.manifests import load_manifests
 
-    scales_to_zero = spec.gates.enabled("HPAScaleToZero")
-    reading = replace(options.reading, namespace=namespace, minor=spec.release.minor, scales_to_zero=scales_to_zero)
+    reading = replace(
+        options.reading,
+        namespace=namespace,
+        minor=spec.release.minor,
+        scales_to_zero=spec.gates.enabled("HPAScaleToZero"),
+        checks_admin_access=spec.gates.enabled("DRAAdminAccess"),
+    )
     return load_manifests(filenames, options.stdin, reading, objects)
 
 

@@ -469,6 +469,12 @@ class ApiServerRules(ReleaseRules, plugins=API_SERVER):
             "the version of the policy is latest or v1.37; before, it refused pods that set them.",
         ),
         Rule(
+            "1.34",
+            "admission",
+            "scaleTargetRef of a HorizontalPodAutoscaler has to name an API group, unless the kind is "
+            "ReplicationController; before, every apiVersion was accepted.",
+        ),
+        Rule(
             "HPAScaleToZero",
             "admission",
             "minReplicas of a HorizontalPodAutoscaler may be 0 beside an Object or External metric; without the gate, "

@@ -52,10 +52,6 @@ _REMOVED: Sequence[tuple[str, str, int]] = (
 LAST_MINORS = {(version, kind): minor for version, kinds, minor in _REMOVED for kind in kinds.split()}
 
 
-# The minor that switched the gate DRAAdminAccess on: before, an API server drops the field.
-DEVICE_ADMIN_ACCESS = 34
-
-
 def has_rule(since: int, minor: int | None) -> bool:
     """Whether an API server of this minor has a rule of validation that came with the minor `since`. None as the minor
     is the one that answers inputs without a version."""

@@ -322,8 +322,8 @@ class Loaded(Struct):
     `paths_in_resources`, by id, maps a path in a workload that stands for a custom resource to the path in that
     resource. `documents` are objects as they are written: manifests, and what `kubectl apply` may write again;
     `accounts` are the service accounts, by namespace and name, `service_ranges` the ServiceCIDRs by name.
-    `server_side` and `force_conflicts` are how manifests are applied, `minor` to an API server of which minor if it is
-    given, `apply_gaps` what is not known of that."""
+    `server_side` and `force_conflicts` are how manifests are applied, `checks_admin_access` the gate DRAAdminAccess of
+    the API server, `apply_gaps` what is not known of that."""
 
     objects: dict[type[Struct], list[Any]] = field(default_factory=dict)
     unknown: Counter[str] = field(default_factory=Counter)
@@ -347,7 +347,7 @@ class Loaded(Struct):
     documents: dict[Identity, WrittenObject] = field(default_factory=dict)
     accounts: dict[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
     service_ranges: dict[str, Mapping[str, Any]] = field(default_factory=dict)
-    minor: int | None = None
+    checks_admin_access: bool = True
     server_side: bool = False
     force_conflicts: bool = False
     apply_gaps: list[str] = field(default_factory=list)

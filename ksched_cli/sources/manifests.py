@@ -131,7 +131,7 @@ def load_manifests(
     loaded = load_dump(files, stdin, new, objects=objects) if files or objects or new.renderings else Loaded()
     loaded.findings += problems
     loaded.server_side, loaded.force_conflicts = reading.server_side, reading.force_conflicts
-    loaded.minor = reading.minor
+    loaded.checks_admin_access = reading.checks_admin_access
     loaded.assumed_namespaces.update(reading.assumed_namespaces)
     if reading.creates_namespaces:
         loaded.assume_namespaces()

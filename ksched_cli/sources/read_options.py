@@ -27,7 +27,7 @@ class ManifestReading(Struct, frozen=True):
     `creates_namespaces` all namespaces of the manifests. Files of `optional` need not be manifests. Installed tools
     render `kustomizations`, and `charts` with the files of `values`. Without `strict` unknown fields are ignored.
     `server_side` and `force_conflicts` are those of kubectl apply. `minor` is that of the API server, None if it is not
-    known, and `scales_to_zero` its gate HPAScaleToZero."""
+    known, `scales_to_zero` its gate HPAScaleToZero and `checks_admin_access` its gate DRAAdminAccess."""
 
     namespace: str = ""
     recursive: bool = False
@@ -46,6 +46,7 @@ class ManifestReading(Struct, frozen=True):
     force_conflicts: bool = False
     minor: int | None = None
     scales_to_zero: bool = True
+    checks_admin_access: bool = True
 
 
 DEFAULT_TIMEOUT = 60.0

@@ -63,7 +63,6 @@ from ksched_cli.controlplane.plane import ON_DELETE, ControlPlane
 from ksched_cli.controlplane.store import HASH_LABEL, Store, identity_of
 from ksched_cli.engine.hints import VirtualClock
 from ksched_cli.errors import InputError, Level, Problem, did_you_mean
-from ksched_cli.releases.removed_versions import DEVICE_ADMIN_ACCESS, has_rule
 from ksched_cli.sources.loaded import (
     APPLY_CONFLICT,
     IMMUTABLE,
@@ -388,7 +387,7 @@ class _Registries:
         self._allocations = Allocations(self._ranges, specs)
         spaces = [*store.of(Namespace), *manifests.of(Namespace)]
         self._labels = {each.metadata.name: each.metadata.labels for each in spaces}
-        self._checks_admin_access = has_rule(DEVICE_ADMIN_ACCESS, manifests.minor)
+        self._checks_admin_access = manifests.checks_admin_access
 
     def errors(self, item: Any, document: Document, *, is_new: bool) -> Iterator[FieldError]:
         if isinstance(item, Service):
