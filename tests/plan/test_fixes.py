@@ -9,11 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ksched_cli.api.core import ObjectMeta
 from ksched_cli.api.json_patch import add, apply_patch, drop, patch_pod, pointer
 from ksched_cli.api.pod_resources import requests_of
 from ksched_cli.api.workloads import PriorityClass
 from ksched_cli.plan.reasons.fixes.values import Fix, Fixes, Promise
 from ksched_cli.plugins.node_resources_fit.guide import lower_requests
+from ksched_cli.sources.loaded import Autoscaler
 from tests.builders import PodBuilder, make_node, make_pod, make_workload
 from tests.clusters import clusters
 from tests.lanes import examples
@@ -26,7 +28,8 @@ def node(name: str, cpu: str = "4", **labels: str) -> Any:
 
 
 def fixes(items: list[Any], pod: str = "p") -> Fixes:
-    found = explained([each.obj() if hasattr(each, "obj") else each for each in items], pod)
+    objects = [each.obj() if hasattr(each, "obj") else each for each in items if not isinstance(each, Autoscaler)]
+    found = explained(objects, pod, autoscalers=[each for each in items if isinstance(each, Autoscaler)])
     assert found.fixes is not None
     return found.fixes
 
@@ -214,14 +217,78 @@ def owned(kind: str, name: str) -> dict[str, Any]:
     return {"apiVersion": "apps/v1", "kind": kind, "name": name, "controller": True}
 
 
+def beside_web(replicas: int, *more: Any, pinned: bool = True, **spec: Any) -> list[Any]:
+    """Nodes that each have a replica of Deployment web, and a pod for which the one on n1 would have to leave. `pinned`:
+    no other change helps, since the pod has to be on n1."""
+    made: list[Any] = [node(f"n{number}").label("kubernetes.io/hostname", f"n{number}") for number in range(1, 4)]
+    for number in range(1, replicas + 1):
+        other = running(f"web-1-{number}", f"n{number}", "3500m").label(app="web").spec(**spec)
+        other.data["metadata"]["ownerReferences"] = [owned("ReplicaSet", "web-1")]
+        made.append(other)
+    made += [running(f"full-{number}", f"n{number}", "3500m").priority(1) for number in range(replicas + 1, 4)]
+    sets = [workload("Deployment", "web", replicas), workload("ReplicaSet", "web-1", replicas, ("Deployment", "web"))]
+    waiting = pod(cpu="3500m").selector(**({"kubernetes.io/hostname": "n1"} if pinned else {}))
+    return [*made, waiting, *sets, *more]
+
+
 def test_one_replica_fewer_by_way_of_the_deployment() -> None:
-    other = running("web-1-x", "n1", "3").label(app="web")
-    other.data["metadata"]["ownerReferences"] = [owned("ReplicaSet", "web-1")]
-    sets = [workload("Deployment", "web", 1), workload("ReplicaSet", "web-1", 1, ("Deployment", "web"))]
-    found = by_text([node("n1"), other, pod(cpu="2"), *sets])
-    fix = found["one replica fewer of deployment/default/web (3 cpu on n1)"]
-    assert fix.flags == ("--scale deployment/default/web=0",)
-    assert fix.commands == ("kubectl -n default scale deployment/web --replicas=0",)
+    found = by_text(beside_web(2))
+    fix = found["one replica fewer of deployment/default/web (3500m cpu on n1)"]
+    assert fix.flags == ("--scale deployment/default/web=1",)
+    assert fix.commands == ("kubectl -n default scale deployment/web --replicas=1",)
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        pytest.param(beside_web(1), id="its last replica"),
+        pytest.param(
+            beside_web(2, volumes=[{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]), id="with data"
+        ),
+        pytest.param(
+            beside_web(2, Autoscaler("web", "default", "Deployment", "web", 1, 9)), id="an autoscaler sets its replicas"
+        ),
+        pytest.param(beside_web(2, pinned=False), id="one more node does"),
+    ],
+)
+def test_another_workload_is_left_alone(items: list[Any]) -> None:
+    assert not any("fewer" in text for text in by_text(items))
+
+
+def rolling(*more: Any) -> list[Any]:
+    """A rollout of a Deployment that waits: its new pod needs the place of the old one."""
+    old, new = running("web-1-x", "n1", "3").label(app="web"), pod(cpu="3").label(app="web")
+    old.data["metadata"]["ownerReferences"] = [owned("ReplicaSet", "web-1")]
+    new.data["metadata"]["ownerReferences"] = [owned("ReplicaSet", "web-2")]
+    sets = [workload("ReplicaSet", f"web-{number}", 1, ("Deployment", "web"), cpu="3") for number in (1, 2)]
+    sets[1].spec.template.spec.containers[0].image = "new"
+    deployment = workload("Deployment", "web", 1, cpu="3")
+    deployment.spec.template = sets[1].spec.template
+    return [node("n1"), old, new, deployment, *sets, priority_class("high", 9), *more]
+
+
+def test_no_pod_gets_the_place_of_another_pod_of_its_workload() -> None:
+    """One pod has a node before and after: nothing is gained."""
+    found = by_text(rolling())
+    assert "one more node like n1" in found
+    assert not any("priority" in text for text in found)
+
+
+def test_a_bare_pod_that_is_created_again_is_the_newest_of_the_queue() -> None:
+    """One cpu is free. The pod comes first and asks for 2; if it is created again to ask for 1, the other one comes
+    first, and has the place."""
+    full, first = running("r", "n1", "3"), pod(cpu="2").created("2026-01-01T09:00:00Z")
+    other = make_pod("q").requests(cpu="1").created("2026-01-01T09:30:00Z")
+    assert "lower the cpu request from 2 to 1" in by_text([node("n1"), full, first])
+    assert "lower the cpu request from 2 to 1" not in by_text([node("n1"), full, first, other])
+
+
+def test_a_bare_pod_that_gets_a_toleration_keeps_its_turn() -> None:
+    """The API server lets tolerations be added to a pod that is there."""
+    first = pod(cpu="1").created("2026-01-01T09:00:00Z")
+    other = make_pod("q").requests(cpu="1").toleration("gpu", "Exists").created("2026-01-01T09:30:00Z")
+    found = by_text([node("n1", "1").taint("gpu"), first, other])
+    assert found["tolerate taint gpu:NoSchedule"].left_out == ("default/q",)
 
 
 def test_its_own_replicas_and_daemons_are_left_alone() -> None:
@@ -356,15 +423,21 @@ def test_the_smallest_node_that_helps(items: list[Any], text: str) -> None:
     assert found == text
 
 
+def priority_class(name: str, value: int, policy: str = "PreemptLowerPriority") -> PriorityClass:
+    return PriorityClass(metadata=ObjectMeta(name=name), value=value, preemption_policy=policy)
+
+
 def test_who_finds_no_place_then_is_told() -> None:
     other = running("q", "n1", "3")
-    other.data["metadata"]["ownerReferences"] = [owned("ReplicaSet", "gone")]
-    (fix,) = [
-        each for each in fixes([node("n1"), other, pod(cpu="2")]).found if each.flags == ("--delete pod/default/q",)
-    ]
-    # A pod of a controller comes back.
+    other.data["metadata"]["ownerReferences"] = [owned("ReplicaSet", "web")]
+    items = [node("n1"), other, workload("ReplicaSet", "web", 1, cpu="3"), pod(cpu="2"), priority_class("high", 9)]
+    found = by_text(items)
+    # A pod of a controller comes back: to delete it helps nobody, and preemption leaves it out.
+    assert not any("delete" in text for text in found)
+    fix = found["give it priority class high (9)"]
+    assert fix.victims == ("default/q",)
     assert len(fix.left_out) == 1
-    assert fix.left_out[0].startswith("default/")
+    assert fix.left_out[0].startswith("default/web-")
 
 
 def test_fixes_for_one_node() -> None:

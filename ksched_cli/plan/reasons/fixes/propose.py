@@ -14,11 +14,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from ksched_cli.api.core import Node, OwnerReference, Pod, Taint, controller_of
+from ksched_cli.api.core import Node, Pod, Taint, controller_of
 from ksched_cli.api.json_patch import Operation, add, drop
 from ksched_cli.api.object_facts import pod_key, pod_priority
 from ksched_cli.api.quantity import amount_text
 from ksched_cli.api.workloads import Deployment, PriorityClass, ReplicaSet, ReplicationController
+from ksched_cli.cluster.catalog import mounted_claims
 from ksched_cli.plan.explain.pods import Subject
 from ksched_cli.plan.explain.results import ExplainedNode, Explanation, Rejection, by_distance
 from ksched_cli.plan.reasons.fixes.limits import (
@@ -45,8 +46,12 @@ from ksched_cli.whatif.edits.workloads import Delete, Scale
 _SCALED = {each.__name__: each for each in (Deployment, ReplicaSet, ReplicationController)}
 # So many pods of a node are thought of.
 _MOST = 2
+# The kind of a change that is tried if nothing else works.
+LAST_RESORT = "scale"
 # The rank of a change among others: `correct the typing error` before `uncordon`, and other people's pods last.
-_TYPO, _TOLERATION, _UNCORDON, _LABEL, _UNTAINT, _PRIORITY, _FOREIGN_TAINT, _OTHER_PODS = 0.5, 0.8, 1, 2, 5, 6, 6.5, 8
+_TYPO, _TOLERATION, _UNCORDON, _LABEL, _UNTAINT, _PRIORITY, _FOREIGN_TAINT, _DELETION = 0.5, 0.8, 1, 2, 5, 6, 6.5, 8.5
+# A replica fewer of another workload is a change for which nobody asked: it is tried if nothing else works.
+_FEWER_REPLICAS = 20
 
 
 class Occupants:
@@ -57,6 +62,7 @@ class Occupants:
         self._pod = pod
         self._on = on
         self._pods = {pod_key(pod): pod for pod in loaded.of(Pod)}
+        self._autoscaled = {(each.target_kind, each.namespace, each.target_name) for each in loaded.autoscalers}
 
     def lightest(self, node: str, short: Mapping[str, int]) -> list[FixChange]:
         """The smallest pods of the node each of which would leave enough, one of each owner."""
@@ -80,23 +86,25 @@ class Occupants:
         return f" ({', '.join(parts)} on {node})" if parts else ""
 
     def remove(self, key: str, note: str = "") -> FixChange | None:
-        """None for a pod that comes back on the same node, is going already, or is of the same controller: it would
-        be one replica for another."""
+        """None for a pod that its controller creates again, is going already, or is of the same controller: it would be
+        one replica for another."""
         pod = self._pods.get(key)
         if pod is None or pod.metadata.deletion_timestamp is not None or not self._may_leave(pod):
             return None
         owner = controller_of(pod.metadata)
-        if owner is not None and (owner.kind in ("DaemonSet", "Node") or self._is_own(owner, pod)):
-            return None
-        scaled = self._scaled(pod, owner) if owner else None
         namespace = pod.metadata.namespace
-        if scaled is not None:
+        if owner is not None:
+            scaled = self._scaled(pod)
+            if scaled is None or scaled[2] < 2 or scaled == self._scaled(self._pod):
+                return None
             kind, name, replicas = scaled
+            if (kind.__name__, namespace, name) in self._autoscaled:
+                return None
             reference = Reference(kind, name, namespace)
             return edited(
                 f"one replica fewer of {reference}{note}",
-                "scale",
-                _OTHER_PODS,
+                LAST_RESORT,
+                _FEWER_REPLICAS,
                 Scale(reference, replicas - 1),
                 AdvisedChange("scale", kind.__name__, namespace, name, replicas=replicas - 1),
                 command=kubectl(
@@ -106,31 +114,22 @@ class Occupants:
         reference = Reference(Pod, pod.metadata.name, namespace)
         command = kubectl("delete", "pod", pod.metadata.name, namespace=namespace)
         change = AdvisedChange("delete", "Pod", namespace, pod.metadata.name)
-        return edited(
-            f"delete {reference}{note}", "delete", _OTHER_PODS + 0.5, Delete(reference), change, command=command
-        )
+        return edited(f"delete {reference}{note}", "delete", _DELETION, Delete(reference), change, command=command)
 
     def _may_leave(self, pod: Pod) -> bool:
         """Only pods of the same namespace that are no more important: the pods of others are not ours to stop. Pods of
-        a StatefulSet have data."""
+        a StatefulSet have data, as those of other workloads that mount claims."""
         owner = controller_of(pod.metadata)
-        if owner is not None and owner.kind == "StatefulSet":
+        if owner is not None and (owner.kind == "StatefulSet" or any(mounted_claims(pod))):
             return False
         same = pod.metadata.namespace == self._pod.metadata.namespace
         return same and pod_priority(pod) <= pod_priority(self._pod)
 
-    def _is_own(self, owner: OwnerReference, pod: Pod) -> bool:
-        mine = controller_of(self._pod.metadata)
-        return (
-            mine is not None
-            and (mine.kind, mine.name) == (owner.kind, owner.name)
-            and pod.metadata.namespace == self._pod.metadata.namespace
-        )
-
-    def _scaled(self, pod: Pod, owner: OwnerReference) -> tuple[type, str, int] | None:
-        """The workload that can be scaled to one pod fewer: from a replica set to its deployment."""
-        kind = _SCALED.get(owner.kind)
-        if kind is None:
+    def _scaled(self, pod: Pod) -> tuple[type, str, int] | None:
+        """The workload whose replicas a person sets, and their number: from a replica set to its deployment."""
+        owner = controller_of(pod.metadata)
+        kind = _SCALED.get(owner.kind) if owner is not None else None
+        if owner is None or kind is None:
             return None
         item: Any = self._loaded.named(kind, owner.name, pod.metadata.namespace)
         if item is None:
@@ -141,7 +140,7 @@ class Occupants:
             if deployment is not None:
                 kind, item = Deployment, deployment
         replicas = item.spec.replicas if item.spec.replicas is not None else 1
-        return (kind, item.metadata.name, replicas) if replicas > 0 and item.spec.template is not None else None
+        return (kind, item.metadata.name, replicas) if item.spec.template is not None else None
 
 
 def remedies(rejection: Rejection, place: RejectingNode) -> list[tuple[FixChange, ...]]:

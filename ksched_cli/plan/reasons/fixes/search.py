@@ -37,7 +37,7 @@ from ksched_cli.framework.interfaces import Plugin
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.plan.explain.pods import Subject
 from ksched_cli.plan.reasons.fixes.limits import OS, is_of_a_controller, is_of_another_system, system_of
-from ksched_cli.plan.reasons.fixes.propose import FixSituation, propose
+from ksched_cli.plan.reasons.fixes.propose import LAST_RESORT, FixSituation, propose
 from ksched_cli.plan.reasons.fixes.values import (
     AdvisedChange,
     Fix,
@@ -272,7 +272,7 @@ class ProposedChanges:
 
 def change_workload(world: World, source: PodSource, operations: Sequence[Operation]) -> None:
     """Patch the object that makes the pod, in a world. Its controller reacts when the world runs."""
-    if source.is_bare:
+    if source.is_bare and not source.recreates(operations):
         world.requeue(source.bare_pod(operations))
     else:
         world.apply(lambda plane: source.apply(plane, operations))
@@ -392,7 +392,7 @@ class FixTrials:
         """Keep the decision if it is of a pod of the workload and would do with the wanted node."""
         row = self._world.cluster.nodes.row_of.get(self._node)
         owner = owner_identity(decision.pod.pod)
-        mine = decision.pod.uid == self._subject.uid or (owner and owner == owner_identity(self._subject.pod))
+        mine = decision.pod.key == self._subject.key or (owner and owner == owner_identity(self._subject.pod))
         if mine and decision.row is not None and (decision.row == row or row in decision.feasible):
             self._accepted.append(decision)
 
@@ -407,6 +407,8 @@ class FixTrials:
             found = self.run(proposal)
         if found is None or self._lands_elsewhere(found):
             return None
+        if self._evicts_own(found) and found.placed <= self.unchanged.placed:
+            return None
         if self._node:
             return self._fix(proposal, found) if found.accepts_node else None
         if not found.fits and not (proposal.kinds == ("node",) and self._helps(found)):
@@ -417,6 +419,10 @@ class FixTrials:
         """Whether this pod and more pods of the workload than without the change have a node."""
         own = {pod.pod for pod in found.own if pod.node}
         return found.world.settled and self._subject.key in own and found.placed > self.unchanged.placed
+
+    def _evicts_own(self, found: TrialResult) -> bool:
+        """Whether pods of the workload take the place of others of the workload."""
+        return any(pod.workload == self._workload for pod in found.world.final if pod.pod in found.preempted)
 
     def _lands_elsewhere(self, found: TrialResult) -> bool:
         """Whether a pod lands on a node of another operating system than that of its image."""
@@ -433,6 +439,9 @@ class FixTrials:
     def _fix(self, proposal: Proposal, found: TrialResult) -> Fix:
         unplaced = {pod.pod for pod in found.world.unplaced} - {pod.pod for pod in self.unchanged.world.unplaced}
         named = {*found.preempted, *unplaced}
+        workloads = {pod.pod: pod.workload for pod in found.world.final}
+        # A rollout replaces the workload's own pods.
+        lost = {pod for pod in _lost(found.world) - _lost(self.unchanged.world) if workloads[pod] != self._workload}
         source = self.changes.source
         return Fix(
             " and ".join(each.text for each in proposal.changes),
@@ -447,9 +456,9 @@ class FixTrials:
             ),
             found.preempted,
             tuple(sorted(unplaced)),
-            tuple(sorted(_lost(found.world) - _lost(self.unchanged.world))),
+            tuple(sorted(lost)),
             self.manifest.changes(proposal.operations) if self.manifest is not None else (),
-            {pod.pod: pod.workload for pod in found.world.final if pod.pod in named},
+            {pod: workload for pod, workload in workloads.items() if pod in named},
             source.note if proposal.operations else "",
         )
 
@@ -495,6 +504,8 @@ def _first_of_each_kind(situation: FixSituation, proposals: Sequence[Proposal], 
     for proposal in proposals:
         if any(set(each.kinds) <= set(proposal.kinds) for each, _ in working):
             continue
+        if LAST_RESORT in proposal.kinds and working:
+            break
         if failures[proposal.kinds] == (_NODE_FAILURES if proposal.kinds == ("node",) else _FAILURES):
             continue
         fix = trials.try_out(proposal)

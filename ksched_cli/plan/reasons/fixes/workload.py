@@ -40,8 +40,8 @@ _ROLLING = (Deployment, StatefulSet, DaemonSet)
 _KEEPING = (ReplicaSet, ReplicationController)
 # Kinds of other API groups whose template has the place of a Deployment's, and which roll it out.
 _ALIKE = ("DeploymentConfig", "Rollout")
-# What the API server lets be changed of a pod that is there.
-_CHANGEABLE = ("/spec/tolerations", "/spec/schedulingGates")
+# What the API server lets be changed of a pod that is there: more tolerations, and no more than its gates.
+_TOLERATIONS, _GATES = "/spec/tolerations", "/spec/schedulingGates"
 _TEMPLATE = ("spec", "template")
 
 
@@ -172,11 +172,17 @@ class PodSource:
             return []
         return [AdvisedChange("patch", *identity_of(self._cron_job), own)]
 
+    def recreates(self, operations: Sequence[Operation]) -> bool:
+        """Whether a bare pod is created again for the change, so that it is the newest pod of the queue then."""
+        return not all(
+            each["path"].startswith(_GATES) or (each["op"] == "add" and each["path"].startswith(_TOLERATIONS))
+            for each in operations
+        )
+
     def commands(self, operations: Sequence[Operation]) -> list[str]:
         changes = self.changes(operations)
         if self.is_bare:
-            allowed = all(each["path"].startswith(_CHANGEABLE) and each["op"] == "add" for each in operations)
-            return [patch_command(changes[0], recreates=not allowed)]
+            return [patch_command(changes[0], recreates=self.recreates(operations))]
         if isinstance(self.controller, Job):
             cron = [patch_command(each) for each in changes if each.kind == "CronJob"]
             patch = AdvisedChange("patch", *identity_of(self.controller), tuple(operations))
@@ -188,8 +194,13 @@ class PodSource:
     # Trials
 
     def apply(self, plane: ControlPlane, operations: Sequence[Operation]) -> None:
-        """Make the changes in a world. A bare pod is the caller's (`bare_pods`)."""
+        """Make the changes in a world. A bare pod is created again: one that keeps its turn is the caller's."""
         if self.is_bare:
+            pod = self.bare_pod(operations)
+            old = pod.metadata
+            kept = {name: getattr(old, name) for name in ("name", "namespace", "labels", "annotations")}
+            plane.api.delete(self._pod, grace=0)
+            plane.api.create(replace(pod, metadata=type(old)(**kept), status=type(pod.status)()))
             return
         deleted = self._deleted()
         if isinstance(self.controller, Job):
