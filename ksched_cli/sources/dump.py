@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from ksched_cli.api.conversion import json_document, type_name
-from ksched_cli.api.core import ContainerImage, Node, Pod, Service, controller_of, metadata_of
+from ksched_cli.api.core import ContainerImage, Namespace, Node, Pod, Service, controller_of, metadata_of
 from ksched_cli.api.decode import (
     CLUSTER_SCOPED,
     KINDS,
@@ -585,6 +585,7 @@ class _Reader:
             return
         lost = [pod for pod in self._loaded.of(Pod) if pod.spec.node_name and pod.spec.node_name not in names]
         self._warn_of_missing_claims()
+        self._warn_of_ending_namespaces()
         if len(lost) > _FEW:
             nodes = sorted({pod.spec.node_name for pod in lost})
             where = f"{len(nodes)} nodes that are not in the input, such as {nodes[0]}"
@@ -593,6 +594,18 @@ class _Reader:
         for pod in lost:
             where = f"pod {pod.metadata.namespace}/{pod.metadata.name} is on node {pod.spec.node_name}"
             self._loaded.warnings.append(f"{where}, which is not in the input: it counts nowhere")
+
+    def _warn_of_ending_namespaces(self) -> None:
+        """Pods without a node of a namespace that is being deleted go with it."""
+        ending = {each.metadata.name: 0 for each in self._loaded.of(Namespace) if each.metadata.deletion_timestamp}
+        for pod in self._loaded.of(Pod) if ending else ():
+            if pod.metadata.namespace in ending and not pod.spec.node_name and not is_terminal(pod):
+                ending[pod.metadata.namespace] += 1
+        for name, pods in ending.items():
+            if pods:
+                those = f"its {pods} pending pods are" if pods > 1 else "its pending pod is"
+                text = f"namespace {name} is being deleted: {those} deleted too, and no pod can be created there"
+                self._loaded.warnings.append(text)
 
     def _warn_of_missing_claims(self) -> None:
         """A pod that runs has its claims. If the input lacks them, it was not listed whole."""

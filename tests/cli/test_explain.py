@@ -148,6 +148,22 @@ def test_a_pod_that_fits_and_whose_gang_does_not(tmp_path: Path, capsys: pytest.
     assert "delete pod/default/old (1 cpu on n2) -> n1" in said
 
 
+def test_a_pod_in_a_namespace_that_is_being_deleted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The manifest's pod is explained, and no other one that waits. One warning names the pods that go."""
+    ending = {"name": "old", "deletionTimestamp": "2026-11-21T08:00:00Z"}
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": ending}
+    waiting = [make_pod(name, "old").requests(cpu="9").doc() for name in ("a", "b")]
+    cluster = write_list(tmp_path / "c.json", make_node("n").doc(), namespace, *waiting)
+    assert run(["explain", "old/a", "--from", cluster]) == 1
+    shown = capsys.readouterr()
+    assert "Namespace old is being deleted: this pod is deleted too" in shown.out
+    assert "Changes that would make it fit: none, namespace old is being deleted." in shown.out
+    assert "namespace old is being deleted: its 2 pending pods are deleted too" in " ".join(shown.err.split())
+    manifest = write_list(tmp_path / "p.json", make_pod("new", "old").doc())
+    assert run(["explain", "--from", cluster, "-f", manifest]) == 1
+    assert "old/new: refused" in capsys.readouterr().out
+
+
 def test_a_refused_pod_says_who_refuses_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cluster = write_list(tmp_path / "c.json", make_node("n").doc())
     manifest = write_list(tmp_path / "p.json", make_pod("p").spec(priorityClassName="nope").doc())

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ksched_cli.api.workloads import DaemonSet
+from ksched_cli.api.core import Namespace, ObjectMeta
+from ksched_cli.api.workloads import DaemonSet, PriorityClass
 from ksched_cli.errors import UsageError
 from ksched_cli.framework.per_node import PerNodeFilter
 from ksched_cli.framework.status import SUCCESS, Status, unresolvable
@@ -30,7 +31,21 @@ def node(name: str, zone: str = "a", cpu: str = "4") -> Any:
 
 
 def sentence(items: list[Any], pod: str = "p") -> str:
-    return " ".join(explained([each.obj() for each in items], pod).summary)
+    objects = [each.obj() if hasattr(each, "obj") else each for each in items]
+    return " ".join(explained(objects, pod).summary)
+
+
+def ending(name: str) -> Namespace:
+    return Namespace(metadata=ObjectMeta(name=name, deletion_timestamp="2026-01-01T09:00:00Z"))
+
+
+def never_preempts(*more: Any, evicted: int = 0) -> list[Any]:
+    waiting = make_pod("p").requests(cpu="3").priority(5).spec(preemptionPolicy="Never", priorityClassName="batch")
+    return [node("n1"), running("r", "n1", "3").priority(evicted), waiting, *more]
+
+
+def batch(policy: str) -> PriorityClass:
+    return PriorityClass(metadata=ObjectMeta(name="batch"), value=5, preemption_policy=policy)
 
 
 def running(name: str, on: str, cpu: str = "1") -> PodBuilder:
@@ -127,11 +142,30 @@ def spread(skew: int = 1) -> list[dict[str, Any]]:
             "On n1 it fits when default/r leaves: it preempts that pod and waits.",
             id="preemption",
         ),
+        pytest.param(
+            never_preempts(batch("PreemptLowerPriority")),
+            "The preemptionPolicy of the pod is Never, so that it evicts no pod: otherwise it would fit on n1 when "
+            "default/r leaves.",
+            id="it may not preempt",
+        ),
+        pytest.param(
+            never_preempts(batch("Never")),
+            "The preemptionPolicy of its PriorityClass batch is Never, so that it evicts no pod",
+            id="its class does not let it preempt",
+        ),
+        pytest.param(
+            [node("n1"), make_pod("p").requests(cpu="9"), ending("default")],
+            "Namespace default is being deleted: this pod is deleted too, and no new pod can be created there. The only",
+            id="its namespace goes away",
+        ),
     ],
 )
 def test_the_sentence(items: list[Any], said: str) -> None:
-    found = sentence(items)
-    assert said in found or found.startswith(said)
+    assert said in sentence(items)
+
+
+def test_a_policy_without_effect_is_left_out() -> None:
+    assert "preemptionPolicy" not in sentence(never_preempts(batch("Never"), evicted=5))
 
 
 MEMORY = 'device.capacity["gpu.example.com"].memory.isGreaterThan(quantity("20Gi"))'

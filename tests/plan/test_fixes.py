@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ksched_cli.api.core import ObjectMeta
+from ksched_cli.api.core import Namespace, ObjectMeta
 from ksched_cli.api.json_patch import add, apply_patch, drop, patch_pod, pointer
 from ksched_cli.api.pod_resources import requests_of
 from ksched_cli.api.workloads import PriorityClass
@@ -217,6 +217,10 @@ def owned(kind: str, name: str) -> dict[str, Any]:
     return {"apiVersion": "apps/v1", "kind": kind, "name": name, "controller": True}
 
 
+def priority_class(name: str, value: int, policy: str = "PreemptLowerPriority") -> PriorityClass:
+    return PriorityClass(metadata=ObjectMeta(name=name), value=value, preemption_policy=policy)
+
+
 def beside_web(replicas: int, *more: Any, pinned: bool = True, **spec: Any) -> list[Any]:
     """Nodes that each have a replica of Deployment web, and a pod for which the one on n1 would have to leave. `pinned`:
     no other change helps, since the pod has to be on n1."""
@@ -253,6 +257,66 @@ def test_one_replica_fewer_by_way_of_the_deployment() -> None:
 )
 def test_another_workload_is_left_alone(items: list[Any]) -> None:
     assert not any("fewer" in text for text in by_text(items))
+
+
+def never_preempts(*classes: PriorityClass, **spec: Any) -> list[Any]:
+    """A pod of priority class batch that would fit if it evicted the other one, and may not."""
+    waiting = pod(cpu="3").priority(9).spec(priorityClassName="batch", preemptionPolicy="Never", **spec)
+    return [node("n1"), running("r", "n1", "3"), waiting, *classes]
+
+
+@pytest.mark.parametrize(
+    ("items", "text", "patch"),
+    [
+        pytest.param(
+            never_preempts(priority_class("batch", 9)),
+            "let it preempt: do without preemptionPolicy Never",
+            {"/spec/preemptionPolicy": "PreemptLowerPriority"},
+            id="by its spec",
+        ),
+        pytest.param(
+            never_preempts(priority_class("batch", 9, "Never"), priority_class("mid", 9), priority_class("top", 10)),
+            "give it priority class mid (9), which lets it preempt",
+            {
+                "/spec/priorityClassName": "mid",
+                "/spec/priority": 9,
+                "/spec/preemptionPolicy": "PreemptLowerPriority",
+            },
+            id="by its class, and another class has its priority",
+        ),
+        pytest.param(
+            never_preempts(priority_class("batch", 9, "Never"), priority_class("top", 10, "Never")),
+            "create priority class batch-preempting (9, which lets it preempt), and give it that class",
+            {
+                "/spec/priorityClassName": "batch-preempting",
+                "/spec/priority": 9,
+                "/spec/preemptionPolicy": "PreemptLowerPriority",
+            },
+            id="by its class, and no class lets it preempt",
+        ),
+    ],
+)
+def test_a_pod_that_may_not_preempt_is_let(items: list[Any], text: str, patch: dict[str, Any]) -> None:
+    found = by_text(items)
+    assert [each for each in found if "preempt" in each] == [text]
+    assert {each["path"]: each["value"] for each in found[text].patch} == patch
+    assert (found[text].node, found[text].victims) == ("n1", ("default/r",))
+
+
+def test_a_new_priority_class_is_created_before_the_pod_has_it() -> None:
+    (fix,) = [
+        each for text, each in by_text(never_preempts(priority_class("batch", 9, "Never"))).items() if "cre" in text
+    ]
+    assert [each.op for each in fix.changes] == ["create", "patch"]
+    assert fix.changes[0].content is not None
+    assert fix.changes[0].content["metadata"] == {"name": "batch-preempting"}
+    assert [command.partition(" ")[0] for command in fix.commands] == ["echo", "kubectl"]
+
+
+def test_preemption_that_would_not_help_is_no_fix() -> None:
+    items = never_preempts(priority_class("batch", 9, "Never"))
+    items[1].priority(9)
+    assert not any("preempt" in text for text in by_text(items))
 
 
 def rolling(*more: Any) -> list[Any]:
@@ -345,6 +409,12 @@ def test_where_one_change_does_nothing_is_added_to_it() -> None:
     assert texts == ["tolerate taint gpu:NoSchedule"]
 
 
+def test_nothing_is_changed_in_a_namespace_that_is_being_deleted() -> None:
+    namespace = Namespace(metadata=ObjectMeta(name="default", deletion_timestamp="2026-01-01T09:00:00Z"))
+    found = fixes([node("n1"), pod(cpu="9"), namespace])
+    assert (found.found, found.why_none) == ((), "none, namespace default is being deleted")
+
+
 def test_two_tolerations_become_one_list() -> None:
     (fix, *_) = fixes([node("n1").taint("a").taint("b"), pod(cpu="1")]).found
     assert fix.text == "tolerate taint a:NoSchedule and tolerate taint b:NoSchedule"
@@ -421,10 +491,6 @@ def daemon_set(cpu: str, disk: str) -> Any:
 def test_the_smallest_node_that_helps(items: list[Any], text: str) -> None:
     (found,) = [each.text for each in fixes(items).found if each.flags and "node" in each.flags[0]]
     assert found == text
-
-
-def priority_class(name: str, value: int, policy: str = "PreemptLowerPriority") -> PriorityClass:
-    return PriorityClass(metadata=ObjectMeta(name=name), value=value, preemption_policy=policy)
 
 
 def test_who_finds_no_place_then_is_told() -> None:

@@ -19,13 +19,14 @@ from ksched_cli.api.object_facts import full_node_name
 from ksched_cli.api.pod_resources import requests_of
 from ksched_cli.api.quantity import amount_text
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
+from ksched_cli.api.workloads import PriorityClass
 from ksched_cli.cluster.catalog import mounted_claims
 from ksched_cli.engine.cycle.schedule_one import CycleContext
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.inspection import InspectedStatus, Inspection, inspect
 from ksched_cli.engine.pending import PendingQueue, let_in
 from ksched_cli.engine.scheduler import Scheduler, Turn
-from ksched_cli.errors import UsageError
+from ksched_cli.errors import UsageError, named
 from ksched_cli.framework.interfaces import Plugin
 from ksched_cli.framework.status import Status
 from ksched_cli.plan.explain.pods import (
@@ -179,14 +180,16 @@ def study_preemption(context: CycleContext | None) -> PreemptionStudy | None:
 
 def _study(detail: Mapping[str, Any]) -> PreemptionStudy:
     if "ineligible" in detail:
-        return PreemptionStudy(ineligible=detail["ineligible"])
-    candidates: Sequence[Figures] = detail["candidates"]
+        return PreemptionStudy(detail["ineligible"], _candidates(detail.get("ifAllowed", ())))
     return PreemptionStudy(
-        "",
-        tuple(_candidate(each, candidates[0]) for each in candidates),
-        {node: "; ".join(reasons) for node, reasons in detail["others"].items()},
-        detail["beyondHelp"],
+        candidates=_candidates(detail["candidates"]),
+        others={node: "; ".join(reasons) for node, reasons in detail["others"].items()},
+        beyond_help=detail["beyondHelp"],
     )
+
+
+def _candidates(figures: Sequence[Figures]) -> tuple[PreemptionCandidate, ...]:
+    return tuple(_candidate(each, figures[0]) for each in figures)
 
 
 def _candidate(figures: Figures, best: Figures) -> PreemptionCandidate:
@@ -291,7 +294,13 @@ def explain(
         found, on = _look(subject, scheduler)
     found = replace(
         found,
-        summary=(*summarise(found, profiles), *_typos(found, subject), *_claims(found, subject)),
+        summary=(
+            *_ending(subject),
+            *summarise(found, profiles),
+            *_typos(found, subject),
+            *_claims(found, subject),
+            *_policy(found, subject),
+        ),
         notes=explanation_notes(found),
     )
     if node and found.outcome is not None:
@@ -302,6 +311,28 @@ def explain(
         situation = FixSituation(subject, found, on, profiles, on_node, manifests, sources)
         found = replace(found, fixes=find_fixes(situation, run))
     return found
+
+
+def _ending(subject: Subject) -> Iterator[str]:
+    """Whatever a scheduler decides, the pods of a namespace that is being deleted go."""
+    if subject.ends_with_namespace:
+        namespace = subject.pod.metadata.namespace
+        yield f"Namespace {namespace} is being deleted: this pod is deleted too, and no new pod can be created there."
+
+
+def _policy(found: Explanation, subject: Subject) -> Iterator[str]:
+    """That preemption would help the pod if its preemptionPolicy allowed it."""
+    study = found.preemption
+    if study is None or not study.if_allowed:
+        return
+    name, best = subject.pod.spec.priority_class_name, study.if_allowed[0]
+    of_class = subject.loaded.named(PriorityClass, name)
+    by_class = of_class is not None and of_class.preemption_policy == "Never"
+    whose = f"of its PriorityClass {name}" if by_class else "of the pod"
+    yield (
+        f"The preemptionPolicy {whose} is Never, so that it evicts no pod: otherwise it would fit on {best.node} "
+        f"when {named(best.victims, 5)} {'leaves' if len(best.victims) == 1 else 'leave'}."
+    )
 
 
 def _claims(found: Explanation, subject: Subject) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from ksched_cli.api.core import Pod
+from ksched_cli.api.core import Namespace, Pod
 from ksched_cli.api.object_facts import is_terminal, pod_key
 from ksched_cli.api.workloads import CronJob, Deployment, ReplicaSet
 from ksched_cli.cluster.pod_info import PodInfo
@@ -190,16 +190,16 @@ def _find_no_place(count: int) -> str:
 def pick_pod(
     scheduler: Scheduler, made: Sequence[str], refused: Sequence[RefusedPod], wanted: Callable[[Pod], bool]
 ) -> PickedPod:
-    """Without a name: of the pods that manifests make, or else of the pending ones that are wanted, the first that
-    finds no place, or the first of all; of none one that was refused, or a running one that is wanted."""
+    """Without a name: of the pods that manifests make, or else one that was refused; of the pending ones that are
+    wanted, the first that finds no place, or the first of all; of none a running one that is wanted."""
     infos = [info for info in scheduler.cluster.pods.infos if info is not None]
     queue = scheduler.enqueue()
     candidates = {scheduler.cluster.pods.infos[row].key for row in (*queue.active, *queue.gated)}
     chosen = {each.key for each in infos if each.key in candidates and wanted(each.pod)}
     chosen &= set(made) if made else chosen
+    if refused and not (made and chosen):
+        return PickedPod(refused[0].pod)
     if not chosen:
-        if refused:
-            return PickedPod(refused[0].pod)
         return _running(infos, wanted)
     waiting, unplaced = _waiting(scheduler, chosen)
     if len(waiting) == 1:
@@ -255,6 +255,12 @@ class Subject(Struct, frozen=True):
     def uid(self) -> str:
         """The name under which the scheduler has the pod."""
         return self.pod.metadata.uid or self.key
+
+    @property
+    def ends_with_namespace(self) -> bool:
+        """Whether the namespace of the pod is being deleted."""
+        namespace = self.loaded.named(Namespace, self.pod.metadata.namespace)
+        return namespace is not None and namespace.metadata.deletion_timestamp is not None
 
 
 def find_subject(loaded: Loaded, name: str) -> Subject:

@@ -118,9 +118,11 @@ class PreemptionCandidate(Struct, frozen=True, rename="camel", omit_defaults=Tru
 
 class PreemptionStudy(Struct, frozen=True):
     """What preemption looked at: why the pod may not preempt, or the candidates from the best to the worst, the nodes
-    that were tried in vain, and how many have a problem that no eviction solves."""
+    that were tried in vain, and how many have a problem that no eviction solves. `if_allowed`: the candidates of a pod
+    whose preemptionPolicy is Never, if it had another one."""
 
     ineligible: str = ""
+    if_allowed: tuple[PreemptionCandidate, ...] = ()
     candidates: tuple[PreemptionCandidate, ...] = ()
     others: Mapping[str, str] = msgspec.field(default_factory=dict)
     beyond_help: int = 0

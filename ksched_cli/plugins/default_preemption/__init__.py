@@ -362,16 +362,19 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None], PodGroupPostFi
 
     def explain_post_filter(self, state: None, pod: PodInfo, cycle: CycleHandle) -> Detail:
         """The candidates from the best to the worst with the figures they are chosen by, and what is wrong with the
-        other nodes that were tried."""
+        other nodes that were tried. Of a pod whose policy is Never, `ifAllowed` has the candidates without it."""
         reason = self._leaves_it_to_the_group(pod) or self._ineligible(pod, cycle)
-        if reason:
+        if reason and reason != NEVER:
             return {"ineligible": reason}
         found = self._evaluator.find_candidates(cycle, pod)
         names, outcomes = self.handle.cluster.nodes.names, found.outcomes
         ranked = outcomes.ranked(self._shortlist(found), self.handle.cluster.nodes.name_rank)
+        candidates = [self._figures(outcomes, row) for row in ranked]
+        if reason:
+            return {"ineligible": reason, "ifAllowed": candidates}
         others = [row for row in found.potential.tolist() if not outcomes.helps[row]]
         return {
-            "candidates": [self._figures(outcomes, row) for row in ranked],
+            "candidates": candidates,
             "others": {
                 names[row]: [reason.plain for reason in outcomes.statuses.status(row).reasons] for row in others
             },

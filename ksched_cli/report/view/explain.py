@@ -116,9 +116,11 @@ class FocusPart(DocumentPart, frozen=True, kw_only=True):
 
 
 class StudyPart(DocumentPart, frozen=True, kw_only=True):
-    """`ineligible`: why the pod may not preempt; the rest is there without it."""
+    """`ineligible`: why the pod may not preempt, and the candidates that it has `if_allowed`. The rest is for pods that
+    may."""
 
     ineligible: str = ""
+    if_allowed: tuple[results.PreemptionCandidate, ...] | None = None
     candidates: tuple[results.PreemptionCandidate, ...] | None = None
     others: Mapping[str, str] | None = None
     beyond_help: int | None = None
@@ -126,7 +128,7 @@ class StudyPart(DocumentPart, frozen=True, kw_only=True):
     @classmethod
     def of(cls, study: results.PreemptionStudy) -> StudyPart:
         if study.ineligible:
-            return cls(ineligible=study.ineligible)
+            return cls(ineligible=study.ineligible, if_allowed=study.if_allowed or None)
         return cls(candidates=study.candidates, others=study.others, beyond_help=study.beyond_help)
 
 

@@ -13,8 +13,9 @@ from itertools import islice, product
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from ksched_cli.api.core import Node, Pod, Taint, controller_of
+from ksched_cli.api.core import Node, ObjectMeta, Pod, Taint, controller_of
 from ksched_cli.api.json_patch import Operation, add, drop
 from ksched_cli.api.object_facts import pod_key, pod_priority
 from ksched_cli.api.quantity import amount_text
@@ -34,7 +35,7 @@ from ksched_cli.plan.reasons.fixes.limits import (
     schedules_otherwise,
 )
 from ksched_cli.plan.reasons.fixes.nodes import NodeProposals
-from ksched_cli.plan.reasons.fixes.storage import ClaimProposals
+from ksched_cli.plan.reasons.fixes.storage import ClaimProposals, created
 from ksched_cli.plan.reasons.fixes.values import AdvisedChange, FixChange, Proposal, edited, kubectl, patched
 from ksched_cli.plan.reasons.rules import guide_of
 from ksched_cli.plan.reasons.typos import Typo, selector_typos
@@ -261,10 +262,10 @@ def propose(situation: FixSituation, pod: Pod, waiting: int) -> list[Proposal]:
 
 
 def _needed_anyway(situation: FixSituation) -> tuple[FixChange, ...] | None:
-    """None where the pod is held back by something that no change of it or of nodes can end, or that another controller
-    ends."""
+    """None where the pod goes away, or is held back by something that no change of it or of nodes can end, or that
+    another controller ends."""
     found, pod = situation.found, situation.subject.pod
-    if pod.metadata.deletion_timestamp is not None:
+    if pod.metadata.deletion_timestamp is not None or situation.subject.ends_with_namespace:
         return None
     if found.standing == "ignored":
         if schedules_otherwise(found.scheduler):
@@ -350,20 +351,47 @@ def _on_node(found: ExplainedNode, place: RejectingNode) -> Iterator[tuple[FixCh
 
 
 def _priorities(situation: FixSituation) -> Iterator[tuple[FixChange, ...]]:
-    """A class of the cluster with a higher priority: the lowest few."""
+    """Classes of the cluster with a higher priority: the lowest few. For a pod whose preemptionPolicy is Never those
+    that let it preempt, also with its priority."""
     pod, loaded = situation.subject.pod, situation.subject.loaded
-    own = pod_priority(pod)
-    known = [each for each in loaded.of(PriorityClass) if own < each.value < _SYSTEM_PRIORITY]
-    classes = sorted(known, key=lambda each: (each.value, each.metadata.name))
+    own, may_preempt = pod_priority(pod), pod.spec.preemption_policy != "Never"
+    known = [each for each in loaded.of(PriorityClass) if own <= each.value < _SYSTEM_PRIORITY]
+    if may_preempt:
+        better = [each for each in known if each.value > own]
+    else:
+        name = pod.spec.priority_class_name
+        better = [each for each in known if each.preemption_policy != "Never" and each.metadata.name != name]
+        yield from ((each,) for each in _policies(situation, known, make_class=not better))
+    classes = sorted(better, key=lambda each: (each.value, each.metadata.name))
     for rank, each in enumerate(classes[:_PRIORITIES]):
-        name, policy = each.metadata.name, each.preemption_policy or "PreemptLowerPriority"
-        yield (
-            patched(
-                f"give it priority class {name} ({each.value})",
-                "priority",
-                _PRIORITY + rank / 10,
-                add(name, "spec", "priorityClassName"),
-                add(each.value, "spec", "priority"),
-                add(policy, "spec", "preemptionPolicy"),
-            ),
-        )
+        more = "" if may_preempt else ", which lets it preempt"
+        text = f"give it priority class {each.metadata.name} ({each.value}){more}"
+        yield (patched(text, "priority", _PRIORITY + rank / 10, *_of_class(each)),)
+
+
+def _policies(situation: FixSituation, known: Sequence[PriorityClass], *, make_class: bool) -> Iterator[FixChange]:
+    """Let a pod preempt whose preemptionPolicy is Never. The policy of a class cannot be changed, but another class may
+    have the same priority."""
+    study, pod = situation.found.preemption, situation.subject.pod
+    if study is None or not study.if_allowed:
+        return
+    name = pod.spec.priority_class_name
+    of_class = next((each for each in known if each.metadata.name == name), None)
+    if of_class is None or of_class.preemption_policy != "Never":
+        operation = add("PreemptLowerPriority", "spec", "preemptionPolicy")
+        yield patched("let it preempt: do without preemptionPolicy Never", "policy", _PRIORITY - 0.1, operation)
+    elif make_class:
+        metadata = ObjectMeta(name=f"{name}-preempting")
+        made = PriorityClass(metadata=metadata, value=of_class.value, preemption_policy="PreemptLowerPriority")
+        text = f"create priority class {metadata.name} ({made.value}, which lets it preempt), and give it that class"
+        change = created(text, "policy", _PRIORITY, made, "scheduling.k8s.io/v1")
+        yield replace(change, patch=patched("", "", 0, *_of_class(made)).patch)
+
+
+def _of_class(given: PriorityClass) -> tuple[Operation, ...]:
+    """The operations that give the pod this class, and what admission sets by it."""
+    return (
+        add(given.metadata.name, "spec", "priorityClassName"),
+        add(given.value, "spec", "priority"),
+        add(given.preemption_policy or "PreemptLowerPriority", "spec", "preemptionPolicy"),
+    )

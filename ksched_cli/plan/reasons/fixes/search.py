@@ -547,6 +547,8 @@ def _why_none(situation: FixSituation) -> str:
     found = situation.found
     if situation.subject.pod.metadata.deletion_timestamp is not None:
         return "none, it is being deleted"
+    if situation.subject.ends_with_namespace:
+        return f"none, namespace {situation.subject.pod.metadata.namespace} is being deleted"
     rejecting = [each.plugin for each in (*found.pre_enqueue, *found.pre_filter) if each.rejects]
     gates = [each.name for each in situation.subject.pod.spec.scheduling_gates]
     if any(map(is_of_a_controller, gates)) and found.pre_enqueue:

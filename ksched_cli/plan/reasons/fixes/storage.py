@@ -99,7 +99,7 @@ class ClaimProposals:
                 return
             claim.spec.storage_class_name = providing[0].metadata.name
         of_class = f"{_SIZE} of class {claim.spec.storage_class_name}"
-        yield _created(f"create claim {name} ({of_class}: set the size that you need)", "claim", _CREATE, claim, "v1")
+        yield created(f"create claim {name} ({of_class}: set the size that you need)", "claim", _CREATE, claim, "v1")
 
     def _unbound(self, claim: PersistentVolumeClaim) -> Iterator[FixChange]:
         name = claim.spec.storage_class_name
@@ -118,7 +118,7 @@ class ClaimProposals:
                 text = (
                     f"create StorageClass {name} (here as {like.metadata.name} is: set its provisioner and parameters)"
                 )
-                yield _created(text, "class", _CREATE, made, "storage.k8s.io/v1")
+                yield created(text, "class", _CREATE, made, "storage.k8s.io/v1")
         elif found.volume_binding_mode == _WAITS and found.provisioner != _NO_PROVISIONER:
             return
         if providing and not self._is_of_a_template(claim):
@@ -174,7 +174,8 @@ def _unlike(one: StorageClass, other: StorageClass) -> tuple[bool, bool]:
     return one.provisioner != other.provisioner, one.parameters != other.parameters
 
 
-def _created(text: str, kind: str, cost: float, item: Any, version: str) -> FixChange:
+def created(text: str, kind: str, cost: float, item: Any, version: str) -> FixChange:
+    """Create the object."""
     content = _content(item, version)
     target = (type(item).__name__, item.metadata.namespace, item.metadata.name)
     change = AdvisedChange("create", *target, content=content)
