@@ -24,6 +24,7 @@ from ksched_cli.engine.faults import CycleError, EngineReasons
 from ksched_cli.framework.interfaces import Placement, PodGroupPostFilterResult
 from ksched_cli.framework.scoring import MAX_NODE_SCORE
 from ksched_cli.framework.status import Code, Status, error, unschedulable
+from ksched_cli.releases.engine_rules import EngineRules
 
 
 def generate(runtime: Runtime, key: GroupKey, nodes: RowColumn) -> Sequence[Placement] | Status:
@@ -89,6 +90,7 @@ class CacheGroupTrial:
         return self._fit(places)
 
 
+_PREEMPTS = "PreemptLowerPriority"
 UNSCHEDULABLE = "pod group is unschedulable"
 WAITING = "pod group is waiting for preemption to complete"
 
@@ -181,17 +183,24 @@ class GroupCycle:
         return group
 
     def _disagreement(self, key: GroupKey, rows: Sequence[int]) -> str:
-        """Why the pods cannot be scheduled together, or an empty string."""
+        """validatePodGroup: why the pods cannot be scheduled together, or an empty string."""
         infos = self._cluster.pods.infos
-        names = list(dict.fromkeys(infos[row].pod.spec.scheduler_name for row in rows))
-        return two_schedulers(names[1], names[0]) if len(names) > 1 else ""
+        if not EngineRules.of(self._cluster.release).group_pods_agree:
+            problems = (_two_schedulers(infos[row], infos[rows[0]]) for row in rows)
+            return next(filter(None, problems), "")
+        group = self._groups.get(key)
+        priority = (group.spec.priority or 0) if group is not None else 0
+        pods = [infos[row] for row in (*rows, *self._groups.scheduled(key))]
+        problems = (_disagreement(pod, pods[0], priority) for pod in pods)
+        return next(filter(None, problems), "")
 
     def _run(self, group: GroupDecision, runtime: Runtime, rows: Sequence[int]) -> None:
         """podGroupCycle and submitPodGroupAlgorithmResult."""
         trial = self._try_group(group, runtime, rows)
+        nominations = None
         if self._preempts and trial.result in ("unschedulable", "waiting"):
             self._take_back(runtime, trial)
-            self._preempt(group, runtime, rows, trial)
+            nominations = self._preempt(group, runtime, rows, trial)
         attempts, group.result, group.message = trial.attempts, trial.result, trial.message
         for attempt in reversed(attempts):
             if attempt.assumed and (group.result != "scheduled" or attempt.preempts):
@@ -206,6 +215,8 @@ class GroupCycle:
         for attempt in attempts:
             if attempt.permit is not None:
                 self._submit(group, runtime, attempt, attempt.permit)
+        if nominations is not None:
+            self._nominate(group, nominations)
 
     def _try_group(self, group: GroupDecision, runtime: Runtime, rows: Sequence[int]) -> GroupAttempt:
         """podGroupSchedulingAlgorithm."""
@@ -213,17 +224,30 @@ class GroupCycle:
             self._try_placements(group, runtime, rows) if self._placements else self._try_all(group.key, runtime, rows)
         )
 
-    def _preempt(self, group: GroupDecision, runtime: Runtime, rows: Sequence[int], trial: GroupAttempt) -> None:
-        """runWorkloadAwarePreemption: the group waits for its victims, or the message contains why there are none."""
+    def _preempt(
+        self, group: GroupDecision, runtime: Runtime, rows: Sequence[int], trial: GroupAttempt
+    ) -> Mapping[int, int] | None:
+        """runWorkloadAwarePreemption: the group waits for its victims, or the message contains why there are none.
+        Returns where its pods are to be nominated."""
         found = self._find_victims(group.key, runtime, rows)
         if isinstance(found, Status):
             failed = found.code is Code.ERROR
             trial.result = "error" if failed else trial.result
             trial.message = found.message if failed else f"{trial.message}, {found.message}"
-            return
+            return None
         trial.result, group.victims = "waiting", found.victims
         for victim in found.victims:
             self._cluster.preempt(victim)
+        return found.nominations
+
+    def _nominate(self, group: GroupDecision, nominations: Mapping[int, int]) -> None:
+        """Nominate pods of the group to these nodes; the others stay nominated as they are."""
+        for decision in group.decisions:
+            row = nominations.get(decision.pod_row)
+            if row is not None:
+                self._nominator.delete(decision.pod_row)
+                self._nominator.add(decision.pod_row, self._cluster.nodes.names[row])
+            decision.nominated_node = self._nominator.node_of(decision.pod_row)
 
     def _find_victims(self, key: GroupKey, runtime: Runtime, rows: Sequence[int]) -> PodGroupPostFilterResult | Status:
         plugin = runtime.profile.pod_group_post_filter
@@ -461,5 +485,23 @@ def reject(decision: Decision, result: Literal["unschedulable", "error"], messag
         decision.diagnosis.blamed, decision.diagnosis.blames_nodes = frozenset(), False
 
 
-def two_schedulers(one: str, other: str) -> str:
-    return f'all pods in a single pod group should have the same .spec.schedulerName set, got: "{one}" and "{other}"'
+def _two_schedulers(pod: PodInfo, first: PodInfo) -> str:
+    """Why pods of these schedulers are no group, or an empty string."""
+    name, other = pod.pod.spec.scheduler_name, first.pod.spec.scheduler_name
+    text = "all pods in a single pod group should have the same .spec.schedulerName set"
+    return f'{text}, got: "{name}" and "{other}"' if name != other else ""
+
+
+def _disagreement(pod: PodInfo, first: PodInfo, priority: int) -> str:
+    """What the pod has otherwise than the first pod of its group, or than the group, or an empty string."""
+    schedulers = _two_schedulers(pod, first)
+    if schedulers:
+        return schedulers
+    if pod.priority != priority:
+        text = "all pods in a single pod group should have the same priority as the pod group's priority"
+        return f"{text}, got {pod.priority} and {priority}"
+    policy, wanted = (each.pod.spec.preemption_policy or _PREEMPTS for each in (pod, first))
+    if policy != wanted:
+        text = "all pods in a single pod group should have the same preemption policy"
+        return f"{text}, got {policy} and {wanted}"
+    return ""

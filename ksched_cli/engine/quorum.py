@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol, runtime_checkable
 
 from ksched_cli.cluster.pod_groups import GroupKey
-from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.engine.cycle.runtime import Runtime
 from ksched_cli.engine.faults import CycleError
 from ksched_cli.engine.gang import (
@@ -20,13 +19,9 @@ from ksched_cli.engine.gang import (
     GroupDecision,
     MemberAttempt,
     reject,
-    two_schedulers,
 )
 from ksched_cli.framework.interfaces import PodGroupPostFilterResult
 from ksched_cli.framework.status import SUCCESS, Code, Status
-from ksched_cli.releases.engine_rules import EngineRules
-
-_PREEMPTS = "PreemptLowerPriority"
 
 
 @runtime_checkable
@@ -42,17 +37,6 @@ class PlacementFeasible(Protocol):
 
 class QuorumCycle(GroupCycle):
     permits_in_trial = False
-
-    def _disagreement(self, key: GroupKey, rows: Sequence[int]) -> str:
-        """validatePodGroup."""
-        if not EngineRules.of(self._cluster.release).group_pods_agree:
-            return super()._disagreement(key, rows)
-        infos = self._cluster.pods.infos
-        group = self._groups.get(key)
-        priority = (group.spec.priority or 0) if group is not None else 0
-        pods = [infos[row] for row in (*rows, *self._groups.scheduled(key))]
-        problems = (_disagreement(pod, pods[0], priority) for pod in pods)
-        return next(filter(None, problems), "")
 
     def _run(self, group: GroupDecision, runtime: Runtime, rows: Sequence[int]) -> None:
         trial = self._try_group(group, runtime, rows)
@@ -104,12 +88,7 @@ class QuorumCycle(GroupCycle):
                 reject(attempt.decision, "unschedulable", group.message)
             elif found.nominations is not None:
                 self._nominator.delete(attempt.decision.pod_row)
-        for decision in group.decisions:
-            row = (found.nominations or {}).get(decision.pod_row)
-            if row is not None:
-                self._nominator.delete(decision.pod_row)
-                self._nominator.add(decision.pod_row, self._cluster.nodes.names[row])
-            decision.nominated_node = self._nominator.node_of(decision.pod_row)
+        self._nominate(group, found.nominations or {})
 
     def _lose_nominations(self, attempts: Iterable[MemberAttempt]) -> None:
         for attempt in attempts:
@@ -172,21 +151,6 @@ class QuorumCycle(GroupCycle):
                 except CycleError as problem:
                     attempt.row = None
                     self._cycle.give_up(attempt.decision, problem)
-
-
-def _disagreement(pod: PodInfo, first: PodInfo, priority: int) -> str:
-    """What the pod has otherwise than the first pod of its group, or than the group, or an empty string."""
-    spec, other = pod.pod.spec, first.pod.spec
-    if spec.scheduler_name != other.scheduler_name:
-        return two_schedulers(spec.scheduler_name, other.scheduler_name)
-    if pod.priority != priority:
-        text = "all pods in a single pod group should have the same priority as the pod group's priority"
-        return f"{text}, got {pod.priority} and {priority}"
-    policy, wanted = spec.preemption_policy or _PREEMPTS, other.preemption_policy or _PREEMPTS
-    if policy != wanted:
-        text = "all pods in a single pod group should have the same preemption policy"
-        return f"{text}, got {policy} and {wanted}"
-    return ""
 
 
 def _judge(

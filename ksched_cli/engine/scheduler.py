@@ -278,6 +278,14 @@ class Scheduler:
         assert key is not None
         return self._schedule_group(self._group_cycle, key, rows)
 
+    def ask_group(self, rows: Sequence[int]) -> GroupDecision:
+        """The decision that the cycle of a pod group would reach now, for these of its pods; it is not applied."""
+        key = group_of(self.cluster.pods.infos[rows[0]])
+        assert key is not None
+        with self.cluster.undo.trial(), self._cycle.dry():
+            self.schedule_group(rows)
+            return self.group_decisions[key]
+
     def tries_rest_at_once(self, pod_row: int) -> bool:
         """Whether the group of the pod has just found its places, and its other pods need not wait."""
         key = group_of(self.cluster.pods.infos[pod_row])

@@ -60,6 +60,8 @@ class RuleChange(Struct, frozen=True):
 
     def holds_in(self, release: Release) -> bool:
         """Whether the release has the rule, gates aside."""
+        if self.text in release.lacks:
+            return False
         return release.minor >= self.minor if self.fix is None else release.has(self.fix)
 
     @property
@@ -179,7 +181,7 @@ class ReleaseRules:
     notes: ClassVar[tuple[Rule[bool], ...]] = ()
     declared: ClassVar[list[type[ReleaseRules]]] = []
     _plugins: ClassVar[str] = ""
-    _made: ClassVar[dict[tuple[int, int | None], Any]] = {}
+    _made: ClassVar[dict[tuple[int, int | None, frozenset[str]], Any]] = {}
 
     def __init_subclass__(cls, plugins: str = SCHEDULER) -> None:
         cls._plugins, cls._made = plugins, {}
@@ -187,7 +189,7 @@ class ReleaseRules:
 
     @classmethod
     def of(cls, release: Release) -> Self:
-        key = release.minor, release.patch
+        key = release.minor, release.patch, release.lacks
         found: Self | None = cls._made.get(key)
         if found is None:
             found = cls._made[key] = cls()

@@ -8,7 +8,8 @@ is the later one. Gates that decide nothing here are not listed.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Mapping
+from copy import copy
 from functools import cache
 from typing import NamedTuple
 
@@ -194,7 +195,7 @@ _GATE_DEPENDENCIES: Mapping[str, tuple[str, ...]] = {
     "WorkloadAwarePreemption": (GANG_SCHEDULING,),
 }
 # Gates that were taken away, and the gate that switches what they switched.
-_MERGED_INTO: Mapping[str, str] = {GANG_SCHEDULING: "GenericWorkload", "WorkloadAwarePreemption": "GenericWorkload"}
+MERGED_INTO: Mapping[str, str] = {GANG_SCHEDULING: "GenericWorkload", "WorkloadAwarePreemption": "GenericWorkload"}
 # Since this minor kube-scheduler refuses gates whose dependencies are off.
 _DEPENDENCIES_SINCE = "1.35"
 
@@ -211,10 +212,18 @@ class FeatureGates:
     ) -> None:
         self._enabled = {**defaults, **overrides}
         self._enabled |= {name: self._enabled[into] for name, into in merged.items()}
+        self._merged = merged
         changed = sorted(name for name, on in overrides.items() if on != defaults[name])
         self.changed = tuple(changed)
         # Gates that were set against their default and that decide something which is answered by the default.
         self.not_modelled = tuple(name for name in changed if name in not_modelled)
+
+    def with_values_of(self, other: FeatureGates, names: Iterable[str]) -> FeatureGates:
+        """These gates, of which those with these names are as the others have them, and what they switch."""
+        found, names = copy(self), set(names)
+        names |= {name for name, into in MERGED_INTO.items() if into in names and name in self._merged}
+        found._enabled = self._enabled | {name: other.enabled(name) for name in names}
+        return found
 
     def enabled(self, name: str) -> bool:
         """A gate that came later than the minor is off; one that was taken away stays as it was at its end."""
@@ -269,7 +278,7 @@ def parse_gates(minor: int, overrides: str) -> FeatureGates:
         else:
             problems.append(Problem(problem, path=f"--feature-gates {entry}"))
     wanted = {**_stages(minor, wanted), **wanted}
-    gone = {name: into for name, into in _MERGED_INTO.items() if is_there(minor, name) and name not in gates_of(minor)}
+    gone = {name: into for name, into in MERGED_INTO.items() if is_there(minor, name) and name not in gates_of(minor)}
     not_modelled = {name for name in _states(minor) if not is_modelled(minor, name)}
     gates = FeatureGates(_defaults(minor), wanted, not_modelled, gone)
     problems += _unmet(minor, gates) if not problems else []
@@ -324,7 +333,7 @@ def _past(minor: int, gate: str) -> str:
     if minor < minor_of(since):
         return f"; it came with {since}"
     gone = next(version for version, state in history.items() if state is None)
-    if gate in _MERGED_INTO:
-        return f"; it was taken away in {gone}, and {_MERGED_INTO[gate]} switches what it switched"
+    if gate in MERGED_INTO:
+        return f"; it was taken away in {gone}, and {MERGED_INTO[gate]} switches what it switched"
     value = "on" if _defaults(minor)[gate] else "off"
     return f"; it was taken away in {gone} and what it switched is {value} for good"

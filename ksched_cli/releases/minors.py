@@ -6,8 +6,9 @@ finds it for the version of a cluster.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 from msgspec import Struct
@@ -155,11 +156,13 @@ FIXES = (
 
 class Release(Struct, frozen=True, dict=True):
     """One minor, in its latest patch unless `patch` names one. `recorded`: recordings of its kube-scheduler verify
-    ksched; else its rules come from its source."""
+    ksched; else its rules come from its source. `lacks` are the sentences of rules that are as before this minor, in a
+    release that only serves to compare two others rule by rule."""
 
     version: str
     recorded: bool = False
     patch: int | None = None
+    lacks: frozenset[str] = frozenset()
 
     @cached_property
     def minor(self) -> int:
@@ -175,6 +178,14 @@ class Release(Struct, frozen=True, dict=True):
     def at_least(self, version: str) -> bool:
         """Whether this is that minor or a later one."""
         return self.minor >= minor_of(version)
+
+    def is_later_than(self, other: Release) -> bool:
+        """Whether this is a later minor, or a later patch of the same minor."""
+        return self._order > other._order
+
+    @property
+    def _order(self) -> tuple[int, float]:
+        return self.minor, math.inf if self.patch is None else self.patch
 
     def within(self, since: str, until: str) -> bool:
         """Whether it is one of these minors, both included; an empty string is no bound."""
@@ -223,6 +234,11 @@ def release(version: str) -> Release:
     if found is None:
         raise UsageError(f"Kubernetes {version} is not modelled; there is {', '.join(RELEASES)}")
     return found
+
+
+def releases_between(start: Release, end: Release) -> Iterator[Release]:
+    """The minors that come after one release and before the other."""
+    return (each for each in RELEASES.values() if start.minor < each.minor < end.minor)
 
 
 def minor_in(version: str) -> int | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec.structs import replace
@@ -17,6 +17,9 @@ from ksched_cli.engine.decision import Decision, ScoreTable
 from ksched_cli.engine.loop import SchedulingLoop
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.world.world import World
+
+if TYPE_CHECKING:
+    from ksched_cli.engine.gang import GroupDecision
 
 # Objects that a cycle changes in the catalog, without a write to the API server.
 _CHANGED_BY_CYCLES = (PersistentVolume, PersistentVolumeClaim, ResourceClaim)
@@ -72,6 +75,13 @@ class FollowingScheduler:
             feasible=np.sort(there[decision.feasible]),
             scores=self._there(decision.scores),
         )
+
+    def ask_group(self, pod_rows: Sequence[int]) -> GroupDecision | None:
+        """The decision of the follower about the group of these pods now, with the follower's rows of nodes. None if it
+        has no cycle for groups, or lets none of the pods into its queue."""
+        scheduler = self.catch_up()
+        rows = scheduler.enqueue(pod_rows).active if scheduler.schedules_groups else ()
+        return scheduler.ask_group(rows) if rows else None
 
     def scores_of(self, pod_row: int, rows: RowColumn) -> ScoreTable | None:
         return self._there(self.catch_up().scores_of(pod_row, np.sort(self.row_of[rows])))

@@ -4,6 +4,7 @@ rule."""
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import pytest
 from ksched_cli.cli.main import run
 from tests.builders import make_node, make_pod
 from tests.cli.test_kube_version import taken
+from tests.cli.transcripts import same_as_golden
+from tests.pod_groups import GANG, member
 
 MIB = 1024 * 1024
 
@@ -52,6 +55,11 @@ def test_1_37_is_read_from_the_source(capsys: pytest.CaptureFixture[str]) -> Non
         "The room of a nominated pod is kept while the pod is gated",
         "Shared counters belong to the pool of one driver",
         "A device that is refused",
+        "A pod group looks for places once",
+        "All pods of a group that preempts are nominated",
+        "A pod group evicts no more pods while victims",
+        "Pod groups with topology constraints preempt",
+        "Messages about preemption for a pod group",
         "Nodes score by the room for the pod",
         "A capacity request that is negative",
         "A StatefulSet with OnDelete is up to date",
@@ -80,19 +88,75 @@ def test_a_removed_version_is_refused_by_the_server_of_the_snapshot(
 
 
 def test_a_diff_names_the_rule_that_moved_the_pod(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """In 1.36 the image volume makes the score of node b, in 1.37 that is as much as half of it."""
+    """In 1.36 the image volume makes the score of node b, in 1.37 half as much: the pod goes to the free node."""
     volume = {"name": "v", "image": {"reference": "data:v1"}}
     pod = make_pod("p").image("app:v1").requests(cpu="1").spec(volumes=[volume]).doc()
-    used = make_pod("busy").requests(cpu="1100m").on("b").doc()
+    used = make_pod("busy").requests(cpu="2").on("b").doc()
     nodes = [
         make_node("a").allocatable(cpu="4", memory="8Gi", pods="10").status(nodeInfo={"kubeletVersion": "v1.36.3"}),
         make_node("b").allocatable(cpu="4", memory="8Gi", pods="10").image(1000 * MIB, "data:v1"),
     ]
     file = written(tmp_path / "c.json", *(each.doc() for each in nodes), pod, used)
     assert run(["diff", "--from", file, "--to-kube-version", "1.37", "-o", "json"]) in (0, 1)
+    (change,) = json.loads(capsys.readouterr().out)["pods"]
+    assert (change["before"]["node"], change["after"]["node"]) == ("b", "a")
+    (decider,) = change["cause"]["deciders"]
+    assert (decider["plugin"], decider["aspect"]) == ("ImageLocality", "score")
+    assert [rule["text"].partition(" how ")[0] for rule in decider["rules"]] == ["Image volumes raise"]
+
+
+def pod_group_that_preempts(path: Path) -> str:
+    """1.36 lets the stronger pod stay, because the group finds other places without its node."""
+    group = {
+        "apiVersion": "scheduling.k8s.io/v1beta1",
+        "kind": "PodGroup",
+        "metadata": {"name": "g", "namespace": "default"},
+        "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}, "priority": 10},
+    }
+    items = [make_node(name).allocatable(cpu="4", memory="8Gi", pods="10") for name in "abc"]
+    for name, where, priority in (("strong", "a", 5), ("weak", "b", 0), ("other", "c", 0)):
+        items.append(make_pod(name).requests(cpu="4").priority(priority).on(where).started("2026-01-01T00:00:01Z"))
+    items += [member(name, cpu="4").priority(10) for name in ("p1", "p2")]
+    return written(path, group, *(each.doc() for each in items))
+
+
+OF_GROUPS = (
+    *("--kube-version", "1.36", "--feature-gates", f"{GANG},WorkloadAwarePreemption=true"),
+    *("--to-kube-version", "1.37", "--to-feature-gates", "GenericWorkload=true"),
+)
+
+
+def test_a_diff_names_the_rule_of_pod_groups_in_its_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    assert run(["diff", "--from", pod_group_that_preempts(tmp_path / "c.json"), *OF_GROUPS]) == 0
+    # Each rule that is added to the minor is one more that moved no pod here.
+    shown = re.sub(r"^\d+ more rules", "N more rules", capsys.readouterr().out, flags=re.MULTILINE)
+    same_as_golden("diff-of-pod-groups", shown, columns=120)
+
+
+def test_a_diff_names_the_rule_of_pod_groups_in_its_document(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(["diff", "--from", pod_group_that_preempts(tmp_path / "c.json"), *OF_GROUPS, "-o", "json"])
     document = json.loads(capsys.readouterr().out)
-    assert "ImageLocality" in json.dumps(document)
-    assert "Image volumes raise" in json.dumps(document)
+    causes = {(each["before"] or each["after"])["pod"]: each["cause"] for each in document["pods"]}
+    assert {pod: (cause["kind"], cause.get("preemptor")) for pod, cause in causes.items()} == {
+        "default/p1": ("rule", None),
+        "default/p2": ("rule", None),
+        "default/strong": ("preemption", "pod group default/g"),
+        "default/other": ("preemption", "pod group default/g"),
+    }
+    for cause in causes.values():
+        (decider,) = cause["deciders"]
+        assert (decider["plugin"], decider["aspect"]) == ("DefaultPreemption", "preemption")
+        assert [rule["text"].partition(",")[0] for rule in decider["rules"]] == ["A pod group looks for places once"]
+        assert [(each["node"], each["before"], each["after"]) for each in decider["nodes"]] == [
+            ("a", None, "evicts default/strong"),
+            ("c", "evicts default/other", None),
+        ]
+    assert [each["pods"] for each in document["rules"] if each["pods"]] == [4]
 
 
 def test_gates_that_are_not_modelled_are_in_the_coverage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -73,9 +73,9 @@ class Decider(Struct, frozen=True):
 
 
 class Cause(Struct, frozen=True):
-    """`rule`: the deciders moved the pod, the decider of most weight first. `preemption`: another pod, the preemptor,
-    evicts the pod on one side only; `deciders` are what moved the preemptor. `others`: the pod moved only because other
-    pods moved; `pods` moved before it, from or to one of its nodes. A rule with `pods`: the pod would have stayed
+    """`rule`: the deciders moved the pod, the decider of most weight first. `preemption`: another pod, or a pod group,
+    the preemptor, evicts the pod on one side only; `deciders` are what moved it. `others`: the pod moved only because
+    other pods moved; `pods` moved before it, from or to one of its nodes. A rule with `pods`: the pod would have stayed
     without the rule, and it would have stayed without the other pods. `alone` is the node to which the deciders would
     have sent the pod if no other pod had moved, empty for no node; None if the pod is there."""
 
@@ -454,7 +454,8 @@ def compare(before: RunOptions, after: RunOptions, maker: InputMaker) -> DiffRes
     found = diff(first.side, second.side)
     if before != after and only_rules_differ(before, after):
         # Imported here: most comparisons need no causes.
-        from ksched_cli.plan.reasons.causes import find_rule_path, with_causes
+        from ksched_cli.plan.reasons.causes import with_causes
+        from ksched_cli.plan.reasons.rule_path import find_rule_path
 
         rule_path = find_rule_path(maker, before, after, first.source.spec, second.source.spec)
         everything = diff(first.side, second.side, of_all_pods=True)

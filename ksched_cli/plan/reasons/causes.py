@@ -1,9 +1,10 @@
 """Why a pod is on another node under other rules: the rule, the pods that moved before it, or a preemption.
 
-`find_rule_path` gives the steps from the rules of one side of a comparison to those of the other (`RulePath`).
-`trace` replays the world of one side, and at the cycle of each pod in question the schedulers of the other rule sets
-decide in the same state. `deciders` finds the plugin whose verdict or score made the difference, `RulePath.decisive`
-the step that matters, and `with_causes` gives each change its cause."""
+`trace` replays the world of one side, and at the cycle of each pod in question the schedulers of the other rule sets of
+a `RulePath` decide in the same state. `deciders` finds the plugin whose verdict or score made the difference,
+`RulePath.decisive` the step that matters, and `with_causes` gives each change its cause. Pods of a pod group have one
+cycle: `GroupDecisions` compares what becomes of the group, and `RulePath.needed` finds the rule. Rules that change when
+a pod is tried, and not what is decided then, are not found."""
 
 from __future__ import annotations
 
@@ -12,95 +13,28 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as replace_fields
-from functools import cache, cached_property
-from itertools import accumulate, count, pairwise
+from functools import cache, partial
+from itertools import accumulate, count
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ksched_cli.api.core import Pod
 from ksched_cli.cluster.columns import Int64Column, RowColumn
-from ksched_cli.cluster.pod_groups import group_of
+from ksched_cli.cluster.pod_groups import group_of, group_preemptor
 from ksched_cli.config.legacy.policy import family_of
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.inspection import inspect
-from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.errors import KschedError
 from ksched_cli.framework.scoring import MAX_NODE_SCORE
 from ksched_cli.framework.status import Code
 from ksched_cli.plan.diff.diff import FITS, Cause, Decider, Diff, OnNode, PodChange, Side, Tally
-from ksched_cli.plan.reference.versions import GATE_RULES, MINOR_RULES, Rules, rule_changes_about, rules_that_differ
-from ksched_cli.plan.run.loaded_input import InputMaker, SchedulerSpec, scheduler_maker
-from ksched_cli.plan.run.options import RunOptions
-from ksched_cli.releases.changes import Aspect, RuleChange
-from ksched_cli.releases.gates import FeatureGates
-from ksched_cli.releases.minors import RELEASES
+from ksched_cli.plan.reasons.rule_path import RulePath, RulePathStep
+from ksched_cli.plan.reference.versions import rule_changes_about
+from ksched_cli.releases.changes import Aspect
 from ksched_cli.releases.plugin_names import DEFAULT_PREEMPTION
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.sources.unread import as_stored
 from ksched_cli.world.followers import ChangeLog, FollowingScheduler
 from ksched_cli.world.world import World
-
-
-class RuleSet(Rules, Struct, frozen=True):
-    """All rules of one scheduler: a minor with gates and a configuration. `make` returns a scheduler with these rules,
-    `stored` a new pod with the fields that they read; `configuration` numbers the configurations."""
-
-    configuration: int
-    make: Callable[[Loaded], Scheduler]
-    stored: Callable[[Pod], Pod]
-
-
-class RulePathStep(Struct, frozen=True):
-    """The difference between the rule set number `first` and the next one."""
-
-    first: int
-    rules: tuple[RuleChange, ...]
-    configuration: bool
-
-
-class RulePath:
-    """The rule sets from one side of a comparison to the other, minor by minor and gate by gate. A minor that does not
-    accept the configuration is left out. `last` is the number of the last rule set."""
-
-    def __init__(self, rule_sets: Sequence[RuleSet]) -> None:
-        self.rule_sets, self.last = rule_sets, len(rule_sets) - 1
-        self.steps = cache(self._steps)
-
-    @property
-    def back(self) -> RulePath:
-        return RulePath(self.rule_sets[::-1])
-
-    @property
-    def rules(self) -> tuple[RuleChange, ...]:
-        """The rules that differ between the two ends."""
-        return rules_that_differ(self.rule_sets[0], self.rule_sets[-1])
-
-    @cached_property
-    def _all_steps(self) -> list[RulePathStep]:
-        return [
-            RulePathStep(first, rules_that_differ(one, other), one.configuration != other.configuration)
-            for first, (one, other) in enumerate(pairwise(self.rule_sets))
-        ]
-
-    def _steps(self, plugins: tuple[str, ...], aspects: frozenset[Aspect]) -> list[RulePathStep]:
-        """The steps that may change what these plugins do, each with the rules about them; at least one step."""
-        found = []
-        for step in self._all_steps:
-            rules = dict.fromkeys(rule for each in plugins for rule in rule_changes_about(step.rules, each, aspects))
-            if rules or step.configuration:
-                found.append(replace(step, rules=tuple(rules)))
-        return found or [RulePathStep(0, (), configuration=False)]
-
-    def decisive(
-        self, plugins: tuple[str, ...], aspects: frozenset[Aspect], result: Callable[[int], object]
-    ) -> RulePathStep:
-        """The step of these plugins after which a rule set has the `result` of the last one, found by bisection. A
-        single step needs no result."""
-        steps = self.steps(plugins, aspects)
-        return steps[bisect_left(steps[:-1], True, key=lambda step: result(step.first + 1) == result(self.last))]
-
 
 # The rules that can change a decision are about these aspects.
 ABOUT: Mapping[Aspect, frozenset[Aspect]] = {
@@ -128,18 +62,24 @@ class NodeVerdict(Struct, frozen=True):
 
 class PodDecisions:
     """The decisions of all rule sets about one pod in the present state of the world, each computed once. `ends` are
-    the numbers of the first and the last rule set. Rows of nodes are those of the first rule set."""
+    the numbers of the first and the last rule set. Rows of nodes are those of the first rule set. `group` are those
+    about the pods that share its cycle."""
 
-    def __init__(self, rule_path: RulePath, follower: Callable[[int], FollowingScheduler], row: int) -> None:
-        self.rule_path, self.follower, self.row = rule_path, follower, row
+    def __init__(
+        self, rule_path: RulePath, follower: Callable[[int], FollowingScheduler], row: int, group: GroupDecisions
+    ) -> None:
+        self.rule_path, self.follower, self.row, self.group = rule_path, follower, row, group
         self.ends = (0, rule_path.last)
         self.cluster = follower(0).scheduler.cluster
         self.info = self.cluster.pods.infos[row]
         self.decision = cache(lambda rule_set: follower(rule_set).ask(row))
 
-    @property
-    def destination(self) -> str:
-        """Where the last rule set sends the pod, if need be after an eviction."""
+    def destination(self) -> str | None:
+        """Where the last rule set sends the pod, if need be after an eviction. None if its group waits for victims, and
+        another cycle decides."""
+        if self.queued(self.rule_path.last)[0] == "group":
+            end = self.group.outcome(self.rule_path.last)
+            return None if end is None else end.nodes.get(self.row, None if end.waits else "")
         decision = self.decision(self.rule_path.last)
         return decision.nominated_node if decision.row is None else self.cluster.nodes.names[decision.row]
 
@@ -287,6 +227,8 @@ def deciders(pod: PodDecisions) -> tuple[Decider, ...]:
     """What decides otherwise at the end of the rule path than at its beginning, in the same state of the cluster;
     empty if both decide the same."""
     (was, plugin_before), (now, plugin_after) = map(pod.queued, pod.ends)
+    if was == now == "group":
+        return pod.group.deciders(pod.row)
     if was or now:
         return _by_queue(pod, was, now, plugin_before or plugin_after)
     before, after = map(pod.decision, pod.ends)
@@ -309,8 +251,7 @@ def _result(decision: Decision) -> object:
 
 
 def _by_queue(pod: PodDecisions, was: str, now: str, plugin: str) -> tuple[Decider, ...]:
-    """Only one side tries the pod, or only one side tries its pod group as a whole. The other pods of a group decide
-    as well, so that the cycles of the group cannot be compared for one pod."""
+    """Only one side tries the pod, or only one side tries its pod group as a whole."""
     if was == now or "error" in (was, now):
         return ()
     if "ignored" in (was, now):
@@ -374,6 +315,111 @@ def _evicting(pod: PodDecisions, decision: Decision, node: str) -> str | None:
     return f"evicts {', '.join(sorted(pod.cluster.pods.infos[row].key for row in decision.preemption.victims))}"
 
 
+class GroupOutcome(Struct, frozen=True):
+    """What a rule set decides about a pod group: its result, the victims by node, and the nodes of its pods by row,
+    also those that they are nominated to."""
+
+    result: str
+    victims: Mapping[str, tuple[str, ...]]
+    nodes: Mapping[int, str]
+
+    @property
+    def waits(self) -> bool:
+        return self.result == "waiting"
+
+    def at(self, row: int, node: str) -> str:
+        """What becomes of the pod on this node."""
+        if self.nodes.get(row) == node:
+            return "nominated" if self.waits else "placed"
+        if row in self.nodes:
+            return "not chosen"
+        return _GROUP_RESULTS.get(self.result, "not placed")
+
+
+_GROUP_RESULTS = {
+    "unschedulable": "group is unschedulable",
+    "waiting": "group waits for victims",
+    "error": "group is in error",
+}
+_OF_GROUPS = frozenset[Aspect]({"filter", "score", "weight", "preemption", "search", "fields"})
+
+
+class GroupDecisions:
+    """The decisions of all rule sets about the pods that share a cycle, in the present state of the world, each
+    computed once."""
+
+    def __init__(self, rule_path: RulePath, follower: Callable[[int], FollowingScheduler], rows: Sequence[int]) -> None:
+        self.rule_path, self.follower, self.rows = rule_path, follower, rows
+        self.outcome = cache(self._outcome)
+        self._step = cache(self._found_step)
+
+    def _outcome(self, rule_set: int) -> GroupOutcome | None:
+        """None if the rule set has no cycle for this group."""
+        decision = self.follower(rule_set).ask_group(self.rows)
+        if decision is None:
+            return None
+        cluster = self.follower(rule_set).scheduler.cluster
+        names, victims = cluster.nodes.names, defaultdict(list)
+        # Pods that preempt by themselves have victims of their own.
+        alone = (row for each in decision.decisions if each.preemption for row in each.preemption.victims)
+        for row in (*decision.victims, *alone):
+            victims[names[cluster.pods.node_row[row]]].append(cluster.pods.infos[row].key)
+        nodes = {
+            each.pod_row: each.nominated_node if each.row is None else names[each.row] for each in decision.decisions
+        }
+        return GroupOutcome(
+            decision.result,
+            {node: tuple(sorted(victims[node])) for node in sorted(victims)},
+            {row: node for row, node in nodes.items() if node},
+        )
+
+    def _found_step(self, part: str, row: int | None) -> RulePathStep:
+        """The step that changes a part of the outcome, or the node of this pod."""
+
+        def result(rule_set: int) -> object:
+            found = self.outcome(rule_set)
+            if found is None or row is None:
+                return found and getattr(found, part)
+            return found.nodes.get(row)
+
+        return self.rule_path.needed(_OF_GROUPS, result)
+
+    def deciders(self, row: int | None = None) -> tuple[Decider, ...]:
+        """The rules that make another result of the group, or choose other victims, or else another node for the
+        pod; without a pod for any of the group."""
+        before, after = self.outcome(0), self.outcome(self.rule_path.last)
+        if before is None or after is None:
+            return ()
+        nodes = [
+            OnNode(node, before.at(each, node), after.at(each, node))
+            for each in (self.rows if row is None else [row])
+            if before.nodes.get(each) != after.nodes.get(each)
+            for node in dict.fromkeys((before.nodes.get(each), after.nodes.get(each)))
+            if node
+        ]
+        evicting = [
+            OnNode(node, *(_evicts(each.victims.get(node, ())) for each in (before, after)))
+            for node in sorted({**before.victims, **after.victims})
+            if before.victims.get(node) != after.victims.get(node)
+        ]
+        if not nodes and not evicting:
+            return ()
+        if before.result != after.result:
+            step = self._step("result", None)
+        elif evicting:
+            step, nodes = self._step("victims", None), evicting
+        else:
+            step = self._step("nodes", row)
+        aspect: Aspect = "preemption" if evicting or before.waits or after.waits else "search"
+        shown = tuple(evicting or nodes) if row is None else tuple(nodes or evicting)
+        found = [Decider(rule.plugins[0], aspect, (rule,), shown) for rule in step.rules]
+        return tuple(found) or (Decider("", aspect, nodes=shown, configuration=step.configuration),)
+
+
+def _evicts(victims: Sequence[str]) -> str | None:
+    return f"evicts {', '.join(victims)}" if victims else None
+
+
 @dataclass
 class PodTrace:
     """What decides otherwise at the first cycle of the pod where something does, and where to: None if one side does
@@ -382,88 +428,6 @@ class PodTrace:
     deciders: tuple[Decider, ...] = ()
     destination: str | None = None
     cycles: tuple[int, ...] = ()
-
-
-def find_rule_path(
-    maker: InputMaker, before: RunOptions, after: RunOptions, start: SchedulerSpec, end: SchedulerSpec
-) -> RulePath:
-    """From minor to minor under the configuration and gates of the older side; at last to the gates, and the
-    configuration, of the newer one."""
-    if start.release.minor > end.release.minor:
-        # A gate has its own rules from the first minor that has it.
-        return find_rule_path(maker, after, before, end, start).back
-    rule_sets, here = [_rule_set(maker, before, start)], start
-    for setup in _minors(before, after, start, end):
-        there = _setting(maker, setup)
-        if there is None:
-            continue
-        stops = list(_gate_by_gate(maker, here.gates, setup, there))
-        if any(each.of_fields and here.release.minor < each.minor <= there.release.minor for each in MINOR_RULES):
-            # A minor that has more fields of pods: its rules come first, without these fields.
-            rule_sets.append(_rule_set(maker, *stops[0], fields=here))
-        rule_sets += [_rule_set(maker, *stop) for stop in stops]
-        here = there
-    rule_sets.append(_rule_set(maker, after, end, configuration=int(before.config != after.config)))
-    return RulePath(rule_sets)
-
-
-def _minors(before: RunOptions, after: RunOptions, start: SchedulerSpec, end: SchedulerSpec) -> Iterator[RunOptions]:
-    """The setups that the rule path passes: what a minor changes by itself comes first, then what its gates switch."""
-    for each in RELEASES.values():
-        if start.release.minor < each.minor < end.release.minor:
-            yield replace(before, kube_version=each.version)
-    yield replace(before, kube_version=end.release.version, feature_gates=after.feature_gates)
-
-
-def _rule_set(
-    maker: InputMaker,
-    setup: RunOptions,
-    setting: SchedulerSpec,
-    configuration: int = 0,
-    fields: SchedulerSpec | None = None,
-) -> RuleSet:
-    """`fields` is the setting whose API server stores the pods, if it is another one."""
-    known, make = fields or setting, scheduler_maker(maker.maker(setup), setting)
-
-    def stored(pod: Pod) -> Pod:
-        return as_stored(as_stored([pod], setting.release, setting.gates), known.release, known.gates)[0]
-
-    def without_new_fields(loaded: Loaded) -> Scheduler:
-        copy = loaded.copied()
-        copy.set_all(Pod, as_stored(loaded.of(Pod), known.release, known.gates))
-        return make(copy)
-
-    own = without_new_fields if fields else make
-    return RuleSet(setting.release, setting.gates, known.release, configuration, own, stored)
-
-
-def _gate_by_gate(
-    maker: InputMaker, gates: FeatureGates, setup: RunOptions, there: SchedulerSpec
-) -> Iterator[tuple[RunOptions, SchedulerSpec]]:
-    """The setups from `gates` to those of `there`: each switches one more gate that has rules."""
-    known = there.release.known_gates.items()
-    switched = sorted(
-        name for name, gate in known if not gate.locked and gates.enabled(name) != there.gates.enabled(name)
-    )
-    ruled = [name for name in switched if name in GATE_RULES]
-    others = [name for name in switched if name not in GATE_RULES]
-    for done in range(len(ruled)):
-        # Gates without rules switch with the last one, or with the first one where they depend on others.
-        for left in ([*ruled[done:], *others], ruled[done:]):
-            kept = ",".join(f"{name}={str(gates.enabled(name)).lower()}" for name in left)
-            stop = replace(setup, feature_gates=f"{setup.feature_gates},{kept}")
-            setting = _setting(maker, stop)
-            if setting is not None:
-                yield stop, setting
-                break
-    yield setup, there
-
-
-def _setting(maker: InputMaker, setup: RunOptions) -> SchedulerSpec | None:
-    try:
-        return maker.scheduler_spec(setup)
-    except KschedError:
-        return None
 
 
 Traces = defaultdict[str, PodTrace]
@@ -481,21 +445,25 @@ def trace(
         own = rule_path.rule_sets[rule_set]
         return FollowingScheduler(log, own.make(loaded) if rule_set else world.scheduler, own.stored)
 
-    def compare(row: int) -> None:
-        name = world.cluster.pods.infos[row].key
-        if name in pods and not traces[name].deciders:
-            pod = PodDecisions(rule_path, follower, row)
-            found = deciders(pod)
-            destination = pod.destination if found and found[0].nodes else None
-            if destination is None or places is None or destination == places[name]:
-                traces[name].deciders, traces[name].destination = found, destination
+    def compare(name: str, find: Callable[[], tuple[Decider, ...]], destination: Callable[[], str | None]) -> None:
+        traced, number = traces[name], next(numbers)
+        if traced.deciders:
+            return
+        traced.cycles = (traced.cycles or (number,))[0], number
+        if name in pods:
+            found = find()
+            there = destination() if found and found[0].nodes else None
+            if there is None or places is None or there == places[name]:
+                traced.deciders, traced.destination = found, there
 
     def trying(rows: Sequence[int]) -> None:
+        group, infos = GroupDecisions(rule_path, follower, rows), world.cluster.pods.infos
+        if group_of(infos[rows[0]]) is not None:
+            # The whole group may be the preemptor of a pod.
+            compare(group_preemptor(infos[rows[0]]), group.deciders, lambda: None)
         for row in rows:
-            traced, number = traces[world.cluster.pods.infos[row].key], next(numbers)
-            if not traced.deciders:
-                traced.cycles = (traced.cycles or (number,))[0], number
-            compare(row)
+            pod = PodDecisions(rule_path, follower, row, group)
+            compare(infos[row].key, partial(deciders, pod), pod.destination)
 
     world = World(rule_path.rule_sets[0].make(loaded), loaded, trying=trying)
     log = ChangeLog(world)
@@ -532,9 +500,11 @@ def _tallies(changes: Sequence[PodChange], rule_path: RulePath) -> tuple[Tally, 
 
 
 def _evictors(side: Side) -> Mapping[str, str]:
-    """By victim the pod that evicts it."""
+    """By victim the pod, or the pod group, that evicts it."""
     found = ((outcome.pod, outcome.preemption) for outcome in side.settle_result.preempting)
-    return {victim: pod for pod, preemption in found if preemption is not None for victim in preemption.victims}
+    evictors = {victim: pod for pod, preemption in found if preemption is not None for victim in preemption.victims}
+    gone = {pod.pod: pod.preempted_by for pod in side.settle_result.world.final.others if pod.preempted_by}
+    return gone | evictors
 
 
 class _Assignment:

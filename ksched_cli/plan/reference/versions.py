@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from ksched_cli.config.legacy.policy import family_of
 from ksched_cli.releases.changes import Aspect, ReleaseRules, RuleChange, on_since
-from ksched_cli.releases.gates import FeatureGates
+from ksched_cli.releases.gates import MERGED_INTO, FeatureGates
 from ksched_cli.releases.minors import RELEASES, Release, release
 
 # These imports load every module that declares rules; a test holds it.
@@ -66,9 +66,17 @@ def rules_that_differ(before: Rules, after: Rules) -> tuple[RuleChange, ...]:
     rules = [rule for rule in MINOR_RULES if _holds(rule, before) != _holds(rule, after)]
     for gate, own in GATE_RULES.items():
         if before.gates.enabled(gate) != after.gates.enabled(gate):
-            since = on_since(gate)
-            rules += [RuleChange(since, rule.plugins, rule.aspects, rule.text, gate) for rule in own]
+            switch = _switch_of(gate, before, after)
+            since = on_since(switch)
+            rules += [RuleChange(since, rule.plugins, rule.aspects, rule.text, switch) for rule in own]
     return tuple(sorted(rules, key=lambda rule: (rule.minor, rule.plugins, rule.text)))
+
+
+def _switch_of(gate: str, before: Rules, after: Rules) -> str:
+    """The gate to name: the one that it was merged into, if one side has no such gate any more, and that differs."""
+    switch = MERGED_INTO.get(gate, gate)
+    is_known = gate in before.release.known_gates and gate in after.release.known_gates
+    return gate if is_known or before.gates.enabled(switch) == after.gates.enabled(switch) else switch
 
 
 def _holds(rule: RuleChange, rules: Rules) -> bool:

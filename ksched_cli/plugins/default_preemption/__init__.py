@@ -215,7 +215,7 @@ class GroupEvaluator:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._budgets = PreemptionBudgets(cluster)
-        self._keeps_places = DefaultPreemptionRules.of(cluster.release).groups_keep_places
+        self._rules = DefaultPreemptionRules.of(cluster.release)
 
     def victims(self, priority: int, trial: GroupTrial) -> PodGroupPostFilterResult | Status:
         """selectVictimsOnDomain: the pods that leave, the most important of them first, and the places of the group."""
@@ -230,13 +230,13 @@ class GroupEvaluator:
         leaving: list[Victim] = []
         for victim in self._in_order_of_reprieve(_by_importance(potential)):
             trial.put_back(victim.pods)
-            fits = trial.fit(places) if self._keeps_places else not isinstance(trial.schedule(), Status)
+            fits = trial.fit(places) if self._rules.groups_keep_places else not isinstance(trial.schedule(), Status)
             if not fits:
                 trial.remove(victim.pods)
                 leaving.append(victim)
         pods = tuple(pod for victim in _by_importance(leaving) for pod in victim.pods)
         text = f"found a placement for podgroup, preempting {len(pods)} victims"
-        return PodGroupPostFilterResult(pods, places, text)
+        return PodGroupPostFilterResult(pods, places if self._rules.groups_are_nominated else None, text)
 
     def _all(self) -> list[Victim]:
         """newDomainForWorkloadPreemption. Go's order is that of a map; here it is that of the names."""
@@ -410,7 +410,7 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None], PodGroupPostFi
         self, key: GroupKey, pods: Sequence[PodInfo], trial: GroupTrial
     ) -> PodGroupPostFilterResult | Status:
         found = self._preempt_for_group(key, pods, trial)
-        if not self._rules.groups_keep_places:
+        if not self._rules.reports_preemption_of_groups:
             return found
         if isinstance(found, Status):
             return replace(found, reasons=as_reasons([f"pod group preemption: {found.message}"]))
@@ -423,13 +423,13 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin[None], PodGroupPostFi
         group = self.handle.cluster.catalog.get(PodGroup, key.name, key.namespace)
         if group is None:
             return error(f"failed to get pod group object: {not_found(key)}")
-        constraints, keeps_places = group.spec.scheduling_constraints, self._rules.groups_keep_places
-        if constraints is not None and constraints.topology and not keeps_places:
+        constraints = group.spec.scheduling_constraints
+        if constraints is not None and constraints.topology and not self._rules.constrained_groups_preempt:
             return unschedulable(CONSTRAINED)
         if any(pod.pod.spec.preemption_policy == "Never" for pod in pods):
             return unschedulable(NEVER)
         priority = group.spec.priority or 0
-        if keeps_places and self._awaits_victims(pods, priority):
+        if self._rules.groups_preempt_once and self._awaits_victims(pods, priority):
             return PodGroupPostFilterResult(message=ONGOING)
         return self._group_evaluator.victims(priority, trial)
 

@@ -93,10 +93,29 @@ class DefaultPreemptionRules(ReleaseRules, plugins="DefaultPreemption"):
     )
     groups_keep_places = Rule(
         "1.37",
-        "preemption message",
-        "A pod group looks for places once, with all weaker pods gone; those come back that leave it its places, where "
-        "its pods are nominated. Groups with topology constraints preempt, too, and none twice; before, a group looked "
-        "for places again with each pod that came back.",
+        "preemption",
+        "A pod group looks for places once, with all weaker pods gone, so that as many of its pods as possible fit, "
+        "and weaker pods stay that leave it its places; before, it looked for places again with each that stayed.",
+    )
+    groups_are_nominated = Rule(
+        "1.37",
+        "preemption",
+        "All pods of a group that preempts are nominated to the places that it found; before, those alone that fit "
+        "while its victims were there.",
+    )
+    groups_preempt_once = Rule(
+        "1.37",
+        "preemption",
+        "A pod group evicts no more pods while victims of preemption leave nodes that its pods are nominated to; "
+        "before, it could evict others.",
+    )
+    constrained_groups_preempt = Rule(
+        "1.37", "preemption", "Pod groups with topology constraints preempt, too; before, they did not."
+    )
+    reports_preemption_of_groups = Rule(
+        "1.37",
+        "message",
+        'Messages about preemption for a pod group begin with "pod group preemption:"; before, they did not.',
     )
     notes = (
         Rule(

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ksched_cli.plan.diff.diff import DiffResult
 
 ITSELF = "kube-scheduler"
-_MOST, _MOST_PODS, _MOST_LINES = 40, 2, 2
+_MOST, _MOST_PODS, _MOST_LINES, _MOST_NODES = 40, 2, 2, 3
 # Up to so many pods have a row each; of more pods, those of a workload that moved for one reason share a row.
 _FEW = 12
 _MAP = (
@@ -294,7 +294,7 @@ def _cause_lines(change: ChangePart, most: int | None = _MOST_LINES) -> list[str
         lines.append(f"{'before, it was ' if cause.side == 'before' else ''}evicted for {cause.preemptor}")
     elif cause.kind == "others":
         lines.append(_ahead(cause) if cause.pods else "other pods are elsewhere")
-    lines += [_decider(each, change) for each in cause.deciders]
+    lines += [_decider(each, change, most and _MOST_NODES) for each in cause.deciders]
     if cause.alone is not None and lines:
         lines[-1] += f" (to {cause.alone or 'no node'}, had other pods stayed)"
     if cause.kind == "rule" and cause.pods:
@@ -308,14 +308,19 @@ def _ahead(cause: CausePart) -> str:
     return f"other pods moved ahead of it: {named(cause.pods, _MOST_PODS)}"
 
 
-def _decider(decider: DeciderPart, change: ChangePart) -> str:
+def _decider(decider: DeciderPart, change: ChangePart, most: int | None) -> str:
+    """What the decider does on these nodes, or on the first of them."""
     if decider.aspect == "queue":
         held = change.after is not None and change.after.state in ("gated", "ignored")
         return f"{_who(decider)} {'holds it back' if held else 'held it back'}"
     if not decider.nodes:
         return f"{_who(decider)} tries its group as a whole on one side only"
     verb = {"score": "scores", "weight": "weighs"}.get(decider.aspect, "on")
-    return f"{_who(decider)} {verb} {', '.join(map(_figure, decider.nodes))}"
+    nothing = "no victim" if decider.aspect == "preemption" else "-"
+    shown = [_figure(each, nothing) for each in decider.nodes[:most]]
+    left = len(decider.nodes) - len(shown)
+    shown += [f"and {left} more node{'s' if left > 1 else ''}"] if left else []
+    return f"{_who(decider)} {verb} {', '.join(shown)}"
 
 
 def _who(decider: DeciderPart) -> str:
@@ -326,9 +331,9 @@ def _who(decider: DeciderPart) -> str:
     return f"{decider.plugin or ITSELF} ({why})" if why else decider.plugin or ITSELF
 
 
-def _figure(figure: OnNode) -> str:
+def _figure(figure: OnNode, nothing: str) -> str:
     colon = ":" if isinstance(figure.before, str) or isinstance(figure.after, str) else ""
-    before, after = ("-" if each is None else str(each) for each in (figure.before, figure.after))
+    before, after = (nothing if each is None else str(each) for each in (figure.before, figure.after))
     return f"{figure.node}{colon} {before} -> {after}"
 
 
