@@ -13,8 +13,8 @@ from ksched_cli.errors import UsageError
 from ksched_cli.simulator import Simulator
 
 HELP = """Which minors of Kubernetes are modelled, or what one of them changed: the rules of plugins and of
-kube-scheduler itself, feature gates that came on, and what it reads of its configuration. `ksched diff` names the same
-changes where they move a pod."""
+kube-scheduler itself, feature gates, what it reads of its configuration, and API versions that are no longer served.
+`ksched diff` names the same changes where they move a pod."""
 EPILOG = """Examples:
 
   ksched versions

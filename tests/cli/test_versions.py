@@ -49,6 +49,62 @@ def test_the_changes_are_those_that_diff_tells(capsys: pytest.CaptureFixture[str
     assert {rule.text for own in GATE_RULES.values() for rule in own if rule.since} <= listed
 
 
+@pytest.mark.parametrize(
+    ("version", "plugin", "change"),
+    [
+        ("1.37", "kube-scheduler", "New feature gates, off by default: InterPodAffinityHostnameFastPath, Sched"),
+        (
+            "1.37",
+            "kube-scheduler",
+            "New feature gates, off by default, that ksched does not model: CompositePodGroup, ",
+        ),
+        ("1.37", "kube-scheduler", "Feature gates that can no longer be switched off: DRAExtendedResource, DRAPrior"),
+        ("1.37", "kube-scheduler", "Feature gates that were removed: GangScheduling, SidecarContainers, Workload"),
+        (
+            "1.37",
+            "kube-apiserver",
+            "API versions that are no longer served by default: certificates.k8s.io/v1alpha1 (ClusterT",
+        ),
+        (
+            "1.25",
+            "kube-apiserver",
+            "API versions that are no longer served by default: autoscaling/v2beta1 (HorizontalPodAuto",
+        ),
+        (
+            "1.16",
+            "kube-apiserver",
+            "API versions that are no longer served by default: apps/v1beta1 (ControllerRevision, Deploy",
+        ),
+    ],
+)
+def test_gates_and_removed_versions_are_listed(
+    version: str, plugin: str, change: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["versions", version, "-o", "json"]) == 0
+    found = [each for each in json.loads(capsys.readouterr().out) if each["change"].startswith(change)]
+    assert [each["plugins"] for each in found] == [[plugin]]
+
+
+def test_the_first_minor_lists_no_gates_as_new(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["versions", "1.16"]) == 0
+    assert "eature gates" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("written", ["1.37.1", "v1.37.0", "v1.37.1-eks-1234abc"])
+def test_a_patch_is_answered_by_its_minor(written: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["versions", "1.37"]) == 0
+    whole = capsys.readouterr().out
+    assert run(["versions", written]) == 0
+    assert capsys.readouterr().out == whole
+
+
+def test_the_numbers_of_changes_are_those_that_each_minor_lists(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["versions", "-o", "json"]) == 0
+    for each in json.loads(capsys.readouterr().out):
+        assert run(["versions", each["version"], "-o", "json"]) == 0
+        assert len(json.loads(capsys.readouterr().out)) == each["changes"], each["version"]
+
+
 def test_changes_of_the_configuration_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["versions", "1.23", "-o", "json"]) == 0
     found = json.loads(capsys.readouterr().out)

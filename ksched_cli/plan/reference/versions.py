@@ -12,9 +12,10 @@ from importlib import import_module
 from msgspec import Struct
 
 from ksched_cli.config.legacy.policy import family_of
-from ksched_cli.releases.changes import Aspect, ReleaseRules, RuleChange, on_since
-from ksched_cli.releases.gates import MERGED_INTO, FeatureGates
-from ksched_cli.releases.minors import RELEASES, Release, release
+from ksched_cli.releases.changes import API_SERVER, Aspect, ReleaseRules, RuleChange, on_since
+from ksched_cli.releases.gates import MERGED_INTO, STAGE_GATES, FeatureGates, gates_of, is_modelled
+from ksched_cli.releases.minors import RELEASES, Release, minor_in, release
+from ksched_cli.releases.removed_versions import LAST_MINORS
 
 # These imports load every module that declares rules; a test holds it.
 _DECLARING = (
@@ -126,7 +127,7 @@ class VersionList(Struct, frozen=True):
 
 
 class VersionChanges(Struct, frozen=True):
-    """The changes of one minor: kube-scheduler itself first, then each plugin."""
+    """The changes of one minor."""
 
     changes: tuple[VersionChange, ...]
 
@@ -135,18 +136,53 @@ def list_versions() -> VersionList:
     """The newest minor first."""
     return VersionList(
         tuple(
-            Version(each.version, each.recorded, each.config.read, sum(1 for _ in changes_of(each)))
+            Version(each.version, each.recorded, each.config.read, len(_changes(each)))
             for each in reversed([*RELEASES.values()])
         )
     )
 
 
 def list_changes(version: str) -> VersionChanges:
-    """UsageError for an unknown minor."""
-    minor = release(version)
+    """The changes of a minor, also if a patch of it is given. UsageError for a minor that is not modelled."""
+    return VersionChanges(tuple(_changes(RELEASES.get(f"1.{minor_in(version)}") or release(version))))
+
+
+def _changes(minor: Release) -> list[VersionChange]:
+    """kube-scheduler itself first, then each plugin; of each the rules, then lists of gates and versions."""
     changes = [_change_of(each, minor) for each in changes_of(minor)]
-    changes.sort(key=lambda each: (each.plugins != (KUBE_SCHEDULER,), each.plugins, each.gate, each.change))
-    return VersionChanges(tuple(changes))
+    changes.sort(key=lambda each: (each.gate, each.change))
+    lists = [(KUBE_SCHEDULER, "configuration", each) for each in _gate_lists(minor.minor)]
+    lists += [(API_SERVER, "admission", each) for each in _removed_versions(minor.minor)]
+    changes += [VersionChange(minor.version, (plugin,), (about,), text) for plugin, about, text in lists]
+    return sorted(changes, key=lambda each: (each.plugins != (KUBE_SCHEDULER,), each.plugins))
+
+
+def _gate_lists(minor: int) -> Iterator[str]:
+    """The feature gates that are new, locked or removed. Those that came on have a rule each."""
+    now, before = gates_of(minor), gates_of(minor - 1)
+    new = [name for name in now if name not in before and not now[name].default and name not in STAGE_GATES]
+    lists = {
+        "New feature gates, off by default": [name for name in new if is_modelled(minor, name)],
+        "New feature gates, off by default, that ksched does not model": [
+            name for name in new if not is_modelled(minor, name)
+        ],
+        "Feature gates that can no longer be switched off": [
+            name for name, gate in now.items() if gate.locked and not (name in before and before[name].locked)
+        ],
+        "Feature gates that were removed": [name for name in before if name not in now],
+    }
+    return (f"{text}: {', '.join(sorted(names))}." for text, names in lists.items() if names and before)
+
+
+def _removed_versions(minor: int) -> Iterator[str]:
+    """The versions of built-in kinds that the API server does not serve any more."""
+    kinds: dict[str, list[str]] = {}
+    for (version, kind), last in LAST_MINORS.items():
+        if last == minor - 1:
+            kinds.setdefault(version, []).append(kind)
+    removed = ", ".join(f"{version} ({', '.join(kinds[version])})" for version in sorted(kinds))
+    if removed:
+        yield f"API versions that are no longer served by default: {removed}."
 
 
 def _change_of(rule: RuleChange, minor: Release) -> VersionChange:
