@@ -57,6 +57,29 @@ def claim_template(storage: str) -> dict[str, Any]:
     return {"metadata": {"name": "data"}, "spec": claim(storage)["spec"]}
 
 
+def suspended(*, image: str = "i", status: dict[str, Any] | None = None, **pod: Any) -> dict[str, Any]:
+    """A suspended Job with this image, status, and fields of its pods."""
+    made = template(restartPolicy="Never", **pod)
+    made["spec"]["containers"][0]["image"] = image
+    return job(spec={"suspend": True, "template": made}, **({"status": status} if status else {}))
+
+
+STARTED = {"startTime": "2026-01-31T12:00:00Z"}
+AT_REST = {**STARTED, "conditions": [{"type": "Suspended", "status": "True"}]}
+SSD, HDD = {"nodeSelector": {"disk": "ssd"}}, {"nodeSelector": {"disk": "hdd"}}
+
+
+def on_disk(kind: str) -> dict[str, Any]:
+    term = {"matchExpressions": [{"key": "disk", "operator": "In", "values": [kind]}]}
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
+
+
+def spread_over(key: str) -> dict[str, Any]:
+    alone = {"labelSelector": {"matchLabels": {"app": "w"}}, "topologyKey": key}
+    return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [alone]}}
+
+
+JOB_IS_FIXED = "spec.template: Invalid value: field is immutable"
 FINISHED = {"status": {"conditions": [{"type": "Complete", "status": "True"}]}}
 STORAGE = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "w"}, "provisioner": "a"}
 PRIORITY = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "w"}, "value": 5}
@@ -106,6 +129,22 @@ REFUSED = [
         job(**FINISHED), job("2"), "spec.template: Invalid value: field is immutable", id="template of a finished Job"
     ),
     pytest.param(job(), job("2"), "spec.template: Invalid value: field is immutable", id="template of a running Job"),
+    pytest.param(suspended(), suspended(image="other"), JOB_IS_FIXED, id="image of a suspended Job"),
+    pytest.param(
+        suspended(affinity=spread_over("zone")),
+        suspended(affinity=spread_over("rack")),
+        JOB_IS_FIXED,
+        id="pod affinity of a suspended Job",
+    ),
+    pytest.param(
+        suspended(status=STARTED, **HDD), suspended(**SSD), JOB_IS_FIXED, id="a Job whose suspension is not done yet"
+    ),
+    pytest.param(
+        suspended(status={**AT_REST, "active": 1}, **HDD),
+        suspended(**SSD),
+        JOB_IS_FIXED,
+        id="a suspended Job with a pod",
+    ),
     pytest.param(
         job(spec={"completions": 2}),
         job(spec={"completions": 3}),
@@ -170,7 +209,15 @@ def test_a_refused_update_ends_every_command(
         pytest.param(
             job(spec={"completions": 1, "parallelism": 1}), job(spec={"parallelism": 2}), id="parallelism of a Job"
         ),
-        pytest.param(job(spec={"suspend": True}), job("2"), id="template of a suspended Job"),
+        pytest.param(job(spec={"suspend": True}), job("2"), id="requests of a suspended Job"),
+        pytest.param(suspended(**HDD), suspended(**SSD), id="node selector of a suspended Job"),
+        pytest.param(
+            suspended(affinity=on_disk("ssd")),
+            suspended(affinity=on_disk("hdd")),
+            id="node affinity of a suspended Job",
+        ),
+        pytest.param(suspended(), suspended(tolerations=[{"operator": "Exists"}]), id="tolerations of a suspended Job"),
+        pytest.param(suspended(status=AT_REST, **HDD), suspended(**SSD), id="a Job whose suspension is done"),
         pytest.param(claim("1Gi"), claim("2Gi"), id="a larger claim"),
         pytest.param(make_pod("w").requests(cpu="1").doc(), make_pod("w").requests(cpu="2").doc(), id="a pending pod"),
         pytest.param(RUNNING, make_pod("w").image("other:2").requests(cpu="1000m").doc(), id="image of a running pod"),

@@ -166,10 +166,12 @@ def _stateful_set(after: Document, before: Document) -> FieldErrors:
 
 
 def _job(after: Document, before: Document) -> FieldErrors:
-    """ValidateJobSpecUpdate. A suspended Job may still change where its pods go and how much they request."""
+    """ValidateJobSpecUpdate. A suspended Job without pods may still change where its pods go and what they request."""
     new, old = object_at(after, "spec"), object_at(before, "spec")
     template = [path for path in _changed(("spec", "template"), after, before) if path[-1] not in _JOB_LABELS]
-    if template and old.get("suspend") is not True:
+    if _is_suspended(before):
+        template = [path for path in template if not _may_change(path[2:], after, before)]
+    if template:
         yield FieldError(("spec", "template"), f"Invalid value: {_IMMUTABLE}")
     completions, there = number_at(new, "completions"), number_at(old, "completions")
     if completions is None or there is None or completions == there:
@@ -178,6 +180,27 @@ def _job(after: Document, before: Document) -> FieldErrors:
         yield invalid(("spec", "completions"), completions, _IMMUTABLE)
     elif completions != number_at(new, "parallelism"):
         yield invalid(("spec", "completions"), completions, "can only be modified in tandem with spec.parallelism")
+
+
+def _is_suspended(job: Document) -> bool:
+    """shouldAllowMutablePodTemplate: no pod is active, and the Job never started or has the condition Suspended."""
+    status = object_at(job, "status")
+    conditions = {text_at(each, "type"): text_at(each, "status") for _, each in items_at(status, "conditions")}
+    is_at_rest = not status.get("startTime") or conditions.get("Suspended") == "True"
+    return object_at(job, "spec").get("suspend") is True and is_at_rest and not number_at(status, "active")
+
+
+def _may_change(path: Path, after: Document, before: Document) -> bool:
+    """Whether a suspended Job may change this field of its template (validatePodTemplateUpdate)."""
+    match path:
+        case ("metadata", *_) | ("spec", "nodeSelector" | "tolerations" | "schedulingGates", *_):
+            return True
+        case ("spec", "affinity", "nodeAffinity", *_) | ("spec", "containers" | "initContainers", _, "resources", *_):
+            return True
+        case ("spec", "affinity"):
+            sides = (object_at(each, "spec", "template", "spec", "affinity") for each in (after, before))
+            return all(set(each) <= {"nodeAffinity"} for each in sides)
+    return False
 
 
 def _claim(after: Document, before: Document) -> FieldErrors:
