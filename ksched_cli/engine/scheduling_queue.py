@@ -495,11 +495,6 @@ class SchedulingQueue:
         if self.in_flight:
             self.in_flight.note(QueueEvent(event, old, new))
 
-    def activate(self, row: int, info: PodInfo) -> None:
-        """Activate: a plugin wants the pod to be tried, at once or when its cycle is over."""
-        if not self._activate(row):
-            self.in_flight.note_for(row, [QueueEvent(FORCE_ACTIVATE, None, info.pod)])
-
     def _activate(self, row: int) -> bool:
         pod, waited = self.unschedulable.get(row), False
         if pod is None:

@@ -10,7 +10,8 @@ import pytest
 from ksched_cli.controlplane.store import Identity
 from ksched_cli.plan.check.findings import LivesByOwner
 from ksched_cli.plan.check.results import is_of
-from ksched_cli.report.view.check import check_summary, payers
+from ksched_cli.report.registry import RenderOptions, view_of
+from ksched_cli.report.view.check import check_summary
 from ksched_cli.world.recorder import PodLife
 from tests.builders import make_pod, owned
 from tests.plan.rollouts import OLD, checked, nodes, rolling, running_deployment, running_set, template, workload
@@ -40,7 +41,8 @@ def test_evictions_that_follow_from_the_manifests_are_held_against_them(tmp_path
     new["metadata"]["namespace"] = "kube-system"
     found = checked(tmp_path, cluster, new)
     assert (found.evicted, found.evicted_anyway) == (("default/victim",), ())
-    assert payers(found).startswith("fits only by evicting running pods: Pod default/victim")
+    notes = [each.text for each in view_of(found, RenderOptions()).notes]
+    assert notes[0].startswith("fits only by evicting running pods: Pod default/victim")
 
 
 def test_an_eviction_by_a_pod_of_the_manifests_counts_although_a_pending_pod_would_evict_too(tmp_path: Path) -> None:

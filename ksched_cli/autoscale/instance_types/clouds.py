@@ -48,10 +48,6 @@ def table_of(cloud: str) -> CloudTable:
     return msgspec.convert(json.loads(gzip.decompress(packed)), CloudTable)
 
 
-def clouds() -> tuple[str, ...]:
-    return tuple(_CLOUDS)
-
-
 def cloud_of(nodes: Iterable[Node]) -> str:
     """The cloud of the first node whose provider ID names one (`aws:///eu-west-1a/i-0abc`), else an empty string."""
     schemes = (node.spec.provider_id.partition(":")[0] for node in nodes)

@@ -302,27 +302,6 @@ def test_a_new_pod_that_is_gated_is_nominated_since_1_37(minor: str, known: dict
 # Activation
 
 
-@pytest.mark.parametrize("state", ["unschedulable", "backoff", "gated", "in flight", "unknown"])
-def test_activate(state: str) -> None:
-    line = make_line(
-        make_pod("p").gate("x").obj() if state == "gated" else make_pod("p").obj(),
-        plugins=(WAKES, SLEEPS),
-    )
-    pod = line.queue.pop()
-    if pod is not None and state != "in flight":
-        line.put_back(pod, "Wakes")
-    if state == "backoff":
-        woken(line)
-    if state == "unknown":
-        line.queue.delete(0)
-    line.queue.activate(0, line.scheduler.cluster.pods.infos[0])
-    expected = {"gated": "unschedulable", "in flight": "in flight", "unknown": "-"}.get(state, "active")
-    assert line.where() == {"p": expected}
-    if state == "in flight" and pod is not None:
-        line.put_back(pod, "Sleeps")
-        assert line.where() == {"p": "backoff"}
-
-
 @pytest.mark.parametrize("state", ["active", "unschedulable", "backoff", "gated", "unknown"])
 def test_pop_specific(state: str) -> None:
     line = make_line(make_pod("p").gate("x").obj() if state == "gated" else make_pod("p").obj(), plugins=(WAKES,))
