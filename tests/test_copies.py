@@ -32,9 +32,8 @@ from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plugins.scheduling_gates import SchedulingGates
 from ksched_cli.progress import listen
 from ksched_cli.report.progress import RunProgress
-from ksched_cli.report.registry import RenderOptions, render
+from ksched_cli.report.registry import RenderOptions, document_of, render
 from ksched_cli.report.view.simulate import PODS_WITH_NODES
-from ksched_cli.report.view.stream import simulation_document
 from ksched_cli.sources import templates as naming
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.manifests import apply_items
@@ -99,7 +98,7 @@ def configuration(strategy: str) -> dict[str, Any]:
 
 def shown(simulation: Simulation) -> tuple[dict[str, Any], str]:
     """The document without its times, and the table."""
-    document = simulation_document(simulation, RenderOptions("json"))
+    document = document_of(simulation, RenderOptions("json"))
     del document["stats"]
     table = io.StringIO()
     render(simulation, table, RenderOptions("table", width=200))
@@ -185,7 +184,7 @@ def test_very_many_copies_are_counted_as_few_are(monkeypatch: pytest.MonkeyPatch
     simulation = prepare(RunOptions(objects=[*cluster, *small, *large])).simulate()
     expected = shown(simulation)[1]
     assert "30 pods of default/c-*" in expected
-    monkeypatch.setattr("ksched_cli.report.view.simulate._VERY_MANY", 5)
+    monkeypatch.setattr("ksched_cli.report.view.stream._VERY_MANY", 5)
     assert shown(simulation)[1] == expected
 
 

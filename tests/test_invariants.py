@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from ksched_cli.api.dynamic_resources import ResourceClaim
 from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plugins.default_preemption import Evaluator
-from ksched_cli.report.view.stream import simulation_document
+from ksched_cli.report.registry import RenderOptions, document_of
 from tests.builders import make_node, make_pod, write_list
 from tests.clusters import clusters, nodes, pods
 from tests.harness import decide, make_scheduler
@@ -234,7 +234,7 @@ def simulated(items: list[Any], case: Path, folder: Path) -> dict[str, Any]:
     write_list(path, *items)
     config = case / "config.yaml"
     setup = RunOptions([str(path)], config=str(config) if config.exists() else None)
-    document = simulation_document(prepare(setup).simulate(detail=True))
+    document = document_of(prepare(setup).simulate(detail=True), RenderOptions("json"))
     del document["stats"]
     return document
 

@@ -67,13 +67,11 @@ _RESULTS: Mapping[str, tuple[str, str, str]] = {
     "VersionChanges": ("reference:changes", _LIST, ""),
     "VersionList": ("reference:versions", f"{_LIST} name", ""),
 }
-# Documents that are made in another way than from the Struct of their View, and documents without a View.
+# Documents without a View.
 _DOCUMENTS: Mapping[str, tuple[str, str]] = {
     "DerivedCatalog": ("view.reference.as_it_is", _DOCUMENT),
     "EffectiveConfiguration": ("view.reference.as_it_is", _DOCUMENT),
     "Migration": ("view.reference.as_it_is", _DOCUMENT),
-    "SettledSimulation": ("view.settle.settled_document", ""),
-    "Simulation": ("view.stream.simulation_document", ""),
 }
 # Function and help of a format that no sink writes.
 _WRITERS: Mapping[tuple[str, str], tuple[str, str]] = {
@@ -113,6 +111,11 @@ class RenderOptions(Struct, frozen=True):
     @property
     def wide(self) -> bool:
         return self.format == "wide"
+
+    @property
+    def for_programs(self) -> bool:
+        """Whether the document is written, and not a View of it."""
+        return self.format in ("json", "yaml", "html")
 
 
 class PlainText(io.StringIO):

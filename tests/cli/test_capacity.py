@@ -158,6 +158,14 @@ def test_mistakes(arguments: list[str], expected: list[str], capsys: pytest.Capt
     assert "Traceback" not in captured.err
 
 
+def test_a_page_of_several_manifests_where_an_autoscaler_adds_nodes(capsys: pytest.CaptureFixture[str]) -> None:
+    """The map has the nodes before the counts: each count adds nodes of its own."""
+    cluster = str(ROOT / "fixtures" / "clusters" / "karpenter-eks.yaml")
+    manifests = str(ROOT / "fixtures" / "check" / "deploy" / "web.yaml")
+    assert run(["capacity", "--from", cluster, "-f", manifests, "-o", "html"]) == 0
+    assert "that Karpenter adds" in capsys.readouterr().out
+
+
 def test_manifests_without_pods_are_nothing_to_count(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     manifest = write_list(tmp_path / "m.json", make_node("x").doc())
     assert run(["capacity", "--from", CLUSTER, "-f", manifest]) == 2

@@ -12,8 +12,10 @@ from ksched_cli.cli import simulate
 from ksched_cli.cli.main import run
 from ksched_cli.plan.results.outcomes import PodOutcome, Simulation, Stats
 from ksched_cli.plan.simulate import OutputOptions, PlacementRun, SimulationStream, outcome_of
+from ksched_cli.report.encoding import compact_json
 from ksched_cli.report.registry import RenderOptions
-from ksched_cli.report.view.stream import pod_entry, write_stream
+from ksched_cli.report.view.pods import PodPart
+from ksched_cli.report.view.stream import write_stream
 from tests.cli.transcripts import CASE
 from tests.engine.answers.test_reuse import workloads
 from tests.harness import make_scheduler
@@ -52,7 +54,7 @@ def test_every_node_has_its_own_scores_and_its_own_failure(drawn: tuple[list[obj
             failed == {name: (each.plugin, each.texts) for name, each in statuses.items() if not each.ok}
             or outcome.pre_filter
         )
-        assert json.loads(streamed(outcome)) == pod_entry(outcome)
+        assert json.loads(streamed(outcome)) == json.loads(compact_json(PodPart.of(outcome)))
 
 
 def test_a_large_document_has_a_note_about_its_size(

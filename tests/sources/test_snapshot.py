@@ -13,7 +13,7 @@ from ksched_cli.api.core import Pod
 from ksched_cli.cli.main import run
 from ksched_cli.errors import InputError
 from ksched_cli.plan.run.options import RunOptions
-from ksched_cli.report.view.stream import simulation_document
+from ksched_cli.report.registry import RenderOptions, document_of
 from ksched_cli.sources.dump import load_dump
 from ksched_cli.sources.own_documents import FORMAT, read_snapshot, write_snapshot
 from tests.builders import make_node, make_pod, write_list
@@ -37,7 +37,7 @@ def dumped(path: Path, items: list[Any]) -> str:
 def document(source: Path, case: Path) -> dict[str, Any]:
     config = case / "config.yaml"
     setup = RunOptions([str(source)], config=str(config) if config.exists() else None)
-    made = simulation_document(prepare(setup).simulate(detail=True))
+    made = document_of(prepare(setup).simulate(detail=True), RenderOptions("json"))
     del made["stats"]
     return made
 

@@ -16,7 +16,7 @@ from ksched_cli.api.workloads import ReplicaSet
 from ksched_cli.cli.main import run
 from ksched_cli.errors import InputError
 from ksched_cli.plan.run.options import RunOptions
-from ksched_cli.report.view.stream import simulation_document
+from ksched_cli.report.registry import RenderOptions, document_of
 from ksched_cli.sources.dump import load_dump
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.manifests import load_manifests
@@ -378,7 +378,7 @@ def test_a_snapshot_of_the_cluster_gives_the_same(tmp_path: Path) -> None:
     assert run(["snapshot", "--from", cluster, "-o", snapshot]) == 0
     manifests = write(tmp_path / "m.json", deployment(replicas=3))
     documents = [
-        simulation_document(prepare(RunOptions([source], filenames=[manifests])).simulate(detail=True))
+        document_of(prepare(RunOptions([source], filenames=[manifests])).simulate(detail=True), RenderOptions("json"))
         for source in (cluster, snapshot)
     ]
     for document in documents:

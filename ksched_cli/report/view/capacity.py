@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ksched_cli.plan.capacity import Capacity, CapacityResult, NodeRoom, PendingCounts
+from ksched_cli.plan.results.nodes import Failure
 from ksched_cli.report.amounts import amounts_of, exact_all, short_all
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.autoscaling import sections_of
@@ -28,7 +29,7 @@ from ksched_cli.report.view.model import (
     columns,
     counted,
 )
-from ksched_cli.report.view.pods import NodeResults
+from ksched_cli.report.view.pods import PodAnswers
 from ksched_cli.report.view.shared import node_map, nodes_of, zone_bars
 
 # Above this many nodes, the table has a row for each reason that keeps the next replica out; up to _FEW nodes have a
@@ -350,11 +351,11 @@ def _counted(found: CapacityDocument) -> Section:
 
     def pods() -> Pods:
         table = nodes_of(found.node_table)()
-        rows, details, legend = [], [], NodeResults({"nodeTable": table} if table else {})
+        rows, details, legend = [], [], PodAnswers({"nodeTable": table} if table else {})
         for number, each in enumerate(found.capacities):
             requests = "; ".join(short_all(amounts_of(shape.requests)) or "nothing" for shape in each.shapes)
             rows.append([each.label, _FITS if each.sets else _NONE, each.sets, requests])
-            reasons = {room.node: (room.plugin, ", ".join(room.reasons)) for room in each.nodes if room.plugin}
+            reasons = {room.node: Failure(room.plugin, "", room.reasons) for room in each.nodes if room.plugin}
             free = [room.node for room in each.nodes if not room.plugin]
             answers = legend.pack(number, reasons, free)
             details.append({"message": each.end.message, "answers": answers} if answers else {})

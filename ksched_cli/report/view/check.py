@@ -232,11 +232,6 @@ def check_summary(check: Check) -> str:
     return view(document(check, RenderOptions())).first_line
 
 
-def payers(check: Check) -> str:
-    """The workloads that lose pods: `fits only by evicting running pods: DaemonSet shop/logs: 2 evicted ...`."""
-    return _payers(document(check, RenderOptions()))
-
-
 def view(found: CheckDocument) -> View:
     """`4 workloads: 1 fails, 2 errors, 1 warning (6 nodes)`."""
     subject, verdict, tone, details = _verdict(found)

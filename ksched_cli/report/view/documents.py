@@ -17,6 +17,7 @@ from msgspec import Struct, ValidationError, convert, field, to_builtins
 
 from ksched_cli.plan.results.nodes import NodeChanges
 from ksched_cli.plan.results.outcomes import PluginTiming, Stats
+from ksched_cli.report.encoding import LaterPart, plain
 from ksched_cli.sources.own_documents import API_VERSION
 from ksched_cli.world.results import FinalPod, WorldResult
 
@@ -37,20 +38,6 @@ class DocumentPart(Struct, frozen=True, kw_only=True, rename="camel", omit_defau
         return cls(**same, **others)
 
 
-class LaterPart:
-    """A part that is computed when it is read."""
-
-    __slots__ = ("_made", "_make")
-
-    def __init__(self, make: Callable[[], Any]) -> None:
-        self._make, self._made = make, None
-
-    def get(self) -> Any:
-        if self._made is None:
-            self._made = self._make()
-        return self._made
-
-
 def value_of(part: Any) -> Any:
     """The value of a part that may be computed later."""
     return part.get() if isinstance(part, LaterPart) else part
@@ -59,16 +46,6 @@ def value_of(part: Any) -> Any:
 def encoded(document: object) -> dict[str, Any]:
     """The document as dicts and lists."""
     return {"apiVersion": API_VERSION, **to_builtins(document, enc_hook=plain)}
-
-
-def plain(value: Any) -> Any:
-    if isinstance(value, LaterPart):
-        return value.get()
-    if isinstance(value, Mapping):
-        return dict(value)
-    if isinstance(value, Sequence):
-        return list(value)
-    raise NotImplementedError(f"a document has no {type(value)}")
 
 
 def decoded(document: Mapping[str, Any], kind: type[D]) -> D:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -37,7 +38,7 @@ from ksched_cli.report.view.model import (
     counting,
     pod_and_node,
 )
-from ksched_cli.report.view.pods import PodDetails, PodPart, entry_of_pod, pod_fields
+from ksched_cli.report.view.pods import PodDetails, PodPart, entry_of_pod
 from ksched_cli.report.view.shared import OddsPart, node_map, nodes_of, pod_odds
 
 _MOST_NODES, _MOST_SCORES, _MOST_CANDIDATES = 20, 5, 3
@@ -233,11 +234,12 @@ Document = ExplanationDocument
 
 def document(result: results.ExplainResult, options: RenderOptions) -> ExplanationDocument:
     found = result.explanation
-    pod = pod_fields(found.outcome) if found.outcome else {"pod": found.pod, "result": found.standing}
     margin, queue, fixes = found.runner_up, found.queue, found.fixes
     all_fixes = sorted((*result.pool_fixes, *(fixes.found if fixes else ())), key=lambda each: each.cost)
-    return ExplanationDocument(
-        **pod,
+    make: Callable[..., ExplanationDocument] = partial(ExplanationDocument, pod=found.pod, result=found.standing)
+    if found.outcome is not None:
+        make = partial(ExplanationDocument.of, found.outcome)
+    return make(
         standing=found.standing,
         runs_on=found.node,
         waiting=found.waiting,

@@ -13,19 +13,22 @@ has the failure `failureKinds[1]`. Without `like` the answer of all other nodes 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain, repeat
+from typing import Any, Self
 
 import numpy as np
-from msgspec import convert, to_builtins
-from msgspec.structs import replace
+from msgspec import to_builtins
 
 from ksched_cli.cluster.columns import IdColumn
-from ksched_cli.plan.results.nodes import Failure, NodeDetail, Score, ScoredNode
+from ksched_cli.plan.results.nodes import ByKind, Failure, FailureGroup, NodeDetail, Score, ScoredNode
 from ksched_cli.plan.results.outcomes import PodOutcome, Preemption
+from ksched_cli.report.encoding import plain
 from ksched_cli.report.view.documents import DocumentPart
 
 _MOST_NODES = 10
+# Answers of nodes; that of a node that rejects the pod is the number of its failure.
+_UNKNOWN, _FEASIBLE = -1, 0
 
 
 class NodeCountPart(DocumentPart, frozen=True, kw_only=True):
@@ -42,6 +45,11 @@ class FailurePart(DocumentPart, frozen=True, kw_only=True):
     nodes: int
     examples: tuple[str, ...]
 
+    @classmethod
+    def of(cls, group: FailureGroup) -> FailurePart:
+        each = group.failure
+        return cls(plugin=each.plugin, code=each.code, reasons=each.reasons, nodes=group.nodes, examples=group.examples)
+
 
 class PodPart(DocumentPart, frozen=True, kw_only=True, gc=False):
     """A pod that was tried. `nodes`, `failures` and `top` are there without --detail, and `feasible`, `filters`,
@@ -52,12 +60,12 @@ class PodPart(DocumentPart, frozen=True, kw_only=True, gc=False):
     node: str = ""
     ties: Sequence[str] = ()
     nodes: NodeCountPart | None = None
-    feasible: tuple[str, ...] = ()
+    feasible: Sequence[str] = ()
     pre_filter: Failure | None = None
-    filters: dict[str, Failure] | None = None
+    filters: Mapping[str, Failure] | None = None
     failures: tuple[FailurePart, ...] = ()
-    scores: dict[str, dict[str, Score]] | None = None
-    totals: dict[str, int] | None = None
+    scores: Mapping[str, Mapping[str, Score]] | None = None
+    totals: Mapping[str, int] | None = None
     top: tuple[ScoredNode, ...] = ()
     message: str = ""
     preemption: Preemption | None = None
@@ -66,6 +74,36 @@ class PodPart(DocumentPart, frozen=True, kw_only=True, gc=False):
     unschedulable_plugins: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     node_answers: dict[str, Any] | None = None
+
+    @classmethod
+    def of(cls, outcome: PodOutcome, encode: Callable[[Any], Any] = lambda each: each, **others: Any) -> Self:
+        """The part of an outcome, with `others` as further fields. `encode` is called once for each failure and each
+        set of scores that nodes share. The names of ties are looked up where they are shown: there may be thousands."""
+        detail = outcome.detail
+        if detail is None:
+            others["nodes"] = NodeCountPart(total=outcome.total_nodes, feasible=outcome.feasible_nodes)
+            others |= {"failures": tuple(map(FailurePart.of, outcome.failures)), "top": outcome.top}
+        else:
+            failures, scores = detail.filters_by_kind(), detail.scores_by_kind()
+            filters = _by_name(failures, [encode(each) for each in failures.kinds])
+            if len(detail.filters) > len(filters):
+                filters = {name: encode(each) for name, each in detail.filters.items()}
+            others |= {"feasible": tuple(detail.feasible), "filters": filters or None, "totals": detail.totals or None}
+            others["scores"] = _by_name(scores, [encode(each) for each in scores.kinds]) or None
+        return cls(
+            pod=outcome.pod,
+            result=outcome.result,
+            node=outcome.node,
+            ties=outcome.ties or (),
+            pre_filter=outcome.pre_filter,
+            message=outcome.message,
+            preemption=outcome.preemption,
+            nominated_node=outcome.nominated_node,
+            pod_group=outcome.pod_group,
+            unschedulable_plugins=outcome.unschedulable_plugins,
+            missing=outcome.missing,
+            **others,
+        )
 
     @property
     def verdict(self) -> str:
@@ -95,28 +133,17 @@ class PodPart(DocumentPart, frozen=True, kw_only=True, gc=False):
         nodes: dict[Failure, list[str]] = {}
         for node, failure in self.filters.items():
             nodes.setdefault(failure, []).append(node)
-        found = [
-            FailurePart(
-                plugin=each.plugin, code=each.code, reasons=each.reasons, nodes=len(names), examples=tuple(names)
-            )
-            for each, names in nodes.items()
-        ]
+        found = [FailurePart.of(FailureGroup(each, len(names), tuple(names))) for each, names in nodes.items()]
         return sorted(found, key=lambda each: -each.nodes)
 
 
-def pod_fields(outcome: PodOutcome) -> dict[str, Any]:
-    """The values of the fields of a PodPart. A pod may be tied on thousands of nodes: their names are looked up where
-    they are shown."""
-    from ksched_cli.report.view.stream import pod_entry
-
-    part = convert(pod_entry(replace(outcome, ties=())), PodPart)
-    fields = {name: getattr(part, name) for name in PodPart.__struct_fields__}
-    return fields | {"ties": outcome.ties}
+def _by_name(nodes: ByKind[Any], entries: Sequence[Any]) -> dict[str, Any]:
+    return dict(zip(nodes.names, map(entries.__getitem__, nodes.numbers), strict=True))
 
 
 def entry_of_pod(part: PodPart) -> dict[str, Any]:
-    """The pod as dicts and lists, for the code of a page."""
-    found: dict[str, Any] = to_builtins(replace(part, ties=tuple(part.ties)))
+    """The pod as dicts and lists."""
+    found: dict[str, Any] = to_builtins(part, enc_hook=plain)
     return found
 
 
@@ -182,40 +209,13 @@ def _top(entry: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     return [{"node": node, "total": total, "scores": entry["scores"][node]} for node, total in best]
 
 
-class NodeResults:
-    """Results of nodes that come from no scheduling cycle, in the short form of `NodeAnswers`."""
+class PodAnswers:
+    """The results of nodes for the pods of a page. A document has them in short form, in full, or as examples."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         names = document.get("nodeTable", {}).get("names", [])
         self._place = {name: number for number, name in enumerate(names)}
         self._answers = NodeAnswers(names)
-
-    @property
-    def failures(self) -> list[tuple[str, str]]:
-        """Plugin and text of each failure, by number from 1."""
-        return [(each.plugin, ", ".join(each.reasons)) for each in self._answers.kinds]
-
-    def pack(
-        self, number: int, rejected: Mapping[str, tuple[str, str]], feasible: Iterable[str]
-    ) -> dict[str, Any] | None:
-        """The entry of the nodes. `rejected` has plugin and text by node. None for a document without nodes."""
-        if not self._place:
-            return None
-        column = np.full(len(self._place), -1, dtype=np.int32)
-        for node in feasible:
-            column[self._place[node]] = 0
-        for node, (plugin, text) in rejected.items():
-            column[self._place[node]] = self._answers.number(Failure(plugin, "", (text,)))
-        return self._answers.pack_column(number, column)
-
-
-class PodAnswers:
-    """The results of nodes for the pods of a page. A document has them in short form, in full, or as examples."""
-
-    def __init__(self, document: Mapping[str, Any]) -> None:
-        self._names: Sequence[str] = document.get("nodeTable", {}).get("names", [])
-        self._place = {name: number for number, name in enumerate(self._names)}
-        self._answers = NodeAnswers(self._names)
         self._packed: Sequence[Mapping[str, Any]] | None = document.get("failureKinds")
 
     @property
@@ -231,25 +231,27 @@ class PodAnswers:
             answers: Mapping[str, Any] = entry["nodeAnswers"]
             return answers
         filters, feasible = entry.get("filters"), entry.get("feasible")
-        if not self._names or (filters is None and feasible is None):
+        if filters is None and feasible is None:
             return None
-        column = np.full(len(self._names), -1, dtype=np.int32)
-        self._put(column, feasible or (), 0)
-        for node, failure in (filters or {}).items():
-            self._put(column, [node], self._answers.number(_failure(failure)))
-        return self._answers.pack_column(number, column)
+        return self.pack(number, {node: _failure(each) for node, each in (filters or {}).items()}, feasible or ())
 
-    def _put(self, column: Any, nodes: Iterable[str], number: int) -> None:
-        for node in nodes:
-            if node in self._place:
-                column[self._place[node]] = number
+    def pack(self, number: int, rejected: Mapping[str, Failure], feasible: Iterable[str]) -> dict[str, Any] | None:
+        """The entry of the results of nodes, without nodes that the document does not have. None for a document without
+        nodes."""
+        if not self._place:
+            return None
+        column = np.full(len(self._place), _UNKNOWN, dtype=np.int32)
+        answers = {node: self._answers.number(failure) for node, failure in rejected.items()}
+        for node, answer in chain(zip(feasible, repeat(_FEASIBLE)), answers.items()):
+            if (place := self._place.get(node)) is not None:
+                column[place] = answer
+        return self._answers.pack_column(number, column)
 
 
 def _failure(entry: Mapping[str, Any]) -> Failure:
     return Failure(entry["plugin"], entry["code"], tuple(entry["reasons"]))
 
 
-_UNKNOWN, _FEASIBLE = -1, 0
 # An answer is compared with this many earlier ones.
 _REMEMBERED = 32
 

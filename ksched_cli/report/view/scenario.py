@@ -26,7 +26,7 @@ from ksched_cli.report.view.ends import (
     timeline,
 )
 from ksched_cli.report.view.model import Line, Section, Step, Steps, Tone, View, counted, counting
-from ksched_cli.report.view.pods import PodPart, pod_fields
+from ksched_cli.report.view.pods import PodPart
 from ksched_cli.report.view.shared import node_map, nodes_of, zone_bars
 
 # So many pods are named for a reason, and so many reasons of a step; -o wide has all.
@@ -75,9 +75,9 @@ class ScenarioStepPart(DocumentPart, frozen=True, kw_only=True):
     def of(cls, step: StepResult) -> ScenarioStepPart:
         return cls.like(
             step,
-            pods=tuple(PodPart(**pod_fields(each)) for each in step.pods),
+            pods=tuple(map(PodPart.of, step.pods)),
             gated=tuple(each.pod for each in step.gated),
-            preempting=tuple(PodPart(**pod_fields(each)) for each in step.preempting),
+            preempting=tuple(map(PodPart.of, step.preempting)),
             expectations=tuple(map(ExpectationPart.of, step.checks)),
             draws=step.end.draws,
             orders=OrdersPart.of(step.end),

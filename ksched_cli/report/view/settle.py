@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import structs
 
@@ -29,7 +29,7 @@ from ksched_cli.report.view.ends import (
 )
 from ksched_cli.report.view.model import Figure, Line, Tone, View, counted, counting, pod_and_node
 from ksched_cli.report.view.shared import node_map, nodes_of, zone_bars
-from ksched_cli.report.view.stream import simulation_document
+from ksched_cli.report.view.stream import SimulationDocument
 
 if TYPE_CHECKING:
     from ksched_cli.plan.settle import SettledSimulation
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _FAILED = ("unschedulable", "error")
 
 
-class SettledDocument(simulate.SimulationDocument, frozen=True, kw_only=True, tag_field="kind", tag="Simulation"):
+class SettledDocument(SimulationDocument, frozen=True, kw_only=True, tag_field="kind", tag="Simulation"):
     timeline: tuple[EventPart, ...]
     finished: Mapping[str, bool]
     draws: tuple[Draw, ...] = ()
@@ -52,11 +52,6 @@ def document(found: SettledSimulation, options: RenderOptions) -> SettledDocumen
     world = WorldPart.of(found)
     fields = structs.asdict(simulate.document(found.simulation, options)) | structs.asdict(world)
     return SettledDocument(**fields)
-
-
-def settled_document(found: SettledSimulation, options: RenderOptions) -> dict[str, Any]:
-    """The document as dicts and lists, with the pods as `simulate` has them."""
-    return {**simulation_document(found.simulation, options), **WorldPart.of(found).entry()}
 
 
 def view(found: SettledDocument) -> View:

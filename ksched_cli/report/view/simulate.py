@@ -1,6 +1,6 @@
 """Where each pending pod goes, the best nodes with their scores, and why other nodes failed (`Simulation`).
 
-The document is written pod by pod in `stream.py`; here it is read, and a result becomes one for people.
+The document is in `stream.py`.
 """
 
 from __future__ import annotations
@@ -16,20 +16,11 @@ import msgspec
 
 from ksched_cli.errors import named
 from ksched_cli.plan.results.nodes import Failure
-from ksched_cli.plan.results.outcomes import PluginTiming, PodOutcome, RefusedPod, Simulation
+from ksched_cli.plan.results.outcomes import PluginTiming
 from ksched_cli.plugins.in_tree import column_of
 from ksched_cli.releases.minors import DEFAULT
 from ksched_cli.releases.plugin_names import NODE_RESOURCES_FIT, TAINT_TOLERATION
-from ksched_cli.report.registry import RenderOptions
-from ksched_cli.report.view.documents import (
-    DocumentPart,
-    LaterPart,
-    final_entry,
-    nodes_part,
-    omissions,
-    stats_entry,
-    value_of,
-)
+from ksched_cli.report.view.documents import omissions, value_of
 from ksched_cli.report.view.model import (
     Figure,
     Heading,
@@ -48,14 +39,15 @@ from ksched_cli.report.view.model import (
     counting,
     pod_and_node,
 )
-from ksched_cli.report.view.pods import FailurePart, PodDetails, PodPart, copies_of, entry_of_pod, pod_fields
-from ksched_cli.report.view.shared import CurvePart, OddsPart, curve_sections, node_map, nodes_of, pod_odds, zone_bars
+from ksched_cli.report.view.pods import FailurePart, PodDetails, PodPart, copies_of, entry_of_pod
+from ksched_cli.report.view.shared import curve_sections, node_map, nodes_of, pod_odds, zone_bars
+from ksched_cli.report.view.stream import SimulationDocument
+from ksched_cli.report.view.stream import document as document
 
 # Above this many pods, the second node of each pod is left out.
 PODS_WITH_NODES = 40
 # Up to so many pods, a terminal shows the nodes of each; of more pods only with -o wide.
 _FEW_PODS = 3
-_VERY_MANY = 20_000
 # Of more pods, those that are alike share a row.
 _MANY = 20
 _SHOWN_GONE, _SHOWN_ALIKE = 3, 4
@@ -77,134 +69,7 @@ MAP_INTRO = (
 )
 
 
-class VictimsPart(DocumentPart, frozen=True, kw_only=True):
-    victims: tuple[str, ...]
-
-
-class PodGroupPart(DocumentPart, frozen=True, kw_only=True):
-    pod_group: str
-    result: str
-    min_count: int = 0
-    pods: int = 0
-    placed: int = 0
-    placement: str = ""
-    message: str = ""
-    preemption: VictimsPart | None = None
-
-
-class GonePart(DocumentPart, frozen=True, kw_only=True):
-    pod: str
-    why: str = ""
-
-
-class SimulationDocument(DocumentPart, frozen=True, kw_only=True, tag_field="kind", tag="Simulation"):
-    """`reasons` has those of gated pods, `schedulers` those of ignored pods, `gone` the pods that edits have
-    deleted, and `places` the nodes of the autoscaler: for a result in memory. `autoscaling` is a Provisioning then."""
-
-    pods: tuple[PodPart, ...]
-    failure_kinds: tuple[Failure, ...] | None = None
-    gated: tuple[str, ...]
-    ignored: tuple[str, ...]
-    refused: tuple[RefusedPod, ...] = ()
-    pod_groups: tuple[PodGroupPart, ...] = ()
-    final: Any = None
-    node_table: Any = None
-    odds: OddsPart | None = None
-    coverage: Mapping[str, Any] = msgspec.field(default_factory=dict)
-    stats: Mapping[str, Any]
-    reasons: Mapping[str, str] = msgspec.field(default_factory=dict)
-    schedulers: Mapping[str, str] = msgspec.field(default_factory=dict)
-    gone: tuple[GonePart, ...] = ()
-    autoscaling: Any = None
-    curve: tuple[CurvePart, ...] = ()
-    places: Mapping[str, str] = msgspec.field(default_factory=dict)
-    names: Sequence[str] = ()
-
-    @property
-    def failing(self) -> int:
-        """The number of pods that neither a node of the cluster nor one of the autoscaler takes."""
-        failing = sum(each.verdict in ("unschedulable", "error") for each in self.pods)
-        return failing - sum(bool(self.place(each)) for each in self.pods) if self.places else failing
-
-    def place(self, pod: PodPart) -> str:
-        """The node that the cluster's autoscaler has for a pod without a node."""
-        return self.places.get(pod.pod, "") if self.places and pod.verdict == "unschedulable" else ""
-
-
 Document = SimulationDocument
-
-
-def document(found: Simulation, options: RenderOptions) -> SimulationDocument:
-    """The result for people. Pods that wait for the victims of their group have its first word as their result."""
-    # Every node of every pod is for programs.
-    # With very many pods, copies that fail alike are one part of a table; `names` has the name of each.
-    shares = options.format == "table" and len(found.outcomes) > _VERY_MANY
-    pods = list(_pod_parts(found.outcomes, shares=shares))
-    return SimulationDocument(
-        pods=tuple(pods),
-        gated=tuple(each.pod for each in found.gated),
-        ignored=tuple(each.pod for each in found.ignored),
-        refused=found.refused,
-        pod_groups=tuple(
-            PodGroupPart(
-                pod_group=each.pod_group,
-                result=each.result,
-                min_count=each.min_count,
-                pods=each.pods,
-                placed=each.placed,
-                placement=each.placement,
-                message=each.message,
-                preemption=VictimsPart(victims=each.victims) if each.victims else None,
-            )
-            for each in found.pod_groups
-        ),
-        final=LaterPart(lambda: [final_entry(each) for each in found.final_pods()]),
-        node_table=nodes_part(found.nodes),
-        odds=OddsPart.of(found.odds),
-        coverage=found.coverage,
-        stats=stats_entry(found.stats),
-        reasons={each.pod: ", ".join(each.reasons) for each in found.gated},
-        schedulers={each.pod: each.scheduler for each in found.ignored},
-        gone=tuple(GonePart(pod=each.pod, why=each.why) for each in found.gone),
-        autoscaling=found.autoscaling,
-        curve=tuple(map(CurvePart.of, found.curves)),
-        places=_places(found),
-        names=[each.pod for each in found.outcomes] if shares else (),
-    )
-
-
-def _pod_parts(outcomes: Sequence[PodOutcome], *, shares: bool) -> Iterator[PodPart]:
-    """The parts of the pods. Copies that fail alike share all values but their names."""
-    before: PodOutcome | None = None
-    part: PodPart | None = None
-    for each in outcomes:
-        alike = before is not None and each.result == "unschedulable" and not (each.preemption or each.nominated_node)
-        if (
-            not alike
-            or before is None
-            or each.result != before.result
-            or each.failures is not before.failures
-            or each.pre_filter != before.pre_filter
-            or each.message != before.message
-            or each.missing != before.missing
-            or each.pod_group != before.pod_group
-            or each.unschedulable_plugins != before.unschedulable_plugins
-        ):
-            part = PodPart(**pod_fields(msgspec.structs.replace(each, detail=None)))
-        else:
-            assert part is not None
-            if not shares or each.missing:
-                part = msgspec.structs.replace(part, pod=each.pod)
-        before = each
-        yield part
-
-
-def _places(found: Simulation) -> dict[str, str]:
-    if found.autoscaling is None:
-        return {}
-    from ksched_cli.report.view.autoscaling import place_texts
-
-    return place_texts(found.autoscaling)
 
 
 # The view
@@ -569,7 +434,7 @@ def not_tried(found: SimulationDocument, *, gated: bool = True) -> list[Section]
 def pods_not_tried(found: SimulationDocument, *, gated: bool = True) -> list[tuple[str, str, str]]:
     """The pods that had no cycle, each with its result and why; without those that are `gated`, where another table has
     them."""
-    reasons = dict(found.reasons)
+    reasons = found.reasons
     if gated and found.gated and not reasons:
         final = value_of(found.final) or ()
         reasons = {each["pod"]: each.get("message", "") for each in final if each["state"] == "gated"}
@@ -603,8 +468,8 @@ def groups(found: SimulationDocument) -> list[Section]:
 def _gone(found: SimulationDocument) -> list[Section]:
     """The pods that edits have deleted, by reason."""
     by_why: dict[str, list[str]] = {}
-    for each in found.gone:
-        by_why.setdefault(each.why or "deleted", []).append(each.pod)
+    for pod, why in found.gone.items():
+        by_why.setdefault(why or "deleted", []).append(pod)
     lines = [
         Line(f"{counted(len(names), 'pod')} deleted  {why}: {named(names, _SHOWN_GONE)}", "warn")
         for why, names in by_why.items()

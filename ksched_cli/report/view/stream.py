@@ -1,49 +1,187 @@
-"""The JSON document of a simulation (apiVersion ksched/v1), written pod by pod to need little memory."""
+"""The document of a simulation (apiVersion ksched/v1), and JSON that is written pod by pod to need little memory."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TextIO
 
-from msgspec import Raw, structs, to_builtins
+from msgspec import Raw, field
+from msgspec.structs import replace
 
-from ksched_cli.plan.results.nodes import ByKind, Failure, NodeDetail, Score
-from ksched_cli.plan.results.outcomes import PodGroupOutcome, PodOutcome, Simulation
+from ksched_cli.plan.results.nodes import Failure
+from ksched_cli.plan.results.outcomes import PodGroupOutcome, PodOutcome, RefusedPod, Simulation
 from ksched_cli.plan.simulate import SimulationStream
-from ksched_cli.report.encoding import compact_json, json_text
+from ksched_cli.report.encoding import LaterPart, compact_json, json_text
 from ksched_cli.report.registry import RenderOptions
-from ksched_cli.report.view.documents import entry_of, filled, final_entry, node_table_entry, run_entry, stats_entry
-from ksched_cli.report.view.pods import NodeAnswers
+from ksched_cli.report.view.documents import DocumentPart, encoded, final_entry, nodes_part, run_entry, stats_entry
+from ksched_cli.report.view.pods import NodeAnswers, PodPart
 from ksched_cli.report.view.shared import CurvePart, OddsPart
 from ksched_cli.sources.own_documents import API_VERSION
 
-KIND = "Simulation"
-_OPTIONS = RenderOptions("json")
+_VERY_MANY = 20_000
 
 
-def simulation_document(simulation: Simulation, options: RenderOptions = _OPTIONS) -> dict[str, Any]:
-    """The whole document, for YAML and for Python code."""
-    entries = _PodEntries(options, simulation.nodes.names if simulation.nodes else None)
+class VictimsPart(DocumentPart, frozen=True, kw_only=True):
+    victims: tuple[str, ...]
+
+
+class PodGroupPart(DocumentPart, frozen=True, kw_only=True):
+    pod_group: str
+    result: str
+    min_count: int = 0
+    pods: int
+    placed: int
+    message: str = ""
+    placement: str = ""
+    preemption: VictimsPart | None = None
+
+    @classmethod
+    def of(cls, group: PodGroupOutcome) -> PodGroupPart:
+        return cls.like(group, preemption=VictimsPart(victims=group.victims) if group.victims else None)
+
+
+class SimulationDocument(DocumentPart, frozen=True, kw_only=True, tag_field="kind", tag="Simulation"):
+    """The last fields are for people, of a result in memory: `reasons` of gated pods, `schedulers` of ignored pods,
+    `gone` the pods that edits have deleted with why, `places` the nodes of the autoscaler, and `names` the name of each
+    pod if copies that fail alike are one part. `autoscaling` is a Provisioning then."""
+
+    pods: tuple[PodPart, ...]
+    failure_kinds: tuple[Failure, ...] | None = None
+    gated: tuple[str, ...]
+    ignored: tuple[str, ...]
+    refused: tuple[RefusedPod, ...]
+    pod_groups: tuple[PodGroupPart, ...] = ()
+    final: Any = None
+    node_table: Any = None
+    warnings: tuple[str, ...] = ()
+    odds: OddsPart | None = None
+    autoscaling: Any = None
+    curve: tuple[CurvePart, ...] = ()
+    coverage: Mapping[str, Any]
+    stats: Mapping[str, Any]
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    schedulers: Mapping[str, str] = field(default_factory=dict)
+    gone: Mapping[str, str] = field(default_factory=dict)
+    places: Mapping[str, str] = field(default_factory=dict)
+    names: Sequence[str] = ()
+
+    @property
+    def failing(self) -> int:
+        """The number of pods that neither a node of the cluster nor one of the autoscaler takes."""
+        failing = sum(each.verdict in ("unschedulable", "error") for each in self.pods)
+        return failing - sum(bool(self.place(each)) for each in self.pods) if self.places else failing
+
+    def place(self, pod: PodPart) -> str:
+        """The node that the cluster's autoscaler has for a pod without a node."""
+        return self.places.get(pod.pod, "") if self.places and pod.verdict == "unschedulable" else ""
+
+
+def document(found: Simulation, options: RenderOptions) -> SimulationDocument:
+    """The document, with every node of every pod for programs. For people, pods that wait for the victims of their
+    group have its first word as their result."""
+    if options.for_programs:
+        entries = _PodEntries(options, found.nodes.names if found.nodes else None)
+        pods = tuple(map(entries.entry, found.outcomes))
+        return SimulationDocument(pods=pods, failure_kinds=entries.failure_kinds, **_fields(found))
+    # With very many pods, copies that fail alike are one part of a table.
+    shares = options.format == "table" and len(found.outcomes) > _VERY_MANY
+    return SimulationDocument(
+        pods=tuple(_shared_parts(found.outcomes, shares=shares)),
+        **_fields(found) | {"autoscaling": found.autoscaling},
+        reasons={each.pod: ", ".join(each.reasons) for each in found.gated},
+        schedulers={each.pod: each.scheduler for each in found.ignored},
+        gone={each.pod: each.why for each in found.gone},
+        places=_places(found),
+        names=[each.pod for each in found.outcomes] if shares else (),
+    )
+
+
+def _fields(found: Simulation) -> dict[str, Any]:
+    """The values of the fields that are not about single pods."""
     return {
-        "apiVersion": API_VERSION,
-        "kind": KIND,
-        "pods": [entries.entry(outcome) for outcome in simulation.outcomes],
-        **entries.failure_kinds(),
-        **_rest(simulation),
+        "gated": tuple(each.pod for each in found.gated),
+        "ignored": tuple(each.pod for each in found.ignored),
+        "refused": found.refused,
+        "pod_groups": tuple(map(PodGroupPart.of, found.pod_groups)),
+        "final": LaterPart(lambda: [final_entry(each) for each in found.final_pods()]),
+        "node_table": nodes_part(found.nodes),
+        "warnings": found.warnings,
+        "odds": OddsPart.of(found.odds),
+        "autoscaling": None if found.autoscaling is None else found.autoscaling.document(),
+        "curve": tuple(map(CurvePart.of, found.curves)),
+        "coverage": found.coverage,
+        "stats": stats_entry(found.stats),
     }
+
+
+def _shared_parts(outcomes: Sequence[PodOutcome], *, shares: bool) -> Iterator[PodPart]:
+    """The parts of the pods. Copies that fail alike share all values but their names."""
+    before: PodOutcome | None = None
+    part: PodPart | None = None
+    for each in outcomes:
+        alike = before is not None and each.result == "unschedulable" and not (each.preemption or each.nominated_node)
+        if (
+            not alike
+            or before is None
+            or each.result != before.result
+            or each.failures is not before.failures
+            or each.pre_filter != before.pre_filter
+            or each.message != before.message
+            or each.missing != before.missing
+            or each.pod_group != before.pod_group
+            or each.unschedulable_plugins != before.unschedulable_plugins
+        ):
+            part = PodPart.of(replace(each, detail=None))
+        else:
+            assert part is not None
+            if not shares or each.missing:
+                part = replace(part, pod=each.pod)
+        before = each
+        yield part
+
+
+def _places(found: Simulation) -> dict[str, str]:
+    if found.autoscaling is None:
+        return {}
+    from ksched_cli.report.view.autoscaling import place_texts
+
+    return place_texts(found.autoscaling)
+
+
+class _PodEntries:
+    """Makes the parts of the pods one after another, with the answers of nodes in short form if the options want
+    them."""
+
+    def __init__(self, options: RenderOptions, names: Sequence[str] | None = None) -> None:
+        self._answers = NodeAnswers(names) if options.node_answers else None
+        self._pods = 0
+
+    def entry(self, outcome: PodOutcome, encode: Callable[[Any], Any] = lambda each: each) -> PodPart:
+        number, detail = self._pods, outcome.detail
+        self._pods += 1
+        if self._answers is None or detail is None:
+            return PodPart.of(outcome, encode)
+        answers = self._answers.pack(number, detail) if outcome.pre_filter is None else None
+        return PodPart.of(replace(outcome, detail=None), node_answers=answers)
+
+    @property
+    def failure_kinds(self) -> tuple[Failure, ...] | None:
+        """The failures whose numbers `nodeAnswers` has."""
+        return tuple(self._answers.kinds) if self._answers is not None else None
 
 
 def write_stream(stream: SimulationStream, out: TextIO, options: RenderOptions) -> None:
     """Write the document while the cycles run, one pod a line, without keeping any."""
     entries = _PodEntries(options)
-    out.write(f'{{"apiVersion": "{API_VERSION}", "kind": "{KIND}", "pods": [')
+    out.write(f'{{"apiVersion": "{API_VERSION}", "kind": "Simulation", "pods": [')
     separator = "\n"
     for outcome in stream:
-        text = compact_json(entries.entry(outcome, encode=lambda entry: Raw(compact_json(entry).encode())))
+        text = compact_json(entries.entry(outcome, encode=lambda each: Raw(compact_json(each).encode())))
         stream.characters += out.write(separator + text)
         separator = ",\n"
-    rest = {**entries.failure_kinds(), **_rest(stream.finish()), **run_entry(options)}
-    out.write("\n], " + json_text(rest)[1:] + "\n")
+    whole = encoded(SimulationDocument(pods=(), failure_kinds=entries.failure_kinds, **_fields(stream.finish())))
+    rest = {key: value for key, value in whole.items() if key not in ("apiVersion", "kind", "pods")}
+    out.write("\n], " + json_text(rest | run_entry(options))[1:] + "\n")
 
 
 def write_stream_page(stream: SimulationStream, out: TextIO, options: RenderOptions) -> None:
@@ -51,112 +189,7 @@ def write_stream_page(stream: SimulationStream, out: TextIO, options: RenderOpti
     from ksched_cli.report.sinks.html import write_page
 
     entries = _PodEntries(options)
-    pods = [entries.entry(outcome) for outcome in stream]
-    document = {"apiVersion": API_VERSION, "kind": KIND, "pods": pods, **entries.failure_kinds()}
-    write_page({**document, **_rest(stream.finish()), **run_entry(options)}, out)
-
-
-class _PodEntries:
-    """Makes the entries of `pods` one after another, with the answers of nodes in short form if the options want
-    them."""
-
-    def __init__(self, options: RenderOptions, names: Sequence[str] | None = None) -> None:
-        self._answers = NodeAnswers(names) if options.node_answers else None
-        self._pods = 0
-
-    def entry(self, outcome: PodOutcome, encode: Callable[[Any], Any] = lambda entry: entry) -> dict[str, Any]:
-        number, detail = self._pods, outcome.detail
-        self._pods += 1
-        if self._answers is None or detail is None:
-            return pod_entry(outcome, encode)
-        entry = pod_entry(structs.replace(outcome, detail=None), encode)
-        if outcome.pre_filter is None:
-            entry["nodeAnswers"] = self._answers.pack(number, detail)
-        return entry
-
-    def failure_kinds(self) -> dict[str, Any]:
-        """The failures whose numbers `nodeAnswers` has."""
-        return {"failureKinds": [_failure(each) for each in self._answers.kinds]} if self._answers else {}
-
-
-def _rest(simulation: Simulation) -> dict[str, Any]:
-    groups = [_pod_group(group) for group in simulation.pod_groups]
-    refused = (entry_of(each, "pod plugin message") for each in simulation.refused)
-    return {
-        "gated": [entry.pod for entry in simulation.gated],
-        "ignored": [entry.pod for entry in simulation.ignored],
-        "refused": list(refused),
-        **({"podGroups": groups} if groups else {}),
-        "final": [final_entry(each) for each in simulation.final_pods()],
-        **node_table_entry(simulation.nodes),
-        **({"warnings": list(simulation.warnings)} if simulation.warnings else {}),
-        **({"odds": to_builtins(OddsPart.of(simulation.odds))} if simulation.odds is not None else {}),
-        **({"autoscaling": simulation.autoscaling.document()} if simulation.autoscaling is not None else {}),
-        **({"curve": [to_builtins(CurvePart.of(each)) for each in simulation.curves]} if simulation.curves else {}),
-        "coverage": dict(simulation.coverage),
-        "stats": stats_entry(simulation.stats),
-    }
-
-
-def _pod_group(group: PodGroupOutcome) -> dict[str, Any]:
-    entry = entry_of(group, "podGroup result minCount pods placed placement message")
-    entry["preemption"] = {"victims": list(group.victims)} if group.victims else ""
-    return {key: value for key, value in entry.items() if value != "" and (key, value) != ("minCount", 0)}
-
-
-def pod_entry(outcome: PodOutcome, encode: Callable[[Any], Any] = lambda entry: entry) -> dict[str, Any]:
-    """The entry of a pod, without empty keys. `encode` is called once for each failure and each set of scores that
-    nodes share."""
-    per_node = _summary(outcome) if outcome.detail is None else _detail(outcome.detail, outcome.pre_filter, encode)
-    entry: dict[str, Any] = {
-        "pod": outcome.pod,
-        "result": outcome.result,
-        "node": outcome.node,
-        "ties": list(outcome.ties),
-        **per_node,
-        "message": outcome.message,
-        "preemption": entry_of(outcome.preemption, "node victims pdbViolations") if outcome.preemption else None,
-        "nominatedNode": outcome.nominated_node,
-        "podGroup": outcome.pod_group,
-        "unschedulablePlugins": list(outcome.unschedulable_plugins),
-        "missing": list(outcome.missing),
-    }
-    return filled(entry)
-
-
-def _detail(detail: NodeDetail, pre_filter: Failure | None, encode: Callable[[Any], Any]) -> dict[str, Any]:
-    failures, scores = detail.filters_by_kind(), detail.scores_by_kind()
-    filters = _by_name(failures, [encode(_failure(each)) for each in failures.kinds])
-    if len(detail.filters) > len(filters):
-        filters = {name: encode(_failure(each)) for name, each in detail.filters.items()}
-    return {
-        "feasible": list(detail.feasible),
-        "preFilter": _failure(pre_filter) if pre_filter else None,
-        "filters": filters,
-        "scores": _by_name(scores, [encode(_scores(each)) for each in scores.kinds]),
-        "totals": detail.totals,
-    }
-
-
-def _by_name(nodes: ByKind[Any], entries: Sequence[Any]) -> dict[str, Any]:
-    return dict(zip(nodes.names, map(entries.__getitem__, nodes.numbers), strict=True))
-
-
-def _summary(outcome: PodOutcome) -> dict[str, Any]:
-    return {
-        "nodes": {"total": outcome.total_nodes, "feasible": outcome.feasible_nodes},
-        "preFilter": _failure(outcome.pre_filter) if outcome.pre_filter else None,
-        "failures": [{**_failure(each.failure), **entry_of(each, "nodes examples")} for each in outcome.failures],
-        "top": [
-            {"node": scored.node, "total": scored.total, "scores": _scores(scored.scores)} for scored in outcome.top
-        ],
-    }
-
-
-def _failure(failure: Failure) -> dict[str, Any]:
-    return {"plugin": failure.plugin, "code": failure.code, "reasons": list(failure.reasons)}
-
-
-def _scores(scores: Mapping[str, Score]) -> dict[str, Any]:
-    found: dict[str, Any] = to_builtins(dict(scores.items()))
-    return found
+    pods = tuple(map(entries.entry, stream))
+    found = _fields(stream.finish())
+    whole = SimulationDocument(pods=pods, failure_kinds=entries.failure_kinds, **found)
+    write_page(encoded(whole) | run_entry(options), out)

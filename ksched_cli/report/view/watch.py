@@ -23,6 +23,7 @@ from ksched_cli.report.registry import RenderOptions, view_of
 from ksched_cli.report.sinks.lines import write_json_line, write_row
 from ksched_cli.report.view import simulate
 from ksched_cli.report.view.model import Line, Lines, Section, Table, Tone, View, columns, counted
+from ksched_cli.report.view.stream import SimulationDocument
 
 _PREPOSITIONS = {Kind.BOUND: "to", Kind.UNSCHEDULABLE: "but nominated for"}
 
@@ -103,7 +104,7 @@ class WatchedCluster(Struct, frozen=True, eq=False):
     @classmethod
     def of(cls, moment: Moment) -> WatchedCluster:
         found = moment.simulation
-        document = simulate.document(found, RenderOptions("html"))
+        document = simulate.document(found, RenderOptions("wide"))
         return cls(
             list(_pending(document, moment)),
             _fullest(found.nodes) if found.nodes is not None else (),
@@ -113,7 +114,7 @@ class WatchedCluster(Struct, frozen=True, eq=False):
         )
 
 
-def _pending(document: simulate.SimulationDocument, moment: Moment) -> Iterator[WatchedPod]:
+def _pending(document: SimulationDocument, moment: Moment) -> Iterator[WatchedPod]:
     for each in document.pods:
         result, node, why = simulate.result_of(each, document.place(each))
         yield WatchedPod(each.pod, result, node, why, each.message or why, _created(moment, each.pod))

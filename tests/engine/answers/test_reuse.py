@@ -15,7 +15,7 @@ from ksched_cli.engine.answers import answers, ranking
 from ksched_cli.plan.results.outcomes import PodOutcome
 from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.simulate import OutputOptions, outcome_of
-from ksched_cli.report.view.stream import simulation_document
+from ksched_cli.report.registry import RenderOptions, document_of
 from tests.builders import make_pod
 from tests.clusters import ZONES, nodes, pods
 from tests.harness import make_scheduler
@@ -119,7 +119,7 @@ def test_random_workloads_come_out_the_same_with_and_without() -> None:
 def document(case: Path, *, reuse: bool) -> dict[str, Any]:
     config = case / "config.yaml"
     setup = RunOptions([str(case / "cluster.json")], config=str(config) if config.exists() else None, reuse=reuse)
-    made = simulation_document(prepare(setup).simulate(detail=True))
+    made = document_of(prepare(setup).simulate(detail=True), RenderOptions("json"))
     del made["stats"]
     return made
 

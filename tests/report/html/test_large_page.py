@@ -134,6 +134,8 @@ def test_page_html_is_deterministic() -> None:
         "pods": [],
         "gated": [],
         "ignored": [],
+        "refused": [],
+        "coverage": {},
         "stats": {"nodes": 0},
     }
     assert page_html(document) == page_html(document)
