@@ -78,3 +78,22 @@ def test_a_pod_that_runs_already_is_not_judged(tmp_path: Path, capsys: pytest.Ca
     running["status"] = {"phase": "Running"}
     code, found = checked(tmp_path, capsys, bound(cpu="3"), dump=(LINUX, running))
     assert (code, found) == (0, [("KS405", "Pod default/p is on node n1 already")])
+
+
+@pytest.mark.parametrize(
+    ("cpu", "finding"),
+    [
+        pytest.param("2001m", ("KS205", "OutOfcpu"), id="that the kubelet refuses"),
+        pytest.param("2", ("KS408", "the pod has failed, and no controller makes another"), id="of its own"),
+    ],
+)
+def test_a_pod_that_has_failed(
+    cpu: str, finding: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    failed = {**bound(cpu=cpu), "status": {"phase": "Failed", "reason": "OutOfcpu"}}
+    assert checked(tmp_path, capsys, bound(cpu=cpu), dump=(LINUX, OLD, failed)) == (1, [finding])
+
+
+def test_a_pod_that_has_succeeded_is_done(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    done = {**bound(), "status": {"phase": "Succeeded"}}
+    assert checked(tmp_path, capsys, bound(), dump=(LINUX, done)) == (0, [])

@@ -386,6 +386,69 @@ def test_an_expression_that_looks_into_strings_keeps_them(expression: str, tmp_p
     assert items["ResourceSlice"]["spec"]["devices"][0]["attributes"]["model"]["string"] == "prototype"
 
 
+IDS = {
+    "uuid": "GPU-5ec8e7",
+    "pciBusID": "0000:65:00.0",
+    "serial": "1654",
+    "model": "prototype",
+    "productName": "Corp H9",
+    "mac": "02:00:5e",
+    "rack": "rack-7",
+    "resource.kubernetes.io/pcieRoot": "pci0000:64",
+    "parentUUID": "GPU-f00",
+    "profile": "1g.corp",
+    "hostInterface": "eth-corp",
+}
+
+
+def device_cluster(wanted: dict[str, str]) -> list[dict[str, Any]]:
+    """Two devices on a node, the second with other ids, and a pod with a claim for two that share these."""
+    devices = [
+        {"name": f"gpu-{at}", "attributes": {key: {"string": f"{text}{end}"} for key, text in IDS.items()}}
+        for at, end in enumerate(("", "x"))
+    ]
+    slices = slice_of("prototype")
+    slices["spec"]["devices"] = devices
+    selected = [
+        {"cel": {"expression": f"device.attributes['gpu.corp.example']['{key}'] == '{text}'"}}
+        for key, text in wanted.items()
+    ]
+    spec = {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu", "selectors": selected}}]}}
+    claim = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": {"name": "c", "namespace": "default"},
+    }
+    pod = make_pod("p").spec(resourceClaims=[{"name": "g", "resourceClaimName": "c"}]).doc()
+    driver = class_of("device.driver == 'gpu.corp.example'")
+    return [make_node("n").allocatable(cpu="4", pods=9).doc(), slices, driver, {**claim, "spec": spec}, pod]
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        *(pytest.param({key: text}, id=key) for key, text in IDS.items() if "/" not in key),
+        pytest.param({"uuid": "GPU-5ec8e7", "serial": "1654"}, id="two of one device"),
+        pytest.param({"uuid": "GPU-5ec8e7", "serial": "1654x"}, id="of two devices"),
+        pytest.param({"uuid": "none"}, id="of no device"),
+    ],
+)
+def test_ids_of_devices_are_hidden_and_the_placement_is_the_same(wanted: dict[str, str], tmp_path: Path) -> None:
+    source = written_cluster(tmp_path, *device_cluster(wanted))
+    data = Simulator.of(RunOptions([source])).snapshot("", redacted=True).data
+    text = gzip.decompress(data).decode()
+    assert not [each for each in IDS.values() if f'"{each}' in text or f"'{each}" in text]
+    found = json.loads(text)["items"]
+    devices = next(each for each in found if each["kind"] == "ResourceSlice")["spec"]["devices"]
+    hidden = [[each["string"] for each in device["attributes"].values()] for device in devices]
+    assert len({each for one in hidden for each in one}) == 2 * len(IDS)
+    other = tmp_path / "redacted.ksched"
+    other.write_bytes(data)
+    has_none = not {"none", "1654x"}.isdisjoint(wanted.values())
+    results = [placements(path, None)[0][1] for path in (source, str(other))]
+    assert results == ["unschedulable" if has_none else "scheduled"] * 2
+
+
 def test_more_that_has_a_pseudonym(tmp_path: Path) -> None:
     gated = make_pod("p").label(app="x").doc()
     gated["spec"]["schedulingGates"] = [{"name": "corp.example/secret-gate"}]

@@ -296,6 +296,9 @@ class WorkloadCases:
 
     def _stuck(self) -> list[Case]:
         """Nothing waits for the scheduler, and yet the controller goes no further."""
+        live = self._plane.store.current(self.item)
+        if isinstance(live, Pod) and live.status.phase == "Failed":
+            return [self._failed(live)]
         lost = [pod_key(each.pod) for each in self._losses.of_workload(self.state.owners)]
         if lost and self.state.missing:
             return [Case(all_codes()[EVICTED], ("spec", "priorityClassName"), "", pods=lost)]
@@ -304,6 +307,15 @@ class WorkloadCases:
         if unready:
             return [Case(all_codes()[ROLLOUT_WAITS], strategy, "not ready", of_pod=False, pods=unready)]
         return [Case(all_codes()[UNSETTLED], strategy, "its controller goes no further", of_pod=False)]
+
+    def _failed(self, pod: Pod) -> Case:
+        """A pod that has failed stays as it is, also if it is applied again. The kubelet may have refused it."""
+        node = self._plane.store.get(Node, pod.spec.node_name)
+        refusal = kubelet_refusal(pod, node, self._pods_before(pod)) if node is not None else ""
+        if refusal:
+            return Case(all_codes()[REFUSED_BY_KUBELET], ("spec", "nodeName"), refusal, is_sentence=True)
+        text = "the pod has failed, and no controller makes another: delete it first"
+        return Case(all_codes()[UNSETTLED], ("spec",), text, of_pod=False)
 
     # Whether the old pods are what is in the way
 

@@ -48,8 +48,8 @@ from ksched_cli.world.world import World
 
 
 class WorkloadState(Struct, frozen=True):
-    """`pods` are active; `old` are those of them that have yet to be replaced or removed. `succeeded` pods of a Job
-    have done their work. `owners` controls the pods; a pod without a controller is its own owner."""
+    """`pods` are active; `old` are those of them that have yet to be replaced or removed. `succeeded` pods of a Job, or
+    without a controller, have done their work. `owners` controls the pods; a pod without one is its own owner."""
 
     wanted: int
     pods: tuple[Pod, ...] = ()
@@ -106,7 +106,8 @@ def _bare(plane: ControlPlane, identity: Identity | None) -> WorkloadState:
         return WorkloadState(0)
     pod = plane.store.get(Pod, identity[2], identity[1])
     pods = (pod,) if pod is not None and is_active(pod) else ()
-    return WorkloadState(1, pods, owners=frozenset((identity,)))
+    done = pod is not None and pod.status.phase == "Succeeded"
+    return WorkloadState(1, pods, succeeded=int(done), owners=frozenset((identity,)))
 
 
 def _deployment(plane: ControlPlane, item: Deployment) -> WorkloadState:

@@ -16,7 +16,8 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from ksched_cli.api import core, dynamic_resources, storage, workloads
-from ksched_cli.api.decode import KINDS, DecodedObject, UnknownKind, decode_as, versions_of
+from ksched_cli.api.decode import KINDS, DecodedObject, UnknownKind, convert_plain, decode_as, versions_of
+from ksched_cli.api.dynamic_resources import OLDER_VERSIONS, as_v1
 from ksched_cli.api.karpenter import KARPENTER_KINDS, karpenter_versions
 from ksched_cli.sources.events import Event
 from ksched_cli.sources.live.api_server import LiveApiServer, RequestRefused, TooLarge
@@ -34,6 +35,7 @@ _LARGEST: tuple[type[Struct], ...] = (
 # Kinds that decide nothing about the pods of a running cluster.
 _NOT_READ = (workloads.PodTemplate, workloads.CronJob, workloads.Workload)
 READ = tuple(dict.fromkeys((*_LARGEST, *(kind for kind in KINDS.values() if kind not in _NOT_READ))))
+_DEVICES = "resource.k8s.io/v1"
 KARPENTER_GROUP = "karpenter.sh"
 KARPENTER = frozenset(kind for kind, _ in KARPENTER_KINDS.values())
 # Without these kinds no question can be answered.
@@ -60,7 +62,9 @@ class Resource(Struct, frozen=True):
 
 def resources_of(kind: type[Struct]) -> tuple[Resource, ...]:
     """The kind under every version that ksched reads, the newest first."""
-    return tuple(Resource(kind, version) for version in versions_of(kind) or karpenter_versions(kind))
+    versions = versions_of(kind) or karpenter_versions(kind)
+    older = tuple(each for each in OLDER_VERSIONS if each not in versions) if _DEVICES in versions else ()
+    return tuple(Resource(kind, version) for version in (*versions, *older))
 
 
 PAGE = 500
@@ -340,11 +344,18 @@ def _server_version(server: LiveApiServer) -> str:
 
 def _decoded_page(page: ListPage, offset: int) -> Iterator[DecodedObject]:
     resource = page.resource
-    source = f"live: {resource.plural}"
     for number, item in enumerate(page.items, start=offset):
         if resource.kind in KARPENTER:
             # As in a dump: kube-scheduler does not read the kind.
             unknown = UnknownKind(resource.version, resource.kind.__name__, item)
             yield DecodedObject(unknown, (), None, f"items[{number}].")
             continue
-        yield decode_as(item, resource.kind, source, None, f"items[{number}].")
+        yield decode_item(resource, item, f"items[{number}].")
+
+
+def decode_item(resource: Resource, item: Raw, path: str = "") -> DecodedObject:
+    """An item of a list, or the object of an event. What an older version of resource.k8s.io writes otherwise moves."""
+    kind, source = resource.kind, f"live: {resource.plural}"
+    if resource.version in versions_of(kind):
+        return decode_as(item, kind, source, None, path)
+    return convert_plain(as_v1(kind.__name__, msgspec.json.decode(item)), kind, source, None, path)

@@ -12,11 +12,11 @@ import msgspec
 from msgspec import Raw, Struct
 
 from ksched_cli.api.core import metadata_of
-from ksched_cli.api.decode import DecodedObject, decode_as
+from ksched_cli.api.decode import DecodedObject
 from ksched_cli.api.defaults import fill_in
 from ksched_cli.errors import ClusterUnreadable
 from ksched_cli.sources.live.api_server import Interrupted, LiveApiServer, RequestRefused, growing_pause
-from ksched_cli.sources.live.cluster import GONE, ListPage, LiveCluster, Missing, Resource, read_kind
+from ksched_cli.sources.live.cluster import GONE, ListPage, LiveCluster, Missing, Resource, decode_item, read_kind
 
 # The server keeps one watch open for this time, or up to twice as long, and sends bookmarks.
 _SECONDS = 290
@@ -201,16 +201,12 @@ class Follower:
         if event.type != "BOOKMARK":
             key = found.metadata.namespace, found.metadata.name
             gone = event.type == "DELETED"
-            self.put(ObjectChange(resource.kind, key, None if gone else _decoded(resource, event.object)))
+            self.put(ObjectChange(resource.kind, key, None if gone else decode_item(resource, event.object)))
         return found.metadata.resource_version
 
 
 def decoded(page: ListPage) -> Iterator[DecodedObject]:
-    return (_decoded(page.resource, item) for item in page.items)
-
-
-def _decoded(resource: Resource, item: Raw) -> DecodedObject:
-    return decode_as(item, resource.kind, f"live: {resource.plural}", None, "")
+    return (decode_item(page.resource, item) for item in page.items)
 
 
 class ClusterMirror:

@@ -37,6 +37,7 @@ from tests.sources.live.kube_server import (
     serving,
     stops_within_the_body,
 )
+from tests.sources.test_device_versions import POD, devices
 
 ROOT = Path(__file__).parents[3]
 CORPUS = ROOT / "fixtures" / "conformance" / "1.36"
@@ -226,6 +227,26 @@ def test_an_older_version_of_a_group_is_read_where_the_newest_is_not_served(kube
     del kube.lists[new]
     found = {kind.__name__: items for kind, items in read(kube, tmp_path).found.items()}
     assert [each.value.metadata.name for each in found["DeviceClass"]] == ["gpu"]
+
+
+@pytest.mark.parametrize("version", ["v1", "v1beta2", "v1beta1", "v1alpha3"])
+def test_devices_of_each_version(
+    version: str, kube: KubeServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a server that has one version: the claim is found, and has its device or not."""
+    for path in [path for path in kube.lists if "resource.k8s.io" in path and "taint" not in path]:
+        del kube.lists[path]
+    for memory, result in (("40Gi", "scheduled"), ("80Gi", "unschedulable")):
+        for each in devices(version, memory):
+            path = f"/apis/{each['apiVersion']}/{each['kind'].lower()}{'es' if each['kind'].endswith('s') else 's'}"
+            item = {key: value for key, value in each.items() if key not in ("apiVersion", "kind")}
+            kube.lists[path], kube.kinds[path] = [item], (each["apiVersion"], each["kind"])
+        pod = {**make_pod("p").doc(), "spec": POD["spec"]}
+        kube.lists[PODS] = [pod]
+        run(["simulate", "--kubeconfig", kube.kubeconfig(tmp_path), "-o", "json", "--exit-zero"])
+        document = json.loads(capsys.readouterr().out)
+        assert [each["result"] for each in document["pods"]] == [result]
+        assert "notRead" not in document["coverage"]
 
 
 def test_a_client_certificate(kube: KubeServer, tmp_path: Path) -> None:

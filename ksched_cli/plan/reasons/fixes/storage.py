@@ -67,7 +67,9 @@ class ClaimProposals:
         """Each way for every claim that lacks something: the first way of each together, then the second."""
         ways = [found for found in (list(self._of_claim(*each)) for each in self._named()) if found]
         for number in range(max(map(len, ways), default=0)):
-            yield tuple(way[min(number, len(way) - 1)] for way in ways)
+            changes = [way[min(number, len(way) - 1)] for way in ways]
+            # Two volumes may mount one claim, which is created once.
+            yield tuple(each for at, each in enumerate(changes) if each not in changes[:at])
 
     def _named(self) -> Iterator[tuple[int, str]]:
         for number, volume in enumerate(self._pod.spec.volumes):
