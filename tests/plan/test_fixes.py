@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from ksched_cli.api.core import Namespace, ObjectMeta
 from ksched_cli.api.json_patch import add, apply_patch, drop, patch_pod, pointer
 from ksched_cli.api.pod_resources import requests_of
+from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim
 from ksched_cli.api.workloads import PriorityClass
 from ksched_cli.plan.reasons.fixes.values import Fix, Fixes, Promise
 from ksched_cli.plugins.node_resources_fit.guide import lower_requests
@@ -208,8 +210,6 @@ def workload(kind: str, name: str, replicas: int, owner: tuple[str, str] | None 
     }
     if owner:
         made["metadata"]["ownerReferences"] = [owned(*owner)]
-    import msgspec
-
     return msgspec.convert(made, getattr(workloads, kind))
 
 
@@ -257,6 +257,51 @@ def test_one_replica_fewer_by_way_of_the_deployment() -> None:
 )
 def test_another_workload_is_left_alone(items: list[Any]) -> None:
     assert not any("fewer" in text for text in by_text(items))
+
+
+def bound(zones: list[str], *nodes: Any, **labels: str) -> list[Any]:
+    """A pod whose claim is bound to a volume of these zones, and that selects nodes with these labels."""
+    terms = [{"matchExpressions": [{"key": ZONE, "operator": "In", "values": zones}]}]
+    bound_by = {"annotations": {"pv.kubernetes.io/bind-completed": "yes"}}
+    claim = {"metadata": {"name": "data", "namespace": "default", **bound_by}, "spec": {"volumeName": "v"}}
+    volume = {"metadata": {"name": "v"}, "spec": {"nodeAffinity": {"required": {"nodeSelectorTerms": terms}}}}
+    mounts = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
+    stored = [msgspec.convert(claim, PersistentVolumeClaim), msgspec.convert(volume, PersistentVolume)]
+    return [*nodes, pod(cpu="2").spec(volumes=mounts).selector(**labels), *stored]
+
+
+A, B = node("a1", disk="ssd", nodepool="fast").zone("a"), node("b1").zone("b")
+
+
+@pytest.mark.parametrize(
+    ("items", "texts"),
+    [
+        pytest.param(
+            bound(["b"], A, B, disk="ssd"),
+            ["one more node in pool fast, like a1 (a), in zone b, where the pool has none"],
+            id="nodes of its kind are in another zone",
+        ),
+        pytest.param(
+            bound(["b"], A, node("b1", "1", nodepool="fast").zone("b")),
+            ["one more node in pool fast, like a1 (a), in zone b"],
+            id="nodes of its pool are too small in its zone",
+        ),
+        pytest.param(
+            bound(["b"], A, B, running("r", "b1", "3")),
+            ["one more node like b1"],
+            id="a node of its kind is in its zone",
+        ),
+        pytest.param(
+            bound(["region-c"], A),
+            ["one more node in pool fast, like a1 (a), in zone region-c, which has no node"],
+            id="no node at all",
+        ),
+        pytest.param(bound(["b"], A, B, **{ZONE: "a"}), [], id="its selector wants another zone"),
+        pytest.param(bound(["b"], A, B, disk="nvme"), [], id="no node is of its kind"),
+    ],
+)
+def test_a_node_in_the_zone_of_the_volume(items: list[Any], texts: list[str]) -> None:
+    assert [text for text in by_text(items) if "node " in text and "selector" not in text] == texts
 
 
 def never_preempts(*classes: PriorityClass, **spec: Any) -> list[Any]:
@@ -387,8 +432,6 @@ def test_what_is_changed_in_a_template_is_changed_for_all_replicas_that_wait() -
 
 
 def test_a_priority_class_that_is_there_comes_before_one_that_is_not() -> None:
-    import msgspec
-
     classes = [
         msgspec.convert({"metadata": {"name": name}, "value": value}, PriorityClass)
         for name, value in (("low", 0), ("mid", 5), ("high", 50))
@@ -453,8 +496,6 @@ def filled(name: str, cpu: str) -> list[Any]:
 
 
 def daemon_set(cpu: str, disk: str) -> Any:
-    import msgspec
-
     from ksched_cli.api.workloads import DaemonSet
 
     made = make_workload("DaemonSet", "logs", requests={"cpu": cpu}, pod={"nodeSelector": {"disk": disk}})

@@ -107,6 +107,15 @@ class Cluster:
         if waiting:
             self.pending[where] = kind
 
+    def make_claims_of_templates(self, where: str) -> None:
+        """The pods of this StatefulSet get their claims of templates, so that its pod template has no volumes."""
+        found = next(each for each in self.items if each["kind"] == "StatefulSet" and each["metadata"]["name"] == where)
+        spec = found["spec"]["template"]["spec"]
+        claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "10Gi"}}}
+        names = [each["name"] for each in spec["volumes"]]
+        found["spec"]["volumeClaimTemplates"] = [{"metadata": {"name": name}, "spec": claim} for name in names]
+        found["spec"]["template"]["spec"] = {key: value for key, value in spec.items() if key != "volumes"}
+
     def claim(self, where: str, storage_class: str, zone: str = "") -> None:
         """A claim, bound to a volume of the zone if there is one."""
         namespace, name = where.split("/")
@@ -246,6 +255,9 @@ def aks() -> Cluster:
     found.workload(
         "StatefulSet", "db/mongo", pod("1", "8Gi", affinity=apart("mongo", _ZONE), **mem), ["aks-mem-0", "aks-mem-1"], 1
     )
+    found.claim("db/data-ledger-0", "managed-csi", zones[2])
+    found.workload("StatefulSet", "db/ledger", mounting("data-ledger-0", cpu="1", **mem), waiting=1)
+    found.make_claims_of_templates("ledger")
     found.workload("StatefulSet", "db/kafka", pod(nodeSelector={"agentpool": "gpu"}), waiting=2)
     found.workload("Deployment", "orders/typo", pod(nodeSelector={"agentpool": "User"}), waiting=2)
     found.workload(

@@ -167,6 +167,10 @@ FIRST = {
         "aks",
         "db/mongo",
     ): "one more node in pool mem, like aks-mem-0 (westeurope-1), in zone westeurope-3, where the pool",
+    (
+        "aks",
+        "db/ledger",
+    ): "one more node in pool mem, like aks-mem-0 (westeurope-1), in zone westeurope-3, where the pool",
     ("aks", "db/backup"): "create claim backup",
     ("aks", "ingress/nginx"): "one more node in pool user",
     ("eks", "app/big"): "one more node in pool main, like ip-10-0-0-0",

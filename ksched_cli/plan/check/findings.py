@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from ksched_cli.api.core import Node, Pod
+from ksched_cli.api.core import Namespace, Node, Pod
 from ksched_cli.api.object_facts import is_active, is_ready, pod_key, uid_of_pod
 from ksched_cli.api.workloads import CronJob, Job
 from ksched_cli.controlplane.api_server import PodRefusal
@@ -54,6 +54,7 @@ from ksched_cli.plan.reasons.codes import (
     code_of_admission,
     plugins_of,
 )
+from ksched_cli.plan.reasons.pod_affinity import unmatched_terms
 from ksched_cli.plan.reasons.rules import (
     RejectionCause,
     cause_of,
@@ -234,8 +235,10 @@ class WorkloadCases:
     def _case_of(self, pod: Pod, decision: Decision) -> Case:
         run = self._run
         case = _case(cause_of(run.world.scheduler, decision), pod, decision.rejection)
-        typos = map(str, selector_typos(pod, (node.metadata.labels for node in self._plane.store.of(Node))))
-        case.message = "; ".join([case.message, *typos])
+        store = self._plane.store
+        typos = selector_typos(pod, (node.metadata.labels for node in store.of(Node)))
+        terms = unmatched_terms(pod, store.of(Pod), store.of(Namespace))
+        case.message = "; ".join([case.message, *map(str, (*typos, *terms))])
         rows = run.world.cluster.pods.row_of
         old = [rows[uid_of_pod(each)] for each in self.state.old if each is not pod and uid_of_pod(each) in rows]
         others = np.array(sorted(old), dtype=np.int64)

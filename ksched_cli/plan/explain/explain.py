@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from msgspec import structs
 
-from ksched_cli.api.core import Node, Pod
+from ksched_cli.api.core import Namespace, Node, Pod
 from ksched_cli.api.object_facts import full_node_name
 from ksched_cli.api.pod_resources import requests_of
 from ksched_cli.api.quantity import amount_text
@@ -60,6 +60,7 @@ from ksched_cli.plan.reasons.fixes.limits import ZONE
 from ksched_cli.plan.reasons.fixes.nodes import zones_of
 from ksched_cli.plan.reasons.fixes.propose import FixSituation
 from ksched_cli.plan.reasons.fixes.search import find_fixes
+from ksched_cli.plan.reasons.pod_affinity import unmatched_terms
 from ksched_cli.plan.reasons.rules import own_figures, parts_of
 from ksched_cli.plan.reasons.typos import selector_typos
 from ksched_cli.plan.results.nodes import NodeChanges, NodeColumns, ScoredNode
@@ -358,10 +359,14 @@ def _claims(found: Explanation, subject: Subject) -> Iterator[str]:
 
 
 def _typos(found: Explanation, subject: Subject) -> Iterator[str]:
-    """A sentence for each label that the pod requires, that no node has, and that is near to one of a node."""
-    labels = [node.metadata.labels for node in subject.loaded.of(Node)] if found.unplaced else []
-    for text in map(str, selector_typos(subject.pod, labels)):
-        yield f"{text[0].upper()}{text[1:]}"
+    """A sentence for each label that the pod requires, that no node has, and that is near to one of a node, and for
+    each pod that it requires and that is not there."""
+    if not found.unplaced:
+        return
+    pod, loaded = subject.pod, subject.loaded
+    typos = selector_typos(pod, [node.metadata.labels for node in loaded.of(Node)])
+    for text in map(str, (*typos, *unmatched_terms(pod, loaded.of(Pod), loaded.of(Namespace)))):
+        yield f"{text[0].upper()}{text[1:]}{'' if text.endswith('?') else '.'}"
 
 
 def _look(subject: Subject, scheduler: Scheduler) -> tuple[Explanation, Occupants]:

@@ -13,7 +13,6 @@ from ksched_cli.api.pod_resources import requests_of
 from ksched_cli.api.quantity import approximate, milli_value, parse_quantity, value
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim
 from ksched_cli.api.workloads import DaemonSet
-from ksched_cli.cluster.catalog import mounted_claims
 from ksched_cli.controlplane.controllers.daemon_pods import daemon_spec, should_run
 from ksched_cli.plan.explain.results import ExplainedNode, Rejection
 from ksched_cli.plan.reasons.fixes.limits import (
@@ -31,8 +30,9 @@ from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.edits.node_fields import LabelNode
 from ksched_cli.whatif.edits.nodes import CloneNode
 
-# So many makes are proposed, and of each up to so many nodes more than the waiting pods need: other pods take some.
-_MAKES = 4
+# So many makes, each in so many zones, are proposed, and of each make up to so many nodes more than the waiting pods
+# need: other pods take some.
+_MAKES, _ZONES = 4, 2
 _MORE = (0, 1, 3, 7)
 _COST = 1.5
 
@@ -40,10 +40,11 @@ Amounts = dict[str, int]
 
 
 class NodeProposals:
-    """`waiting` is the number of pods of the workload without a node."""
+    """`waiting` is the number of pods of the workload without a node, `claims` are those of the pod that is explained:
+    the template of a StatefulSet does not name them."""
 
-    def __init__(self, loaded: Loaded, pod: Pod, waiting: int) -> None:
-        self._loaded, self._pod, self._waiting = loaded, pod, waiting
+    def __init__(self, loaded: Loaded, pod: Pod, waiting: int, claims: Sequence[str]) -> None:
+        self._loaded, self._pod, self._waiting, self._claims = loaded, pod, waiting, claims
         self._nodes = {node.metadata.name: node for node in loaded.of(Node)}
         self._requests = {name: amount for name, amount in requests_of(pod, use_status=False).items() if amount}
         self._daemons = [daemon_spec(each) for each in loaded.of(DaemonSet) if each.spec.template is not None]
@@ -69,27 +70,62 @@ class NodeProposals:
                 yield edited(_text(node, count), "node", cost, CloneNode(node.metadata.name, count))
 
     def in_another_zone(self, rejected: Sequence[ExplainedNode]) -> Iterator[FixChange]:
-        """Where the pod must be in a zone that has no node: a node like one of another zone, in that zone. Where pods
-        keep apart by zone: a node in a zone of the cluster in which the pool has none."""
+        """Where the pod must be in a zone that has no node of its kind, or none at all, as for a volume: a node like
+        one of another zone, in that zone. Where pods keep apart by zone: a node in a zone of the cluster in which the
+        pool has none."""
         there = {node.metadata.labels.get(ZONE, "") for node in self._nodes.values()}
-        zones = [zone for zone in _zones_of(self._pod, self._loaded) if zone not in there]
-        if not zones:
+        wanted = self._wanted_zones()
+        if not wanted:
             yield from self._where_the_pool_has_none(rejected, sorted(filter(None, there)))
-        if len(zones) != 1:
-            return
-        makes: dict[object, Node] = {}
-        for node in self._nodes.values():
-            in_region = zones[0].startswith(node.metadata.labels.get(REGION, "-"))
-            if self._is_sold(node) and in_region and not _has_other_problems(node.metadata.name, rejected):
-                makes.setdefault(_make(node), node)
-        for rank, (node, fitting) in enumerate(self._sized(makes.values())[:_MAKES]):
-            needed = -(-self._waiting // fitting)
-            for count in dict.fromkeys((1, needed)):
-                cost = _COST + rank / 10 + min(count - 1, 50) / 1000
-                text = f"{_text(node, count)}, in zone {zones[0]}, which has no node"
-                yield FixChange(
-                    text, "node", cost, edits=(CloneNode(node.metadata.name, count), *_moved(node, count, zones[0]))
-                )
+        for place, zone in enumerate(sorted(wanted & there or wanted)[:_ZONES]):
+            makes: dict[object, Node] = {}
+            for node in self._nodes.values():
+                if self._is_sold(node) and self._would_do_in(zone, node, rejected):
+                    makes.setdefault(_make(node), node)
+            for rank, (node, fitting) in enumerate(self._sized(makes.values())[:_MAKES]):
+                needed = -(-self._waiting // fitting)
+                for count in dict.fromkeys((1, needed)):
+                    cost = _COST + (0.4 if zone in there else 0) + rank / 10 + place / 100 + min(count - 1, 50) / 1000
+                    edits = (CloneNode(node.metadata.name, count), *_moved(node, count, zone))
+                    yield FixChange(self._text_in(zone, node, count), "node", cost, edits=edits)
+
+    def _would_do_in(self, zone: str, node: Node, rejected: Sequence[ExplainedNode]) -> bool:
+        """Whether a copy of this node of another zone, in the zone, may take the pod."""
+        labels = node.metadata.labels
+        regions = {each.metadata.labels.get(REGION) for each in self._in_zone(zone)}
+        in_region = labels.get(REGION) in regions if regions else zone.startswith(labels.get(REGION, "-"))
+        if labels.get(ZONE) == zone or not in_region:
+            return False
+        moved = labels | dict.fromkeys(_zone_keys(node), zone)
+        is_chosen = all(moved.get(key) == text for key, text in self._pod.spec.node_selector.items())
+        return is_chosen and not _has_other_problems(node.metadata.name, rejected)
+
+    def _text_in(self, zone: str, node: Node, count: int) -> str:
+        inside = self._in_zone(zone)
+        if not inside:
+            return f"{_text(node, count)}, in zone {zone}, which has no node"
+        pool = pool_of(node)
+        is_new = pool and pool not in map(pool_of, inside)
+        return f"{_text(node, count)}, in zone {zone}{', where the pool has none' if is_new else ''}"
+
+    def _in_zone(self, zone: str) -> list[Node]:
+        return [each for each in self._nodes.values() if each.metadata.labels.get(ZONE) == zone]
+
+    def _wanted_zones(self) -> set[str]:
+        """The zones that the pod may be in by its selector, its node affinity and its volumes; empty where none of them
+        decides, or where they contradict each other."""
+        found = [{self._pod.spec.node_selector[ZONE]}] if ZONE in self._pod.spec.node_selector else []
+        for name in self._claims:
+            claim = self._loaded.named(PersistentVolumeClaim, name, self._pod.metadata.namespace)
+            volume = self._loaded.named(PersistentVolume, claim.spec.volume_name) if claim is not None else None
+            found += [set(zones)] if volume is not None and (zones := zones_of(volume)) else []
+        affinity = self._pod.spec.affinity.node_affinity if self._pod.spec.affinity is not None else None
+        terms = affinity.required_during_scheduling_ignored_during_execution if affinity is not None else None
+        if terms is not None and len(terms.node_selector_terms) == 1:
+            for each in terms.node_selector_terms[0].match_expressions:
+                if each.key == ZONE and each.operator == "In":
+                    found.append(set(each.values))
+        return set.intersection(*found) if found else set()
 
     def _where_the_pool_has_none(self, rejected: Sequence[ExplainedNode], zones: Sequence[str]) -> Iterator[FixChange]:
         apart = [each for each in rejected if each.rejections and all(_is_apart(one) for one in each.rejections)]
@@ -128,12 +164,15 @@ class NodeProposals:
 
 
 def _moved(node: Node, count: int, zone: str) -> Iterator[LabelNode]:
-    """Every label of the copies that has the zone in it, such as that of a storage driver."""
-    old = node.metadata.labels.get(ZONE)
-    keys = {ZONE, *(key for key, text in node.metadata.labels.items() if old and text == old)}
     for number in range(1, count + 1):
-        for key in sorted(keys):
+        for key in sorted(_zone_keys(node)):
             yield LabelNode(f"{node.metadata.name}-clone-{number}", key, zone)
+
+
+def _zone_keys(node: Node) -> set[str]:
+    """Every label of the node that has its zone in it, such as that of a storage driver."""
+    old = node.metadata.labels.get(ZONE)
+    return {ZONE, *(key for key, text in node.metadata.labels.items() if old and text == old)}
 
 
 def _text(node: Node, count: int) -> str:
@@ -145,27 +184,10 @@ def _text(node: Node, count: int) -> str:
     return f"{many} in pool {pool}, like {name}{f' ({zone})' if zone else ''}"
 
 
-def _zones_of(pod: Pod, loaded: Loaded) -> list[str]:
-    """The zones that the pod has to be in: by its selector, by its node affinity, by its volumes."""
-    found = [pod.spec.node_selector[ZONE]] if ZONE in pod.spec.node_selector else []
-    affinity = pod.spec.affinity.node_affinity if pod.spec.affinity is not None else None
-    terms = affinity.required_during_scheduling_ignored_during_execution if affinity is not None else None
-    for name in mounted_claims(pod):
-        claim = loaded.named(PersistentVolumeClaim, name, pod.metadata.namespace)
-        volume = loaded.named(PersistentVolume, claim.spec.volume_name) if claim is not None else None
-        if volume is None:
-            continue
-        found += zones_of(volume)
-    if terms is not None and len(terms.node_selector_terms) == 1:
-        for each in terms.node_selector_terms[0].match_expressions:
-            if each.key == ZONE and each.operator == "In" and len(each.values) == 1:
-                found.append(each.values[0])
-    return list(dict.fromkeys(found))
-
-
 def zones_of(volume: PersistentVolume) -> list[str]:
     """The zone of a volume by its label or by its node affinity; several if it may be in each."""
-    found = [volume.metadata.labels[ZONE]] if ZONE in volume.metadata.labels else []
+    # The label of a volume in several zones has `a__b`.
+    found = volume.metadata.labels[ZONE].split("__") if ZONE in volume.metadata.labels else []
     required = volume.spec.node_affinity.required if volume.spec.node_affinity is not None else None
     for term in required.node_selector_terms if required is not None else ():
         for each in term.match_expressions:

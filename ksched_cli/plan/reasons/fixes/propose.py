@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ksched_cli.api.core import Node, ObjectMeta, Pod, Taint, controller_of
+from ksched_cli.api.core import Namespace, Node, ObjectMeta, Pod, Taint, controller_of
 from ksched_cli.api.json_patch import Operation, add, drop
 from ksched_cli.api.object_facts import pod_key, pod_priority
 from ksched_cli.api.quantity import amount_text
@@ -37,6 +37,7 @@ from ksched_cli.plan.reasons.fixes.limits import (
 from ksched_cli.plan.reasons.fixes.nodes import NodeProposals
 from ksched_cli.plan.reasons.fixes.storage import ClaimProposals, created
 from ksched_cli.plan.reasons.fixes.values import AdvisedChange, FixChange, Proposal, edited, kubectl, patched
+from ksched_cli.plan.reasons.pod_affinity import PodTypo, unmatched_terms
 from ksched_cli.plan.reasons.rules import guide_of
 from ksched_cli.plan.reasons.typos import Typo, selector_typos
 from ksched_cli.sources.loaded import Loaded
@@ -51,7 +52,7 @@ _MOST = 2
 LAST_RESORT = "scale"
 # The rank of a change among others: `correct the typing error` before `uncordon`, and other people's pods last.
 _TYPO, _TOLERATION, _UNCORDON, _LABEL, _UNTAINT, _PRIORITY, _FOREIGN_TAINT, _DELETION = 0.5, 0.8, 1, 2, 5, 6, 6.5, 8.5
-# A replica fewer of another workload is a change for which nobody asked: it is tried if nothing else works.
+# A replica fewer of another workload harms that workload: it is tried if nothing else works.
 _FEWER_REPLICAS = 20
 
 
@@ -286,8 +287,10 @@ def _ways(situation: FixSituation, pod: Pod, waiting: int) -> Iterator[tuple[Fix
     found, loaded = situation.found, situation.subject.loaded
     nodes = {node.metadata.name: node for node in loaded.of(Node)}
     typos = selector_typos(pod, [node.metadata.labels for node in nodes.values()])
-    if typos and not situation.node:
-        yield tuple(patched(each.correction, "typo", _TYPO, *each.operations) for each in typos)
+    terms = unmatched_terms(pod, loaded.of(Pod), loaded.of(Namespace))
+    mistakes: list[Typo | PodTypo] = [*typos, *(each for term in terms for each in term.typos)]
+    if mistakes and not situation.node:
+        yield tuple(patched(each.correction, "typo", _TYPO, *each.operations) for each in mistakes)
     yield from ClaimProposals(loaded, pod).all()
     if any(each.rejects for each in found.pre_filter):
         return
@@ -306,7 +309,7 @@ def _ways(situation: FixSituation, pod: Pod, waiting: int) -> Iterator[tuple[Fix
         return
     owner = controller_of(situation.subject.pod.metadata)
     if owner is None or owner.kind != "DaemonSet":
-        more = NodeProposals(loaded, pod, waiting)
+        more = NodeProposals(loaded, pod, waiting, mounted_claims(situation.subject.pod))
         yield from ((each,) for each in more.of_makes(rejected))
         yield from ((each,) for each in more.in_another_zone(rejected))
     if any(all(each.code == "Unschedulable" for each in node.rejections) for node in rejected):

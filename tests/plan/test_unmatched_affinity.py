@@ -1,0 +1,119 @@
+"""Required pod affinity that no pod satisfies: the selector, the namespaces searched, and what may have been meant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ksched_cli.api.core import Namespace, ObjectMeta
+from ksched_cli.cli.main import run
+from ksched_cli.plan.reasons.pod_affinity import unmatched_terms
+from tests.builders import PodBuilder, make_node, make_pod, write_list
+from tests.plan.explaining import explained
+
+NAMESPACES = [Namespace(metadata=ObjectMeta(name=name, labels={"team": name})) for name in ("web", "db")]
+PODS = [
+    make_pod("cache-0", "web").label(app="cache", tier="back").on("n1"),
+    make_pod("redis-0", "db").label(app="redis").on("n1"),
+    make_pod("late-0", "web").label(app="late"),
+    make_pod("done-0", "web").label(app="done").on("n1").phase("Succeeded"),
+]
+
+
+def near(labels: dict[str, str] | None, *expressions: dict[str, Any], **term: Any) -> PodBuilder:
+    selector = {"labelSelector": {"matchLabels": labels, "matchExpressions": list(expressions)}}
+    own = {"topologyKey": "kubernetes.io/hostname", **(selector if labels is not None else {}), **term}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": [own]}
+    return make_pod("p", "web").label(app="own").spec(affinity={"podAffinity": required})
+
+
+NEEDS = ", and its required pod affinity needs one"
+
+
+@pytest.mark.parametrize(
+    ("pod", "said"),
+    [
+        pytest.param(near({"app": "nothing"}), [f"no pod matches app=nothing in namespace web{NEEDS}"], id="no pod"),
+        pytest.param(
+            near({"app": "cahce"}),
+            [f"no pod matches app=cahce in namespace web{NEEDS}: did you mean app=cache?"],
+            id="a typing error of a value",
+        ),
+        pytest.param(
+            near({"teir": "back"}),
+            [f"no pod matches teir=back in namespace web{NEEDS}: did you mean tier=back?"],
+            id="a typing error of a key",
+        ),
+        pytest.param(
+            near({}, {"key": "app", "operator": "In", "values": ["cach"]}),
+            [f"no pod matches app in (cach) in namespace web{NEEDS}: did you mean app=cache?"],
+            id="a typing error of an expression",
+        ),
+        pytest.param(
+            near({"teir": "front"}),
+            [f"no pod matches teir=front in namespace web{NEEDS}"],
+            id="the near key has another value",
+        ),
+        pytest.param(
+            near({"app": "redis"}),
+            [f"no pod matches app=redis in namespace web{NEEDS}: namespace db has such pods"],
+            id="another namespace",
+        ),
+        pytest.param(
+            near({"app": "late"}),
+            [f"no pod with a node matches app=late in namespace web{NEEDS}: web/late-0 has no node yet"],
+            id="a pod that waits itself",
+        ),
+        pytest.param(
+            near({"app": "done"}), [f"no pod matches app=done in namespace web{NEEDS}"], id="a pod that has finished"
+        ),
+        pytest.param(
+            near({"app": "x"}, namespaces=["db", "web"]),
+            [f"no pod matches app=x in namespaces db, web{NEEDS}"],
+            id="namespaces by name",
+        ),
+        pytest.param(
+            near({"app": "x"}, namespaceSelector={"matchLabels": {"team": "db"}}),
+            [f"no pod matches app=x in namespace db{NEEDS}"],
+            id="a namespace by label",
+        ),
+        pytest.param(
+            near({"app": "x"}, namespaceSelector={}),
+            [f"no pod matches app=x in any namespace{NEEDS}"],
+            id="every namespace",
+        ),
+        pytest.param(
+            near({"app": "cache"}, namespaceSelector={"matchLabels": {"team": "none"}}),
+            [
+                "its required pod affinity needs a pod with app=cache and searches no namespace: namespace web has such pods"
+            ],
+            id="no namespace",
+        ),
+        pytest.param(near({"app": "cache"}), [], id="a pod matches"),
+        pytest.param(near({"app": "own"}), [], id="it matches itself"),
+        pytest.param(make_pod("p", "web"), [], id="no affinity"),
+    ],
+)
+def test_the_sentence(pod: PodBuilder, said: list[str]) -> None:
+    pods = [each.obj() for each in PODS]
+    assert list(map(str, unmatched_terms(pod.obj(), pods, NAMESPACES))) == said
+
+
+def test_the_typing_error_is_corrected_first() -> None:
+    node = make_node("n1").allocatable(cpu="4", memory="8Gi", pods=10).label("kubernetes.io/hostname", "n1")
+    items = [node, *PODS[:2], near({"app": "cahce"})]
+    fixes = explained([*(each.obj() for each in items), *NAMESPACES], "web/p").fixes
+    assert fixes is not None
+    assert fixes.found[0].text == "let its pod affinity want app=cache and not app=cahce"
+    assert fixes.found[0].node == "n1"
+
+
+def test_check_names_it(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    spaces = [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "web"}}]
+    cluster = write_list(tmp_path / "c.json", make_node("n1").doc(), PODS[0].doc(), *spaces)
+    manifest = write_list(tmp_path / "m.json", near({"app": "cahce"}).doc())
+    run(["check", "--from", cluster, "-f", manifest])
+    assert "did you mean app=cache?" in capsys.readouterr().out
