@@ -39,7 +39,8 @@ _KINDS_OF: dict[tuple[str, ...], tuple[type[Struct], ...]] = {
         workloads.ResourceQuota,
     ),
     ("apps/v1",): (workloads.ReplicaSet, workloads.StatefulSet, workloads.Deployment, workloads.DaemonSet),
-    ("batch/v1",): (workloads.Job, workloads.CronJob),
+    ("batch/v1",): (workloads.Job,),
+    ("batch/v1", "batch/v1beta1"): (workloads.CronJob,),
     ("policy/v1", "policy/v1beta1"): (workloads.PodDisruptionBudget,),
     ("scheduling.k8s.io/v1", "scheduling.k8s.io/v1beta1"): (workloads.PriorityClass,),
     ("scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1alpha3", "scheduling.k8s.io/v1alpha2"): (

@@ -41,6 +41,8 @@ _REMOVED: Sequence[tuple[str, str, int]] = (
     ("flowcontrol.apiserver.k8s.io/v1beta3", "FlowSchema PriorityLevelConfiguration", 31),
     ("resource.k8s.io/v1alpha2", "ResourceClaim ResourceClaimTemplate ResourceClass", 30),
     ("resource.k8s.io/v1alpha3", "DeviceClass ResourceClaim ResourceClaimTemplate ResourceSlice", 33),
+    ("admissionregistration.k8s.io/v1beta1", "ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding", 33),
+    ("storage.k8s.io/v1alpha1", "VolumeAttributesClass", 34),
     ("scheduling.k8s.io/v1alpha2", "PodGroup Workload", 36),
     ("networking.k8s.io/v1beta1", "IPAddress ServiceCIDR", 36),
     ("storage.k8s.io/v1beta1", "VolumeAttributesClass", 36),

@@ -25,7 +25,7 @@ from ksched_cli.api.core import (
     TopologySpreadConstraint,
     with_pod_terms,
 )
-from ksched_cli.api.decode import UnknownKind, document_of, label_of
+from ksched_cli.api.decode import KINDS, UnknownKind, document_of, label_of
 from ksched_cli.api.validation.fields import built_in_kinds
 from ksched_cli.errors import Problem
 from ksched_cli.releases.engine_rules import FieldRules
@@ -94,6 +94,8 @@ def _is_unknown(version: str, kind: str) -> bool:
     """Whether Kubernetes has no such kind. A kind that the newest Kubernetes has in a version that it never had is
     unknown; a version of a group with a dot may be one of an older or newer Kubernetes."""
     kinds = built_in_kinds()
+    if (version, kind) in LAST_MINORS and not any(kind == each for _, each in KINDS):
+        return False
     if version in kinds:
         return kind not in kinds[version] and kind != "List"
     served = _served(kind)

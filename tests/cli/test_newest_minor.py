@@ -31,8 +31,11 @@ def node(name: str, *images: str) -> dict[str, Any]:
     return made.doc()
 
 
-def test_a_snapshot_of_1_37_1_is_answered_without_a_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["simulate", "--from", taken(tmp_path / "c.ksched.gz", "v1.37.1"), "-o", "json", "--exit-zero"]) == 0
+@pytest.mark.parametrize("version", ["v1.37.0", "v1.37.1", "v1.37.2-eks-1234abc"])
+def test_a_snapshot_of_1_37_is_answered_without_a_warning(
+    version: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["simulate", "--from", taken(tmp_path / "c.ksched.gz", version), "-o", "json", "--exit-zero"]) == 0
     shown = capsys.readouterr()
     coverage = json.loads(shown.out)["coverage"]
     assert (coverage["kubeVersion"], coverage["kubeVersionReadFromSource"]) == ("1.37", "1.37")

@@ -32,6 +32,13 @@ from tests.builders import make_node, make_pod
         ("scheduling.k8s.io/v1alpha2", "Workload", 37, 37, "scheduling.k8s.io/v1beta1"),
         ("storage.k8s.io/v1beta1", "VolumeAttributesClass", 37, 37, "storage.k8s.io/v1"),
         ("networking.k8s.io/v1beta1", "IPAddress", 37, 37, "networking.k8s.io/v1"),
+        (
+            "admissionregistration.k8s.io/v1beta1",
+            "ValidatingAdmissionPolicy",
+            34,
+            34,
+            "admissionregistration.k8s.io/v1",
+        ),
         ("apps/v1", "Deployment", None, 0, ""),
     ],
 )
@@ -65,6 +72,28 @@ def test_kinds_that_kubernetes_does_not_have(version: str, kind: str, expected: 
     document = {"apiVersion": version, "kind": kind, "metadata": {"name": "n"}}
     found = [str(each) for each in judge(UnknownKind(version, kind, document), Origin("m.yaml", 1))]
     assert [text.startswith(f"m.yaml:1: {kind} n: {expected}") for text in found] == ([True] if expected else [])
+
+
+@pytest.mark.parametrize(("version", "code"), [("1.20", 0), ("1.22", 2), ("1.24", 2), ("1.25", 2)])
+def test_versions_that_a_minor_still_serves_are_known(
+    version: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ingress was v1beta1 up to 1.21, and CronJob up to 1.24, which is read."""
+    pods = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}
+    cron = {"schedule": "0 0 * * *", "jobTemplate": {"spec": {"template": pods}}}
+    manifests = [
+        {"apiVersion": "networking.k8s.io/v1beta1", "kind": "Ingress", "metadata": {"name": "i"}, "spec": {}},
+        {"apiVersion": "batch/v1beta1", "kind": "CronJob", "metadata": {"name": "j"}, "spec": cron},
+    ]
+    cluster, file = tmp_path / "c.yaml", tmp_path / "m.yaml"
+    cluster.write_text(yaml.safe_dump(make_node("n1").doc()))
+    file.write_text(yaml.safe_dump_all(manifests))
+    assert run(["check", "--from", str(cluster), "-f", str(file), "--kube-version", version]) == code
+    shown = capsys.readouterr().out
+    assert "knows no such kind" not in shown
+    assert ("Ingress is no longer served" in shown) is (version != "1.20")
+    assert ("CronJob is no longer served" in shown) is (version == "1.25")
+    assert ("CronJob default/j: fits" in shown) is (version != "1.25")
 
 
 @pytest.mark.parametrize(
