@@ -34,7 +34,7 @@ from ksched_cli.plan.run.checks import (
 from ksched_cli.plan.run.loaded_input import LoadedInput, MakeScheduler, SchedulerSpec, plugin_points
 from ksched_cli.plan.run.options import AUTO, PluginGiven, RunOptions, wanted_pods
 from ksched_cli.plugins.in_tree import plugins_of
-from ksched_cli.releases.minors import DEFAULT, Release, minor_in, nearest_release
+from ksched_cli.releases.minors import DEFAULT, Release, minor_in, nearest_release, newest_minor_in
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.unread import as_stored, storage_counts
 from ksched_cli.whatif.changes import Changes
@@ -71,7 +71,7 @@ def scheduler_spec(options: RunOptions, server_version: str = "") -> SchedulerSp
         current = DEFAULT if minor_in(requested) is None else nearest_release(requested)
     else:
         current = nearest_release(requested)
-        if minor_in(requested) != current.minor:
+        if not current.is_minor_of(requested):
             nearest = f"the nearest is {current.version}; ksched versions lists all"
             raise UsageError(Problem(f"--kube-version {requested}: this minor is not modelled", hint=nearest))
     gates = current.gates(options.feature_gates)
@@ -169,11 +169,10 @@ def make_autoscaler(options: RunOptions, loaded: Loaded) -> Autoscaler | None:
 def _version_of_nodes(options: RunOptions, loaded: Loaded) -> str:
     """The minor of the newest kubelet, for an input that does not name the version of its API server: the API server is
     of no older one. Empty if the nodes have no version."""
-    found = (minor_in(node.status.node_info.kubelet_version) for node in loaded.of(Node) if node.status.node_info)
-    newest = max(filter(None, found), default=None)
-    if newest is None or options.kube_version != AUTO:
+    found = (node.status.node_info.kubelet_version for node in loaded.of(Node) if node.status.node_info)
+    version = newest_minor_in(found) if options.kube_version == AUTO else ""
+    if not version:
         return ""
-    version = f"1.{newest}"
     text = f"the input does not name the version of the API server: ksched answers as Kubernetes {version}, the newest "
     text += "kubelet of the nodes (--kube-version)"
     loaded.warnings += [text] if text not in loaded.warnings else []

@@ -127,6 +127,63 @@ def test_minors_are_named_in_releases_and_rooms_only() -> None:
     assert found == []
 
 
+# What holds the number of a minor or of a patch, or returns it. `releases` compares them; versions in CEL texts are others.
+NUMBERS = {"minor", "patch", "minor_of", "minor_in", "patch_in", "pod_security_minor"}
+COMPARES_VERSIONS = ("releases/", "plugins/lib/cel/")
+
+
+def is_number_of_release(node: ast.expr) -> bool:
+    if isinstance(node, ast.BinOp):
+        return is_number_of_release(node.left) or is_number_of_release(node.right)
+    if isinstance(node, ast.Call):
+        return is_number_of_release(node.func)
+    return getattr(node, "attr", getattr(node, "id", "")).lstrip("_") in NUMBERS
+
+
+def compares_releases(node: ast.AST) -> bool:
+    if isinstance(node, ast.Compare):
+        # Whether there is a number at all is no comparison.
+        operands = [node.left, *node.comparators]
+        is_none = isinstance(node.ops[0], ast.Is | ast.IsNot)
+        return not is_none and any(map(is_number_of_release, operands))
+    if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("max", "min", "sorted"):
+        keys = [each.value.body for each in node.keywords if isinstance(each.value, ast.Lambda)]
+        values = [*node.args, *(item for key in keys for item in (key.elts if isinstance(key, ast.Tuple) else [key]))]
+        return any(map(is_number_of_release, values))
+    return False
+
+
+@pytest.mark.parametrize(
+    ("text", "compares"),
+    [
+        ("release.minor >= 25", True),
+        ("low <= each._minor <= high", True),
+        ("minor_in(version) == release.minor", True),
+        ("last == minor - 1", True),
+        ("max(releases, key=lambda each: each.minor)", True),
+        ("sorted(rules, key=lambda rule: (rule.minor, rule.text))", True),
+        ("min(minor, self.newest)", True),
+        ("minor_in(version) is None", False),
+        ("old.minor.gates.enabled('A')", False),
+        ("release.is_later_than(other)", False),
+    ],
+)
+def test_comparisons_of_minors_are_found(text: str, compares: bool) -> None:
+    assert any(map(compares_releases, ast.walk(ast.parse(text)))) is compares
+
+
+def test_releases_alone_compares_minors() -> None:
+    """A rule that depends on a minor is a value of `releases`, or a `Rule` of a room, which `releases` evaluates."""
+    found = [
+        f"{name}:{node.lineno}"
+        for name, text in texts().items()
+        if not name.startswith(COMPARES_VERSIONS)
+        for node in ast.walk(ast.parse(text))
+        if compares_releases(node)
+    ]
+    assert found == []
+
+
 def module_of(path: Path) -> str:
     parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)

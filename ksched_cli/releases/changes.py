@@ -60,9 +60,23 @@ class RuleChange(Struct, frozen=True):
 
     def holds_in(self, release: Release) -> bool:
         """Whether the release has the rule, gates aside."""
-        if self.text in release.lacks:
+        if release.lacks and self.switch in release.lacks:
             return False
         return release.minor >= self.minor if self.fix is None else release.has(self.fix)
+
+    @property
+    def switch(self) -> str:
+        """What switches the rule: its gate, or the rule itself, by its minor and its sentence."""
+        return self.gate or f"{self.since} {self.text}"
+
+    def came_with(self, release: Release) -> bool:
+        """Whether the release's minor brought the rule, with its first release or with a patch."""
+        return self.minor == release.minor or (self.fix is not None and bool(self.fix.first_patch_of(release)))
+
+    @property
+    def order(self) -> tuple[int, tuple[str, ...], str]:
+        """The sort key: the oldest first."""
+        return self.minor, self.plugins, self.text
 
     @property
     def patches(self) -> tuple[str, ...]:

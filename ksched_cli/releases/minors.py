@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
 from msgspec import Struct
@@ -109,6 +109,11 @@ class UpstreamFix(Struct, frozen=True, dict=True):
         numbers = (version.split(".") for version in self.patches)
         return {int(minor): int(patch) for _, minor, patch in numbers}
 
+    def first_patch_of(self, release: Release) -> str:
+        """The first patch of this minor that has the fix; empty if its first release has it, or no patch."""
+        patch = self.patch_of.get(release.minor)
+        return "" if patch is None else f"1.{release.minor}.{patch}"
+
 
 # The first filter that rejects a node decides; 1.24 to 1.26.0 ran the others too.
 FIRST_REJECTION_DECIDES = UpstreamFix(114518, "1.27", ("1.24.10", "1.25.6", "1.26.1"))
@@ -156,8 +161,8 @@ FIXES = (
 
 class Release(Struct, frozen=True, dict=True):
     """One minor, in its latest patch unless `patch` names one. `recorded`: recordings of its kube-scheduler verify
-    ksched; else its rules come from its source. `lacks` are the sentences of rules that are as before this minor, in a
-    release that only serves to compare two others rule by rule."""
+    ksched; else its rules come from its source. `lacks` are rules (`RuleChange.switch`) that hold as before they
+    changed, in a release that only serves to compare two others rule by rule."""
 
     version: str
     recorded: bool = False
@@ -179,12 +184,17 @@ class Release(Struct, frozen=True, dict=True):
         """Whether this is that minor or a later one."""
         return self.minor >= minor_of(version)
 
+    def is_minor_of(self, version: str) -> bool:
+        """Whether a version, as people and servers write it, is of this minor."""
+        return minor_in(version) == self.minor
+
     def is_later_than(self, other: Release) -> bool:
         """Whether this is a later minor, or a later patch of the same minor."""
-        return self._order > other._order
+        return self.order > other.order
 
     @property
-    def _order(self) -> tuple[int, float]:
+    def order(self) -> tuple[int, float]:
+        """The sort key: the minor, and the patch. The latest patch comes last."""
         return self.minor, math.inf if self.patch is None else self.patch
 
     def within(self, since: str, until: str) -> bool:
@@ -239,6 +249,28 @@ def release(version: str) -> Release:
 def releases_between(start: Release, end: Release) -> Iterator[Release]:
     """The minors that come after one release and before the other."""
     return (each for each in RELEASES.values() if start.minor < each.minor < end.minor)
+
+
+def releases_from(first: Release, last: Release) -> Iterator[Release]:
+    """The modelled minors from one to another, both included."""
+    return (each for each in RELEASES.values() if first.minor <= each.minor <= last.minor)
+
+
+def latest(releases: Iterable[Release]) -> Release:
+    """The latest of the releases, or the one that answers by default if there is none."""
+    return max(releases, key=lambda each: each.order, default=DEFAULT)
+
+
+def newest_minor_in(versions: Iterable[str]) -> str:
+    """The newest minor, such as 1.34, of versions as servers write them; empty if none is a version."""
+    newest = max((minor for each in versions if (minor := minor_in(each)) is not None), default=None)
+    return "" if newest is None else f"1.{newest}"
+
+
+def minor_named(version: str) -> Release | None:
+    """The minor of a version, modelled or not; None where it is no version."""
+    minor = minor_in(version)
+    return None if minor is None else Release(f"1.{minor}")
 
 
 def minor_in(version: str) -> int | None:

@@ -54,6 +54,15 @@ _REMOVED: Sequence[tuple[str, str, int]] = (
 LAST_MINORS = {(version, kind): minor for version, kinds, minor in _REMOVED for kind in kinds.split()}
 
 
+def removed_in(minor: int) -> dict[str, list[str]]:
+    """The versions that the minor removed, each with its kinds."""
+    kinds: dict[str, list[str]] = {}
+    for (version, kind), last in LAST_MINORS.items():
+        if last == minor - 1:
+            kinds.setdefault(version, []).append(kind)
+    return kinds
+
+
 def has_rule(since: int, minor: int | None) -> bool:
     """Whether an API server of this minor has a rule of validation that came with the minor `since`. None as the minor
     is the one that answers inputs without a version."""

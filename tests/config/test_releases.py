@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from ksched_cli.errors import UsageError
 from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.releases import NEWEST_VERSION
 from ksched_cli.releases.gates import GATE_HISTORY, FeatureGates, minor_of
-from ksched_cli.releases.minors import DEFAULT, FIXES, RELEASES, Release, minor_in, nearest_release
+from ksched_cli.releases.minors import (
+    DEFAULT,
+    FIXES,
+    RELEASES,
+    Release,
+    latest,
+    minor_in,
+    minor_named,
+    nearest_release,
+    newest_minor_in,
+    releases_between,
+    releases_from,
+)
+from ksched_cli.releases.pod_security import PodSecurityPolicy
 from ksched_cli.wiring import scheduler_spec
 
 
@@ -46,6 +61,70 @@ def test_a_patch_that_lacks_a_fix_is_a_release_of_its_own(written: str, answered
     assert found.version == answered
     assert found.minor == minor_in(written)
     assert found.known_gates == RELEASES[f"1.{found.minor}"].known_gates
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("1.16", "1.17"),
+        ("1.9", "1.16"),
+        ("1.36.1", "1.36.2"),
+        ("1.36.2", "1.36"),
+        ("1.36", "1.37"),
+        ("1.29.11", "1.30.1"),
+    ],
+)
+def test_releases_are_ordered_by_minor_and_patch(earlier: str, later: str) -> None:
+    """A minor without a patch is its latest one."""
+    first, second = (
+        Release(each, patch=int(each.split(".")[2])) if each.count(".") == 2 else Release(each)
+        for each in (earlier, later)
+    )
+    assert second.is_later_than(first)
+    assert not first.is_later_than(second)
+    assert not first.is_later_than(first)
+    assert latest((second, first)) is latest((first, second)) is second
+
+
+def test_ranges_of_minors() -> None:
+    first, last = RELEASES["1.33"], RELEASES["1.36"]
+    assert [each.version for each in releases_between(first, last)] == ["1.34", "1.35"]
+    assert [each.version for each in releases_from(first, last)] == ["1.33", "1.34", "1.35", "1.36"]
+    assert [*releases_from(last, first)] == [*releases_between(first, first)] == []
+    assert latest(()) is DEFAULT
+
+
+def test_minors_that_are_named() -> None:
+    assert minor_named("v1.99.3") == Release("1.99")
+    assert minor_named("new") is None
+    assert newest_minor_in(["v1.9.0", "v1.36.3", "broken", "v1.34.1-eks-1"]) == "1.36"
+    assert newest_minor_in(["", "broken"]) == ""
+    assert RELEASES["1.36"].is_minor_of("v1.36.2")
+    assert not RELEASES["1.36"].is_minor_of("v1.35.2")
+
+
+@pytest.mark.parametrize(
+    ("before", "since", "holds"),
+    [
+        pytest.param(7, 8, lambda policy: policy.has_check("allowPrivilegeEscalation"), id="privilege escalation"),
+        pytest.param(18, 19, lambda policy: policy.has_check("seccompProfile_baseline"), id="seccomp"),
+        pytest.param(21, 22, lambda policy: policy.has_check("capabilities_restricted"), id="capabilities"),
+        pytest.param(22, 23, lambda policy: policy.has_check("runAsUser"), id="root"),
+        pytest.param(24, 25, lambda policy: policy.exempts_windows, id="pods of Windows"),
+        pytest.param(26, 27, lambda policy: "net.ipv4.ip_local_reserved_ports" in policy.sysctls, id="a sysctl"),
+        pytest.param(30, 31, lambda policy: "container_engine_t" in policy.selinux_types, id="a type of SELinux"),
+        pytest.param(33, 34, lambda policy: policy.has_check("hostProbesAndHostLifecycle"), id="hosts of probes"),
+        pytest.param(34, 35, lambda policy: policy.exempts_user_namespaces, id="user namespaces"),
+        pytest.param(36, 37, lambda policy: "net.ipv4.tcp_notsent_lowat" in policy.sysctls, id="a sysctl of 1.37"),
+    ],
+)
+def test_policies_of_pod_security(before: int, since: int, holds: Callable[[PodSecurityPolicy], bool]) -> None:
+    """An API server takes its newest policy for a later version."""
+    assert not holds(PodSecurityPolicy.of(before, 37))
+    assert holds(PodSecurityPolicy.of(since, 37))
+    assert not holds(PodSecurityPolicy.of(since, before))
+    assert not holds(PodSecurityPolicy.of(None, before))
+    assert PodSecurityPolicy.of(0, 37).has_check("privileged")
 
 
 def test_a_fix_reaches_patches_of_minors_before_its_own() -> None:

@@ -346,9 +346,9 @@ def pod_security_minor(version: Any) -> int | None:
     """api.ParseVersion of PodSecurity: the minor, a large number for `latest`, None for another text."""
     if version == "latest":
         return 10_000
-    minor = version.removeprefix("v1.") if isinstance(version, str) else ""
-    is_plain = minor.isascii() and minor.isdigit() and (minor == "0" or minor[0] != "0")
-    return int(minor) if is_plain and version.startswith("v1.") else None
+    digits = version.removeprefix("v1.") if isinstance(version, str) else ""
+    is_plain = digits.isascii() and digits.isdigit() and (digits == "0" or digits[0] != "0")
+    return int(digits) if is_plain and version.startswith("v1.") else None
 
 
 # Autoscalers

@@ -1,6 +1,6 @@
 """PodSecurity: what the levels baseline and restricted of a namespace forbid (pod-security-admission/policy). A check
-is a row: its id, its level, the minor of the policy since which it holds, and its function. The checks read the pod as
-it is written in a manifest: the typed pod lacks most of these fields.
+is a row: its id, its level and its function; `PodSecurityPolicy` has what depends on the version of the policy. The
+checks read the pod as it is written in a manifest: the typed pod lacks most of these fields.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from ksched_cli.api.core import Namespace
 from ksched_cli.api.validation.containers import CONTAINERS
 from ksched_cli.api.validation.fields import items_at, object_at, text_at, texts_at
 from ksched_cli.api.validation.others import pod_security_minor
+from ksched_cli.releases.pod_security import PodSecurityPolicy
 
 _LABEL = "pod-security.kubernetes.io/enforce"
 _CAPABILITIES = frozenset(
@@ -20,24 +21,6 @@ _CAPABILITIES = frozenset(
         *("AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD", "NET_BIND_SERVICE", "SETFCAP"),
         *("SETGID", "SETPCAP", "SETUID", "SYS_CHROOT"),
     )
-)
-_SYSCTLS: Sequence[tuple[int, Sequence[str]]] = (
-    (
-        0,
-        (
-            *("kernel.shm_rmid_forced", "net.ipv4.ip_local_port_range", "net.ipv4.tcp_syncookies"),
-            *("net.ipv4.ping_group_range", "net.ipv4.ip_unprivileged_port_start"),
-        ),
-    ),
-    (27, ("net.ipv4.ip_local_reserved_ports",)),
-    (
-        29,
-        tuple(
-            f"net.ipv4.tcp_{each}" for each in ("keepalive_time", "fin_timeout", "keepalive_intvl", "keepalive_probes")
-        ),
-    ),
-    (32, ("net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem")),
-    (37, ("net.ipv4.tcp_slow_start_after_idle", "net.ipv4.tcp_notsent_lowat")),
 )
 _VOLUMES = frozenset(
     (
@@ -56,7 +39,7 @@ class _PodFacts(NamedTuple):
 
     annotations: Mapping[str, Any]
     spec: Mapping[str, Any]
-    minor: int
+    policy: PodSecurityPolicy
 
     @property
     def containers(self) -> list[Mapping[str, Any]]:
@@ -74,11 +57,11 @@ class _PodFacts(NamedTuple):
 
     @property
     def is_windows(self) -> bool:
-        return text_at(object_at(self.spec, "os"), "name") == "windows" and self.minor >= 25
+        return text_at(object_at(self.spec, "os"), "name") == "windows" and self.policy.exempts_windows
 
     @property
     def has_user_namespace(self) -> bool:
-        return self.spec.get("hostUsers") is False and self.minor >= 35
+        return self.spec.get("hostUsers") is False and self.policy.exempts_user_namespaces
 
 
 def _value(found: Mapping[str, Any], steps: Sequence[str]) -> Any:
@@ -234,13 +217,7 @@ def _user(pod: _PodFacts) -> _Verdict:
 
 def _selinux(pod: _PodFacts) -> _Verdict:
     of_pod, own = pod.setting("seLinuxOptions")
-    allowed = {
-        "",
-        "container_t",
-        "container_init_t",
-        "container_kvm_t",
-        *(["container_engine_t"] if pod.minor >= 31 else []),
-    }
+    allowed = pod.policy.selinux_types
 
     def is_bad(found: Any) -> bool:
         return bool(text_at(found, "type") not in allowed or text_at(found, "user") or text_at(found, "role"))
@@ -270,7 +247,7 @@ def _seccomp(pod: _PodFacts, *, restricted: bool = False) -> _Verdict:
 
 
 def _sysctls(pod: _PodFacts) -> _Verdict:
-    allowed = {name for since, names in _SYSCTLS if pod.minor >= since for name in names}
+    allowed = pod.policy.sysctls
     found = (text_at(each, "name") for _, each in items_at(object_at(pod.spec, "securityContext"), "sysctls"))
     bad = [name for name in found if name not in allowed]
     return ("forbidden sysctls", ", ".join(bad)) if bad else None
@@ -288,39 +265,37 @@ _SECCOMP = "seccompProfile_baseline"
 
 
 class _Row(NamedTuple):
-    """A check, the minors of the policy since which it holds, and the check of baseline that it replaces."""
+    """A check, and the check of baseline that it replaces."""
 
     id: str
     level: str
-    since: int
     check: Callable[[_PodFacts], _Verdict]
     replaces: str = ""
 
 
 # By id within each level: the order of the message.
 _ROWS = (
-    _Row("appArmorProfile", "baseline", 0, _app_armor),
-    _Row("capabilities_baseline", "baseline", 0, _capabilities),
-    _Row("hostNamespaces", "baseline", 0, _host_namespaces),
-    _Row("hostPathVolumes", "baseline", 0, _host_paths),
-    _Row("hostPorts", "baseline", 0, _host_ports),
-    _Row("hostProbesAndHostLifecycle", "baseline", 34, _hosts_of_handlers),
-    _Row("privileged", "baseline", 0, _privileged),
-    _Row("procMount", "baseline", 0, _proc_mount),
-    _Row("seLinuxOptions", "baseline", 0, _selinux),
-    _Row(_SECCOMP, "baseline", 19, _seccomp),
-    _Row("sysctls", "baseline", 0, _sysctls),
-    _Row("windowsHostProcess", "baseline", 0, _host_process),
-    _Row("allowPrivilegeEscalation", "restricted", 8, _escalation),
-    _Row("capabilities_restricted", "restricted", 22, _restricted_capabilities, "capabilities_baseline"),
-    _Row("procMount_restricted", "restricted", 35, partial(_proc_mount, restricted=True), "procMount"),
-    _Row("restrictedVolumes", "restricted", 0, _volume_types, "hostPathVolumes"),
-    _Row("runAsNonRoot", "restricted", 0, _non_root),
-    _Row("runAsUser", "restricted", 23, _user),
+    _Row("appArmorProfile", "baseline", _app_armor),
+    _Row("capabilities_baseline", "baseline", _capabilities),
+    _Row("hostNamespaces", "baseline", _host_namespaces),
+    _Row("hostPathVolumes", "baseline", _host_paths),
+    _Row("hostPorts", "baseline", _host_ports),
+    _Row("hostProbesAndHostLifecycle", "baseline", _hosts_of_handlers),
+    _Row("privileged", "baseline", _privileged),
+    _Row("procMount", "baseline", _proc_mount),
+    _Row("seLinuxOptions", "baseline", _selinux),
+    _Row(_SECCOMP, "baseline", _seccomp),
+    _Row("sysctls", "baseline", _sysctls),
+    _Row("windowsHostProcess", "baseline", _host_process),
+    _Row("allowPrivilegeEscalation", "restricted", _escalation),
+    _Row("capabilities_restricted", "restricted", _restricted_capabilities, "capabilities_baseline"),
+    _Row("procMount_restricted", "restricted", partial(_proc_mount, restricted=True), "procMount"),
+    _Row("restrictedVolumes", "restricted", _volume_types, "hostPathVolumes"),
+    _Row("runAsNonRoot", "restricted", _non_root),
+    _Row("runAsUser", "restricted", _user),
     _Row(
         "seccompProfile_restricted",
         "restricted",
-        19,
         lambda pod: _seccomp(pod, restricted=True),
         "seccompProfile_baseline",
     ),
@@ -349,10 +324,10 @@ class PodSecurity:
         if policy is None:
             return ""
         level, version = policy
-        minor = pod_security_minor(version)
-        minor = self._newest if minor is None else min(minor, self._newest)
-        pod = _PodFacts(object_at(metadata, "annotations"), spec, minor)
-        rows = [row for row in _ROWS if row.since <= pod.minor and row.level in ("baseline", level)]
+        pod = _PodFacts(
+            object_at(metadata, "annotations"), spec, PodSecurityPolicy.of(pod_security_minor(version), self._newest)
+        )
+        rows = [row for row in _ROWS if pod.policy.has_check(row.id) and row.level in ("baseline", level)]
         replaced = {row.replaces for row in rows}
         verdicts = (row.check(pod) for row in rows if row.id not in replaced)
         texts = [f"{reason} ({detail})" for reason, detail in filter(None, verdicts)]

@@ -97,7 +97,7 @@ class RulePath:
         wanted = result(step.first + (not self._goes_back(step.first)))
         # A gate switches all of its rules.
         left, others = (
-            [*dict.fromkeys(_switch(rule) for rule in step.rules if rule.aspects.isdisjoint(aspects) == is_other)]
+            [*dict.fromkeys(rule.switch for rule in step.rules if rule.aspects.isdisjoint(aspects) == is_other)]
             for is_other in (False, True)
         )
         found: list[str] = []
@@ -110,24 +110,19 @@ class RulePath:
             last = bisect_left(range(1, len(left)), True, key=enough)
             found.append(left[last])
             left = left[:last]
-        rules = tuple(rule for rule in step.rules if _switch(rule) in found and not rule.aspects.isdisjoint(aspects))
+        rules = tuple(rule for rule in step.rules if rule.switch in found and not rule.aspects.isdisjoint(aspects))
         return replace(step, rules=rules)
 
     def _mix(self, first: int, switched: frozenset[str]) -> int:
-        """The number of a rule set between number `first` and the next one: these rules (`_switch`) are as in the newer
-        one, and all others that differ as in the older one."""
+        """The number of a rule set between number `first` and the next one: these rules (`RuleChange.switch`) are as in
+        the newer one, and all others that differ as in the older one."""
         older, newer = self.rule_sets[first : first + 2][:: -1 if self._goes_back(first) else 1]
-        kept = [rule for rule in rules_that_differ(older, newer) if _switch(rule) not in switched]
+        kept = [rule for rule in rules_that_differ(older, newer) if rule.switch not in switched]
         self.rule_sets.append(newer.without(kept, older.gates))
         return len(self.rule_sets) - 1
 
     def _goes_back(self, first: int) -> bool:
         return self.rule_sets[first].release.is_later_than(self.rule_sets[first + 1].release)
-
-
-def _switch(rule: RuleChange) -> str:
-    """What switches the rule: a gate, or the rule itself."""
-    return rule.gate or rule.text
 
 
 def find_rule_path(
@@ -181,9 +176,9 @@ def _rule_set(
         return make(copy)
 
     def without(rules: Collection[RuleChange], gates: FeatureGates) -> RuleSet:
-        texts = frozenset(rule.text for rule in rules if not rule.gate)
+        lacks = frozenset(rule.switch for rule in rules if not rule.gate)
         kept = setting.gates.with_values_of(gates, {rule.gate for rule in rules if rule.gate})
-        mixed = replace(setting, release=replace(setting.release, lacks=texts), gates=kept)
+        mixed = replace(setting, release=replace(setting.release, lacks=lacks), gates=kept)
         return _rule_set(maker, setup, mixed, configuration, fields)
 
     own = without_new_fields if fields else make

@@ -17,7 +17,7 @@ from ksched_cli.engine.registry import Registry
 from ksched_cli.errors import ConfigError, Problem, UsageError
 from ksched_cli.plan.run.loaded_input import SchedulerSpec, plugin_points
 from ksched_cli.releases.configuration import LAST_WITH_POLICY, ConfigurationRules
-from ksched_cli.releases.minors import DEFAULT, RELEASES, Release, nearest_release
+from ksched_cli.releases.minors import DEFAULT, RELEASES, Release, latest, nearest_release
 
 if TYPE_CHECKING:
     from ksched_cli.config.migrate import Migration
@@ -80,9 +80,9 @@ def migrate_file(
 def _target_of(reader: Release, to_kube_version: str) -> Release:
     """The minor to migrate to. UsageError if it is earlier than the minor that reads the file."""
     if not to_kube_version:
-        return max(reader, DEFAULT, key=lambda each: each.minor)
+        return latest((reader, DEFAULT))
     target = nearest_release(to_kube_version)
-    if target.minor < reader.minor or target.config.newest != DEFAULT.config.newest:
+    if reader.is_later_than(target) or target.config.newest != DEFAULT.config.newest:
         text = f"a file of {reader.version} migrates to v1 of that minor or a later one"
         raise UsageError(f"--to-kube-version {to_kube_version}: {text}")
     return target
@@ -94,7 +94,7 @@ def reader_of(document: dict[str, Any]) -> Release:
         return LAST_WITH_POLICY
     version = document.get("apiVersion")
     readers = (each for each in RELEASES.values() if version in each.config.read)
-    return DEFAULT if version in DEFAULT.config.read else max(readers, key=lambda each: each.minor, default=DEFAULT)
+    return DEFAULT if version in DEFAULT.config.read else latest(readers)
 
 
 def _minor(release: Release, gates: str, registry: Registry, by_name: Mapping[str, Collection[str]]) -> Minor:

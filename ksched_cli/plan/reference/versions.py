@@ -15,7 +15,7 @@ from ksched_cli.config.legacy.policy import family_of
 from ksched_cli.releases.changes import API_SERVER, Aspect, ReleaseRules, RuleChange, on_since
 from ksched_cli.releases.gates import MERGED_INTO, STAGE_GATES, FeatureGates, gates_of, is_modelled
 from ksched_cli.releases.minors import RELEASES, Release, minor_in, release
-from ksched_cli.releases.removed_versions import LAST_MINORS
+from ksched_cli.releases.removed_versions import removed_in
 
 # These imports load every module that declares rules; a test holds it.
 _DECLARING = (
@@ -34,7 +34,7 @@ def _declared() -> tuple[RuleChange, ...]:
     for module in _DECLARING:
         import_module(module)
     rule_changes = dict.fromkeys(rule for rules in ReleaseRules.declared for rule in rules.rule_changes())
-    return tuple(sorted(rule_changes, key=lambda rule: (rule.minor, rule.plugins, rule.text)))
+    return tuple(sorted(rule_changes, key=lambda rule: rule.order))
 
 
 def _by_gate(rules: Collection[RuleChange]) -> dict[str, tuple[RuleChange, ...]]:
@@ -50,8 +50,7 @@ GATE_RULES = _by_gate(_ALL)
 
 def changes_of(release: Release) -> Iterator[RuleChange]:
     """What this minor changed, in its patches too, configuration and gates included."""
-    minor = release.minor
-    return (rule for rule in _ALL if rule.minor == minor or (rule.fix is not None and minor in rule.fix.patch_of))
+    return (rule for rule in _ALL if rule.came_with(release))
 
 
 class Rules(Struct, frozen=True):
@@ -70,7 +69,7 @@ def rules_that_differ(before: Rules, after: Rules) -> tuple[RuleChange, ...]:
             switch = _switch_of(gate, before, after)
             since = on_since(switch)
             rules += [RuleChange(since, rule.plugins, rule.aspects, rule.text, switch) for rule in own]
-    return tuple(sorted(rules, key=lambda rule: (rule.minor, rule.plugins, rule.text)))
+    return tuple(sorted(rules, key=lambda rule: rule.order))
 
 
 def _switch_of(gate: str, before: Rules, after: Rules) -> str:
@@ -176,17 +175,12 @@ def _gate_lists(minor: int) -> Iterator[str]:
 
 def _removed_versions(minor: int) -> Iterator[str]:
     """The versions of built-in kinds that the API server does not serve any more."""
-    kinds: dict[str, list[str]] = {}
-    for (version, kind), last in LAST_MINORS.items():
-        if last == minor - 1:
-            kinds.setdefault(version, []).append(kind)
-    removed = ", ".join(f"{version} ({', '.join(kinds[version])})" for version in sorted(kinds))
+    removed = ", ".join(f"{version} ({', '.join(kinds)})" for version, kinds in sorted(removed_in(minor).items()))
     if removed:
         yield f"API versions that are no longer served by default: {removed}."
 
 
 def _change_of(rule: RuleChange, minor: Release) -> VersionChange:
     plugins = tuple(plugin or KUBE_SCHEDULER for plugin in rule.plugins)
-    patch = rule.fix.patch_of.get(minor.minor) if rule.fix is not None else None
-    brought_by = f"{minor.version}.{patch}" if patch is not None else ""
+    brought_by = rule.fix.first_patch_of(minor) if rule.fix is not None else ""
     return VersionChange(minor.version, plugins, tuple(sorted(rule.aspects)), rule.text, rule.gate, brought_by)

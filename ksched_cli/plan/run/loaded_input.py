@@ -21,7 +21,7 @@ from ksched_cli.plan.results.outcomes import RefusedPod, refused_pods
 from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.releases.default_plugins import plugin_names
 from ksched_cli.releases.gates import FeatureGates
-from ksched_cli.releases.minors import DEFAULT, NEWEST, Release, minor_in
+from ksched_cli.releases.minors import DEFAULT, NEWEST, Release
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.changes import Changes, GonePod, changed
 
@@ -83,7 +83,7 @@ class SchedulerSpec(Struct, frozen=True):
     @property
     def modelled(self) -> bool:
         """Whether results are those of the requested minor, and not of the nearest."""
-        return minor_in(self.requested) == self.release.minor
+        return self.release.is_minor_of(self.requested)
 
     @property
     def stores_all_fields(self) -> bool:

@@ -22,7 +22,7 @@ from ksched_cli.api.conversion import path_text, problems_in
 from ksched_cli.api.label_names import is_label_key
 from ksched_cli.api.yaml_reader import Document
 from ksched_cli.errors import InputError, KschedError, Problem, UsageError
-from ksched_cli.releases.minors import GROUP, NEWEST, RELEASES, minor_in, release
+from ksched_cli.releases.minors import GROUP, NEWEST, RELEASES, minor_named, release, releases_from
 from ksched_cli.releases.plugin_names import NODE_RESOURCES_FIT
 from ksched_cli.sources.own_documents import API_VERSION, components_of, expected_kind, json_schema, read_one_document
 from ksched_cli.whatif.edits.lib.arguments import COUNTED_EDITS, EDIT_RANGE, EditMistake
@@ -282,13 +282,13 @@ def _versions(word: str) -> Iterator[str]:
     if not dots:
         yield release(word).version
         return
-    low, high = minor_in(first), minor_in(last)
+    low, high = minor_named(first), minor_named(last)
     if low is None or high is None:
         raise EditMistake(f"{word!r} is not a range of minors", f"write {MINORS[-2]}..{MINORS[-1]}")
-    if low > high:
+    if low.is_later_than(high):
         raise EditMistake(f"the range {word} is empty", f"write {last}..{first}")
-    found = [each.version for each in RELEASES.values() if low <= each.minor <= high]
-    if not found or high > NEWEST.minor:
+    found = [each.version for each in releases_from(low, high)]
+    if not found or high.is_later_than(NEWEST):
         raise EditMistake(f"minors of {word} are not modelled", f"there is {', '.join(RELEASES)}")
     yield from found
 
