@@ -31,8 +31,6 @@ PANELS = (OWN, INPUT, EDITS, RULES, OUTPUT)
 RARE = "+"
 _WIDEST, _NARROWEST = 140, 60
 _NAMES = 30
-# More letters of values to choose from, such as those of --output, are the text of the option.
-_MANY = 40
 _ABOUT = {EDITS: " (ksched help edits)"}
 _ELSEWHERE = "ksched help options describes every option."
 
@@ -143,7 +141,10 @@ def _panel(title: str, options: Sequence[Any], context: Any, width: int) -> Iter
         if each not in rare:
             left, text, choices = option_names(each), short_text(each.help or ""), ", ".join(choices_of(each))
             if choices and len(left) > _NAMES - 2:
-                left, text = option_names(each, short=True), choices if len(choices) > _MANY else f"{text}: {choices}"
+                left, text = (
+                    option_names(each, short=True),
+                    choices if "--output" in each.opts else f"{text}: {choices}",
+                )
             yield from _described(left, text, width)
     if names:
         text = ", ".join(names) + _ABOUT.get(title, "")

@@ -71,10 +71,17 @@ def print_text(text: str) -> None:
 
 
 def complain(text: str) -> None:
-    """One line on stderr."""
+    """One line on stderr. On a terminal it is broken between words."""
     from ksched_cli.report.visible import visible
 
-    print(f"ksched: {visible(text)}", file=sys.stderr)  # noqa: T201
+    line = f"ksched: {visible(text)}"
+    if sys.stderr.isatty():
+        import shutil
+        import textwrap
+
+        width = shutil.get_terminal_size().columns
+        line = textwrap.fill(line, width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+    print(line, file=sys.stderr)  # noqa: T201
 
 
 def warn(warnings: Iterable[str]) -> None:

@@ -27,8 +27,13 @@ def exact_all(amounts: Mapping[str, int]) -> dict[str, str]:
 def short(resource: str, amount: int) -> str:
     """The amount with three or four digits."""
     if resource == "cpu":
-        return format_milli(amount) if amount < _CORE else f"{amount / _CORE:,.1f}".removesuffix(".0")
+        return format_milli(amount) if amount < _CORE else in_cores(amount)
     return _short_bytes(amount) if _in_bytes(resource) else f"{amount:,}"
+
+
+def in_cores(milli: int) -> str:
+    """`0.25`, `41.7`: for columns, which have one unit."""
+    return f"{milli / _CORE:.3g}" if milli < _CORE else f"{milli / _CORE:,.1f}".removesuffix(".0")
 
 
 def at_most(resource: str, amount: int) -> str:

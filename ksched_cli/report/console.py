@@ -127,6 +127,14 @@ class _Layout:
     def _fixed(self) -> list[int]:
         return [number for number in range(len(self.columns)) if number not in self._flowing]
 
+    @cached_property
+    def _words(self) -> dict[int, int]:
+        """The width of the longest word of each column that flows: names are whole, unless no line has room for one."""
+        room = self.width - _INDENT
+        texts = ({_plain(row[number]) for row in self.rows} for number in self._flowing)
+        longest = [max((width_of(word) for text in each for word in text.split()), default=0) for each in texts]
+        return {number: word if word <= room else 0 for number, word in zip(self._flowing, longest, strict=True)}
+
     def _span(self, numbers: Iterable[int]) -> int:
         """The width of these columns, including the gap behind each."""
         return sum(self._widths[number] + _GAP for number in numbers)
@@ -135,7 +143,9 @@ class _Layout:
         """The widths of the columns that flow beside the others; None if one would be narrower than `narrowest`."""
         left = self.width - self._span(self._fixed) - _GAP * max(len(self._flowing) - 1, 0)
         wanted = {number: self._widths[number] for number in self._flowing}
-        widths = {number: min(width, narrowest) for number, width in wanted.items()}
+        if sum(wanted.values()) <= left:
+            return wanted
+        widths = {number: min(width, max(narrowest, self._words[number])) for number, width in wanted.items()}
         spare = left - sum(widths.values())
         if spare < 0:
             return None

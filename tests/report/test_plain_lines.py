@@ -65,15 +65,25 @@ def test_an_empty_line_is_an_empty_line() -> None:
         pytest.param(
             "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) were unschedulable. no new claims to deallocate, "
             "preemption: 0/3 nodes are available: 3 No preemption victims found for incoming pod.",
-            "1 Insufficient cpu, 2 node(s) were unschedulable",
+            "1 Insufficient cpu, 2 cordoned",
             id="1.36",
         ),
         pytest.param("0/1 nodes are available: 1 Too many pods.", "1 Too many pods", id="without preemption"),
         pytest.param(
             "0/4 nodes are available: 1 Too many pods, 1 node(s) had untolerated taint {a: b}, "
             "2 node(s) had untolerated taint {c: }.",
-            "1 Too many pods, 3 node(s) had untolerated taint(s)",
+            "1 Too many pods, 3 tainted",
             id="taints",
+        ),
+        pytest.param(
+            "0/9 nodes are available: 1 Too many pods, 2 node(s) had taint {a: b}, that the pod didn't tolerate.",
+            "1 Too many pods, 2 tainted {a: b}",
+            id="one taint of an old minor",
+        ),
+        pytest.param(
+            "0/9 nodes are available: 1 Insufficient cpu, 8 node(s) didn't satisfy plugin(s) [A, B].",
+            "1 Insufficient cpu, 8 excluded by A, B",
+            id="the nodes of other pods of a DaemonSet",
         ),
         pytest.param("a/b: 0/1 nodes are available: 1 Too many pods.; x", "a/b: 1 Too many pods; x", id="with more"),
         pytest.param('persistentvolumeclaim "a" not found', 'persistentvolumeclaim "a" not found', id="another text"),

@@ -23,6 +23,7 @@ from ksched_cli.sources.loaded import Loaded
 _SAFE = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 _DISABLED = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
 _DISTURB = "karpenter.sh/do-not-disrupt"
+_CONTROL_PLANE = frozenset(f"node-role.kubernetes.io/{role}" for role in ("control-plane", "master"))
 
 
 class Candidates(Struct, frozen=True):
@@ -83,6 +84,8 @@ def _why_not(
 ) -> str:
     """Why the node stays; empty if it may go."""
     name, notes = node.metadata.name, node.metadata.annotations
+    if not _CONTROL_PLANE.isdisjoint(node.metadata.labels):
+        return "it runs the control plane"
     if conditions.only is not None and not conditions.only.matches(node.metadata.labels):
         return "--only leaves it out"
     if name not in prices:

@@ -454,6 +454,9 @@ def in_turn(loaded: Loaded, nodes: Sequence[str], each: Each | None) -> list[tup
         found = loaded.named(Node, node)
         assert found is not None
         zones.setdefault(zone_of(found) or _NO_ZONE, []).append(node)
+    if [*zones] == [_NO_ZONE]:
+        text = "no node of the input has the label topology.kubernetes.io/zone"
+        raise UsageError(Problem(text, "--each zone", hint="--each node"))
     return [(zone, tuple(sorted(members))) for zone, members in sorted(zones.items())]
 
 

@@ -49,6 +49,7 @@ from ksched_cli.whatif.changes import Changes
 from ksched_cli.whatif.edits.lib.arguments import EditMistake
 from ksched_cli.whatif.edits.lib.edit import Edit, specs_by_flag
 from ksched_cli.whatif.edits.lib.editor import name_hint, stays_in_a_drain
+from ksched_cli.whatif.scenario import TOPOLOGY
 from ksched_cli.world.results import Ending, Limits, WorldResult
 from ksched_cli.world.world import World
 
@@ -168,7 +169,9 @@ class SweptPods:
     failures either (`resting`) are no result of the failures. Made before the nodes fail."""
 
     def __init__(self, world: World, failing: Collection[str] = (), resting: RestingPods = NOTHING_MOVES) -> None:
-        self._world, self._failing, self._resting = world, frozenset(failing), resting
+        self._world, self._failing, self._resting = world, frozenset(failing), resting if failing else NOTHING_MOVES
+        # Pods that pending pods preempt before the record begins.
+        self._earlier = frozenset() if failing else resting.preempted
         # The pod garbage collector marks pods as failed before it deletes them.
         self._before = {uid_of_pod(pod): pod for node in failing for pod in world.plane.store.pods_on(node)}
 
@@ -189,7 +192,7 @@ class SweptPods:
     def _story(self, pod: Pod, reasons: UnplacedReasons, victim: Pod | None) -> PodStory | None:
         world, uid, name = self._world, uid_of_pod(pod), pod_key(pod)
         place = self._place_before(pod)
-        preempted = victim is not None and uid not in self._resting.preempted
+        preempted = uid in self._earlier or (victim is not None and uid not in self._resting.preempted)
         current = last_version(world, pod)
         if current is not None:
             final = world.recorder.final_of(current)
@@ -359,7 +362,7 @@ class VariantRun(Run):
             self._enter(variant.setting)
         if not variant.failing:
             with self.trial():
-                return self._read(variant, SweptPods(self.world), whole)
+                return self._read(variant, SweptPods(self.world, resting=self._resting), whole)
         with self.trial():
             pods = SweptPods(self.world, variant.failing, self._resting)
             self._fail(variant.failing)
@@ -593,7 +596,7 @@ def variant_space(sweep: Sweep, loaded: Loaded) -> VariantSpace:
     found: dict[str, list[str]] = {}
     if sweep.failing is not None:
         found = domains(loaded.of(Node), sweep.failing.what)
-        _check_domains(sweep, found)
+        _check_domains(sweep, found, "" if found else _domain_hint(loaded.of(Node)))
         name = sweep.failing.name
         found = {name: found[name]} if name else found
     pending = any(not pod.spec.node_name and not is_terminal(pod) for pod in loaded.of(Pod))
@@ -607,12 +610,23 @@ def variant_space(sweep: Sweep, loaded: Loaded) -> VariantSpace:
     return space
 
 
-def _check_domains(sweep: Sweep, found: dict[str, list[str]]) -> None:
+def _domain_hint(nodes: Sequence[Node]) -> str:
+    """The label that divides the nodes into the fewest groups, if there are some: `--fail label=example.com/rack`."""
+    values: dict[str, list[str]] = {}
+    for key, value in (pair for node in nodes for pair in node.metadata.labels.items()):
+        values.setdefault(key, []).append(value)
+    groups = {key: len(set(found)) for key, found in values.items() if len(found) == len(nodes)}
+    fit = {key: number for key, number in groups.items() if 1 < number <= len(nodes) // 2}
+    best = min(fit, key=lambda key: (fit[key], key), default="")
+    return f"--fail label={best} has {fit[best]} values" if best else ""
+
+
+def _check_domains(sweep: Sweep, found: dict[str, list[str]], hint: str) -> None:
     assert sweep.failing is not None
     what, count, name = sweep.failing.what, sweep.failing.count, sweep.failing.name
     where = f"--fail {sweep.failing}"
     if not found:
-        raise UsageError(Problem(f"no node of the input has the label {what}", where))
+        raise UsageError(Problem(f"no node of the input has the label {TOPOLOGY.get(what, what)}", where, hint=hint))
     kind = what if what in ("node", "zone", "region") else f"value of {what}"
     if name and name not in found:
         raise UsageError(Problem(f"the input has no {kind} {name}", where, hint=name_hint(name, found)))

@@ -9,27 +9,31 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ksched_cli.report.view.model import Cell, Table, Tone, counted
+from ksched_cli.report.view.model import Cell, Table, Tone, counted, short_reasons
 
 
 def fold(table: Table) -> Table:
     """The table in which rows are one row if they differ only in columns with `same`. A column of nodes has the
     nodes of such a row, any other column their number: `12 pods of Deployment/web`, or `web-1 and 11 more`."""
-    return fold_with_members(table, table.few)[0]
+    return fold_with_members(table, table.few, copies=table.copies)[0]
 
 
-def fold_with_members(table: Table, few: int) -> tuple[Table, list[list[int]]]:
+def fold_with_members(table: Table, few: int, *, copies: bool = False) -> tuple[Table, list[list[int]]]:
     """The table as `fold` makes it, and for each of its rows the numbers of the rows that it stands for. A table of up
-    to `few` rows stays as it is."""
+    to `few` rows stays as it is; with `copies`, rows of one workload share a row in it, too."""
     places = [number for number, column in enumerate(table.columns) if column.same]
-    if not places or len(table.rows) <= few:
+    if not places or (len(table.rows) <= few and not copies):
         return table, _alone(table)
     groups: dict[Any, list[int]] = {}
+    owners = [number for number, column in enumerate(table.columns) if column.kind == "workload"]
+    are_few = len(table.rows) <= few
     others = [place for place in range(len(table.columns)) if place not in places]
     pick, before, members = itemgetter(*others, others[0]), None, []
     for number, row in enumerate(table.rows):
         # A row after one that it is a copy of is the common case in very long tables.
         picked = pick(row)
+        if are_few and not any(row[place] for place in owners):
+            picked = (*picked, number)
         if before is None or table.row_tones or picked != before:
             members = groups.setdefault((tuple(map(_hashable, picked)), table.row_tones.get(number)), [])
         members.append(number)
@@ -87,18 +91,23 @@ def brief_message(text: str) -> str:
     if not found:
         return text
     reasons, _, more = rest.partition("; ")
-    kept = ", ".join(_with_taints_together(reasons.partition(". ")[0].rstrip(".").split(", ")))
+    kept = reasons.partition(". ")[0].rstrip(".")
+    counted_reasons = [each.partition(" ") for each in _split(kept)]
+    if all(count.isdecimal() for count, _, _ in counted_reasons):
+        kept = short_reasons((int(count), reason) for count, _, reason in counted_reasons)
     where = head.rpartition(" ")[0]
     return "; ".join(filter(None, (f"{where} {kept}".strip(), more)))
 
 
-def _with_taints_together(reasons: list[str]) -> list[str]:
-    """`17 node(s) had untolerated taint(s)` in place of a reason for each taint that a minor names."""
-    named = [each.partition(" ")[0] for each in reasons if each.partition(" {")[0].endswith("untolerated taint")]
-    if not named or not all(each.isdecimal() for each in named):
-        return reasons
-    others = [each for each in reasons if not each.partition(" {")[0].endswith("untolerated taint")]
-    return [*others, f"{sum(map(int, named))} node(s) had untolerated taint(s)"]
+def _split(reasons: str) -> list[str]:
+    """The reasons of a message. Each begins with the number of its nodes, and a reason may have commas."""
+    found: list[str] = []
+    for part in reasons.split(", "):
+        if found and not part.partition(" ")[0].isdecimal():
+            found[-1] += f", {part}"
+        else:
+            found.append(part)
+    return found
 
 
 # A text of so many characters is repeated.

@@ -8,7 +8,7 @@ from typing import Any
 
 from ksched_cli.plan.capacity import Capacity, CapacityResult, NodeRoom, PendingCounts
 from ksched_cli.plan.results.nodes import Failure
-from ksched_cli.report.amounts import amounts_of, exact_all, short_all
+from ksched_cli.report.amounts import amounts_of, exact_all, in_cores, short, short_all
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.autoscaling import sections_of
 from ksched_cli.report.view.documents import DocumentPart, nodes_part, omissions, stats_entry
@@ -92,7 +92,9 @@ class NodeRoomPart(DocumentPart, frozen=True, kw_only=True):
         if not self.plugin:
             return "-"
         if not self.runs_out:
-            return ", ".join(self.reasons)
+            return ", ".join(
+                each.removeprefix("node(s) ").replace("were unschedulable", "cordoned") for each in self.reasons
+            )
         short = [each for each in self.runs_out if each != "pods"]
         found = [f"too little {' and '.join(short)}"] if short else []
         pods = zip(self.reasons, self.runs_out, strict=False)
@@ -319,8 +321,13 @@ def _nodes(found: CapacityPart, name: str) -> list[Section]:
     order = sorted(found.nodes, key=lambda room: (-room.count, room.closed, room.node))
     groups: dict[Any, list[NodeRoomPart]] = {}
     for room in order:
-        alone = by_name and (room.count or len(order) <= _FEW)
-        groups.setdefault(room.node if alone else (by_name and room.closed, room.keeps_out), []).append(room)
+        # Few nodes stand alone; of more nodes those with the same room share a row.
+        key: Any = (by_name and room.closed, room.keeps_out)
+        if by_name and len(order) <= _FEW:
+            key = room.node
+        elif by_name and room.count:
+            key = (room.keeps_out, tuple(room.fits.items()), tuple(sorted(room.free.items())))
+        groups.setdefault(key, []).append(room)
     together = list(groups.values())
     if not by_name:
         together.sort(key=lambda rooms: -sum(room.count for room in rooms))
@@ -340,7 +347,13 @@ def _row(rooms: Sequence[NodeRoomPart], found: CapacityPart) -> list[Any]:
     text = " + ".join(f"{count:,} {name}" for name, count in fits.items() if count) or "0"
     count: Any = text if found.mixed else sum(fits.values())
     names: Any = [room.node for room in rooms] if len(rooms) > 1 else rooms[0].node
-    return [names, count, rooms[0].keeps_out, short_all(free) or "nothing"]
+    return [names, count, rooms[0].keeps_out, _free(free) or "nothing"]
+
+
+def _free(amounts: Mapping[str, int]) -> str:
+    """`cpu 0.9, memory 1.5Gi`."""
+    texts = ((name, in_cores(amount) if name == "cpu" else short(name, amount)) for name, amount in amounts.items())
+    return ", ".join(f"{name} {text}" for name, text in texts if amounts[name])
 
 
 # More for pages
@@ -381,7 +394,7 @@ def _runs_out(capacities: Sequence[CapacityPart]) -> list[Section]:
 def _every_node(capacities: Sequence[CapacityPart]) -> Section:
     shown = columns("Node; Counted: filters; Fit: number; Keeps out one more: filters flows; Stays free: flows")
     rows = [
-        [room.node, each.label, room.count, room.keeps_out, short_all(amounts_of(room.free))]
+        [room.node, each.label, room.count, room.keeps_out, _free(amounts_of(room.free))]
         for each in capacities
         for room in sorted(each.nodes, key=lambda room: -room.count)
     ]

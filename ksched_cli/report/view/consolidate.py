@@ -26,12 +26,14 @@ from ksched_cli.report.view.model import (
     counting,
     plural,
 )
+from ksched_cli.report.view.pods import copies_of
 from ksched_cli.report.view.shared import node_map, nodes_of
 
 _TONES: Mapping[str, Tone] = {"remove": "good", "replace": "warn"}
 _MAP = "A cell is a node, filled by what pods request of it before the first step and after the last."
 # The most moves of a step that are named, and the most nodes of a command.
 _MOVES, _NODES = 12, 6
+_NO_OTHER = " has no other node"
 
 
 class StepPart(DocumentPart, frozen=True, kw_only=True):
@@ -247,7 +249,13 @@ def _moves(found: ConsolidationDocument) -> list[Section]:
     return [Section("moves", "Where pods go", Table(shown, rows, _TONES), place="page")] if rows else []
 
 
+def _of_copies(why: str) -> str:
+    """The reason with the controller in place of the pod: nodes whose copies have no other node share a row."""
+    pod, found, rest = why.partition(_NO_OTHER)
+    return f"pods of {copies}{found.replace('has', 'have')}{rest}" if found and (copies := copies_of(pod)) else why
+
+
 def _kept(found: ConsolidationDocument) -> list[Section]:
-    rows = [[each.node, each.why] for each in found.kept]
-    table = Table(columns("Node that stays: node same=node; Why: flows filters"), rows, most=8, rows_are="reason")
+    rows = [[each.node, _of_copies(each.why)] for each in found.kept]
+    table = Table(columns("Node that stays: node same=node; Why: flows filters brief"), rows, most=8, rows_are="reason")
     return [Section("kept", "Nodes that stay", table)] if rows else []

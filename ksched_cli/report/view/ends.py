@@ -40,6 +40,9 @@ UNPLACED = ("unschedulable", "error", "pending", "nominated", "waiting")
 _MOST_DRAWS = 5
 
 
+_HAPPENED = {"Add": " is created", "Delete": " is deleted"}
+
+
 class EventPart(DocumentPart, frozen=True, kw_only=True):
     """An event of the timeline. A decision is that of a scheduling cycle."""
 
@@ -84,7 +87,11 @@ class EventPart(DocumentPart, frozen=True, kw_only=True):
             return f"to the {self.queue} queue{f': {self.message}' if self.message else ''}"
         if self.event == "Preempted":
             return f"evicted from {self.node}, {self.message}"
-        return f"left {self.node}" if self.node else self.message
+        if self.node:
+            return f"left {self.node}"
+        # The label of an event of the cluster, such as NodeAdd, ends in what happened to its object.
+        happened = next((words for end, words in _HAPPENED.items() if self.event.endswith(end)), "")
+        return f"{self.message}{happened}"
 
     @property
     def tone(self) -> Tone:

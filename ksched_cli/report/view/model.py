@@ -7,6 +7,7 @@ names of nodes. All texts are plain: a sink makes them visible, escapes them and
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -92,7 +93,8 @@ def _heading(name: str, words: str) -> Heading:
 class Table(Struct, frozen=True):
     """Rows of cells. `tones`: of the values of badges. `row_tones`: of rows, by number. A terminal shows `most` rows
     without -o wide, and names what it leaves out as `rows_are`. `whole`: the rows with -o wide and on a page, if `rows`
-    are groups of them. Up to `few` rows that are alike stay apart."""
+    are groups of them. A table of up to `few` rows keeps rows apart that are alike; with `copies`, except those of one
+    workload."""
 
     columns: Sequence[Heading]
     rows: Sequence[Sequence[Any]]
@@ -102,6 +104,7 @@ class Table(Struct, frozen=True):
     rows_are: str = "row"
     whole: Sequence[Sequence[Any]] | None = None
     few: int = 2
+    copies: bool = False
 
 
 class Pods(Struct, frozen=True):
@@ -280,6 +283,37 @@ def capitalised(text: str) -> str:
 def counting(number: int, noun: str, rest: str = "", tone: Tone = "plain") -> Figure:
     """The figure of a number of things: `1` with the label `node to add`, or `2` with `nodes to add`."""
     return Figure(f"{plural(number, noun)} {rest}".rstrip(), f"{number:,}", tone)
+
+
+# Reasons of nodes of other pools, which reject every pod. The other reasons stand before them.
+_OF_OTHERS = ("tainted", "cordoned", "excluded")
+
+
+def short_reasons(reasons: Iterable[tuple[int, str]]) -> str:
+    """`5 Insufficient cpu, 3 tainted, 1 cordoned` of the reasons of kube-scheduler with the number of their nodes.
+
+    Each is about nodes, so `node(s)` goes. A taint is named if all tainted nodes have this one. Taints, cordons and the
+    nodes that PreFilter excludes stand last, because a person can seldom change them."""
+    counts: Counter[str] = Counter()
+    taints: Counter[str] = Counter()
+    for nodes, reason in reasons:
+        short = _short_reason(reason)
+        (taints if short.startswith("tainted") else counts)[short] += nodes
+    if taints:
+        counts[next(iter(taints)) if len(taints) == 1 else "tainted"] = taints.total()
+    order = sorted(counts, key=lambda each: (each.startswith(_OF_OTHERS), -counts[each]))
+    return ", ".join(f"{counts[each]} {each}" for each in order)
+
+
+def _short_reason(reason: str) -> str:
+    text = reason.removeprefix("node(s) ")
+    if text.startswith(("had untolerated taint", "had taint")):
+        _, found, taint = text.partition("{")
+        return f"tainted {{{taint.partition('}')[0]}}}" if found else "tainted"
+    if text == "were unschedulable":
+        return "cordoned"
+    _, found, plugins = text.partition("didn't satisfy plugin(s) [")
+    return f"excluded by {plugins.rstrip(']')}" if found else text
 
 
 def pod_and_node(pod: str, node: str) -> tuple[str, str]:

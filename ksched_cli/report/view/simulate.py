@@ -19,7 +19,7 @@ from ksched_cli.plan.results.nodes import Failure
 from ksched_cli.plan.results.outcomes import PluginTiming
 from ksched_cli.plugins.in_tree import column_of
 from ksched_cli.releases.minors import DEFAULT
-from ksched_cli.releases.plugin_names import NODE_RESOURCES_FIT, TAINT_TOLERATION
+from ksched_cli.releases.plugin_names import NODE_RESOURCES_FIT
 from ksched_cli.report.view.documents import omissions, value_of
 from ksched_cli.report.view.model import (
     Figure,
@@ -38,6 +38,7 @@ from ksched_cli.report.view.model import (
     counted,
     counting,
     pod_and_node,
+    short_reasons,
 )
 from ksched_cli.report.view.pods import FailurePart, PodDetails, PodPart, copies_of, entry_of_pod
 from ksched_cli.report.view.shared import curve_sections, node_map, nodes_of, pod_odds, zone_bars
@@ -48,7 +49,7 @@ from ksched_cli.report.view.stream import document as document
 PODS_WITH_NODES = 40
 # Up to so many pods, a terminal shows the nodes of each; of more pods only with -o wide.
 _FEW_PODS = 3
-# Of more pods, those that are alike share a row.
+# Of more pods, those that are alike share a row; of fewer pods, the copies of one workload.
 _MANY = 20
 _SHOWN_GONE, _SHOWN_ALIKE = 3, 4
 TONES: Mapping[str, Tone] = {
@@ -211,7 +212,7 @@ def _each_pod(found: SimulationDocument) -> list[Section]:
         else:
             rows.append(tuple(_row(each, place_of, leads=leads)))
         before = None if place_of else each
-    table = Table(shown, rows, TONES, rows_are="pod", few=_MANY)
+    table = Table(shown, rows, TONES, rows_are="pod", few=_MANY, copies=True)
     sections = []
     if rows:
         place: Place = "screen" if few else "deep"
@@ -259,15 +260,7 @@ def _why(pod: PodPart, *, leads: bool = True) -> str:
         return _evicts(pod)
     if pod.pre_filter:
         return ", ".join(pod.pre_filter.reasons)
-    groups = pod.groups()
-    # A pool may have several taints, which some minors name: a table counts the nodes together, -o wide names them.
-    taints = {reason for group in groups if group.plugin == TAINT_TOLERATION for reason in group.reasons}
-    counts: Counter[str] = Counter()
-    for group in groups:
-        together = group.plugin == TAINT_TOLERATION and len(taints) > 1
-        for reason in ("node(s) had untolerated taint(s)",) if together else group.reasons:
-            counts[reason] += group.nodes
-    return ", ".join(f"{count} {reason}" for reason, count in counts.most_common()) or pod.message
+    return short_reasons((group.nodes, reason) for group in pod.groups() for reason in group.reasons) or pod.message
 
 
 def _main_reason(pod: PodPart) -> str:
@@ -426,9 +419,10 @@ def reasons_of(pods: Iterable[PodPart]) -> dict[str, str]:
 
 
 def not_tried(found: SimulationDocument, *, gated: bool = True) -> list[Section]:
-    shown = columns("Not tried; Result: badge filters; Why: flows")
-    rows = pods_not_tried(found, gated=gated)
-    return [Section("not-tried", "Pods that were not tried", Table(shown, rows, TONES))] if rows else []
+    shown = columns("Not tried: same=pod; Copies of: workload page; Result: badge filters; Why: flows")
+    rows = [(pod, copies_of(pod), result, why) for pod, result, why in pods_not_tried(found, gated=gated)]
+    table = Table(shown, rows, TONES, rows_are="pod", few=_MANY, copies=True)
+    return [Section("not-tried", "Pods that were not tried", table)] if rows else []
 
 
 def pods_not_tried(found: SimulationDocument, *, gated: bool = True) -> list[tuple[str, str, str]]:

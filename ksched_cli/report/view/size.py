@@ -24,11 +24,14 @@ from ksched_cli.report.view.model import (
     counted,
     counting,
     plural,
+    short_reasons,
 )
 from ksched_cli.report.view.shared import node_map, nodes_of
 
 # The most reasons that are named for a pod.
 _REASONS = 4
+# Of more shapes, only the number is shown.
+_NAMED_SHAPES = 6
 
 
 class BoughtPart(DocumentPart, frozen=True, kw_only=True):
@@ -206,8 +209,8 @@ def _nodes(found: SizingDocument) -> list[Section]:
             f"{each.shape} (spot)" if each.spot else each.shape,
             each.zone,
             each.count,
-            each.price,
-            each.cost,
+            _price(found, each.price),
+            _price(found, each.cost),
             sum(on[name] for name in each.names),
         ]
         for each in found.nodes
@@ -244,6 +247,9 @@ def _why(pod: UnsizedPod) -> str:
     shapes: dict[str, list[str]] = {}
     for shape, reason in pod.reasons.items():
         shapes.setdefault(reason or "other pods keep it out", []).append(shape)
+    if len(pod.reasons) > _NAMED_SHAPES:
+        counts = short_reasons((len(names), each) for reason, names in shapes.items() for each in reason.split(", "))
+        return f"fits on none of {len(pod.reasons):,} shapes of the catalog: {counts}"
     reasons = [f"{named(names)}: {reason}" for reason, names in shapes.items()]
     more = f"; and {counted(len(reasons) - _REASONS, 'more reason')}" if len(reasons) > _REASONS else ""
     return f"fits on no shape of the catalog: {'; '.join(reasons[:_REASONS])}{more}"
