@@ -114,12 +114,7 @@ def by_commands(objects: Mapping[Key, Doc], fix: Doc) -> dict[Key, Doc]:
     return after
 
 
-# The recreated pod is the last in the queue, and the fix is tried at its old place.
-LATER = pytest.mark.xfail(reason="a pod that is created again is scheduled after the pods that wait", strict=False)
-PROMISES = [pytest.param(*each, marks=LATER if each == ("mixed", "base/debug") else ()) for each in WORKLOADS]
-
-
-@pytest.mark.parametrize(("shape", "name"), PROMISES)
+@pytest.mark.parametrize(("shape", "name"), WORKLOADS)
 def test_commands_are_the_changes_and_the_promise_is_kept(
     shape: str, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
