@@ -83,11 +83,11 @@ class Portion(Struct, frozen=True):
     count: int = 1
 
 
-class Why(Struct, frozen=True):
-    """What ended the count: `full` if no node takes one more replica of the shape, `rejected` if PreFilter rejects it,
-    `refused` by admission, `max` at the limit."""
+class CapacityEnd(Struct, frozen=True, omit_defaults=True):
+    """What ended the count: `by` is `full` if no node takes one more replica of the shape, `rejected` if PreFilter
+    rejects it, `refused` by admission, `max` at the limit."""
 
-    end: End
+    by: End
     shape: str = ""
     plugin: str = ""
     message: str = ""
@@ -113,7 +113,7 @@ class NodeRoom(Struct, frozen=True):
         return sum(self.fits.values())
 
 
-class PendingCounts(Struct, frozen=True):
+class PendingCounts(Struct, frozen=True, rename="camel"):
     """The numbers of the cluster's own pending pods, which are placed first."""
 
     placed: int = 0
@@ -137,7 +137,7 @@ class Capacity(Struct, frozen=True):
     portions: tuple[Portion, ...]
     sets: int
     fits: Amounts
-    why: Why
+    end: CapacityEnd
     nodes: tuple[NodeRoom, ...]
     requests: Mapping[str, Amounts]
     free: Amounts
@@ -223,13 +223,13 @@ def capacity(
     found, sets = None, 0
     for done, portion, replicas in steps(_in_sets(portions), "replicas had their cycle"):
         sets = done
-        found = count.place(portion.name, replicas.next()) if count.placed < limit else Why("max")
+        found = count.place(portion.name, replicas.next()) if count.placed < limit else CapacityEnd("max")
         if found is not None:
             break
-    return count.result([portion for portion, _ in portions], sets, found or Why("max"), pending)
+    return count.result([portion for portion, _ in portions], sets, found or CapacityEnd("max"), pending)
 
 
-def _count_alike(count: _Count, shape: str, replicas: ReplicaMaker, limit: int) -> Why:
+def _count_alike(count: _Count, shape: str, replicas: ReplicaMaker, limit: int) -> CapacityEnd:
     """Replicas of one shape. Copies of a pod that has a node need no row of their own, if no plugin looks for it."""
     for replica in steps(iter(replicas.next, None), "replicas had their cycle"):
         if count.placed >= limit:
@@ -237,7 +237,7 @@ def _count_alike(count: _Count, shape: str, replicas: ReplicaMaker, limit: int) 
         found = None if count.place_copy(shape, replica) else count.place(shape, replica)
         if found is not None:
             return found
-    return Why("max")
+    return CapacityEnd("max")
 
 
 def _in_sets(portions: Sequence[tuple[Portion, ReplicaMaker]]) -> Iterator[tuple[int, Portion, ReplicaMaker]]:
@@ -292,7 +292,7 @@ class _Count:
             bound = Pod(replica.pod.metadata, spec, replica.pod.status)
             self._replicas.append(Replica(bound, replica.objects))
 
-    def place(self, shape: str, replica: Replica) -> Why | None:
+    def place(self, shape: str, replica: Replica) -> CapacityEnd | None:
         """Place a replica. Returns the reason if no node takes it."""
         cluster = self._scheduler.cluster
         for each in replica.objects:
@@ -300,16 +300,16 @@ class _Count:
         row = cluster.register(replica.pod)
         self._requests.setdefault(shape, dict(cluster.pods.infos[row].incoming_requests))
         if replica.denial.message:
-            return Why("refused", shape, replica.denial.plugin, replica.denial.message)
+            return CapacityEnd("refused", shape, replica.denial.plugin, replica.denial.message)
         queue = self._scheduler.enqueue([row])
         if queue.ignored:
-            return Why("ignored", shape, "", f'no profile is named "{replica.pod.spec.scheduler_name}"')
+            return CapacityEnd("ignored", shape, "", f'no profile is named "{replica.pod.spec.scheduler_name}"')
         if queue.gated:
-            return Why("gated", shape, queue.gated[row].plugin, queue.gated[row].message)
+            return CapacityEnd("gated", shape, queue.gated[row].plugin, queue.gated[row].message)
         decision = next(self._scheduler.run(queue))
         while decision.row is None:
             self._last, why = decision, _why(decision, shape)
-            if why.end != "full" or self._new_nodes is None or not self._new_nodes.add(replica, self._replicas):
+            if why.by != "full" or self._new_nodes is None or not self._new_nodes.add(replica, self._replicas):
                 return why
             decision = next(self._scheduler.run(self._scheduler.enqueue([row])))
         shrink_pools(cluster, decision)
@@ -317,7 +317,9 @@ class _Count:
         self._template = decision.pod
         return None
 
-    def result(self, portions: Sequence[Portion], sets: int, why: Why, pending: PendingCounts | None) -> Capacity:
+    def result(
+        self, portions: Sequence[Portion], sets: int, why: CapacityEnd, pending: PendingCounts | None
+    ) -> Capacity:
         names = [portion.name for portion in portions]
         totals = dict.fromkeys(names, 0)
         for (_, shape), count in self._on.items():
@@ -334,7 +336,7 @@ class _Count:
                 for shape, requests in self._requests.items()
             },
             self._totals(self._free()),
-            self._stranded() if why.end == "full" else None,
+            self._stranded() if why.by == "full" else None,
             pending,
             self._new_nodes.result() if self._new_nodes is not None else None,
         )
@@ -383,16 +385,16 @@ class _Count:
         return {row: status for status, rows in diagnosis.nodes.groups() for row in rows.tolist()}
 
 
-def _why(decision: Decision, shape: str) -> Why:
+def _why(decision: Decision, shape: str) -> CapacityEnd:
     """What ended the count at this decision. The message leaves preemption out: no replica preempts."""
     diagnosis = decision.diagnosis
     if decision.result == "error":
-        return Why("error", shape, "", decision.message)
+        return CapacityEnd("error", shape, "", decision.message)
     if diagnosis is None or len(decision.feasible):
-        return Why("full", shape, "", decision.message)
+        return CapacityEnd("full", shape, "", decision.message)
     if diagnosis.pre_filter is not None:
-        return Why("rejected", shape, diagnosis.pre_filter.plugin, diagnosis.pre_filter.message)
-    return Why("full", shape, "", diagnosis.filter_message())
+        return CapacityEnd("rejected", shape, diagnosis.pre_filter.plugin, diagnosis.pre_filter.message)
+    return CapacityEnd("full", shape, "", diagnosis.filter_message())
 
 
 @dataclass(frozen=True, repr=False)

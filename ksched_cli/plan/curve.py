@@ -18,7 +18,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
-from msgspec import Struct
 
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.pod_info import PodInfo
@@ -27,46 +26,11 @@ from ksched_cli.engine.pending import PendingQueue
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.errors import Problem, UsageError
 from ksched_cli.framework.interfaces import MeteringPlugin
+from ksched_cli.plan.results.outcomes import Curve, FirstFailure
 
 # Typical pods are the most frequent requests until they are so many percent of the pods, and no more than so many.
 _TYPICAL_PERCENT, _MOST_TYPICAL = 95, 40
 NOT_REQUESTED = "not requested"
-
-
-class FirstFailure(Struct, frozen=True, rename="camel"):
-    """The first pod without a node; shares are percent."""
-
-    pod: str
-    arrived: float
-    allocated: float
-
-
-class Curve(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """A resource while pods arrive. `capacity` is in thousandths of a core, in bytes, or in pieces; shares are percent
-    of it. `first` is the percent of the first point; each list has a value for each percent from there on.
-    `unusable_at` has what is free and cannot be used, by what is missing. `arrived` and `allocated` are those after the
-    last pod."""
-
-    resource: str
-    capacity: int
-    arrived: float
-    allocated: float
-    failed: int
-    first: int
-    allocated_at: tuple[float, ...]
-    failed_at: tuple[int, ...]
-    unusable_at: Mapping[str, tuple[float, ...]] = {}
-    first_failure: FirstFailure | None = None
-
-    def at(self, percent: int) -> int | None:
-        """The index of this percent in the lists, None if it is not on the curve."""
-        index = percent - self.first
-        return index if 0 <= index < len(self.allocated_at) else None
-
-    @property
-    def last(self) -> int:
-        """The percent of the last point."""
-        return self.first + len(self.allocated_at) - 1
 
 
 class _Meter(Protocol):

@@ -34,12 +34,20 @@ from ksched_cli.plan.results.nodes import (
     ScoredNode,
     TiedNames,
 )
-from ksched_cli.plan.results.outcomes import GatedPod, IgnoredPod, PodGroupOutcome, PodOutcome, Preemption, Simulation
+from ksched_cli.plan.results.outcomes import (
+    Curve,
+    GatedPod,
+    IgnoredPod,
+    PodGroupOutcome,
+    PodOutcome,
+    Preemption,
+    Simulation,
+)
 from ksched_cli.plan.run.coverage import MissingKinds
 from ksched_cli.progress import steps
 
 if TYPE_CHECKING:
-    from ksched_cli.plan.curve import Curve, CurveRecorder
+    from ksched_cli.plan.curve import CurveRecorder
 
 
 def shrink_pools(cluster: Cluster, decision: Decision) -> None:
@@ -283,9 +291,10 @@ def _groups(decision: Decision, cluster: Cluster) -> tuple[FailureGroup, ...]:
 
 def _failures(nodes: NodeStatuses, cluster: Cluster) -> tuple[FailureGroup, ...]:
     groups = [
-        FailureGroup(Failure.of(status), len(rows), _first_names(rows, cluster)) for status, rows in nodes.groups()
+        FailureGroup(status.plugin, status.code.go_name, status.texts, len(rows), _first_names(rows, cluster))
+        for status, rows in nodes.groups()
     ]
-    return tuple(sorted(groups, key=lambda group: (-group.nodes, group.failure.plugin, group.failure.reasons)))
+    return tuple(sorted(groups, key=lambda group: (-group.nodes, group.plugin, group.reasons)))
 
 
 def _first_names(rows: RowColumn, cluster: Cluster) -> tuple[str, ...]:

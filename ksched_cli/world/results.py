@@ -125,9 +125,9 @@ class Limits(Struct, frozen=True):
 DEFAULT_LIMITS = Limits()
 
 
-class TimelineEvent(Struct, frozen=True):
+class TimelineEvent(Struct, frozen=True, omit_defaults=True):
     """At this time (seconds since the start) this event moved the pod to this queue, or its cycle came to this
-    decision."""
+    decision. Documents have it as it is."""
 
     time: float
     event: str

@@ -131,9 +131,9 @@ def test_capacity_equals_placing_replicas_one_by_one(data: st.DataObject) -> Non
     counted = count(nodes, [*running, *waiting], (shape, 1), limit=9)
     assert per_node(counted) == dict(expected)
     assert counted.sets == counted.fits["new"] == expected.total()
-    assert (counted.why.end == "max") == (expected.total() == 9)
+    assert (counted.end.by == "max") == (expected.total() == 9)
     assert all(amount >= 0 for room in counted.nodes for amount in room.free.values())
-    if counted.why.end == "full":
+    if counted.end.by == "full":
         assert all(room.failure for room in counted.nodes)
 
 
@@ -174,7 +174,7 @@ def test_what_runs_out_first_where_and_what_is_stranded() -> None:
     assert counted.stranded.allocatable == {"cpu": 10000, "memory": 20 << 30}
     assert counted.free == {"cpu": 8000, "memory": 30 << 30}
     assert (
-        counted.why.message
+        counted.end.message
         == "0/3 nodes are available: 1 Insufficient cpu, 1 Insufficient memory, 1 node(s) had untolerated taint(s)."
     )
 
@@ -191,7 +191,7 @@ def test_replicas_do_not_preempt() -> None:
     strong = make_pod("web").requests(cpu="1").spec(priorityClassName="high").obj()
     high = PriorityClass(ObjectMeta(name="high"), 100)
     counted = count([SMALL], [weak], (strong, 1), objects=(high,))
-    assert (counted.sets, counted.why.message) == (0, "0/1 nodes are available: 1 Insufficient cpu.")
+    assert (counted.sets, counted.end.message) == (0, "0/1 nodes are available: 1 Insufficient cpu.")
 
 
 def test_pending_pods_come_first_unless_they_are_ignored() -> None:
@@ -209,7 +209,7 @@ def test_pending_pods_come_first_unless_they_are_ignored() -> None:
 
 def test_the_bound_ends_what_has_no_end_in_sight() -> None:
     counted = count([SMALL], [], (make_pod("tiny").obj(), 1), limit=7)
-    assert (counted.sets, counted.why.end, counted.stranded) == (7, "max", None)
+    assert (counted.sets, counted.end.by, counted.stranded) == (7, "max", None)
     assert all(room.failure is None for room in counted.nodes)
 
 
@@ -221,8 +221,8 @@ def test_a_bound_within_a_set_leaves_it_incomplete() -> None:
 def test_a_quota_counts() -> None:
     quota = ResourceQuota(ObjectMeta(name="few", namespace="default"), ResourceQuotaSpec({"pods": "3"}))
     counted = count([BIG], [make_pod("there").on("big").obj()], (WEB, 1), objects=(quota,))
-    assert (counted.sets, counted.why.end, counted.why.plugin) == (2, "refused", "ResourceQuota")
-    assert counted.why.message == "exceeded quota: few, requested: pods=1, used: pods=3, limited: pods=3"
+    assert (counted.sets, counted.end.by, counted.end.plugin) == (2, "refused", "ResourceQuota")
+    assert counted.end.message == "exceeded quota: few, requested: pods=1, used: pods=3, limited: pods=3"
 
 
 @pytest.mark.parametrize(
@@ -240,12 +240,12 @@ def test_a_quota_counts() -> None:
 )
 def test_what_never_comes_as_far_as_a_node(pod: Pod, end: str, message: str) -> None:
     counted = count([BIG], [], (pod, 1))
-    assert (counted.sets, counted.why.end, counted.why.message, counted.stranded) == (0, end, message, None)
+    assert (counted.sets, counted.end.by, counted.end.message, counted.stranded) == (0, end, message, None)
 
 
 def test_no_nodes_at_all() -> None:
     counted = count([], [], (WEB, 1))
-    assert (counted.sets, counted.why.end, counted.nodes) == (0, "full", ())
+    assert (counted.sets, counted.end.by, counted.nodes) == (0, "full", ())
 
 
 def test_pods_of_a_stateful_set_have_claims_of_their_own() -> None:

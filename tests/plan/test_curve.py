@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ksched_cli.cli.main import run
 from ksched_cli.errors import UsageError
-from ksched_cli.plan.curve import Curve
+from ksched_cli.plan.results.outcomes import Curve
 from ksched_cli.simulator import Simulator
 from tests.builders import make_node, make_pod
 

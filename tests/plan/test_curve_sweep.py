@@ -11,7 +11,7 @@ import pytest
 
 from ksched_cli.cli.main import run
 from ksched_cli.errors import UsageError
-from ksched_cli.plan.curve import Curve
+from ksched_cli.plan.results.outcomes import Curve
 from ksched_cli.plan.sweep.curves import CurveSweepResult, mean_curve, read_seeds
 from ksched_cli.simulator import Simulator
 from tests.builders import make_node, make_pod
@@ -59,7 +59,7 @@ def test_policies_are_compared_on_the_same_pods(objects: list[dict[str, Any]], t
     result = swept(objects, policies=[policy(tmp_path, SPREAD), policy(tmp_path, PACK)])
     assert {each.policy: each.mean[-1] for each in result.curves} == {SPREAD: 25, PACK: 100}
     assert {each.policy: each.failed[-1] for each in result.curves} == {SPREAD: 3, PACK: 0}
-    assert {each.policy: each.failure for each in result.curves} == {SPREAD: 50, PACK: None}
+    assert {each.policy: each.first_failure for each in result.curves} == {SPREAD: 50, PACK: None}
 
 
 def test_a_seed_draws_the_order_of_arrival(objects: list[dict[str, Any]], tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from ksched_cli.api.workloads import DaemonSet, PodDisruptionBudget, PriorityCla
 from ksched_cli.controlplane.api_server import ApiServer
 from ksched_cli.controlplane.budgets import needs_no_budget
 from ksched_cli.plan.drain.drain import DrainRun, SingleDrain, find_nodes, in_turn
-from ksched_cli.plan.drain.results import DrainResult, Flags, PodFate
+from ksched_cli.plan.drain.results import DrainResult, Flags, Healthy, PodFate
 from ksched_cli.sources.loaded import Loaded
 from tests.builders import PodBuilder, loaded_of, make_node, make_pod
 from tests.harness import make_scheduler
@@ -191,7 +191,9 @@ class Watcher:
         assert drain.drained == (not stuck)
         assert drain.world.settled
         for change in drain.budgets:
-            assert preempted or change.lowest >= min(change.desired, change.healthy_before)
+            assert preempted or change.current_healthy.lowest >= min(
+                change.desired_healthy, change.current_healthy.before
+            )
 
     def _watching_evictions(self) -> Any:
         original = ApiServer.evict
@@ -306,7 +308,7 @@ def test_a_budget_lets_one_go_a_round_and_recovers_when_its_successor_has_a_plac
     assert fates(drain) == {f"web-{index}": ("moves", index + 1, "b") for index in range(3)}
     assert (drain.safe, drain.nodes[0].rounds) == (True, 3)
     (change,) = drain.budgets
-    assert (change.healthy_before, change.lowest, change.healthy_after, change.allowed_after) == (3, 2, 3, 1)
+    assert (change.current_healthy, change.disruptions_allowed.after) == (Healthy(3, 2, 3), 1)
 
 
 def test_a_budget_whose_pods_find_no_place_holds_the_rest() -> None:

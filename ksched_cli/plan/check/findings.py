@@ -100,7 +100,7 @@ def rollout_steps(lives: Iterable[PodLife]) -> tuple[RolloutStep, ...]:
             else:
                 (made, removed)[kind == 2].append(name)
     return tuple(
-        RolloutStep(tuple(made), placed, tuple(gone), at) for at, (made, placed, gone) in sorted(moments.items())
+        RolloutStep(at, tuple(made), placed, tuple(gone)) for at, (made, placed, gone) in sorted(moments.items())
     )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+import msgspec
 from msgspec import Struct
 
 from ksched_cli.api.core import Pod
@@ -185,13 +186,13 @@ class IgnoredFinding(Struct, frozen=True):
     reason: str = ""
 
 
-class RolloutStep(Struct, frozen=True):
+class RolloutStep(Struct, frozen=True, omit_defaults=True):
     """The changes at one moment of virtual time: the pods that were created, got a node or were removed, by name."""
 
-    made: tuple[str, ...]
-    placed: Mapping[str, str]
-    removed: tuple[str, ...]
-    seconds: float = 0.0
+    seconds: float
+    made: tuple[str, ...] = ()
+    placed: Mapping[str, str] = msgspec.field(default_factory=dict)
+    removed: tuple[str, ...] = ()
 
 
 class WorkloadCheck(Struct, frozen=True):

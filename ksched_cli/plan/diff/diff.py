@@ -148,7 +148,7 @@ class NodeChange(Struct, frozen=True):
     after: NodeUse | None
 
 
-class SpreadChange(Struct, frozen=True):
+class SpreadChange(Struct, frozen=True, rename="camel"):
     """How many pods of a workload are in each domain of a label."""
 
     workload: str

@@ -38,7 +38,16 @@ from ksched_cli.plan.drain.pods import (
     UnplacedReasons,
     moved_forerunners,
 )
-from ksched_cli.plan.drain.results import BudgetChange, DrainFilters, DrainResult, DrainTrial, Flags, PodFate
+from ksched_cli.plan.drain.results import (
+    Allowed,
+    BudgetChange,
+    DrainFilters,
+    DrainResult,
+    DrainTrial,
+    Flags,
+    Healthy,
+    PodFate,
+)
 from ksched_cli.plan.results.nodes import NodeChanges
 from ksched_cli.plan.results.outcomes import Displayed, Stats
 from ksched_cli.plan.run.each import copies_at_once, each
@@ -82,11 +91,8 @@ class BudgetWatch:
         return BudgetChange(
             f"{item.metadata.namespace}/{item.metadata.name}",
             now.desired_healthy,
-            before.current_healthy,
-            now.current_healthy,
-            before.disruptions_allowed,
-            now.disruptions_allowed,
-            self._lowest[identity],
+            Healthy(before.current_healthy, self._lowest[identity], now.current_healthy),
+            Allowed(before.disruptions_allowed, now.disruptions_allowed),
         )
 
 

@@ -86,16 +86,24 @@ class NodeDrain(Struct, frozen=True):
         return not self.refusals and not self.timed_out and not self.of("stuck")
 
 
-class BudgetChange(Struct, frozen=True):
+class Healthy(Struct, frozen=True):
+    before: int
+    lowest: int
+    after: int
+
+
+class Allowed(Struct, frozen=True):
+    before: int
+    after: int
+
+
+class BudgetChange(Struct, frozen=True, rename="camel"):
     """A budget that covers a pod of a drained node: what it allowed before and what it allows in the end."""
 
     budget: str
-    desired: int
-    healthy_before: int
-    healthy_after: int
-    allowed_before: int
-    allowed_after: int
-    lowest: int
+    desired_healthy: int
+    current_healthy: Healthy
+    disruptions_allowed: Allowed
 
 
 class DrainResult(Struct, frozen=True, dict=True):

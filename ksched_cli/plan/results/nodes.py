@@ -278,10 +278,9 @@ class Failure(Struct, frozen=True, gc=False):
         return cls(status.plugin, status.code.go_name, status.texts)
 
 
-class FailureGroup(Struct, frozen=True, gc=False):
+class FailureGroup(Failure, frozen=True, gc=False):
     """A failure and how many nodes have it, with a few of their names."""
 
-    failure: Failure
     nodes: int
     examples: tuple[str, ...]
 

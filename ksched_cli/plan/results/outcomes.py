@@ -16,7 +16,6 @@ from msgspec import Struct
 if TYPE_CHECKING:
     from ksched_cli.autoscale.karpenter.decision import Provisioning
     from ksched_cli.controlplane.api_server import PodRefusal as Refused
-    from ksched_cli.plan.curve import Curve
     from ksched_cli.plan.results.nodes import Failure, FailureGroup, NodeChanges, NodeDetail, ScoredNode
     from ksched_cli.plan.sweep.statistics import DrawOdds
     from ksched_cli.whatif.changes import GonePod
@@ -144,6 +143,42 @@ class PluginTiming(Struct, frozen=True, rename="camel"):
     origin: str = ""
     remembered: int = 0
     asked_for_every_pod: bool = False
+
+
+class FirstFailure(Struct, frozen=True, rename="camel"):
+    """The first pod without a node; shares are percent."""
+
+    pod: str
+    arrived: float
+    allocated: float
+
+
+class Curve(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """A resource while pods arrive. `capacity` is in thousandths of a core, in bytes, or in pieces; shares are percent
+    of it. `first` is the percent of the first point; each list has a value for each percent from there on.
+    `unusable_at` has what is free and cannot be used, by what is missing. `arrived` and `allocated` are those after the
+    last pod."""
+
+    resource: str
+    capacity: int
+    arrived: float
+    allocated: float
+    failed: int
+    first: int
+    allocated_at: tuple[float, ...]
+    failed_at: tuple[int, ...]
+    unusable_at: Mapping[str, tuple[float, ...]] = {}
+    first_failure: FirstFailure | None = None
+
+    def at(self, percent: int) -> int | None:
+        """The index of this percent in the lists, None if it is not on the curve."""
+        index = percent - self.first
+        return index if 0 <= index < len(self.allocated_at) else None
+
+    @property
+    def last(self) -> int:
+        """The percent of the last point."""
+        return self.first + len(self.allocated_at) - 1
 
 
 class Stats(Struct, frozen=True):

@@ -23,7 +23,8 @@ from msgspec.structs import replace
 from ksched_cli import __version__
 from ksched_cli.api.core import Pod
 from ksched_cli.errors import InputError, KschedError, Problem, UsageError
-from ksched_cli.plan.curve import Curve, CurveRecorder
+from ksched_cli.plan.curve import CurveRecorder
+from ksched_cli.plan.results.outcomes import Curve
 from ksched_cli.plan.run.each import SpanRunner
 from ksched_cli.plan.run.loaded_input import InputMaker, LoadedInput
 from ksched_cli.plan.run.options import RunOptions
@@ -163,14 +164,14 @@ class CurveRunner:
         return recorder.curves()
 
 
-class MeanCurve(Struct, frozen=True):
+class MeanCurve(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """The runs of one policy and workload for one resource. Each list has a value for each percent from `first` on:
     the mean, the least and the most over the runs of the allocated share, the mean number of pods without a node, and
-    the mean of what cannot be used. `failure` is the mean percent at which the first pod without a node arrives, over
-    the runs that have one."""
+    the mean of what cannot be used. `first_failure` is the mean percent at which the first pod without a node arrives,
+    over the runs that have one."""
 
     policy: str
-    workload: str
+    workload: str = ""
     resource: str
     runs: int
     first: int
@@ -179,7 +180,20 @@ class MeanCurve(Struct, frozen=True):
     most: tuple[float, ...]
     failed: tuple[float, ...]
     unusable: Mapping[str, tuple[float, ...]]
-    failure: float | None
+    first_failure: float | None = None
+
+    @property
+    def end(self) -> float:
+        return self.mean[-1]
+
+    @property
+    def last(self) -> int:
+        """The percent of the last point."""
+        return self.first + len(self.mean) - 1
+
+    def at(self, percent: int) -> float | None:
+        place = percent - self.first
+        return self.mean[place] if 0 <= place < len(self.mean) else None
 
 
 def mean_curve(at: Mapping[str, Any], curves: Sequence[Curve]) -> MeanCurve:
@@ -195,17 +209,17 @@ def mean_curve(at: Mapping[str, Any], curves: Sequence[Curve]) -> MeanCurve:
     }
     failures = [each.first_failure.arrived for each in curves if each.first_failure is not None]
     return MeanCurve(
-        at["policy"],
-        at.get("workload", ""),
-        curves[0].resource,
-        len(curves),
-        first,
-        tuple(round(fmean(each), 2) for each in shares),
-        tuple(map(min, shares)),
-        tuple(map(max, shares)),
-        tuple(round(each, 1) for each in failed),
-        unusable,
-        round(fmean(failures), 2) if failures else None,
+        policy=at["policy"],
+        workload=at.get("workload", ""),
+        resource=curves[0].resource,
+        runs=len(curves),
+        first=first,
+        mean=tuple(round(fmean(each), 2) for each in shares),
+        least=tuple(map(min, shares)),
+        most=tuple(map(max, shares)),
+        failed=tuple(round(each, 1) for each in failed),
+        unusable=unusable,
+        first_failure=round(fmean(failures), 2) if failures else None,
     )
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ksched_cli.plan.capacity import Capacity, CapacityResult, NodeRoom, PendingCounts
+from ksched_cli.plan.capacity import Capacity, CapacityEnd, CapacityResult, NodeRoom, PendingCounts
 from ksched_cli.plan.results.nodes import Failure
 from ksched_cli.report.amounts import amounts_of, exact_all, in_cores, short, short_all
 from ksched_cli.report.registry import RenderOptions
@@ -46,13 +46,6 @@ class CountedShapePart(DocumentPart, frozen=True, kw_only=True):
     per_set: int
     fits: int
     requests: Mapping[str, str]
-
-
-class CapacityEndPart(DocumentPart, frozen=True, kw_only=True):
-    by: str
-    shape: str = ""
-    plugin: str = ""
-    message: str = ""
 
 
 class NodeRoomPart(DocumentPart, frozen=True, kw_only=True):
@@ -107,31 +100,19 @@ class StrandedPart(DocumentPart, frozen=True, kw_only=True):
     allocatable: Mapping[str, str]
 
 
-class PendingCountsPart(DocumentPart, frozen=True, kw_only=True):
-    placed: int
-    unplaced: int
-    held_back: int
-
-    @classmethod
-    def of(cls, pending: PendingCounts | None) -> PendingCountsPart | None:
-        if pending is None:
-            return None
-        return cls(placed=pending.placed, unplaced=pending.unplaced, held_back=pending.held_back)
-
-
 class CapacityPart(DocumentPart, frozen=True, kw_only=True):
     shapes: tuple[CountedShapePart, ...]
     sets: int
-    end: CapacityEndPart
+    end: CapacityEnd
     nodes: tuple[NodeRoomPart, ...]
     free: Mapping[str, str]
     stranded: StrandedPart | None = None
-    pending: PendingCountsPart | None = None
+    pending: PendingCounts | None = None
     autoscaling: Mapping[str, Any] | None = None
 
     @classmethod
     def of(cls, found: Capacity) -> CapacityPart:
-        stranded, why = found.stranded, found.why
+        stranded = found.stranded
         return cls(
             shapes=tuple(
                 CountedShapePart(
@@ -144,7 +125,7 @@ class CapacityPart(DocumentPart, frozen=True, kw_only=True):
                 for each in found.portions
             ),
             sets=found.sets,
-            end=CapacityEndPart(by=why.end, shape=why.shape, plugin=why.plugin, message=why.message),
+            end=found.end,
             nodes=tuple(map(NodeRoomPart.of, found.nodes)),
             free=exact_all(found.free),
             stranded=StrandedPart(
@@ -152,7 +133,7 @@ class CapacityPart(DocumentPart, frozen=True, kw_only=True):
             )
             if stranded
             else None,
-            pending=PendingCountsPart.of(found.pending),
+            pending=found.pending,
             autoscaling=None if found.autoscaling is None else found.autoscaling.document(),
         )
 
@@ -268,7 +249,7 @@ def _about(found: CapacityPart) -> Iterator[Line]:
         yield Line(_stranded(found.stranded, len(found.nodes)))
 
 
-def _pending(pending: PendingCountsPart) -> str:
+def _pending(pending: PendingCounts) -> str:
     """`3 pending pods were placed first, 2 are unschedulable, 1 is held back`."""
     parts = [f"{counted(pending.placed, 'pending pod')} {'was' if pending.placed == 1 else 'were'} placed first"]
     for number, what in ((pending.unplaced, "unschedulable"), (pending.held_back, "held back")):

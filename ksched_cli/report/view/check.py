@@ -98,17 +98,6 @@ class FindingPart(DocumentPart, frozen=True, kw_only=True):
         return " ".join(filter(None, (f"{file}:{self.line}" if self.line else file, self.path)))
 
 
-class RolloutStepPart(DocumentPart, frozen=True, kw_only=True):
-    seconds: float
-    made: tuple[str, ...] = ()
-    placed: Mapping[str, str] | None = None
-    removed: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, step: RolloutStep) -> RolloutStepPart:
-        return cls(seconds=step.seconds, made=step.made, placed=step.placed or None, removed=step.removed)
-
-
 class WorkloadPart(DocumentPart, frozen=True, kw_only=True):
     workload: str
     result: str
@@ -119,7 +108,7 @@ class WorkloadPart(DocumentPart, frozen=True, kw_only=True):
     running: int
     old: int
     rollout: bool
-    steps: tuple[RolloutStepPart, ...]
+    steps: tuple[RolloutStep, ...]
     orders: Orders | None = None
     missing: tuple[str, ...] = ()
 
@@ -130,7 +119,6 @@ class WorkloadPart(DocumentPart, frozen=True, kw_only=True):
             file=found.place.source,
             line=found.place.line or 0,
             path=found.place.path,
-            steps=tuple(map(RolloutStepPart.of, found.steps)),
         )
 
     @property
@@ -354,7 +342,7 @@ def _rollout_lines(workload: WorkloadPart) -> Iterator[Line]:
     """The steps of the rollout, with -o wide."""
     for number, step in enumerate(workload.steps if workload.rollout else (), start=1):
         parts = [f"{len(step.made)} created"] if step.made else []
-        placed = [f"{pod} on {node}" for pod, node in (step.placed or {}).items()]
+        placed = [f"{pod} on {node}" for pod, node in step.placed.items()]
         parts += [f"placed {named(placed, _NAMED)}"] if placed else []
         parts += [f"deleted {named(step.removed, _NAMED)}"] if step.removed else []
         yield Line(f"step {number} ({span(step.seconds)}): {'; '.join(parts)}", aside=True, place="wide")
@@ -405,7 +393,7 @@ def _steps(workloads: Sequence[WorkloadPart]) -> list[Section]:
     return [Section("steps", "Rollouts step by step", block, intro, place="page", folded=True)] if done else []
 
 
-def _step_lines(step: RolloutStepPart) -> Iterator[Line]:
+def _step_lines(step: RolloutStep) -> Iterator[Line]:
     if step.made:
         yield Line(f"created: {named(step.made, _NAMED)}")
     if step.placed:

@@ -29,39 +29,6 @@ _BELOW = 10
 _AT = 100
 
 
-class MeanCurvePart(DocumentPart, frozen=True, kw_only=True):
-    """See `MeanCurve`."""
-
-    policy: str
-    workload: str = ""
-    resource: str
-    runs: int
-    first: int
-    mean: Sequence[float]
-    least: Sequence[float]
-    most: Sequence[float]
-    failed: Sequence[float]
-    unusable: Mapping[str, Sequence[float]]
-    first_failure: float | None = None
-
-    @classmethod
-    def of(cls, found: MeanCurve) -> MeanCurvePart:
-        return cls.like(found, first_failure=found.failure)
-
-    @property
-    def end(self) -> float:
-        return self.mean[-1]
-
-    @property
-    def last(self) -> int:
-        """The percent of the last point."""
-        return self.first + len(self.mean) - 1
-
-    def at(self, percent: int) -> float | None:
-        place = percent - self.first
-        return self.mean[place] if 0 <= place < len(self.mean) else None
-
-
 class RunErrorPart(DocumentPart, frozen=True, kw_only=True):
     at: Mapping[str, Any]
     error: str
@@ -75,7 +42,7 @@ class CurveSweepDocument(DocumentPart, frozen=True, kw_only=True, tag_field="kin
     workloads: Sequence[str] = ()
     seeds: Sequence[int] = ()
     runs: int
-    curves: tuple[MeanCurvePart, ...]
+    curves: tuple[MeanCurve, ...]
     errors: tuple[RunErrorPart, ...] = ()
     stats: Mapping[str, Any]
 
@@ -92,7 +59,7 @@ def document(sweep: CurveSweep, options: RenderOptions) -> CurveSweepDocument:
         workloads=spec.workloads,
         seeds=spec.seeds,
         runs=len(spec),
-        curves=tuple(map(MeanCurvePart.of, found.curves)),
+        curves=found.curves,
         errors=tuple(RunErrorPart(at=row.at, error=row.error) for row in found.errors),
         stats=_stats(found.stats),
     )
@@ -139,15 +106,15 @@ def _at(at: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} {value}" for name, value in at.items())
 
 
-def _groups(found: CurveSweepDocument) -> list[list[MeanCurvePart]]:
+def _groups(found: CurveSweepDocument) -> list[list[MeanCurve]]:
     """The curves of one workload and resource each."""
-    groups: dict[tuple[str, str], list[MeanCurvePart]] = {}
+    groups: dict[tuple[str, str], list[MeanCurve]] = {}
     for each in found.curves:
         groups.setdefault((each.workload, each.resource), []).append(each)
     return list(groups.values())
 
 
-def _verdict(found: CurveSweepDocument, groups: Sequence[Sequence[MeanCurvePart]]) -> tuple[str, Tone]:
+def _verdict(found: CurveSweepDocument, groups: Sequence[Sequence[MeanCurve]]) -> tuple[str, Tone]:
     if found.errors or not groups:
         return "some runs failed", "bad"
     best = [max(group, key=lambda each: each.end) for group in groups]
@@ -160,7 +127,7 @@ def _verdict(found: CurveSweepDocument, groups: Sequence[Sequence[MeanCurvePart]
     return f"{first.policy} allocates the most in {wins} of {len(groups)} comparisons", "plain"
 
 
-def _sections(groups: Sequence[Sequence[MeanCurvePart]]) -> Iterator[Section]:
+def _sections(groups: Sequence[Sequence[MeanCurve]]) -> Iterator[Section]:
     for number, group in enumerate(groups):
         of = f" ({group[0].workload})" if group[0].workload else ""
         title = f"{group[0].resource}{of}"
@@ -174,18 +141,18 @@ def _sections(groups: Sequence[Sequence[MeanCurvePart]]) -> Iterator[Section]:
         yield Section(f"chart-{number}", f"{title} under each policy", chart, intro, place="page")
 
 
-def _points(curve: MeanCurvePart) -> list[tuple[float, float]]:
+def _points(curve: MeanCurve) -> list[tuple[float, float]]:
     return [(curve.first + number, share) for number, share in enumerate(curve.mean)]
 
 
-def _band(curve: MeanCurvePart) -> list[tuple[float, float, float]]:
+def _band(curve: MeanCurve) -> list[tuple[float, float, float]]:
     if curve.runs < 2:
         return []
     pairs = zip(curve.least, curve.most, strict=True)
     return [(curve.first + number, low, high) for number, (low, high) in enumerate(pairs)]
 
 
-def _before_the_ends(group: Sequence[MeanCurvePart]) -> float:
+def _before_the_ends(group: Sequence[MeanCurve]) -> float:
     """The round percent from which on a chart shows the ends of the curves large: there the fullest policy is some
     percent below the end of the worst one."""
     if len(group) < 2:
@@ -198,7 +165,7 @@ def _before_the_ends(group: Sequence[MeanCurvePart]) -> float:
     return 0
 
 
-def _table(ranked: Sequence[MeanCurvePart]) -> Table:
+def _table(ranked: Sequence[MeanCurve]) -> Table:
     """A row for each policy, the one that allocates most first."""
     shown = columns(
         "Policy; Runs: number wide; Allocated %: number; Least: number; Most: number; At 100 %: number; "

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ksched_cli.controlplane.draws import Draw
 from ksched_cli.errors import joined, named
-from ksched_cli.plan.diff.diff import Cause, Decider, NodeChange, OnNode, PodChange, PodPlace, Tally
+from ksched_cli.plan.diff.diff import Cause, Decider, NodeChange, OnNode, PodChange, PodPlace, SpreadChange, Tally
 from ksched_cli.plan.results.nodes import NodeUse
 from ksched_cli.releases.changes import RuleChange
 from ksched_cli.report.amounts import amount_of, exact_all
@@ -107,13 +107,6 @@ class ChangePart(DocumentPart, frozen=True, kw_only=True):
         return either.pod if either is not None else ""
 
 
-class SpreadPart(DocumentPart, frozen=True, kw_only=True):
-    workload: str
-    topology_key: str
-    before: Mapping[str, int]
-    after: Mapping[str, int]
-
-
 class UsePart(DocumentPart, frozen=True, kw_only=True):
     pods: int
     requested: Mapping[str, str]
@@ -153,7 +146,7 @@ class TallyPart(RulePart, frozen=True, kw_only=True):
 class DiffDocument(DocumentPart, frozen=True, kw_only=True, tag_field="kind", tag="Diff"):
     pods: tuple[ChangePart, ...]
     unchanged: int
-    spread: tuple[SpreadPart, ...]
+    spread: tuple[SpreadChange, ...]
     nodes: tuple[NodeUsePart, ...]
     total: NodeUsePart
     final: Any
@@ -176,10 +169,7 @@ def document(found: DiffResult, options: RenderOptions) -> DiffDocument:
     return DiffDocument(
         pods=tuple(map(ChangePart.of, diff.changes)),
         unchanged=diff.unchanged,
-        spread=tuple(
-            SpreadPart(workload=each.workload, topology_key=each.topology_key, before=each.before, after=each.after)
-            for each in diff.spread
-        ),
+        spread=diff.spread,
         nodes=tuple(map(NodeUsePart.of, diff.nodes)),
         total=NodeUsePart(before=UsePart.of(diff.total.before), after=UsePart.of(diff.total.after)),
         final=final_part(diff.after),
@@ -371,7 +361,7 @@ def _title(tally: TallyPart) -> str:
 # Nodes
 
 
-def _spread(changes: Sequence[SpreadPart]) -> list[Section]:
+def _spread(changes: Sequence[SpreadChange]) -> list[Section]:
     """The number of pods of each workload in each domain, before and after."""
     rows = []
     for change in changes:

@@ -62,32 +62,6 @@ class NodePart(DocumentPart, frozen=True, kw_only=True):
         return cls.like(node)
 
 
-class HealthyPart(DocumentPart, frozen=True, kw_only=True):
-    before: int
-    lowest: int
-    after: int
-
-
-class AllowedPart(DocumentPart, frozen=True, kw_only=True):
-    before: int
-    after: int
-
-
-class BudgetPart(DocumentPart, frozen=True, kw_only=True):
-    budget: str
-    desired_healthy: int
-    current_healthy: HealthyPart
-    disruptions_allowed: AllowedPart
-
-    @classmethod
-    def of(cls, each: BudgetChange) -> BudgetPart:
-        healthy = HealthyPart(before=each.healthy_before, lowest=each.lowest, after=each.healthy_after)
-        allowed = AllowedPart(before=each.allowed_before, after=each.allowed_after)
-        return cls(
-            budget=each.budget, desired_healthy=each.desired, current_healthy=healthy, disruptions_allowed=allowed
-        )
-
-
 class PendingPart(DocumentPart, frozen=True, kw_only=True):
     pods: int
     placed: int
@@ -105,7 +79,7 @@ class DrainPart(DocumentPart, frozen=True, kw_only=True):
     orders: OrdersPart | None = None
     drained: bool
     nodes: tuple[NodePart, ...]
-    budgets: tuple[BudgetPart, ...]
+    budgets: tuple[BudgetChange, ...]
     preempted: tuple[Evicted, ...]
     displaced: tuple[PodFate, ...] = ()
     pending: PendingPart
@@ -164,7 +138,7 @@ def _parts(drain: DrainResult) -> dict[str, Any]:
         "orders": orders,
         "drained": drain.drained,
         "nodes": tuple(map(NodePart.of, drain.nodes)),
-        "budgets": tuple(map(BudgetPart.of, drain.budgets)),
+        "budgets": drain.budgets,
         "preempted": drain.preempted,
         "displaced": drain.displaced,
         "pending": PendingPart(pods=drain.pending, placed=drain.pending_placed, copies_left_out=drain.left_out),
@@ -411,7 +385,7 @@ def _recreated(pod: PodFate) -> list[str]:
     return [f"Its controller makes {pod.successor} in its place."] if pod.successor else []
 
 
-def _budgets(budgets: Sequence[BudgetPart]) -> list[Section]:
+def _budgets(budgets: Sequence[BudgetChange]) -> list[Section]:
     shown = columns("Budget; Needs: number; Healthy: number; Lowest: number; In the end: number; Allows: number")
     rows = [
         [

@@ -38,64 +38,7 @@ NO_REASONS: Mapping[str, str] = MappingProxyType({})
 _MOST_PODS = 40
 UNPLACED = ("unschedulable", "error", "pending", "nominated", "waiting")
 _MOST_DRAWS = 5
-
-
 _HAPPENED = {"Add": " is created", "Delete": " is deleted"}
-
-
-class EventPart(DocumentPart, frozen=True, kw_only=True):
-    """An event of the timeline. A decision is that of a scheduling cycle."""
-
-    time: float
-    event: str
-    pod: str = ""
-    queue: str = ""
-    decision: str = ""
-    node: str = ""
-    message: str = ""
-
-    @classmethod
-    def of(cls, each: TimelineEvent) -> EventPart:
-        return cls(
-            time=each.time,
-            event=each.event,
-            pod=each.pod,
-            queue=each.queue,
-            decision=each.decision,
-            node=each.node,
-            message=each.message,
-        )
-
-    @property
-    def is_implied(self) -> bool:
-        """Whether other events imply it: a new pod is queued first; one that does not fit is unschedulable."""
-        first = self.event in ("UnschedulablePodAdd", "UnscheduledPodAdd") and self.queue == "active" and self.time == 0
-        return first or self.event == "ScheduleAttemptFailure"
-
-    @property
-    def leaves(self) -> bool:
-        """Whether the pod leaves its node."""
-        return bool(self.node) and not (self.decision or self.queue or self.event == "Preempted")
-
-    @property
-    def sentence(self) -> str:
-        """`scheduled on node-1`, `to the active queue`, `left node-2`."""
-        if self.decision:
-            where = "on" if self.decision in ("scheduled", "waiting") else "and nominated to"
-            return f"{self.decision} {where} {self.node}" if self.node else self.decision
-        if self.queue:
-            return f"to the {self.queue} queue{f': {self.message}' if self.message else ''}"
-        if self.event == "Preempted":
-            return f"evicted from {self.node}, {self.message}"
-        if self.node:
-            return f"left {self.node}"
-        # The label of an event of the cluster, such as NodeAdd, ends in what happened to its object.
-        happened = next((words for end, words in _HAPPENED.items() if self.event.endswith(end)), "")
-        return f"{self.message}{happened}"
-
-    @property
-    def tone(self) -> Tone:
-        return STATE_TONES.get(self.decision, "plain")
 
 
 class SettledPart(DocumentPart, frozen=True, kw_only=True):
@@ -120,7 +63,7 @@ class SettledPart(DocumentPart, frozen=True, kw_only=True):
 class WorldPart(DocumentPart, frozen=True, kw_only=True):
     """The keys of a document about a run. Without `timeline` and `settled` it is the end of a run alone."""
 
-    timeline: tuple[EventPart, ...] | None = None
+    timeline: tuple[TimelineEvent, ...] | None = None
     final: Any
     finished: Mapping[str, bool]
     draws: tuple[Draw, ...] = ()
@@ -130,7 +73,7 @@ class WorldPart(DocumentPart, frozen=True, kw_only=True):
     @classmethod
     def of(cls, world: WorldResult, *, timeline: bool = True) -> WorldPart:
         return cls(
-            timeline=tuple(map(EventPart.of, world.timeline)) if timeline else None,
+            timeline=world.timeline if timeline else None,
             final=final_part(world),
             finished=world.finished,
             draws=world.draws,
@@ -255,7 +198,7 @@ _LEGEND = [
 _MOST_EVENTS = 30
 
 
-def timeline(events: Sequence[EventPart], seconds: float, final: Any) -> Section:
+def timeline(events: Sequence[TimelineEvent], seconds: float, final: Any) -> Section:
     """The events of the run as a table, and with a lane for each pod on a page. Without -o wide, a terminal leaves out
     queues, and pods of one workload to which the same happens at the same time share a row. `final` is the part of a
     document with their workloads."""
@@ -263,7 +206,7 @@ def timeline(events: Sequence[EventPart], seconds: float, final: Any) -> Section
         "Time: number terminal; Seconds: number page; Pod: same=pod; Workload: workload page; Event: filters wide; "
         "What: flows"
     )
-    told = [each for each in events if not each.is_implied]
+    told = [each for each in events if not _is_implied(each)]
     brief = [each for each in told if not each.queue or each.queue == "unschedulable"]
 
     def made() -> Timeline | None:
@@ -277,29 +220,57 @@ def timeline(events: Sequence[EventPart], seconds: float, final: Any) -> Section
     return Section("timeline", "Timeline", made, intro)
 
 
-def _event_row(each: EventPart, workloads: Mapping[str, str], *, message: bool = False) -> list[Any]:
-    what = _what(each) if message else each.sentence
+def _event_row(each: TimelineEvent, workloads: Mapping[str, str], *, message: bool = False) -> list[Any]:
+    what = _what(each) if message else _sentence(each)
     return [span(each.time), each.time, each.pod, workloads.get(each.pod, ""), each.event, what]
 
 
-def _what(each: EventPart) -> str:
+def _is_implied(each: TimelineEvent) -> bool:
+    """Whether other events imply it: a new pod is queued first; one that does not fit is unschedulable."""
+    first = each.event in ("UnschedulablePodAdd", "UnscheduledPodAdd") and each.queue == "active" and each.time == 0
+    return first or each.event == "ScheduleAttemptFailure"
+
+
+def _leaves(each: TimelineEvent) -> bool:
+    """Whether the pod leaves its node."""
+    return bool(each.node) and not (each.decision or each.queue or each.event == "Preempted")
+
+
+def _sentence(each: TimelineEvent) -> str:
+    """`scheduled on node-1`, `to the active queue`, `left node-2`."""
+    if each.decision:
+        where = "on" if each.decision in ("scheduled", "waiting") else "and nominated to"
+        return f"{each.decision} {where} {each.node}" if each.node else each.decision
+    if each.queue:
+        return f"to the {each.queue} queue{f': {each.message}' if each.message else ''}"
+    if each.event == "Preempted":
+        return f"evicted from {each.node}, {each.message}"
+    if each.node:
+        return f"left {each.node}"
+    # The label of an event of the cluster, such as NodeAdd, ends in what happened to its object.
+    happened = next((words for end, words in _HAPPENED.items() if each.event.endswith(end)), "")
+    return f"{each.message}{happened}"
+
+
+def _what(each: TimelineEvent) -> str:
     """The sentence with the message of a decision."""
-    return f"{each.sentence}: {each.message}" if each.decision and each.message else each.sentence
+    text = _sentence(each)
+    return f"{text}: {each.message}" if each.decision and each.message else text
 
 
-def _lanes(events: Sequence[EventPart], seconds: float) -> dict[str, Any]:
-    lanes: dict[str, list[EventPart]] = {}
+def _lanes(events: Sequence[TimelineEvent], seconds: float) -> dict[str, Any]:
+    lanes: dict[str, list[TimelineEvent]] = {}
     for each in events:
         lanes.setdefault(each.pod or _CLUSTER, []).append(each)
     return {"lanes": [_lane(pod, each) for pod, each in lanes.items()], "end": seconds, "legend": _LEGEND}
 
 
-def _lane(pod: str, events: Sequence[EventPart]) -> dict[str, Any]:
+def _lane(pod: str, events: Sequence[TimelineEvent]) -> dict[str, Any]:
     marks = [[each.time, _mark(each), _what(each)] for each in events]
     return {"name": pod, "events": marks, "spans": [] if pod == _CLUSTER else list(_spans(events))}
 
 
-def _mark(event: EventPart) -> str:
+def _mark(event: TimelineEvent) -> str:
     if event.decision == "scheduled":
         return "good"
     if event.queue:
@@ -309,9 +280,9 @@ def _mark(event: EventPart) -> str:
     return "out" if event.node else "plain"
 
 
-def _spans(events: Sequence[EventPart]) -> Iterator[tuple[float, float | None, str]]:
+def _spans(events: Sequence[TimelineEvent]) -> Iterator[tuple[float, float | None, str]]:
     """The times during which the pod waits or has a node."""
-    moves = (each for each in events if each.leaves or each.event == "Preempted" or each.decision)
+    moves = (each for each in events if _leaves(each) or each.event == "Preempted" or each.decision)
     first = next(moves, None)
     state, since = "run" if first is not None and not first.decision else "", 0.0
     for each in events:
@@ -320,7 +291,7 @@ def _spans(events: Sequence[EventPart]) -> Iterator[tuple[float, float | None, s
         if each.decision == "scheduled":
             yield since, each.time, state
             state, since = "run", each.time
-        elif each.leaves:
+        elif _leaves(each):
             yield since, each.time, state
             state = ""
     if state:

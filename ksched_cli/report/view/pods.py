@@ -36,21 +36,6 @@ class NodeCountPart(DocumentPart, frozen=True, kw_only=True):
     feasible: int
 
 
-class FailurePart(DocumentPart, frozen=True, kw_only=True):
-    """A failure, the number of nodes that have it, and a few of their names."""
-
-    plugin: str
-    code: str
-    reasons: tuple[str, ...]
-    nodes: int
-    examples: tuple[str, ...]
-
-    @classmethod
-    def of(cls, group: FailureGroup) -> FailurePart:
-        each = group.failure
-        return cls(plugin=each.plugin, code=each.code, reasons=each.reasons, nodes=group.nodes, examples=group.examples)
-
-
 class PodPart(DocumentPart, frozen=True, kw_only=True, gc=False):
     """A pod that was tried. `nodes`, `failures` and `top` are there without --detail, and `feasible`, `filters`,
     `scores` and `totals` with it; `nodeAnswers` is the short form of these."""
@@ -63,7 +48,7 @@ class PodPart(DocumentPart, frozen=True, kw_only=True, gc=False):
     feasible: Sequence[str] = ()
     pre_filter: Failure | None = None
     filters: Mapping[str, Failure] | None = None
-    failures: tuple[FailurePart, ...] = ()
+    failures: tuple[FailureGroup, ...] = ()
     scores: Mapping[str, Mapping[str, Score]] | None = None
     totals: Mapping[str, int] | None = None
     top: tuple[ScoredNode, ...] = ()
@@ -82,7 +67,7 @@ class PodPart(DocumentPart, frozen=True, kw_only=True, gc=False):
         detail = outcome.detail
         if detail is None:
             others["nodes"] = NodeCountPart(total=outcome.total_nodes, feasible=outcome.feasible_nodes)
-            others |= {"failures": tuple(map(FailurePart.of, outcome.failures)), "top": outcome.top}
+            others |= {"failures": outcome.failures, "top": outcome.top}
         else:
             failures, scores = detail.filters_by_kind(), detail.scores_by_kind()
             filters = _by_name(failures, [encode(each) for each in failures.kinds])
@@ -126,14 +111,17 @@ class PodPart(DocumentPart, frozen=True, kw_only=True, gc=False):
         order = sorted(self.totals.items(), key=lambda item: (-item[1], item[0]))
         return [ScoredNode(node, total, (self.scores or {})[node]) for node, total in order]
 
-    def groups(self) -> list[FailurePart]:
+    def groups(self) -> list[FailureGroup]:
         """The failures with the number of their nodes, the most frequent first."""
         if self.failures or not self.filters:
             return list(self.failures)
         nodes: dict[Failure, list[str]] = {}
         for node, failure in self.filters.items():
             nodes.setdefault(failure, []).append(node)
-        found = [FailurePart.of(FailureGroup(each, len(names), tuple(names))) for each, names in nodes.items()]
+        found = [
+            FailureGroup(each.plugin, each.code, each.reasons, len(names), tuple(names))
+            for each, names in nodes.items()
+        ]
         return sorted(found, key=lambda each: -each.nodes)
 
 

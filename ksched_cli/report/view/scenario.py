@@ -16,7 +16,6 @@ from ksched_cli.report.view import simulate
 from ksched_cli.report.view.autoscaling import sections_of
 from ksched_cli.report.view.documents import DocumentPart, OrdersPart, nodes_part, omissions
 from ksched_cli.report.view.ends import (
-    EventPart,
     SettledPart,
     WorldPart,
     draws_text,
@@ -28,6 +27,7 @@ from ksched_cli.report.view.ends import (
 from ksched_cli.report.view.model import Line, Section, Step, Steps, Tone, View, counted, counting
 from ksched_cli.report.view.pods import PodPart
 from ksched_cli.report.view.shared import node_map, nodes_of, zone_bars
+from ksched_cli.world.results import TimelineEvent
 
 # So many pods are named for a reason, and so many reasons of a step; -o wide has all.
 _MOST_NAMES, _MOST_REASONS = 3, 5
@@ -91,7 +91,7 @@ class ScenarioRunDocument(DocumentPart, frozen=True, kw_only=True, tag_field="ki
     source: str
     held: bool
     steps: tuple[ScenarioStepPart, ...]
-    timeline: tuple[EventPart, ...] | None = None
+    timeline: tuple[TimelineEvent, ...] | None = None
     final: Any
     finished: Mapping[str, bool]
     draws: tuple[Draw, ...] = ()

@@ -17,7 +17,6 @@ from ksched_cli.report.view.documents import OrdersPart, omissions
 from ksched_cli.report.view.ends import (
     STATE_WORDS,
     UNPLACED,
-    EventPart,
     SettledPart,
     WorldPart,
     doubt,
@@ -30,6 +29,7 @@ from ksched_cli.report.view.ends import (
 from ksched_cli.report.view.model import Figure, Line, Tone, View, counted, counting, pod_and_node
 from ksched_cli.report.view.shared import node_map, nodes_of, zone_bars
 from ksched_cli.report.view.stream import SimulationDocument
+from ksched_cli.world.results import TimelineEvent
 
 if TYPE_CHECKING:
     from ksched_cli.plan.settle import SettledSimulation
@@ -38,7 +38,7 @@ _FAILED = ("unschedulable", "error")
 
 
 class SettledDocument(SimulationDocument, frozen=True, kw_only=True, tag_field="kind", tag="Simulation"):
-    timeline: tuple[EventPart, ...]
+    timeline: tuple[TimelineEvent, ...]
     finished: Mapping[str, bool]
     draws: tuple[Draw, ...] = ()
     orders: OrdersPart | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ksched_cli.plan.results.outcomes import Curve
 from ksched_cli.report.amounts import short
 from ksched_cli.report.view.documents import DocumentPart, value_of
 from ksched_cli.report.view.model import (
@@ -23,7 +24,6 @@ from ksched_cli.report.view.model import (
 )
 
 if TYPE_CHECKING:
-    from ksched_cli.plan.curve import Curve
     from ksched_cli.plan.sweep.statistics import DrawOdds, PodOdds, Share
 
 
@@ -192,38 +192,7 @@ ARRIVED, ALLOCATED = "percent of the capacity that has arrived", "percent alloca
 _STEP, _NEAR_THE_END = 10, 90
 
 
-class FirstFailurePart(DocumentPart, frozen=True, kw_only=True):
-    """The first pod without a node."""
-
-    pod: str
-    arrived: float
-    allocated: float
-
-
-class CurvePart(DocumentPart, frozen=True, kw_only=True):
-    """See `Curve`."""
-
-    resource: str
-    capacity: int
-    arrived: float
-    allocated: float
-    failed: int
-    first: int
-    allocated_at: Sequence[float]
-    failed_at: Sequence[int]
-    unusable_at: Mapping[str, Sequence[float]] = {}
-    first_failure: FirstFailurePart | None = None
-
-    @classmethod
-    def of(cls, curve: Curve) -> CurvePart:
-        failure = curve.first_failure
-        part = None
-        if failure is not None:
-            part = FirstFailurePart(pod=failure.pod, arrived=failure.arrived, allocated=failure.allocated)
-        return cls.like(curve, first_failure=part)
-
-
-def curve_sections(curves: Sequence[CurvePart]) -> Iterator[Section]:
+def curve_sections(curves: Sequence[Curve]) -> Iterator[Section]:
     """A chart of all resources, and for each a table and what it comes to."""
     if not curves:
         return
@@ -242,7 +211,7 @@ def curve_sections(curves: Sequence[CurvePart]) -> Iterator[Section]:
             yield Section(f"curve-unusable-{number}", f"What of {each.resource} cannot be used", chart, about, "page")
 
 
-def sentence(curve: CurvePart) -> str:
+def sentence(curve: Curve) -> str:
     """`cpu: 92.1 % allocated when 130.0 % have arrived; the first pod fails at 88.2 % (shop/web-1)`."""
     text = f"{curve.resource}: {curve.allocated:.1f} % allocated when {curve.arrived:.1f} % have arrived"
     failure = curve.first_failure
@@ -252,11 +221,11 @@ def sentence(curve: CurvePart) -> str:
     return f"{text}; the first of {counted(curve.failed, 'pod')} without a node {first}"
 
 
-def _points(curve: CurvePart, shares: Sequence[float]) -> list[tuple[float, float]]:
+def _points(curve: Curve, shares: Sequence[float]) -> list[tuple[float, float]]:
     return [(curve.first + number, share) for number, share in enumerate(shares)]
 
 
-def _table(curve: CurvePart) -> Table:
+def _table(curve: Curve) -> Table:
     """A row for every tenth percent, and the last one."""
     names = list(curve.unusable_at)
     shown = columns("Arrived %: number; Allocated %: number; No node: number; Of no use %: number; Most of it")

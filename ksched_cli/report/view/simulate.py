@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from ksched_cli.errors import named
-from ksched_cli.plan.results.nodes import Failure
+from ksched_cli.plan.results.nodes import Failure, FailureGroup
 from ksched_cli.plan.results.outcomes import PluginTiming
 from ksched_cli.plugins.in_tree import column_of
 from ksched_cli.releases.minors import DEFAULT
@@ -40,7 +40,7 @@ from ksched_cli.report.view.model import (
     pod_and_node,
     short_reasons,
 )
-from ksched_cli.report.view.pods import FailurePart, PodDetails, PodPart, copies_of, entry_of_pod
+from ksched_cli.report.view.pods import PodDetails, PodPart, copies_of, entry_of_pod
 from ksched_cli.report.view.shared import curve_sections, node_map, nodes_of, pod_odds, zone_bars
 from ksched_cli.report.view.stream import SimulationDocument
 from ksched_cli.report.view.stream import document as document
@@ -345,7 +345,7 @@ def _scores(pod: PodPart) -> Table:
     return Table(shown, rows, row_tones=tones)
 
 
-def _failures(groups: Sequence[FailurePart]) -> Table:
+def _failures(groups: Sequence[FailureGroup]) -> Table:
     shown = columns("Nodes: number; Rejected by; Why: flows")
     rows = []
     for group in groups:

@@ -9,13 +9,13 @@ from msgspec import Raw, field
 from msgspec.structs import replace
 
 from ksched_cli.plan.results.nodes import Failure
-from ksched_cli.plan.results.outcomes import PodGroupOutcome, PodOutcome, RefusedPod, Simulation
+from ksched_cli.plan.results.outcomes import Curve, PodGroupOutcome, PodOutcome, RefusedPod, Simulation
 from ksched_cli.plan.simulate import SimulationStream
 from ksched_cli.report.encoding import LaterPart, compact_json, json_text
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.documents import DocumentPart, encoded, final_entry, nodes_part, run_entry, stats_entry
 from ksched_cli.report.view.pods import NodeAnswers, PodPart
-from ksched_cli.report.view.shared import CurvePart, OddsPart
+from ksched_cli.report.view.shared import OddsPart
 from ksched_cli.sources.own_documents import API_VERSION
 
 _VERY_MANY = 20_000
@@ -56,7 +56,7 @@ class SimulationDocument(DocumentPart, frozen=True, kw_only=True, tag_field="kin
     warnings: tuple[str, ...] = ()
     odds: OddsPart | None = None
     autoscaling: Any = None
-    curve: tuple[CurvePart, ...] = ()
+    curve: tuple[Curve, ...] = ()
     coverage: Mapping[str, Any]
     stats: Mapping[str, Any]
     reasons: Mapping[str, str] = field(default_factory=dict)
@@ -108,7 +108,7 @@ def _fields(found: Simulation) -> dict[str, Any]:
         "warnings": found.warnings,
         "odds": OddsPart.of(found.odds),
         "autoscaling": None if found.autoscaling is None else found.autoscaling.document(),
-        "curve": tuple(map(CurvePart.of, found.curves)),
+        "curve": found.curves,
         "coverage": found.coverage,
         "stats": stats_entry(found.stats),
     }

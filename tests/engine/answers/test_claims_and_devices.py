@@ -132,6 +132,6 @@ def test_every_step_has_the_same_outcome_as_without_reuse(minor: str) -> None:
             if outcome is not None:
                 event(outcome.result)
                 for group in outcome.failures:
-                    event(group.failure.plugin)
+                    event(group.plugin)
 
     check()

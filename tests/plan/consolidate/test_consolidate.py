@@ -325,7 +325,7 @@ def replay(simulator: Simulator, found: Consolidation) -> None:
         assert result.outcome == "safe"
         assert {pod.to for drained in result.nodes for pod in drained.of("moves")} <= {move.to for move in step.moves}
         for each in result.budgets:
-            assert each.lowest >= min(each.desired, each.healthy_before)
+            assert each.current_healthy.lowest >= min(each.desired_healthy, each.current_healthy.before)
         edit(RemoveNode(step.node))
     assert set(without_node()) <= waiting
 

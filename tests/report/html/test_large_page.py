@@ -120,9 +120,7 @@ def test_answers_on_the_page_are_those_of_the_run(
     assert outcome.detail is not None
     shown = opened(page_and_seconds[0], anchor=f"#pods={outcome.pod}")
     assert shown.texts(".detail h3")[0].startswith(outcome.pod)
-    counts = {
-        ", ".join(group.failure.reasons): f"{group.nodes:,} node{'s'[: group.nodes > 1]}" for group in outcome.failures
-    }
+    counts = {", ".join(group.reasons): f"{group.nodes:,} node{'s'[: group.nodes > 1]}" for group in outcome.failures}
     names = shown.texts(".detail .slim .name")
     assert dict(zip(names, shown.texts(".detail .slim .value"), strict=True)) == counts
 
