@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
-from importlib.resources import files
 from ipaddress import ip_address, ip_network
 from typing import Any, NamedTuple, TypeAlias
 
@@ -102,6 +101,9 @@ def invalid_all(path: Path, value: object, details: Iterable[str]) -> FieldError
 @cache
 def _lines() -> Mapping[str, str]:
     """A type's line of known_fields.txt by its name: tests/known_fields.py describes its format."""
+    # Imported here: most runs only use the access to documents.
+    from importlib.resources import files
+
     text = files("ksched_cli.api").joinpath("known_fields.txt").read_text(encoding="utf-8")
     return {name: fields for name, _, fields in (line.partition(" ") for line in text.splitlines())}
 

@@ -3,7 +3,6 @@ a sweep as JSON, CSV and Parquet."""
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -44,6 +43,9 @@ def write_lines(run: SweepRun, out: TextIO, options: RenderOptions) -> None:
 
 
 def write_csv(run: SweepRun, out: TextIO, options: RenderOptions) -> None:
+    # Imported here: rows of names need none of it.
+    import csv
+
     writer = csv.writer(out, lineterminator="\n")
     if options.headers:
         writer.writerow(COLUMNS)
