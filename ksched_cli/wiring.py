@@ -10,6 +10,7 @@ import json
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -96,14 +97,14 @@ def make_scheduler(
     from ksched_cli.engine.scheduler import Scheduler
 
     # Two sorts take less memory than one by pairs: a workload may have 200,000 pods.
-    pods = sorted(loaded.of(Pod), key=lambda pod: pod.metadata.name)
-    pods.sort(key=lambda pod: pod.metadata.namespace)
+    pods = sorted(loaded.of(Pod), key=attrgetter("metadata.name"))
+    pods.sort(key=attrgetter("metadata.namespace"))
     admit_priority(pods, loaded.of(PriorityClass))
     if spec.gates.enabled("WorkloadAwarePreemption"):
         admit_group_priority(loaded.of(PodGroup), loaded.of(PriorityClass))
     if not spec.stores_all_fields:
         pods = as_stored(pods, spec.release, spec.gates)
-    nodes = sorted(loaded.of(Node), key=lambda node: node.metadata.name)
+    nodes = sorted(loaded.of(Node), key=attrgetter("metadata.name"))
     cluster = Cluster(
         nodes,
         pods,

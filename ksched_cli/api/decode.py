@@ -10,7 +10,7 @@ of one kind at once, and `stated_first` finds the kind of an object that begins 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import repeat
@@ -247,26 +247,23 @@ def decode_json(
     path: str = "",
     inherited: tuple[str, str] = ("", ""),
     depth: int = 0,
-) -> Iterator[DecodedObject]:
+) -> Iterable[DecodedObject]:
     """The objects of one JSON document and of its lists. Raises msgspec.DecodeError for a text that is not JSON."""
     stated = stated_first(raw)
     if stated is not None and stated in KINDS:
-        yield _decode_one(raw, *stated, source, line, path)
-        return
+        return (_decode_one(raw, *stated, source, line, path),)
     try:
         envelope = _ENVELOPE.decode(raw)
     except msgspec.ValidationError:
-        yield from decode_plain(msgspec.json.decode(raw), source, line, path, inherited, depth)
-        return
+        return decode_plain(msgspec.json.decode(raw), source, line, path, inherited, depth)
     api_version, kind = envelope.api_version or inherited[0], envelope.kind or inherited[1]
     problem = _check_identity(api_version, kind, source, line, path, depth)
     if problem is not None:
         stray = not depth and is_stray(msgspec.json.decode(raw))
-        yield DecodedObject(None, (problem,), stray=stray)
-    elif envelope.items is not UNSET and kind.endswith("List"):
-        yield from _decode_listed(envelope.items or (), element_of(api_version, kind), source, line, path, depth)
-    else:
-        yield _decode_one(raw, api_version, kind, source, line, path)
+        return (DecodedObject(None, (problem,), stray=stray),)
+    if envelope.items is not UNSET and kind.endswith("List"):
+        return _decode_listed(envelope.items or (), element_of(api_version, kind), source, line, path, depth)
+    return (_decode_one(raw, api_version, kind, source, line, path),)
 
 
 def _decode_listed(

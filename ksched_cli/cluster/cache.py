@@ -18,7 +18,7 @@ from ksched_cli.api.object_facts import is_terminal
 from ksched_cli.cluster.catalog import Catalog
 from ksched_cli.cluster.columns import NOWHERE, Int64Column, RowColumn
 from ksched_cli.cluster.nodes import NodeSelection, NodeTable
-from ksched_cli.cluster.pod_info import HostPort, PodInfo, ResourceIndex
+from ksched_cli.cluster.pod_info import HostPort, PodInfo, PodParts, ResourceIndex
 from ksched_cli.cluster.pods import PodCounts, PodTable, Usage
 from ksched_cli.cluster.undo import LoggedDict, LoggedSet
 from ksched_cli.releases.minors import DEFAULT, Release
@@ -123,17 +123,16 @@ class Cluster:
         self.usage.begin_with(self.pods)
 
     def _infos(self, pods: Iterable[Pod]) -> Iterator[PodInfo]:
-        last: PodInfo | None = None
+        parts: PodParts | None = None
         for pod in pods:
-            last = self._info(pod, last)
-            yield last
-
-    def _info(self, pod: Pod, like: PodInfo | None = None) -> PodInfo:
-        return self.known.info(pod, like) if self.known else PodInfo(pod, self.resources, self.release, like)
+            info = self.known.info(pod, parts) if self.known else PodInfo(pod, self.resources, self.release, parts)
+            parts = info.parts
+            yield info
 
     def register(self, pod: Pod) -> int:
         """The pod's row. A pod seen for the first time may name resources that no node or pod named before."""
-        row = self.pods.register(self._info(pod))
+        (info,) = self._infos([pod])
+        row = self.pods.register(info)
         info = self.pods.infos[row]
         _ = info.requests, info.incoming_requests
         self.widen()
@@ -354,11 +353,11 @@ class KnownPods:
         # Each entry holds its pod, so that no other object comes to have its id.
         self._infos: dict[int, PodInfo] = {}
 
-    def info(self, pod: Pod, like: PodInfo | None = None) -> PodInfo:
-        """`like` is a pod that this pod may be a copy of."""
+    def info(self, pod: Pod, parts: PodParts | None = None) -> PodInfo:
+        """`parts` are those of a pod that this pod may be a copy of."""
         found = self._infos.get(id(pod))
         if found is None:
-            found = self._infos[id(pod)] = PodInfo(pod, self.resources, self.release, like)
+            found = self._infos[id(pod)] = PodInfo(pod, self.resources, self.release, parts)
         return found
 
 

@@ -6,7 +6,7 @@ inverted, (protocol, port) to address to rows (fwk.HostPortInfo).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Pod, PodStatus
-from ksched_cli.api.object_facts import parse_time, pod_key, pod_priority
+from ksched_cli.api.object_facts import parse_time, pod_key
 from ksched_cli.api.pod_resources import nonzero_requests_of, nonzero_requests_without_sidecars, requests_of
 from ksched_cli.cluster.columns import BoolColumn, RowColumn
 from ksched_cli.cluster.undo import LoggedDict, LoggedSet, UndoLog
@@ -159,10 +159,12 @@ class PodSums(NamedTuple):
 
 
 class PodParts:
-    """What all copies of a pod share: everything but the name, the uid, and the times. The public slots are empty until
-    they are read first. `template` is equal for equal parts."""
+    """What all copies of a pod share: everything but the name, the uid, and the times. `template` and `sums` are
+    empty until they are read first. `template` is equal for equal parts. `containers_are_all`: the requests of the
+    containers are all that counts: no init containers, overhead, requests of the pod as a whole, resizes in place, or
+    claims that take of the node's own resources."""
 
-    __slots__ = ("_pod", "_release", "_resources", "containers_are_all", "host_ports", "sums", "template")
+    __slots__ = ("_pod", "containers_are_all", "host_ports", "release", "resources", "sums", "template")
 
     template: bytes
     containers_are_all: bool
@@ -171,92 +173,72 @@ class PodParts:
 
     def __init__(self, pod: Pod, resources: ResourceIndex, release: Release) -> None:
         """Of the pod and of all pods that `are_parts_of` accepts."""
+        spec = pod.spec
         self._pod = pod
-        self._resources = resources
-        self._release = release
+        self.resources = resources
+        self.release = release
+        beside = spec.init_containers or spec.overhead or spec.resources is not None
+        self.containers_are_all = not (beside or _has_actuated(pod.status))
+        has_ports = spec.init_containers or any(map(_PORTS, spec.containers))
+        self.host_ports = host_ports_of(pod, sidecars=PodInfoRules.of(release).sidecar_ports_count) if has_ports else ()
 
     def __getattr__(self, name: str) -> Any:
         """Python calls this if the slot is empty."""
-        compute = _COMPUTED.get(name)
-        if compute is None:
-            raise AttributeError(name)
-        value = compute(self)
-        setattr(self, name, value)
-        return value
+        if name == "sums":
+            self.sums = self._summed_up()
+            return self.sums
+        if name == "template":
+            metadata = self._pod.metadata
+            shared = metadata.namespace, metadata.labels, metadata.annotations, metadata.owner_references
+            self.template = msgspec.msgpack.encode((*shared, self._pod.spec))
+            return self.template
+        raise AttributeError(name)
 
     def are_parts_of(self, pod: Pod) -> bool:
         """Whether this is certain without a look into the parts: the pod has the very same ones."""
         mine, its = self._pod.metadata, pod.metadata
         return (
             self._pod.spec is pod.spec
-            and self._pod.status is pod.status
             and mine.labels is its.labels
             and mine.annotations is its.annotations
             and mine.owner_references is its.owner_references
             and mine.namespace == its.namespace
+            and takes_the_same(self._pod, pod)
         )
-
-    def _encoded(self) -> bytes:
-        metadata = self._pod.metadata
-        return msgspec.msgpack.encode(
-            (metadata.namespace, metadata.labels, metadata.annotations, metadata.owner_references, self._pod.spec)
-        )
-
-    def _has_containers_alone(self) -> bool:
-        spec = self._pod.spec
-        beside = spec.init_containers or spec.overhead or spec.resources is not None
-        return not (beside or _has_actuated(self._pod.status))
 
     def _summed_up(self) -> PodSums:
         """The sums, computed once for all pods whose containers have the same requests."""
         if not self.containers_are_all:
             return self._added_up()
         requests = [tuple(container.resources.requests.items()) for container in self._pod.spec.containers]
-        key = self._release.version, *requests
-        known: PodSums | None = self._resources.known_sums.get(key)
+        key = self.release.version, *requests
+        known: PodSums | None = self.resources.known_sums.get(key)
         if known is None:
-            known = self._resources.known_sums[key] = self._added_up()
+            known = self.resources.known_sums[key] = self._added_up()
         return known
 
     def _added_up(self) -> PodSums:
-        rules, placed = PodInfoRules.of(self._release), self._pod
+        rules, placed = PodInfoRules.of(self.release), self._pod
         by_sums = rules.resized_pods_count_by_sums
         if not rules.init_containers_count:
             placed = replace(placed, spec=replace(placed.spec, init_containers=()))
-        requests = self._resources.amounts(requests_of(placed, use_status=True, with_claims=True, by_sums=by_sums))
+        requests = self.resources.amounts(requests_of(placed, use_status=True, with_claims=True, by_sums=by_sums))
         if self.containers_are_all:
             incoming = requests
         else:
-            incoming = self._resources.amounts(requests_of(self._pod, use_status=False))
+            incoming = self.resources.amounts(requests_of(self._pod, use_status=False))
         if rules.sidecars_run_beside_containers:
             return PodSums(requests, incoming, nonzero_requests_of(placed, by_sums=by_sums))
         return PodSums(requests, incoming, nonzero_requests_without_sidecars(placed))
-
-    def _found_ports(self) -> tuple[HostPort, ...]:
-        spec = self._pod.spec
-        if not (spec.init_containers or any(map(_PORTS, spec.containers))):
-            return ()
-        return host_ports_of(self._pod, sidecars=PodInfoRules.of(self._release).sidecar_ports_count)
 
     def later(self, pod: Pod) -> PodParts:
         """The parts of a later version of the pod. Sums are kept where nothing that they are made of has changed."""
         if self.are_parts_of(pod):
             return self
-        if pod.spec is self._pod.spec and pod.metadata is self._pod.metadata and takes_the_same(self._pod, pod):
-            return self
-        new = PodParts(pod, self._resources, self._release)
+        new = PodParts(pod, self.resources, self.release)
         if takes_the_same(self._pod, pod):
-            new.containers_are_all, new.sums, new.host_ports = self.containers_are_all, self.sums, self.host_ports
+            new.sums = self.sums
         return new
-
-
-# By the slot of PodParts.
-_COMPUTED: Mapping[str, Callable[[PodParts], Any]] = {
-    "template": PodParts._encoded,
-    "containers_are_all": PodParts._has_containers_alone,
-    "sums": PodParts._summed_up,
-    "host_ports": PodParts._found_ports,
-}
 
 
 class PodInfo:
@@ -265,20 +247,18 @@ class PodInfo:
     __slots__ = ("_created", "_key", "labels", "name", "namespace", "parts", "pod", "priority", "uid")
 
     def __init__(
-        self, pod: Pod, resources: ResourceIndex, release: Release = DEFAULT, like: PodInfo | None = None
+        self, pod: Pod, resources: ResourceIndex, release: Release = DEFAULT, parts: PodParts | None = None
     ) -> None:
-        """`like` is a pod that this pod may be a copy of."""
-        copies = like is not None and like.parts.are_parts_of(pod)
-        self._begin(pod, like.parts if like is not None and copies else PodParts(pod, resources, release))
-
-    def _begin(self, pod: Pod, parts: PodParts) -> None:
+        """`parts` are those of a pod that this pod may be a copy of."""
         metadata = pod.metadata
-        self.pod, self.parts = pod, parts
+        self.pod = pod
+        self.parts = parts if parts is not None and parts.are_parts_of(pod) else PodParts(pod, resources, release)
         self.name, self.namespace, self.labels = metadata.name, metadata.namespace, metadata.labels
         self._key: str | None = None
         self._created: float | None = None
         self.uid = metadata.uid or self.key
-        self.priority = pod_priority(pod)
+        # corev1helpers.PodPriority: no priority counts as 0.
+        self.priority = pod.spec.priority or 0
 
     @property
     def key(self) -> str:
@@ -315,28 +295,13 @@ class PodInfo:
         return self.parts.sums.incoming_requests
 
     @property
-    def containers_are_all(self) -> bool:
-        """Whether the requests of the containers are all that counts: no init containers, overhead, requests of the pod
-        as a whole, resizes in place, or claims that take of the node's own resources."""
-        return self.parts.containers_are_all
-
-    @property
-    def nonzero_cpu(self) -> int:
-        return self.parts.sums.nonzero[0]
-
-    @property
-    def nonzero_memory(self) -> int:
-        return self.parts.sums.nonzero[1]
-
-    @property
     def host_ports(self) -> tuple[HostPort, ...]:
         return self.parts.host_ports
 
     def later(self, pod: Pod) -> PodInfo:
         """The info of a later version of this pod."""
-        new = PodInfo.__new__(PodInfo)
-        new._begin(pod, self.parts.later(pod))
-        return new
+        parts = self.parts.later(pod)
+        return PodInfo(pod, parts.resources, parts.release, parts)
 
     def takes_as_much_as(self, earlier: PodInfo) -> bool:
         """Whether the sums of an earlier version of this pod are certain to hold for this one."""

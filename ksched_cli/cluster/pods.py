@@ -181,7 +181,6 @@ class PodTable:
         and this returns False. All facts of a pod are read at once, while it is in the processor's cache."""
         kept: list[PodInfo] = []
         node_rows: list[int] = []
-        leaving: list[bool] = []
         # Many pods have the same facts. The ids of sums hold, because the infos keep their sums.
         kinds: dict[tuple[int, ...], int] = {}
         kind_of: list[int] = []
@@ -195,8 +194,7 @@ class PodTable:
             kept.append(info)
             kind_of.append(kind)
             node_rows.append(node_row_of.get(info.pod.spec.node_name, NOWHERE))
-            leaving.append(_is_leaving(info))
-        row_of = dict(zip((info.uid for info in kept), range(len(kept)), strict=True))
+        row_of = {info.uid: row for row, info in enumerate(kept)}
         if len(row_of) < len(kept):
             return False
         self.infos.extend(kept)
@@ -207,6 +205,7 @@ class PodTable:
         self._node_row = np.array(node_rows, dtype=np.int64)
         self._namespace, self._label_set = namespaces.astype(np.int32), label_sets.astype(np.int32)
         self._priority = priorities.copy()
+        leaving = [info.pod.metadata.deletion_timestamp is not None for info in kept]
         self._terminating = np.array(leaving, dtype=np.bool_)
         self._started = np.full(len(kept), _UNREAD)
         self._has_ports, self._has_affinity = has_ports.astype(np.bool_), has_affinity.astype(np.bool_)
@@ -215,20 +214,18 @@ class PodTable:
 
     def _facts(self, info: PodInfo) -> tuple[int, int, int, bool, bool]:
         """The pod's namespace, label set, priority, and whether it has host ports and affinity to pods."""
+        # Most pods share their labels, and a tuple is made faster than a set.
+        labels, affinity = tuple(info.labels.items()), info.pod.spec.affinity
+        label_set = self._known_labels.get(labels)
+        if label_set is None:
+            label_set = self._known_labels[labels] = self.label_sets.id(frozenset(labels))
         return (
             self.namespaces.id(info.namespace),
-            self._label_set_of(tuple(info.labels.items())),
+            label_set,
             info.priority,
-            bool(info.host_ports),
-            _is_about_pods(info),
+            bool(info.parts.host_ports),
+            affinity is not None and affinity.is_about_pods,
         )
-
-    def _label_set_of(self, labels: tuple[tuple[str, str], ...]) -> int:
-        """Most pods share their labels, and a tuple is made faster than a set."""
-        found = self._known_labels.get(labels)
-        if found is None:
-            found = self._known_labels[labels] = self.label_sets.id(frozenset(labels))
-        return found
 
     def register(self, info: PodInfo) -> int:
         """The row of a pod; a new one at first sight, nowhere yet."""
@@ -326,11 +323,6 @@ def _is_leaving(info: PodInfo) -> bool:
     return info.pod.metadata.deletion_timestamp is not None
 
 
-def _is_about_pods(info: PodInfo) -> bool:
-    affinity = info.pod.spec.affinity
-    return affinity is not None and affinity.is_about_pods
-
-
 class Usage:
     """`requested[resource, row]`, the non-zero requests that scoring uses, pod counts, ports and pods by node. `copies`
     are pods that have no row of their own: by the row of the pod that they are copies of, how many a node has."""
@@ -359,8 +351,8 @@ class Usage:
     def add(self, info: PodInfo, pod_row: int, row: int) -> None:
         self._undo.note(self._take_off, info, row)
         self._put_on(info, row)
-        if info.host_ports:
-            self.ports.take(row, info.host_ports)
+        if info.parts.host_ports:
+            self.ports.take(row, info.parts.host_ports)
         self.pods[row][pod_row] = None
 
     def remove(self, info: PodInfo, pod_row: int, row: int) -> None:
@@ -376,17 +368,19 @@ class Usage:
         self.pods[row][pod_row] = None
 
     def _put_on(self, info: PodInfo, row: int) -> None:
-        for resource, amount in info.requests:
+        sums = info.parts.sums
+        for resource, amount in sums.requests:
             self.requested[resource, row] += amount
-        self.nonzero[0, row] += info.nonzero_cpu
-        self.nonzero[1, row] += info.nonzero_memory
+        self.nonzero[0, row] += sums.nonzero[0]
+        self.nonzero[1, row] += sums.nonzero[1]
         self.pod_count[row] += 1
 
     def _take_off(self, info: PodInfo, row: int) -> None:
-        for resource, amount in info.requests:
+        sums = info.parts.sums
+        for resource, amount in sums.requests:
             self.requested[resource, row] -= amount
-        self.nonzero[0, row] -= info.nonzero_cpu
-        self.nonzero[1, row] -= info.nonzero_memory
+        self.nonzero[0, row] -= sums.nonzero[0]
+        self.nonzero[1, row] -= sums.nonzero[1]
         self.pod_count[row] -= 1
 
     def shift(self, shapes: ShapeAmounts, rows: RowColumn, sign: int) -> None:

@@ -24,6 +24,7 @@ from ksched_cli.engine.decision import Decision, ScoreTable
 from ksched_cli.engine.pending import PendingQueue
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.framework.diagnosis import NodeStatuses
+from ksched_cli.framework.interfaces import PostFilterResult
 from ksched_cli.plan.results.nodes import (
     Failure,
     FailureGroup,
@@ -216,7 +217,7 @@ def _outcomes(
     # The last outcome, and the decision that it is about or that its decision repeats.
     outcome: PodOutcome | None = None
     first: Decision | None = None
-    brief = output.is_brief(scheduler.cluster.pods.infos[row].pod for row in queue.active)
+    brief = output.is_brief([scheduler.cluster.pods.infos[row].pod for row in queue.active])
     for decision in steps(scheduler.run(queue), "pods had their cycle", len(queue.active)):
         if decision.row is not None and decision.pod.key in made:
             shrink_pools(scheduler.cluster, decision)
@@ -256,7 +257,7 @@ def outcome_of(
         failures=_groups(decision, cluster),
         top=_best(decision, names) if brief else _top(decision, cluster, output.top),
         message=decision.message,
-        preemption=_preemption(decision, cluster),
+        preemption=_preemption(decision.preemption, cluster) if decision.preemption is not None else None,
         nominated_node=decision.nominated_node,
         unschedulable_plugins=_sorted(diagnosis.unschedulable_plugins) if diagnosis else (),
         scheduler=decision.pod.pod.spec.scheduler_name,
@@ -273,10 +274,7 @@ def _sorted(plugins: frozenset[str]) -> tuple[str, ...]:
     return tuple(sorted(plugins))
 
 
-def _preemption(decision: Decision, cluster: Cluster) -> Preemption | None:
-    done = decision.preemption
-    if done is None:
-        return None
+def _preemption(done: PostFilterResult, cluster: Cluster) -> Preemption:
     return Preemption(done.nominated_node, cluster.pods.names_of(done.victims), done.pdb_violations)
 
 

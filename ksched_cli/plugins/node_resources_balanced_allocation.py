@@ -96,7 +96,7 @@ class NodeResourcesBalancedAllocation(PreScorePlugin[None, MeasuredResources], S
         if self._names != CPU_AND_MEMORY and any(map(self._totals.backs, self._names)):
             # Devices behind a resource come and go without a placement on the node.
             return Depends("usage")
-        if pod.containers_are_all:
+        if pod.parts.containers_are_all:
             return Depends("usage", pod.parts.sums)
         return Depends("usage", (pod.parts.sums, pod.template))
 

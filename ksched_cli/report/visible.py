@@ -31,7 +31,9 @@ _NUMBERS = frozenset(("int", "float", "bool", "tuple[int, ...]"))
 def visible(text: str) -> str:
     r"""The text with `\x1b`, `\n`, `\u202e` in place of characters that are not printable, and without commands of CI
     systems."""
-    return _without_commands(text if text.isprintable() else "".join(map(_shown, text)))
+    if not text.isprintable():
+        text = "".join(map(_shown, text))
+    return _COMMAND.sub(lambda found: escaped(found[0]), text) if "::" in text or "##" in text else text
 
 
 def visible_lines(text: str) -> str:
@@ -41,10 +43,6 @@ def visible_lines(text: str) -> str:
 
 def _shown(character: str) -> str:
     return character if character.isprintable() else escaped(character)
-
-
-def _without_commands(text: str) -> str:
-    return _COMMAND.sub(lambda found: escaped(found[0]), text) if "::" in text or "##" in text else text
 
 
 def escaped(character: str) -> str:

@@ -119,10 +119,7 @@ def decode(content: bytes, source: str) -> Iterator[DecodedObject]:
     first = content[:_HEAD].lstrip()[:1] or content.lstrip()[:1]
     if not first:
         raise InputError(Problem("empty: no Kubernetes objects in it", source))
-    if first in (b"{", b"["):
-        yield from _decode_json(content, source)
-    else:
-        yield from _decode_yaml(content, source)
+    return _decode_json(content, source) if first in (b"{", b"[") else _decode_yaml(content, source)
 
 
 def _decode_json(content: bytes, source: str) -> Iterator[DecodedObject]:

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from ksched_cli.api.conversion import json_document, type_name
-from ksched_cli.api.core import ContainerImage, Namespace, Node, Pod, Service, controller_of, metadata_of
+from ksched_cli.api.core import ContainerImage, Namespace, Node, ObjectMeta, Pod, Service, controller_of, metadata_of
 from ksched_cli.api.decode import (
     CLUSTER_SCOPED,
     KINDS,
@@ -465,11 +465,11 @@ class _Reader:
             self._loaded.preemptions.append(told)
         return True
 
-    def _take_object(self, item: Struct, origin: Origin, document: Any = None, *, is_written: bool = False) -> None:
+    def _take_object(self, item: Any, origin: Origin, document: Any = None, *, is_written: bool = False) -> None:
         kind, manifests = type(item), self._manifests
         if manifests is not None:
             manifests.complete(item)
-        metadata = metadata_of(item)
+        metadata: ObjectMeta = item.metadata
         if kind not in CLUSTER_SCOPED:
             metadata.namespace = metadata.namespace or DEFAULT_NAMESPACE
         elif manifests is None:
@@ -512,11 +512,9 @@ class _Reader:
     def _is_kept(self, item: Any, document: Any) -> bool:
         """Whether the document is kept. Admission reads the templates of workloads. `kubectl apply` of an object
         depends on its owners, on the last manifest, and on fields that no typed object has."""
-        if controller_of(item.metadata) is not None:
-            return False
         if isinstance(item, _COMPARED_WHOLE if self._documents else _WITH_TEMPLATES):
-            return True
-        if not self._documents:
+            return controller_of(item.metadata) is None
+        if not self._documents or controller_of(item.metadata) is not None:
             return False
         if isinstance(document, dict):
             return "managedFields" in (document.get("metadata") or {})

@@ -224,8 +224,7 @@ class FirstNames(_Names):
         places = [wanted] if isinstance(wanted, int) else list(wanted)
         if places and max(places) >= len(self.first):
             raise LookupError(f"of {self.size} names the first {len(self.first)} are kept")
-        found = tuple(self.first[place] for place in places)
-        return found[0] if isinstance(index, int) else found
+        return self.first[wanted] if isinstance(wanted, int) else tuple(map(self.first.__getitem__, places))
 
 
 class TiedNames(_Names):

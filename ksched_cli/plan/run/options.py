@@ -141,8 +141,9 @@ def wanted_pods(options: RunOptions) -> Callable[[Pod], bool]:
     """The pods that -n and -l select."""
     from ksched_cli.api.selectors import read_query
 
-    query = read_query(options.selector)
-    namespace = options.namespace
+    query, namespace = read_query(options.selector), options.namespace
+    if not options.selector:
+        return lambda pod: namespace in ("", pod.metadata.namespace)
     return lambda pod: namespace in ("", pod.metadata.namespace) and query.matches(pod.metadata.labels)
 
 

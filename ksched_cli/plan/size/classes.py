@@ -204,7 +204,7 @@ class Surveyor:
                 tuple(sorted((row for kind in group for row in kind.pods), key=turn.__getitem__)),
                 group[0].requests,
                 (group[0].requests[0], group[0].requests[1]),
-                (group[0].info.nonzero_cpu, group[0].info.nonzero_memory),
+                group[0].info.parts.sums.nonzero,
             )
             for group in groups
         ]

@@ -267,7 +267,7 @@ def measured(
 ) -> MeasuredResources:
     """calculatePodResourceRequestList: the requests of the pod with `use_requested`; else those of its containers, as
     they are specified, with stand-ins for missing requests of cpu and memory."""
-    if pod.containers_are_all and names == CPU_AND_MEMORY:
+    if pod.parts.containers_are_all and names == CPU_AND_MEMORY:
         # Without overhead, init containers and so on, the sums of the cache are those that count here.
         if not use_requested:
             return MeasuredResources.of_cpu_and_memory(*pod.parts.sums.nonzero)

@@ -372,7 +372,7 @@ class NodeResourcesFit(
         if self._names != CPU_AND_MEMORY and any(map(self._totals.backs, self._names)):
             # Devices behind a resource come and go without a placement on the node.
             return Depends("usage")
-        if pod.containers_are_all:
+        if pod.parts.containers_are_all:
             return Depends("usage", pod.parts.sums)
         return Depends("usage", (pod.parts.sums, pod.template))
 
@@ -425,8 +425,12 @@ class NodeResourcesFit(
         resources = state if isinstance(state, MeasuredResources) else self.pre_score(None, pod, nodes)
         one = measure_one(resources, nodes, use_requested=False) if self._prefers_least else None
         if one is not None:
-            free = [max(capacity - requested, 0) * MAX_NODE_SCORE // capacity for _, requested, capacity in one]
-            return np.array([sum(free) // 2], dtype=np.int64)
+            (_, cpu, of_cpu), (_, memory, of_memory) = one
+            free = (
+                max(of_cpu - cpu, 0) * MAX_NODE_SCORE // of_cpu
+                + max(of_memory - memory, 0) * MAX_NODE_SCORE // of_memory
+            )
+            return np.array([free // 2], dtype=np.int64)
         allocation = measure(resources, nodes, self._totals, use_requested=False, by_load=True)
         return allocation.for_nodes(self._scorer(allocation))
 

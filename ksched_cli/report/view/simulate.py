@@ -78,7 +78,7 @@ Document = SimulationDocument
 
 def view(found: SimulationDocument) -> View:
     """`8 pending pods: 4 unschedulable, 1 scheduled, 2 preempt, 1 held back (12 nodes)`."""
-    counts = Counter(each.verdict for each in found.pods)
+    counts = Counter([each.verdict for each in found.pods])
     subject, verdict, tone, details = _verdict(found, counts)
     version = found.coverage.get("kubeVersion", DEFAULT.version)
     context = counted(found.stats["nodes"], "node")

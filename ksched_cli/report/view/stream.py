@@ -68,8 +68,8 @@ class SimulationDocument(DocumentPart, frozen=True, kw_only=True, tag_field="kin
     @property
     def failing(self) -> int:
         """The number of pods that neither a node of the cluster nor one of the autoscaler takes."""
-        failing = sum(each.verdict in ("unschedulable", "error") for each in self.pods)
-        return failing - sum(bool(self.place(each)) for each in self.pods) if self.places else failing
+        failing = [each for each in self.pods if each.verdict in ("unschedulable", "error")]
+        return len(failing) - sum(bool(self.place(each)) for each in failing) if self.places else len(failing)
 
     def place(self, pod: PodPart) -> str:
         """The node that the cluster's autoscaler has for a pod without a node."""
