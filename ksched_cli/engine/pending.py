@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -79,10 +80,11 @@ def let_in(queue: PendingQueue, row: int, cluster: Cluster, runtimes: Mapping[st
 def _sorted(keys: Mapping[int, tuple[Any, ...]], cluster: Cluster, runtimes: Mapping[str, Runtime]) -> list[int]:
     """The rows by these keys of the profile's queue sort, then by age, namespace and name. Several sorts take less
     memory than one by longer keys."""
-    infos = cluster.pods.infos
-    rows = sorted(keys, key=lambda row: infos[row].name)
-    rows.sort(key=lambda row: infos[row].namespace)
-    rows.sort(key=lambda row: infos[row].created)
+    infos = {cluster.pods.infos[row]: row for row in keys}
+    by_age = sorted(infos, key=attrgetter("name"))
+    by_age.sort(key=attrgetter("namespace"))
+    by_age.sort(key=attrgetter("created"))
+    rows = [infos[info] for info in by_age]
     try:
         rows.sort(key=keys.__getitem__)
     except Exception as problem:

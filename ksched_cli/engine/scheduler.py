@@ -179,8 +179,10 @@ class Scheduler:
         self._cycle.next_start = other._cycle.next_start
 
     def _runtime_of(self, pod_row: int) -> Runtime:
+        """The plugins of the pod's profile, which remember nothing without `reuse`."""
         if not self.cluster.reuse:
-            self._forget()
+            self.cluster.forget_derived()
+            self.runtimes = self._make_runtimes()
         return self.runtimes[self.cluster.pods.infos[pod_row].pod.spec.scheduler_name]
 
     def _memory_of(self, runtime: Runtime) -> Answers | None:
@@ -263,10 +265,9 @@ class Scheduler:
     def _schedule_group(self, cycle: GroupCycle, key: GroupKey, rows: Sequence[int]) -> list[Decision]:
         if self.timings is not None:
             self.timings.begin_cycle()
-        if not self.cluster.reuse:
-            self._forget()
-        infos = self.cluster.pods.infos
         rows = self.groups.in_order_of_attempts(key, rows)
+        self._runtime_of(rows[0])
+        infos = self.cluster.pods.infos
         runtimes = [self.runtimes[infos[row].pod.spec.scheduler_name] for row in rows]
         decided = self.group_decisions[key] = cycle.schedule(key, runtimes, rows)
         return decided.decisions
@@ -302,11 +303,6 @@ class Scheduler:
     def conclude(self, held: WaitingPodState) -> Decision:
         """The rest of the cycle of a pod that need not wait any longer."""
         return self._cycle.conclude(held)
-
-    def _forget(self) -> None:
-        """Drop everything that plugins and the cache have derived from the columns and the catalog."""
-        self.cluster.forget_derived()
-        self.runtimes = self._make_runtimes()
 
 
 def _group_cycle(

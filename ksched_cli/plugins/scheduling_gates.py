@@ -59,8 +59,10 @@ class SchedulingGates(PreEnqueuePlugin):
         return NOTHING
 
     def pre_enqueue(self, pod: PodInfo) -> Status:
-        gates = [gate.name for gate in pod.pod.spec.scheduling_gates]
-        return unresolvable(SchedulingGatesReasons.gated(gates=" ".join(gates))) if gates else SUCCESS
+        gates = pod.pod.spec.scheduling_gates
+        if not gates:
+            return SUCCESS
+        return unresolvable(SchedulingGatesReasons.gated(gates=" ".join(gate.name for gate in gates)))
 
 
 SPEC = Spec(plugins=(SchedulingGates,), reasons=(SchedulingGatesReasons,), guide=GatesGuide())

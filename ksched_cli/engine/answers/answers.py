@@ -19,7 +19,7 @@ import numpy as np
 from msgspec import Struct
 
 from ksched_cli.cluster.cache import Cluster
-from ksched_cli.cluster.columns import NOWHERE, BoolColumn, RowColumn, equal, rows_in_any
+from ksched_cli.cluster.columns import NOWHERE, BoolColumn, RowColumn, rows_in_any
 from ksched_cli.cluster.pod_groups import group_of
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.engine.answers.ranking import FixedScores, Ranking, SharedColumns
@@ -140,8 +140,11 @@ class Answers:
         self._signed: Hashable = None
         self._template: TemplateAnswers | None = None
         self._search: Search | None = None
-        # The state of the cluster before that cycle.
+        # The versions that were read in that cycle, by plugin.
+        self._versions: dict[str, Hashable] = {}
+        # The state of the cluster before that cycle, and whether any decision about a pod without a node is kept.
         self._token: Hashable = None
+        self._has_failures = False
 
     # PreFilter and Filter
 
@@ -150,7 +153,7 @@ class Answers:
         fails again in a cycle of its own."""
         kept, key = self._cluster.derived(self, _nothing_kept), (self._cluster.catalog.version, pod.parts.template)
         template = kept.templates.get(key)
-        self._pod, self._template, self._search = pod, None, None
+        self._pod, self._template, self._search, self._versions = pod, None, None, {}
         if template is None:
             self._begin(kept, pod, state)
             return None
@@ -159,7 +162,7 @@ class Answers:
         if search.followers and self._nominator.nodes():
             return None
         try:
-            holds = self._repair(search, pod) and (not template.skipping or self._still_skip(template, pod))
+            holds = self._repair(search, pod) and all(self._still_skips(each, pod) for each in template.skipping)
         except CycleError:
             self._drop(kept, search)
             raise
@@ -206,18 +209,21 @@ class Answers:
         state.pre_filter = fixed.pre_filter.copy()
         state.binds_alike = fixed.whole and fixed.binds_alike
 
-    def _still_skip(self, template: TemplateAnswers, pod: PodInfo) -> bool:
-        """Whether PreFilter of the plugins that have returned SKIP does so again."""
-        for follower in template.skipping:
-            version = follower.depends.version
-            now = version() if version is not None else None
-            if version is None or now != follower.version:
-                follower.version = now
-                assert isinstance(follower.plugin, PreFilterPlugin)
-                answer = self._runtime.pre_filter(follower.plugin, pod)
-                if isinstance(answer, PreFilterResult) or not answer.skipped:
-                    return False
-        return True
+    def _still_skips(self, follower: MovingPlugin, pod: PodInfo) -> bool:
+        """Whether PreFilter of a plugin that has returned SKIP does so again."""
+        if self._is_as_before(follower):
+            return True
+        assert isinstance(follower.plugin, PreFilterPlugin)
+        answer = self._runtime.pre_filter(follower.plugin, pod)
+        return not isinstance(answer, PreFilterResult) and answer.skipped
+
+    def _is_as_before(self, follower: MovingPlugin) -> bool:
+        """Whether the version of what the plugin depends on is the same. Without a version that is not known."""
+        if follower.depends.version is None:
+            return False
+        before, now = follower.version, follower.depends.version()
+        follower.version = self._versions[follower.plugin.name] = now
+        return now == before
 
     def filter(self, state: CycleState, pod: PodInfo, statuses: NodeStatuses) -> NodeRows:
         """The search of pods that sign alike, or a search in which filters at the front for which only the node object
@@ -364,11 +370,8 @@ class Answers:
         touched = self._cluster.journal[search.position :]
         changed: list[RowColumn] = []
         for follower in search.followers:
-            version = follower.depends.version
-            now = version() if version is not None else None
-            if now == follower.version and (version is not None or not touched):
+            if self._is_as_before(follower) or (follower.depends.version is None and not touched):
                 continue
-            follower.version = now
             rows = self._pre_filter_again(search, follower.plugin, pod)
             if rows is None:
                 return False
@@ -380,7 +383,20 @@ class Answers:
         if changed:
             rows = rows_in_any(len(search.statuses), (rows, *changed))
         search.position = len(self._cluster.journal)
-        self._filter_again(search, pod, rows)
+        if search.closed is not None:
+            rows = rows[~search.closed[rows]]
+        if not len(rows):
+            return True
+        statuses = search.statuses
+        before, nodes = statuses.codes.take(rows), NodeRows(self._cluster, rows)
+        # Statuses that come out as they were leave what was summed up of them.
+        found = NodeStatuses(len(statuses)) if np.count_nonzero(before) else statuses
+        self._runtime.run_filter_with_nominated(search.open_filters, search.state, pod, nodes, found)
+        if found is not statuses:
+            statuses.follow(found, rows)
+        if np.count_nonzero((before == 0) != (statuses.codes.take(rows) == 0)):
+            feasible = (statuses.codes == 0).nonzero()[0]
+            search.feasible = None if len(feasible) == len(statuses) else feasible
         return True
 
     def _pre_filter_again(self, search: Search, plugin: Plugin, pod: PodInfo) -> RowColumn | None:
@@ -397,26 +413,6 @@ class Answers:
         found = plugin.changed_rows(pod, before, answer.state)
         return self._cluster.nodes.all_rows if found is None else found
 
-    def _filter_again(self, search: Search, pod: PodInfo, rows: RowColumn) -> None:
-        statuses = search.statuses
-        if search.closed is not None:
-            rows = rows[~search.closed[rows]]
-        if not len(rows):
-            return
-        before, nodes = statuses.codes.take(rows), NodeRows(self._cluster, rows)
-        # Statuses that come out as they were leave what was summed up of them.
-        found = NodeStatuses(len(statuses)) if np.count_nonzero(before) else statuses
-        filters = search.open_filters
-        if self._nominator.nodes():
-            self._runtime.run_filter_with_nominated(filters, search.state, pod, nodes, found)
-        else:
-            self._runtime.run_filter(filters, search.state, pod, nodes, found)
-        if found is not statuses:
-            statuses.follow(found, rows)
-        if not equal(before == 0, statuses.codes.take(rows) == 0):
-            feasible = (statuses.codes == 0).nonzero()[0]
-            search.feasible = None if len(feasible) == len(statuses) else feasible
-
     # Scores
 
     def score(self, state: CycleState, pod: PodInfo, feasible: RowColumn) -> ScoreTable:
@@ -427,7 +423,7 @@ class Answers:
             return self._rank(state, pod, rows, is_kept=self._has_copies(pod)).table(pod)
         # A ranking about which a plugin fails is dropped.
         ranking, template.ranking = template.ranking, None
-        if ranking is None or not ranking.repair(state, pod, rows, template.search.statuses):
+        if ranking is None or not ranking.repair(state, pod, rows, template.search.statuses, self._versions):
             ranking = self._rank(state, pod, rows, is_kept=True)
         table = ranking.table(pod)
         template.ranking = ranking
@@ -460,6 +456,8 @@ class Answers:
     def repeated(self, pod_row: int, pod: PodInfo, token: Hashable) -> Decision | None:
         """The decision about a copy of the pod that found no node, if nothing has changed since (`token` is equal)."""
         self._pod, self._token = None, (token, self._cluster.undo.epoch, len(self._cluster.journal))
+        if not self._has_failures:
+            return None
         kept, key = self._cluster.derived(self, _nothing_kept), (self._cluster.catalog.version, pod.parts.template)
         template = kept.templates.get(key)
         last = template.failure if template is not None else None
@@ -497,7 +495,7 @@ class Answers:
         now = token, self._cluster.undo.epoch, len(self._cluster.journal)
         kept, key = self._cluster.derived(self, _nothing_kept), (self._cluster.catalog.version, pod.parts.template)
         if now == self._token and kept.templates.get(key) is template:
-            template.failure, template.failed_at = decision, now
+            template.failure, template.failed_at, self._has_failures = decision, now, True
 
 
 def _nothing_kept() -> Kept:

@@ -8,7 +8,7 @@ weighted sum. All other plugins score the feasible nodes again, unless the versi
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,8 @@ _AFRESH_SHARE = 8
 _KEPT, _SUMS = 64, 8
 
 Scorer = ScorePlugin[Any]
+# Plugins with the signature of a pod.
+Signed = tuple[tuple[Scorer, Hashable], ...]
 
 
 class FixedColumn(Struct, frozen=True):
@@ -131,14 +133,12 @@ class SharedColumns:
             np.add(made.total, runtime.times_weight(name, normalized), out=made.total)
         return made
 
-    def following(
-        self, plugins: list[tuple[Scorer, Hashable]], state: CycleState, pod: PodInfo, *, is_kept: bool
-    ) -> FollowingSum:
+    def following(self, plugins: Signed, state: CycleState, pod: PodInfo, *, is_kept: bool) -> FollowingSum:
         """The sum as of now. Where it is not kept, it is computed for this pod."""
         if not is_kept:
             return self._following_afresh(plugins, state, pod)
         kept, journal = self.cluster.derived(self, _no_columns).following, self.cluster.journal
-        key = self.cluster.catalog.version, *[(plugin.name, signature) for plugin, signature in plugins]
+        key = self.cluster.catalog.version, plugins
         found = kept.pop(key, None)
         touched = journal[found.position :] if found is not None else ()
         if found is None or len(touched) * _AFRESH_SHARE > len(self.cluster.nodes.objects):
@@ -150,9 +150,7 @@ class SharedColumns:
             kept.popitem(last=False)
         return found
 
-    def _following_afresh(
-        self, plugins: list[tuple[Scorer, Hashable]], state: CycleState, pod: PodInfo
-    ) -> FollowingSum:
+    def _following_afresh(self, plugins: Signed, state: CycleState, pod: PodInfo) -> FollowingSum:
         everywhere = NodeRows(self.cluster)
         raw: dict[str, Int64Column] = {}
         total = np.zeros(len(everywhere), dtype=np.int64)
@@ -164,12 +162,7 @@ class SharedColumns:
         return FollowingSum(raw, total, len(self.cluster.journal))
 
     def _repair(
-        self,
-        found: FollowingSum,
-        plugins: list[tuple[Scorer, Hashable]],
-        state: CycleState,
-        pod: PodInfo,
-        touched: list[int],
+        self, found: FollowingSum, plugins: Signed, state: CycleState, pod: PodInfo, touched: list[int]
     ) -> None:
         rows = np.array(touched, dtype=np.int64)
         nodes = NodeRows(self.cluster, rows)
@@ -228,7 +221,7 @@ class Ranking:
         self._state = CycleState(state.filter_states, states, state.skip_filter, skipped)
         self._pre_score(pod)
         self._fixed: list[tuple[Scorer, Hashable, FixedColumn]] = list(fixed.columns) if fixed is not None else []
-        self._following: list[tuple[Scorer, Hashable]] = []
+        self._following: Signed = ()
         self._loose: list[Loose] = []
         # Skipped plugins that may score the next pod.
         self._resting: list[Loose] = []
@@ -240,7 +233,7 @@ class Ranking:
                 (self._resting if name in skipped else self._loose).append(loose)
             elif of_plugin.on != "node":
                 if name not in skipped:
-                    self._following.append((plugin, of_plugin.signature))
+                    self._following += ((plugin, of_plugin.signature),)
             elif fixed is None and name not in skipped:
                 self._add_fixed(plugin, of_plugin.signature, pod)
         self._names = [each.name for each in runtime.profile.score if each.name not in skipped]
@@ -323,8 +316,15 @@ class Ranking:
             self._fixed, self._extremes, self.fixed_scores = [], (), None
             return FixedSum({}, np.zeros(len(self._columns.cluster.nodes), dtype=np.int64))
 
-    def repair(self, state: CycleState, pod: PodInfo, rows: RowColumn | None, statuses: NodeStatuses) -> bool:
-        """Bring the ranking up to date; False where it has to be made anew."""
+    def repair(
+        self,
+        state: CycleState,
+        pod: PodInfo,
+        rows: RowColumn | None,
+        statuses: NodeStatuses,
+        versions: Mapping[str, Hashable],
+    ) -> bool:
+        """Bring the ranking up to date; False where it has to be made anew. `versions` are those that are known."""
         is_same = rows is self._rows
         if not is_same:
             self._rows, self._nodes = rows, NodeRows(self._columns.cluster, rows)
@@ -334,7 +334,7 @@ class Ranking:
                 self._sum = self._sum_of_fixed(pod)
         self._state.filter_states = state.filter_states
         for loose in (*self._loose, *self._resting):
-            version = _version(loose.depends)
+            version = versions.get(loose.plugin.name) or _version(loose.depends)
             if is_same and version is not None and version == loose.version:
                 continue
             loose.version, loose.raw, loose.normalized = version, None, None
@@ -361,7 +361,7 @@ class Ranking:
             except CycleError:
                 # A node that is not feasible may be to blame.
                 self._loose += [Loose(plugin, None) for plugin, _ in self._following]
-                self._following = []
+                self._following = ()
             else:
                 total = total + following.total
                 for name, scores in following.raw.items():

@@ -419,9 +419,7 @@ class Cycle(Logged):
             diagnosis = Diagnosis(known.statuses.copy(), wording=self._wording)
             all_rows = self.cluster.nodes.all_rows
             feasible = all_rows if known.feasible is None else known.feasible
-            wanted = self._nodes_to_find(runtime, len(all_rows))
-            if wanted < len(all_rows):
-                feasible = self._stop_early(all_rows, feasible, wanted, diagnosis)
+            feasible = self._stop_early(runtime, all_rows, feasible, diagnosis)
             return self._pass_extenders(pod, feasible, diagnosis, memory)
         diagnosis = Diagnosis(NodeStatuses(len(self.cluster.nodes)), wording=self._wording)
         if self.placement is not None:
@@ -447,7 +445,7 @@ class Cycle(Logged):
         else:
             feasible = memory.filter(state, pod, diagnosis.nodes).rows
             memory.keep(state, pod, diagnosis.nodes, feasible)
-        feasible = self._stop_early(nodes.rows, feasible, self._nodes_to_find(runtime, len(nodes)), diagnosis)
+        feasible = self._stop_early(runtime, nodes.rows, feasible, diagnosis)
         return self._pass_extenders(pod, feasible, diagnosis, memory)
 
     def _pass_extenders(
@@ -509,20 +507,18 @@ class Cycle(Logged):
             for row in np.nonzero(others)[0].tolist():
                 diagnosis.nodes.set(row, unresolvable(EngineReasons.filtered_out()))
 
-    def _nodes_to_find(self, runtime: Runtime, size: int) -> int:
-        judged = runtime.profile.score or self.extenders_judge
-        if not judged and self._rules.first_fit_ends_search_without_scores:
-            return 1
-        return self.sample_size(runtime, size) if self.sampling else size
-
     def sample_size(self, runtime: Runtime, size: int) -> int:
         """How many feasible nodes of so many kube-scheduler looks for (numFeasibleNodesToFind)."""
         own = runtime.profile.percentage_of_nodes_to_score
         return num_feasible_nodes_to_find(self.percentage_of_nodes_to_score if own is None else own, size)
 
-    def _stop_early(self, rows: RowColumn, feasible: RowColumn, wanted: int, diagnosis: Diagnosis) -> RowColumn:
+    def _stop_early(self, runtime: Runtime, rows: RowColumn, feasible: RowColumn, diagnosis: Diagnosis) -> RowColumn:
         """findNodesThatPassFilters in serial order: the search ends at one feasible node more than wanted."""
-        processed = len(rows)
+        processed = wanted = len(rows)
+        if not (runtime.profile.score or self.extenders_judge) and self._rules.first_fit_ends_search_without_scores:
+            wanted = 1
+        elif self.sampling:
+            wanted = self.sample_size(runtime, len(rows))
         if wanted < len(feasible):
             start = self.next_start % len(rows)
             order = np.concatenate([rows[start:], rows[:start]])
@@ -530,7 +526,7 @@ class Cycle(Logged):
             processed = int(hits[wanted])
             diagnosis.nodes.forget(order[processed:])
             feasible = order[hits[:wanted]]
-        of = len(self.cluster.nodes) if self.placement is None else len(self.placement)
+        of = len(self.cluster.nodes.objects) if self.placement is None else len(self.placement)
         self.next_start = (self.next_start + processed) % of
         return feasible
 
@@ -554,10 +550,14 @@ class Cycle(Logged):
     def _assume(self, runtime: Runtime, state: CycleState, decision: Decision, row: int) -> None:
         """prepareForBindingCycle and the binding cycle, with everything undone if a plugin refuses."""
         self.cluster.place(decision.pod_row, row)
-        refusal = None if state.binds_alike else reserve(runtime, state, decision.pod, row)
+        if state.binds_alike:
+            self.nominator.delete(decision.pod_row)
+            decision.result = "scheduled"
+            return
+        refusal = reserve(runtime, state, decision.pod, row)
         if refusal is None:
             self.nominator.delete(decision.pod_row)
-            permission = PERMITTED if state.binds_alike else permit(runtime, state, decision.pod, row)
+            permission = permit(runtime, state, decision.pod, row)
             if not permission.refused:
                 # Where nothing else can happen meanwhile, to wait is to be allowed.
                 if permission.timeouts and self.waiting is not None:
@@ -574,7 +574,7 @@ class Cycle(Logged):
     def _bind(self, runtime: Runtime, state: CycleState, decision: Decision, row: int) -> None:
         """What is left of the binding cycle; a pod that is refused here has had its node for a while."""
         decision.let_go = self.cluster.nodes.names[row]
-        refusal = None if state.binds_alike else bind(runtime, state, decision.pod, row)
+        refusal = bind(runtime, state, decision.pod, row)
         if refusal is None:
             decision.result, decision.row, decision.let_go = "scheduled", row, ""
             return
