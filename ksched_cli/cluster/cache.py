@@ -154,15 +154,16 @@ class Cluster:
         self.journal.append(node_row)
         self.moves.append((info, node_row, 1))
 
-    def place_copies(self, pod_row: int, node_rows: Sequence[int]) -> None:
-        """Count copies of a pod on these nodes. They take what the pod takes, and are no pods that can be found."""
+    def place_copies(self, pod_row: int, node_rows: Sequence[int], sign: int = 1) -> None:
+        """Count copies of a pod on these nodes, or take them back (-1). They take what the pod takes, and are no pods
+        that can be found."""
         rows = np.array(node_rows, dtype=np.int64)
         shapes = self.pods.shapes.of(np.full(len(rows), pod_row))
-        self.undo.note(self.usage.shift_copies, pod_row, shapes, rows, -1)
-        self.usage.shift_copies(pod_row, shapes, rows, 1)
+        self.undo.note(self.usage.shift_copies, pod_row, shapes, rows, -sign)
+        self.usage.shift_copies(pod_row, shapes, rows, sign)
         self.journal.extend(node_rows)
         info = self.pods.infos[pod_row]
-        self.moves.extend([(info, node_row, 1) for node_row in node_rows])
+        self.moves.extend([(info, node_row, sign) for node_row in node_rows])
 
     def displace(self, pod_row: int) -> int:
         """Take the pod off its node (RemovePod, ForgetPod); the row it was on."""

@@ -144,14 +144,15 @@ class Scheduler:
         runtime = self._runtime_of(pod_row)
         return self._cycle.ask(runtime, pod_row, self._memory_of(runtime))
 
-    def place_copy(self, pod_row: int) -> int | None:
-        """Place a copy of a pod that has its node, and return the copy's node. None where it needs a cycle of its own.
-        The copy takes what the pod takes, and is no pod that can be found."""
+    def place_copies(self, pod_row: int, most: int) -> list[int]:
+        """Place up to so many copies of a pod that has its node, and return their nodes, in the order of their cycles.
+        None is placed where a copy needs a cycle of its own. The copies take what the pod takes, and are no pods that
+        can be found."""
         cycle, memory = self._cycle, self._memory_of(self._runtime_of(pod_row))
         is_plain = self.extenders is None and not cycle.sampling and cycle.waiting is None and cycle.placement is None
         if memory is None or not is_plain or not self.takes_lowest_name:
-            return None
-        return memory.place_copy(pod_row)
+            return []
+        return memory.place_copies(pod_row, most)
 
     def scores_of(self, pod_row: int, rows: RowColumn) -> ScoreTable | None:
         """How these nodes would score for the pod, had it no others to go to; None where that cannot be computed."""

@@ -234,7 +234,8 @@ def _count_alike(count: _Count, shape: str, replicas: ReplicaMaker, limit: int) 
     for replica in steps(iter(replicas.next, None), "replicas had their cycle"):
         if count.placed >= limit:
             break
-        found = None if count.place_copy(shape, replica) else count.place(shape, replica)
+        placed = count.place_copy(shape, replica, limit - count.placed)
+        found = None if placed else count.place(shape, replica)
         if found is not None:
             return found
     return CapacityEnd("max")
@@ -269,19 +270,29 @@ class _Count:
         self._last: Decision | None = None
         self._requests: dict[str, dict[int, int]] = {}
         self._template: PodInfo | None = None
+        # The nodes of copies that are placed already.
+        self._ahead: deque[int] = deque()
         self.placed = 0
 
-    def place_copy(self, shape: str, replica: Replica) -> bool:
-        """Place a replica that is a copy of the last one. Returns False if it needs a cycle of its own."""
+    def place_copy(self, shape: str, replica: Replica, left: int) -> bool:
+        """Place a replica that is a copy of the last one, perhaps with copies of the `left` that may follow. Returns
+        False if it needs a cycle of its own."""
         cluster, template = self._scheduler.cluster, self._template
-        if template is None or replica.denial.message or replica.objects:
+        if template is None:
             return False
-        if PodInfo(replica.pod, cluster.resources, cluster.release).template != template.template:
+        row = cluster.pods.row_of[template.uid]
+        is_copy = not replica.denial.message and not replica.objects
+        if is_copy:
+            info = PodInfo(replica.pod, cluster.resources, cluster.release, template.parts)
+            is_copy = info.template == template.template
+        if is_copy and not self._ahead:
+            self._ahead.extend(self._scheduler.place_copies(row, left))
+        elif self._ahead and not is_copy:
+            cluster.place_copies(row, self._ahead, -1)
+            self._ahead.clear()
+        if not self._ahead:
             return False
-        row = self._scheduler.place_copy(cluster.pods.row_of[template.uid])
-        if row is None:
-            return False
-        self._took(row, shape, replica)
+        self._took(self._ahead.popleft(), shape, replica)
         return True
 
     def _took(self, row: int, shape: str, replica: Replica) -> None:

@@ -218,6 +218,16 @@ def test_a_bound_within_a_set_leaves_it_incomplete() -> None:
     assert (counted.sets, counted.fits) == (1, {"web": 4, "tiny": 1})
 
 
+def test_a_quota_ends_a_run_of_copies() -> None:
+    """Copies that were placed together with the last one that the quota admits are taken back."""
+    nodes = [make_node(f"n{index:02}").allocatable(cpu="8", memory="8Gi", pods=9).obj() for index in range(40)]
+    quota = ResourceQuota(ObjectMeta(name="few", namespace="default"), ResourceQuotaSpec({"pods": "50"}))
+    counted = count(nodes, [], (WEB, 1), objects=(quota,))
+    assert (counted.sets, counted.end.by, sum(per_node(counted).values())) == (50, "refused", 50)
+    (requests,) = counted.requests.values()
+    assert counted.free["cpu"] == 40 * 8000 - 50 * requests["cpu"]
+
+
 def test_a_quota_counts() -> None:
     quota = ResourceQuota(ObjectMeta(name="few", namespace="default"), ResourceQuotaSpec({"pods": "3"}))
     counted = count([BIG], [make_pod("there").on("big").obj()], (WEB, 1), objects=(quota,))

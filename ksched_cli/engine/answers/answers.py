@@ -87,7 +87,8 @@ class FixedAnswers(Struct):
 
 class TemplateAnswers(Struct):
     """What is known of the pods of one template. `skipping` are the plugins that depend on pods anywhere and return
-    SKIP from PreFilter. `failure` is the decision about a pod that found no node, at `failed_at`."""
+    SKIP from PreFilter. `failure` is the decision about a pod that found no node, at `failed_at`. `copies_count`: to
+    count copies is all that plugins need. So many copies are placed at once: `run`."""
 
     search: Search
     state: CycleState
@@ -97,6 +98,8 @@ class TemplateAnswers(Struct):
     ranking: Ranking | None = None
     failure: Decision | None = None
     failed_at: Hashable = None
+    copies_count: bool | None = None
+    run: int = 1
 
 
 class Ground(Struct, frozen=True):
@@ -434,22 +437,56 @@ class Answers:
         self._fixed.scores = ranking.fixed_scores
         return ranking
 
-    def place_copy(self, pod_row: int) -> int | None:
-        """Place a copy of a placed pod that has no row of its own. Returns its node; None where it needs a cycle."""
-        pod, state = self._cluster.pods.infos[pod_row], CycleState()
+    def place_copies(self, pod_row: int, most: int) -> list[int]:
+        """Place copies of a placed pod, which have no row of their own, and return their nodes in the order of their
+        cycles; none where a copy needs a cycle.
+
+        Of the best nodes each takes a copy, up to one that scores as much with its copy: it takes the next one, too.
+        Until then no other node changes, which is seen afterwards; copies that came after a change are taken back."""
+        cluster, pod = self._cluster, self._cluster.pods.infos[pod_row]
+        before = self._scores_for_copy(pod)
+        template = self._template
+        if before is None or template is None or template.ranking is None:
+            return []
+        ranking, fixed_sum = template.ranking, template.ranking.fixed_sum
+        # Two nodes are left, so that scores decide.
+        size = min(most, template.run, len(before.rows) - 2) if ranking.is_local else 1
+        rows = best_rows(before, cluster.nodes)[: max(size, 1)]
+        found: list[int] = rows.tolist()
+        cluster.place_copies(pod_row, found)
+        if len(found) == 1:
+            template.run = 2
+            return found
+        kept = 1
+        try:
+            after = self._scores_for_copy(pod)
+        except CycleError:
+            after = None
+        if after is not None and template.ranking is ranking and ranking.fixed_sum is fixed_sum:
+            totals = np.full(len(cluster.nodes.objects), -1, dtype=np.int64)
+            totals[after.rows] = after.totals
+            as_good = (totals[rows] >= before.totals.max()).nonzero()[0]
+            kept = as_good.item(0) + 1 if len(as_good) else len(found)
+        if kept < len(found):
+            cluster.place_copies(pod_row, found[kept:], -1)
+        template.run = 2 * kept if kept == len(found) else 1
+        return found[:kept]
+
+    def _scores_for_copy(self, pod: PodInfo) -> ScoreTable | None:
+        """The scores for one more copy of a placed pod; None where it needs a cycle."""
+        state = CycleState()
         if self._nominator.nodes() or self.recall(pod, state) is None or self._template is None:
             return None
         template, all_rows = self._template, self._cluster.nodes.all_rows
         feasible = all_rows if template.search.feasible is None else template.search.feasible
-        counts = all(
-            depends is not None and depends.signature is not None and depends.on != "pods on the node"
-            for depends in template.depends.values()
-        )
-        if not counts or not state.binds_alike or len(feasible) < 2:
+        if template.copies_count is None:
+            template.copies_count = all(
+                depends is not None and depends.signature is not None and depends.on != "pods on the node"
+                for depends in template.depends.values()
+            )
+        if not template.copies_count or not state.binds_alike or len(feasible) < 2:
             return None
-        row = int(best_rows(self.score(state, pod, feasible), self._cluster.nodes)[0])
-        self._cluster.place_copies(pod_row, [row])
-        return row
+        return self.score(state, pod, feasible)
 
     # Failures that repeat
 

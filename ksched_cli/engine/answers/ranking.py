@@ -240,7 +240,7 @@ class Ranking:
         if fixed is None:
             self._note_fixed()
         self._extremes = fixed.extremes if fixed is not None and rows is None else self._extremes_of_fixed(None)
-        self._sum = self._sum_of_fixed(pod)
+        self.fixed_sum = self._sum_of_fixed(pod)
 
     def _pre_score(self, pod: PodInfo) -> None:
         """RunPreScorePlugins. Where only the node object matters, PreScore runs once for each signature."""
@@ -331,7 +331,7 @@ class Ranking:
             extremes = self._extremes_of_fixed(statuses)
             if extremes != self._extremes:
                 self._extremes = extremes
-                self._sum = self._sum_of_fixed(pod)
+                self.fixed_sum = self._sum_of_fixed(pod)
         self._state.filter_states = state.filter_states
         for loose in (*self._loose, *self._resting):
             version = versions.get(loose.plugin.name) or _version(loose.depends)
@@ -346,14 +346,21 @@ class Ranking:
                     return False
         return True
 
+    @property
+    def is_local(self) -> bool:
+        """Whether the totals of two nodes with pods of the template change only with the pods on each of the two, as
+        long as `fixed_sum` is the same."""
+        normalizing = self._runtime.normalizing
+        return not self._loose and not any(plugin.name in normalizing for plugin, _ in self._following)
+
     def table(self, pod: PodInfo) -> ScoreTable:
         runtime, nodes, state = self._runtime, self._nodes, self._state
-        total = self._sum.total
+        total = self.fixed_sum.total
         # In the order of the profile.
         raw: dict[str, Int64Column] = dict.fromkeys(self._names, total)
         normalized = dict(raw)
         for plugin, _, column in self._fixed:
-            raw[plugin.name], normalized[plugin.name] = column.raw, self._sum.normalized[plugin.name]
+            raw[plugin.name], normalized[plugin.name] = column.raw, self.fixed_sum.normalized[plugin.name]
         renormalized: list[tuple[Scorer, Int64Column]] = []
         if self._following:
             try:

@@ -66,12 +66,12 @@ def rows_of_copies(
         if decision.row is None:
             return found, 0, scheduler
         found.append(decision.row)
-    for number in range(count):
-        placed = scheduler.place_copy(row)
-        if placed is None:
-            return found, number, scheduler
-        found.append(placed)
-    return found, count, scheduler
+    while len(found) < first + count:
+        placed = scheduler.place_copies(row, first + count - len(found))
+        if not placed:
+            break
+        found += placed
+    return found, len(found) - first, scheduler
 
 
 @st.composite
@@ -170,6 +170,75 @@ def test_copies_fill_all_nodes(wish: bool) -> None:
     # The last place is found by a cycle: there is nothing to choose.
     assert length > 20
     assert len(found) > len(expected) - 10
+
+
+WISH = make_pod("x").requests(cpu="300m", memory="100Mi").prefers(9, term(("disk", "In", ["a"]))).obj()
+TWO_WISHES = (
+    make_pod("x")
+    .requests(cpu="1", memory="1000Mi")
+    .prefers(100, term(("rank", "In", ["high"])))
+    .prefers(1, term(("rank", "In", ["low"])))
+    .obj()
+)
+FEW_PER_NODE = [
+    make_node(f"n{index:02}")
+    .allocatable(cpu="4" if index % 5 else "3", memory="9Gi", pods=12)
+    .label("disk", "ab"[index % 2])
+    .obj()
+    for index in range(24)
+]
+LARGE = [make_node(f"n{index:02}").allocatable(cpu="100", memory="100000Mi", pods=40).obj() for index in range(12)]
+# `b` is full with one copy. It has the highest score of a label, so that those of the z nodes rise then.
+ONE_CHANGES_ALL = [
+    *(make_node(name).allocatable(cpu="100", memory="100000Mi", pods=40).obj() for name in ("a0", "a1", "a2", "a3")),
+    make_node("b").allocatable(cpu="1980m", memory="1980Mi", pods=40).label("rank", "high").obj(),
+    *(make_node(name).allocatable(cpu="100", memory="100000Mi", pods=40).obj() for name in ("c0", "c1", "c2")),
+    *(
+        make_node(name).allocatable(cpu="10", memory="10000Mi", pods=40).label("rank", "low").obj()
+        for name in ("z0", "z1")
+    ),
+]
+DOUBLE_FIT = load(
+    {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [
+            {
+                "plugins": {
+                    "multiPoint": {
+                        "enabled": [
+                            {"name": "NodeResourcesFit", "weight": 2},
+                            {"name": "NodeAffinity", "weight": 1},
+                        ]
+                    }
+                }
+            }
+        ],
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("made", "kind", "configuration", "most"),
+    [
+        pytest.param(FEW_PER_NODE, WISH, None, 4, id="spread over all nodes"),
+        pytest.param(FEW_PER_NODE, WISH, MOST_ALLOCATED, 1, id="packed on one node"),
+        pytest.param(LARGE, make_pod("x").requests(cpu="10m", memory="10Mi").obj(), None, 1, id="scores as before"),
+        pytest.param(ONE_CHANGES_ALL, TWO_WISHES, DOUBLE_FIT, 2, id="a full node changes all scores"),
+    ],
+)
+def test_copies_are_placed_together(made: list[Node], kind: Pod, configuration: Any, most: int) -> None:
+    expected = rows_with_cycles(made, [], kind, 500, configuration=configuration)
+    scheduler = make_scheduler(copy.deepcopy(made), [], configuration=configuration)
+    row = scheduler.cluster.register(copy_of(kind, 0))
+    found, together = [scheduler.schedule(row).row], [1]
+    while placed := scheduler.place_copies(row, 500):
+        found += placed
+        together.append(len(placed))
+    assert found == expected[: len(found)]
+    # The last node is no choice: its copies have cycles.
+    assert len(found) >= min(len(expected), 500) - max(expected.count(node) for node in expected)
+    assert max(together) >= most
 
 
 @pytest.mark.parametrize("minor", ["1.28", "1.30", "1.36"])
