@@ -9,11 +9,16 @@ from typing import TypeVar
 from msgspec import Struct
 
 from ksched_cli.cluster.undo import LoggedDict, LoggedList, LoggedSet, UndoLog
+from ksched_cli.errors import named
 
 T = TypeVar("T")
 
 # What is decided, for whom, and how many times it was decided before.
 DrawKey = tuple[str, str, int]
+# Draws of what happens at one moment. There are many, so that only those are reported of which another outcome ends
+# otherwise: which controller begins, and which workload has the first Ready pod.
+FIRST_CONTROLLER, FIRST_READY = "first controller", "first Ready pod"
+OF_ONE_MOMENT = frozenset((FIRST_CONTROLLER, FIRST_READY))
 # By how many places the options of a draw are rotated.
 Choices = Mapping[DrawKey, int]
 
@@ -36,18 +41,21 @@ class Draw(Struct, frozen=True):
 class Draws:
     """The draws of one run. `choices` are for draws that are not to take their first option.
 
-    `invented_uids` are those of pods that the run has created: no rule may compare them.
+    `made` are reported as they are, `of_one_moment` only if they matter. `invented_uids` are those of pods that the run
+    has created: no rule may compare them.
     """
 
     def __init__(self, choices: Choices | None = None) -> None:
         self.choices = choices or {}
         self.made: list[Draw] = []
+        self.of_one_moment: list[Draw] = []
         self.invented_uids: set[str] = set()
         self._numbers: dict[tuple[str, str], int] = {}
 
     def follow(self, undo: UndoLog) -> None:
         """Be rolled back with everything else that is in this log."""
-        self.made, self.invented_uids = LoggedList(undo, self.made), LoggedSet(undo, self.invented_uids)
+        self.made, self.of_one_moment = LoggedList(undo, self.made), LoggedList(undo, self.of_one_moment)
+        self.invented_uids = LoggedSet(undo, self.invented_uids)
         self._numbers = LoggedDict(undo, self._numbers)
 
     def take(self, what: str, subject: str, options: Sequence[tuple[str, T]], count: int) -> list[T]:
@@ -62,10 +70,17 @@ class Draws:
         turn = self.choices.get((what, subject, number), 0) % max(len(options), 1)
         return [*options[turn:], *options[:turn]]
 
+    def at_once(self, what: str, names: Sequence[str]) -> list[str]:
+        """The order in which these workloads have their turn at one moment."""
+        ordered = self.in_order(what, named(names, 2), names)
+        self.note(what, named(names, 2), names, ordered[:1])
+        return ordered
+
     def note(self, what: str, subject: str, options: Sequence[str], taken: Sequence[str]) -> None:
         number = self._numbers.get((what, subject), 0)
         self._numbers[what, subject] = number + 1
-        self.made.append(Draw(what, subject, tuple(options), tuple(taken), number))
+        kept = self.of_one_moment if what in OF_ONE_MOMENT else self.made
+        kept.append(Draw(what, subject, tuple(options), tuple(taken), number))
 
 
 class Alternative(Struct, frozen=True):

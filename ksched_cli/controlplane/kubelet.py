@@ -21,7 +21,8 @@ from ksched_cli.api.workloads import Job, ReplicaSet
 from ksched_cli.cluster.undo import LoggedDict
 from ksched_cli.controlplane.admission.quantities import Amount, pod_requests
 from ksched_cli.controlplane.api_server import ApiServer, grace_seconds
-from ksched_cli.controlplane.store import owner_identity
+from ksched_cli.controlplane.draws import FIRST_READY
+from ksched_cli.controlplane.store import Identity, owner_identity
 from ksched_cli.controlplane.work import WorkQueue
 from ksched_cli.releases.plugin_names import NODE_AFFINITY
 
@@ -38,6 +39,9 @@ class Kubelets:
         self._api, self._store, self._queue = api, api.store, queue
         # When terminating pods will be gone, by uid.
         self.ends: dict[str, float] = LoggedDict(api.undo)
+        # By moment: the workloads of which pods start then that are rolled out, and those that start last.
+        self._rollouts: dict[float, tuple[str, ...]] = LoggedDict(api.undo)
+        self._waiting: dict[float, tuple[str, ...]] = LoggedDict(api.undo)
         # Without a scheduler no time passes for the pods of the input: those that terminate hold their room.
         for pod in () if api.places_everything else self._store.of(Pod):
             if pod.metadata.deletion_timestamp is not None and not is_terminal(pod):
@@ -51,23 +55,42 @@ class Kubelets:
             if (old is None or old.metadata.deletion_timestamp is None) and not is_terminal(new):
                 self._end(new)
         elif new.spec.node_name and (old is None or not old.spec.node_name) and not is_terminal(new):
-            moment = self._queue.clock.now + START_SECONDS
-            self._queue.at(moment, lambda: self._start(new), is_alone=self._is_rolled_out(new))
+            moment, rollout = self._queue.clock.now + START_SECONDS, self._rollout_of(new)
+            if rollout is None:
+                self._queue.at(moment, lambda: self._start(new))
+                return
+            name, known = "/".join(rollout), self._rollouts.get(moment, ())
+            if name not in known:
+                self._rollouts[moment] = (*known, name)
+            self._queue.at(moment, lambda: self._start_in_turn(new, moment, name), is_alone=True)
 
-    def _is_rolled_out(self, pod: Pod) -> bool:
-        """Whether the pod takes the place of one of an earlier template. Kubelets report one pod after the other, and
-        the controller goes on with its rollout after the first, before the next is Ready."""
+    def _rollout_of(self, pod: Pod) -> Identity | None:
+        """The workload if the pod takes the place of one of an earlier template. Kubelets report one pod after the
+        other, and the controller goes on with its rollout after the first, before the next is Ready."""
         owner = controller_of(pod.metadata)
         if owner is None:
-            return False
+            return None
         identity = owner.kind, pod.metadata.namespace, owner.name
         if owner.kind != "ReplicaSet":
             first = self._store.first_of(identity) or pod
-            return first.metadata.labels.get(_REVISION) != pod.metadata.labels.get(_REVISION)
+            is_new = first.metadata.labels.get(_REVISION) != pod.metadata.labels.get(_REVISION)
+            return identity if is_new else None
         own = self._store.get(ReplicaSet, owner.name, pod.metadata.namespace)
         above = owner_identity(own) if own is not None else None
         sets = self._store.owned_by_identity(above, ReplicaSet) if above is not None else ()
-        return any(each.spec.replicas and each.metadata.name != owner.name for each in sets)
+        return above if any(each.spec.replicas and each.metadata.name != owner.name for each in sets) else None
+
+    def _start_in_turn(self, pod: Pod, moment: float, workload: str) -> None:
+        """Chance decides which of the workloads that are rolled out has a Ready pod first, if pods of several start at
+        one moment. A workload whose turn comes later waits until the others have had theirs."""
+        workloads = self._rollouts.pop(moment, ())
+        if len(workloads) > 1:
+            first = self._api.draws.at_once(FIRST_READY, workloads)[0]
+            self._waiting[moment] = workloads[: workloads.index(first)]
+        if workload not in self._waiting.get(moment, ()):
+            self._start(pod)
+            return
+        self._queue.at(moment, lambda: self._start(pod), is_alone=True)
 
     def _start(self, pod: Pod) -> None:
         """Running and Ready, if the pod and its node are still there."""

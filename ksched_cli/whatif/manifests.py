@@ -57,6 +57,7 @@ from ksched_cli.controlplane.admission.updates import RefusedUpdate, refused_res
 from ksched_cli.controlplane.api_server import ApiServer, Refusal
 from ksched_cli.controlplane.controllers.daemon_pods import daemon_spec, should_run
 from ksched_cli.controlplane.controllers.job import cron_run
+from ksched_cli.controlplane.draws import FIRST_CONTROLLER
 from ksched_cli.controlplane.merge import LAST_APPLIED, UNREAD, Document, overlaid, three_way, unread_digest, written
 from ksched_cli.controlplane.ownership import ApplyConflict, apply_server_side, last_applied
 from ksched_cli.controlplane.plane import ON_DELETE, ControlPlane
@@ -109,7 +110,7 @@ def apply_items(
     """Write these objects, one after the other. Controllers look at a workload that stays as it is, too: the input may
     lack some of its pods."""
     target = _Target(plane, manifests or Loaded(), restart)
-    for item in items:
+    for item in items if plane.api.places_everything else _in_turn(plane, list(items)):
         live = plane.store.current(item)
         try:
             _APPLIERS.get(type(item), _apply_object)(target, item)
@@ -119,6 +120,25 @@ def apply_items(
             plane.controllers.sync_workload(item)
         if plane.api.places_everything:
             plane.run()
+
+
+def _in_turn(plane: ControlPlane, items: list[Any]) -> list[Any]:
+    """The objects in the order of this run: where manifests change the templates of several workloads at once, chance
+    decides whose controller begins."""
+    changed = [at for at, item in enumerate(items) if _changes_template(plane.store, item)]
+    if len(changed) < 2:
+        return items
+    by_name = {"/".join(resource_of(items[at]) or identity_of(items[at])): items[at] for at in changed}
+    for at, name in zip(changed, plane.api.draws.at_once(FIRST_CONTROLLER, list(by_name)), strict=True):
+        items[at] = by_name[name]
+    return items
+
+
+def _changes_template(store: Store, item: Any) -> bool:
+    live = store.current(item) if isinstance(item, Deployment | StatefulSet | DaemonSet) else None
+    if live is None or item.spec.template is None or live.spec.template is None:
+        return False
+    return bool(defaulted(item.spec.template) != defaulted(live.spec.template))
 
 
 def _warn_of_namespaces(plane: ControlPlane, manifests: Loaded) -> None:

@@ -38,7 +38,7 @@ from ksched_cli.plan.reasons.codes import AUTOSCALER_BOUND, PREEMPTS, all_codes
 from ksched_cli.plan.results.nodes import NodeChanges, NodeColumns
 from ksched_cli.plan.run.coverage import with_job_gaps
 from ksched_cli.plan.run.loaded_input import LoadedInput
-from ksched_cli.plan.run.orders import FIRST_ORDER, decisive_ties
+from ksched_cli.plan.run.orders import FIRST_ORDER, decisive_ties, telling
 from ksched_cli.plan.run.run import Run
 from ksched_cli.sources.loaded import NOTHING_CHECKED, Autoscaler, Loaded, resource_of, workload_label
 from ksched_cli.sources.places import Places
@@ -145,10 +145,13 @@ class Checker:
         others = self._run.draw_watch.others(self._run.world, failed=failed)
         if others:
             found = [self._again(changes, each.choices) for each in others]
-            results = [[each.result for each in every] for every in (workloads, *found)]
-            ties = decisive_ties(results[0], zip(others, results[1:], strict=True))
-            result = replace(result, draws=(*result.draws, *ties))
-            workloads = in_all_orders([workloads, *found])
+            first = [each.result for each in workloads]
+            results = [[each.result for each in every] for every in found]
+            tried = telling(first, others, results)
+            result = replace(result, draws=(*result.draws, *decisive_ties(first, tried)))
+            kept = {id(each) for each, _ in tried}
+            found = [every for each, every in zip(others, found, strict=True) if id(each) in kept]
+            workloads = in_all_orders([workloads, *found]) if found else workloads
         shown = tuple(
             _with_pool_reasons(each, added) for item, each in zip(items, workloads, strict=True) if wanted(item)
         )

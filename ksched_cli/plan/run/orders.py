@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from types import MappingProxyType
+from typing import TypeVar
 
 import numpy as np
 from msgspec import Struct
@@ -19,12 +20,13 @@ from msgspec.structs import replace
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import BoolColumn, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.controlplane.draws import Alternative, Choices, Draw, DrawKey, alternatives
+from ksched_cli.controlplane.draws import OF_ONE_MOMENT, Alternative, Choices, Draw, DrawKey, alternatives
 from ksched_cli.engine.decision import Decision, lowest_name
 from ksched_cli.plan.reasons.rules import nodes_without
 from ksched_cli.world.results import Orders, WorldResult
 from ksched_cli.world.world import World
 
+R = TypeVar("R")
 WHAT = "node"
 # So many nodes of a tie and so many ties of a run are kept.
 _MOST_NODES, _MOST_TIES = 16, 256
@@ -128,10 +130,16 @@ class Ties:
                     yield Alternative(tie.draw, turn)
 
 
+def telling(first: object, others: Sequence[Alternative], outcomes: Sequence[R]) -> list[tuple[Alternative, R]]:
+    """The alternatives with their outcomes. What happens at one moment counts as a draw only if it ends otherwise."""
+    found = zip(others, outcomes, strict=True)
+    return [each for each in found if each[0].draw.what not in OF_ONE_MOMENT or each[1] != first]
+
+
 def decisive_ties(first: object, others: Iterable[tuple[Alternative, object]]) -> tuple[Draw, ...]:
-    """The ties between nodes without which the outcome would be the first one."""
+    """The ties between nodes, and what happens at one moment, without which the outcome would be the first one."""
     draws = (each.draw for each, outcome in others if outcome != first)
-    return tuple(dict.fromkeys(draw for draw in draws if draw.what == WHAT))
+    return tuple(dict.fromkeys(draw for draw in draws if draw.what == WHAT or draw.what in OF_ONE_MOMENT))
 
 
 FIRST_ORDER: Choices = MappingProxyType({})
@@ -154,7 +162,7 @@ class DrawWatch:
         # Whether the run is going on: what happens in the world at other times is no part of it.
         self.observes = False
         self.is_tight = False
-        self._cycles = self._drawn = 0
+        self._cycles = self._drawn = self._drawn_at_once = 0
         # Called once the run is too long for other orders.
         self.when_long: Callable[[], None] | None = None
         self._waiting: dict[int, PodInfo] = {}
@@ -162,7 +170,7 @@ class DrawWatch:
     def begin(self, world: World, choices: Choices) -> Ties:
         """Observe another run."""
         self.ties, self.is_tight, self._cycles, self._waiting = Ties(world.cluster, choices), False, 0, {}
-        self._drawn = len(world.api.draws.made)
+        self._drawn, self._drawn_at_once = len(world.api.draws.made), len(world.api.draws.of_one_moment)
         return self.ties
 
     def draws(self, world: World) -> Sequence[Draw]:
@@ -197,7 +205,7 @@ class DrawWatch:
         """Other outcomes of the draws of this run, where that may matter: of draws of the controllers if a
         pod was turned away or the run has `failed`, then of ties that may leave a node to a pod without one, then of
         ties that may take the node of another pod. `risks`: so many pods are looked at that another node of a tie may
-        harm."""
+        harm, and last of what happens at one moment."""
         if self.ties is None or not self._cycles or self.is_long:
             return []
         most = min(MOST_ORDERS, MOST_CYCLES // self._cycles) - 1
@@ -207,6 +215,9 @@ class DrawWatch:
             waiting = [pod for row, pod in self._waiting.items() if row not in gone]
             every = (*_helpful(world, self.ties, waiting), *_risky(world, self.ties, risks))
             found += islice(dict.fromkeys(every), max(most - len(found), 0))
+        if self.is_tight or failed:
+            at_once = world.api.draws.of_one_moment[self._drawn_at_once :]
+            found += alternatives(at_once, most - len(found))
         return found
 
 
@@ -261,8 +272,12 @@ def in_orders(
     """The first result with what becomes of it in other orders. `again` runs the same with these choices."""
     if not others:
         return first
-    found = [ends_of(first), *(ends_of(again(each.choices)) for each in others)]
-    draws = (*first.draws, *decisive_ties(found[0], zip(others, found[1:], strict=True)))
+    ends = ends_of(first)
+    tried = telling(ends, others, [ends_of(again(each.choices)) for each in others])
+    if not tried:
+        return first
+    found = [ends, *(each for _, each in tried)]
+    draws = (*first.draws, *decisive_ties(ends, tried))
     names = sorted({name for ends in found for name in ends if _differs(found, name)})
     doubtful = {name: _orders(ends.get(name, (0, 0)) for ends in found) for name in names}
     every = _orders((sum(count for count, _ in ends.values()), 0) for ends in found)
