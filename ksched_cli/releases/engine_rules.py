@@ -14,6 +14,7 @@ from ksched_cli.releases.minors import (
     LEFT_OUT_NODES_ARE_SKIPPED,
     LEFT_OUT_NODES_HAVE_NO_STATUS,
     REJECTION_REACHES_NODES,
+    SETS_REPLACE_ONE_POD,
     SIDECAR_PORTS_COUNT,
 )
 from ksched_cli.releases.plugin_names import (
@@ -441,12 +442,22 @@ class ControllerRules(ReleaseRules, plugins=CONTROLLERS):
         "A StatefulSet with OnDelete is up to date once all its pods are of the update revision and ready; before, its "
         "current revision never changed.",
     )
+    broken_pods_go_first = Rule(
+        "1.37",
+        "rollout",
+        "With the gate MaxUnavailableStatefulSet and Parallel, a StatefulSet replaces old pods that are unavailable "
+        "first, whatever the limit is; before, they took up the limit.",
+    )
     notes = (
+        Rule(
+            SETS_REPLACE_ONE_POD,
+            "rollout",
+            "The gate MaxUnavailableStatefulSet is off by default; before, in 1.35, it was on.",
+        ),
         Rule(
             "MaxUnavailableStatefulSet",
             "rollout",
-            "maxUnavailable of a StatefulSet says how many pods are replaced at once, and with Parallel "
-            "pods of the old revision that are unavailable are replaced first; without the gate, it is dropped, "
+            "maxUnavailable of a StatefulSet says how many pods are replaced at once; without the gate, it is dropped, "
             "and pods are replaced one at a time.",
         ),
         Rule(

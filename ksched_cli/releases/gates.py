@@ -2,8 +2,9 @@
 and what a user may set.
 
 It mirrors pkg/features/kube_features.go and the checks of component-base/featuregate. A minor has the last entry of a
-gate up to it. If a patch changed a default (SchedulerQueueingHints in 1.28, SchedulerAsyncAPICalls in 1.34), the entry
-is the later one. Gates that decide nothing here are not listed.
+gate up to it. If a patch changed a default, the entry is the later one, and `_BEFORE_PATCH` has the earlier one, except
+for SchedulerQueueingHints in 1.28 and SchedulerAsyncAPICalls in 1.34 and 1.35. Gates that decide nothing here are not
+listed.
 """
 
 from __future__ import annotations
@@ -129,6 +130,9 @@ GATE_HISTORY: Mapping[str, Mapping[str, Gate | None]] = {
     "csiMigrationRBD": {"1.23": ALPHA, "1.24": GONE},
 }
 
+# The patch that changed a default, and the default in the patches of its minor before it.
+_BEFORE_PATCH: Mapping[str, tuple[str, bool]] = {"MaxUnavailableStatefulSet": ("1.35.4", True)}
+
 # Gates that stand for all others of their stage that are not set themselves.
 STAGE_GATES: Mapping[str, str] = {"AllAlpha": ALPHA.stage, "AllBeta": BETA.stage}
 
@@ -158,7 +162,7 @@ MODELLED_SINCE: Mapping[str, str] = {
     # Selectors are read as they are stored, and those of manifests are made as the API server does it now.
     "MatchLabelKeysInPodAffinity": NEVER,
     "MatchLabelKeysInPodTopologySpreadSelectorMerge": NEVER,
-    "MaxUnavailableStatefulSet": "1.37",
+    "MaxUnavailableStatefulSet": "1.35",
     NODE_DECLARED_FEATURES: "1.36",
     "PodGroupPreemptionPolicy": NEVER,
     "PodLevelResources": "1.34",
@@ -253,9 +257,15 @@ def is_there(minor: int, gate: str) -> bool:
     return gate in _states(minor)
 
 
-def _defaults(minor: int) -> dict[str, bool]:
+def _defaults(minor: int, patch: int | None = None) -> dict[str, bool]:
+    """The defaults of a minor, or of one patch of it."""
     steps = {name: _steps(minor, name) for name in _states(minor)}
-    return {name: next(each.default for each in reversed(own) if each is not None) for name, own in steps.items()}
+    found = {name: next(each.default for each in reversed(own) if each is not None) for name, own in steps.items()}
+    for name, (version, before) in _BEFORE_PATCH.items():
+        changed_in, _, first = version.rpartition(".")
+        if patch is not None and minor == minor_of(changed_in) and patch < int(first):
+            found[name] = before
+    return found
 
 
 def is_modelled(minor: int, gate: str) -> bool:
@@ -266,8 +276,8 @@ def is_modelled(minor: int, gate: str) -> bool:
     return since is None or (since != NEVER and minor >= minor_of(since))
 
 
-def parse_gates(minor: int, overrides: str) -> FeatureGates:
-    """`A=true,B=false` over the minor's defaults; unknown and locked gates are refused, all at once."""
+def parse_gates(minor: int, overrides: str, patch: int | None = None) -> FeatureGates:
+    """`A=true,B=false` over the defaults of the minor or patch; unknown and locked gates are refused, all at once."""
     wanted: dict[str, bool] = {}
     problems: list[Problem] = []
     for entry in filter(None, (part.strip() for part in overrides.split(","))):
@@ -280,7 +290,7 @@ def parse_gates(minor: int, overrides: str) -> FeatureGates:
     wanted = {**_stages(minor, wanted), **wanted}
     gone = {name: into for name, into in MERGED_INTO.items() if is_there(minor, name) and name not in gates_of(minor)}
     not_modelled = {name for name in _states(minor) if not is_modelled(minor, name)}
-    gates = FeatureGates(_defaults(minor), wanted, not_modelled, gone)
+    gates = FeatureGates(_defaults(minor, patch), wanted, not_modelled, gone)
     problems += _unmet(minor, gates) if not problems else []
     if problems:
         raise UsageError(problems)

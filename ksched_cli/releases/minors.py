@@ -131,6 +131,8 @@ LOCAL_VOLUMES_KEEP_ALL_NODES = UpstreamFix(125398, "1.32", ("1.29.11", "1.30.7",
 SIDECAR_PORTS_COUNT = UpstreamFix(132040, "1.34", ("1.33.6",))
 # The reason of an untolerated taint no longer names it.
 TAINTS_ARE_NOT_NAMED = UpstreamFix(134740, "1.35", ("1.34.2",))
+# MaxUnavailableStatefulSet, which 1.35 had on by default, is off.
+SETS_REPLACE_ONE_POD = UpstreamFix(137904, "1.36", ("1.35.4",))
 # Devices are scored for pods that have allocated claims beside new ones.
 ALLOCATED_CLAIMS_ARE_SCORED = UpstreamFix(139017, "1.37", ("1.35.6", "1.36.2"))
 # Shared devices that claims hold take their counters in later cycles, too.
@@ -151,6 +153,7 @@ FIXES = (
     LOCAL_VOLUMES_KEEP_ALL_NODES,
     SIDECAR_PORTS_COUNT,
     TAINTS_ARE_NOT_NAMED,
+    SETS_REPLACE_ONE_POD,
     ALLOCATED_CLAIMS_ARE_SCORED,
     HELD_SHARES_TAKE_COUNTERS,
     REFUSED_DEVICES_ARE_FORGOTTEN,
@@ -223,7 +226,7 @@ class Release(Struct, frozen=True, dict=True):
 
     def gates(self, overrides: str = "") -> FeatureGates:
         """`A=true,B=false` over the defaults; unknown and locked gates are refused, all at once."""
-        return parse_gates(self.minor, overrides)
+        return parse_gates(self.minor, overrides, self.patch)
 
 
 # Minors whose kube-scheduler made the decisions in fixtures/conformance; a test compares this list with the files.

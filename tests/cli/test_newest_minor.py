@@ -168,3 +168,21 @@ def test_gates_that_are_not_modelled_are_in_the_coverage(tmp_path: Path, capsys:
     assert run(["simulate", "--from", file, "--feature-gates", gates, "-o", "json"]) == 0
     coverage = json.loads(capsys.readouterr().out)["coverage"]
     assert coverage["featureGatesNotModelled"] == ["DRADerivedAttributes", "GenericWorkload"]
+
+
+@pytest.mark.parametrize(
+    ("version", "is_noted"), [("1.35.3", False), ("1.35.4", True), ("1.36", True), ("1.37", False)]
+)
+def test_check_says_where_max_unavailable_is_not_in_force(
+    version: str, is_noted: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """1.35.0 to 1.35.3 and 1.37 have MaxUnavailableStatefulSet on by default."""
+    template = {"metadata": {"labels": {"app": "db"}}, "spec": {"containers": [{"name": "c", "image": "db:v1"}]}}
+    strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 2}}
+    spec = {"replicas": 2, "selector": {"matchLabels": {"app": "db"}}, "template": template}
+    item = {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "db", "namespace": "default"}}
+    cluster = written(tmp_path / "c.json", make_node("a").allocatable(cpu="4", memory="8Gi", pods="10").doc())
+    manifests = written(tmp_path / "m.json", {**item, "spec": {**spec, "updateStrategy": strategy}})
+    assert run(["check", "--from", cluster, "-f", manifests, "--kube-version", version]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert ("maxUnavailable is not in force unless MaxUnavailableStatefulSet is switched on" in shown) is is_noted

@@ -63,17 +63,17 @@ def test_the_changes_are_those_that_diff_tells(capsys: pytest.CaptureFixture[str
         (
             "1.37",
             "kube-apiserver",
-            "API versions that are no longer served by default: certificates.k8s.io/v1alpha1 (ClusterT",
+            "API versions that are removed or no longer served by default: certificates.k8s.io/v1alpha1 (ClusterT",
         ),
         (
             "1.25",
             "kube-apiserver",
-            "API versions that are no longer served by default: autoscaling/v2beta1 (HorizontalPodAuto",
+            "API versions that are removed or no longer served by default: autoscaling/v2beta1 (HorizontalPodAuto",
         ),
         (
             "1.16",
             "kube-apiserver",
-            "API versions that are no longer served by default: apps/v1beta1 (ControllerRevision, Deploy",
+            "API versions that are removed or no longer served by default: apps/v1beta1 (ControllerRevision, Deploy",
         ),
     ],
 )

@@ -13,7 +13,7 @@ from ksched_cli.api.storage import PersistentVolumeClaim
 from ksched_cli.controlplane.controllers.revisions import revision_of
 from ksched_cli.controlplane.controllers.statefulset import StatefulSetController
 from ksched_cli.releases.engine_rules import ControllerRules
-from ksched_cli.releases.minors import RELEASES
+from ksched_cli.releases.minors import nearest_release
 from ksched_cli.world.world import World
 from tests.controlplane.harness import ControlPlane, make, nodes, rested, template
 from tests.harness import make_scheduler
@@ -214,14 +214,35 @@ def test_a_stranger_with_the_name_of_a_pod_is_not_replaced() -> None:
     assert control_plane.store.get(Pod, "db-1", "default") == stranger
 
 
-def _of_minor(control_plane: ControlPlane, minor: str) -> ControlPlane:
-    """As a world of this minor has it."""
-    release = RELEASES[minor]
+def _of_minor(control_plane: ControlPlane, version: str) -> ControlPlane:
+    """As a world of this minor or patch has it."""
+    release = nearest_release(version)
     for each in control_plane.controllers:
         if isinstance(each, StatefulSetController):
             each.rules = ControllerRules.of(release)
             each.counts_unavailable = release.gates().enabled("MaxUnavailableStatefulSet")
     return control_plane
+
+
+def _replaced(version: str, policy: str, pods: str, most: int, partition: int) -> str:
+    """The ordinals of the pods that a set deletes first for a new template. The pods are r(eady), u(nready),
+    t(erminating), or m: ready, but for less than minReadySeconds."""
+    strategy = {"type": "RollingUpdate", "rollingUpdate": {"partition": partition, "maxUnavailable": most}}
+    least = 30 if "m" in pods else 0
+    item = make("StatefulSet", "db", replicas=len(pods), podManagementPolicy=policy, updateStrategy=strategy)
+    control_plane = _of_minor(rested(*nodes(2), item), version)
+    control_plane.queue.clock.advance_to(100)
+    for at, state in enumerate(pods):
+        pod = control_plane.pod(f"db-{at}")
+        if state == "t":
+            control_plane.api.delete(pod)
+        elif state in "um":
+            ready = PodCondition("Ready", str(state == "m"), last_transition_time=control_plane.api.timestamp())
+            control_plane.api.update(replace(pod, status=replace(pod.status, conditions=(ready,))))
+    control_plane.events.clear()
+    control_plane.change("StatefulSet", "db", template=template("db", "app:v2"), minReadySeconds=least)
+    control_plane.run(0)
+    return " ".join(sorted(name.removeprefix("db-") for name in _names(control_plane, "deleted")))
 
 
 def _rolling(most: int | str | None, partition: int = 0, **spec: Any) -> Any:
@@ -305,34 +326,42 @@ def test_who_is_replaced_where_pods_are_unavailable_by_minor(
     policy: str, pods: str, most: int, partition: int, before: str, now: str
 ) -> None:
     """#137666: the cases of TestStatefulSetControlRollingUpdateWithMaxUnavailableAndUnavailableStalePod
-    (stateful_set_control_test.go), whose pods are r(eady), u(nready), t(erminating), or m: ready, but for less than
-    minReadySeconds. An ordered set waits for such a pod before it comes to the roll-out."""
-    strategy = {"type": "RollingUpdate", "rollingUpdate": {"partition": partition, "maxUnavailable": most}}
-    least = 30 if "m" in pods else 0
-    item = make("StatefulSet", "db", replicas=len(pods), podManagementPolicy=policy, updateStrategy=strategy)
-    found = {}
-    for minor in ("1.36", "1.37"):
-        control_plane = _of_minor(rested(*nodes(2), item), minor)
-        control_plane.queue.clock.advance_to(100)
-        for at, state in enumerate(pods):
-            pod = control_plane.pod(f"db-{at}")
-            if state == "t":
-                control_plane.api.delete(pod)
-            elif state in "um":
-                ready = PodCondition("Ready", str(state == "m"), last_transition_time=control_plane.api.timestamp())
-                control_plane.api.update(replace(pod, status=replace(pod.status, conditions=(ready,))))
-        control_plane.events.clear()
-        control_plane.change("StatefulSet", "db", template=template("db", "app:v2"), minReadySeconds=least)
-        control_plane.run(0)
-        found[minor] = " ".join(sorted(name.removeprefix("db-") for name in _names(control_plane, "deleted")))
+    (stateful_set_control_test.go). An ordered set waits for a pod that is not ready before it comes to the roll-out."""
+    found = {minor: _replaced(minor, policy, pods, most, partition) for minor in ("1.36", "1.37")}
     assert found == {"1.36": before, "1.37": now}
 
 
-@pytest.mark.parametrize(("minor", "at_once"), [("1.36", 1), ("1.37", 2)])
-def test_a_world_has_the_controllers_of_its_minor(minor: str, at_once: int) -> None:
-    stateful_sets = World(make_scheduler([], [], current=RELEASES[minor])).plane.controllers.stateful_sets
+@pytest.mark.parametrize(
+    ("policy", "pods", "most", "partition", "before", "now"),
+    [
+        pytest.param("OrderedReady", "rrrrr", 2, 0, "3 4", "4", id="in order, all are ready"),
+        pytest.param("Parallel", "rrrrr", 2, 0, "3 4", "4", id="parallel, all are ready"),
+        pytest.param("Parallel", "rrrrr", 3, 3, "3 4", "4", id="parallel, not below the partition"),
+        pytest.param("Parallel", "u", 1, 0, "", "0", id="parallel, one pod, which takes up the limit"),
+        pytest.param("Parallel", "rrrru", 2, 0, "3 4", "4", id="parallel, the highest of 5"),
+        pytest.param("Parallel", "uurr", 2, 0, "", "3", id="parallel, the lowest take up the limit"),
+        pytest.param("Parallel", "uurrr", 3, 0, "4", "4", id="parallel, the lowest, and one from the top"),
+        pytest.param("Parallel", "rrrut", 3, 0, "2 3", "", id="parallel, one leaves above one that is not ready"),
+    ],
+)
+def test_patches_that_had_the_gate_on(policy: str, pods: str, most: int, partition: int, before: str, now: str) -> None:
+    """#137904: 1.35.4 switched MaxUnavailableStatefulSet off. Before, old pods that are unavailable took up the limit."""
+    assert {version: _replaced(version, policy, pods, most, partition) for version in ("1.35.3", "1.35.4", "1.36")} == {
+        "1.35.3": before,
+        "1.35.4": now,
+        "1.36": now,
+    }
+
+
+@pytest.mark.parametrize(
+    ("version", "at_once"),
+    [("1.34", 1), ("1.35.0", 2), ("1.35.3", 2), ("1.35.4", 1), ("1.35", 1), ("1.36", 1), ("1.37", 2)],
+)
+def test_a_world_has_the_controllers_of_its_minor(version: str, at_once: int) -> None:
+    release = nearest_release(version)
+    stateful_sets = World(make_scheduler([], [], current=release)).plane.controllers.stateful_sets
     assert stateful_sets.counts_unavailable is (at_once > 1)
-    assert stateful_sets.rules is ControllerRules.of(RELEASES[minor])
+    assert stateful_sets.rules is ControllerRules.of(release)
 
 
 @pytest.mark.parametrize(

@@ -309,8 +309,8 @@ class StatefulSetController(Controller):
 
     def _roll_several(self, sync: _Sync) -> None:
         """updateStatefulSetAfterInvariantEstablished: delete old pods from the highest on, up to maxUnavailable. With
-        Parallel, old pods that are unavailable are deleted whatever the limit is, and before the others."""
-        parallel = sync.item.spec.pod_management_policy == PARALLEL
+        Parallel, newer minors delete old pods that are unavailable whatever the limit is, and before the others."""
+        parallel = self.rules.broken_pods_go_first and sync.item.spec.pod_management_policy == PARALLEL
         unavailable = [pod for pod in sync.replicas if sync.is_unavailable(pod)]
         rolled = [pod for pod in reversed(sync.replicas[partition(sync.item) :]) if self._is_old(sync, pod)]
         lost = [pod for pod in rolled if sync.is_unavailable(pod)] if parallel else []

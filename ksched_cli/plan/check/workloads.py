@@ -244,7 +244,8 @@ def _revision_notes(plane: ControlPlane, live: StatefulSet | DaemonSet) -> list[
     if isinstance(live, StatefulSet):
         update, pods = controllers.stateful_sets.history.update_revision(live), controllers.stateful_sets.claimed(live)
         rolling = live.spec.update_strategy.rolling_update if live.spec.update_strategy else None
-        if rolling is not None and rolling.max_unavailable is not None:
+        is_dropped = not controllers.stateful_sets.counts_unavailable
+        if rolling is not None and rolling.max_unavailable is not None and is_dropped:
             text = "maxUnavailable is not in force unless MaxUnavailableStatefulSet is switched on"
             notes.append(f"{workload_label(live)}: {text}")
     else:

@@ -177,7 +177,7 @@ def _removed_versions(minor: int) -> Iterator[str]:
     """The versions of built-in kinds that the API server does not serve any more."""
     removed = ", ".join(f"{version} ({', '.join(kinds)})" for version, kinds in sorted(removed_in(minor).items()))
     if removed:
-        yield f"API versions that are no longer served by default: {removed}."
+        yield f"API versions that are removed or no longer served by default: {removed}."
 
 
 def _change_of(rule: RuleChange, minor: Release) -> VersionChange:
