@@ -1,19 +1,22 @@
-"""Makes ksched_cli/api/known_fields.txt from Kubernetes' api/openapi-spec/swagger.json:
+"""Makes ksched_cli/api/known_fields.txt from Kubernetes' api/openapi-spec/swagger.json of each minor, the newest last:
 
-    python -m tests.known_fields swagger.json > ksched_cli/api/known_fields.txt
+    python -m tests.known_fields 16=swagger-1.16.json ... 37=swagger-1.37.json > ksched_cli/api/known_fields.txt
 
-The present file comes from the specification of Kubernetes 1.36. A line has a type and its fields. What a field holds
-stands after `=`: nothing for text, `i` a whole number of 32 bits, `l` one of 64 bits, `n` a number, `b` true or false,
-`q` a quantity, `t` a time, `y` text in base64, `x` a number or text, `o` anything, else the name of a type. `*` before
-it makes a list of it, `%` a map. Statuses and managed fields hold anything: nobody writes them. A line that begins with
-`@` has a version of a group and its kinds.
+A line has a type and its fields. What a field holds stands after `=`: nothing for text, `i` a whole number of 32 bits,
+`l` one of 64 bits, `n` a number, `b` true or false, `q` a quantity, `t` a time, `y` text in base64, `x` a number or
+text, `o` anything, else the name of a type. `*` before it makes a list of it, `%` a map. Statuses and managed fields
+hold anything: nobody writes them. `@29` after it: since 1.29, `@-24`: up to 1.24, `@17-21`: both; a field without it
+is in each minor that has the type. A line that begins with `@` has a version of a group and its kinds.
+
+In the present file the types are those of the specification of 1.36 with the additions of 1.37, the minors those of
+the models of the Python client, whose versions 12.0 to 37.0 are made from the specifications of 1.16 to 1.37.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -109,5 +112,39 @@ def lines_of(swagger: dict[str, Any]) -> Iterator[str]:
         yield f"{name} {fields}".rstrip()
 
 
+def with_minors(lines_by_minor: Mapping[int, Sequence[str]]) -> Iterator[str]:
+    """The lines of the newest minor, with the minors of each field that not all have; fields that it lost are there,
+    too."""
+    newest = max(lines_by_minor)
+    types = {minor: dict(_type_and_fields(each) for each in lines) for minor, lines in lines_by_minor.items()}
+    for line in lines_by_minor[newest]:
+        name, fields = _type_and_fields(line)
+        having = [minor for minor in sorted(types) if name in types[minor]]
+        if line.startswith("@"):
+            yield line
+            continue
+        for minor in reversed(having):
+            fields = {**types[minor][name], **fields}
+        written = []
+        for field, each in sorted(fields.items()):
+            found = [minor for minor in having if field in types[minor][name]]
+            first = "" if found[0] == having[0] else str(found[0])
+            last = "" if found[-1] == newest else f"-{found[-1]}"
+            written.append(f"{each}@{first}{last}" if first or last else each)
+        yield " ".join((name, *written))
+
+
+def _type_and_fields(line: str) -> tuple[str, dict[str, str]]:
+    name, *fields = line.split()
+    return name, {each.partition("=")[0]: each for each in fields}
+
+
+def _main(arguments: Sequence[str]) -> None:
+    by_minor = {}
+    for minor, _, path in (each.partition("=") for each in arguments):
+        by_minor[int(minor)] = list(lines_of(json.loads(Path(path).read_text(encoding="utf-8"))))
+    sys.stdout.writelines(f"{line}\n" for line in with_minors(by_minor))
+
+
 if __name__ == "__main__":
-    sys.stdout.writelines(f"{line}\n" for line in lines_of(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))))
+    _main(sys.argv[1:])

@@ -17,14 +17,15 @@ from ksched_cli.api.validation.documents import Mistake, mistakes, validate
 from ksched_cli.api.validation.fields import dns_label, number_at, object_at, text_at
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.releases.changes import on_since
-from ksched_cli.releases.removed_versions import has_rule
+from ksched_cli.releases.minors import DEFAULT
+from ksched_cli.releases.served_versions import has_rule, lacks
 from ksched_cli.sources.custom.workloads import CustomWorkload, custom_workloads, known_kinds, read_pod_templates
 from ksched_cli.sources.dump import load_dump
 from ksched_cli.sources.loaded import INVALID, REMOVED_VERSION, UNKNOWN_FIELD, UNREADABLE, Loaded, Origin
 from ksched_cli.sources.read_options import ManifestReading, ReadOptions
 from ksched_cli.sources.rendering import Rendering, chart, kustomization
 from ksched_cli.sources.templates import generated
-from ksched_cli.sources.unread import judge, removed_version
+from ksched_cli.sources.unread import judge, refused_version
 from ksched_cli.sources.validate import Complaint
 
 # Several times the pods that Kubernetes supports in a cluster.
@@ -46,7 +47,8 @@ class _New:
             *(chart(each, given.values, given.namespace) for each in given.charts),
         ]
         self._kinds = known_kinds(read_pod_templates(given.pod_templates))
-        self._strict, self._minor, self._scales_to_zero = given.strict, given.minor, given.scales_to_zero
+        self._strict, self._scales_to_zero = given.strict, given.scales_to_zero
+        self._minor = DEFAULT.minor if given.minor is None else given.minor
 
     def unknown(self, unknown: UnknownKind, origin: Origin) -> Iterator[Problem | CustomWorkload]:
         made = list(custom_workloads(unknown, origin, self._kinds))
@@ -72,9 +74,9 @@ class _New:
             return
         identity = _identity(found, document)
         label, path = _label(document, identity, self.namespace), found.path
-        removed = removed_version(*identity, self._minor)
-        if removed is not None:
-            yield Problem(removed[0], source, found.line, label, removed[1], REMOVED_VERSION)
+        refused = refused_version(*identity, self._minor)
+        if refused is not None:
+            yield Problem(refused[0], source, found.line, label, refused[1], REMOVED_VERSION)
             return
         reported = {problem.path.rpartition(": ")[2] for problem in found.problems}
         metadata = object_at(document, "metadata")
@@ -83,12 +85,16 @@ class _New:
             yield Problem("cannot use generate name with apply", source, found.line, where, hint, INVALID)
         for each in (*self._of_gates(document, identity[1]), *mistakes(document, *identity)):
             inner = f"{path}{path_text(each.path)}"
-            if inner in reported or (each.is_unknown and not self._strict) or not has_rule(each.since, self._minor):
+            change = lacks(each.having, self._minor) if each.having is not None else ""
+            known = each.having is not None and not change
+            if inner in reported or known or (each.is_unknown and not self._strict):
+                continue
+            if not has_rule(each.since, self._minor):
                 continue
             if not each.is_unknown:
                 reported.add(inner)
             code = UNKNOWN_FIELD if each.is_unknown else INVALID
-            yield Problem(each.message, source, found.line, f"{label}: {inner}", each.hint, code)
+            yield Problem(each.message, source, found.line, f"{label}: {inner}", each.hint or change, code)
 
     def _of_gates(self, document: Mapping[str, Any], kind: str) -> Iterator[Mistake]:
         """Values that the API server accepts only if a gate is on."""

@@ -1,6 +1,6 @@
 """Kinds, versions and fields of objects that are not read.
 
-`judge` finds unknown kinds, removed versions (a table of kind and last minor), and custom resources that look like
+`judge` finds unknown kinds, `refused_version` those that a minor does not serve, and custom resources that look like
 workloads. `as_stored` removes fields of pods that a minor does not have or whose gate is off, as the API server of the
 minor does when it stores a pod, and its scheduler when it reads one.
 """
@@ -30,9 +30,9 @@ from ksched_cli.api.validation.fields import built_in_kinds
 from ksched_cli.errors import Problem
 from ksched_cli.releases.engine_rules import FieldRules
 from ksched_cli.releases.gates import FeatureGates
-from ksched_cli.releases.minors import Release
+from ksched_cli.releases.minors import NEWEST, Release
 from ksched_cli.releases.plugin_names import EVEN_PODS_SPREAD
-from ksched_cli.releases.removed_versions import LAST_MINORS, removed_since
+from ksched_cli.releases.served_versions import LAST_MINORS, refusal
 from ksched_cli.sources.loaded import INVALID, UNKNOWN_KIND, UNKNOWN_WORKLOAD, Origin
 
 # Kinds with these endings describe pods that other objects create.
@@ -68,23 +68,28 @@ def judge(unknown: UnknownKind, origin: Origin) -> Iterator[Problem]:
             yield Problem(text, *where, hint, UNKNOWN_WORKLOAD, "warning")
 
 
-def removed_version(version: str, kind: str, minor: int | None) -> tuple[str, str] | None:
-    """What is wrong with a version that an API server of this minor does not serve any more, and what to write. None as
-    the minor is the one that answers inputs without a version."""
-    removed_in = removed_since(version, kind, minor)
-    if not removed_in:
+def refused_version(version: str, kind: str, minor: int) -> tuple[str, str] | None:
+    """What is wrong with a version that an API server of this minor does not serve, and what to write."""
+    reason = refusal(version, kind, minor)
+    if not reason:
         return None
-    text = f"{version} {kind} is no longer served: Kubernetes {removed_in} has removed it"
-    served = _served(kind, version)
-    return text, f"write apiVersion: {served}" if served else ""
+    served = _served(kind, version, minor)
+    return f"{version} {kind} {reason}", f"write apiVersion: {served}" if served else ""
 
 
-def _served(kind: str, version: str = "") -> str:
-    """The newest stable version of a built-in kind; the group of `version` and groups with many kinds come first."""
-    found = [each for each, kinds in built_in_kinds().items() if kind in kinds and (each, kind) not in LAST_MINORS]
-    stable = [each for each in found if _STABLE.fullmatch(each)]
-    own = [each for each in stable if each.rpartition("/")[0] == version.rpartition("/")[0]]
-    return max(own or stable or found, default="", key=lambda each: each.rpartition("/")[2])
+def _served(kind: str, version: str = "", minor: int = NEWEST.minor) -> str:
+    """The newest version of a built-in kind that the minor serves; stable ones and the group of `version` come
+    first."""
+    known = [each for each, kinds in built_in_kinds().items() if kind in kinds]
+    older = [each for each, name in LAST_MINORS if name == kind and each not in known]
+    found = [each for each in (*known, *older) if not refusal(each, kind, minor)]
+    group = version.rpartition("/")[0]
+
+    def rank(each: str) -> tuple[bool, bool, bool, str]:
+        own, _, number = each.rpartition("/")
+        return _STABLE.fullmatch(each) is not None, own == group, "alpha" not in number, number
+
+    return max(found, default="", key=rank)
 
 
 _STABLE = re.compile(r"(.*/)?v\d+")

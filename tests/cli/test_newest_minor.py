@@ -90,6 +90,17 @@ def test_a_removed_version_is_refused_by_the_server_of_the_snapshot(
     assert ("scheduling.k8s.io/v1alpha2 PodGroup is no longer served" in shown) is is_refused, shown
 
 
+@pytest.mark.parametrize(("version", "is_refused"), [("v1.36.3", True), ("v1.37.1", False)])
+def test_a_new_field_is_refused_by_the_server_that_lacks_it(
+    version: str, is_refused: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    manifests = written(tmp_path / "m.json", make_pod("p").spec(evictionResponders=[]).doc())
+    code = run(["check", "--from", taken(tmp_path / "c.ksched.gz", version), "-f", manifests])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert ('unknown field "evictionResponders" (Kubernetes 1.37 added it)' in shown) is is_refused, shown
+    assert code == (2 if is_refused else 0)
+
+
 def test_a_diff_names_the_rule_that_moved_the_pod(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """In 1.36 the image volume makes the score of node b, in 1.37 half as much: the pod goes to the free node."""
     volume = {"name": "v", "image": {"reference": "data:v1"}}

@@ -11,42 +11,65 @@ import yaml
 from ksched_cli.api.decode import UnknownKind
 from ksched_cli.cli.main import run
 from ksched_cli.sources.loaded import Origin
-from ksched_cli.sources.unread import judge, removed_version
+from ksched_cli.sources.unread import judge, refused_version
 from tests.builders import make_node, make_pod
 
 
 @pytest.mark.parametrize(
-    ("version", "kind", "minor", "removed", "served"),
+    ("version", "kind", "minor", "expected"),
     [
-        ("extensions/v1beta1", "Deployment", None, 16, "apps/v1"),
-        ("extensions/v1beta1", "Ingress", None, 22, "networking.k8s.io/v1"),
-        ("policy/v1beta1", "PodDisruptionBudget", 25, 25, "policy/v1"),
-        ("policy/v1beta1", "PodDisruptionBudget", 24, 0, ""),
-        ("autoscaling/v2beta2", "HorizontalPodAutoscaler", None, 26, "autoscaling/v2"),
-        ("scheduling.k8s.io/v1beta1", "PriorityClass", None, 22, "scheduling.k8s.io/v1"),
-        ("resource.k8s.io/v1alpha3", "ResourceClaim", None, 34, "resource.k8s.io/v1"),
-        ("resource.k8s.io/v1alpha3", "DeviceTaintRule", None, 0, ""),
-        ("scheduling.k8s.io/v1alpha2", "PodGroup", None, 0, ""),
-        ("scheduling.k8s.io/v1alpha2", "PodGroup", 36, 0, ""),
-        ("scheduling.k8s.io/v1alpha2", "PodGroup", 37, 37, "scheduling.k8s.io/v1beta1"),
-        ("scheduling.k8s.io/v1alpha2", "Workload", 37, 37, "scheduling.k8s.io/v1beta1"),
-        ("storage.k8s.io/v1beta1", "VolumeAttributesClass", 37, 37, "storage.k8s.io/v1"),
-        ("networking.k8s.io/v1beta1", "IPAddress", 37, 37, "networking.k8s.io/v1"),
+        ("extensions/v1beta1", "Deployment", 36, "-16 apps/v1"),
+        ("extensions/v1beta1", "Ingress", 36, "-22 networking.k8s.io/v1"),
+        ("extensions/v1beta1", "Ingress", 21, ""),
+        ("policy/v1beta1", "PodDisruptionBudget", 25, "-25 policy/v1"),
+        ("policy/v1beta1", "PodDisruptionBudget", 24, ""),
+        ("policy/v1", "PodDisruptionBudget", 20, "+21 policy/v1beta1"),
+        ("policy/v1", "PodDisruptionBudget", 21, ""),
+        ("autoscaling/v2beta2", "HorizontalPodAutoscaler", 36, "-26 autoscaling/v2"),
+        ("autoscaling/v2", "HorizontalPodAutoscaler", 22, "+23 autoscaling/v1"),
+        ("batch/v1", "CronJob", 20, "+21 batch/v1beta1"),
+        ("batch/v1", "Job", 20, ""),
+        ("networking.k8s.io/v1", "Ingress", 18, "+19 networking.k8s.io/v1beta1"),
+        ("scheduling.k8s.io/v1beta1", "PriorityClass", 36, "-22 scheduling.k8s.io/v1"),
+        ("resource.k8s.io/v1", "ResourceClaim", 33, "+34 resource.k8s.io/v1beta2"),
+        ("resource.k8s.io/v1", "ResourceClaim", 34, ""),
+        ("resource.k8s.io/v1alpha3", "ResourceClaim", 36, "-34 resource.k8s.io/v1"),
+        ("resource.k8s.io/v1alpha3", "DeviceTaintRule", 36, ""),
+        ("scheduling.k8s.io/v1alpha2", "PodGroup", 36, ""),
+        ("scheduling.k8s.io/v1alpha2", "PodGroup", 37, "-37 scheduling.k8s.io/v1beta1"),
+        ("scheduling.k8s.io/v1alpha2", "Workload", 37, "-37 scheduling.k8s.io/v1beta1"),
+        ("scheduling.k8s.io/v1beta1", "PodGroup", 36, "+37 scheduling.k8s.io/v1alpha2"),
+        ("scheduling.k8s.io/v1beta1", "PodGroup", 30, "+37 "),
+        ("scheduling.k8s.io/v1alpha1", "Workload", 36, "-36 scheduling.k8s.io/v1alpha2"),
+        ("scheduling.k8s.io/v1beta1", "PodGroup", 37, ""),
+        ("storage.k8s.io/v1beta1", "VolumeAttributesClass", 37, "-37 storage.k8s.io/v1"),
+        ("networking.k8s.io/v1beta1", "IPAddress", 37, "-37 networking.k8s.io/v1"),
         (
             "admissionregistration.k8s.io/v1beta1",
             "ValidatingAdmissionPolicy",
             34,
-            34,
-            "admissionregistration.k8s.io/v1",
+            "-34 admissionregistration.k8s.io/v1",
         ),
-        ("apps/v1", "Deployment", None, 0, ""),
+        ("admissionregistration.k8s.io/v1beta1", "ValidatingAdmissionPolicy", 33, ""),
+        ("apps/v1", "Deployment", 16, ""),
     ],
 )
-def test_versions_that_kubernetes_has_removed(
-    version: str, kind: str, minor: int | None, removed: int, served: str
-) -> None:
-    text = f"{version} {kind} is no longer served: Kubernetes 1.{removed} has removed it"
-    assert removed_version(version, kind, minor) == ((text, f"write apiVersion: {served}") if removed else None)
+def test_versions_that_a_minor_does_not_serve(version: str, kind: str, minor: int, expected: str) -> None:
+    """`-16`: removed with 1.16; `+21`: added with 1.21; then what to write."""
+    found = refused_version(version, kind, minor)
+    if not expected:
+        assert found is None
+        return
+    change, _, served = expected.partition(" ")
+    text = (
+        "no longer served: Kubernetes 1.{} has removed it"
+        if change[0] == "-"
+        else "not served yet: Kubernetes 1.{} has added it"
+    )
+    assert found == (
+        f"{version} {kind} is {text.format(change[1:])}",
+        f"write apiVersion: {served}" if served else "",
+    )
 
 
 @pytest.mark.parametrize(
@@ -157,6 +180,6 @@ def test_a_wrong_version_beside_a_workload_that_fits(tmp_path: Path, capsys: pyt
     budget = {"apiVersion": "policy/v2", "kind": "PodDisruptionBudget", "metadata": {"name": "b"}, "spec": {}}
     manifests.write_text(yaml.safe_dump_all([make_pod("p").doc(), budget]))
     assert run(["check", "--from", str(cluster), "-f", str(manifests)]) == 2
-    shown = capsys.readouterr().out
+    shown = " ".join(capsys.readouterr().out.split())
     assert "error KS004: the API server knows no such kind" in shown
     assert "Pod default/p: fits" in shown

@@ -27,6 +27,7 @@ from ksched_cli.api.validation.fields import (
     Path,
     fields_of,
     is_type,
+    minors_of,
     required,
     type_of,
 )
@@ -42,7 +43,8 @@ _LEVELS = 3
 
 class Mistake(NamedTuple):
     """Something that the API server refuses. `hint` names a field that may be meant. `is_missing`: the field is not
-    written. `is_unknown`: the type has no such field. `since`: see FieldError."""
+    written. `is_unknown`: the type has no such field, or only in the minors from the first to the last of `having`.
+    `since`: see FieldError."""
 
     path: Path
     message: str
@@ -50,11 +52,13 @@ class Mistake(NamedTuple):
     is_missing: bool = False
     is_unknown: bool = False
     since: int = 0
+    having: tuple[int, int] | None = None
 
 
 def mistakes(document: Mapping[str, Any], api_version: str, kind: str) -> list[Mistake]:
     """Everything for which the API server refuses to create the object, as far as it does not depend on others. A value
-    of a wrong type is one mistake; the rest of the object is checked without it."""
+    of a wrong type is one mistake; the rest of the object is checked without it. A field that some
+    minors lack is an unknown one."""
     name = type_of(api_version, kind)
     if name is None:
         return []
@@ -99,11 +103,13 @@ def _remove(value: Any, path: Path) -> None:
 
 
 class _Type(NamedTuple):
-    """The fields with their checks, the checks of the whole object, and the fields that must be written."""
+    """The fields with their checks, the checks of the whole object, the fields that must be written, and the minors of
+    those that not all have."""
 
     fields: Mapping[str, tuple[str, Sequence[Check]]]
     whole: Sequence[Check]
     needed: Sequence[tuple[str, str]]
+    minors: Mapping[str, tuple[int, int]]
 
 
 @cache
@@ -126,6 +132,7 @@ def _type(name: str) -> _Type:
         {field: (holds, tuple(checks.get(field, ()))) for field, holds in fields_of(name).items()},
         tuple(checks.get("", ())),
         tuple(needed),
+        minors_of(name),
     )
 
 
@@ -138,16 +145,19 @@ class _Walk:
         self.found: list[FieldError] = []
 
     def object(self, value: Mapping[str, Any], name: str, path: Path, above: _Around) -> None:
-        known, whole, needed = _type(name)
+        known, whole, needed, minors = _type(name)
         if value.get("spec") is None and known.get("spec", ("*",))[0][:1] not in ("*", "%"):
             # No `spec` is a pointer in Go: one that is missing is an empty one.
             value = {**value, "spec": {}}
         for field, inner in value.items():
             plan = known.get(field)
-            if plan is None:
-                hint = _meant(field, name, path, above, value)
-                self.unknown.append(Mistake((*path, field), f'unknown field "{field}"', hint, is_unknown=True))
-            elif inner is not None:
+            if plan is None or field in minors:
+                hint = _meant(field, name, path, above, value) if plan is None else ""
+                having = minors.get(field)
+                self.unknown.append(
+                    Mistake((*path, field), f'unknown field "{field}"', hint, is_unknown=True, having=having)
+                )
+            if plan is not None and inner is not None:
                 holds, checks = plan
                 if holds not in _SCALARS or checks:
                     here = (*path, field)

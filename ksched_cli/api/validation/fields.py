@@ -98,6 +98,10 @@ def invalid_all(path: Path, value: object, details: Iterable[str]) -> FieldError
 # Data and access
 
 
+# Later than any minor.
+_EVER = 10_000
+
+
 @cache
 def _lines() -> Mapping[str, str]:
     """A type's line of known_fields.txt by its name: tests/known_fields.py describes its format."""
@@ -127,7 +131,21 @@ def is_type(name: str) -> bool:
 @cache
 def fields_of(name: str) -> Mapping[str, str]:
     """What each field of a type holds."""
-    return {field: holds for field, _, holds in (each.partition("=") for each in _lines()[name].split())}
+    return {field: holds for field, holds, _ in _fields(name)}
+
+
+@cache
+def minors_of(name: str) -> Mapping[str, tuple[int, int]]:
+    """The first and the last minor of each field that not all minors have."""
+    minors = {field: bounds.partition("-") for field, _, bounds in _fields(name) if bounds}
+    return {field: (int(first or 0), int(last or _EVER)) for field, (first, _, last) in minors.items()}
+
+
+def _fields(name: str) -> Iterator[tuple[str, str, str]]:
+    for each in _lines()[name].split():
+        written, _, bounds = each.partition("@")
+        field, _, holds = written.partition("=")
+        yield field, holds, bounds
 
 
 def type_of(api_version: str, kind: str) -> str | None:

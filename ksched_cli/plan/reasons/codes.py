@@ -200,9 +200,9 @@ INPUT_CODES = [
     ReasonCode(
         REMOVED_VERSION,
         "removed-version",
-        "this version of the kind is no longer served",
-        "No minor that ksched models by default accepts this apiVersion. ksched does not check the object and exits "
-        "with code 2.",
+        "the API server does not serve this version",
+        "Kubernetes has removed this apiVersion, or has it only since a later minor than that of the cluster. ksched "
+        "does not check the object and exits with code 2.",
         ("write the apiVersion that the message names", "kubectl convert -f FILE"),
     ),
     ReasonCode(

@@ -15,7 +15,7 @@ from ksched_cli.config.legacy.policy import family_of
 from ksched_cli.releases.changes import API_SERVER, Aspect, ReleaseRules, RuleChange, on_since
 from ksched_cli.releases.gates import MERGED_INTO, STAGE_GATES, FeatureGates, gates_of, is_modelled
 from ksched_cli.releases.minors import RELEASES, Release, minor_in, release
-from ksched_cli.releases.removed_versions import removed_in
+from ksched_cli.releases.served_versions import removed_in
 
 # These imports load every module that declares rules; a test holds it.
 _DECLARING = (
