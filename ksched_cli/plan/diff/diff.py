@@ -56,9 +56,9 @@ class OnNode(Struct, frozen=True):
 
 class Decider(Struct, frozen=True):
     """A plugin whose decision differs between before and after in one state of the cluster. The name of kube-scheduler
-    itself is empty. `rules` are the rules that may have changed the decision: all of them together for a score, any of
-    them otherwise. `configuration`: the configuration differs, too, and may have changed it. Without both the reason
-    for the difference is unknown."""
+    itself is empty. `rules` changed the decision, all of them together; if ksched cannot switch the rule that did, they
+    are those that may have. `configuration`: the configuration differs, too, and may have changed it. Without both the
+    reason for the difference is unknown."""
 
     plugin: str
     aspect: Aspect

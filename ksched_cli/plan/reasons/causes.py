@@ -115,7 +115,8 @@ class PodDecisions:
     def decider(
         self, plugin: str, aspect: Aspect, families: tuple[str, ...], result: Callable[[int], object], *nodes: OnNode
     ) -> Decider:
-        """The plugin with the rules of these families that make the `result` of a rule set that of the last one."""
+        """The plugin with the rules that make the `result` of a rule set that of the last one, those of these families
+        if they do."""
         step = self.rule_path.decisive(families, ABOUT[aspect], result)
         return Decider(plugin, aspect, step.rules, nodes, step.configuration)
 
@@ -291,10 +292,7 @@ def _by_preemption(pod: PodDecisions, before: Decision, after: Decision) -> Deci
             return _by_code(pod, row_of[name], first, second)
     plugins = (DEFAULT_PREEMPTION, *sorted({each.family for both in verdicts.values() for each in both}), "")
     evicting = (OnNode(name, _evicting(pod, before, name), _evicting(pod, after, name)) for name in verdicts)
-    found = pod.decider(DEFAULT_PREEMPTION, "preemption", plugins, lambda each: _result(pod.decision(each)), *evicting)
-    # The rules of preemption itself are the likely ones, if the step changes some.
-    own = rule_changes_about(found.rules, DEFAULT_PREEMPTION, ABOUT["preemption"])
-    return replace(found, rules=own or found.rules)
+    return pod.decider(DEFAULT_PREEMPTION, "preemption", plugins, lambda each: _result(pod.decision(each)), *evicting)
 
 
 def _by_code(pod: PodDecisions, node_row: int, before: NodeVerdict, after: NodeVerdict) -> Decider:
@@ -341,7 +339,6 @@ _GROUP_RESULTS = {
     "waiting": "group waits for victims",
     "error": "group is in error",
 }
-_OF_GROUPS = frozenset[Aspect]({"filter", "score", "weight", "preemption", "search", "fields"})
 
 
 class GroupDecisions:
@@ -382,7 +379,7 @@ class GroupDecisions:
                 return found and getattr(found, part)
             return found.nodes.get(row)
 
-        return self.rule_path.needed(_OF_GROUPS, result)
+        return self.rule_path.needed(result)
 
     def deciders(self, row: int | None = None) -> tuple[Decider, ...]:
         """The rules that make another result of the group, or choose other victims, or else another node for the

@@ -1,8 +1,8 @@
 """The rules between two schedulers of a comparison, from minor to minor, gate by gate, and where needed rule by rule.
 
 `find_rule_path` gives the rule sets from one side to the other (`RulePath`). `RulePath.decisive` finds the step after
-which a plugin decides as at the end. `RulePath.needed` finds the fewest rules that make the difference: it asks rule
-sets that mix the rules of two releases. What a minor changes without a `Rule` of its own cannot be switched so."""
+which a pod is decided as at the end, and the fewest of its rules that make the difference: it asks rule sets that mix
+the rules of two releases. What a minor changes without a `Rule` of its own cannot be switched so."""
 
 from __future__ import annotations
 
@@ -25,6 +25,9 @@ from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import releases_between
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.unread import as_stored
+
+# A rule about one of these aspects can change what becomes of a pod in a cycle.
+_DECIDING = frozenset[Aspect]({"queue", "search", "fields", "filter", "preemption", "score", "weight"})
 
 
 class RuleSet(Rules, Struct, frozen=True):
@@ -83,41 +86,53 @@ class RulePath:
     def decisive(
         self, plugins: tuple[str, ...], aspects: frozenset[Aspect], result: Callable[[int], object]
     ) -> RulePathStep:
-        """The step of these plugins after which a rule set has the `result` of the last one, found by bisection. A
-        single step needs no result."""
-        steps = self.steps(plugins, aspects)
+        """The first step of these plugins after which a rule set has the `result` of the last one, with the fewest of
+        its rules that make the difference; another step if rules of other plugins make it. A step has all of its rules
+        about these plugins if the difference is made without any `Rule`."""
+        likely = self._first(self.steps(plugins, aspects), result)
+        found = self._fewest(likely, (), result) or self.needed(result)
+        return found if found.rules else likely
+
+    def needed(self, result: Callable[[int], object]) -> RulePathStep:
+        """The first step after which a rule set has the `result` of the last one, with the fewest of its rules that
+        make the difference. It has none if the difference is made without any."""
+        step = self._first(self._all_steps, result)
+        rules = tuple(rule for rule in step.rules if not rule.aspects.isdisjoint(_DECIDING))
+        others = {rule.switch for rule in step.rules} - {rule.switch for rule in rules}
+        step = replace(step, rules=rules)
+        return self._fewest(step, others, result) or step
+
+    def _first(self, steps: Sequence[RulePathStep], result: Callable[[int], object]) -> RulePathStep:
+        """The first of the steps after which a rule set has the result of the last one, found by bisection."""
         return steps[bisect_left(steps[:-1], True, key=lambda step: result(step.first + 1) == result(self.last))]
 
-    def needed(self, aspects: frozenset[Aspect], result: Callable[[int], object]) -> RulePathStep:
-        """The first step after which a rule set has the `result` of the last one, with the fewest of its rules about
-        these aspects that change the older of its two releases so that it has the result of the newer one. It has no
-        rules if the result changes without any of them."""
-        steps, last = self._all_steps, result(self.last)
-        step = steps[bisect_left(steps[:-1], True, key=lambda step: result(step.first + 1) == last)]
+    def _fewest(
+        self, step: RulePathStep, others: Collection[str], result: Callable[[int], object]
+    ) -> RulePathStep | None:
+        """The step with the fewest of its rules that give the older of its two releases the result of the newer one,
+        beside the other rules (`RuleChange.switch`). None if all of them do not."""
         wanted = result(step.first + (not self._goes_back(step.first)))
-        # A gate switches all of its rules.
-        left, others = (
-            [*dict.fromkeys(rule.switch for rule in step.rules if rule.aspects.isdisjoint(aspects) == is_other)]
-            for is_other in (False, True)
-        )
-        found: list[str] = []
+        left, found = [*dict.fromkeys(rule.switch for rule in step.rules)], list[str]()
 
         def enough(more: int) -> bool:
-            return result(self._mixture(step.first, frozenset(found + left[:more] + others))) == wanted
+            return result(self._mixture(step.first, frozenset((*found, *left[:more], *others)))) == wanted
 
+        if not enough(len(left)):
+            return None
         # The last rule of the smallest part that is enough is needed; the rules after it are not.
         while left and not enough(0):
             last = bisect_left(range(1, len(left)), True, key=enough)
             found.append(left[last])
             left = left[:last]
-        rules = tuple(rule for rule in step.rules if rule.switch in found and not rule.aspects.isdisjoint(aspects))
-        return replace(step, rules=rules)
+        return replace(step, rules=tuple(rule for rule in step.rules if rule.switch in found))
 
     def _mix(self, first: int, switched: frozenset[str]) -> int:
         """The number of a rule set between number `first` and the next one: these rules (`RuleChange.switch`) are as in
         the newer one, and all others that differ as in the older one."""
         older, newer = self.rule_sets[first : first + 2][:: -1 if self._goes_back(first) else 1]
         kept = [rule for rule in rules_that_differ(older, newer) if rule.switch not in switched]
+        if not kept:
+            return first + (newer is self.rule_sets[first + 1])
         self.rule_sets.append(newer.without(kept, older.gates))
         return len(self.rule_sets) - 1
 
