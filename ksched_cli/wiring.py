@@ -226,14 +226,7 @@ def read_manifests(
         return Loaded()
     from ksched_cli.sources.manifests import load_manifests
 
-    reading = replace(
-        options.reading,
-        namespace=namespace,
-        minor=spec.release.minor,
-        scales_to_zero=spec.gates.enabled("HPAScaleToZero"),
-        checks_admin_access=spec.gates.enabled("DRAAdminAccess"),
-    )
-    return load_manifests(filenames, options.stdin, reading, objects)
+    return load_manifests(filenames, options.stdin, spec.reading(options.reading, namespace), objects)
 
 
 def read_sources(options: RunOptions, live: Live | None = None) -> Loaded:

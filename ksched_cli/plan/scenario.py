@@ -24,6 +24,7 @@ from ksched_cli.plan.results.outcomes import Displayed, GatedPod, PodOutcome, Re
 from ksched_cli.plan.run.loaded_input import LoadedInput
 from ksched_cli.plan.settle import KeptOutcomes, SettleResult, SettleRun
 from ksched_cli.sources.loaded import Loaded
+from ksched_cli.sources.read_options import ManifestReading
 from ksched_cli.whatif.changes import Changes, loaded_after, refused_by
 from ksched_cli.whatif.edits.lib.edit import Reference
 from ksched_cli.whatif.edits.lib.targets import pods_meant
@@ -360,7 +361,7 @@ def play_scenario(
     for each in earlier:
         source = source.changed(each)
     scenario, problems = load_scenario(path)
-    steps, found = rehearse(scenario, source.loaded, first, first.namespace)
+    steps, found = rehearse(scenario, source.loaded, first, source.spec.reading(ManifestReading(), first.namespace))
     problems += found
     if problems:
         raise InputError(sorted(problems, key=lambda problem: problem.line or 0))

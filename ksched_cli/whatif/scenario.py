@@ -427,15 +427,15 @@ class StepChanges(Changes, frozen=True):
         return problems
 
 
-def read_step(source: str, step: ScenarioStep, namespace: str) -> tuple[StepChanges, list[Problem]]:
+def read_step(source: str, step: ScenarioStep, reading: ManifestReading) -> tuple[StepChanges, list[Problem]]:
     """The changes of the step, with its manifests read, and what is wrong with the manifests."""
     manifests, problems = Loaded(), list[Problem]()
     try:
-        manifests = load_manifests(step.manifests, None, ManifestReading(namespace)) if step.manifests else manifests
+        manifests = load_manifests(step.manifests, None, reading) if step.manifests else manifests
     except InputError as mistake:
         problems += mistake.problems
     edits = tuple(each.edit for each in step.edits)
-    return StepChanges(manifests, edits, (), namespace, source=source, placed=step.edits), problems
+    return StepChanges(manifests, edits, (), reading.namespace, source=source, placed=step.edits), problems
 
 
 # Each of them is a run of its own.
@@ -443,21 +443,22 @@ MAX_CASES = 2000
 
 
 def rehearse(
-    scenario: Scenario, loaded: Loaded, changes: Changes, namespace: str = ""
+    scenario: Scenario, loaded: Loaded, changes: Changes, reading: ManifestReading
 ) -> tuple[list[StepChanges], list[Problem]]:
-    """The changes of each step, and what cannot be done or means nothing. `changes` are made before the first step."""
+    """The changes of each step, and what cannot be done or means nothing. `changes` are made before the first step;
+    `reading` are the options for the manifests of the steps."""
     plane = ControlPlane(Store(loaded), places_everything=True)
     changes(plane)
     plane.run()
     steps, problems = [], list[Problem]()
     for step in scenario.steps:
-        made, found = read_step(scenario.source, step, namespace)
+        made, found = read_step(scenario.source, step, reading)
         problems += [*found, *made.attempt(plane)]
         plane.run()
         steps.append(made)
         problems += [
             Problem(str(mistake), scenario.source, place.line, place.path, mistake.hint)
-            for place, mistake in _meaningless(step, plane.store.as_loaded(), namespace)
+            for place, mistake in _meaningless(step, plane.store.as_loaded(), reading.namespace)
         ]
     return steps, problems
 

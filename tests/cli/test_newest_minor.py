@@ -197,3 +197,20 @@ def test_check_says_where_max_unavailable_is_not_in_force(
     assert run(["check", "--from", cluster, "-f", manifests, "--kube-version", version]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert ("maxUnavailable is not in force unless MaxUnavailableStatefulSet is switched on" in shown) is is_noted
+
+
+@pytest.mark.parametrize(("version", "is_refused"), [("v1.36.3", True), ("v1.37.1", False)])
+def test_manifests_of_a_scenario_are_read_as_the_minor_reads_them(
+    version: str, is_refused: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """minReplicas may be 0 since 1.37."""
+    metric = {"type": "External", "external": {"metric": {"name": "q"}, "target": {"type": "Value", "value": "3"}}}
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+    spec = {"minReplicas": 0, "maxReplicas": 3, "scaleTargetRef": target, "metrics": [metric]}
+    autoscaler = {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "h"}}
+    written(tmp_path / "m.json", {**autoscaler, "spec": spec})
+    (tmp_path / "s.yaml").write_text("apiVersion: ksched/v1\nkind: Scenario\nsteps:\n- name: add\n  apply: m.json\n")
+    snapshot = taken(tmp_path / "c.ksched.gz", version)
+    code = run(["simulate", "--from", snapshot, "--scenario", str(tmp_path / "s.yaml"), "--exit-zero"])
+    assert code == (2 if is_refused else 0)
+    assert ("minReplicas: Invalid value: 0" in capsys.readouterr().err) is is_refused

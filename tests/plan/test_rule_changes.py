@@ -34,7 +34,7 @@ KNOWN = {plugin.name for plugin in (*IN_TREE, *REMOVED, *PREDICATES, *PRIORITIES
 }
 FIT, BALANCED = "NodeResourcesFit", "NodeResourcesBalancedAllocation"
 
-FILES = ("plugins/", "framework/", "engine/", "cluster/", "world/", "sources/unread.py", "wiring.py")
+FILES = ("plugins/", "framework/", "engine/", "cluster/", "world/", "sources/unread.py", "plan/run/loaded_input.py")
 
 
 def after(minor: str) -> str:

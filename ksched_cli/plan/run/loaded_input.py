@@ -23,6 +23,7 @@ from ksched_cli.releases.default_plugins import plugin_names
 from ksched_cli.releases.gates import FeatureGates
 from ksched_cli.releases.minors import DEFAULT, NEWEST, Release
 from ksched_cli.sources.loaded import Loaded
+from ksched_cli.sources.read_options import ManifestReading
 from ksched_cli.whatif.changes import Changes, GonePod, changed
 
 if TYPE_CHECKING:
@@ -49,6 +50,16 @@ class SchedulerSpec(Struct, frozen=True):
     registry: Registry
     points: Mapping[str, Collection[str]]
     configuration: SchedulerConfiguration
+
+    def reading(self, given: ManifestReading, namespace: str) -> ManifestReading:
+        """The options for manifests, as an API server of the minor and with these gates reads them."""
+        return replace(
+            given,
+            namespace=namespace,
+            minor=self.release.minor,
+            scales_to_zero=self.gates.enabled("HPAScaleToZero"),
+            checks_admin_access=self.gates.enabled("DRAAdminAccess"),
+        )
 
     @property
     def warnings(self) -> tuple[str, ...]:
