@@ -48,7 +48,7 @@ class Kind(StrEnum):
     BACK = "back"
 
 
-class News(Struct, frozen=True):
+class News(Struct, frozen=True, omit_defaults=True):
     """One line of news. `why` is a sentence."""
 
     kind: Kind

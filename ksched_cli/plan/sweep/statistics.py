@@ -131,7 +131,7 @@ class Share(Struct, frozen=True):
 
 
 class FigureRange(Struct, frozen=True):
-    """A figure over all variants that were run."""
+    """A figure over all variants that were run; the mean has four digits after the point."""
 
     least: int
     mean: float
@@ -195,7 +195,7 @@ class _Sums:
         if not self.count:
             return {}
         columns = zip(FIGURES, self._least, self._totals, self._most, strict=True)
-        return {name: FigureRange(least, total / self.count, most) for name, least, total, most in columns}
+        return {name: FigureRange(least, round(total / self.count, 4), most) for name, least, total, most in columns}
 
     def means(self) -> tuple[Fraction, ...]:
         """The objectives."""

@@ -34,10 +34,10 @@ class Order(StrEnum):
 
     KNOWN = "known"
     FOUND = "found"
-    NOT_FOUND = "not found"
+    NOT_FOUND = "notFound"
 
 
-class Checked(Struct, frozen=True):
+class Checked(Struct, frozen=True, rename="camel", omit_defaults=True):
     """One pod: where it is or what was written down (`actual`), the answer, and the cause of a difference as far as
     the cluster shows it. What was written down was `said_in` the pod's condition, an event or both, `said_at` that
     time. A placement was made at `bound_at`, a time that `bound_in` states, in an `order` of this kind;
@@ -45,14 +45,14 @@ class Checked(Struct, frozen=True):
 
     pod: str
     agreement: Agreement
-    actual: str
+    actual: str = ""
     answer: str = ""
     cause: str = ""
     said_in: str = ""
     said_at: str = ""
-    order: Order | None = None
     bound_at: str = ""
     bound_in: str = ""
+    order: Order | None = None
     assumed: str = ""
 
 

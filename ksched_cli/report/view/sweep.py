@@ -85,18 +85,6 @@ _NOT_OF_PLACE = ("paretoFront", "outcomes", "figures")
 _MOST_PODS, _MOST_NODES, _MOST_BARS = 20, 3, 30
 
 
-class RangePart(DocumentPart, frozen=True, kw_only=True):
-    """A figure over all variants."""
-
-    least: int
-    mean: float
-    most: int
-
-    @classmethod
-    def of(cls, each: FigureRange) -> RangePart:
-        return cls(least=each.least, mean=round(each.mean, 4), most=each.most)
-
-
 class SweepRunDocument(DocumentPart, frozen=True, kw_only=True, tag_field="kind", tag="SweepResult"):
     """`settings` have the place of each setting, `paretoFront`, `outcomes` and `figures`."""
 
@@ -111,7 +99,7 @@ class SweepRunDocument(DocumentPart, frozen=True, kw_only=True, tag_field="kind"
     base: Figures
     outcomes: dict[str, SharePart]
     failed_expectations: dict[str, SharePart] = field(default_factory=dict)
-    figures: dict[str, RangePart]
+    figures: Mapping[str, FigureRange]
     worst: tuple[VariantRow, ...]
     kept: tuple[Mapping[str, Any], ...] = ()
     settings: tuple[Mapping[str, Any], ...]
@@ -146,7 +134,7 @@ def document(run: SweepRun, options: RenderOptions) -> SweepRunDocument:
         base=found.base.figures,
         outcomes={name: SharePart.of(each) for name, each in found.outcomes.items()},
         failed_expectations={text: SharePart.of(each) for text, each in found.failed.items()},
-        figures={name: RangePart.of(each) for name, each in found.figures.items()},
+        figures=found.figures,
         worst=found.worst,
         kept=tuple(map(variant_document, found.kept)),
         settings=tuple(map(_setting, found.settings)),
@@ -166,7 +154,7 @@ def variant_document(end: VariantEnd) -> dict[str, Any]:
 
 def _setting(each: SettingSummary) -> dict[str, Any]:
     outcomes = {name: to_builtins(SharePart.of(share)) for name, share in each.outcomes.items()}
-    figures = {name: to_builtins(RangePart.of(range_)) for name, range_ in each.figures.items()}
+    figures = to_builtins(each.figures)
     return {**each.at, "paretoFront": each.best, "outcomes": outcomes, "figures": figures}
 
 

@@ -23,11 +23,10 @@ from ksched_cli.report.view.model import (
     counting,
 )
 
-_ORDER_KEYS = {Order.KNOWN: "known", Order.FOUND: "found", Order.NOT_FOUND: "notFound"}
-_ORDERS = {
-    "known": "known by their times",
-    "found": "found, among the orders that the times allow",
-    "notFound": "not found",
+_ORDERS: Mapping[str, str] = {
+    Order.KNOWN: "known by their times",
+    Order.FOUND: "found, among the orders that the times allow",
+    Order.NOT_FOUND: "not found",
 }
 _MOST = 20
 _SOURCES = {"condition": "condition:", "event": "event:    "}
@@ -35,30 +34,12 @@ _PARTLY = (Agreement.OTHER_NODE, Agreement.SAME_REASONS, Agreement.FITS)
 _PLACED = (Agreement.OTHER_NODE, Agreement.REJECTED, Agreement.ERROR)
 
 
-class CheckedPart(DocumentPart, frozen=True, kw_only=True):
-    pod: str
-    agreement: Agreement
-    actual: str = ""
-    answer: str = ""
-    cause: str = ""
-    said_in: str = ""
-    said_at: str = ""
-    bound_at: str = ""
-    bound_in: str = ""
-    order: str = ""
-    assumed: str = ""
-
-    @classmethod
-    def of(cls, each: Checked) -> CheckedPart:
-        return cls.like(each, order=_ORDER_KEYS[each.order] if each.order else "")
-
-
 class VerificationDocument(DocumentPart, frozen=True, kw_only=True, tag_field="kind", tag="Verification"):
     compared: int
     agreeing: int
     order: Mapping[str, int]
-    placements: tuple[CheckedPart, ...]
-    pending: tuple[CheckedPart, ...]
+    placements: tuple[Checked, ...]
+    pending: tuple[Checked, ...]
     left_out: Mapping[str, int]
     coverage: Mapping[str, Any]
 
@@ -71,9 +52,9 @@ def document(result: VerifyResult, options: RenderOptions) -> VerificationDocume
     return VerificationDocument(
         compared=found.compared,
         agreeing=found.agreeing,
-        order={_ORDER_KEYS[order]: count for order, count in found.orders.items()},
-        placements=tuple(map(CheckedPart.of, found.placements)),
-        pending=tuple(map(CheckedPart.of, found.pending)),
+        order={order.value: count for order, count in found.orders.items()},
+        placements=found.placements,
+        pending=found.pending,
         left_out=found.left_out,
         coverage=result.coverage,
     )
@@ -121,7 +102,7 @@ def _about_orders(found: VerificationDocument) -> Iterator[Line]:
         yield Line(f"assumed for {counted(pods, 'pod')}: {assumption}", aside=True)
 
 
-def _part(name: str, title: str, checked: Sequence[CheckedPart], notes: list[Line]) -> list[Section]:
+def _part(name: str, title: str, checked: Sequence[Checked], notes: list[Line]) -> list[Section]:
     """The differences among these pods."""
     if not checked:
         return []
@@ -135,7 +116,7 @@ def _part(name: str, title: str, checked: Sequence[CheckedPart], notes: list[Lin
     return sections
 
 
-def _step(each: CheckedPart) -> Step:
+def _step(each: Checked) -> Step:
     if each.agreement in _PLACED:
         lines = [Line(f"is on {each.actual}; ksched: {each.answer}")]
     else:

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, TextIO
 
-from msgspec import Struct, field
+from msgspec import Struct, field, to_builtins
 from msgspec.structs import replace
 
 from ksched_cli.api.object_facts import parse_time
@@ -48,19 +48,14 @@ _NEWS_TONES: dict[Kind, Tone] = {
 
 
 def write_entry(news: News, out: TextIO, options: RenderOptions) -> None:
-    entry = {"time": _now().isoformat(timespec="seconds"), "kind": news.kind.value, "pod": news.pod}
-    entry |= {"node": news.node, "why": news.why}
-    write_json_line({key: value for key, value in entry.items() if value}, out)
+    now = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
+    write_json_line({"time": now, **to_builtins(news)}, out)
 
 
 def write_line(news: News, out: TextIO, options: RenderOptions) -> None:
     """`10:02:11  shop/web-1  fits on node-2  (3 of 5 nodes fit)`."""
     write_row(out, f"{time_of_day(time.time())}  {sentence(news)}")
     out.flush()
-
-
-def _now() -> datetime.datetime:
-    return datetime.datetime.now().astimezone()
 
 
 def time_of_day(seconds: float) -> str:
