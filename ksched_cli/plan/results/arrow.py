@@ -49,21 +49,9 @@ def write_variants(rows: Iterable[VariantRow], out: BinaryIO) -> None:
     schema = pa.schema([("variant", pa.int64()), *texts, *((name, pa.int64()) for name in FIGURES), *lists])
     waiting = iter(rows)
     with ParquetWriter(out, schema) as writer:
-        while batch := [_variant_row(row) for row in islice(waiting, _BATCH)]:
+        while part := list(islice(waiting, _BATCH)):
+            batch = [{**row.columns, "pods": [msgspec.structs.asdict(pod) for pod in row.pods]} for row in part]
             writer.write_batch(pa.RecordBatch.from_pylist(batch, schema=schema))
-
-
-def _variant_row(row: VariantRow) -> dict[str, Any]:
-    return {
-        "variant": row.variant,
-        "at": msgspec.json.encode(row.at).decode(),
-        "outcome": row.outcome,
-        "reason": row.reason,
-        "error": row.error,
-        "failed": list(row.failed),
-        "pods": [msgspec.structs.asdict(pod) for pod in row.pods],
-        **(msgspec.to_builtins(row.figures) if row.figures is not None else {}),
-    }
 
 
 def _pod_row(outcome: PodOutcome) -> dict[str, Any]:

@@ -70,7 +70,16 @@ class VariantRow(Struct, frozen=True, rename="camel", omit_defaults=True):
     pods: tuple[SweptPod, ...] = ()
     error: str = ""
 
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The values of COLUMNS, without figures that the variant does not have. Coordinates are JSON."""
+        figures = msgspec.to_builtins(self.figures) if self.figures is not None else {}
+        head = {"variant": self.variant, "at": msgspec.json.encode(self.at).decode(), "outcome": self.outcome}
+        return {**head, **figures, "reason": self.reason, "failed": list(self.failed), "error": self.error}
 
+
+# The columns of rows in CSV; Parquet has the pods, too.
+COLUMNS = ("variant", "at", "outcome", *FIGURES, "reason", "failed", "error")
 _ENCODER = msgspec.json.Encoder()
 _DECODER = msgspec.json.Decoder(VariantRow)
 

@@ -3,13 +3,10 @@ a sweep as JSON, CSV and Parquet."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
-import msgspec
-
 from ksched_cli.errors import UsageError
-from ksched_cli.plan.sweep.statistics import FIGURE_FIELDS, FIGURES, VariantRow
 from ksched_cli.report.encoding import compact_json, json_text
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.visible import visible
@@ -33,9 +30,6 @@ def write_json_line(document: Any, out: TextIO) -> None:
     out.flush()
 
 
-COLUMNS = ("variant", "at", "outcome", *FIGURES, "reason", "failed", "error")
-
-
 def write_lines(run: SweepRun, out: TextIO, options: RenderOptions) -> None:
     for row in run:
         out.write(compact_json(row) + "\n")
@@ -46,11 +40,15 @@ def write_csv(run: SweepRun, out: TextIO, options: RenderOptions) -> None:
     # Imported here: rows of names need none of it.
     import csv
 
+    from ksched_cli.plan.sweep.statistics import COLUMNS
+
     writer = csv.writer(out, lineterminator="\n")
     if options.headers:
         writer.writerow(COLUMNS)
     for row in run:
-        writer.writerow([visible(each) if isinstance(each, str) else each for each in flat(row)])
+        found = row.columns
+        cells = ("; ".join(found[name]) if name == "failed" else found.get(name, "") for name in COLUMNS)
+        writer.writerow([visible(each) if isinstance(each, str) else each for each in cells])
 
 
 def write_parquet(run: SweepRun, out: TextIO, options: RenderOptions) -> None:
@@ -61,14 +59,3 @@ def write_parquet(run: SweepRun, out: TextIO, options: RenderOptions) -> None:
     out.flush()
     write_variants(run, out.buffer)
     out.buffer.flush()
-
-
-def flat(row: VariantRow) -> Iterator[Any]:
-    """The values of COLUMNS. Coordinates and expectations are JSON."""
-    yield row.variant
-    yield msgspec.json.encode(row.at).decode()
-    yield row.outcome
-    yield from (getattr(row.figures, name) if row.figures is not None else "" for name in FIGURE_FIELDS)
-    yield row.reason
-    yield "; ".join(row.failed)
-    yield row.error
