@@ -94,6 +94,16 @@ def named(names: Sequence[str], most: int = _NAMED) -> str:
     return ", ".join(names[:most]) + more
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 node`, `12 nodes`."""
+    return f"{number:,} {plural(number, noun)}"
+
+
+def plural(number: int, noun: str) -> str:
+    """`pod` for 1, `pods` for other numbers."""
+    return noun if number == 1 else f"{noun}s"
+
+
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = "", cutoff: float = 0.6) -> str:
     """The hint for an unknown name: the nearest known name, or `otherwise` if no known name is near."""
     # Imported here: only mistakes need it.

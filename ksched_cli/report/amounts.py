@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal
 
-from ksched_cli.api.quantity import format_bytes, format_milli, milli_value, value
+from ksched_cli.api.quantity import format_milli, is_bytes, milli_value, quantity_text, value
 
 _UNITS = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _STEP = 1024
@@ -13,22 +13,15 @@ _CORE = 1000
 _MEBI = 2**20
 
 
-def exact(resource: str, amount: int) -> str:
-    """The amount as a Kubernetes quantity."""
-    if resource == "cpu":
-        return format_milli(amount)
-    return format_bytes(amount) if _in_bytes(resource) else str(amount)
-
-
 def exact_all(amounts: Mapping[str, int]) -> dict[str, str]:
-    return {resource: exact(resource, amount) for resource, amount in amounts.items()}
+    return {resource: quantity_text(resource, amount) for resource, amount in amounts.items()}
 
 
 def short(resource: str, amount: int) -> str:
     """The amount with three or four digits."""
     if resource == "cpu":
         return format_milli(amount) if amount < _CORE else in_cores(amount)
-    return _short_bytes(amount) if _in_bytes(resource) else f"{amount:,}"
+    return _short_bytes(amount) if is_bytes(resource) else f"{amount:,}"
 
 
 def in_cores(milli: int) -> str:
@@ -40,7 +33,7 @@ def at_most(resource: str, amount: int) -> str:
     """The largest quantity for a manifest that does not exceed the amount: thousandths of a core, whole MiB."""
     if resource in ("memory", "ephemeral-storage") and amount >= _MEBI:
         amount -= amount % _MEBI
-    return exact(resource, amount)
+    return quantity_text(resource, amount)
 
 
 def at_most_all(amounts: Mapping[str, int]) -> str:
@@ -51,10 +44,6 @@ def at_most_all(amounts: Mapping[str, int]) -> str:
 def short_all(amounts: Mapping[str, int]) -> str:
     """`cpu 500m, memory 1.5Gi`, without resources whose amount is 0."""
     return ", ".join(f"{resource} {short(resource, amount)}" for resource, amount in amounts.items() if amount)
-
-
-def _in_bytes(resource: str) -> bool:
-    return resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-")
 
 
 def _short_bytes(amount: int) -> str:

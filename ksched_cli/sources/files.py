@@ -20,7 +20,7 @@ from typing import IO, TYPE_CHECKING, BinaryIO, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ksched_cli.errors import InputError, Problem
+from ksched_cli.errors import InputError, Problem, counted
 from ksched_cli.sources.decoding import is_etcd_snapshot
 from ksched_cli.sources.read_options import DUMPS, ReadOptions
 
@@ -273,7 +273,7 @@ def _expand_directory(path: Path, given: str, options: ReadOptions) -> Files:
 def _no_manifests(below: int, more: bool) -> str:
     if below:
         at_least = "at least " if more else ""
-        return f"the folders below have {at_least}{below} manifest{'' if below == 1 else 's'}: -R reads them"
+        return f"the folders below have {at_least}{counted(below, 'manifest')}: -R reads them"
     return f"there is no file ending in {', '.join(SUFFIXES)}"
 
 

@@ -21,7 +21,7 @@ from ksched_cli.api.label_names import is_label_key
 from ksched_cli.api.yaml_reader import Document
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.controlplane.store import Store
-from ksched_cli.errors import InputError, Problem, UsageError
+from ksched_cli.errors import InputError, Problem, UsageError, counted
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.sources.manifests import load_manifests
 from ksched_cli.sources.own_documents import API_VERSION, components_of, expected_kind, json_schema, read_one_document
@@ -93,7 +93,7 @@ class Survives(Struct, frozen=True):
     count: int
 
     def __str__(self) -> str:
-        return f"survives the loss of any {self.count} {self.what}{'s' if self.count > 1 else ''}"
+        return f"survives the loss of any {counted(self.count, self.what)}"
 
 
 Expectation: TypeAlias = Schedulable | On | Spread | NoPreemption | Survives

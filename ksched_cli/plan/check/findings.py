@@ -22,7 +22,7 @@ from ksched_cli.controlplane.api_server import PodRefusal
 from ksched_cli.controlplane.kubelet import kubelet_refusal
 from ksched_cli.controlplane.store import Identity, identity_of, owner_identity
 from ksched_cli.engine.decision import Decision
-from ksched_cli.errors import Level, named
+from ksched_cli.errors import Level, counted, named
 from ksched_cli.framework.reasons import FieldPath, ReasonCode
 from ksched_cli.plan.check.results import Finding, Losses, RolloutStep, WorkloadCheck, is_of
 from ksched_cli.plan.check.workloads import (
@@ -461,10 +461,6 @@ def _merged(cases: Iterable[tuple[str, Case]]) -> list[Case]:
 def _of(count: int, wanted: int) -> str:
     """`2 of 3 pods`. Pods that are recreated and evicted again are more than the wanted ones."""
     return counted(count, "pod") if count > wanted or count == wanted == 1 else f"{count} of {counted(wanted, 'pod')}"
-
-
-def counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def level_of(code: ReasonCode) -> Level:

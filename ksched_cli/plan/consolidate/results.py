@@ -18,7 +18,7 @@ from msgspec import Struct, field
 from ksched_cli.api.core import Node
 from ksched_cli.api.selectors import Selector, read_query
 from ksched_cli.cluster.cache import Cluster
-from ksched_cli.errors import Problem, UsageError
+from ksched_cli.errors import Problem, UsageError, counted
 from ksched_cli.plan.results.nodes import NodeChanges
 from ksched_cli.plan.results.outcomes import Displayed, Stats
 from ksched_cli.plan.scenario import domains
@@ -119,7 +119,7 @@ class NodeFailures(Struct, frozen=True):
         if not found:
             raise UsageError(Problem(f"no node has the label {TOPOLOGY[self.what]}", str(self)))
         if self.count > found:
-            text = f"{self.count} cannot fail together: the input has {found} {self.what}{'s' if found > 1 else ''}"
+            text = f"{self.count} cannot fail together: the input has {counted(found, self.what)}"
             raise UsageError(Problem(text, str(self)))
         if comb(found, self.count) > MOST_FAILURES:
             text = f"any {self.count} of {found} {self.what}s are {comb(found, self.count):,} failures"

@@ -26,7 +26,7 @@ from ksched_cli.controlplane.controllers.nodelifecycle import WHY as EVICTED_BY_
 from ksched_cli.controlplane.store import owner_identity
 from ksched_cli.engine.decision import Decision, random_choice
 from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.errors import KschedError, Problem, UsageError
+from ksched_cli.errors import KschedError, Problem, UsageError, counted
 from ksched_cli.plan.drain.pods import (
     NOTHING_MOVES,
     PendingPods,
@@ -631,5 +631,5 @@ def _check_domains(sweep: Sweep, found: dict[str, list[str]], hint: str) -> None
     if name and name not in found:
         raise UsageError(Problem(f"the input has no {kind} {name}", where, hint=name_hint(name, found)))
     if len(found) < count:
-        text = f"{count} cannot fail together: the input has {len(found)} {kind}{'s' if len(found) > 1 else ''}"
+        text = f"{count} cannot fail together: the input has {counted(len(found), kind)}"
         raise UsageError(Problem(text, where))

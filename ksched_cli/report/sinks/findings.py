@@ -15,6 +15,7 @@ from urllib.parse import quote
 from xml.etree import ElementTree
 
 from ksched_cli.build_info import BUILD
+from ksched_cli.errors import counted
 from ksched_cli.framework.reasons import ReasonCode
 from ksched_cli.plan.check.results import Check, Finding, IgnoredFinding, WorkloadCheck
 from ksched_cli.plan.check.suppression import fingerprinted
@@ -22,7 +23,6 @@ from ksched_cli.plan.reasons.codes import all_codes
 from ksched_cli.report.encoding import write_json
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.check import WorkloadPart, check_summary, finding_text, repository_path, spot
-from ksched_cli.report.view.model import counted
 from ksched_cli.report.visible import visible_lines
 from ksched_cli.sources.places import SourcePlace
 

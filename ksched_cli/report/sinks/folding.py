@@ -9,7 +9,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ksched_cli.report.view.model import Cell, Table, Tone, counted, short_reasons
+from ksched_cli.errors import counted
+from ksched_cli.report.view.model import Cell, Table, Tone, short_reasons
 
 
 def fold(table: Table) -> Table:

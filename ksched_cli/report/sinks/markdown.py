@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TextIO
 
+from ksched_cli.errors import plural
 from ksched_cli.report.sinks.folding import fold, shorten
 from ksched_cli.report.sinks.terminal import cell_text
 from ksched_cli.report.view.model import (
@@ -23,7 +24,6 @@ from ksched_cli.report.view.model import (
     Timeline,
     Tone,
     View,
-    plural,
 )
 from ksched_cli.report.visible import escape_markdown, visible, visible_lines
 

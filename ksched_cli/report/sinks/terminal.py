@@ -20,6 +20,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from ksched_cli.errors import counted, plural
 from ksched_cli.report.console import Column, Grid, make_console, print_hanging
 from ksched_cli.report.console import Column as GridColumn
 from ksched_cli.report.registry import RenderOptions
@@ -44,8 +45,6 @@ from ksched_cli.report.view.model import (
     Timeline,
     Tone,
     View,
-    counted,
-    plural,
 )
 from ksched_cli.report.visible import ShownNodes, visible
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ksched_cli.errors import named
-from ksched_cli.report.view.model import Line, Lines, Section, Step, Steps, Table, columns, counted
+from ksched_cli.errors import counted, named
+from ksched_cli.report.view.model import Line, Lines, Section, Step, Steps, Table, columns
 
 if TYPE_CHECKING:
     from ksched_cli.autoscale.karpenter.decision import NewNode, PodWithoutNode, Provisioning

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ksched_cli.errors import counted
 from ksched_cli.plan.capacity import Capacity, CapacityEnd, CapacityResult, NodeRoom, PendingCounts
 from ksched_cli.plan.results.nodes import Failure
 from ksched_cli.report.amounts import amounts_of, exact_all, in_cores, short, short_all
@@ -27,7 +28,6 @@ from ksched_cli.report.view.model import (
     Tone,
     View,
     columns,
-    counted,
 )
 from ksched_cli.report.view.pods import PodAnswers
 from ksched_cli.report.view.shared import node_map, nodes_of, zone_bars

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ksched_cli.errors import counted
 from ksched_cli.plan.overview import ClusterOverview
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.documents import DocumentPart, nodes_part, value_of
-from ksched_cli.report.view.model import Figure, Section, Table, Tone, View, columns, counted, counting
+from ksched_cli.report.view.model import Figure, Section, Table, Tone, View, columns, counting
 from ksched_cli.report.view.shared import node_map, nodes_of, zone_bars
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ksched_cli.errors import counted, plural
 from ksched_cli.plan.consolidate.results import Consolidation, ConsolidationStep, KeptNode, PodMove
 from ksched_cli.report.amounts import plain_money
 from ksched_cli.report.registry import RenderOptions
@@ -22,9 +23,7 @@ from ksched_cli.report.view.model import (
     Tone,
     View,
     columns,
-    counted,
     counting,
-    plural,
 )
 from ksched_cli.report.view.pods import copies_of
 from ksched_cli.report.view.shared import node_map, nodes_of

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ksched_cli.errors import counted
 from ksched_cli.plan.sweep.curves import CurveSweep, CurveSweepStats, MeanCurve
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.documents import DocumentPart
@@ -19,7 +20,6 @@ from ksched_cli.report.view.model import (
     Tone,
     View,
     columns,
-    counted,
     counting,
 )
 from ksched_cli.report.view.shared import ALLOCATED, ARRIVED

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ksched_cli.controlplane.draws import Draw
-from ksched_cli.errors import joined, named
+from ksched_cli.errors import counted, joined, named
 from ksched_cli.plan.diff.diff import Cause, Decider, NodeChange, OnNode, PodChange, PodPlace, SpreadChange, Tally
 from ksched_cli.plan.results.nodes import NodeUse
 from ksched_cli.releases.changes import RuleChange
@@ -16,19 +16,7 @@ from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.autoscaling import sections_of
 from ksched_cli.report.view.documents import DocumentPart, OrdersPart, final_part, nodes_part
 from ksched_cli.report.view.ends import doubt, draws_notes
-from ksched_cli.report.view.model import (
-    Figure,
-    Heading,
-    Line,
-    Lines,
-    Pods,
-    Section,
-    Table,
-    Tone,
-    View,
-    columns,
-    counted,
-)
+from ksched_cli.report.view.model import Figure, Heading, Line, Lines, Pods, Section, Table, Tone, View, columns
 from ksched_cli.report.view.shared import node_map, nodes_of, zone_bars
 
 if TYPE_CHECKING:
@@ -309,7 +297,7 @@ def _decider(decider: DeciderPart, change: ChangePart, most: int | None) -> str:
     nothing = "no victim" if decider.aspect == "preemption" else "-"
     shown = [_figure(each, nothing) for each in decider.nodes[:most]]
     left = len(decider.nodes) - len(shown)
-    shown += [f"and {left} more node{'s' if left > 1 else ''}"] if left else []
+    shown += [f"and {counted(left, 'more node')}"] if left else []
     return f"{_who(decider)} {verb} {', '.join(shown)}"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TextIO, get_args
 
 from ksched_cli.controlplane.draws import Draw
-from ksched_cli.errors import named
+from ksched_cli.errors import counted, named
 from ksched_cli.plan.drain.drain import DrainTrials
 from ksched_cli.plan.drain.results import (
     BudgetChange,
@@ -38,7 +38,6 @@ from ksched_cli.report.view.model import (
     Tone,
     View,
     columns,
-    counted,
     counting,
 )
 from ksched_cli.report.view.pods import copies_of

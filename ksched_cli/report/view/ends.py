@@ -9,10 +9,10 @@ from typing import Any
 from msgspec import to_builtins
 
 from ksched_cli.controlplane.draws import Draw
-from ksched_cli.errors import named
+from ksched_cli.errors import counted, named
 from ksched_cli.report.encoding import plain
 from ksched_cli.report.view.documents import DocumentPart, OrdersPart, final_part, value_of
-from ksched_cli.report.view.model import Line, Lines, Place, Section, Table, Timeline, Tone, columns, counted
+from ksched_cli.report.view.model import Line, Lines, Place, Section, Table, Timeline, Tone, columns
 from ksched_cli.world.results import TimelineEvent, WorldResult
 
 # The tones of the final states of pods.

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from ksched_cli.errors import joined, named
+from ksched_cli.errors import counted, joined, named
 from ksched_cli.plan.explain import results
 from ksched_cli.plan.explain.results import group_nodes
 from ksched_cli.plan.reasons.fixes.values import Fix, ManifestChange
@@ -34,7 +34,6 @@ from ksched_cli.report.view.model import (
     Tone,
     View,
     columns,
-    counted,
     counting,
     pod_and_node,
 )

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ksched_cli.api.quantity import quantity_text
 from ksched_cli.autoscale.instance_types.catalog import InstanceType
 from ksched_cli.autoscale.karpenter.instance_types import allocatable_of
+from ksched_cli.errors import counted
 from ksched_cli.plan.instance_types import ARCH, InstanceTypeList, gpus_of, lowest_price
-from ksched_cli.report.amounts import amount_of, exact, short
+from ksched_cli.report.amounts import amount_of, short
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.documents import DocumentPart
-from ksched_cli.report.view.model import Line, Lines, Section, Table, View, columns, counted
+from ksched_cli.report.view.model import Line, Lines, Section, Table, View, columns
 
 _SHOWN = 20
 _INTRO = "Left is what pods can request on an empty node, DaemonSets included. $/h is the lowest on-demand price."
@@ -66,7 +68,7 @@ def view(found: InstanceTypesDocument) -> View:
 def _row(each: InstanceType) -> list[Any]:
     left = allocatable_of(each)
     cells: list[Any] = [each.name]
-    for resource, unit, text_of in (("cpu", 1, exact), ("memory", 1000, short)):
+    for resource, unit, text_of in (("cpu", 1, quantity_text), ("memory", 1000, short)):
         whole = amount_of(resource, str(each.capacity.get(resource, "0")))
         milli = left[resource].milli if resource in left else 0
         cells += [text_of(resource, whole), text_of(resource, milli // unit)]

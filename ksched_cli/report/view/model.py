@@ -13,6 +13,8 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from msgspec import Struct, field
 
+from ksched_cli.errors import plural
+
 Tone = Literal["good", "warn", "bad", "plain"]
 # node: the name of a node; terminals add a column with its zone. badge: its tone is that of the table for its value.
 # share: a number from 0 to 1. list: several values. workload: the workload of the pod of the row.
@@ -263,16 +265,6 @@ class View(Struct, frozen=True):
         """`4 workloads: 1 fails, 2 errors (6 nodes)`."""
         context = f" ({self.context})" if self.context else ""
         return f"{self.subject}: {', '.join((self.verdict, *self.details))}{context}"
-
-
-def counted(number: int, noun: str) -> str:
-    """`1 node`, `12 nodes`."""
-    return f"{number:,} {plural(number, noun)}"
-
-
-def plural(number: int, noun: str) -> str:
-    """`pod` for 1, `pods` for other numbers."""
-    return noun if number == 1 else f"{noun}s"
 
 
 def capitalised(text: str) -> str:

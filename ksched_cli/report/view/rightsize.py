@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
+from ksched_cli.errors import counted
 from ksched_cli.plan.rightsize import Rightsizing, ShapeFit, WorkloadRequests
 from ksched_cli.report.amounts import (
     amount_of,
@@ -19,7 +20,7 @@ from ksched_cli.report.amounts import (
 )
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.documents import DocumentPart, nodes_part, omissions, stats_entry
-from ksched_cli.report.view.model import Heading, Line, Section, Table, Tone, View, columns, counted, counting
+from ksched_cli.report.view.model import Heading, Line, Section, Table, Tone, View, columns, counting
 from ksched_cli.report.view.shared import node_map, nodes_of
 
 _DIGITS = Decimal("0.00001")

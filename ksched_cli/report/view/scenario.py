@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import field
 
 from ksched_cli.controlplane.draws import Draw
-from ksched_cli.errors import named
+from ksched_cli.errors import counted, named
 from ksched_cli.plan.results.outcomes import RefusedPod
 from ksched_cli.plan.scenario import CheckedExpectation, ScenarioRun, StepResult
 from ksched_cli.report.registry import RenderOptions
@@ -24,7 +24,7 @@ from ksched_cli.report.view.ends import (
     rollouts,
     timeline,
 )
-from ksched_cli.report.view.model import Line, Section, Step, Steps, Tone, View, counted, counting
+from ksched_cli.report.view.model import Line, Section, Step, Steps, Tone, View, counting
 from ksched_cli.report.view.pods import PodPart
 from ksched_cli.report.view.shared import node_map, nodes_of, zone_bars
 from ksched_cli.world.results import TimelineEvent

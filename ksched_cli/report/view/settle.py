@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from ksched_cli.controlplane.draws import Draw
+from ksched_cli.errors import counted
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view import simulate
 from ksched_cli.report.view.documents import OrdersPart, omissions
@@ -26,7 +27,7 @@ from ksched_cli.report.view.ends import (
     rollouts,
     timeline,
 )
-from ksched_cli.report.view.model import Figure, Line, Tone, View, counted, counting, pod_and_node
+from ksched_cli.report.view.model import Figure, Line, Tone, View, counting, pod_and_node
 from ksched_cli.report.view.shared import node_map, nodes_of, zone_bars
 from ksched_cli.report.view.stream import SimulationDocument
 from ksched_cli.world.results import TimelineEvent

@@ -5,23 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ksched_cli.errors import counted
 from ksched_cli.plan.results.outcomes import Curve
 from ksched_cli.report.amounts import short
 from ksched_cli.report.view.documents import DocumentPart, value_of
-from ksched_cli.report.view.model import (
-    Bar,
-    Bars,
-    Chart,
-    Line,
-    Lines,
-    NodeMap,
-    Place,
-    Section,
-    Series,
-    Table,
-    columns,
-    counted,
-)
+from ksched_cli.report.view.model import Bar, Bars, Chart, Line, Lines, NodeMap, Place, Section, Series, Table, columns
 
 if TYPE_CHECKING:
     from ksched_cli.plan.sweep.statistics import DrawOdds, PodOdds, Share

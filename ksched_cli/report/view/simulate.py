@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from ksched_cli.errors import named
+from ksched_cli.errors import counted, named
 from ksched_cli.plan.results.nodes import Failure, FailureGroup
 from ksched_cli.plan.results.outcomes import PluginTiming
 from ksched_cli.plugins.in_tree import column_of
@@ -35,7 +35,6 @@ from ksched_cli.report.view.model import (
     Tone,
     View,
     columns,
-    counted,
     counting,
     pod_and_node,
     short_reasons,

@@ -6,26 +6,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ksched_cli.errors import named
+from ksched_cli.errors import counted, named, plural
 from ksched_cli.plan.size.results import SizedPod, Sizing, UnsizedPod
 from ksched_cli.report.amounts import plain_money
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.autoscaling import assumed_section
 from ksched_cli.report.view.documents import DocumentPart, nodes_part, omissions, stats_entry
-from ksched_cli.report.view.model import (
-    Bar,
-    Bars,
-    Figure,
-    Line,
-    Section,
-    Table,
-    View,
-    columns,
-    counted,
-    counting,
-    plural,
-    short_reasons,
-)
+from ksched_cli.report.view.model import Bar, Bars, Figure, Line, Section, Table, View, columns, counting, short_reasons
 from ksched_cli.report.view.shared import node_map, nodes_of
 
 # The most reasons that are named for a pod.

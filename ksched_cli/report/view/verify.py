@@ -6,22 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ksched_cli.errors import counted
 from ksched_cli.plan.verify.results import Agreement, Checked, Order, Verification
 from ksched_cli.plan.verify.verify import VerifyResult
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.documents import DocumentPart, omissions
-from ksched_cli.report.view.model import (
-    Figure,
-    Line,
-    Lines,
-    Section,
-    Step,
-    Steps,
-    Tone,
-    View,
-    counted,
-    counting,
-)
+from ksched_cli.report.view.model import Figure, Line, Lines, Section, Step, Steps, Tone, View, counting
 
 _ORDERS: Mapping[str, str] = {
     Order.KNOWN: "known by their times",

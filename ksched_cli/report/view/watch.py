@@ -17,12 +17,13 @@ from msgspec import Struct, field, to_builtins
 from msgspec.structs import replace
 
 from ksched_cli.api.object_facts import parse_time
+from ksched_cli.errors import counted
 from ksched_cli.plan.results.nodes import NodeChanges
 from ksched_cli.plan.watch import Answer, Kind, Moment, News, Seen
 from ksched_cli.report.registry import RenderOptions, view_of
 from ksched_cli.report.sinks.lines import write_json_line, write_row
 from ksched_cli.report.view import simulate
-from ksched_cli.report.view.model import Line, Lines, Section, Table, Tone, View, columns, counted
+from ksched_cli.report.view.model import Line, Lines, Section, Table, Tone, View, columns
 from ksched_cli.report.view.stream import SimulationDocument
 
 _PREPOSITIONS = {Kind.BOUND: "to", Kind.UNSCHEDULABLE: "but nominated for"}
