@@ -63,6 +63,12 @@ class PodGroups:
         infos = self._cluster.pods.infos
         return [row for row in self.members(key) if placed[row] != NOWHERE or infos[row].pod.spec.node_name]
 
+    def pending(self, key: GroupKey) -> list[int]:
+        """Members without a node."""
+        placed = self._cluster.pods.node_row
+        infos = self._cluster.pods.infos
+        return [row for row in self.members(key) if placed[row] == NOWHERE and not infos[row].pod.spec.node_name]
+
     def bound(self, key: GroupKey) -> list[int]:
         """Members that the API server has on a node; those that are assumed in a cycle are left out."""
         return [row for row in self.members(key) if self._cluster.pods.infos[row].pod.spec.node_name]

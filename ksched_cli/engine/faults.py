@@ -102,6 +102,14 @@ _GROUP = ReasonCode(
     "Fewer of its pods found a node than the gang needs, or no placement has room for it.",
     ("lower minCount", "make room"),
 )
+_GROUP_GATED = ReasonCode(
+    "KS153",
+    "pod-group-held-back",
+    "the pod is held back with another of its pod group",
+    "A pod group waits as a whole: as long as one of its pods is held back, none is tried.",
+    ("let that pod in", "delete that pod"),
+    level="note",
+)
 
 
 class EngineReasons(ReasonTable):
@@ -117,3 +125,4 @@ class EngineReasons(ReasonTable):
         "default preemption plugin is not registered, workload aware preemption is disabled", _GROUP
     )
     no_placements = ReasonKind("no feasible placements found", _GROUP)
+    group_gated = ReasonKind("pod {pod} of its pod group is held back: {message}", _GROUP_GATED)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
+from math import inf
 from typing import Any, NamedTuple
 
 from ksched_cli.api.core import Namespace, Pod
@@ -40,14 +41,15 @@ class VirtualClock(Logged):
 
 
 class QueuedPod(Logged):
-    """`timestamp` is when the pod came to the queue, anew after every attempt; of pods that came at the same moment
-    the lowest `turn` came first. What it was rejected by decides which
-    events may bring it back; a pod without any was not rejected, something went wrong with it. What is not set has the
-    value of the class."""
+    """`timestamp` is when the pod came to the queue, anew after every attempt, and `flushed` when it was last taken for
+    having stayed too long; of pods that came at the same moment the lowest `turn` came first. What it was rejected by
+    decides which events may bring it back; a pod without any was not rejected, something went wrong with it. What is
+    not set has the value of the class."""
 
     row: int
     info: PodInfo
     timestamp: float
+    flushed: float = -inf
     turn: int = 0
     attempts: int = 0
     unschedulable_count: int = 0

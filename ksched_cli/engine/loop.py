@@ -44,6 +44,7 @@ def queue_settings(scheduler: Scheduler) -> QueueSettings:
         updates_at_once=rules.updates_end_backoff,
         counts_attempts=rules.backoff_counts_attempts,
         gated_nominations=rules.gated_pods_keep_nominations,
+        flushes_gated=rules.gated_pods_are_flushed,
     )
 
 
@@ -72,7 +73,13 @@ class SchedulingLoop:
         self.hints = Hints(plugins, scheduler.handle)
         settings = settings or queue_settings(scheduler)
         self.queue = SchedulingQueue(
-            scheduler.runtimes, scheduler.nominator, self.hints, self.clock, settings, moved=moved
+            scheduler.runtimes,
+            scheduler.nominator,
+            self.hints,
+            self.clock,
+            settings,
+            moved=moved,
+            groups=scheduler.groups if scheduler.holds_back_groups else None,
         )
         self.waiting = scheduler.let_permit_wait()
         self.handlers = EventHandlers(
@@ -237,7 +244,7 @@ class SchedulingLoop:
         moments += [
             self.queue.leftover_due(pod)
             for pod in self.queue.unschedulable.values()
-            if not pod.gated and self.is_worth_trying(pod)
+            if self.is_worth_trying(pod) and self.queue.flush_helps(pod)
         ]
         deadline = self.waiting.next_deadline()
         if deadline is not None:

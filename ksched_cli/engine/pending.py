@@ -11,11 +11,12 @@ from msgspec import Struct, field
 
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import NOWHERE
+from ksched_cli.cluster.pod_groups import GroupKey, PodGroups, group_of
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.engine.cycle.runtime import Runtime
-from ksched_cli.engine.faults import CycleError, error_text
+from ksched_cli.engine.faults import CycleError, EngineReasons, error_text
 from ksched_cli.errors import UsageError
-from ksched_cli.framework.status import Status
+from ksched_cli.framework.status import Status, unresolvable
 
 
 class PendingQueue(Struct):
@@ -67,12 +68,43 @@ def enqueue(cluster: Cluster, rows: Iterable[int], runtimes: Mapping[str, Runtim
     return queue
 
 
-def let_in(queue: PendingQueue, row: int, cluster: Cluster, runtimes: Mapping[str, Runtime]) -> None:
-    """Put a pod that is held back where it would be if it were not."""
+def hold_back_groups(queue: PendingQueue, groups: PodGroups, cluster: Cluster, runtimes: Mapping[str, Runtime]) -> None:
+    """A pod group waits as a whole (runPreEnqueuePlugins of an entity), pods that are not in this queue included."""
+    infos, active = cluster.pods.infos, set(queue.active)
+    held: dict[GroupKey, Status | None] = {}
+    for row in queue.active:
+        key = group_of(infos[row])
+        if key is None:
+            continue
+        if key not in held:
+            others = (each for each in groups.pending(key) if each not in active and each not in queue.failed)
+            refusals = ((infos[each], queue.gated.get(each) or _refusal(infos[each], runtimes)) for each in others)
+            held[key] = next((held_with(info, refusal) for info, refusal in refusals if refusal is not None), None)
+        refusal = held[key]
+        if refusal is not None:
+            queue.gated[row] = refusal
+    queue.active = [row for row in queue.active if row not in queue.gated]
+
+
+def _refusal(info: PodInfo, runtimes: Mapping[str, Runtime]) -> Status | None:
+    runtime = runtimes.get(info.pod.spec.scheduler_name)
+    try:
+        return None if runtime is None else runtime.run_pre_enqueue(info)
+    except CycleError:
+        return None
+
+
+def held_with(other: PodInfo, refusal: Status) -> Status:
+    """What a pod is held back with because this other pod of its group is."""
+    return unresolvable(EngineReasons.group_gated(pod=other.key, message=refusal.message)).by(refusal.plugin)
+
+
+def let_in(queue: PendingQueue, rows: Iterable[int], cluster: Cluster, runtimes: Mapping[str, Runtime]) -> None:
+    """Put pods that are held back where they would be if they were not."""
     infos = cluster.pods.infos
     keys = {
         each: runtimes[infos[each].pod.spec.scheduler_name].profile.queue_sort.sort_key(infos[each])
-        for each in (*queue.active, row)
+        for each in (*queue.active, *rows)
     }
     queue.active = _sorted(keys, cluster, runtimes)
 

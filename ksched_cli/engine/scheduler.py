@@ -18,7 +18,7 @@ from ksched_cli.engine.cycle.runtime import Runtime
 from ksched_cli.engine.cycle.schedule_one import Cycle, CycleContext, LocalVerdict
 from ksched_cli.engine.decision import Decision, ScoreTable, TieBreak, lowest_name
 from ksched_cli.engine.nominator import NominatedPods
-from ksched_cli.engine.pending import PendingQueue, enqueue, pending
+from ksched_cli.engine.pending import PendingQueue, enqueue, hold_back_groups, let_in, pending
 from ksched_cli.engine.registry import Profile, Registry
 from ksched_cli.engine.waiting import WaitingPods, WaitingPodState
 from ksched_cli.framework.handle import PreemptingExtenders
@@ -113,6 +113,11 @@ class Scheduler:
         """Whether the pods of a group share one cycle."""
         return self._group_cycle is not None
 
+    @property
+    def holds_back_groups(self) -> bool:
+        """Whether one pod that is held back holds back all of its group."""
+        return self.schedules_groups and EngineRules.of(self.cluster.release).gated_pods_hold_back_groups
+
     def _make_runtimes(self) -> dict[str, Runtime]:
         """A runtime with plugins of its own for every profile, by scheduler name."""
         self._memories: dict[Runtime, Answers] = {}
@@ -206,7 +211,17 @@ class Scheduler:
 
     def enqueue(self, rows: Iterable[int] | None = None) -> PendingQueue:
         """The queue of all pending pods, or of these."""
-        return enqueue(self.cluster, pending(self.cluster) if rows is None else rows, self.runtimes)
+        queue = enqueue(self.cluster, pending(self.cluster) if rows is None else rows, self.runtimes)
+        if self.holds_back_groups:
+            hold_back_groups(queue, self.groups, self.cluster, self.runtimes)
+        return queue
+
+    def let_in(self, queue: PendingQueue, pod_row: int) -> None:
+        """Put a pod that is held back where it would be if it were not, with its group if that waits as a whole."""
+        rows = [pod_row]
+        if self.holds_back_groups and (key := group_of(self.cluster.pods.infos[pod_row])) is not None:
+            rows = [each for each in self.groups.pending(key) if each in queue.gated]
+        let_in(queue, rows, self.cluster, self.runtimes)
 
     def run(self, queue: PendingQueue) -> Iterator[Decision]:
         """One cycle per pod or pod group, in order; each decision is taken with the ones before it in force."""

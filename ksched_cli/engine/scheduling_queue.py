@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from msgspec import Struct
 
 from ksched_cli.api.core import Pod
+from ksched_cli.cluster.pod_groups import GroupKey, PodGroups, group_of
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.cluster.undo import Logged, LoggedDict, LoggedList, UndoLog
 from ksched_cli.engine.cycle.runtime import Runtime
 from ksched_cli.engine.faults import PluginFault
 from ksched_cli.engine.hints import Hints, QueuedPod, Strategy, VirtualClock
 from ksched_cli.engine.nominator import NominatedPods
+from ksched_cli.engine.pending import held_with
 from ksched_cli.framework.events import (
     UNSCHEDULED_POD_ADD,
     UNSCHEDULED_POD_UPDATE,
@@ -30,7 +32,7 @@ from ksched_cli.framework.events import (
     ClusterEvent,
     matches_any,
 )
-from ksched_cli.framework.status import error
+from ksched_cli.framework.status import Status, error
 
 if TYPE_CHECKING:
     from random import Random
@@ -275,7 +277,8 @@ LEFTOVER_INTERVAL = 30.0
 class QueueSettings(Struct, frozen=True):
     """In seconds. `most_in_unschedulable` is podMaxInUnschedulablePodsDuration; `pod_groups` is for the gate that gives
     a group one cycle; with `updates_at_once` a pod whose object changes need not wait any longer; with
-    `counts_attempts` the backoff grows with every attempt, whatever came of it."""
+    `counts_attempts` the backoff grows with every attempt, whatever came of it; with `gated_nominations` pods that
+    PreEnqueue holds back are nominated, and with `flushes_gated` they are flushed as well."""
 
     initial_backoff: float = 1.0
     max_backoff: float = 10.0
@@ -285,6 +288,7 @@ class QueueSettings(Struct, frozen=True):
     updates_at_once: bool = False
     counts_attempts: bool = False
     gated_nominations: bool = False
+    flushes_gated: bool = False
 
 
 DEFAULT_SETTINGS = QueueSettings()
@@ -295,7 +299,7 @@ PreCheck = Callable[[PodInfo], bool]
 
 class SchedulingQueue:
     """Every pending pod is in one of three places, or in flight. `moved` is called for each pod that comes to a
-    queue."""
+    queue. With `groups`, a pod that PreEnqueue holds back holds back all of its group."""
 
     def __init__(
         self,
@@ -305,6 +309,7 @@ class SchedulingQueue:
         clock: VirtualClock,
         settings: QueueSettings = DEFAULT_SETTINGS,
         moved: Moved = lambda pod, queue, event: None,
+        groups: PodGroups | None = None,
     ) -> None:
         self.clock = clock
         self.settings = settings
@@ -323,6 +328,9 @@ class SchedulingQueue:
         self._nominator = nominator
         self._moved = moved
         self._turns = count()
+        self._groups = groups
+        # The pods of each group that PreEnqueue holds back.
+        self._holding: dict[GroupKey, tuple[int, ...]] = LoggedDict(clock.undo)
 
     def _order(self, pod: QueuedPod) -> tuple[Any, ...]:
         """The profile's QueueSort; then who has waited longest in the queue."""
@@ -363,8 +371,15 @@ class SchedulingQueue:
     # Coming and going
 
     def add(self, row: int, info: PodInfo) -> None:
-        """A new pod."""
-        self._to_active(self._queued(row, info), UNSCHEDULED_POD_ADD.label)
+        """A new pod. A group that waits as a whole has it wait along (addToPodGroupIfExists)."""
+        pod = self._queued(row, info)
+        key = group_of(info) if self._groups is not None else None
+        found = None if key is None else next(self._waiting(key, row), None)
+        if key is None or found is None or found[0] == ACTIVE:
+            self._to_active(pod, UNSCHEDULED_POD_ADD.label)
+        else:
+            self._nominator.follow_status(row, info.pod.status.nominated_node_name)
+            self._join(key, pod, *found)
 
     def add_again(self, row: int, info: PodInfo) -> None:
         """Another version of a pod, which is tried at once whatever has changed; in its turn, if it waits."""
@@ -406,6 +421,11 @@ class SchedulingQueue:
     def delete(self, row: int) -> None:
         """The pod is deleted, or another scheduler has bound it."""
         self._nominator.delete(row)
+        found = self.find(row) if self._groups is not None else None
+        key = group_of(found[1].info) if found is not None else None
+        if key is not None and row in self._holding.get(key, ()):
+            # The others are held back until they are looked at again.
+            self._holding[key] = tuple(each for each in self._holding[key] if each != row)
         if self.active.remove(row) is None and self.backoff.remove(row) is None:
             self.unschedulable.pop(row, None)
 
@@ -485,7 +505,11 @@ class SchedulingQueue:
 
     def _move(self, pods: Iterable[QueuedPod], event: ClusterEvent, old: Any, new: Any) -> None:
         for pod in pods:
-            if pod.gated and not matches_any(event, pod.gating_events):
+            if pod.row not in self.unschedulable:
+                # It left with its group.
+                continue
+            flushed = event.wildcard and self.settings.flushes_gated
+            if pod.gated and not flushed and not matches_any(event, pod.gating_events):
                 continue
             if not self.hints.reaches(pod, event, new):
                 continue
@@ -511,14 +535,21 @@ class SchedulingQueue:
     def flush_leftovers(self) -> None:
         """flushUnschedulablePodsLeftover, every half minute."""
         latest = self.clock.now - self.settings.most_in_unschedulable
-        stayed = [pod for pod in self.unschedulable.values() if pod.timestamp < latest]
+        stayed = [pod for pod in self.unschedulable.values() if max(pod.timestamp, pod.flushed) < latest]
         if stayed:
+            for pod in stayed:
+                pod.flushed = self.clock.now
             self._move(stayed, UNSCHEDULABLE_TIMEOUT, None, None)
 
     def leftover_due(self, pod: QueuedPod) -> float:
         """The flush that takes an unschedulable pod if nothing else moves it."""
-        ends = max(pod.timestamp + self.settings.most_in_unschedulable, self.clock.now)
+        ends = max(max(pod.timestamp, pod.flushed) + self.settings.most_in_unschedulable, self.clock.now)
         return (ends // LEFTOVER_INTERVAL + 1) * LEFTOVER_INTERVAL
+
+    def flush_helps(self, pod: QueuedPod) -> bool:
+        """Whether a flush may bring back an unschedulable pod: not if it is held back by more than its group was."""
+        key = group_of(pod.info) if pod.gated and self.settings.flushes_gated else None
+        return not pod.gated or (key is not None and self._holding.get(key) == ())
 
     # Between the queues
 
@@ -533,8 +564,9 @@ class SchedulingQueue:
 
     def _to_active(self, pod: QueuedPod, event: str, *, from_backoff: bool = False) -> bool:
         """moveToActiveQ. PreEnqueue ran for a pod of the backoff queue when the pod went there."""
+        let_go: list[QueuedPod] = []
         if not (from_backoff and self.settings.pop_from_backoff):
-            self._run_pre_enqueue(pod)
+            let_go = self._run_pre_enqueue(pod, event)
         if event in _FROM_INFORMER and (self.settings.gated_nominations or not pod.gated):
             self._nominator.follow_status(pod.row, pod.info.pod.status.nominated_node_name)
         if pod.gated:
@@ -547,18 +579,23 @@ class SchedulingQueue:
         self.backoff.remove(pod.row)
         self.active.put(pod)
         self._moved(pod, ACTIVE, event)
+        for other in let_go:
+            self._to_active(other, event)
         return True
 
     def _to_backoff(self, pod: QueuedPod, event: str) -> bool:
         """moveToBackoffQ."""
+        let_go: list[QueuedPod] = []
         if self.settings.pop_from_backoff:
-            self._run_pre_enqueue(pod)
+            let_go = self._run_pre_enqueue(pod, event)
             if pod.gated:
                 self._to_unschedulable(pod, event)
                 return False
         self.unschedulable.pop(pod.row, None)
         self.backoff.put(pod)
         self._moved(pod, BACKOFF, event)
+        for other in let_go:
+            self._requeue(other, Strategy.AFTER_BACKOFF, event)
         return True
 
     def _to_unschedulable(self, pod: QueuedPod, event: str) -> None:
@@ -567,16 +604,91 @@ class SchedulingQueue:
         if new:
             self._moved(pod, UNSCHEDULABLE, event)
 
-    def _run_pre_enqueue(self, pod: QueuedPod) -> None:
-        """runPreEnqueuePlugins: the plugin that holds the pod back counts among those that rejected it."""
+    def _run_pre_enqueue(self, pod: QueuedPod, event: str) -> list[QueuedPod]:
+        """runPreEnqueuePlugins. Returns the pods that may go now as well, because this one was the last of their group
+        that was held back."""
+        refusal = self._refusal(pod)
+        let_go: list[QueuedPod] = []
+        key = group_of(pod.info) if self._groups is not None else None
+        if key is not None:
+            before = self._holding.get(key, ())
+            held = self._hold(key, pod, refusal)
+            if refusal is None:
+                refusal = held
+            if held is not None and not before:
+                self._pull_back(self._others(key, pod), held, event)
+            elif held is None and before:
+                let_go = [each for each in self._others(key, pod) if each.gated]
+        self._set_gate(pod, refusal)
+        return let_go
+
+    def _refusal(self, pod: QueuedPod) -> Status | None:
         runtime = self._runtimes[pod.info.pod.spec.scheduler_name]
         try:
-            refusal = runtime.run_pre_enqueue(pod.info, pod.gating_plugin)
+            return runtime.run_pre_enqueue(pod.info, pod.gating_plugin)
         except PluginFault as fault:
             # As with a status that is an error: the pod is held back, and the error is reported.
-            refusal = error(str(fault)).by(fault.plugin)
+            return error(str(fault)).by(fault.plugin)
+
+    def _set_gate(self, pod: QueuedPod, refusal: Status | None) -> None:
+        """The plugin that holds the pod back counts among those that rejected it."""
         pod.gate = refusal
-        if refusal is None:
+        if refusal is not None:
+            pod.unschedulable_plugins |= {refusal.plugin}
+            pod.gating_events = self.hints.events_of(refusal.plugin)
+
+    # Pod groups that wait as a whole
+
+    def _hold(self, key: GroupKey, pod: QueuedPod, refusal: Status | None) -> Status | None:
+        """Note whether the pod is held back. Returns what the others of its group are held back with, if they are."""
+        rows = list(self._holding.get(key, ()))
+        if pod.row in rows and refusal is None:
+            rows.remove(pod.row)
+        elif pod.row not in rows and refusal is not None:
+            rows.append(pod.row)
+        status = None if refusal is None else held_with(pod.info, refusal)
+        while status is None and rows:
+            # Those that were held back are asked anew.
+            other = self.unschedulable.get(rows[0])
+            found = None if other is None else self._refusal(other)
+            if other is not None and found is not None:
+                status = held_with(other.info, found)
+            else:
+                del rows[0]
+        self._holding[key] = tuple(rows)
+        return status
+
+    def _join(self, key: GroupKey, pod: QueuedPod, where: QueueName, other: QueuedPod) -> None:
+        """The pod waits where the others of its group do, for as long as they do."""
+        if where == BACKOFF:
+            pod.unschedulable_count, pod.consecutive_errors = other.unschedulable_count, other.consecutive_errors
+            pod.backoff_expiration, pod.unschedulable_plugins = other.backoff_expiration, other.unschedulable_plugins
+            self._requeue(pod, Strategy.AFTER_BACKOFF, UNSCHEDULED_POD_ADD.label)
             return
-        pod.unschedulable_plugins |= {refusal.plugin}
-        pod.gating_events = self.hints.events_of(refusal.plugin)
+        refusal = self._refusal(pod)
+        if refusal is not None:
+            self._hold(key, pod, refusal)
+        pod.unschedulable_plugins, gate = other.unschedulable_plugins, other.gate
+        if gate is not None and other.row in self._holding.get(key, ()):
+            gate = held_with(other.info, gate)
+        self._set_gate(pod, refusal or gate)
+        self._to_unschedulable(pod, UNSCHEDULED_POD_ADD.label)
+
+    def _waiting(self, key: GroupKey, but: int) -> Iterator[tuple[QueueName, QueuedPod]]:
+        """The pods of the group that are in a queue, without one."""
+        assert self._groups is not None
+        found = (self.find(row) for row in self._groups.members(key) if row != but)
+        return (each for each in found if each is not None)
+
+    def _others(self, key: GroupKey, pod: QueuedPod) -> list[QueuedPod]:
+        """The other pods of the group that wait in a queue."""
+        return [other for _, other in self._waiting(key, pod.row)]
+
+    def _pull_back(self, pods: Iterable[QueuedPod], held: Status, event: str) -> None:
+        """The first pod of the group is held back, and these with it."""
+        for pod in pods:
+            if pod.gated:
+                continue
+            self._set_gate(pod, held)
+            if self.active.remove(pod.row) is not None or self.backoff.remove(pod.row) is not None:
+                self._to_unschedulable(pod, event)

@@ -31,7 +31,9 @@ class SchedulingGatesReasons(ReasonTable, plugins="SchedulingGates"):
 
 
 class GatesGuide(RejectionGuide):
-    def let_in(self, pod: Pod) -> PodPatch:
+    def let_in(self, pod: Pod) -> PodPatch | None:
+        if not pod.spec.scheduling_gates:
+            return None  # Those of another pod of its group hold it back.
         gates = ", ".join(each.name for each in pod.spec.scheduling_gates)
         return PodPatch(f"remove its scheduling gates ({gates})", "gates", 1, (add([], "spec", "schedulingGates"),))
 

@@ -24,6 +24,7 @@ from ksched_cli.releases.plugin_names import (
     NODE_RESOURCES_BALANCED_ALLOCATION,
     NODE_RESOURCES_FIT,
     POD_TOPOLOGY_SPREAD,
+    SCHEDULING_GATES,
     SELECTOR_SPREAD,
     VOLUME_BINDING,
 )
@@ -225,6 +226,12 @@ class EngineRules(ReleaseRules):
         "filter queue",
         "The room of a nominated pod is kept while the pod is gated; before, weaker pods could take it.",
     )
+    gated_pods_are_flushed = Rule(
+        "1.37",
+        "queue",
+        "PreEnqueue is asked again about pods that were held back for five minutes; before, at events alone that the "
+        "plugin waits for.",
+    )
     pod_events_have_subtypes = Rule(
         "1.37",
         "message queue",
@@ -246,6 +253,13 @@ class EngineRules(ReleaseRules):
         "queue",
         "With the gate GenericWorkload, pods that found no place when their group did are tried again at once, and may "
         "preempt; before, they waited like other pods.",
+    )
+    gated_pods_hold_back_groups = Rule(
+        "1.37",
+        "queue",
+        "With the gate GenericWorkload, one pod that is held back holds back its pod group; before, the others were "
+        "tried.",
+        SCHEDULING_GATES,
     )
     quorum_ends_cycle = Rule(
         "1.37",

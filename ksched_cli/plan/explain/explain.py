@@ -24,7 +24,7 @@ from ksched_cli.cluster.catalog import mounted_claims
 from ksched_cli.engine.cycle.schedule_one import CycleContext
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.inspection import InspectedStatus, Inspection, inspect
-from ksched_cli.engine.pending import PendingQueue, let_in
+from ksched_cli.engine.pending import PendingQueue
 from ksched_cli.engine.scheduler import Scheduler, Turn
 from ksched_cli.errors import UsageError, named
 from ksched_cli.framework.interfaces import Plugin
@@ -264,7 +264,7 @@ class Approach:
 def run_up_to(scheduler: Scheduler, queue: PendingQueue, pod_row: int) -> Approach:
     """A pod that is held back has the turn that it would have if it were let in."""
     if pod_row in queue.gated:
-        let_in(queue, pod_row, scheduler.cluster, scheduler.runtimes)
+        scheduler.let_in(queue, pod_row)
     before, turn = scheduler.run_up_to(queue, pod_row)
     placed = sum(each.row is not None for each in before)
     position = len(before) + 1 + turn.rows.index(pod_row)
@@ -393,7 +393,7 @@ def _look(subject: Subject, scheduler: Scheduler) -> tuple[Explanation, Occupant
         standing=standing,
         outcome=outcome,
         queue=None if subject.runs_on else approach.place,
-        pre_enqueue=tuple(_answer(each) for each in inspection.pre_enqueue),
+        pre_enqueue=tuple(_answer(each) for each in _held_back(inspection, queue.gated.get(pod_row))),
         pre_filter=tuple(_answer(each) for each in inspection.pre_filter),
         problems={each.plugin.name: each.problem for each in inspection.filters if each.problem},
         nodes=_with_what_else(nodes, decision, scheduler),
@@ -453,6 +453,13 @@ def _waiting_containers(pod: Pod) -> Iterator[str]:
         # Others of its containers wait for an init container without a problem of their own.
         if reason and reason not in ("PodInitializing", "ContainerCreating"):
             yield f"waits: {reason} (container {each.name})"
+
+
+def _held_back(inspection: Inspection, gate: Status | None) -> Iterator[InspectedStatus]:
+    """What PreEnqueue says about the pod, and what its group is held back with if that is another pod's."""
+    yield from inspection.pre_enqueue
+    if gate is not None and all(each.status.ok for each in inspection.pre_enqueue):
+        yield InspectedStatus(gate.plugin, gate)
 
 
 def _answer(answer: InspectedStatus) -> PluginAnswer:

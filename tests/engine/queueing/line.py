@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -108,12 +108,18 @@ def make_line(*pods: Pod, plugins: tuple[Plugin, ...] = (), **settings: Any) -> 
     return line
 
 
-def line_of(current: Release, *pods: Pod, gates: str = "") -> Line:
+def line_of(current: Release, *pods: Pod, gates: str = "", objects: Iterable[Any] = ()) -> Line:
     """The queue of a minor, with the default profile's plugins."""
-    scheduler = make_scheduler([], [], current=current, gates=gates)
+    scheduler = make_scheduler([], [], objects=objects, current=current, gates=gates)
     plugins = {name: runtime.profile.plugins for name, runtime in scheduler.runtimes.items()}
-    hints = Hints(plugins, scheduler.handle)
-    queue = SchedulingQueue(scheduler.runtimes, scheduler.nominator, hints, VirtualClock(), queue_settings(scheduler))
+    queue = SchedulingQueue(
+        scheduler.runtimes,
+        scheduler.nominator,
+        Hints(plugins, scheduler.handle),
+        VirtualClock(),
+        queue_settings(scheduler),
+        groups=scheduler.groups if scheduler.holds_back_groups else None,
+    )
     line = Line(queue, scheduler, [])
     line.add(*pods)
     return line
