@@ -15,6 +15,7 @@ from ksched_cli.wiring import Wiring
 from tests.builders import make_pod
 from tests.cli.transcripts import DEMO
 from tests.plan.test_group_causes import changes, compared, nodes
+from tests.plugins.lib.devices.resources import DRIVER, device, everything, exactly, selectors
 
 GATED = make_pod("p").requests(cpu="1").priority(10).gate("x").nominated("n1")
 
@@ -57,6 +58,82 @@ def test_a_rule_of_kube_scheduler_is_named_where_a_plugin_rejects(tmp_path: Path
     found = changes(compared(tmp_path / "c.json", items, (before, ""), (after, "")))
     places = ("n1", "") if before == "1.36" else ("", "n1")
     assert found == {"q": (*places, "rule gated_pods_keep_nominations")}
+
+
+def in_api(kind: str, name: str, spec: dict[str, Any], **more: Any) -> dict[str, Any]:
+    metadata = {"name": name, "namespace": "default"}
+    return {"apiVersion": "resource.k8s.io/v1", "kind": kind, "metadata": metadata, "spec": spec, **more}
+
+
+def claim(name: str, request: dict[str, Any], **more: Any) -> dict[str, Any]:
+    constraints = more.pop("constraints", [])
+    return in_api("ResourceClaim", name, {"devices": {"requests": [request], "constraints": constraints}}, **more)
+
+
+def with_devices(*made: dict[str, Any]) -> list[Any]:
+    """A node with these devices, and a pod that wants the claim c."""
+    pool = {"name": "pool", "generation": 1, "resourceSliceCount": 1}
+    slice_ = in_api("ResourceSlice", "s", {"driver": DRIVER, "nodeName": "n1", "pool": pool, "devices": list(made)})
+    pod = make_pod("p").requests(cpu="1").spec(resourceClaims=[{"name": "c", "resourceClaimName": "c"}])
+    return [*nodes(2), in_api("DeviceClass", "gpu", {}), slice_, pod]
+
+
+def colored(name: str, color: str) -> dict[str, Any]:
+    return device(name, attributes={"color": color})
+
+
+def shared(name: str) -> dict[str, Any]:
+    return device(name, capacity={"m": "1"}, allowMultipleAllocations=True)
+
+
+LISTED = {"name": "d1", "attributes": {"color": {"strings": ["red", "blue"]}}}
+IS_LISTED = selectors(f'device.attributes["{DRIVER}"].color == ["red", "blue"]')
+FULL = {
+    "allocation": {
+        "devices": {
+            "results": [
+                {
+                    "request": "r",
+                    "driver": DRIVER,
+                    "pool": "pool",
+                    "device": "d1",
+                    "shareID": "s",
+                    "consumedCapacity": {"m": "1"},
+                }
+            ]
+        }
+    }
+}
+
+
+@pytest.mark.parametrize(
+    ("items", "expected"),
+    [
+        pytest.param(
+            [*with_devices(colored("d1", "red"), colored("d2", "blue"), colored("d3", "red")),
+             claim("c", exactly(count=3), constraints=[{"distinctAttribute": f"{DRIVER}/color"}])],
+            ("n1", "", "rule every_device_is_distinct"), id="distinct from each device",
+        ),
+        pytest.param(
+            [*with_devices(LISTED), claim("c", exactly(selectors=IS_LISTED))],
+            ("", "n1", "rule selectors_see_lists"), id="selectors see lists",
+        ),
+        pytest.param(
+            [*with_devices(shared("d1"), shared("d2")), claim("c", everything(capacity={"requests": {"m": "1"}})),
+             claim("held", exactly(), status=FULL)],
+            ("n1", "", "rule all_includes_full_devices"), id="all devices: a full one counts",
+        ),
+        pytest.param(
+            [*with_devices(shared("d1")), claim("c", exactly(capacity={"requests": {"m": "-1"}}))],
+            ("n1", "", "rule capacity_is_counted_exactly"), id="a negative capacity",
+        ),
+    ],
+)  # fmt: skip
+def test_one_of_the_rules_of_a_plugin_is_named(
+    tmp_path: Path, items: list[Any], expected: tuple[str, str, str]
+) -> None:
+    """1.37 changed nine rules of DynamicResources that filter."""
+    assert changes(compared(tmp_path / "c.json", items, ("1.36", ""), ("1.37", ""))) == {"p": expected}
 
 
 @pytest.mark.slow

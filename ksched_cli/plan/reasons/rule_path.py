@@ -57,6 +57,8 @@ class RulePath:
         self.rule_sets, self.last = [*rule_sets], len(rule_sets) - 1
         self.steps = cache(self._steps)
         self._mixture = cache(self._mix)
+        # What has made a difference so far (`RuleChange.switch`) is likely to make the next.
+        self._found: dict[str, None] = {}
 
     @property
     def back(self) -> RulePath:
@@ -112,7 +114,8 @@ class RulePath:
         """The step with the fewest of its rules that give the older of its two releases the result of the newer one,
         beside the other rules (`RuleChange.switch`). None if all of them do not."""
         wanted = result(step.first + (not self._goes_back(step.first)))
-        left, found = [*dict.fromkeys(rule.switch for rule in step.rules)], list[str]()
+        own, found = dict.fromkeys(rule.switch for rule in step.rules), list[str]()
+        left = [*dict.fromkeys((*(each for each in self._found if each in own), *own))]
 
         def enough(more: int) -> bool:
             return result(self._mixture(step.first, frozenset((*found, *left[:more], *others)))) == wanted
@@ -121,9 +124,14 @@ class RulePath:
             return None
         # The last rule of the smallest part that is enough is needed; the rules after it are not.
         while left and not enough(0):
-            last = bisect_left(range(1, len(left)), True, key=enough)
+            most = 1
+            while most < len(left) and not enough(most):
+                most *= 2
+            sizes = range(most // 2 + 1, min(most, len(left)))
+            last = sizes.start + bisect_left(sizes, True, key=enough) - 1
             found.append(left[last])
             left = left[:last]
+        self._found |= dict.fromkeys(found)
         return replace(step, rules=tuple(rule for rule in step.rules if rule.switch in found))
 
     def _mix(self, first: int, switched: frozenset[str]) -> int:
