@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 import numpy as np
 from msgspec import Struct
 
+from ksched_cli.api.core import Node
 from ksched_cli.api.object_facts import NodeZones
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import BoolColumn, IdColumn, Int64Column, RowColumn, distinct
@@ -28,6 +29,27 @@ if TYPE_CHECKING:
 
 _ZONES = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
 _PODS = "pods"
+# The pool of a node, as providers name it: the first label that a node has counts.
+POOL_LABELS = (
+    "cloud.google.com/gke-nodepool",
+    "kubernetes.azure.com/agentpool",
+    "eks.amazonaws.com/nodegroup",
+    "karpenter.sh/nodepool",
+    "alpha.eksctl.io/nodegroup-name",
+    "machine.openshift.io/cluster-api-machineset",
+    "doks.digitalocean.com/node-pool",
+    "node.cluster.x-k8s.io/machine-deployment",
+    "ibm-cloud.kubernetes.io/worker-pool-name",
+    "oci.oraclecloud.com/node-pool",
+    "k8s.scaleway.com/pool-name",
+    "nodepool",
+    "agentpool",
+)
+
+
+def pool_of(node: Node) -> str:
+    """The name of the node's pool, empty if no label names one."""
+    return next((node.metadata.labels[key] for key in POOL_LABELS if node.metadata.labels.get(key)), "")
 
 
 class NodeUse(Struct, frozen=True):
@@ -91,6 +113,11 @@ class NodeColumns(Struct, frozen=True, eq=False):
         """The zone of each node, empty where it has none."""
         labels: list[Mapping[str, str]] = [node.metadata.labels for node in self.table.objects]
         return [next((each[key] for key in _ZONES if key in each), "") for each in labels]
+
+    @property
+    def pools(self) -> list[str]:
+        """The pool of each node, empty where no label names one."""
+        return [pool_of(node) for node in self.table.objects]
 
     @property
     def cordoned(self) -> list[str]:

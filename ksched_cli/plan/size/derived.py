@@ -16,7 +16,7 @@ from ksched_cli.api.core import Node, Taint
 from ksched_cli.api.label_names import is_label_value
 from ksched_cli.api.quantity import format_bytes, milli_value, parse_quantity, value
 from ksched_cli.errors import InputError, Problem, UsageError
-from ksched_cli.plan.reasons.fixes.limits import POOL_LABELS
+from ksched_cli.plan.results.nodes import POOL_LABELS
 from ksched_cli.plan.run.loaded_input import LoadedInput
 from ksched_cli.plan.size.catalog import (
     HOSTNAME,

@@ -222,10 +222,13 @@ def _node_columns(found: Mapping[str, Any]) -> dict[str, Any]:
     zones = sorted(set(found["zones"]))
     numbers = {zone: number for number, zone in enumerate(zones)}
     cordoned = set(found["cordoned"])
+    pool_of = found.get("pools", ())
+    pools = {pool: number for number, pool in enumerate(sorted(set(pool_of)))}
     return {
         "names": found["names"],
         "zones": zones,
         "zone": [numbers[zone] for zone in found["zones"]],
+        **({"pools": list(pools), "pool": [pools[pool] for pool in pool_of]} if pools else {}),
         "cordoned": [number for number, name in enumerate(found["names"]) if name in cordoned],
         "resources": {name: {"unit": _unit(name), **amounts} for name, amounts in found["resources"].items()},
     }

@@ -63,7 +63,7 @@ def autoscaling_sections(found: Provisioning, assumed: Sequence[str] = ()) -> It
         if len(found.elsewhere) > len(moved):
             moved.append(Line(f"and {counted(len(found.elsewhere) - len(moved), 'pod')} more", aside=True))
         title = "pods that kube-scheduler bound to another node than Karpenter planned"
-        yield Section("elsewhere", title, Lines(moved), titled=True)
+        yield Section("elsewhere", title, Lines(moved), titled=True, folded=True)
     if found.unplaced:
         alike: dict[tuple[str, str], list[PodWithoutNode]] = {}
         for each in found.unplaced:
@@ -83,7 +83,8 @@ def autoscaling_sections(found: Provisioning, assumed: Sequence[str] = ()) -> It
 def assumed_section(assumed: Sequence[str]) -> Iterator[Section]:
     """What instance types and prices assume."""
     if assumed:
-        yield Section("assumed", "Assumed", Lines([Line(f"assumed: {text}", aside=True) for text in assumed]))
+        lines = [Line(f"assumed: {text}", aside=True) for text in assumed]
+        yield Section("assumed", "Assumed", Lines(lines), folded=True)
 
 
 def sections_of(
@@ -99,6 +100,8 @@ def sections_of(
     if before is not None and before["newNodes"]:
         nodes = msgspec.convert(before, Provisioning).new_nodes
         text = f"without the change Karpenter adds {counted(len(nodes), 'node')}: {cost_text(nodes)}"
+        if before["newNodes"] == document["newNodes"]:
+            text = "without the change Karpenter adds the same nodes"
         sections.append(Section("newNodesBefore", "Without the change", Lines([Line(text)])))
     return sections
 

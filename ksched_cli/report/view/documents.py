@@ -160,10 +160,12 @@ def node_table_entry(nodes: NodeChanges | None) -> dict[str, Any]:
     zones = {
         name: zone for each in (before, after) for name, zone in zip(each.table.names, each.zones, strict=True) if zone
     }
+    pools = {name: pool for each in (before, after) for name, pool in zip(each.table.names, each.pools, strict=True)}
     resources = dict.fromkeys([*before.used_resources(), *after.used_resources()])
     entry = {
         "names": names,
         "zones": [zones.get(name, "") for name in names],
+        **({"pools": [pools.get(name, "") for name in names]} if any(pools.values()) else {}),
         "cordoned": sorted(after.cordoned),
         "resources": {resource: _amounts(nodes, names, resource) for resource in resources},
     }

@@ -62,8 +62,8 @@ def test_the_map_of_a_sweep_has_the_worst_result_of_each_failure(
 ) -> None:
     shown = opened(page_file("sweep", "--fail", failing, "--from", EKS))
     shown.page.locator("#nodes summary").click()
-    shown.page.locator("#nodes tbody tr:nth-child(12) td:nth-child(3)").wait_for()
-    results = dict(zip(shown.texts("#nodes tbody th"), shown.texts("#nodes tbody td:nth-child(3)"), strict=True))
+    shown.page.locator("#nodes tbody tr:nth-child(12) td:nth-child(4)").wait_for()
+    results = dict(zip(shown.texts("#nodes tbody th"), shown.texts("#nodes tbody td:nth-child(4)"), strict=True))
     assert len(results) == 12
     assert results["ip-10-0-3-241"] == "no place"
     legend = sum(int(re.findall(r"\((\d+)\)", text)[0]) for text in shown.texts("#nodes .legend button"))

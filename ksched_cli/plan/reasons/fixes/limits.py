@@ -26,22 +26,6 @@ _LEAVES = re.compile(
 _CONTROL_PLANE = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
 # Labels without a domain that name the pool of a node, in words of providers and of people.
 _POOLS = re.compile(r"^(agent|node)?-?_?(pool|group)s?(-?_?name)?$", re.IGNORECASE)
-# The pool of a node, as providers name it: the first label that a node has counts.
-POOL_LABELS = (
-    "cloud.google.com/gke-nodepool",
-    "kubernetes.azure.com/agentpool",
-    "eks.amazonaws.com/nodegroup",
-    "karpenter.sh/nodepool",
-    "alpha.eksctl.io/nodegroup-name",
-    "machine.openshift.io/cluster-api-machineset",
-    "doks.digitalocean.com/node-pool",
-    "node.cluster.x-k8s.io/machine-deployment",
-    "ibm-cloud.kubernetes.io/worker-pool-name",
-    "oci.oraclecloud.com/node-pool",
-    "k8s.scaleway.com/pool-name",
-    "nodepool",
-    "agentpool",
-)
 # Schedulers that decide more than a node, such as gangs and queues.
 _OTHER_SCHEDULERS = ("volcano", "yunikorn", "apache-yunikorn", "koord-scheduler", "kai-scheduler", "runai-scheduler")
 
@@ -113,8 +97,3 @@ def is_of_a_controller(gate: str) -> bool:
 
 def schedules_otherwise(scheduler: str) -> bool:
     return scheduler in _OTHER_SCHEDULERS
-
-
-def pool_of(node: Node) -> str:
-    """The name of the node's pool, empty if no label names one."""
-    return next((node.metadata.labels[key] for key in POOL_LABELS if node.metadata.labels.get(key)), "")

@@ -23,9 +23,9 @@ from ksched_cli.plan.reasons.fixes.limits import (
     is_leaving,
     is_of_another_system,
     points_at,
-    pool_of,
 )
 from ksched_cli.plan.reasons.fixes.values import FixChange, edited
+from ksched_cli.plan.results.nodes import pool_of
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.edits.node_fields import LabelNode
 from ksched_cli.whatif.edits.nodes import CloneNode

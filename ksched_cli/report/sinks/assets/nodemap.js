@@ -39,6 +39,8 @@ class NodeMap {
     Object.assign(this, { host, data, resource: "cpu", side: data.side || "after", groups: null, focus: -1, highlighted: null, marks: {} });
     this.zones = nodes.zones.map((name, at) => ({ name, members: [], at }));
     nodes.zone.forEach((zone, node) => this.zones[zone].members.push(node));
+    // The nodes of a pool stand together.
+    if (nodes.pool) for (const zone of this.zones) zone.members.sort((one, other) => nodes.pool[one] - nodes.pool[other] || one - other);
     this.cordoned = new Set(nodes.cordoned);
     this.build();
     this.resize();
@@ -94,8 +96,17 @@ class NodeMap {
       const whole = sum("allocatable") || 1;
       const shares = [percent(sum("before") / whole), percent(sum("after") / whole)];
       const [before, after] = this.data.side ? [shares[0], this.data.side === "before" ? shares[0] : shares[1]] : shares;
-      zone.caption.textContent = `${counted(zone.members.length, "node")}, ${this.resource} ${before === after ? after : `${before} \u2192 ${after}`}`;
+      zone.caption.textContent = `${counted(zone.members.length, "node")}, ${this.resource} ${before === after ? after : `${before} \u2192 ${after}`}${this.pools(zone)}`;
     }
+  }
+
+  // `; pools: general 3, gpu 1`, in the order of the cells.
+  pools(zone) {
+    if (!nodes.pool) return "";
+    const counts = new Map();
+    for (const node of zone.members) counts.set(nodes.pool[node], (counts.get(nodes.pool[node]) || 0) + 1);
+    const texts = [...counts].map(([pool, count]) => `${nodes.pools[pool] || "no pool"} ${count}`);
+    return `; ${texts.length > 1 ? "pools" : "pool"}: ${texts.slice(0, 6).join(", ")}${texts.length > 6 ? ` and ${texts.length - 6} more` : ""}`;
   }
 
   setResource(resource) {
@@ -141,6 +152,12 @@ class NodeMap {
       context.clearRect(0, 0, zone.canvas.width, zone.canvas.height);
       zone.members.forEach((node, at) => this.drawCell(context, zone, node, ...this.place(zone, at)));
       zone.members.forEach((node, at) => this.drawMark(context, zone, node, ...this.place(zone, at)));
+      // A line stands before the first cell of each other pool.
+      context.fillStyle = this.colours.soft;
+      zone.members.forEach((node, at) => {
+        const [x, y] = this.place(zone, at);
+        if (nodes.pool && at % zone.columns && nodes.pool[node] !== nodes.pool[zone.members[at - 1]]) context.fillRect(x - this.gap / 2 - 0.75, y, 1.5, this.cell);
+      });
     }
   }
 
@@ -232,6 +249,7 @@ class NodeMap {
     const lines = [fullName(node)];
     const zone = nodes.zones[nodes.zone[node]];
     if (zone) lines.push(`zone ${zone}`);
+    if (nodes.pool && nodes.pools[nodes.pool[node]]) lines.push(`pool ${nodes.pools[nodes.pool[node]]}`);
     if (this.cordoned.has(node)) lines.push("cordoned");
     for (const [name, amounts] of Object.entries(nodes.resources)) {
       if (lines.length > 8) break;
@@ -347,12 +365,13 @@ class NodeMap {
     const columns = [{ name: "Node", kind: "text" }];
     const zoned = nodes.zones.some(Boolean);
     if (zoned) columns.push({ name: "Zone", kind: "text", filters: true });
+    if (nodes.pool) columns.push({ name: "Pool", kind: "text", filters: true });
     if (this.groups) columns.push({ name: this.data.groups ? "Result" : "Answer to the pod", kind: "text", filters: true, wide: true });
     // What the run does not change has one column.
     const sides = ([, amounts]) => (differs(amounts) ? ["before", "after"] : ["after"]);
     for (const each of resources) columns.push(...sides(each).map((side, _, all) => ({ name: all.length > 1 ? `${each[0]} ${side}` : each[0], kind: "share" })));
     const share = (amounts, side, node) => (amounts[side][node] === null ? null : amounts[side][node] / (amounts.allocatable[node] || 1));
-    const rows = nodes.names.map((name, node) => [name, ...(zoned ? [nodes.zones[nodes.zone[node]]] : []), ...(this.groups ? [this.answer(node)] : []),
+    const rows = nodes.names.map((name, node) => [name, ...(zoned ? [nodes.zones[nodes.zone[node]]] : []), ...(nodes.pool ? [nodes.pools[nodes.pool[node]]] : []), ...(this.groups ? [this.answer(node)] : []),
       ...resources.flatMap((each) => sides(each).map((side) => share(each[1], side, node)))]);
     this.tableHost.replaceChildren();
     new DataTable(this.tableHost, { caption: "Nodes", columns, rows, tones: {} });
