@@ -116,7 +116,9 @@ def _pod_requests(
     with_claims: bool = False,
     by_sums: bool = False,
 ) -> Sums:
-    claims = [each.resources for each in pod.status.node_allocatable_resource_claim_statuses] if with_claims else []
+    status, claims = pod.status, list[Quantities]()
+    if with_claims and status.node_allocatable_resource_claim_statuses:
+        claims = [each.resources for each in status.node_allocatable_resource_claim_statuses]
     if by_sums and use_status:
         sums = _largest_sums(pod, stand_ins, claims)
     else:
@@ -132,7 +134,8 @@ def _pod_requests(
             for name, quantity in own.requests.items():
                 if is_pod_level_resource(name):
                     sums[name] = nano_value(quantity) if effective is None else effective.get(name, 0)
-    _add(sums, _nano(pod.spec.overhead))
+    if pod.spec.overhead:
+        _add(sums, _nano(pod.spec.overhead))
     return sums
 
 

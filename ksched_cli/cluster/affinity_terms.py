@@ -111,10 +111,12 @@ class TermParser:
 
     def of(self, pod: PodInfo) -> PodTerms:
         affinity = pod.pod.spec.affinity
-        if affinity is None or not affinity.is_about_pods:
+        if affinity is None:
             return NO_TERMS
         known = self._by_uid.get(pod.uid)
         if known is None or known[0] is not affinity:
+            if not affinity.is_about_pods:
+                return NO_TERMS
             known = self._by_uid[pod.uid] = affinity, self.parse(pod.namespace, affinity)
         return known[1]
 

@@ -423,11 +423,9 @@ class Sandbox:
             usage.ports.take(int(node_rows[index]), table.infos[pod_rows[index]].host_ports)
         table.node_row[pod_rows] = node_rows
 
-    def put_back(self, pod_rows: RowColumn) -> RowColumn:
-        """Return pods to the nodes they were removed from; the rows of these."""
-        node_rows = self.homes(pod_rows)
+    def put_back(self, pod_rows: RowColumn, node_rows: RowColumn) -> None:
+        """Return pods to the nodes they were removed from, their `homes`."""
         self.add(pod_rows, node_rows)
-        return node_rows
 
     def homes(self, pod_rows: RowColumn) -> RowColumn:
         """The nodes that removed pods were on."""
@@ -492,11 +490,9 @@ class UsageSandbox:
         self._come.update(zip(pod_rows.tolist(), node_rows.tolist(), strict=True))
         self._shift(pod_rows, node_rows, 1)
 
-    def put_back(self, pod_rows: RowColumn) -> RowColumn:
-        """Return pods to the nodes they were removed from; the rows of these."""
-        node_rows = self.homes(pod_rows)
+    def put_back(self, pod_rows: RowColumn, node_rows: RowColumn) -> None:
+        """Return pods to the nodes they were removed from, their `homes`."""
         self._shift(pod_rows, node_rows, 1)
-        return node_rows
 
     def homes(self, pod_rows: RowColumn) -> RowColumn:
         """The nodes that the pods are on, or were on until they were removed."""

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from ksched_cli.api.core import Pod, PodStatus
 from ksched_cli.api.object_facts import parse_time, pod_key
 from ksched_cli.api.pod_resources import nonzero_requests_of, nonzero_requests_without_sidecars, requests_of
+from ksched_cli.cluster.catalog import uses_storage
 from ksched_cli.cluster.columns import BoolColumn, RowColumn
 from ksched_cli.cluster.undo import LoggedDict, LoggedSet, UndoLog
 from ksched_cli.releases.engine_rules import PodInfoRules
@@ -69,11 +70,12 @@ class ResourceIndex:
 
     def amounts(self, quantities: Mapping[str, int]) -> tuple[tuple[int, int], ...]:
         """(matrix row, amount) of every resource that the scheduler counts, zero amounts left out."""
-        return tuple(
+        counted = [
             (self.row(name), amount)
             for name, amount in quantities.items()
             if amount and (name in ("cpu", "memory", "ephemeral-storage") or is_scalar(name))
-        )
+        ]
+        return tuple(counted)
 
 
 ANY_ADDRESS = "0.0.0.0"
@@ -159,12 +161,12 @@ class PodSums(NamedTuple):
 
 
 class PodParts:
-    """What all copies of a pod share: everything but the name, the uid, and the times. `template` and `sums` are
-    empty until they are read first. `template` is equal for equal parts. `containers_are_all`: the requests of the
-    containers are all that counts: no init containers, overhead, requests of the pod as a whole, resizes in place, or
-    claims that take of the node's own resources."""
+    """What all copies of a pod share: everything but the name, the uid, and the times. `template`, `sums` and
+    `uses_storage` are empty until they are read first. `template` is equal for equal parts. `containers_are_all`: the
+    requests of the containers are all that counts: no init containers, overhead, requests of the pod as a whole,
+    resizes in place, or claims that take of the node's own resources."""
 
-    __slots__ = ("_pod", "containers_are_all", "host_ports", "release", "resources", "sums", "template")
+    __slots__ = ("_pod", "containers_are_all", "host_ports", "release", "resources", "sums", "template", "uses_storage")
 
     template: bytes
     containers_are_all: bool
@@ -187,6 +189,9 @@ class PodParts:
         if name == "sums":
             self.sums = self._summed_up()
             return self.sums
+        if name == "uses_storage":
+            self.uses_storage = uses_storage(self._pod)
+            return self.uses_storage
         if name == "template":
             metadata = self._pod.metadata
             shared = metadata.namespace, metadata.labels, metadata.annotations, metadata.owner_references

@@ -37,10 +37,5 @@ class Depends(Struct, frozen=True):
     signature: Hashable | None = None
     version: Callable[[], Hashable] | None = None
 
-    @property
-    def is_local(self) -> bool:
-        """Whether pods on other nodes do not matter."""
-        return self.on != ANYWHERE
-
 
 NOTHING = Depends("node", ())

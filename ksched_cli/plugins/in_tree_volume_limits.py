@@ -9,7 +9,7 @@ from typing import ClassVar
 from ksched_cli.api.core import Node, Pod, Volume
 from ksched_cli.api.quantity import value
 from ksched_cli.api.storage import CSINode, PersistentVolume, PersistentVolumeClaim, PersistentVolumeSpec, StorageClass
-from ksched_cli.cluster.catalog import claim_names, uses_storage
+from ksched_cli.cluster.catalog import claim_names
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.depends import NOTHING, Depends
 from ksched_cli.framework.events import Action, ClusterEvent
@@ -81,7 +81,7 @@ class _InTreeLimits(PreFilterPlugin[None], FilterPlugin[None]):
         return self.default_limit
 
     def depends(self, pod: PodInfo) -> Depends:
-        return Depends("pods on the node") if uses_storage(pod.pod) else NOTHING
+        return Depends("pods on the node") if pod.parts.uses_storage else NOTHING
 
     def pre_filter(self, pod: PodInfo) -> PreFilterResult[None] | Status:
         has_none = not any(claim_names(pod.pod)) and all(self.disk(volume) is None for volume in pod.pod.spec.volumes)

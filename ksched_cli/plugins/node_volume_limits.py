@@ -20,7 +20,7 @@ from ksched_cli.api.storage import (
     StorageClass,
     VolumeAttachment,
 )
-from ksched_cli.cluster.catalog import Catalog, claim_names, uses_storage
+from ksched_cli.cluster.catalog import Catalog, claim_names
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.framework.depends import NOTHING, Depends
 from ksched_cli.framework.events import Action, ClusterEvent
@@ -197,7 +197,7 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None]):
     )
 
     def depends(self, pod: PodInfo) -> Depends:
-        return Depends("pods on the node") if uses_storage(pod.pod) else NOTHING
+        return Depends("pods on the node") if pod.parts.uses_storage else NOTHING
 
     def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
         match event.resource:

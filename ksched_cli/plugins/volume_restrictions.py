@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from ksched_cli.api.core import Pod, Volume
 from ksched_cli.cluster.cache import Cluster
-from ksched_cli.cluster.catalog import find_claim, mounted_claims, uses_storage
+from ksched_cli.cluster.catalog import find_claim, mounted_claims
 from ksched_cli.cluster.columns import BoolColumn
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.errors import named
@@ -113,7 +113,7 @@ class VolumeRestrictions(PreFilterPlugin[ClaimsInUse], FilterPlugin[ClaimsInUse]
     )
 
     def depends(self, pod: PodInfo) -> Depends:
-        return Depends("pods anywhere") if uses_storage(pod.pod) else NOTHING
+        return Depends("pods anywhere") if pod.parts.uses_storage else NOTHING
 
     def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
         if event.resource == "Node":

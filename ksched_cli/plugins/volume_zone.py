@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from ksched_cli.api.core import Pod
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
-from ksched_cli.cluster.catalog import Catalog, find_claim, mounted_claims, uses_storage
+from ksched_cli.cluster.catalog import Catalog, find_claim, mounted_claims
 from ksched_cli.cluster.columns import BoolColumn
 from ksched_cli.cluster.nodes import LabelColumns
 from ksched_cli.cluster.pod_info import PodInfo
@@ -136,7 +136,7 @@ class VolumeZone(PreFilterPlugin[Topologies], FilterPlugin[Topologies]):
         self.topology_labels = (*_GA_LABEL, *newer)
 
     def depends(self, pod: PodInfo) -> Depends:
-        return Depends("pods on the node") if uses_storage(pod.pod) else NOTHING
+        return Depends("pods on the node") if pod.parts.uses_storage else NOTHING
 
     def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
         match event.resource:

@@ -51,7 +51,7 @@ def test_everything_is_as_before(drawn: Any, data: st.DataObject) -> None:
             sandbox.remove(rows(*leaving))
             out = [*out, *(row for row in leaving if row != newcomer)]
             back = data.draw(st.lists(st.sampled_from(out), unique=True)) if out else []
-            sandbox.put_back(rows(*back))
+            sandbox.put_back(rows(*back), sandbox.homes(rows(*back)))
             out = [row for row in out if row not in back]
             if cluster.pods.node_row[newcomer] < 0:
                 sandbox.add(rows(newcomer), rows(data.draw(st.integers(0, len(nodes) - 1))))
@@ -93,7 +93,7 @@ def test_the_order_of_pods_on_a_node_is_kept() -> None:
     cluster = Cluster([make_node("n").obj()], [make_pod(name).on("n").obj() for name in "abc"])
     with Sandbox(cluster) as sandbox:
         sandbox.remove(rows(0))
-        sandbox.put_back(rows(0))
+        sandbox.put_back(rows(0), sandbox.homes(rows(0)))
         assert cluster.pods_on(0) == [1, 2, 0]
     assert cluster.pods_on(0) == [0, 1, 2]
 
@@ -115,7 +115,10 @@ def test_usage_alone_counts_as_in_a_whole_sandbox(drawn: Any, data: st.DataObjec
             assert usage_only.remove(rows(*leaving)).tolist() == whole.remove(rows(*leaving)).tolist()
             out = [*out, *(row for row in leaving if row != newcomer)]
             back = data.draw(st.lists(st.sampled_from(out), unique=True)) if out else []
-            assert usage_only.put_back(rows(*back)).tolist() == whole.put_back(rows(*back)).tolist()
+            homes = usage_only.homes(rows(*back))
+            assert homes.tolist() == whole.homes(rows(*back)).tolist()
+            for sandbox in (usage_only, whole):
+                sandbox.put_back(rows(*back), homes)
             out = [row for row in out if row not in back]
             if cluster.pods.node_row[newcomer] < 0:
                 home = rows(data.draw(st.integers(0, len(nodes) - 1)))

@@ -27,7 +27,7 @@ from ksched_cli.engine.cycle.runtime import CycleState, Runtime
 from ksched_cli.engine.decision import Decision, ScoreTable, best_rows
 from ksched_cli.engine.faults import CycleError
 from ksched_cli.engine.nominator import NominatedPods
-from ksched_cli.framework.depends import Depends
+from ksched_cli.framework.depends import ANYWHERE, Depends
 from ksched_cli.framework.diagnosis import NodeStatuses
 from ksched_cli.framework.interfaces import FilterPlugin, Plugin, PreFilterPlugin, PreFilterResult
 from ksched_cli.framework.rows import NodeRows
@@ -337,7 +337,7 @@ class Answers:
         return [
             MovingPlugin(each, depends, depends.version() if depends.version is not None else None)
             for each in plugins
-            if (depends := self._depends[each.name]) is not None and not depends.is_local
+            if (depends := self._depends[each.name]) is not None and depends.on == ANYWHERE
         ]
 
     def _drop(self, kept: Kept, search: Search) -> None:

@@ -94,10 +94,6 @@ class Runtime:
         )
         self._weights = profile.weights
 
-    def calling(self, plugin: str, point: str) -> blamed:
-        """Whatever goes wrong in the block is the plugin's fault."""
-        return blamed(plugin, point)
-
     def depends(self, plugin: Plugin, pod: PodInfo) -> Depends | None:
         try:
             return plugin.depends(pod)

@@ -33,9 +33,10 @@ from ksched_cli.engine.decision import (
     lowest_name,
     num_feasible_nodes_to_find,
 )
-from ksched_cli.engine.faults import CycleError, EngineReasons, ExtenderError, blame
+from ksched_cli.engine.faults import CycleError, EngineReasons, ExtenderError, blame, blamed
 from ksched_cli.engine.nominator import NominatedPods
 from ksched_cli.engine.waiting import WaitingPods, WaitingPodState
+from ksched_cli.framework.depends import ANYWHERE
 from ksched_cli.framework.diagnosis import Diagnosis, NodeStatuses
 from ksched_cli.framework.interfaces import PostFilterResult
 from ksched_cli.framework.reasons import Reason, free_text
@@ -91,7 +92,7 @@ def reserve(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Stat
 def unreserve(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> None:
     """RunReservePluginsUnreserve."""
     for plugin in reversed(runtime.profile.reserve):
-        with runtime.calling(plugin.name, "unreserve"):
+        with blamed(plugin.name, "unreserve"):
             plugin.unreserve(state.filter_states.get(plugin.name), pod, row)
 
 
@@ -137,7 +138,7 @@ def bind(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> Status 
         unreserve(runtime, state, pod, row)
         return refusal
     for plugin in runtime.profile.post_bind:
-        with runtime.calling(plugin.name, "postBind"):
+        with blamed(plugin.name, "postBind"):
             plugin.post_bind(state.filter_states.get(plugin.name), pod, row)
     return None
 
@@ -399,7 +400,9 @@ class Cycle(Logged):
             rows = np.intersect1d(rows, np.array(named, dtype=np.int64))
         depends = runtime.depends_of(state, pod)
         plugins = [
-            each for each in runtime.in_force(state) if (found := depends[each.name]) is not None and found.is_local
+            each
+            for each in runtime.in_force(state)
+            if (found := depends[each.name]) is not None and found.on != ANYWHERE
         ]
         nodes = runtime.run_filter(plugins, state, pod, NodeRows(cluster, rows), statuses) if len(rows) else None
         return LocalVerdict(NO_ROWS if nodes is None else nodes.rows, statuses)
@@ -644,8 +647,10 @@ class Cycle(Logged):
         last: PostFilterResult | None = None
         reasons: list[Reason] = []
         for plugin in runtime.profile.post_filter:
-            with runtime.calling(plugin.name, "postFilter"):
+            try:
                 result, status = plugin.post_filter(state.filter_states.get(plugin.name), pod, context)
+            except Exception as problem:
+                blame(problem, plugin.name, "postFilter")
             if status.ok or status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
                 return result, status
             if not status.rejected:

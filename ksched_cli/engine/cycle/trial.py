@@ -99,8 +99,9 @@ class CycleTrial:
         back: BoolColumn = self._refused[homes] != kinds
         tried = pod_rows[back]
         if len(tried):
-            self._put_back(tried)
-            fits = self.fits(homes[back])
+            there = homes[back]
+            self._put_back(tried, there)
+            fits = self.fits(there)
             if np.count_nonzero(fits) < len(fits):
                 self._remove(tried[~fits])
             back[back] = fits
@@ -116,12 +117,12 @@ class CycleTrial:
             (node_row,) = self._sandbox.remove(pod_rows[index : index + 1]).tolist()
             self._runtime.remove_pod(self._state, self._pod, pod_row, node_row)
 
-    def _put_back(self, pod_rows: RowColumn) -> None:
+    def _put_back(self, pod_rows: RowColumn, node_rows: RowColumn) -> None:
         if not self._followed or all(map(self._unnoticed, pod_rows.tolist())):
-            self._sandbox.put_back(pod_rows)
+            self._sandbox.put_back(pod_rows, node_rows)
             return
-        for index, pod_row in enumerate(pod_rows.tolist()):
-            (node_row,) = self._sandbox.put_back(pod_rows[index : index + 1]).tolist()
+        for index, (pod_row, node_row) in enumerate(zip(pod_rows.tolist(), node_rows.tolist(), strict=True)):
+            self._sandbox.put_back(pod_rows[index : index + 1], node_rows[index : index + 1])
             self._runtime.add_pod(self._state, self._pod, pod_row, node_row)
 
     def _unnoticed(self, pod_row: int) -> bool:

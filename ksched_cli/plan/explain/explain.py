@@ -23,6 +23,7 @@ from ksched_cli.api.workloads import PriorityClass
 from ksched_cli.cluster.catalog import mounted_claims
 from ksched_cli.engine.cycle.schedule_one import CycleContext
 from ksched_cli.engine.decision import Decision
+from ksched_cli.engine.faults import blamed
 from ksched_cli.engine.inspection import InspectedStatus, Inspection, inspect
 from ksched_cli.engine.pending import PendingQueue
 from ksched_cli.engine.scheduler import Scheduler, Turn
@@ -172,7 +173,7 @@ def study_preemption(context: CycleContext | None) -> PreemptionStudy | None:
     if context is None:
         return None
     for plugin in context.runtime.profile.post_filter:
-        with context.runtime.calling(plugin.name, "explain"):
+        with blamed(plugin.name, "explain"):
             detail = plugin.explain_post_filter(context.state.filter_states.get(plugin.name), context.pod, context)
         if detail:
             return _study(detail)

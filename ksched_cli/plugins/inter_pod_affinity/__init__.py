@@ -382,7 +382,7 @@ class InterPodAffinity(
         self._parser, self._matching, self._versions = TermParser(), PodMatching(handle.cluster.pods), count()
         self._answers = _answers(handle.release)
         # Otherwise affinity does not count pods that are only nominated to a node.
-        self._follows_nominated = InterPodAffinityRules.of(handle.release).follows_nominated_pods
+        self._rules = InterPodAffinityRules.of(handle.release)
 
     # Queueing hints
 
@@ -396,7 +396,7 @@ class InterPodAffinity(
             return True
         if event.resource == "Node":
             return affinity_node_may_help(terms, old, new)
-        any_term = InterPodAffinityRules.of(self.handle.release).any_anti_affinity_term_wakes
+        any_term = self._rules.any_anti_affinity_term_wakes
         return affinity_pod_may_help(terms, pod.pod, old, new, self._parser, any_term=any_term)
 
     def depends(self, pod: PodInfo) -> Depends:
@@ -513,7 +513,7 @@ class InterPodAffinity(
         for term in self._parser.of(info).required_anti_affinity:
             if term.matches(pod, state.namespace_labels):
                 state.existing.update(column(term.topology_key), term.topology_key, row, amount)
-        if not self._follows_nominated and self.handle.nominator.node_of(other):
+        if not self._rules.follows_nominated_pods and self.handle.nominator.node_of(other):
             return
         if state.terms.affinity_matches(info):
             for key in state.terms.affinity_keys:
@@ -538,7 +538,7 @@ class InterPodAffinity(
             group[state.anti_affinity.crowded(nodes)] = _ANTI_AFFINITY
         if state.terms.affinity:
             group[self._lacks_affinity(state, pod, nodes)] = _AFFINITY
-        if crowded is not None and not InterPodAffinityRules.of(self.handle.release).own_rules_come_first:
+        if crowded is not None and not self._rules.own_rules_come_first:
             # The others' anti-affinity comes first.
             group[crowded] = _EXISTING
         return Verdict.by_group(group, self._answers)
@@ -548,7 +548,7 @@ class InterPodAffinity(
         to 1.16 not even those."""
         first = state.affinity.empty and state.terms.affinity_matches(pod)
         lacks = np.zeros(len(nodes), dtype=np.bool_)
-        if first and not InterPodAffinityRules.of(self.handle.release).first_pod_needs_labels:
+        if first and not self._rules.first_pod_needs_labels:
             return lacks
         for key in state.terms.affinity_keys:
             column = nodes.cluster.nodes.labels.column(key)
@@ -603,7 +603,7 @@ class InterPodAffinity(
 
     def pre_score(self, state: AffinityState | None, pod: PodInfo, nodes: NodeRows) -> Preferences | Status:
         """Sums the weights of matching terms of the pod and of existing pods by topology value."""
-        skips = InterPodAffinityRules.of(self.handle.release).skips_without_preferences
+        skips = self._rules.skips_without_preferences
         if self.args.ignore_preferred_terms_of_existing_pods and not _has_preferences(pod):
             return SKIP if skips else Preferences(())
         terms = self._parser.of(pod)
@@ -634,7 +634,7 @@ class InterPodAffinity(
     def normalize(self, state: Preferences, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
         """The least score becomes 0 and the highest 100, in float64 and cut off as Go does. Up to 1.20 the least was 0
         at most and the highest 0 at least."""
-        from_zero = not InterPodAffinityRules.of(self.handle.release).scores_from_the_lowest
+        from_zero = not self._rules.scores_from_the_lowest
         if not len(scores):
             return np.zeros(len(scores), dtype=np.int64)
         lowest, highest = int(scores[scores.argmin()]), int(scores[scores.argmax()])

@@ -195,7 +195,7 @@ class TemplateValues(Generic[V]):
 
     def of(self, pod: PodInfo, key: Hashable, make: Callable[[], V]) -> V:
         values: dict[tuple[int, bytes, Hashable], V] = self._cluster.derived(self, dict)
-        place = self._cluster.catalog.version, pod.template, key
+        place = self._cluster.catalog.version, pod.parts.template, key
         found = values.get(place)
         if found is None:
             if len(values) >= _KEPT:

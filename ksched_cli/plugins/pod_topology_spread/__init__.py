@@ -385,6 +385,7 @@ class PodTopologySpread(
 
     def __init__(self, args: PodTopologySpreadArgs, handle: Handle) -> None:
         super().__init__(args, handle)
+        self._rules = PodTopologySpreadRules.of(handle.release)
         self._selectors = DefaultSelectors(handle.cluster.catalog, handle.release)
         self._defaults = SYSTEM_DEFAULTS if args.defaulting_type == "System" else args.default_constraints
         self._default_actions = {each.when_unsatisfiable for each in self._defaults}
@@ -448,8 +449,7 @@ class PodTopologySpread(
 
     def _counts_some(self, constraint: SpreadConstraint) -> bool:
         """Whether the constraint counts any pods."""
-        rules = PodTopologySpreadRules.of(self.handle.release)
-        return not (constraint.selector.everything and rules.empty_selector_counts_no_pods)
+        return not (constraint.selector.everything and self._rules.empty_selector_counts_no_pods)
 
     def depends(self, pod: PodInfo) -> Depends | None:
         try:
@@ -526,7 +526,7 @@ class PodTopologySpread(
         size = len(column.values)
         present = np.bincount(column.ids[eligible], minlength=size) > 0
         counted = eligible
-        if not PodTopologySpreadRules.of(self.handle.release).counts_eligible_nodes_only:
+        if not self._rules.counts_eligible_nodes_only:
             # Nodes that the pod may not go to count too, where a domain has one that it may go to.
             counted, eligible = present[column.ids], labelled & present[column.ids]
         return CountedNodes(present, eligible, counted, column.ids if counted.all() else column.ids[counted])
@@ -591,11 +591,11 @@ class PodTopologySpread(
             constraints = self._constraints(pod, SOFT)
         except SelectorError as problem:
             return error(f"calculating preScoreState: obtaining pod's soft topology spread constraints: {problem}")
-        if not constraints and PodTopologySpreadRules.of(self.handle.release).skips_without_constraints:
+        if not constraints and self._rules.skips_without_constraints:
             return SKIP
         # Under the system's defaults a node without a zone is still spread over by host.
         require_all = bool(pod.pod.spec.topology_spread_constraints) or self.args.defaulting_type != "System"
-        require_all |= not PodTopologySpreadRules.of(self.handle.release).spreads_over_nodes_without_zone
+        require_all |= not self._rules.spreads_over_nodes_without_zone
         labelled = self._fully_labelled(pod, constraints if require_all else ())
         everywhere = _all(labelled)
         scored = nodes if everywhere else nodes.select(nodes.take(labelled))
@@ -621,7 +621,7 @@ class PodTopologySpread(
         """The matching pods of the node's domains, each topology with its weight."""
         if not isinstance(state, SoftState):
             return error('error reading "PreScorePodTopologySpread" from cycleState: not found')
-        return state.scores(nodes, rounds=PodTopologySpreadRules.of(self.handle.release).rounds_scores)
+        return state.scores(nodes, rounds=self._rules.rounds_scores)
 
     def normalize(self, state: SoftState, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> Int64Column:
         """Fewer matching pods score higher; nodes that lack a label get nothing."""

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from ksched_cli.api.core import ObjectReference, Pod
 from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim
 from ksched_cli.cluster.cache import Cluster
-from ksched_cli.cluster.catalog import Catalog, claim_names, find_claim, uses_storage
+from ksched_cli.cluster.catalog import Catalog, claim_names, find_claim
 from ksched_cli.cluster.columns import Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.config.plugin_args import VolumeBindingArgs
@@ -133,7 +133,7 @@ class VolumeBinding(
         self._shape: Shape = (points or default) if scores else ()
 
     def depends(self, pod: PodInfo) -> Depends:
-        return Depends("pods on the node") if uses_storage(pod.pod) else NOTHING
+        return Depends("pods on the node") if pod.parts.uses_storage else NOTHING
 
     def is_schedulable_after(self, event: ClusterEvent, pod: PodInfo, old: Any, new: Any) -> bool:
         match event.resource:

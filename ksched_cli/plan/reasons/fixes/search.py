@@ -33,6 +33,7 @@ from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.faults import CycleError
 from ksched_cli.engine.registry import Profile
 from ksched_cli.errors import KschedError
+from ksched_cli.framework.depends import ANYWHERE
 from ksched_cli.framework.interfaces import Plugin
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.plan.explain.pods import Subject
@@ -217,7 +218,7 @@ def _feasible_nodes(runtime: Runtime, pod: PodInfo) -> int | None:
     searching: tuple[Plugin, ...] = (*profile.pre_enqueue, *profile.pre_filter, *profile.filter)
     for plugin in searching:
         depends = plugin.depends(pod)
-        is_known = depends is not None and depends.is_local and depends.signature is not None
+        is_known = depends is not None and depends.on != ANYWHERE and depends.signature is not None
         if plugin.name not in state.skip_filter and not is_known:
             return None
     if not all(is_fixed(plugin.depends(pod)) for plugin in profile.after_scoring):
