@@ -228,7 +228,7 @@ class Diagnosis(Struct):
     @property
     def total_nodes(self) -> int:
         """NumAllNodes."""
-        return len(self.nodes) if self.placement_nodes is None else self.placement_nodes
+        return len(self.nodes.codes) if self.placement_nodes is None else self.placement_nodes
 
     @property
     def unschedulable_plugins(self) -> frozenset[str]:

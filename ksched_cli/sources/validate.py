@@ -94,7 +94,9 @@ def _pod(pod: Pod) -> Complaints:
     if not metadata.name:
         found = [*_name(metadata, "pod"), *found]
     found += _pod_status(status)
-    found += _stamps(metadata)
+    created = metadata.creation_timestamp
+    if metadata.deletion_timestamp or (created and not is_time(created)):
+        found += _stamps(metadata)
     if status.start_time:
         found += _time(status.start_time, "status.startTime")
     if status.conditions:

@@ -40,8 +40,6 @@ _BYTES_PER_NODE = 32
 _UNUSED = 4
 # So many results of filters that only the node object matters to are kept.
 _GROUNDS = 64
-# So many answers of PreFilter for which only the node object matters are kept.
-_MOST_ANSWERS = 512
 
 
 def most_templates(nodes: int) -> int:
@@ -116,7 +114,6 @@ class Kept(Struct):
     searches: OrderedDict[Hashable, Search]
     fixed: OrderedDict[Hashable, FixedAnswers]
     grounds: OrderedDict[Hashable, Ground]
-    pre_filter: dict[Hashable, PreFilterResult[Any] | Status]
 
 
 class Answers:
@@ -198,14 +195,11 @@ class Answers:
             for name, each in depends.items()
             if each is not None and each.on == "node" and each.signature is not None
         ]
-        version = self._cluster.catalog.version
-        key = version, tuple(signed)
+        key = self._cluster.catalog.version, tuple(signed)
         fixed = kept.fixed.get(key)
         if fixed is None:
-            known = ((name, kept.pre_filter.get((version, name, signature))) for name, signature in signed)
-            answers = {name: answer for name, answer in known if answer is not None}
             names = {name for name, _ in signed}
-            fixed = kept.fixed[key] = FixedAnswers(names, self._binding_names <= names, answers)
+            fixed = kept.fixed[key] = FixedAnswers(names, self._binding_names <= names, {})
             if len(kept.fixed) > _GROUNDS:
                 kept.fixed.popitem(last=False)
         self._fixed = fixed
@@ -235,7 +229,8 @@ class Answers:
         kept = cluster.derived(self, _nothing_kept)
         in_force = runtime.in_force(state)
         if not fixed.whole:
-            self._note_pre_filter(kept, state)
+            answers = state.pre_filter.items()
+            fixed.pre_filter, fixed.whole = {name: each for name, each in answers if name in fixed.plugins}, True
         self._signed = self._signatures(in_force, pod)
         self._search = search = kept.searches.get(self._signed)
         if search is not None and not (search.followers and self._nominator.nodes()):
@@ -257,17 +252,6 @@ class Answers:
         if not len(nodes):
             return nodes
         return runtime.run_filter_with_nominated(in_force[length:], state, pod, nodes, statuses)
-
-    def _note_pre_filter(self, kept: Kept, state: CycleState) -> None:
-        """Keep what PreFilter of the plugins returned for which only the node object matters."""
-        version, fixed = self._cluster.catalog.version, self._fixed
-        for name, answer in state.pre_filter.items():
-            depends = self._depends[name]
-            if name in fixed.plugins and depends is not None:
-                kept.pre_filter[version, name, depends.signature] = fixed.pre_filter[name] = answer
-        fixed.whole = True
-        if len(kept.pre_filter) > _MOST_ANSWERS:
-            kept.pre_filter.clear()
 
     def _ground_of(self, kept: Kept, state: CycleState, pod: PodInfo, front: Sequence[FilterPlugin[Any]]) -> Ground:
         key = self._signatures(front, pod)
@@ -536,4 +520,4 @@ class Answers:
 
 
 def _nothing_kept() -> Kept:
-    return Kept(OrderedDict(), OrderedDict(), OrderedDict(), OrderedDict(), {})
+    return Kept(OrderedDict(), OrderedDict(), OrderedDict(), OrderedDict())

@@ -24,7 +24,6 @@ from ksched_cli.framework.depends import ANYWHERE, Depends
 from ksched_cli.framework.diagnosis import NodeStatuses
 from ksched_cli.framework.interfaces import PreScorePlugin, ScorePlugin
 from ksched_cli.framework.rows import NodeRows
-from ksched_cli.framework.status import SKIP
 
 # Above this share of touched nodes, reading all nodes is less work than choosing the touched ones.
 _AFRESH_SHARE = 8
@@ -81,8 +80,6 @@ class KeptColumns(Struct):
     fixed: OrderedDict[Hashable, FixedColumn]
     normalized: OrderedDict[Hashable, Int64Column]
     following: OrderedDict[Hashable, FollowingSum]
-    # The state of PreScore in a tuple, or SKIP.
-    pre_scores: OrderedDict[Hashable, Any]
 
 
 class SharedColumns:
@@ -181,7 +178,7 @@ class SharedColumns:
 
 
 def _no_columns() -> KeptColumns:
-    return KeptColumns(OrderedDict(), OrderedDict(), OrderedDict(), OrderedDict())
+    return KeptColumns(OrderedDict(), OrderedDict(), OrderedDict())
 
 
 class Loose(Struct):
@@ -243,28 +240,10 @@ class Ranking:
         self.fixed_sum = self._sum_of_fixed(pod)
 
     def _pre_score(self, pod: PodInfo) -> None:
-        """RunPreScorePlugins. Where only the node object matters, PreScore runs once for each signature."""
-        cluster, state = self._columns.cluster, self._state
-        kept, version = cluster.derived(self._columns, _no_columns).pre_scores, cluster.catalog.version
+        """RunPreScorePlugins. Where only the node object matters, PreScore runs once for all that sign alike."""
         for plugin in self._runtime.profile.pre_score:
-            name = plugin.name
-            depends = self._depends[name]
-            if depends is None or depends.on != "node" or depends.signature is None:
-                self._runtime.pre_score(plugin, state, pod, self._nodes)
-                continue
-            if self.fixed_scores is not None:
-                continue
-            key = version, name, depends.signature
-            known = kept.get(key)
-            if known is None:
-                self._runtime.pre_score(plugin, state, pod, self._nodes)
-                kept[key] = SKIP if name in state.skip_score else (state.score_states[name],)
-                if len(kept) > _KEPT:
-                    kept.popitem(last=False)
-            elif known is SKIP:
-                state.skip_score.add(name)
-            else:
-                state.score_states[name] = known[0]
+            if self.fixed_scores is None or not is_fixed(self._depends[plugin.name]):
+                self._runtime.pre_score(plugin, self._state, pod, self._nodes)
 
     def _add_fixed(self, plugin: Scorer, signature: Hashable, pod: PodInfo) -> None:
         try:

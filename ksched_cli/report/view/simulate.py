@@ -106,8 +106,8 @@ def view(found: SimulationDocument) -> View:
             zone_bars(found.node_table),
         ],
         rows=lambda: chain(
-            (pod_and_node(each.pod, each.node) for each in found.pods),
-            (pod_and_node(pod, "") for pod in found.gated),
+            [pod_and_node(each.pod, each.node) for each in found.pods],
+            [pod_and_node(pod, "") for pod in found.gated],
         ),
         omitted=omissions(found.coverage),
         nodes=nodes_of(found.node_table),
@@ -173,10 +173,11 @@ def _unread_kinds(found: SimulationDocument) -> Iterator[Line]:
 
 def _figures(found: SimulationDocument, counts: Counter[str]) -> list[Figure]:
     total = len(found.pods) + len(found.gated) + len(found.ignored) + len(found.refused)
+    failing = found.failing
     figures = [
         counting(total, "pending pod"),
         Figure("scheduled", f"{counts['scheduled']:,}", "good" if counts["scheduled"] else "plain"),
-        Figure("no node", f"{found.failing:,}", "bad" if found.failing else "plain"),
+        Figure("no node", f"{failing:,}", "bad" if failing else "plain"),
     ]
     provisioned = sum(bool(found.place(each)) for each in found.pods) if found.places else 0
     more: Sequence[tuple[int, str, Tone]] = [
