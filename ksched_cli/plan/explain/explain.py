@@ -457,7 +457,7 @@ def _waiting_containers(pod: Pod) -> Iterator[str]:
 
 
 def _held_back(inspection: Inspection, gate: Status | None) -> Iterator[InspectedStatus]:
-    """What PreEnqueue says about the pod, and what its group is held back with if that is another pod's."""
+    """What PreEnqueue returns for the pod, and what its group is held back with if that is another pod's."""
     yield from inspection.pre_enqueue
     if gate is not None and all(each.status.ok for each in inspection.pre_enqueue):
         yield InspectedStatus(gate.plugin, gate)
