@@ -106,7 +106,8 @@ def rightsize_input(source: LoadedInput, catalog: ShapeCatalog | None) -> Rights
 def _catalog_of_nodes(loaded: Loaded) -> ShapeCatalog:
     """The instance types of the nodes, each once, at no price."""
     document = dict(derive_catalog(loaded, rates="cpu=0").document)
-    shapes = [{key: each for key, each in shape.items() if key != "zones"} for shape in document["shapes"]]
+    zoned = ("zones", "zoneLabels")
+    shapes = [{key: each for key, each in shape.items() if key not in zoned} for shape in document["shapes"]]
     return catalog_of({**document, "shapes": shapes}, "nodes")
 
 

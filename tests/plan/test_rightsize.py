@@ -11,7 +11,7 @@ from ksched_cli.api.quantity import milli_value, value
 from ksched_cli.errors import InputError
 from ksched_cli.plan.rightsize import Rightsizing
 from ksched_cli.report.view.rightsize import RequestsPart, limit_lines
-from tests.builders import make_workload
+from tests.builders import make_node, make_workload
 from tests.lanes import sampled
 from tests.plan.size.cases import catalog, daemon_set, load, node, pending, shape
 
@@ -81,6 +81,18 @@ def test_an_odd_request_strands_the_rest_of_a_node() -> None:
 def test_without_a_catalog_the_shapes_are_those_of_the_nodes() -> None:
     (web,) = rightsize(TWO, deployment("web", 1, "1")).workloads
     assert [(each.shape, each.pods, each.price) for each in web.shapes] == [("cpu4-memory16", 4, None)]
+
+
+def test_the_shapes_of_nodes_with_labels_of_their_zone() -> None:
+    """GKE and EBS label a node with its zone under a key of their own, too."""
+    keys = ("topology.kubernetes.io/zone", "topology.gke.io/zone", "topology.ebs.csi.aws.com/zone")
+    nodes = [make_node(f"n{number}").allocatable(cpu=4, memory="16Gi") for number in range(4)]
+    labelled = [each.spec() for each in nodes]
+    for number, each in enumerate(labelled):
+        for key in keys:
+            each.label(key, f"z{number % 2}")
+    (web,) = rightsize([each.doc() for each in labelled], deployment("web", 1, "1")).workloads
+    assert [(each.shape, each.pods) for each in web.shapes] == [("cpu4-memory16", 4)]
 
 
 def test_the_container_that_requests_most_gets_the_difference() -> None:
