@@ -92,7 +92,12 @@ def rightsize_input(source: LoadedInput, catalog: ShapeCatalog | None) -> Rights
     shapes = catalog or _catalog_of_nodes(source.loaded)
     found = list(_workloads(trials, source.made))
     if not found:
-        raise InputError(Problem("the manifests have no pod that is pending: there is no request to size"))
+        text = "the manifests have no pod that is pending: there is no request to size"
+        if source.refused:
+            # The pods of the manifests come after those of the cluster.
+            last = source.refused[-1]
+            text += f"; the API server refuses {last.pod} ({last.plugin}): {last.message}"
+        raise InputError(Problem(text))
     rooms = [_Requests(trials, name, rows) for name, rows in found]
     results = tuple(room.result(shapes, priced=catalog is not None) for room in rooms)
     seconds = time.perf_counter() - started
