@@ -94,6 +94,24 @@ def named(names: Sequence[str], most: int = _NAMED) -> str:
     return ", ".join(names[:most]) + more
 
 
+_SINGULAR = {
+    "lack": "lacks",
+    "are": "is",
+    "have": "has",
+    "do": "does",
+    "hold": "holds",
+    "exceed": "exceeds",
+    "match": "matches",
+    "reach": "reaches",
+}
+
+
+def predicate(problem: str, nodes: int) -> str:
+    """The problem as the predicate for so many nodes: `lack cpu`, `lacks cpu`."""
+    verb, space, rest = problem.partition(" ")
+    return f"{_SINGULAR.get(verb, verb)}{space}{rest}" if nodes == 1 else problem
+
+
 def counted(number: int, noun: str) -> str:
     """`1 node`, `12 nodes`."""
     return f"{number:,} {plural(number, noun)}"

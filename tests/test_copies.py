@@ -170,8 +170,8 @@ def test_many_copies_that_fail_alike_share_a_line() -> None:
     rows = [re.split("  +", line) for line in shown(simulation)[1].splitlines()[2:]]
     assert [row[:3] for row in rows[:2]] == [["POD", "RESULT", "NODE"], ["2 pods of default/a-*", "scheduled", "n0"]]
     assert rows[2:] == [
-        ["48 pods of default/a-*", "unschedulable", "0/1", "1 Insufficient cpu"],
-        ["3 pods of default/b-*", "unschedulable", "0/1", "1 Insufficient cpu"],
+        ["48 pods of default/a-*", "unschedulable", "0/1", "1 node lacks cpu"],
+        ["3 pods of default/b-*", "unschedulable", "0/1", "1 node lacks cpu"],
     ]
     assert len(simulation.outcomes) == 53
 

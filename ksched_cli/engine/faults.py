@@ -118,7 +118,9 @@ class EngineReasons(ReasonTable):
     # that left out one node.
     left_no_node = ReasonKind("node(s) didn't satisfy plugin {plugins}", _CONFLICTING)
     left_none_in_common = ReasonKind("node(s) didn't satisfy plugin(s) [{plugins}] simultaneously", _CONFLICTING)
-    left_out = ReasonKind("node(s) didn't satisfy plugin(s) [{plugins}]", _CONFLICTING)
+    left_out = ReasonKind(
+        "node(s) didn't satisfy plugin(s) [{plugins}]", _CONFLICTING, problem="are ruled out by {plugins}"
+    )
     filtered_out = ReasonKind("node is filtered out by the prefilter result", _CONFLICTING)
     group_unplaced = ReasonKind("{message}", _GROUP)
     no_group_preemption = ReasonKind(

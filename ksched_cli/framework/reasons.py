@@ -64,8 +64,9 @@ class Reason(Struct, frozen=True, cache_hash=True):
 
     @property
     def problem(self) -> str:
-        """The text as the predicate of a sentence about nodes: `3 nodes had no available disk`."""
-        return self.kind.problem.format_map(dict(self.params)) or self.plain
+        """The predicate of a sentence about nodes: `3 nodes lack cpu`; the text where the kind has none."""
+        params, found = dict(self.params), self.kind.problem
+        return (found(params) if callable(found) else found.format_map(params)) or self.plain
 
 
 # Of the pod, the reasons of one status and the numbers of `FilterPlugin.explain`: the field to change first.
@@ -78,7 +79,8 @@ class ReasonKind:
     text share a reason.
 
     `unresolvable_code` takes the place of `code` where no preemption can help. `lacks` names the resource that the node
-    has too little of, `problem` is the text as a predicate; both are format strings, too.
+    has too little of, `problem` is a predicate in plain words; both are format strings, too, or `problem` is a function
+    of the parameters.
     """
 
     def __init__(
@@ -89,7 +91,7 @@ class ReasonKind:
         unresolvable_code: ReasonCode | None = None,
         field: FieldFinder | None = None,
         lacks: str = "",
-        problem: str = "",
+        problem: str | Callable[[Mapping[str, str]], str] = "",
     ) -> None:
         self.text = text
         self.code = code

@@ -130,11 +130,11 @@ _NOT_IN_ORDER = ReasonCode(
 
 
 class ConditionReasons(ReasonTable):
-    not_ready = ReasonKind("node(s) were not ready", _NOT_IN_ORDER)
-    no_network = ReasonKind("node(s) had unavailable network", _NOT_IN_ORDER)
-    memory_pressure = ReasonKind("node(s) had memory pressure", _NOT_IN_ORDER)
-    pid_pressure = ReasonKind("node(s) had pid pressure", _NOT_IN_ORDER)
-    disk_pressure = ReasonKind("node(s) had disk pressure", _NOT_IN_ORDER)
+    not_ready = ReasonKind("node(s) were not ready", _NOT_IN_ORDER, problem="are not ready")
+    no_network = ReasonKind("node(s) had unavailable network", _NOT_IN_ORDER, problem="have no network")
+    memory_pressure = ReasonKind("node(s) had memory pressure", _NOT_IN_ORDER, problem="have memory pressure")
+    pid_pressure = ReasonKind("node(s) had pid pressure", _NOT_IN_ORDER, problem="have pid pressure")
+    disk_pressure = ReasonKind("node(s) had disk pressure", _NOT_IN_ORDER, problem="have disk pressure")
 
 
 class ConditionGuide(RejectionGuide):

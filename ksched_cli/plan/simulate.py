@@ -289,7 +289,14 @@ def _groups(decision: Decision, cluster: Cluster) -> tuple[FailureGroup, ...]:
 
 def _failures(nodes: NodeStatuses, cluster: Cluster) -> tuple[FailureGroup, ...]:
     groups = [
-        FailureGroup(status.plugin, status.code.go_name, status.texts, len(rows), _first_names(rows, cluster))
+        FailureGroup(
+            status.plugin,
+            status.code.go_name,
+            status.texts,
+            len(rows),
+            _first_names(rows, cluster),
+            tuple(reason.problem for reason in status.reasons),
+        )
         for status, rows in nodes.groups()
     ]
     return tuple(sorted(groups, key=lambda group: (-group.nodes, group.plugin, group.reasons)))

@@ -111,8 +111,13 @@ class NodeAffinityReasons(ReasonTable, plugins="NodeAffinity"):
         ),
         _NODE_SELECTOR,
         field=_unmet_field,
+        problem="do not match its node selector or affinity",
     )
-    unmatched_profile = ReasonKind("node(s) didn't match scheduler-enforced node affinity", _ENFORCED)
+    unmatched_profile = ReasonKind(
+        "node(s) didn't match scheduler-enforced node affinity",
+        _ENFORCED,
+        problem="do not match the profile's node affinity",
+    )
     conflicting = ReasonKind("pod affinity terms conflict", _CONFLICTING, field=fixed_field(*REQUIRED))
 
 

@@ -33,7 +33,9 @@ _FEATURE_MISSING = ReasonCode(
 
 
 class NodeDeclaredFeaturesReasons(ReasonTable, plugins="NodeDeclaredFeatures"):
-    feature_missing = ReasonKind("node(s) didn't match Pod's required features", _FEATURE_MISSING)
+    feature_missing = ReasonKind(
+        "node(s) didn't match Pod's required features", _FEATURE_MISSING, problem="lack features that it requires"
+    )
 
 
 class FeaturesGuide(RejectionGuide):

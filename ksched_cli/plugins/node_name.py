@@ -44,6 +44,7 @@ class NodeNameReasons(ReasonTable, plugins="NodeName"):
         ),
         _OTHER_NODE,
         field=fixed_field("spec", "nodeName"),
+        problem="are not the node that it names",
     )
 
 

@@ -55,7 +55,10 @@ def _port_field(pod: Pod, reasons: Sequence[Reason], detail: Detail) -> FieldPat
 
 class NodePortsReasons(ReasonTable, plugins="NodePorts"):
     port_taken = ReasonKind(
-        "node(s) didn't have free ports for the requested pod ports", _PORT_TAKEN, field=_port_field
+        "node(s) didn't have free ports for the requested pod ports",
+        _PORT_TAKEN,
+        field=_port_field,
+        problem="have its host port taken",
     )
 
 

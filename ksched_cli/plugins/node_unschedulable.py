@@ -17,7 +17,6 @@ from ksched_cli.framework.interfaces import Detail, FilterPlugin
 from ksched_cli.framework.reasons import (
     C,
     Figures,
-    Reason,
     ReasonCode,
     ReasonKind,
     ReasonTable,
@@ -54,7 +53,7 @@ class NodeUnschedulableRules(ReleaseRules, plugins="NodeUnschedulable"):
 
 
 class NodeUnschedulableReasons(ReasonTable, plugins="NodeUnschedulable"):
-    cordoned = ReasonKind("node(s) were unschedulable", _CORDONED)
+    cordoned = ReasonKind("node(s) were unschedulable", _CORDONED, problem="are cordoned")
 
 
 class CordonGuide(RejectionGuide):
@@ -67,9 +66,6 @@ class CordonGuide(RejectionGuide):
         return "cordoned"
 
     describe_briefly = describe
-
-    def problems(self, reasons: Sequence[Reason], figures: Figures, *, cordoned: bool) -> Iterator[str]:
-        yield "are cordoned"
 
     def remedies(self, figures: Figures, place: RejectedPod[C]) -> Iterator[Sequence[C | None]]:
         yield [place.uncordon()]

@@ -169,7 +169,9 @@ _DRIVER_MISSING = ReasonCode(
 
 class NodeVolumeLimitsReasons(ReasonTable, plugins="NodeVolumeLimits"):
     field = claim_field
-    driver_missing = ReasonKind("{driver} CSI driver is not installed on the node", _DRIVER_MISSING)
+    driver_missing = ReasonKind(
+        "{driver} CSI driver is not installed on the node", _DRIVER_MISSING, problem="lack the CSI driver {driver}"
+    )
 
 
 class LimitsGuide(RejectionGuide):

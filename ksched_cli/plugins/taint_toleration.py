@@ -4,7 +4,7 @@ First the reasons and the texts and changes of `explain`, then the plugin."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -48,6 +48,14 @@ _UNTOLERATED = ReasonCode(
 )
 
 
+def _in_words(taint: Mapping[str, str]) -> str:
+    """With the taint, where the text of the minor names it."""
+    if not taint:
+        return "are tainted"
+    value = f"={taint['value']}" if taint["value"] else ""
+    return f"have taint {taint['key']}{value}"
+
+
 class TaintTolerationReasons(ReasonTable, plugins="TaintToleration"):
     # Where the text names the taint, kube-scheduler counts the nodes of each taint.
     untolerated = ReasonKind(
@@ -72,6 +80,7 @@ class TaintTolerationReasons(ReasonTable, plugins="TaintToleration"):
         ),
         _UNTOLERATED,
         field=fixed_field("spec", "tolerations"),
+        problem=_in_words,
     )
 
 

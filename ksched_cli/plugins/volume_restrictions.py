@@ -44,7 +44,9 @@ _CLAIM_IN_USE = ReasonCode(
 
 class VolumeRestrictionsReasons(ReasonTable, plugins="VolumeRestrictions"):
     field = claim_field
-    disk_in_use = ReasonKind("node(s) had no available disk", _DISK_IN_USE)
+    disk_in_use = ReasonKind(
+        "node(s) had no available disk", _DISK_IN_USE, problem="have a pod that has its disk mounted"
+    )
     claim_in_use = ReasonKind(
         Rule(
             "1.34",
@@ -57,6 +59,7 @@ class VolumeRestrictionsReasons(ReasonTable, plugins="VolumeRestrictions"):
             sentence="The reason is that another pod uses the ReadWriteOncePod claim; before, that a pod has it.",
         ),
         _CLAIM_IN_USE,
+        problem="are ruled out, since another pod uses its ReadWriteOncePod claim",
     )
 
 

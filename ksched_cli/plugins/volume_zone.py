@@ -57,7 +57,9 @@ _STORAGE_CLASS = ReasonCode(
 
 class VolumeZoneReasons(ReasonTable, plugins="VolumeZone"):
     field = claim_field
-    other_zone = ReasonKind("node(s) had no available volume zone", _VOLUME_ZONE)
+    other_zone = ReasonKind(
+        "node(s) had no available volume zone", _VOLUME_ZONE, problem="are in another zone than its volume"
+    )
     unbound = ReasonKind("PersistentVolume had no name", CLAIM_UNBOUND)
     without_class = ReasonKind("PersistentVolumeClaim had no pv name and storageClass name", _STORAGE_CLASS)
     class_not_found = ReasonKind(

@@ -177,7 +177,7 @@ def test_many_pods_in_lines(pods: int, rows: list[str], tmp_path: Path, capsys: 
     assert lines[:2] == [f"{pods} pending pods: {failing}{fit} scheduled (1 node)", ""]
     assert lines[2].split() == ["POD", "RESULT", "NODE", "FIT", "WHY"]
     assert [re.split("  +", line)[0] for line in lines[3:]] == rows
-    assert not failing or lines[-1].endswith("1 Insufficient cpu")
+    assert not failing or lines[-1].endswith("1 node lacks cpu")
 
 
 def test_what_is_not_modelled_is_in_coverage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

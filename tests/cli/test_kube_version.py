@@ -151,9 +151,9 @@ def test_every_minor_answers(version: str, capsys: pytest.CaptureFixture[str]) -
 @pytest.mark.parametrize(
     ("version", "one"),
     [
-        pytest.param("1.22", "2 tainted {a: x}", id="1.22"),
-        pytest.param("1.28", "2 tainted {a: x}", id="1.28"),
-        pytest.param("1.36", "2 tainted", id="1.36"),
+        pytest.param("1.22", "2 have taint a=x", id="1.22"),
+        pytest.param("1.28", "2 have taint a=x", id="1.28"),
+        pytest.param("1.36", "2 are tainted", id="1.36"),
     ],
 )
 def test_nodes_with_several_taints_are_counted_together(
@@ -167,5 +167,5 @@ def test_nodes_with_several_taints_are_counted_together(
     source = write_list(tmp_path / "cluster.json", *nodes, *asked)
     assert run(["simulate", "--from", source, "--kube-version", version]) == 1
     first, second, *_ = " ".join(capsys.readouterr().out.split()).split("default/")[1:]
-    assert first.endswith("0/4 4 tainted ")
+    assert first.endswith("0/4 4 nodes are tainted ")
     assert one in second

@@ -152,7 +152,7 @@ def test_a_screen() -> None:
     assert lines[1:] == [
         "",
         "   POD             RESULT         AGE   WHY",
-        ">  default/big-0   unschedulable  10s   2 Insufficient cpu",
+        ">  default/big-0   unschedulable  10s   2 nodes lack cpu",
         "   default/held-0  held back      24h   waiting for scheduling gates: [example.com/quota]",
         "   default/web-0   scheduled      106m  n2: total 463, 9 more than n1",
         "   default/web-1   scheduled      105m  n2: total 458, 4 more than n1",

@@ -122,6 +122,21 @@ def spread(skew: int = 1) -> list[dict[str, Any]]:
             f"1 of 2 nodes lacks cpu, 1 would break the spread over {ZONE}; closest is n2, short by 1 cpu.",
             id="spread",
         ),
+        pytest.param(
+            [
+                node("n1"),
+                node("n2").cordoned(),
+                make_pod("p").node_affinity({"matchExpressions": [{"key": "disk", "operator": "Exists"}]}),
+            ],
+            "Nodes with a single problem: 1 does not match its node affinity. All problems: no node matches its node "
+            "affinity, 1 is cordoned; closest is n1",
+            id="no node matches",
+        ),
+        pytest.param(
+            [node("n1", cpu="1"), node("n2", cpu="1").cordoned(), make_pod("p").requests(cpu="2")],
+            "Nodes with a single problem: 1 lacks cpu. All problems: all 2 nodes lack cpu, 1 is cordoned; closest is n1",
+            id="all nodes",
+        ),
         pytest.param([make_pod("p")], "There are no nodes.", id="no nodes"),
         pytest.param(
             [node("n1"), make_pod("p").spec(volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "gone"}}])],

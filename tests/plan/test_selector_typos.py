@@ -59,6 +59,6 @@ def test_check_and_explain_say_it(
     cluster = write_list(tmp_path / "c.json", make_node("n").label(pool="general").doc())
     manifest = write_list(tmp_path / "m.json", make_pod("p").spec(nodeSelector={"pool": "genral"}).doc())
     assert run(["check", "--from", cluster, "-f", manifest]) == 1
-    assert "no node has pool=genral: did you mean pool=general?" in capsys.readouterr().out
+    assert "No node has pool=genral: did you mean pool=general?" in capsys.readouterr().out
     run(["explain", "p", "--from", cluster, "-f", manifest])
     assert "No node has pool=genral: did you mean pool=general?" in capsys.readouterr().out

@@ -106,7 +106,7 @@ def test_copies_that_fail_alike_share_a_line(tmp_path: Path, capsys: pytest.Capt
     text = shown(capsys, "simulate", "--from", stored("onprem", tmp_path))
     said = " ".join(text.split())
     assert "4 pods of web/storefront-frontend-eu-abc12-*" in said
-    assert "12 didn't match Pod's node affinity/selector, 6 tainted" in said
+    assert "12 nodes do not match its node selector or affinity, 6 are tainted" in said
     assert "node(s)" not in text
 
 

@@ -64,7 +64,7 @@ from ksched_cli.plan.reasons.rules import (
     nodes_without,
     refused_field,
 )
-from ksched_cli.plan.reasons.typos import selector_typos
+from ksched_cli.plan.reasons.typos import as_sentence, selector_typos
 from ksched_cli.plan.run.coverage import MissingKinds
 from ksched_cli.sources.loaded import workload_label
 from ksched_cli.sources.places import Places, template_of
@@ -238,7 +238,8 @@ class WorkloadCases:
         store = self._plane.store
         typos = selector_typos(pod, (node.metadata.labels for node in store.of(Node)))
         terms = unmatched_terms(pod, store.of(Pod), store.of(Namespace))
-        case.message = "; ".join([case.message, *map(str, (*typos, *terms))])
+        if causes := [as_sentence(str(each)) for each in (*typos, *terms)]:
+            case.message = f"{case.message.rstrip('.')}. {' '.join(causes)}"
         rows = run.world.cluster.pods.row_of
         old = [rows[uid_of_pod(each)] for each in self.state.old if each is not pod and uid_of_pod(each) in rows]
         others = np.array(sorted(old), dtype=np.int64)

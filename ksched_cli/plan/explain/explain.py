@@ -63,7 +63,7 @@ from ksched_cli.plan.reasons.fixes.propose import FixSituation
 from ksched_cli.plan.reasons.fixes.search import find_fixes
 from ksched_cli.plan.reasons.pod_affinity import unmatched_terms
 from ksched_cli.plan.reasons.rules import own_figures, parts_of
-from ksched_cli.plan.reasons.typos import selector_typos
+from ksched_cli.plan.reasons.typos import as_sentence, selector_typos
 from ksched_cli.plan.results.nodes import NodeChanges, NodeColumns, ScoredNode
 from ksched_cli.plan.results.outcomes import PodOutcome
 from ksched_cli.plan.run.loaded_input import LoadedInput
@@ -366,8 +366,8 @@ def _typos(found: Explanation, subject: Subject) -> Iterator[str]:
         return
     pod, loaded = subject.pod, subject.loaded
     typos = selector_typos(pod, [node.metadata.labels for node in loaded.of(Node)])
-    for text in map(str, (*typos, *unmatched_terms(pod, loaded.of(Pod), loaded.of(Namespace)))):
-        yield f"{text[0].upper()}{text[1:]}{'' if text.endswith('?') else '.'}"
+    for each in (*typos, *unmatched_terms(pod, loaded.of(Pod), loaded.of(Namespace))):
+        yield as_sentence(str(each))
 
 
 def _look(subject: Subject, scheduler: Scheduler) -> tuple[Explanation, Occupants]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 from msgspec import Struct
 
-from ksched_cli.errors import named
+from ksched_cli.errors import named, predicate
 from ksched_cli.framework.reasons import Reason, RejectionGuide
 from ksched_cli.plan.reasons.fixes.values import Fix, Fixes
 from ksched_cli.plan.reasons.rules import guide_of
@@ -289,7 +289,9 @@ def _why_nowhere(found: Explanation) -> str:
     problems = _problems(found.nodes)
     if not problems:
         return f"{outcome.message}"
-    text = f"{_what_must_change(found.nodes)}{_problem_list(problems, len(found.nodes))}"
+    text = _problem_list(problems, len(found.nodes))
+    if main := _what_must_change(found.nodes):
+        text = f"{main} All problems: {text[0].lower()}{text[1:]}"
     near = closest(found.nodes)
     if near is None or not near.rejections:
         fitting = sum(not each.rejections for each in found.nodes)
@@ -314,7 +316,7 @@ def _what_must_change(nodes: Sequence[ExplainedNode]) -> str:
     left = len(counts) - len(parts)
     more = f" and {left} more" if left > 0 else ""
     which = "Nodes with a single problem" if fewest == 1 else f"Every node has {fewest} problems or more. The fewest"
-    return f"{which}: {', '.join(parts)}{more}. All problems: "
+    return f"{which}: {', '.join(parts)}{more}."
 
 
 # So many causes are named before the list of all problems.
@@ -337,37 +339,27 @@ def _problems_by_rejection(node: ExplainedNode) -> list[list[str]]:
 
 
 def _with_verb(problem: str, count: int) -> str:
-    return f"{count} {' and '.join(map(_singular, problem.split(' and ')) if count == 1 else [problem])}"
+    return f"{count} {' and '.join(predicate(each, count) for each in problem.split(' and '))}"
 
 
 def _problem_list(problems: Mapping[str, int], total: int) -> str:
-    """`12 of 14 nodes lack cpu, 2 are cordoned`."""
+    """`12 of 14 nodes lack cpu, 2 are cordoned`, `No node matches its node affinity, 2 lack cpu`."""
     parts = []
     for index, (problem, count) in enumerate(problems.items()):
-        verb = _singular(problem) if count == 1 else problem
+        verb = predicate(problem, count)
         many = f"{count} of {total} nodes" if count < total else "The only node" if total == 1 else f"All {total} nodes"
-        parts.append(f"{many} {verb}" if index == 0 else f"{count} {verb}")
+        if index == 0 and count == total > 1 and problem.startswith(_NOT):
+            parts.append(f"No node {predicate(problem.removeprefix(_NOT), 1)}")
+        else:
+            parts.append(f"{many} {verb}" if index == 0 else f"{count} {verb}")
     return ", ".join(parts)
 
 
-_SINGULAR = {
-    "lack": "lacks",
-    "are": "is",
-    "have": "has",
-    "do": "does",
-    "hold": "holds",
-    "would": "would",
-    "exceed": "exceeds",
-}
+_NOT = "do not "
 
 
 def nodes_text(count: int) -> str:
     return f"{count} node{'' if count == 1 else 's'}"
-
-
-def _singular(problem: str) -> str:
-    verb, space, rest = problem.partition(" ")
-    return f"{_SINGULAR.get(verb, verb)}{space}{rest}"
 
 
 def _problems(nodes: Sequence[ExplainedNode]) -> dict[str, int]:

@@ -22,6 +22,10 @@ _KNOWN_VALUES = {
 }
 
 
+def as_sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}{'' if text.endswith(('.', '?')) else '.'}"
+
+
 class Typo(Struct, frozen=True):
     """`key` should be `nearest` if `of_key`, else the value `word` of the key should be. `operations` correct it."""
 

@@ -305,10 +305,12 @@ class Failure(Struct, frozen=True, gc=False):
 
 
 class FailureGroup(Failure, frozen=True, gc=False):
-    """A failure and how many nodes have it, with a few of their names."""
+    """A failure and how many nodes have it, with a few of their names. `problems` has the reasons as predicates about
+    nodes."""
 
     nodes: int
     examples: tuple[str, ...]
+    problems: tuple[str, ...] = ()
 
 
 class Score(Struct, frozen=True):

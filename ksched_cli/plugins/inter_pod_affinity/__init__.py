@@ -210,15 +210,22 @@ def _term_field(affinity: str) -> FieldFinder:
 
 class InterPodAffinityReasons(ReasonTable, plugins="InterPodAffinity"):
     no_pod_to_be_with = ReasonKind(
-        "node(s) didn't match pod affinity rules", _AFFINITY_CODE, field=_term_field("podAffinity")
+        "node(s) didn't match pod affinity rules",
+        _AFFINITY_CODE,
+        field=_term_field("podAffinity"),
+        problem="lack the pods that it wants to be with",
     )
     pods_to_keep_away_from = ReasonKind(
-        "node(s) didn't match pod anti-affinity rules", _ANTI_AFFINITY_CODE, field=_term_field("podAntiAffinity")
+        "node(s) didn't match pod anti-affinity rules",
+        _ANTI_AFFINITY_CODE,
+        field=_term_field("podAntiAffinity"),
+        problem="have pods near that it keeps away from",
     )
     kept_away_by_others = ReasonKind(
         "node(s) didn't satisfy existing pods anti-affinity rules",
         _EXISTING_CODE,
         field=fixed_field("metadata", "labels"),
+        problem="have pods near that keep it away",
     )
     # For a while every rejection came with this reason, too.
     any_rule = ReasonKind(
@@ -266,7 +273,7 @@ class PodAffinityGuide(RejectionGuide):
 
     def problems(self, reasons: Sequence[Reason], figures: Figures, *, cordoned: bool) -> Iterator[str]:
         if "podAffinity" in figures:
-            yield "do not have the pods it wants to be with"
+            yield "lack the pods that it wants to be with"
         if "podAntiAffinity" in figures:
             yield "have pods near that it keeps away from"
         if "existingAntiAffinity" in figures:

@@ -199,9 +199,17 @@ def _key_field(pod: Pod, reasons: Sequence[Reason], detail: Mapping[str, Any]) -
 
 class PodTopologySpreadReasons(ReasonTable, plugins="PodTopologySpread"):
     label_missing = ReasonKind(
-        "node(s) didn't match pod topology spread constraints (missing required label)", _KEY_MISSING, field=_key_field
+        "node(s) didn't match pod topology spread constraints (missing required label)",
+        _KEY_MISSING,
+        field=_key_field,
+        problem="lack a label of its topology spread",
     )
-    skewed = ReasonKind("node(s) didn't match pod topology spread constraints", _SKEWED_CODE, field=_skew_field)
+    skewed = ReasonKind(
+        "node(s) didn't match pod topology spread constraints",
+        _SKEWED_CODE,
+        field=_skew_field,
+        problem="would break its topology spread",
+    )
 
 
 class SpreadGuide(RejectionGuide):
@@ -215,7 +223,7 @@ class SpreadGuide(RejectionGuide):
     def problems(self, reasons: Sequence[Reason], figures: Figures, *, cordoned: bool) -> Iterator[str]:
         for each in figures.get("constraints", ()):
             key, lacks = each["topologyKey"], each["domain"] is None
-            yield f"do not have label {key} to spread over" if lacks else f"would break the spread over {key}"
+            yield f"lack label {key} to spread over" if lacks else f"would break the spread over {key}"
 
     def remedies(self, figures: Figures, place: RejectedPod[C]) -> Iterator[Sequence[C]]:
         raised, softened, fewer = [], [], []

@@ -157,9 +157,16 @@ class VolumeBindingReasons(ReasonTable, plugins="VolumeBinding"):
             ),
         ),
         _ELSEWHERE,
+        problem="do not reach its volume",
     )
-    no_volume = ReasonKind("node(s) didn't find available persistent volumes to bind", _NO_VOLUME)
-    no_storage = ReasonKind("node(s) did not have enough free storage", _EXHAUSTED)
+    no_volume = ReasonKind(
+        "node(s) didn't find available persistent volumes to bind",
+        _NO_VOLUME,
+        problem="do not reach a free volume for its claim",
+    )
+    no_storage = ReasonKind(
+        "node(s) did not have enough free storage", _EXHAUSTED, problem="lack free storage for its claim"
+    )
     volume_missing = ReasonKind(
         Rule(
             "1.23",
@@ -168,7 +175,7 @@ class VolumeBindingReasons(ReasonTable, plugins="VolumeBinding"):
             described_by="VolumeBinding",
         ),
         VOLUME_NOT_FOUND,
-        problem="are unavailable due to one or more pvc(s) bound to non-existent pv(s)",
+        problem="are ruled out, since a claim of it is bound to a volume that does not exist",
     )
     immediate = ReasonKind("pod has unbound immediate PersistentVolumeClaims", CLAIM_UNBOUND)
     awaited = ReasonKind(

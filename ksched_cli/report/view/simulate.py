@@ -14,12 +14,12 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from ksched_cli.errors import counted, named
+from ksched_cli.errors import counted, named, predicate
 from ksched_cli.plan.results.nodes import Failure, FailureGroup
 from ksched_cli.plan.results.outcomes import PluginTiming
 from ksched_cli.plugins.in_tree import column_of
 from ksched_cli.releases.minors import DEFAULT
-from ksched_cli.releases.plugin_names import NODE_RESOURCES_FIT
+from ksched_cli.releases.plugin_names import NODE_RESOURCES_FIT, NODE_UNSCHEDULABLE, TAINT_TOLERATION
 from ksched_cli.report.view.documents import omissions, value_of
 from ksched_cli.report.view.model import (
     Figure,
@@ -63,6 +63,9 @@ TONES: Mapping[str, Tone] = {
     "error": "bad",
 }
 _GROUP_RESULTS = {"gated": "held back", "waiting": "waits for victims to leave"}
+_TAINTED = "are tainted"
+# Plugins that keep pods away from nodes of other pools, and no plugin: nodes that PreFilter excludes.
+_OF_OTHERS = (TAINT_TOLERATION, NODE_UNSCHEDULABLE, "")
 MAP_INTRO = (
     "A cell is a node. The filled part is what pods request of it; the darker band on top is what this run adds. "
     "Choose a pod to see by colour which nodes have room for it and why the others have none."
@@ -246,7 +249,7 @@ def result_of(pod: PodPart, place: str, *, leads: bool = True) -> tuple[str, str
 
 
 def _why(pod: PodPart, *, leads: bool = True) -> str:
-    """`total 463, 24 more than west-1` (with `leads`), or the reasons with the number of their nodes."""
+    """`total 463, 24 more than west-1` (with `leads`), or the problems: `4 nodes lack cpu, 1 is cordoned`."""
     if pod.result == "scheduled":
         best = pod.best
         if not best:
@@ -260,7 +263,28 @@ def _why(pod: PodPart, *, leads: bool = True) -> str:
         return _evicts(pod)
     if pod.pre_filter:
         return ", ".join(pod.pre_filter.reasons)
-    return short_reasons((group.nodes, reason) for group in pod.groups() for reason in group.reasons) or pod.message
+    return problem_counts(pod.groups()) or pod.message
+
+
+def problem_counts(groups: Sequence[FailureGroup]) -> str:
+    """`5 nodes lack cpu, 3 are tainted, 1 is cordoned`.
+
+    A taint is named if all tainted nodes have it. Taints, cordons and the nodes that PreFilter excludes stand last,
+    because a person can seldom change them. -o wide and --detail nodes have the reasons of kube-scheduler."""
+    if not all(group.problems for group in groups):
+        return short_reasons((group.nodes, reason) for group in groups for reason in group.reasons)
+    taints = {problem for group in groups if group.plugin == TAINT_TOLERATION for problem in group.problems}
+    counts: Counter[tuple[bool, str]] = Counter()
+    for group in groups:
+        together = group.plugin == TAINT_TOLERATION and len(taints) > 1
+        for problem in (_TAINTED,) if together else group.problems:
+            counts[group.plugin in _OF_OTHERS, problem] += group.nodes
+    order = sorted(counts, key=lambda each: (each[0], -counts[each]))
+    parts = [f"{counts[each]} {predicate(each[1], counts[each])}" for each in order]
+    if parts:
+        first = counts[order[0]]
+        parts[0] = f"{counted(first, 'node')} {predicate(order[0][1], first)}"
+    return ", ".join(parts)
 
 
 def _main_reason(pod: PodPart) -> str:

@@ -245,7 +245,9 @@ class DeviceReasons(ReasonTable):
     class_missing = ReasonKind("request {request}: device class {name} does not exist", _CLASS_MISSING)
     claim_missing = ReasonKind('could not find ResourceClaim "{namespace}/{claim}"', _CLAIM_MISSING)
     not_created = ReasonKind('pod "{pod}": ResourceClaim not created yet', _CLAIM_MISSING)
-    elsewhere = ReasonKind("resourceclaim not available on the node", _ELSEWHERE)
+    elsewhere = ReasonKind(
+        "resourceclaim not available on the node", _ELSEWHERE, problem="do not reach the devices of its claim"
+    )
     being_deleted = ReasonKind('resourceclaim "{claim}" is being deleted', _INVALID)
     of_other_pod = ReasonKind(
         "ResourceClaim {namespace}/{claim} was not created for Pod {namespace}/{pod} (Pod is not owner)", _INVALID
