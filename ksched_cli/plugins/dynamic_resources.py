@@ -496,9 +496,8 @@ class DynamicResources(
 
     def _sharing_refusal(self, state: ClaimState, pod: PodInfo, row: int) -> Status | None:
         """Of a node where another pod counts for one of the allocated claims, unless extended resources refuse it."""
-        if self._node_resources is None or (
-            state.search is not None and not isinstance(state.search.missing(row), frozenset)
-        ):
+        assert self._node_resources is not None
+        if state.search is not None and not isinstance(state.search.missing(row), frozenset):
             return None
         for claim, mask in zip(state.claims, state.available, strict=True):
             reached = mask is None or mask[row]

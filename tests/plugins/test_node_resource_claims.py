@@ -281,11 +281,25 @@ def test_an_allocated_claim_counts_for_one_pod_of_a_node(users: int, reason: str
     assert refused(nodes, pod, held("c", "n1", "a"), running=running, gates="") == {}
 
 
-def test_sharing_is_refused_before_the_other_claims_are_searched_for() -> None:
-    running, pod = [counting("r", "n1", "c", cpu="1").obj()], claiming("p", "c", "d").obj()
+@pytest.mark.parametrize("claims", [("c", "d"), ("d", "c")], ids=["allocated first", "allocated last"])
+def test_sharing_is_refused_before_the_other_claims_are_searched_for(claims: tuple[str, ...]) -> None:
+    running, pod = [counting("r", "n1", "c", cpu="1").obj()], claiming("p", *claims).obj()
     reason = "node allocatable resource claim c is already used by another pod"
     found = refused([node()], pod, held("c", "n1", "a"), make_claim("d", exactly()), running=running)
     assert found == {"n1": (HOPELESS, (reason,))}
+
+
+@pytest.mark.parametrize(
+    ("other", "reason"),
+    [
+        pytest.param({}, "node allocatable resource claim c is already used by another pod", id="devices provide all"),
+        pytest.param({"example_com__nic": "1"}, "cannot fit resource", id="nothing provides one"),
+    ],
+)
+def test_extended_resources_are_refused_before_sharing(other: dict[str, str], reason: str) -> None:
+    running = [counting("r", "n1", "c", cpu="1").obj()]
+    pod = claiming("p", "c", example_com__gpu="2", **other).obj()
+    assert refused([node()], pod, BACKED, held("c", "n1", "a"), running=running) == {"n1": (HOPELESS, (reason,))}
 
 
 def test_a_claim_of_this_name_in_another_namespace_is_another() -> None:
