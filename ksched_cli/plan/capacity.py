@@ -80,7 +80,7 @@ class Portion(Struct, frozen=True):
 
     name: str
     label: str
-    count: int = 1
+    count: int
 
 
 class CapacityEnd(Struct, frozen=True, omit_defaults=True):

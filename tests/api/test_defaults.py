@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
 import msgspec
 import pytest
 
+from ksched_cli.api import core, dynamic_resources, storage, workloads
 from ksched_cli.api.core import Namespace, Node, ObjectMeta, Pod
 from ksched_cli.api.defaults import (
     default_claim,
@@ -226,3 +228,32 @@ def test_what_storage_says_stays() -> None:
     assert (volume.spec.volume_mode, volume.status.phase) == ("Block", "Bound")
     assert (claim.spec.volume_mode, claim.status.phase) == ("Block", "Bound")
     assert storage_class.volume_binding_mode == "WaitForFirstConsumer"
+
+
+# What the API server sets where a field is missing (SetDefaults), for typed objects that live in others.
+_SET_BY_THE_API_SERVER = {
+    ("PodConditionPattern", "status"),
+    ("DeviceCapacity", "value"),
+    ("Counter", "value"),
+    ("NodeAllocatableResourceMapping", "allocation_multiplier"),
+}
+
+
+@pytest.mark.parametrize("module", [core, dynamic_resources, storage, workloads], ids=lambda module: module.__name__)
+def test_a_field_that_is_missing_has_the_zero_value_of_go(module: ModuleType) -> None:
+    """A number that is not written is 0, a flag is off, a list is empty."""
+    structs = [
+        each
+        for each in vars(module).values()
+        if isinstance(each, type) and issubclass(each, msgspec.Struct) and each.__module__ == module.__name__
+    ]
+    assert len(structs) > 10
+    found = {
+        (struct.__name__, field.name)
+        for struct in structs
+        for field in msgspec.structs.fields(struct)
+        if field.default is not msgspec.NODEFAULT
+        and not isinstance(field.default, msgspec.Struct)
+        and field.default not in (None, 0, "", (), {}, [])
+    }
+    assert found <= _SET_BY_THE_API_SERVER

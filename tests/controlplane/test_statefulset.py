@@ -162,6 +162,12 @@ def test_ordinals_start() -> None:
     assert list(control_plane.run().pods()) == ["db-6", "db-7"]
 
 
+def test_ordinals_without_a_start_begin_at_zero() -> None:
+    control_plane = ControlPlane(*nodes(1))
+    control_plane.api.create(make("StatefulSet", "db", replicas=2, ordinals={}))
+    assert list(control_plane.run().pods()) == ["db-0", "db-1"]
+
+
 def test_min_ready_seconds_are_waited_for() -> None:
     control_plane = ControlPlane(*nodes(1))
     control_plane.api.create(make("StatefulSet", "db", replicas=2, minReadySeconds=10))
