@@ -273,6 +273,16 @@ class PodInfo:
         return self._key
 
     @property
+    def nonzero_cpu(self) -> int:
+        """The cpu that scores count, in thousandths: a container without a request counts, too. For plugins."""
+        return self.parts.sums.nonzero[0]
+
+    @property
+    def nonzero_memory(self) -> int:
+        """The memory that scores count, in bytes. For plugins."""
+        return self.parts.sums.nonzero[1]
+
+    @property
     def template(self) -> bytes:
         """Everything but the pod's name, age and status: equal for pods of one template."""
         return self.parts.template

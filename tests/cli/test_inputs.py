@@ -86,7 +86,7 @@ case(
     {"m.yaml": WEB.replace("apps/v1", "extensions/v1beta1")},
     "check -f m.yaml",
     2,
-    "m.yaml:1: error KS005: this version of the kind is no longer served",
+    "m.yaml:1: error KS005: the API server does not serve this version",
 )
 case("a Status", {"m.yaml": dumped(STATUS)}, "check -f m.yaml", 2, "m.yaml:1: error KS002: an object is not valid")
 case("a Table", {"m.yaml": dumped(TABLE)}, "check -f m.yaml", 2, "m.yaml:1: error KS002: an object is not valid")

@@ -31,13 +31,13 @@ def space(**labels: str) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop", "labels": labels}}
 
 
-def claim(*admin: bool, template: bool = False) -> dict[str, Any]:
+def claim(*admin: bool, template: bool = False, version: str = "v1") -> dict[str, Any]:
     exactly = [{"deviceClassName": "gpu", **({"adminAccess": each} if each else {})} for each in admin]
     spec: dict[str, Any] = {"devices": {"requests": [{"name": f"r{at}", "exactly": e} for at, e in enumerate(exactly)]}}
     kind = "ResourceClaimTemplate" if template else "ResourceClaim"
     metadata = {"name": "c", "namespace": "shop"}
     spec = {"spec": spec} if template else spec
-    return {"apiVersion": "resource.k8s.io/v1", "kind": kind, "metadata": metadata, "spec": spec}
+    return {"apiVersion": f"resource.k8s.io/{version}", "kind": kind, "metadata": metadata, "spec": spec}
 
 
 def check(
@@ -191,7 +191,8 @@ def test_an_older_api_server_drops_admin_access(
     monkeypatch.chdir(tmp_path)
     off = ("1.34", "--feature-gates", "DRAAdminAccess=false")
     for code, *options in ((0, "1.33"), (2, "1.34"), (0, *off), (2, "1.37")):
-        assert check(capsys, [space()], [claim(True)], "--kube-version", *options)[0] == code
+        asked = claim(True, version="v1beta2" if options == ["1.33"] else "v1")
+        assert check(capsys, [space()], [asked], "--kube-version", *options)[0] == code
 
 
 @pytest.mark.parametrize(
