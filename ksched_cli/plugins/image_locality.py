@@ -87,9 +87,9 @@ class ImageLocality(ScorePlugin[None]):
         spec, rules = pod.pod.spec, self._rules
         containers = (*spec.init_containers, *spec.containers) if rules.counts_init_containers else spec.containers
         names = [container.image for container in containers]
-        if rules.counts_image_volumes:
+        if rules.counts_image_volumes and spec.volumes:
             names += [volume.image.reference for volume in spec.volumes if volume.image is not None]
-        return [normalized_image_name(name) for name in names]
+        return list(map(normalized_image_name, names))
 
     def _containers(self, pod: PodInfo) -> int:
         """How many containers, and since 1.37 image volumes, raise the ceiling of the score."""

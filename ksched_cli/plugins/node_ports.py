@@ -125,7 +125,8 @@ class NodePorts(PreFilterPlugin[WantedPorts], FilterPlugin[WantedPorts]):
         return Verdict.rejecting(nodes.take(taken), unschedulable(NodePortsReasons.port_taken()))
 
     def depends(self, pod: PodInfo) -> Depends:
-        return Depends("pods on the node", pod.host_ports) if pod.host_ports else NOTHING
+        ports = pod.parts.host_ports
+        return Depends("pods on the node", ports) if ports else NOTHING
 
     def explain(self, state: WantedPorts | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
         """The ports that are taken, and by whom."""

@@ -216,34 +216,32 @@ class Ranking:
         self.fixed_scores = fixed
         states, skipped = (dict(fixed.states), set(fixed.skipped)) if fixed is not None else ({}, set[str]())
         self._state = CycleState(state.filter_states, states, state.skip_filter, skipped)
-        self._pre_score(pod)
+        # RunPreScorePlugins: it has run for all pods that sign alike where only the node object matters.
+        known = states.keys() | skipped
+        for plugin in runtime.profile.pre_score:
+            if plugin.name not in known:
+                runtime.pre_score(plugin, self._state, pod, self._nodes)
         self._fixed: list[tuple[Scorer, Hashable, FixedColumn]] = list(fixed.columns) if fixed is not None else []
         self._following: Signed = ()
         self._loose: list[Loose] = []
         # Skipped plugins that may score the next pod.
         self._resting: list[Loose] = []
-        for plugin in runtime.profile.score:
-            name = plugin.name
+        for scorer in runtime.profile.score:
+            name = scorer.name
             of_plugin = depends[name]
             if of_plugin is None or of_plugin.signature is None or of_plugin.on == ANYWHERE:
-                loose = Loose(plugin, of_plugin, _version(of_plugin))
+                loose = Loose(scorer, of_plugin, _version(of_plugin))
                 (self._resting if name in skipped else self._loose).append(loose)
             elif of_plugin.on != "node":
                 if name not in skipped:
-                    self._following += ((plugin, of_plugin.signature),)
+                    self._following += ((scorer, of_plugin.signature),)
             elif fixed is None and name not in skipped:
-                self._add_fixed(plugin, of_plugin.signature, pod)
+                self._add_fixed(scorer, of_plugin.signature, pod)
         self._names = [each.name for each in runtime.profile.score if each.name not in skipped]
         if fixed is None:
             self._note_fixed()
         self._extremes = fixed.extremes if fixed is not None and rows is None else self._extremes_of_fixed(None)
         self.fixed_sum = self._sum_of_fixed(pod)
-
-    def _pre_score(self, pod: PodInfo) -> None:
-        """RunPreScorePlugins. Where only the node object matters, PreScore runs once for all that sign alike."""
-        for plugin in self._runtime.profile.pre_score:
-            if self.fixed_scores is None or not is_fixed(self._depends[plugin.name]):
-                self._runtime.pre_score(plugin, self._state, pod, self._nodes)
 
     def _add_fixed(self, plugin: Scorer, signature: Hashable, pod: PodInfo) -> None:
         try:

@@ -413,8 +413,8 @@ class Cycle(Logged):
         self, runtime: Runtime, state: CycleState, decision: Decision, memory: Memory | None
     ) -> FeasibleNodes:
         """findNodesThatFitPod."""
-        pod = decision.pod
-        if self.placement is not None or self.nominator.node_of(decision.pod_row):
+        pod, nominated_to = decision.pod, self.nominator.node_of(decision.pod_row)
+        if self.placement is not None or nominated_to:
             # Not all nodes are looked at alike.
             memory = None
         known = memory.recall(pod, state) if memory is not None else None
@@ -436,9 +436,10 @@ class Cycle(Logged):
                 diagnosis.nodes.set_absent(NodeRows(self.cluster, self.placement).mask(), outcome.status)
             diagnosis.blame(outcome.status)
             return FeasibleNodes(NO_ROWS, diagnosis)
-        nominated = self._evaluate_nominated_node(runtime, state, decision, diagnosis)
-        if nominated is not None:
-            return FeasibleNodes(nominated.rows, diagnosis, nominated.bare)
+        if nominated_to and self.prefers_nominated_node:
+            passed = self._evaluate_nominated_node(runtime, state, pod, nominated_to, diagnosis)
+            if passed is not None:
+                return FeasibleNodes(passed.rows, diagnosis, passed.bare)
         nodes = self._candidates(outcome.node_names, outcome.narrowed_by, diagnosis)
         if not nodes.whole:
             memory = None
@@ -466,20 +467,20 @@ class Cycle(Logged):
         return FeasibleNodes(left.rows, diagnosis, left.bare, None if left.bare else memory)
 
     def _evaluate_nominated_node(
-        self, runtime: Runtime, state: CycleState, decision: Decision, diagnosis: Diagnosis
+        self, runtime: Runtime, state: CycleState, pod: PodInfo, node: str, diagnosis: Diagnosis
     ) -> NodeRows | None:
         """The node that preemption cleared for this pod is tried first, and alone. What extenders return for it is
         dropped: they are called again with all nodes. None if the pod does not go there."""
-        row = self.cluster.nodes.row_of.get(self.nominator.node_of(decision.pod_row))
-        if row is None or not self.prefers_nominated_node or (self.placement is not None and row not in self.placement):
+        row = self.cluster.nodes.row_of.get(node)
+        if row is None or (self.placement is not None and row not in self.placement):
             return None
         nodes = NodeRows(self.cluster, np.array([row], dtype=np.int64))
         filters = runtime.in_force(state)
-        passed = runtime.run_filter_with_nominated(filters, state, decision.pod, nodes, diagnosis.nodes)
+        passed = runtime.run_filter_with_nominated(filters, state, pod, nodes, diagnosis.nodes)
         diagnosis.blamed |= diagnosis.nodes.unschedulable_plugins()
         if self.extenders is not None:
             try:
-                passed = self.extenders.filter(decision.pod, passed, NodeStatuses(len(self.cluster.nodes)))
+                passed = self.extenders.filter(pod, passed, NodeStatuses(len(self.cluster.nodes)))
             except ExtenderError:
                 return None
         return passed if len(passed) else None
