@@ -151,7 +151,8 @@ class SchedulingLoop:
             other = self.queue.pop_specific(row) if row != pod.row else None
             if other is not None:
                 found.append(other)
-        return found
+        # PodGroupMemberPodsOrderingFunc; where `completing_pod_is_first` holds, the scheduler orders them anew.
+        return sorted(found, key=lambda each: (-each.attempts, each.timestamp, each.turn))
 
     def _conclude(self, infos: Iterable[PodInfo]) -> LoopStep:
         """WaitOnPermit is over for these pods."""

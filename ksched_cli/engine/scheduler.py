@@ -281,7 +281,8 @@ class Scheduler:
     def _schedule_group(self, cycle: GroupCycle, key: GroupKey, rows: Sequence[int]) -> list[Decision]:
         if self.timings is not None:
             self.timings.begin_cycle()
-        rows = self.groups.in_order_of_attempts(key, rows)
+        if EngineRules.of(self.cluster.release).completing_pod_is_first:
+            rows = self.groups.in_order_of_attempts(key, rows)
         self._runtime_of(rows[0])
         infos = self.cluster.pods.infos
         runtimes = [self.runtimes[infos[row].pod.spec.scheduler_name] for row in rows]

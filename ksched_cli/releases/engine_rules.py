@@ -254,6 +254,14 @@ class EngineRules(ReleaseRules):
         "With the gate GenericWorkload, pods that found no place when their group did are tried again at once, and may "
         "preempt; before, they waited like other pods.",
     )
+    completing_pod_is_first = Rule(
+        "1.37",
+        "search",
+        "With the gate GenericWorkload, the pods of a group are tried in the order in which they came to the queue; "
+        "before, the pod that completes the quorum was tried first.",
+        before=True,
+        now=False,
+    )
     gated_pods_hold_back_groups = Rule(
         "1.37",
         "queue",

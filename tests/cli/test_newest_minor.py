@@ -158,7 +158,6 @@ def test_a_diff_names_the_rule_of_pod_groups_in_its_document(
     causes = {(each["before"] or each["after"])["pod"]: each["cause"] for each in document["pods"]}
     assert {pod: (cause["kind"], cause.get("preemptor")) for pod, cause in causes.items()} == {
         "default/p1": ("rule", None),
-        "default/p2": ("rule", None),
         "default/strong": ("preemption", "pod group default/g"),
         "default/other": ("preemption", "pod group default/g"),
     }
@@ -170,7 +169,7 @@ def test_a_diff_names_the_rule_of_pod_groups_in_its_document(
             ("a", None, "evicts default/strong"),
             ("c", "evicts default/other", None),
         ]
-    assert [each["pods"] for each in document["rules"] if each["pods"]] == [4]
+    assert [each["pods"] for each in document["rules"] if each["pods"]] == [3]
 
 
 def test_gates_that_are_not_modelled_are_in_the_coverage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

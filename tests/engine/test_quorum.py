@@ -93,11 +93,10 @@ def test_what_the_group_is_told(wanted: tuple[str, ...], min_count: int | None, 
 )
 def test_what_its_pods_are_told(minor: str, own: str, tried: str, untried: str) -> None:
     """Pods of a group run no PostFilter (#140412). Pods that were not tried have the group's first status."""
-    _, decisions, _ = run(minor, (3,), members("9", "1", "1", "1"), pod_group(4))
-    # The pod that completes the quorum comes first, the others by name.
-    assert [short(each.message) for each in decisions] == [own, untried, untried, tried]
+    _, decisions, _ = run(minor, (3,), members("1", "9", "1", "1"), pod_group(4))
+    assert [short(each.message) for each in decisions] == [tried, own, untried, untried]
     assert {each.result for each in decisions} == {"unschedulable"}
-    assert [each.diagnosis is None for each in decisions] == [False, *([minor == "1.37"] * 2), False]
+    assert [each.diagnosis is None for each in decisions] == [False, False, *([minor == "1.37"] * 2)]
 
 
 # The cycle by its plugins
@@ -233,7 +232,7 @@ def running(name: str, node: str, priority: int = 0) -> Any:
     ("minor", "leaving", "nominated", "message"),
     [
         ("1.36", ["other", "weak"], ["", ""], "PGU"),
-        ("1.37", ["strong", "weak"], ["n2", "n1"], "minCount (2) cannot be satisfied: 0 scheduled, 1 remaining, PGP: found a placement for podgroup, preempting 2 victims"),
+        ("1.37", ["strong", "weak"], ["n1", "n2"], "minCount (2) cannot be satisfied: 0 scheduled, 1 remaining, PGP: found a placement for podgroup, preempting 2 victims"),
     ],
 )  # fmt: skip
 def test_a_group_keeps_the_places_of_its_one_search(
@@ -316,6 +315,44 @@ def test_the_rest_of_a_group_is_tried_at_once(minor: str, where: str) -> None:
         assert [each.nominated_node for each in again.decisions] == ["n2"]
         assert loop.queue.find(left.pod_row) is not None
         assert loop.queue.active.get(left.pod_row) is None
+
+
+@pytest.mark.parametrize(
+    ("pods", "min_count", "before", "now"),
+    [
+        pytest.param("a1 b2 c3", None, "abc", "abc", id="a basic group"),
+        pytest.param("a3 b2 c1", None, "cba", "cba", id="the oldest is first"),
+        pytest.param("c1 a1 b1", None, "abc", "abc", id="of one age, by name"),
+        pytest.param("b1 c1 a2", None, "bca", "bca", id="by age, and then by name"),
+        pytest.param("a1 b2 c3", 1, "abc", "abc", id="the first makes the quorum"),
+        pytest.param("a1 b2 c3", 2, "bac", "abc", id="the second makes the quorum"),
+        pytest.param("a1 b2 c3", 3, "cab", "abc", id="the last makes the quorum"),
+        pytest.param("c1 b1 a2", 2, "cba", "bca", id="the second by name makes the quorum"),
+        pytest.param("r0 a1 b2 c3", 2, "abc", "abc", id="one runs, and the first makes the quorum"),
+        pytest.param("r0 a1 b2 c3", 3, "bac", "abc", id="one runs, and the second makes the quorum"),
+        pytest.param("r0 s0 a1 b2", 2, "ab", "ab", id="the quorum runs"),
+    ],
+)
+@pytest.mark.parametrize("settles", [False, True])
+def test_in_which_order_pods_are_tried(pods: str, min_count: int | None, before: str, now: str, settles: bool) -> None:
+    """#140421 and the tests of PodGroupMemberPodsOrderingFunc in framework/types_test.go: by attempts, by the time of
+    coming to the queue and by name. A pod has the second of its creation; r and s run."""
+    found = {}
+    for minor, gates in GATES_OF_MINOR.items():
+        made = []
+        for name, second in pods.split():
+            pod = member(name).created(f"2026-01-01T00:00:0{second}Z")
+            made.append((pod.on("n1") if name in "rs" else pod).obj())
+        objects = [group(min_count=min_count)]
+        scheduler = make_scheduler(nodes_with(9), made, objects=objects, gates=gates, current=RELEASES[minor])
+        if settles:
+            step = SchedulingLoop(scheduler).step()
+            assert step is not None
+            tried = [each.pod.name for each in step.decisions]
+        else:
+            tried = [key.removeprefix("default/") for key in decide(scheduler)]
+        found[minor] = "".join(tried)
+    assert found == {"1.36": before, "1.37": now}
 
 
 # GangScheduling: the cases are those of gangscheduling_test.go

@@ -79,11 +79,15 @@ def test_pods_that_never_preempt_hold_the_group_back() -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "gates", "api"),
-    [("1.36", GATES, "v1alpha2"), ("1.37", "GenericWorkload=true", "v1beta1")],
+    ("version", "gates", "api", "nodes"),
+    [
+        # The pod that completes the quorum goes first.
+        ("1.36", GATES, "v1alpha2", ("n2", "n1")),
+        ("1.37", "GenericWorkload=true", "v1beta1", ("n1", "n2")),
+    ],
 )
 def test_victims_leave_and_the_group_comes(
-    version: str, gates: str, api: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    version: str, gates: str, api: str, nodes: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The priority of the group comes from its PriorityClass where the dump has none."""
     items = [
@@ -107,7 +111,7 @@ def test_victims_leave_and_the_group_comes(
     assert "default/old1, default/old2" in shown
     assert run([*arguments, "--settle", "-o", "json"]) == 0
     final = {pod["pod"]: pod.get("node") for pod in json.loads(capsys.readouterr().out)["final"]}
-    assert final == {"default/old1": None, "default/old2": None, "default/p1": "n2", "default/p2": "n1"}
+    assert final == {"default/old1": None, "default/old2": None, "default/p1": nodes[0], "default/p2": nodes[1]}
     items[0]["metadata"]["name"] = "other"
     write_list(path, *items)
     assert run(arguments) == 2
