@@ -371,22 +371,31 @@ def test_a_world_has_the_controllers_of_its_minor(version: str, at_once: int) ->
 
 
 @pytest.mark.parametrize(
-    ("kept", "before", "now"),
+    ("policy", "kept", "nowhere", "before", "now"),
     [
-        pytest.param((), "v1", "v2", id="all pods were made anew"),
-        pytest.param(("db-1",), "v1", "v1", id="one pod is left of the old revision"),
+        pytest.param("OrderedReady", (), "", "v1", "v2", id="all pods were made anew"),
+        pytest.param("OrderedReady", ("db-1",), "", "v1", "v1", id="one pod is left of the old revision"),
+        pytest.param("OrderedReady", ("db-0", "db-1"), "", "v1", "v1", id="no pod was made anew"),
+        pytest.param("Parallel", (), "", "v1", "v2", id="all pods were made anew in parallel"),
+        pytest.param("Parallel", ("db-0",), "", "v1", "v1", id="one pod is left of the old revision in parallel"),
+        pytest.param("Parallel", (), "db-1", "v1", "v1", id="one new pod is not ready"),
+        pytest.param("Parallel", ("db-0",), "db-1", "v1", "v1", id="one pod is old, and one new pod is not ready"),
     ],
 )
-def test_when_on_delete_is_up_to_date_by_minor(kept: tuple[str, ...], before: str, now: str) -> None:
-    """#136833 (TestStatefulSetControl_OnDelete): the current revision follows when all pods are of the update revision.
-    A later change of the strategy to RollingUpdate with a partition makes new pods of the current revision."""
+def test_when_on_delete_is_up_to_date_by_minor(
+    policy: str, kept: tuple[str, ...], nowhere: str, before: str, now: str
+) -> None:
+    """#136833 (TestStatefulSetControl_OnDelete): the current revision follows when all pods are ready and of the update
+    revision. A later change of the strategy to RollingUpdate with a partition makes new pods of the current one."""
     found = {}
     for minor in ("1.36", "1.37"):
-        item = make("StatefulSet", "db", replicas=2, updateStrategy={"type": "OnDelete"})
+        strategy: dict[str, Any] = {"type": "OnDelete"}
+        item = make("StatefulSet", "db", replicas=2, podManagementPolicy=policy, updateStrategy=strategy)
         control_plane = _of_minor(rested(*nodes(2), item), minor)
+        control_plane.place = lambda pod: "" if pod.metadata.name == nowhere else "node-1"
         control_plane.change("StatefulSet", "db", template=template("db", "app:v2"))
         control_plane.run()
-        for name in {"db-0", "db-1"} - set(kept):
+        for name in sorted({"db-0", "db-1"} - set(kept)):
             control_plane.api.delete(control_plane.store.get(Pod, name, "default"), why="by hand")
         control_plane.run()
         strategy = {"type": "RollingUpdate", "rollingUpdate": {"partition": 9}}
@@ -411,3 +420,6 @@ def test_recreate_deletes_all_old_pods_before_it_creates_new_ones(policy: str, g
         return
     assert {name for what, name in steps[:3] if what == "deleted"} == {"db-0", "db-1", "db-2"}
     assert steps[3:] == [("created", f"db-{at}") for at in range(3)]
+    # In order each pod waits for the one before it to be ready; in parallel they come at the same moment.
+    moments = {moment for moment, event, name in control_plane.events if event == "created"}
+    assert len(moments) == (1 if policy == "Parallel" else 3)
