@@ -318,6 +318,35 @@ def test_the_rest_of_a_group_is_tried_at_once(minor: str, where: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("cpus", "wanted", "min_count", "before", "now"),
+    [
+        pytest.param((2,), ("1", "1"), 2, "--", "--", id="all find a place"),
+        pytest.param((1,), ("1", "1"), 1, "-b", "-a", id="one finds none"),
+        pytest.param((1,), ("1", "1", "1"), 1, "-bb", "-aa", id="two find none"),
+        pytest.param((1,), ("1", "1"), None, "-b", "-a", id="one of a basic group finds none"),
+        pytest.param((2,), ("9", "1", "1"), 2, "b--", "a--", id="the first finds none"),
+        pytest.param((1,), ("1", "1"), 2, "bb", "bb", id="the quorum finds none"),
+        pytest.param((1,), ("9", "9"), None, "bb", "bb", id="none of a basic group finds one"),
+        pytest.param((), ("1", "1"), 1, "bb", "bb", id="no node"),
+    ],
+)
+def test_where_the_rest_of_a_group_goes(
+    cpus: tuple[int, ...], wanted: tuple[str, ...], min_count: int | None, before: str, now: str
+) -> None:
+    """TestSubmitPodGroupAlgorithmResult: to the active queue if the group found its places. A letter for each pod: in
+    the active queue, in backoff, or placed."""
+    found = {}
+    for minor, gates in GATES_OF_MINOR.items():
+        current, objects = RELEASES[minor], [pod_group(min_count)]
+        scheduler = make_scheduler(nodes_with(*cpus), members(*wanted), objects=objects, gates=gates, current=current)
+        loop = SchedulingLoop(scheduler)
+        assert loop.step() is not None
+        places = (loop.queue.find(row) for row in range(len(wanted)))
+        found[minor] = "".join("-" if place is None else place[0][0] for place in places)
+    assert found == {"1.36": before, "1.37": now}
+
+
+@pytest.mark.parametrize(
     ("pods", "min_count", "before", "now"),
     [
         pytest.param("a1 b2 c3", None, "abc", "abc", id="a basic group"),
