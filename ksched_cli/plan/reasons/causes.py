@@ -375,9 +375,9 @@ class GroupDecisions:
 
         def result(rule_set: int) -> object:
             found = self.outcome(rule_set)
-            if found is None or row is None:
+            if found is None or part != "nodes":
                 return found and getattr(found, part)
-            return found.nodes.get(row)
+            return sorted(found.nodes.values()) if row is None else found.nodes.get(row)
 
         return self.rule_path.needed(result)
 
