@@ -22,7 +22,7 @@ from typing import Any
 
 from ksched_cli.api.decode import KINDS
 
-_REF = "#/definitions/"
+REF = "#/definitions/"
 _SCALARS = {"string": "", "integer": "l", "boolean": "b", "number": "n"}
 _FORMATS = {"int32": "i", "byte": "y"}
 _NAMED = {"Quantity": "q", "IntOrString": "x", "Time": "t", "MicroTime": "t", "FieldsV1": "o", "RawExtension": "o"}
@@ -43,18 +43,18 @@ _MORE_KINDS = (
 _NO_OBJECTS = ("DeleteOptions", "WatchEvent", "Status", "Scale", "Eviction", "Binding", "TokenRequest", "APIGroup")
 
 
-class _Types:
+class Types:
     def __init__(self, definitions: dict[str, Any]) -> None:
         self._definitions = definitions
         self.lines: dict[str, str] = {}
-        self._names: dict[str, str] = {}
+        self.names: dict[str, str] = {}
 
     def reserve(self, reference: str) -> str:
         """A name of its own: several groups and versions have types of one name. The first has the short name."""
         group, version, name = reference.split(".")[-3:]
         name = _RENAMED.get(name, name)
-        taken = name in self._names.values() and self._names.get(reference) != name
-        return self._names.setdefault(reference, f"{name}.{group}.{version}" if taken else name)
+        taken = name in self.names.values() and self.names.get(reference) != name
+        return self.names.setdefault(reference, f"{name}.{group}.{version}" if taken else name)
 
     def add(self, reference: str) -> str:
         """The short name of a type; its line and those of the types it uses are there afterwards."""
@@ -70,7 +70,7 @@ class _Types:
         if field in _ANYTHING:
             return "o"
         if "$ref" in described:
-            reference = described["$ref"].removeprefix(_REF)
+            reference = described["$ref"].removeprefix(REF)
             short = reference.split(".")[-1]
             if short in _NAMED:
                 return _NAMED[short]
@@ -89,19 +89,30 @@ def _written(field: str, holds: str) -> str:
     return f"{field}={holds}" if holds else field
 
 
-def lines_of(swagger: dict[str, Any]) -> Iterator[str]:
-    definitions = swagger["definitions"]
-    by_kind = {
+def kinds_of(definitions: dict[str, Any]) -> dict[tuple[str, str], str]:
+    """The name of the definition of each kind, by version of its group and kind."""
+    return {
         (f"{each['group']}/{each['version']}".lstrip("/"), each["kind"]): name
         for name, definition in definitions.items()
         for each in definition.get("x-kubernetes-group-version-kind", ())
     }
-    types = _Types(definitions)
+
+
+def types_of(definitions: dict[str, Any], by_kind: Mapping[tuple[str, str], str]) -> Types:
+    """The types of the kinds that ksched reads, and those that they use."""
+    types = Types(definitions)
     roots = [by_kind[identity] for identity in (*KINDS, *_MORE_KINDS) if identity in by_kind]
     for root in roots:
         types.reserve(root)
     for root in roots:
         types.add(root)
+    return types
+
+
+def lines_of(swagger: dict[str, Any]) -> Iterator[str]:
+    definitions = swagger["definitions"]
+    by_kind = kinds_of(definitions)
+    types = types_of(definitions, by_kind)
     kinds: dict[str, list[str]] = {}
     for version, kind in sorted(by_kind):
         if kind not in _NO_OBJECTS and not kind.endswith("List"):

@@ -17,8 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ksched_cli.api.decode import KINDS
-from tests.known_fields import _MORE_KINDS, _REF, _Types
+from tests.known_fields import REF, kinds_of, types_of
 
 
 def _server(described: dict[str, Any], definitions: dict[str, Any]) -> str:
@@ -27,7 +26,7 @@ def _server(described: dict[str, Any], definitions: dict[str, Any]) -> str:
         return ",".join(described["x-kubernetes-list-map-keys"])
     if kind == "set":
         return "set"
-    target = definitions.get(described.get("$ref", "").removeprefix(_REF), {})
+    target = definitions.get(described.get("$ref", "").removeprefix(REF), {})
     is_map = described.get("type") == "object" or "properties" in target
     atomic = "atomic" in (described.get("x-kubernetes-map-type"), target.get("x-kubernetes-map-type"))
     return "atomic" if is_map and atomic else ""
@@ -41,18 +40,8 @@ def _client(described: dict[str, Any]) -> str:
 
 def lines_of(swagger: dict[str, Any]) -> Iterator[str]:
     definitions = swagger["definitions"]
-    by_kind = {
-        (f"{each['group']}/{each['version']}".lstrip("/"), each["kind"]): name
-        for name, definition in definitions.items()
-        for each in definition.get("x-kubernetes-group-version-kind", ())
-    }
-    types = _Types(definitions)
-    roots = [by_kind[identity] for identity in (*KINDS, *_MORE_KINDS) if identity in by_kind]
-    for root in roots:
-        types.reserve(root)
-    for root in roots:
-        types.add(root)
-    references = {name: reference for reference, name in types._names.items()}
+    types = types_of(definitions, kinds_of(definitions))
+    references = {name: reference for reference, name in types.names.items()}
     for name in sorted(types.lines):
         found = []
         for field, described in sorted(definitions[references[name]].get("properties", {}).items()):

@@ -64,10 +64,6 @@ def run(*arguments: str, at_most: float) -> tuple[str, float, float]:
     return shown, units, megabytes
 
 
-def write(path: Path, *items: Any) -> str:
-    return write_list(path, *items)
-
-
 def containers(cpu: str) -> list[dict[str, Any]]:
     return [{"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}]
 
@@ -75,8 +71,8 @@ def containers(cpu: str) -> list[dict[str, Any]]:
 @pytest.mark.slow
 def test_a_deployment_of_200000_replicas_on_ten_nodes(tmp_path: Path) -> None:
     nodes = [entry("Node", make_node(f"n{index}").allocatable(cpu=64, pods=110).obj()) for index in range(10)]
-    cluster = write(tmp_path / "cluster.json", *nodes)
-    manifest = write(tmp_path / "web.json", deployment("web", 200_000, containers=containers("100m")))
+    cluster = write_list(tmp_path / "cluster.json", *nodes)
+    manifest = write_list(tmp_path / "web.json", deployment("web", 200_000, containers=containers("100m")))
     shown, units, megabytes = run("simulate", "--from", cluster, "-f", manifest, at_most=4.5)
     first, *lines = shown.splitlines()
     assert first == "200,000 pending pods: 198900 unschedulable, 1100 scheduled (10 nodes)"
@@ -112,7 +108,7 @@ def test_a_drain_of_a_node_with_5000_copies(tmp_path: Path) -> None:
     ]
     replica_set = {**web, "kind": "ReplicaSet", "metadata": {**web["metadata"], "uid": "web"}}
     nodes = [entry("Node", make_node(f"n{index}").allocatable(cpu=640, pods=6000).obj()) for index in range(10)]
-    cluster = write(tmp_path / "cluster.json", *nodes, replica_set, *pods)
+    cluster = write_list(tmp_path / "cluster.json", *nodes, replica_set, *pods)
     shown, units, megabytes = run("drain", "n0", "--from", cluster, at_most=4)
     assert shown.splitlines()[0] == "n0: safe, drained in 1 round, 5,000 pods move"
     assert units <= 4
@@ -131,8 +127,8 @@ def test_a_drain_of_a_node_with_5000_copies(tmp_path: Path) -> None:
 def test_65535_replicas_on_12_nodes(command: list[str], most: float, tmp_path: Path) -> None:
     """At most 10 s on a machine that needs 0.35 s for the plain work, and 1 GB."""
     nodes = [entry("Node", make_node(f"n{index}").allocatable(cpu=16, pods=110).obj()) for index in range(12)]
-    cluster = write(tmp_path / "cluster.json", *nodes)
-    manifest = write(tmp_path / "web.json", deployment("web", 65_535, containers=containers("100m")))
+    cluster = write_list(tmp_path / "cluster.json", *nodes)
+    manifest = write_list(tmp_path / "web.json", deployment("web", 65_535, containers=containers("100m")))
     shown, units, megabytes = run(*command, "--from", cluster, "-f", manifest, at_most=most)
     assert "64,215" in shown or "64215" in shown
     assert units <= most
@@ -142,8 +138,8 @@ def test_65535_replicas_on_12_nodes(command: list[str], most: float, tmp_path: P
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["simulate", "check"])
 def test_99999_nodes_more(command: str, tmp_path: Path) -> None:
-    cluster = write(tmp_path / "cluster.json", entry("Node", make_node("n").allocatable(cpu=16, pods=110).obj()))
-    manifest = write(tmp_path / "web.json", deployment("web", 3, containers=containers("100m")))
+    cluster = write_list(tmp_path / "cluster.json", entry("Node", make_node("n").allocatable(cpu=16, pods=110).obj()))
+    manifest = write_list(tmp_path / "web.json", deployment("web", 3, containers=containers("100m")))
     arguments = [command, "--from", cluster, "-f", manifest, "--add-node", "cpu=4=99999"]
     shown, units, megabytes = run(*arguments, at_most=12)
     assert "(100,000 nodes)" in shown

@@ -113,7 +113,7 @@ def situations(draw: st.DrawFn) -> tuple[list[dict[str, Any]], list[dict[str, An
 def at_rest(nodes: list[dict[str, Any]], workloads: list[dict[str, Any]], folder: Path) -> Loaded:
     """The nodes with the workloads applied, once nothing moves."""
     world, changes = begun(
-        RunOptions(objects=[*CLASSES, *nodes], filenames=[saved(folder / "workloads.json", *workloads)])
+        RunOptions(objects=[*CLASSES, *nodes], filenames=[write_list(folder / "workloads.json", *workloads)])
     )
     world.apply(changes)
     assert world.run(LIMITS) == "settled"
@@ -123,10 +123,6 @@ def at_rest(nodes: list[dict[str, Any]], workloads: list[dict[str, Any]], folder
 def begun(setup: RunOptions) -> tuple[World, Changes]:
     source, changes = load_input(setup)
     return SettleRun(source).world, changes
-
-
-def saved(path: Path, *items: dict[str, Any]) -> str:
-    return write_list(path, *items)
 
 
 def objects_of(loaded: Loaded) -> list[Any]:
@@ -139,7 +135,7 @@ def objects_of(loaded: Loaded) -> list[Any]:
 def setup_of(cluster: Loaded, change: Change, folder: Path) -> RunOptions:
     setup = RunOptions(objects=objects_of(cluster))
     if isinstance(change, dict):
-        return RunOptions(objects=setup.objects, filenames=[saved(folder / "change.json", change)])
+        return RunOptions(objects=setup.objects, filenames=[write_list(folder / "change.json", change)])
     return RunOptions(objects=setup.objects, edits=[change])
 
 
@@ -149,7 +145,7 @@ def by_settling(cluster: Loaded, change: Change, folder: Path) -> WorldResult:
 
 def by_scenario(cluster: Loaded, change: Change, folder: Path) -> WorldResult:
     if isinstance(change, dict):
-        step: dict[str, Any] = {"apply": Path(saved(folder / "step.json", change)).name}
+        step: dict[str, Any] = {"apply": Path(write_list(folder / "step.json", change)).name}
     else:
         words = change[0].split("-")
         step = {words[0] + "".join(word.title() for word in words[1:]): change[1]}

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parent.parent
 
 
@@ -15,22 +17,23 @@ def test_no_file_is_longer_than_700_lines() -> None:
     assert [str(path) for path in files if len(path.read_text().splitlines()) > 700] == []
 
 
-def test_importing_what_the_help_needs_loads_nothing_heavy() -> None:
+@pytest.mark.parametrize(
+    ("arguments", "heavy"),
+    [
+        pytest.param(["version"], ("numpy", "kubernetes", "yaml", "msgspec", "rich.table"), id="version"),
+        pytest.param(
+            ["simulate", "--help"],
+            ("numpy", "ksched_cli.api.core", "ksched_cli.config.model", "pydantic"),
+            id="help of a command",
+        ),
+    ],
+)
+def test_what_needs_no_objects_loads_nothing_heavy(arguments: list[str], heavy: tuple[str, ...]) -> None:
     """`ksched version` and `--help` must not pay for numpy, the Kubernetes client or the engine."""
     code = (
         "import sys, ksched_cli.cli.main\n"
-        "try: ksched_cli.cli.main.run(['version'])\n"
-        "finally: print([m for m in ('numpy', 'kubernetes', 'yaml', 'msgspec', 'rich.table') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "[]"
-
-
-def test_the_help_of_a_command_loads_no_objects_and_no_numpy() -> None:
-    code = (
-        "import sys, ksched_cli.cli.main\n"
-        "ksched_cli.cli.main.run(['simulate', '--help'])\n"
-        "print([m for m in ('numpy', 'ksched_cli.api.core', 'ksched_cli.config.model', 'pydantic') if m in sys.modules])"
+        f"try: ksched_cli.cli.main.run({arguments})\n"
+        f"finally: print([m for m in {heavy} if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"

@@ -385,15 +385,18 @@ class _Console(Console):
         raise BrokenPipeError
 
 
-def print_hanging(console: Console, text: Text, indent: int = 4) -> None:
+_HANGING = 4
+
+
+def print_hanging(console: Console, text: Text) -> None:
     """Print the text. If it takes several lines, all lines except the first are indented."""
     if text.cell_len <= console.width:
         console.print(text)
         return
-    for number, line in enumerate(text.wrap(console, console.width - indent)):
+    for number, line in enumerate(text.wrap(console, console.width - _HANGING)):
         line.rstrip()
         if number:
-            line.pad_left(indent)
+            line.pad_left(_HANGING)
         console.print(line, no_wrap=True, overflow="ignore")
 
 

@@ -40,10 +40,6 @@ def cluster(cpu: str = "3") -> list[dict[str, Any]]:
     ]
 
 
-def write(path: Path, items: list[dict[str, Any]]) -> str:
-    return write_list(path, *items)
-
-
 def pod_of(source: str, capsys: pytest.CaptureFixture[str], *options: str) -> tuple[dict[str, Any], dict[str, Any]]:
     run(["simulate", "--from", source, "-o", "json", *options])
     document = json.loads(capsys.readouterr().out)
@@ -59,7 +55,7 @@ def pod_of(source: str, capsys: pytest.CaptureFixture[str], *options: str) -> tu
     ],
 )
 def test_simulate(cpu: str, gates: str, result: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    source = write(tmp_path / "c.json", cluster(cpu))
+    source = write_list(tmp_path / "c.json", *cluster(cpu))
     pod, coverage = pod_of(source, capsys, "--feature-gates", gates)
     assert pod["result"] == result
     assert "featureGatesNotModelled" not in coverage
@@ -88,7 +84,7 @@ def test_a_snapshot_gives_the_same_answer(
     items: Any, message: str, redact: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     taken = str(tmp_path / "taken.json.gz")
-    assert run(["snapshot", "--from", write(tmp_path / "c.json", items), "-o", taken, *redact]) == 0
+    assert run(["snapshot", "--from", write_list(tmp_path / "c.json", *items), "-o", taken, *redact]) == 0
     capsys.readouterr()
     pod = pod_of(taken, capsys, "--feature-gates", GATE)[0]
     assert pod["result"] == ("unschedulable" if message else "scheduled")
@@ -96,11 +92,11 @@ def test_a_snapshot_gives_the_same_answer(
 
 
 def test_explain_shows_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run(["explain", "--from", write(tmp_path / "c.json", cluster("1500m")), "--feature-gates", GATE, "default/p"])
+    run(["explain", "--from", write_list(tmp_path / "c.json", *cluster("1500m")), "--feature-gates", GATE, "default/p"])
     text = " ".join(capsys.readouterr().out.split())
     assert "default/new: the pod with its claims needs cpu 2500m, 2 free" in text
 
 
 def test_a_multiplier_that_is_no_quantity_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["simulate", "--from", write(tmp_path / "c.json", cluster("two"))]) == 2
+    assert run(["simulate", "--from", write_list(tmp_path / "c.json", *cluster("two"))]) == 2
     assert "nodeAllocatableResourceMappings.cpu.allocationMultiplier" in capsys.readouterr().err

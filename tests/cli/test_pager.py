@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from ksched_cli.cli.streams import _pager
+from tests.cli.pipes import run_on_a_terminal
 from tests.cli.transcripts import ROOT
 
-pty = pytest.importorskip("pty", reason="there are no terminals to open here")
+pytest.importorskip("pty", reason="there are no terminals to open here")
 
 DEMO = [sys.executable, "-m", "ksched_cli", "demo"]
 
@@ -24,17 +24,7 @@ def environment(**changes: str) -> dict[str, str]:
 
 
 def on_a_terminal(arguments: list[str], **changes: str) -> tuple[int, str]:
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        arguments, stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL, env=environment(**changes), cwd=ROOT
-    )
-    os.close(theirs)
-    sent = b""
-    with suppress(OSError):
-        while chunk := os.read(ours, 65536):
-            sent += chunk
-    os.close(ours)
-    return process.wait(), sent.decode()
+    return run_on_a_terminal(arguments, environment(**changes))
 
 
 @pytest.fixture

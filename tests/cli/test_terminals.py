@@ -6,13 +6,13 @@ import os
 import re
 import subprocess
 import sys
-from contextlib import suppress
 
 import pytest
 
+from tests.cli.pipes import run_on_a_terminal
 from tests.cli.transcripts import ROOT
 
-pty = pytest.importorskip("pty", reason="there are no terminals to open here")
+pytest.importorskip("pty", reason="there are no terminals to open here")
 
 ARGUMENTS = [sys.executable, "-m", "ksched_cli", "demo"]
 STYLE = re.compile(r"\x1b\[[0-9;]*m")
@@ -27,25 +27,9 @@ def environment(**changes: str) -> dict[str, str]:
 
 
 def on_a_terminal(columns: int, **changes: str) -> str:
-    """What a terminal of that width is sent on stdout. On stderr a slow machine also gets a progress bar."""
-    import fcntl
-    import struct
-    import termios
-
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    process = subprocess.Popen(
-        ARGUMENTS, stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL, env=environment(**changes), cwd=ROOT
-    )
-    os.close(theirs)
-    sent = b""
-    # Linux ends a closed terminal with an error where others end it with nothing.
-    with suppress(OSError):
-        while chunk := os.read(ours, 65536):
-            sent += chunk
-    os.close(ours)
-    assert process.wait() == 0
-    return sent.decode().replace("\r\n", "\n")
+    code, sent = run_on_a_terminal(ARGUMENTS, environment(**changes), columns)
+    assert code == 0
+    return sent.replace("\r\n", "\n")
 
 
 def into_a_pipe(**changes: str) -> str:

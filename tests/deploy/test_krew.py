@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import re
 from pathlib import Path
 from typing import Any
@@ -11,18 +10,11 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.deploy.scripts import script
+
 ROOT = Path(__file__).parents[2]
 PLATFORMS = ("linux-amd64", "linux-arm64", "darwin-amd64", "darwin-arm64")
 HOMEPAGE, BASE = "https://ksched.example.com", "https://ksched.example.com/releases/v1.2.3/"
-
-
-def renderer() -> Any:
-    spec = importlib.util.spec_from_file_location("render", ROOT / "deploy" / "krew" / "render.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def archives(folder: Path, version: str = "1.2.3") -> list[Path]:
@@ -35,7 +27,7 @@ def archives(folder: Path, version: str = "1.2.3") -> list[Path]:
 
 
 def test_the_manifest_is_one_that_krew_accepts(tmp_path: Path) -> None:
-    manifest = yaml.safe_load(renderer().render(HOMEPAGE, BASE, archives(tmp_path)))
+    manifest = yaml.safe_load(script("deploy/krew/render.py").render(HOMEPAGE, BASE, archives(tmp_path)))
     assert set(manifest) == {"apiVersion", "kind", "metadata", "spec"}
     assert (manifest["apiVersion"], manifest["kind"]) == ("krew.googlecontainertools.github.com/v1alpha2", "Plugin")
     assert manifest["metadata"] == {"name": "ksched"}
@@ -84,5 +76,5 @@ def test_the_manifest_is_one_that_krew_accepts(tmp_path: Path) -> None:
 )
 def test_mistakes_are_told_all_at_once(tmp_path: Path, homepage: str, change: Any, expected: list[str]) -> None:
     with pytest.raises(SystemExit) as raised:
-        renderer().render(homepage, BASE, change(archives(tmp_path)))
+        script("deploy/krew/render.py").render(homepage, BASE, change(archives(tmp_path)))
     assert [text for text in expected if text not in str(raised.value)] == []

@@ -6,7 +6,6 @@ KSCHED_DIST names the folder with the artefacts. `.ci/run` sets it.
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import json
 import os
 import re
@@ -19,25 +18,17 @@ import venv
 import zipfile
 from email import message_from_bytes
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
+
+from tests.deploy.scripts import script
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "fixtures" / "pytest-example"
 GIVEN = os.environ.get("KSCHED_DIST")
 built = pytest.mark.skipif(not GIVEN, reason="KSCHED_DIST names no folder of .ci/release")
 DIST = ROOT / (GIVEN or "dist")
-
-
-def script(path: str) -> Any:
-    spec = importlib.util.spec_from_file_location(Path(path).stem, ROOT / path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def artefact(pattern: str) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +9,8 @@ from typing import Any
 
 import pytest
 import yaml
+
+from tests.deploy.scripts import script
 
 ROOT = Path(__file__).parents[2]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -20,15 +21,6 @@ def jobs() -> Iterator[tuple[str, dict[str, Any]]]:
     for path in WORKFLOWS:
         for name, job in yaml.safe_load(path.read_text())["jobs"].items():
             yield f"{path.stem}: {name}", job
-
-
-def module(path: str) -> Any:
-    spec = importlib.util.spec_from_file_location(Path(path).stem, ROOT / path)
-    assert spec is not None
-    assert spec.loader is not None
-    found = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(found)
-    return found
 
 
 @pytest.mark.parametrize("path", [*WORKFLOWS, ACTION], ids=lambda path: path.name)
@@ -59,9 +51,9 @@ def test_jobs_have_the_permissions_that_they_need() -> None:
 def test_the_scripts_of_the_steps_are_there() -> None:
     for _, job in jobs():
         for step in job["steps"]:
-            for script in re.findall(r"\.ci/[\w.]+", step.get("run", "")):
-                assert (ROOT / script).is_file()
-                assert script.endswith(".py") or (ROOT / script).stat().st_mode & 0o111
+            for path in re.findall(r"\.ci/[\w.]+", step.get("run", "")):
+                assert (ROOT / path).is_file()
+                assert path.endswith(".py") or (ROOT / path).stat().st_mode & 0o111
 
 
 def test_nothing_is_published_before_the_artefacts_are_tested() -> None:
@@ -76,20 +68,20 @@ def test_the_matrix_has_every_python_that_the_package_names() -> None:
         "matrix"
     ]
     named = re.findall(r'"Programming Language :: Python :: (3\.\d+)"', (ROOT / "pyproject.toml").read_text())
-    assert matrix["python"] == named == list(module(".ci/release.py").PYTHONS)
+    assert matrix["python"] == named == list(script(".ci/release.py").PYTHONS)
     assert {each.partition("-")[0] for each in matrix["os"]} == {"ubuntu", "macos", "windows"}
 
 
 def test_the_oldest_dependencies() -> None:
-    script = module(".ci/tests.py")
-    assert script.oldest_constraints('[project]\ndependencies = ["a>=1.2", "b-c>=3"]') == "a==1.2\nb-c==3\n"
-    assert "numpy==" in script.oldest_constraints((ROOT / "pyproject.toml").read_text())
+    tests = script(".ci/tests.py")
+    assert tests.oldest_constraints('[project]\ndependencies = ["a>=1.2", "b-c>=3"]') == "a==1.2\nb-c==3\n"
+    assert "numpy==" in tests.oldest_constraints((ROOT / "pyproject.toml").read_text())
     with pytest.raises(SystemExit, match="no oldest version: a"):
-        script.oldest_constraints('[project]\ndependencies = ["a"]')
+        tests.oldest_constraints('[project]\ndependencies = ["a"]')
 
 
 def test_the_notes_of_a_release_are_its_entry() -> None:
-    notes = module(".ci/notes.py").release_notes
+    notes = script(".ci/notes.py").release_notes
     text = "# C\n\n## [Unreleased]\n\n- new\n\n## [1.1.0] - 2026-01-02\n\n### Added\n\n- b\n\n## [1.0.0] - 2026-01-01\n\n- a\n"
     assert notes(text, "v1.1.0") == "### Added\n\n- b"
     assert notes(text, "v1.0.0") == "- a"

@@ -85,13 +85,9 @@ def of_set(name: str, replica_set: str = "web-1", **labels: str) -> PodBuilder:
     return owned(make_pod(name).label(**labels).requests(cpu="1"), "ReplicaSet", replica_set)
 
 
-def save(path: Path, *items: Any) -> str:
-    return write_list(path, *items)
-
-
 def differ(tmp_path: Path, before: list[Any], after: list[Any], **setup: Any) -> Diff:
-    first = RunOptions(sources=[save(tmp_path / "before.json", *before)], **setup)
-    second = replace(first, sources=[save(tmp_path / "after.json", *after)])
+    first = RunOptions(sources=[write_list(tmp_path / "before.json", *before)], **setup)
+    second = replace(first, sources=[write_list(tmp_path / "after.json", *after)])
     found = compare(first, second).diff
     # The other way round it is the other way round.
     back = compare(second, first).diff
@@ -177,7 +173,7 @@ def test_pods_with_one_forerunner(
 
 
 def side_of(tmp_path: Path, *objects: Any) -> Side:
-    start = comparison._begin(Wiring(), RunOptions(sources=[save(tmp_path / "c.json", *objects)]), None)
+    start = comparison._begin(Wiring(), RunOptions(sources=[write_list(tmp_path / "c.json", *objects)]), None)
     return comparison._settled(RunOptions(), start, lambda pod: True).side
 
 
@@ -247,7 +243,7 @@ def encoded(loaded: Loaded) -> bytes:
 def test_a_side_in_a_copy_of_the_process_is_the_side_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nodes = [make_node(f"n{number}").allocatable(cpu="4", memory="8Gi", pods=10) for number in range(3)]
     waiting = [make_pod(f"p{number}").requests(cpu="1500m") for number in range(7)]
-    before = RunOptions(sources=[save(tmp_path / "c.json", *nodes, *waiting)])
+    before = RunOptions(sources=[write_list(tmp_path / "c.json", *nodes, *waiting)])
     sides = [replace(before, edits=[("remove-node", "n0")]), replace(before, kube_version="1.30")]
     expected = [compare(before, after) for after in sides]
     copies: list[object] = []

@@ -20,10 +20,6 @@ CORPUS = Path(__file__).parents[2] / "fixtures" / "conformance" / "1.36"
 CASES = ["basic-01", "mixed-02", "podaffinity-03", "resources-04", "scoring-02", "spread-05", "taints-01"]
 
 
-def write(path: Path, items: list[dict[str, Any]]) -> str:
-    return write_list(path, *items)
-
-
 def scheduled(pod: dict[str, Any], node: str, second: int) -> dict[str, Any]:
     stamp = f"2026-01-01T00:{second // 60:02}:{second % 60:02}Z"
     condition = {"type": "PodScheduled", "status": "True", "lastTransitionTime": stamp}
@@ -48,11 +44,11 @@ def test_what_it_placed_itself_agrees(case: str, tmp_path: Path) -> None:
     for pod in pods.values():
         pod.pop("status", None)
     path = tmp_path / "cluster.json"
-    first = prepare(RunOptions([write(path, [*others, *pods.values()])])).simulate().outcomes
+    first = prepare(RunOptions([write_list(path, *others, *pods.values())])).simulate().outcomes
     placed = [scheduled(pods.pop(each.pod), each.node, number) for number, each in enumerate(first) if each.node]
-    second = prepare(RunOptions([write(path, [*others, *placed, *pods.values()])])).simulate().outcomes
+    second = prepare(RunOptions([write_list(path, *others, *placed, *pods.values())])).simulate().outcomes
     waits = [waiting(pods[each.pod], each.message) for each in second if not each.node]
-    found = verify(RunOptions([write(path, [*others, *placed, *waits])])).verification
+    found = verify(RunOptions([write_list(path, *others, *placed, *waits)])).verification
     assert len(found.placements) == len(placed) > 0
     assert len(found.pending) == len(waits)
     assert [each for each in (*found.placements, *found.pending) if not each.agreement.agrees] == []
@@ -72,7 +68,7 @@ def test_where_it_differs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         waiting(make_pod("small").doc(), "0/2 nodes are available: 2 Insufficient cpu."),
         waiting(make_pod("gated").spec(schedulingGates=[{"name": "x"}]).doc(), "", "SchedulingGated"),
     ]
-    found = verify(RunOptions([write(tmp_path / "cluster.json", items)])).verification
+    found = verify(RunOptions([write_list(tmp_path / "cluster.json", *items)])).verification
     assert [(each.pod, each.agreement, each.answer, each.cause) for each in found.placements] == [
         ("default/first", Agreement.SAME, "old", ""),
         ("default/second", Agreement.OTHER_NODE, "new", "not known"),
@@ -103,7 +99,7 @@ def test_nodes_that_were_created_since_a_verdict_are_its_cause(tmp_path: Path) -
     nodes = [make_node("before").created("2026-01-01T00:58:00Z"), make_node("since").created("2026-01-01T01:00:00Z")]
     pod = waiting(make_pod("p").doc(), "0/1 nodes are available: 1 Too many pods.")
     items = [*(each.doc() for each in nodes), make_node("unknown").doc(), pod]
-    (found,) = verify(RunOptions([write(tmp_path / "cluster.json", items)])).verification.pending
+    (found,) = verify(RunOptions([write_list(tmp_path / "cluster.json", *items)])).verification.pending
     cause = "since 2026-01-01T00:59:00Z 1 node was created"
     assert (found.agreement, found.cause) == (Agreement.FITS, cause)
 
@@ -123,7 +119,7 @@ def test_events_count_where_they_are_newer(tmp_path: Path) -> None:
         of_old("told", cpu + tail, "2026-01-01T01:00:00Z"),
         in_its_own_group("gone", cpu, "2026-01-01T01:00:00Z"),
     ]
-    done = verify(RunOptions([write(tmp_path / "cluster.json", items)]))
+    done = verify(RunOptions([write_list(tmp_path / "cluster.json", *items)]))
     assert [(each.pod, each.agreement, each.said_in) for each in done.verification.pending] == [
         ("default/stale", Agreement.SAME, "event"),
         ("default/told", Agreement.SAME, "event"),
@@ -138,7 +134,7 @@ def test_events_count_where_they_are_newer(tmp_path: Path) -> None:
 def test_a_time_that_is_none_is_a_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pod = waiting(make_pod("p").doc(), "")
     pod["status"]["conditions"][0]["lastTransitionTime"] = "yesterday"
-    assert run(["verify", "--from", write(tmp_path / "cluster.json", [pod])]) == 2
+    assert run(["verify", "--from", write_list(tmp_path / "cluster.json", pod)]) == 2
     assert "status.conditions[0].lastTransitionTime: 'yesterday' is not a time" in capsys.readouterr().err
 
 
@@ -149,12 +145,12 @@ def test_nobody_is_evicted_for_a_pod_that_runs(tmp_path: Path) -> None:
         scheduled(make_pod("high").requests(cpu="3").priority(9).doc(), "n1", 2),
         scheduled(make_pod("last").requests(cpu="1").doc(), "n1", 3),
     ]
-    found = verify(RunOptions([write(tmp_path / "cluster.json", items)])).verification
+    found = verify(RunOptions([write_list(tmp_path / "cluster.json", *items)])).verification
     assert [each.agreement for each in found.placements] == [Agreement.SAME, Agreement.REJECTED, Agreement.REJECTED]
 
 
 def test_manifests_are_refused_and_nothing_is_no_agreement(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    source = write(tmp_path / "cluster.json", [make_node("n1").doc()])
+    source = write_list(tmp_path / "cluster.json", make_node("n1").doc())
     assert run(["verify", "--from", source, "-f", source]) == 2
     assert "No such option: -f" in capsys.readouterr().err
     assert run(["verify", "--from", source]) == 2

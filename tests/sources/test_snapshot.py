@@ -30,10 +30,6 @@ ITEMS: list[Any] = [
 ]
 
 
-def dumped(path: Path, items: list[Any]) -> str:
-    return write_list(path, *items)
-
-
 def document(source: Path, case: Path) -> dict[str, Any]:
     config = case / "config.yaml"
     setup = RunOptions([str(source)], config=str(config) if config.exists() else None)
@@ -50,8 +46,8 @@ def test_a_cluster_and_its_snapshot_come_out_the_same(case: Path, tmp_path: Path
 
 
 def test_the_order_of_the_input_does_not_change_the_bytes(tmp_path: Path) -> None:
-    one = write_snapshot(load_dump([dumped(tmp_path / "1", ITEMS)]), TIME)
-    other = write_snapshot(load_dump([dumped(tmp_path / "2", ITEMS[::-1])]), TIME)
+    one = write_snapshot(load_dump([write_list(tmp_path / "1", *ITEMS)]), TIME)
+    other = write_snapshot(load_dump([write_list(tmp_path / "2", *ITEMS[::-1])]), TIME)
     assert one == other
     again = tmp_path / "again"
     again.write_bytes(one)
@@ -60,7 +56,7 @@ def test_the_order_of_the_input_does_not_change_the_bytes(tmp_path: Path) -> Non
 
 def test_the_mistake_of_one_of_many_objects(tmp_path: Path) -> None:
     pods = [make_pod(f"p-{number:03d}").requests(cpu="1").doc() for number in range(100)]
-    content = gzip.decompress(write_snapshot(load_dump([dumped(tmp_path / "1", pods)]), TIME))
+    content = gzip.decompress(write_snapshot(load_dump([write_list(tmp_path / "1", *pods)]), TIME))
     source = tmp_path / "2"
     source.write_bytes(content.replace(b'"name":"p-077"', b'"name":77'))
     with pytest.raises(InputError) as raised:
@@ -74,7 +70,7 @@ def test_the_mistake_of_one_of_many_objects(tmp_path: Path) -> None:
 
 
 def test_what_is_in_it_and_what_is_not(tmp_path: Path) -> None:
-    content = gzip.decompress(write_snapshot(load_dump([dumped(tmp_path / "1", ITEMS)]), TIME))
+    content = gzip.decompress(write_snapshot(load_dump([write_list(tmp_path / "1", *ITEMS)]), TIME))
     assert b"s3cret" not in content
     snapshot = read_snapshot(content, "s")
     assert (snapshot.format_version, snapshot.time, snapshot.not_read) == (FORMAT, TIME, {"v1/Secret": 1})
@@ -111,7 +107,7 @@ def test_broken_snapshots(content: bytes, message: str, tmp_path: Path) -> None:
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
-    source, target = dumped(tmp_path / "c.json", ITEMS), tmp_path / "c.ksched.gz"
+    source, target = write_list(tmp_path / "c.json", *ITEMS), tmp_path / "c.ksched.gz"
     assert run(["snapshot", "--from", source, "-o", str(target)]) == 0
     said = capsys.readouterr().out.splitlines()
     assert said[0].startswith(f"{target}: ")
@@ -140,7 +136,7 @@ def test_ways_to_go_wrong(
 ) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
     monkeypatch.chdir(tmp_path)
-    source = dumped(tmp_path / "c.json", ITEMS)
+    source = write_list(tmp_path / "c.json", *ITEMS)
     filled = [each.format(source=source, folder=tmp_path) for each in arguments]
     assert run(["snapshot", *filled]) == 2
     assert message in capsys.readouterr().err

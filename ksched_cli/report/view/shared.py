@@ -9,7 +9,7 @@ from ksched_cli.errors import counted
 from ksched_cli.plan.results.outcomes import Curve
 from ksched_cli.report.amounts import short
 from ksched_cli.report.view.documents import DocumentPart, value_of
-from ksched_cli.report.view.model import Bar, Bars, Chart, Line, Lines, NodeMap, Place, Section, Series, Table, columns
+from ksched_cli.report.view.model import Bar, Bars, Chart, Line, Lines, NodeMap, Section, Series, Table, columns
 
 if TYPE_CHECKING:
     from ksched_cli.plan.sweep.statistics import DrawOdds, PodOdds, Share
@@ -160,7 +160,7 @@ class OddsPart(DocumentPart, frozen=True, kw_only=True):
         return orders if self.orders else ties
 
 
-def pod_odds(name: str, pods: Sequence[PodOddsPart], *, place: Place = "page") -> list[Section]:
+def pod_odds(name: str, pods: Sequence[PodOddsPart]) -> list[Section]:
     """The table of how often each pod is on each node, and how often it has none."""
     shown = columns("Pod; Variants: number; Has a node: share; Results: flows; Nodes: flows")
     rows = [
@@ -168,7 +168,7 @@ def pod_odds(name: str, pods: Sequence[PodOddsPart], *, place: Place = "page") -
         for each in sorted(pods, key=lambda each: each.placed / each.variants)
     ]
     title = "How often each pod goes where"
-    return [Section(name, title, Table(shown, rows, most=20, rows_are="pod"), place=place)] if rows else []
+    return [Section(name, title, Table(shown, rows, most=20, rows_are="pod"), place="page")] if rows else []
 
 
 def _shares(shares: Mapping[str, SharePart]) -> str:
