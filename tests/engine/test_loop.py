@@ -11,7 +11,7 @@ from ksched_cli.engine.loop import SchedulingLoop
 from ksched_cli.framework.interfaces import PermitPlugin, PreBindPlugin, ReservePlugin
 from ksched_cli.framework.status import SUCCESS, Code, Status, error, unschedulable
 from tests.builders import make_node, make_pod
-from tests.engine.test_cycle import with_plugins
+from tests.engine.test_cycle import _WaitingPermit, with_plugins
 from tests.engine.test_handlers import loop_over, run, where
 from tests.harness import TimedEvent, make_scheduler, settle
 from tests.pod_groups import GANG, group, member
@@ -54,6 +54,25 @@ def test_nominations_are_published() -> None:
     assert published == {"victim": "", "weak": "", "strong": "n"}
     assert loop.scheduler.nominator.known() == {2: "n"}
     assert ("AssignedPodDelete", "default/weak") in loop.told
+
+
+def test_a_pod_that_waits_no_longer_is_not_concluded() -> None:
+    """One that is concluded first may end the waiting of the next."""
+    pods = [make_pod(name).uid(name).obj() for name in ("a", "b", "c")]
+    configuration = with_plugins(_WaitingPermit.name)
+    loop = SchedulingLoop(make_scheduler([node().obj()], pods, configuration=configuration, plugins=[_WaitingPermit]))
+    for _ in pods:
+        loop.step()
+    held = [loop.waiting.get(name) for name in ("a", "b", "c")]
+    for each in held:
+        assert each is not None
+        each.allow(_WaitingPermit.name)
+    assert held[1] is not None
+    loop.waiting.remove(held[1])
+    step = loop._conclude([each.pod for each in held if each is not None])
+    assert [decision.pod.name for decision in step.decisions] == ["a", "c"]
+    assert step.concludes
+    assert list(loop.waiting) == []
 
 
 class Counted(ReservePlugin[Any]):
