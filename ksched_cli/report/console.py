@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -400,6 +401,18 @@ def print_hanging(console: Console, text: Text) -> None:
         console.print(line, no_wrap=True, overflow="ignore")
 
 
+def _width_behind(file: TextIO) -> int:
+    """The width of lines for a file or a pipe. A pipe of a person, who has a terminal for stderr, mostly ends on that
+    terminal, behind `head` or `less`: its lines are not wider than the terminal."""
+    try:
+        if sys.stderr.isatty() and stat.S_ISFIFO(os.fstat(file.fileno()).st_mode):
+            return min(max(os.get_terminal_size(sys.stderr.fileno()).columns, _LEAST_WIDTH), PLAIN_WIDTH)
+    except (OSError, ValueError):
+        # The stream has no file, or the terminal no size.
+        pass
+    return PLAIN_WIDTH
+
+
 def make_console(width: int | None = None, out: TextIO | None = None) -> Console:
     """A console that has colours on a terminal or with FORCE_COLOR, but not with NO_COLOR. COLUMNS sets the width."""
     file = out or sys.stdout
@@ -408,7 +421,7 @@ def make_console(width: int | None = None, out: TextIO | None = None) -> Console
     if width is None and columns.isdigit() and int(columns) > 0:
         width = max(int(columns), _LEAST_WIDTH)
     elif width is None and not terminal:
-        width = PLAIN_WIDTH
+        width = _width_behind(file)
     return _Console(
         # In a notebook rich would display lines itself and write nothing.
         force_jupyter=False,

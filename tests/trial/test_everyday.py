@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -205,3 +206,35 @@ def test_a_warning_is_broken_between_words_on_a_terminal(monkeypatch: pytest.Mon
         assert max(map(len, lines)) <= most
         assert " ".join(stream.getvalue().split()) == " ".join(f"ksched: {text}".split())
         assert (len(lines) > 1) == (most == 50)
+
+
+@pytest.mark.parametrize(
+    ("terminal", "columns", "expected"),
+    [(True, 90, 90), (True, 200, 120), (False, 90, 120)],
+    ids=["a narrow terminal", "a wide terminal", "no terminal"],
+)
+def test_a_pipe_of_a_person_is_as_wide_as_the_terminal(
+    terminal: bool, columns: int, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`ksched explain | head` ends on the terminal, and no terminal breaks a word."""
+
+    class Errors(io.StringIO):
+        def isatty(self) -> bool:
+            return terminal
+
+        def fileno(self) -> int:
+            return 2
+
+    monkeypatch.delenv("COLUMNS", raising=False)
+    monkeypatch.setattr(sys, "stderr", Errors())
+    monkeypatch.setattr(os, "get_terminal_size", lambda _: os.terminal_size((columns, 24)))
+    reading, writing = os.pipe()
+    with os.fdopen(reading), os.fdopen(writing, "w") as out:
+        assert make_console(out=out).width == expected
+
+
+def test_a_file_has_the_same_lines_on_any_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    with (tmp_path / "out.txt").open("w") as out:
+        assert make_console(out=out).width == 120
