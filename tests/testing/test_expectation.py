@@ -44,7 +44,7 @@ def test_a_failure_has_the_findings_and_the_explanation() -> None:
     message = str(raised.value)
     assert message.startswith("Job batch/report, StatefulSet shop/db, Deployment shop/web does not schedule\n")
     assert "deploy/db.yaml:17: error KS104" in message
-    assert "All 3 nodes lack label disk=nvme" in message
+    assert "all 3 nodes lack label disk=nvme" in message
     assert " 1  leave disk=nvme out of the node selector" in message
     assert "exceeded quota: budget" in message
     assert "Deployment shop/api" not in message
