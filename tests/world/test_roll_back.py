@@ -22,9 +22,10 @@ from ksched_cli.whatif.edits.lib.edit import parse_edits
 from ksched_cli.wiring import scheduler_spec
 from ksched_cli.world.results import Limits
 from ksched_cli.world.world import World
+from tests.builders import write_list
 from tests.lanes import examples
 from tests.running import make_scheduler
-from tests.test_one_world import CLASSES, KINDS, Change, amounts, budget, node, priorities, saved, workload
+from tests.test_one_world import CLASSES, KINDS, Change, amounts, budget, node, priorities, workload
 from tests.world.object_graph import graph_of
 
 LIMITS = Limits(max_time=600.0, max_cycles=500)
@@ -69,7 +70,7 @@ def begun(items: list[dict[str, Any]], folder: Path, **options: Any) -> World:
     loaded = load_dump((), objects=there)
     world = World(make_scheduler(setup, loaded, scheduler_spec(setup)), loaded)
     made = [item for item in items if item not in there]
-    world.apply(Changes(load_manifests([saved(folder / "workloads.json", *made)], None, ManifestReading("shop"))))
+    world.apply(Changes(load_manifests([write_list(folder / "workloads.json", *made)], None, ManifestReading("shop"))))
     return world
 
 
@@ -80,7 +81,7 @@ def take(world: World, step: Step, folder: Path) -> None:
         return
     try:
         if isinstance(step, dict):
-            world.apply(Changes(load_manifests([saved(folder / "step.json", step)], None, ManifestReading("shop"))))
+            world.apply(Changes(load_manifests([write_list(folder / "step.json", step)], None, ManifestReading("shop"))))
         elif isinstance(step, tuple):
             edits, problems = parse_edits([step])
             assert not problems

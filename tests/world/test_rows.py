@@ -19,7 +19,7 @@ from ksched_cli.releases.minors import RELEASES
 from ksched_cli.whatif.edits.lib.apply import apply_edits
 from ksched_cli.whatif.edits.node_fields import TaintNode
 from ksched_cli.world.results import Limits
-from tests.builders import make_node, make_pod
+from tests.builders import make_node, make_pod, write_list
 from tests.controlplane.harness import make
 from tests.harness import TimedEvent, make_scheduler, settle
 from tests.lanes import sampled
@@ -27,7 +27,7 @@ from tests.plan.rollouts import OLD, checked, nodes, rolling, running_daemons, r
 from tests.plan.rollouts import workload as manifest
 from tests.plan.test_check_world import HIGH, job, named
 from tests.running import verify
-from tests.test_one_world import at_rest, documents, node, saved, workload
+from tests.test_one_world import at_rest, documents, node, workload
 from tests.test_one_world import template as pod_template
 
 CASES = Path(__file__).parents[2] / "fixtures" / "controlplane" / "cases"
@@ -61,8 +61,8 @@ def test_a_pending_pod_preempts_a_daemon_set_pod(
 ) -> None:
     agents = workload("DaemonSet", "agents", 0, 1, 0)
     cluster = at_rest([node(f"n{number}", 4) for number in range(4)], [agents], tmp_path)
-    dump, pods = saved(tmp_path / "cluster.json", *documents(cluster)), [urgent("one"), urgent("other")]
-    applied = saved(tmp_path / "urgent.json", *pods)
+    dump, pods = write_list(tmp_path / "cluster.json", *documents(cluster)), [urgent("one"), urgent("other")]
+    applied = write_list(tmp_path / "urgent.json", *pods)
     scenario = tmp_path / "scenario.yaml"
     steps = [{"apply": Path(applied).name, "expect": {"schedulable": True}}]
     scenario.write_text(json.dumps({"apiVersion": "ksched/v1", "kind": "Scenario", "steps": steps}))
@@ -78,7 +78,7 @@ def test_a_pending_pod_preempts_a_daemon_set_pod_through_diff_taint(
     agents, web = workload("DaemonSet", "agents", 0, 2, 0), workload("Deployment", "web", 1, 3, 100)
     agents["spec"]["template"]["spec"]["tolerations"] = [{"operator": "Exists"}]
     cluster = at_rest([node("n1", 5), node("n2", 4)], [agents, web], tmp_path)
-    dump = saved(tmp_path / "cluster.json", *documents(cluster))
+    dump = write_list(tmp_path / "cluster.json", *documents(cluster))
     assert run(["diff", "--from", dump, "--taint", "n1=t:NoExecute", "-o", "json"]) == 1
     found = json.loads(capsys.readouterr().out)
     (change,) = [each for each in found["pods"] if each["workload"] == "daemonset/shop/agents"]
