@@ -228,6 +228,10 @@ class ConsolidationSearch:
         return frozenset(step.node for step in self._steps if step.shape)
 
     @property
+    def tried(self) -> int:
+        return self._world.tried
+
+    @property
     def cordons_in_vain(self) -> bool:
         """Whether a node is uncordoned again in the steps or after them."""
         return bool(self._steps) and any(isinstance(event, str) for event in self._events)
@@ -237,6 +241,7 @@ class ConsolidationSearch:
         if self is not first:
             self._why = {**first._why, **self._why}
             self._world.tried += first._world.tried
+            self._late = self._late or first._late
         return self
 
     def run(self, bound: Decimal, cordon: tuple[str, ...], replaced: frozenset[str] = frozenset()) -> None:
@@ -365,8 +370,8 @@ def _with_uncordons(
     return tuple(steps), tuple(opened)
 
 
-# The search is done again without needless cordons while this share of the time limit is left for it.
-_AGAIN = 0.8
+# The share of the time limit for the first search; the rest is for steps without needless cordons.
+_FIRST = 0.8
 
 # A search in a new world, which may remove these nodes only.
 NewSearch = Callable[[tuple[str, ...]], ConsolidationSearch]
@@ -391,9 +396,10 @@ def consolidate_input(
         again = ConsolidationWorld(DrainRun(source, flags), flags, conditions)
         return ConsolidationSearch(again, replace(candidates, order=order), catalog, conditions, clock)
 
-    first = ConsolidationSearch(world, candidates, catalog, conditions, clock)
+    first = ConsolidationSearch(world, candidates, catalog, conditions, Deadline(_FIRST * time_limit))
+    setup = clock.seconds
     first.run(bound, hoped_for(candidates, bound))
-    found = _without_needless_cordons(first, search, bound, clock, _AGAIN * time_limit)
+    found = _without_needless_cordons(first, search, bound, clock, setup, time_limit)
     return found.result(run, bound, time_limit, before)
 
 
@@ -409,15 +415,17 @@ def _check(nodes: list[Node], conditions: Conditions) -> None:
 
 
 def _without_needless_cordons(
-    first: ConsolidationSearch, search: NewSearch, bound: Decimal, clock: Deadline, until: float
+    first: ConsolidationSearch, search: NewSearch, bound: Decimal, clock: Deadline, setup: float, time_limit: float
 ) -> ConsolidationSearch:
     """The first search, or one in which every node that is cordoned goes: the steps must hold without other cordons."""
     took, found = clock.seconds, first
-    while found.cordons_in_vain and clock.seconds + took < until:
+    for_a_node = (took - setup) / max(1, first.tried)
+    # Only the nodes that went are tried again. Twice the time that they took is room enough.
+    while found.cordons_in_vain and clock.seconds + setup + 2 * for_a_node * len(found.gone) < time_limit:
         gone, replaced = found.gone, found.replaced
         found = search(gone)
         found.run(bound, gone, replaced)
-    if found.cost > first.cost and clock.seconds + took < until:
+    if found.cost > first.cost and clock.seconds + took < time_limit:
         uncordoned = search(first.order)
         uncordoned.run(bound, ())
         found = min(found, uncordoned, key=_cost)

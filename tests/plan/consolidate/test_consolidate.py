@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.errors import InputError, UsageError
-from ksched_cli.plan.consolidate.results import Consolidation
+from ksched_cli.plan.consolidate.consolidate import ConsolidationWorld, Removal
+from ksched_cli.plan.consolidate.results import Consolidation, ConsolidationStep
 from ksched_cli.plan.drain.drain import DrainRun
 from ksched_cli.plan.drain.pods import run_until_rest
 from ksched_cli.plan.drain.results import Flags
@@ -266,6 +267,23 @@ def test_no_node_that_stays_is_cordoned() -> None:
     assert found.cordon == tuple(removed(found))
     assert found.uncordon == ()
     replay(load(objects), found)
+
+
+def test_no_node_that_stays_is_cordoned_when_most_of_the_time_is_used_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trial of a node takes a second here, and the search two of five."""
+    now = [0.0]
+    step = ConsolidationWorld.step
+
+    def slow_step(world: ConsolidationWorld, removal: Removal) -> ConsolidationStep | str:
+        now[0] += 1
+        return step(world, removal)
+
+    monkeypatch.setattr(ConsolidationWorld, "step", slow_step)
+    monkeypatch.setattr("ksched_cli.plan.consolidate.consolidate.time.perf_counter", lambda: now[0])
+    full = workload("big", ["n2", "n3"], "4")
+    objects = [*FOUR, *workload("web", ["n0"]), *workload("db", ["n1"]), budget("web", 1), *full]
+    found = consolidate(objects, time_limit=5.0)
+    assert (removed(found), found.cordon, found.uncordon) == (["n1"], ("n1",), ())
 
 
 def test_a_simulator_is_as_it_was_after_a_consolidation() -> None:
