@@ -94,7 +94,7 @@ class Cluster:
             body = {"selector": {"matchLabels": own}, "template": template, "parallelism": count, "completions": count}
         elif kind != "DaemonSet":
             body["replicas"] = count
-        version = "batch/v1" if kind == "Job" else "apps/v1"
+        version = {"Job": "batch/v1", "DeploymentConfig": "apps.openshift.io/v1"}.get(kind, "apps/v1")
         owner = self.add(kind, name, namespace, version, spec=body, metadata={"labels": labels, **metadata})
         if kind == "Deployment":
             labels = {**labels, "pod-template-hash": "abc12"}
@@ -108,6 +108,11 @@ class Cluster:
                 spec=body,
                 metadata={"labels": labels, **owned(owner)},
             )
+        if kind == "DeploymentConfig":
+            inner = {"metadata": {"labels": labels}, "spec": spec}
+            body = {"replicas": count, "selector": labels, "template": inner}
+            held = {"labels": labels, **owned(owner)}
+            owner = self.add("ReplicationController", f"{name}-1", namespace, spec=body, metadata=held)
         for number, node in enumerate([*running, *([""] * waiting)]):
             end = str(number) if kind == "StatefulSet" else f"a{number:04}"
             pod = {**spec, "tolerations": [*spec.get("tolerations", ()), *_ADMITTED], "serviceAccountName": "default"}
@@ -345,6 +350,7 @@ def ocp() -> Cluster:
     found.workload("Deployment", "ci/filler", pod("6", "20Gi", nodeSelector={worker: ""}), workers)
     found.workload("Deployment", "ci/runner", pod(nodeSelector={infra: ""}), waiting=2)
     found.workload("Deployment", "ci/heavy", pod("4", "16Gi", nodeSelector={worker: ""}), waiting=2)
+    found.workload("DeploymentConfig", "dc/legacyapp", pod("3", "12Gi", nodeSelector={worker: ""}), waiting=2)
     found.workload("Deployment", "storefront/masters", pod(nodeSelector={worker: "", master: ""}), waiting=1)
     found.workload(
         "StatefulSet",

@@ -166,15 +166,14 @@ class Deadline:
     """A deadline."""
 
     def __init__(self, seconds: float) -> None:
-        self.started = time.perf_counter()
-        self._end = self.started + seconds
+        self._started, self._limit = time.perf_counter(), seconds
 
     @property
     def seconds(self) -> float:
-        return time.perf_counter() - self.started
+        return time.perf_counter() - self._started
 
     def has_time(self) -> bool:
-        return time.perf_counter() < self._end
+        return self.seconds < self._limit
 
 
 # Candidates in a row that cannot be removed, after which the rest is left alone; the emptiest are tried first.

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.errors import InputError, UsageError
-from ksched_cli.plan.consolidate.consolidate import ConsolidationWorld, Removal
+from ksched_cli.plan.consolidate.consolidate import ConsolidationWorld, Deadline, Removal
 from ksched_cli.plan.consolidate.results import Consolidation, ConsolidationStep
 from ksched_cli.plan.drain.drain import DrainRun
 from ksched_cli.plan.drain.pods import run_until_rest
@@ -279,7 +279,7 @@ def test_no_node_that_stays_is_cordoned_when_most_of_the_time_is_used_up(monkeyp
         return step(world, removal)
 
     monkeypatch.setattr(ConsolidationWorld, "step", slow_step)
-    monkeypatch.setattr("ksched_cli.plan.consolidate.consolidate.time.perf_counter", lambda: now[0])
+    monkeypatch.setattr(Deadline, "seconds", property(lambda self: now[0]))
     full = workload("big", ["n2", "n3"], "4")
     objects = [*FOUR, *workload("web", ["n0"]), *workload("db", ["n1"]), budget("web", 1), *full]
     found = consolidate(objects, time_limit=5.0)
