@@ -81,7 +81,7 @@ def test_a_deployment_of_200000_replicas_on_ten_nodes(tmp_path: Path) -> None:
     shared = [re.match(r"([\d,]+) pods of default/web-", line) for line in rows]
     assert sum(int(each[1].replace(",", "")) if each else 1 for each in shared) == 200_000
     assert rows[-1].startswith("198,900 pods of default/web-")
-    assert " ".join(shown.split()).endswith("0/10 10 Too many pods")
+    assert " ".join(shown.split()).endswith("0/10 10 nodes are full (pods)")
     assert units <= 4.5
     assert megabytes <= 330
 
