@@ -81,7 +81,9 @@ def take(world: World, step: Step, folder: Path) -> None:
         return
     try:
         if isinstance(step, dict):
-            world.apply(Changes(load_manifests([write_list(folder / "step.json", step)], None, ManifestReading("shop"))))
+            world.apply(
+                Changes(load_manifests([write_list(folder / "step.json", step)], None, ManifestReading("shop")))
+            )
         elif isinstance(step, tuple):
             edits, problems = parse_edits([step])
             assert not problems

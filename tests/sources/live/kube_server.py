@@ -382,6 +382,8 @@ class _Server(ThreadingHTTPServer):
 
     def finish_request(self, request: Any, client_address: Any) -> None:
         try:
+            # A client that is gone already: wrap_socket would raise, and leave what it has made of the socket open.
+            request.getpeername()
             secure = self._context.wrap_socket(request, server_side=True)
         except OSError:
             return
