@@ -117,6 +117,11 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {plural(number, noun)}"
 
 
+def capitalised(text: str) -> str:
+    """The text with a capital first letter."""
+    return text[:1].upper() + text[1:]
+
+
 def plural(number: int, noun: str) -> str:
     """`pod` for 1, `pods` for other numbers."""
     return noun if number == 1 else f"{noun}s"

@@ -65,18 +65,17 @@ class PodGroups:
 
     def pending(self, key: GroupKey) -> list[int]:
         """Members without a node."""
-        placed = self._cluster.pods.node_row
-        infos = self._cluster.pods.infos
-        return [row for row in self.members(key) if placed[row] == NOWHERE and not infos[row].pod.spec.node_name]
+        scheduled = set(self.scheduled(key))
+        return [row for row in self.members(key) if row not in scheduled]
 
     def bound(self, key: GroupKey) -> list[int]:
         """Members that the API server has on a node; those that are assumed in a cycle are left out."""
         return [row for row in self.members(key) if self._cluster.pods.infos[row].pod.spec.node_name]
 
     def in_order_of_attempts(self, key: GroupKey, rows: Iterable[int]) -> list[int]:
-        """The rows in the order of QueuedPodInfo.InitialAttemptTimestamp: the order of creation, but the
-        pod that completes the quorum of a gang comes first, because it enters the active queue before the pods that it
-        frees. Those follow in the order of a Go map; here the oldest is first."""
+        """The rows in the order of QueuedPodInfo.InitialAttemptTimestamp: the order of creation, but the pod that
+        completes the quorum of a gang comes first, because it enters the active queue before the pods that it frees.
+        Those follow in the order of a Go map; here the oldest is first."""
         infos = self._cluster.pods.infos
         ordered = sorted(rows, key=lambda row: _arrival(infos[row]))
         group = self.get(key)

@@ -68,6 +68,11 @@ class QueuedPod(Logged):
             setattr(self, name, value)
 
     @property
+    def waits_since(self) -> float:
+        """Since when it has stayed among the unschedulable pods, or since the last flush took it."""
+        return max(self.timestamp, self.flushed)
+
+    @property
     def gated(self) -> bool:
         """PreEnqueue holds it back."""
         return self.gate is not None

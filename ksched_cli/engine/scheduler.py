@@ -185,11 +185,14 @@ class Scheduler:
         self._cycle.next_start = other._cycle.next_start
 
     def _runtime_of(self, pod_row: int) -> Runtime:
-        """The plugins of the pod's profile, which remember nothing without `reuse`."""
         if not self.cluster.reuse:
-            self.cluster.forget_derived()
-            self.runtimes = self._make_runtimes()
+            self._forget()
         return self.runtimes[self.cluster.pods.infos[pod_row].pod.spec.scheduler_name]
+
+    def _forget(self) -> None:
+        """Drop everything that plugins and the cache have derived from the columns and the catalog."""
+        self.cluster.forget_derived()
+        self.runtimes = self._make_runtimes()
 
     def _memory_of(self, runtime: Runtime) -> Answers | None:
         """What cycles of the runtime may use of earlier ones; None where every cycle works all out afresh."""
@@ -283,7 +286,8 @@ class Scheduler:
             self.timings.begin_cycle()
         if EngineRules.of(self.cluster.release).completing_pod_is_first:
             rows = self.groups.in_order_of_attempts(key, rows)
-        self._runtime_of(rows[0])
+        if not self.cluster.reuse:
+            self._forget()
         infos = self.cluster.pods.infos
         runtimes = [self.runtimes[infos[row].pod.spec.scheduler_name] for row in rows]
         decided = self.group_decisions[key] = cycle.schedule(key, runtimes, rows)

@@ -535,7 +535,7 @@ class SchedulingQueue:
     def flush_leftovers(self) -> None:
         """flushUnschedulablePodsLeftover, every half minute."""
         latest = self.clock.now - self.settings.most_in_unschedulable
-        stayed = [pod for pod in self.unschedulable.values() if max(pod.timestamp, pod.flushed) < latest]
+        stayed = [pod for pod in self.unschedulable.values() if pod.waits_since < latest]
         if stayed:
             for pod in stayed:
                 pod.flushed = self.clock.now
@@ -543,7 +543,7 @@ class SchedulingQueue:
 
     def leftover_due(self, pod: QueuedPod) -> float:
         """The flush that takes an unschedulable pod if nothing else moves it."""
-        ends = max(max(pod.timestamp, pod.flushed) + self.settings.most_in_unschedulable, self.clock.now)
+        ends = max(pod.waits_since + self.settings.most_in_unschedulable, self.clock.now)
         return (ends // LEFTOVER_INTERVAL + 1) * LEFTOVER_INTERVAL
 
     def flush_helps(self, pod: QueuedPod) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import difflib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -401,13 +402,17 @@ class _Registries:
     """The rules of registries that need other objects, which manifests that come earlier may have."""
 
     def __init__(self, store: Store, manifests: Loaded) -> None:
-        services = [*store.of(Service)] if manifests.of(Service) else []
+        self._store = store
         self._ranges = ServiceRanges({**store.service_ranges, **manifests.service_ranges})
-        specs = {identity_of(each): object_at(store.document(each), "spec") for each in services}
-        self._allocations = Allocations(self._ranges, specs)
         spaces = [*store.of(Namespace), *manifests.of(Namespace)]
         self._labels = {each.metadata.name: each.metadata.labels for each in spaces}
         self._checks_admin_access = manifests.checks_admin_access
+
+    @cached_property
+    def _allocations(self) -> Allocations:
+        """Of all services: they are read if the manifests have one."""
+        specs = {identity_of(each): object_at(self._store.document(each), "spec") for each in self._store.of(Service)}
+        return Allocations(self._ranges, specs)
 
     def errors(self, item: Any, document: Document, *, is_new: bool) -> Iterator[FieldError]:
         if isinstance(item, Service):
@@ -417,11 +422,11 @@ class _Registries:
         if error is not None:
             yield error
 
-    def gaps(self, store: Store, manifests: Loaded) -> Iterator[str]:
+    def gaps(self, manifests: Loaded) -> Iterator[str]:
         """What of these rules the input does not show."""
         for item in manifests.of(Service) if not self._ranges.networks else ():
             spec = object_at(manifest_of(manifests, item), "spec")
-            fields = ranged_fields(spec) if store.current(item) is None else []
+            fields = ranged_fields(spec) if self._store.current(item) is None else []
             if fields:
                 text = "the input has no ServiceCIDR (add servicecidrs to the dump)"
                 yield f"{_label(item)}: {', '.join(fields)}: {text}"
@@ -625,7 +630,7 @@ def apply_gaps(store: Store, manifests: Loaded) -> Iterator[str]:
         more = f" and {len(found) - 1} more" if len(found) > 1 else ""
         text = _NO_OWNERS if manifests.server_side else _NO_LAST
         yield f"kubectl apply: {text.format(found[0] + more)}"
-    yield from _Registries(store, manifests).gaps(store, manifests)
+    yield from _Registries(store, manifests).gaps(manifests)
 
 
 def _lacks(store: Store, manifests: Loaded, item: Any) -> bool:

@@ -539,7 +539,7 @@ def test_who_finds_no_place_then_is_told() -> None:
     other.data["metadata"]["ownerReferences"] = [owned("ReplicaSet", "web")]
     items = [node("n1"), other, workload("ReplicaSet", "web", 1, cpu="3"), pod(cpu="2"), priority_class("high", 9)]
     found = by_text(items)
-    # A pod of a controller comes back: to delete it helps nobody, and preemption leaves it out.
+    # A pod of a controller comes back: to delete it does not help, and preemption leaves it out.
     assert not any("delete" in text for text in found)
     fix = found["give it priority class high (9)"]
     assert fix.victims == ("default/q",)

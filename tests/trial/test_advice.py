@@ -134,7 +134,7 @@ def test_commands_are_the_changes_and_the_promise_is_kept(
                 key = (each["kind"], each.get("namespace", ""), each["name"])
                 assert after[key] == now[key], fix
         if owner[0] == "DeploymentConfig":
-            # Its controller is OpenShift's own, and not run: what it is told counts, not what it makes of that.
+            # Its controller is OpenShift's own, and not run: the change of the object counts, not what it makes of that.
             assert all(each["kind"] == "DeploymentConfig" for each in patched), fix
             continue
         (tmp_path / "apply.json").write_text(json.dumps(manifest(now[owner])))

@@ -57,8 +57,8 @@ class Mistake(NamedTuple):
 
 def mistakes(document: Mapping[str, Any], api_version: str, kind: str) -> list[Mistake]:
     """Everything for which the API server refuses to create the object, as far as it does not depend on others. A value
-    of a wrong type is one mistake; the rest of the object is checked without it. A field that some
-    minors lack is an unknown one."""
+    of a wrong type is one mistake; the rest of the object is checked without it. A field that some minors lack is an
+    unknown one."""
     name = type_of(api_version, kind)
     if name is None:
         return []

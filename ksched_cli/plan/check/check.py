@@ -59,6 +59,10 @@ if TYPE_CHECKING:
     from ksched_cli.autoscale.karpenter.decision import Provisioning
 
 
+def _results(workloads: Sequence[WorkloadCheck]) -> list[str]:
+    return [each.result for each in workloads]
+
+
 def in_all_orders(runs: Sequence[Sequence[WorkloadCheck]]) -> tuple[WorkloadCheck, ...]:
     """Each workload with the number of orders in which it finishes. What is in its way in some orders only becomes a
     warning. The first run comes first."""
@@ -144,14 +148,11 @@ class Checker:
         failed = any(each.result == "fails" for each in workloads)
         others = self._run.draw_watch.others(self._run.world, failed=failed)
         if others:
-            found = [self._again(changes, each.choices) for each in others]
-            first = [each.result for each in workloads]
-            results = [[each.result for each in every] for every in found]
-            tried = telling(first, others, results)
-            result = replace(result, draws=(*result.draws, *decisive_ties(first, tried)))
-            kept = {id(each) for each, _ in tried}
-            found = [every for each, every in zip(others, found, strict=True) if id(each) in kept]
-            workloads = in_all_orders([workloads, *found]) if found else workloads
+            first = _results(workloads)
+            tried = telling(first, others, [self._again(changes, each.choices) for each in others], _results)
+            ties = decisive_ties(first, [(each, _results(found)) for each, found in tried])
+            result = replace(result, draws=(*result.draws, *ties))
+            workloads = in_all_orders([workloads, *(found for _, found in tried)]) if tried else workloads
         shown = tuple(
             _with_pool_reasons(each, added) for item, each in zip(items, workloads, strict=True) if wanted(item)
         )

@@ -15,6 +15,7 @@ from ksched_cli.api.workloads import DaemonSet
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.plan.consolidate.results import Conditions
 from ksched_cli.plan.drain.results import DrainFilters, Flags
+from ksched_cli.plan.results.nodes import CONTROL_PLANE
 from ksched_cli.plan.size.catalog import INSTANCE_TYPE, NodeShape, ShapeCatalog, grain_of
 from ksched_cli.plan.size.derived import type_of
 from ksched_cli.plan.size.solver import LinearModel, solver_is_installed
@@ -23,7 +24,6 @@ from ksched_cli.sources.loaded import Loaded
 _SAFE = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 _DISABLED = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
 _DISTURB = "karpenter.sh/do-not-disrupt"
-_CONTROL_PLANE = frozenset(f"node-role.kubernetes.io/{role}" for role in ("control-plane", "master"))
 
 
 class Candidates(Struct, frozen=True):
@@ -84,7 +84,7 @@ def _why_not(
 ) -> str:
     """Why the node stays; empty if it may go."""
     name, notes = node.metadata.name, node.metadata.annotations
-    if not _CONTROL_PLANE.isdisjoint(node.metadata.labels):
+    if not CONTROL_PLANE.isdisjoint(node.metadata.labels):
         return "it runs the control plane"
     if conditions.only is not None and not conditions.only.matches(node.metadata.labels):
         return "--only leaves it out"

@@ -12,6 +12,7 @@ from msgspec import Struct
 from ksched_cli.api.core import Pod
 from ksched_cli.api.json_patch import Operation, add, drop
 from ksched_cli.api.spelling import nearest
+from ksched_cli.errors import capitalised
 from ksched_cli.plugins.node_affinity import REQUIRED
 
 # Values that nodes may have though no node of the cluster has them now.
@@ -23,7 +24,7 @@ _KNOWN_VALUES = {
 
 
 def as_sentence(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}{'' if text.endswith(('.', '?')) else '.'}"
+    return f"{capitalised(text)}{'' if text.endswith(('.', '?')) else '.'}"
 
 
 class Typo(Struct, frozen=True):

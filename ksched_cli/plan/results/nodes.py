@@ -47,6 +47,10 @@ POOL_LABELS = (
 )
 
 
+# The labels, and the taints, of nodes that run the control plane.
+CONTROL_PLANE = frozenset(f"node-role.kubernetes.io/{role}" for role in ("control-plane", "master"))
+
+
 def pool_of(node: Node) -> str:
     """The name of the node's pool, empty if no label names one."""
     return next((node.metadata.labels[key] for key in POOL_LABELS if node.metadata.labels.get(key)), "")

@@ -130,10 +130,13 @@ class Ties:
                     yield Alternative(tie.draw, turn)
 
 
-def telling(first: object, others: Sequence[Alternative], outcomes: Sequence[R]) -> list[tuple[Alternative, R]]:
-    """The alternatives with their outcomes. What happens at one moment counts as a draw only if it ends otherwise."""
-    found = zip(others, outcomes, strict=True)
-    return [each for each in found if each[0].draw.what not in OF_ONE_MOMENT or each[1] != first]
+def telling(
+    first: object, others: Sequence[Alternative], runs: Sequence[R], ends: Callable[[R], object]
+) -> list[tuple[Alternative, R]]:
+    """The alternatives with their runs. What happens at one moment counts as a draw only if the run `ends` otherwise
+    than with `first`."""
+    found = zip(others, runs, strict=True)
+    return [(each, run) for each, run in found if each.draw.what not in OF_ONE_MOMENT or ends(run) != first]
 
 
 def decisive_ties(first: object, others: Iterable[tuple[Alternative, object]]) -> tuple[Draw, ...]:
@@ -273,7 +276,7 @@ def in_orders(
     if not others:
         return first
     ends = ends_of(first)
-    tried = telling(ends, others, [ends_of(again(each.choices)) for each in others])
+    tried = telling(ends, others, [ends_of(again(each.choices)) for each in others], lambda each: each)
     if not tried:
         return first
     found = [ends, *(each for _, each in tried)]

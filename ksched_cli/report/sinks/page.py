@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from msgspec import Struct, field
 
-from ksched_cli.errors import counted
+from ksched_cli.errors import capitalised, counted
 from ksched_cli.report.sinks.folding import all_rows, fold_with_members, shorten
 from ksched_cli.report.sinks.svg import chart_data
 from ksched_cli.report.view.model import (
@@ -33,7 +33,6 @@ from ksched_cli.report.view.model import (
     Timeline,
     Tone,
     View,
-    capitalised,
 )
 from ksched_cli.report.visible import ShownNodes, visible
 

@@ -8,7 +8,7 @@ from pathlib import Path, PurePath
 from typing import Any, Literal
 
 from ksched_cli.controlplane.draws import Draw
-from ksched_cli.errors import counted, joined, named
+from ksched_cli.errors import capitalised, counted, joined, named
 from ksched_cli.plan.check.results import Check, Finding, RolloutStep, WorkloadCheck, WorkloadLoss
 from ksched_cli.plan.reasons.codes import all_codes
 from ksched_cli.report.registry import RenderOptions
@@ -24,7 +24,6 @@ from ksched_cli.report.view.model import (
     Table,
     Tone,
     View,
-    capitalised,
     columns,
     counting,
 )

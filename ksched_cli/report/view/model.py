@@ -267,11 +267,6 @@ class View(Struct, frozen=True):
         return f"{self.subject}: {', '.join((self.verdict, *self.details))}{context}"
 
 
-def capitalised(text: str) -> str:
-    """The text with a capital first letter."""
-    return text[:1].upper() + text[1:]
-
-
 def counting(number: int, noun: str, rest: str = "", tone: Tone = "plain") -> Figure:
     """The figure of a number of things: `1` with the label `node to add`, or `2` with `nodes to add`."""
     return Figure(f"{plural(number, noun)} {rest}".rstrip(), f"{number:,}", tone)

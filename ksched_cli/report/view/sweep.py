@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import field, to_builtins
 
-from ksched_cli.errors import counted, joined
+from ksched_cli.errors import capitalised, counted, joined
 from ksched_cli.plan.results.nodes import NodeChanges
 from ksched_cli.plan.sweep.run import SweepStats
 from ksched_cli.plan.sweep.statistics import FigureRange, Figures, SettingSummary, Share, VariantRow
@@ -28,7 +28,6 @@ from ksched_cli.report.view.model import (
     Table,
     Tone,
     View,
-    capitalised,
     columns,
     counting,
 )

@@ -135,7 +135,7 @@ def test_what_a_pod_is_held_back_with_names_the_other() -> None:
 )
 def test_when_gated_pods_are_flushed(steps: tuple[int, ...], before: str, now: str) -> None:
     """#139162 and #139331, the cases of scheduling_queue_test.go: the gate goes after the first of the times, and no
-    event tells of it."""
+    event comes for it."""
     found = {}
     for minor in ("1.36", "1.37"):
         line = line_of(RELEASES[minor], make_pod("x").gate("wait").obj())

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 
 from ksched_cli.api.core import Node, Pod, Taint
+from ksched_cli.plan.results.nodes import CONTROL_PLANE
 
 OS, ARCH = "kubernetes.io/os", "kubernetes.io/arch"
 HOSTNAME = "kubernetes.io/hostname"
@@ -23,7 +24,6 @@ _LEAVES = re.compile(
     r"|maintenance|evict|unhealthy|repair|decommission|upgrad|interruption|preempted|remov",
     re.IGNORECASE,
 )
-_CONTROL_PLANE = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
 # Labels without a domain that name the pool of a node, in words of providers and of people.
 _POOLS = re.compile(r"^(agent|node)?-?_?(pool|group)s?(-?_?name)?$", re.IGNORECASE)
 # Schedulers that decide more than a node, such as gangs and queues.
@@ -46,7 +46,7 @@ def is_leaving(node: Node) -> bool:
 
 def is_control_plane(node: Node) -> bool:
     """Whether the node is one for the control plane only: tainted as such."""
-    return any(each.key in _CONTROL_PLANE for each in node.spec.taints)
+    return any(each.key in CONTROL_PLANE for each in node.spec.taints)
 
 
 def points_at(pod: Pod, node: Node) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from msgspec import Struct, field
@@ -95,7 +95,12 @@ class FixChange(Struct, frozen=True):
 
 def patched(text: str, kind: str, cost: float, *operations: Operation) -> FixChange:
     """A change of the pod."""
-    return FixChange(text, kind, cost, tuple(tuple(each.items()) for each in operations))
+    return FixChange(text, kind, cost, as_patch(operations))
+
+
+def as_patch(operations: Iterable[Operation]) -> tuple[tuple[tuple[str, Any], ...], ...]:
+    """The operations as a FixChange has them."""
+    return tuple(tuple(each.items()) for each in operations)
 
 
 def edited(text: str, kind: str, cost: float, edit: Edit, *changes: AdvisedChange, command: str = "") -> FixChange:

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from ksched_cli.api.core import Pod, controller_of
+from ksched_cli.api.core import ObjectMeta, Pod, PodStatus, controller_of
 from ksched_cli.api.json_patch import Operation, apply_patch, drop, patch_pod, pointer, pointer_steps
 from ksched_cli.api.object_facts import is_terminal
 from ksched_cli.api.workloads import (
@@ -200,7 +200,7 @@ class PodSource:
             old = pod.metadata
             kept = {name: getattr(old, name) for name in ("name", "namespace", "labels", "annotations")}
             plane.api.delete(self._pod, grace=0)
-            plane.api.create(replace(pod, metadata=type(old)(**kept), status=type(pod.status)()))
+            plane.api.create(replace(pod, metadata=ObjectMeta(**kept), status=PodStatus()))
             return
         deleted = self._deleted()
         if isinstance(self.controller, Job):
