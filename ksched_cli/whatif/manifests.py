@@ -11,7 +11,6 @@ from __future__ import annotations
 import difflib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -404,23 +403,18 @@ class _Registries:
     def __init__(self, store: Store, manifests: Loaded) -> None:
         self._store = store
         self._ranges = ServiceRanges({**store.service_ranges, **manifests.service_ranges})
+        specs = ((identity_of(each), object_at(store.document(each), "spec")) for each in store.of(Service))
+        self._allocations = Allocations(self._ranges, specs)
         spaces = [*store.of(Namespace), *manifests.of(Namespace)]
         self._labels = {each.metadata.name: each.metadata.labels for each in spaces}
         self._checks_admin_access = manifests.checks_admin_access
 
-    @cached_property
-    def _allocations(self) -> Allocations:
-        """Of all services: they are read if the manifests have one."""
-        specs = {identity_of(each): object_at(self._store.document(each), "spec") for each in self._store.of(Service)}
-        return Allocations(self._ranges, specs)
-
     def errors(self, item: Any, document: Document, *, is_new: bool) -> Iterator[FieldError]:
         if isinstance(item, Service):
             yield from self._allocations.refusals(identity_of(item), object_at(document, "spec"))
-        labels = self._labels.get(item.metadata.namespace) if is_new and self._checks_admin_access else None
-        error = refused_admin_access(item, labels) if labels is not None else None
-        if error is not None:
-            yield error
+        labels = self._labels.get(item.metadata.namespace)
+        if is_new and self._checks_admin_access and labels is not None:
+            yield from refused_admin_access(item, labels)
 
     def gaps(self, manifests: Loaded) -> Iterator[str]:
         """What of these rules the input does not show."""

@@ -8,7 +8,8 @@ of its flags. The Service `kubernetes` shows only the first family of a cluster.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import cached_property
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Any
 
@@ -72,11 +73,15 @@ def _is_ready(document: Mapping[str, Any]) -> bool:
 
 
 class Allocations:
-    """The addresses and node ports of services, in the order in which services are applied."""
+    """The addresses and node ports of services, in the order in which services are applied. The specs of the `services`
+    of the cluster are read with the first one."""
 
-    def __init__(self, ranges: ServiceRanges, services: Mapping[Identity, Mapping[str, Any]]) -> None:
-        self._ranges = ranges
-        self._specs = dict(services)
+    def __init__(self, ranges: ServiceRanges, services: Iterable[tuple[Identity, Mapping[str, Any]]]) -> None:
+        self._ranges, self._services = ranges, services
+
+    @cached_property
+    def _specs(self) -> dict[Identity, Mapping[str, Any]]:
+        return dict(self._services)
 
     def refusals(self, identity: Identity, spec: Mapping[str, Any]) -> list[FieldError]:
         """Why the API server does not store a service with this spec; without a reason the service has it now."""
@@ -145,15 +150,12 @@ def _node_ports(spec: Mapping[str, Any]) -> Iterator[tuple[int, int]]:
             yield index, port
 
 
-def refused_admin_access(item: Any, labels: Mapping[str, str]) -> FieldError | None:
+def refused_admin_access(item: Any, labels: Mapping[str, str]) -> Iterator[FieldError]:
     """AuthorizedForAdmin: the error of a claim or claim template whose namespace lacks the label."""
-    if labels.get(_ADMIN_LABEL) == "true":
-        return None
-    for index in admin_requests(item):
+    for index in admin_requests(item)[:1] if labels.get(_ADMIN_LABEL) != "true" else ():
         text = f"admin access to devices requires the `{_ADMIN_LABEL}: true` label on the containing namespace"
         base = ("spec", "spec") if isinstance(item, ResourceClaimTemplate) else ("spec",)
-        return forbidden((*base, "devices", "requests", index, "exactly", "adminAccess"), text)
-    return None
+        yield forbidden((*base, "devices", "requests", index, "exactly", "adminAccess"), text)
 
 
 def admin_requests(item: Any) -> list[int]:
