@@ -310,10 +310,11 @@ def _limit_item(item: Mapping[str, Any], kind: str, path: Path) -> Iterator[Fiel
     for resource, ratio in amounts["maxLimitRequestRatio"].items():
         least, most = amounts["min"].get(resource), amounts["max"].get(resource)
         here = (*path, "maxLimitRequestRatio", resource)
+        shown = str(given["maxLimitRequestRatio"][resource])
         if ratio is not None and ratio < 1:
-            yield invalid(here, str(ratio), f"ratio {ratio} is less than 1")
+            yield invalid(here, shown, f"ratio {shown} is less than 1")
         if ratio is not None and least and most is not None and ratio > most / least:
-            yield invalid(here, str(ratio), f"ratio {ratio} is greater than max/min = {float(most / least):f}")
+            yield invalid(here, shown, f"ratio {shown} is greater than max/min = {float(most / least):f}")
     for resource, wanted in amounts["defaultRequest"].items():
         if resource in amounts["default"] and not may_overcommit(resource) and amounts["default"][resource] != wanted:
             text = f"default value must equal to defaultRequest value in {resource}"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from typing import Any
 
 from ksched_cli.api.label_names import domain_problems, key_problems
+from ksched_cli.api.quantity import quantity_of
 from ksched_cli.api.validation.containers import (
     CONTAINER_ROWS,
     CONTAINERS,
@@ -313,9 +315,9 @@ def _pod_resources(spec: Mapping[str, Any], containers: list[tuple[int, Any]], p
     requests, limits = object_at(found, "requests"), object_at(found, "limits")
     for resource, wanted in requests.items():
         amounts = [amount_in(object_at(each, "resources", "requests").get(resource)) for _, each in containers]
-        total, most = sum(filter(None, amounts)), amount_in(wanted)
+        total, most = sum(filter(None, amounts), Fraction()), amount_in(wanted)
         if most is not None and total > most:
-            text = f"must be greater than or equal to aggregate container requests of {total}"
+            text = f"must be greater than or equal to aggregate container requests of {quantity_of(total)}"
             yield invalid((*path, "requests", resource), str(wanted), text)
     for index, container in containers:
         for resource, quantity in object_at(container, "resources", "limits").items():
