@@ -223,7 +223,7 @@ def test_capacity_counts_until_the_limit(tmp_path: Path, catalog: str, capsys: p
     assert (found["sets"], found["end"]["by"], len(found["autoscaling"]["newNodes"])) == (5, "max", 1)
     (found,) = document_of(capsys, *arguments, "--autoscaler", "none")["capacities"]
     assert (found["sets"], found.get("autoscaling")) == (3, None)
-    (found,) = document_of(capsys, *arguments, "--mix", "api=2")["capacities"]
+    (found,) = document_of(capsys, *arguments, "--mix", "api=2", "--max", "40")["capacities"]
     assert (found["sets"], found["shapes"][0]["fits"]) == (5, 11)
 
 
@@ -245,7 +245,7 @@ def test_capacity_of_a_cluster_without_any_node(
     cluster = write(tmp_path / "cluster.json", namespace, pool, agent, pending("waits"))
     manifest = write(tmp_path / "api.json", {**pending("api"), "status": {}})
     arguments = ("capacity", "--from", cluster, "--instance-types", catalog, "-f", manifest)
-    (found,) = document_of(capsys, *arguments)["capacities"]
+    (found,) = document_of(capsys, *arguments, "--max", "40")["capacities"]
     assert (found["sets"], len(found["autoscaling"]["newNodes"])) == (5, 2)
     assert found["pending"] == {"placed": 1, "unplaced": 0, "heldBack": 0}
 

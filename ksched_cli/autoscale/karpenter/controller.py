@@ -82,6 +82,7 @@ class KarpenterController(Worker):
         self._passes: list[Provisioning] = LoggedList(world.undo)
         # Objects that only the present pass sees.
         self._more: Mapping[type[Any], Sequence[Any]] = {}
+        self._more_pods: set[int] = set()
         world.listeners.append(self._decided)
 
     def result(self) -> Provisioning:
@@ -106,9 +107,9 @@ class KarpenterController(Worker):
 
     def pass_for(self, more: Mapping[type[Any], Sequence[Any]]) -> None:
         """A pass now, in which these objects exist too: pods with a node take their room, the others wait."""
-        self._more = more
+        self._more, self._more_pods = more, set(map(id, more.get(Pod, ())))
         self.reconcile(None)
-        self._more = {}
+        self._more, self._more_pods = {}, set()
 
     def reconcile(self, key: object) -> None:
         found = self._provision(self._all_of, self._is_pending)
@@ -125,7 +126,7 @@ class KarpenterController(Worker):
         return [*(self._objects.get(kind) or store.of(kind)), *self._more.get(kind, ())]
 
     def _is_pending(self, pod: Pod) -> bool:
-        waits = uid_of_pod(pod) in self._unschedulable or any(pod is each for each in self._more.get(Pod, ()))
+        waits = id(pod) in self._more_pods or uid_of_pod(pod) in self._unschedulable
         return is_provisionable(pod) or (waits and may_be_provisioned(pod))
 
     def _launch(self, new: NewNode) -> None:

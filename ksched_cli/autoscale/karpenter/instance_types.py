@@ -201,13 +201,12 @@ def _requirements_by_key(
     keys = dict.fromkeys(key for each in types for key in each.requirements)
     found = {}
     for key in keys:
-        requirements = [
-            LabelRequirement.of(key, "In", each.requirements[key]) if key in each.requirements else None
-            for each in types
-        ]
-        numbers, distinct = _distinct(requirements)
+        of_values, given = _distinct(
+            [frozenset(each.requirements[key]) if key in each.requirements else None for each in types]
+        )
+        distinct = [None if values is None else LabelRequirement.of(key, "In", values) for values in given]
         normalized = next(each.key for each in distinct if each is not None)
-        found[normalized] = numbers, distinct
+        found[normalized] = of_values, distinct
     return found
 
 

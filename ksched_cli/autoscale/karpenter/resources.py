@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -54,7 +55,12 @@ Amounts = dict[str, ResourceAmount]
 
 
 def amounts_of(quantities: Quantities) -> Amounts:
-    return {name: ResourceAmount(_milli(each), _form(each)) for name, each in quantities.items()}
+    return {name: _amount(each) for name, each in quantities.items()}
+
+
+@lru_cache(maxsize=65536, typed=True)
+def _amount(quantity: Quantity) -> ResourceAmount:
+    return ResourceAmount(_milli(quantity), _form(quantity))
 
 
 def _milli(quantity: Quantity) -> int:
