@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ksched_cli.plugins.default_preemption.importance import MAX_INSERTION, _Sorting, sort_slice
+from ksched_cli.plugins.default_preemption.importance import MAX_INSERTION, UnstableSort, sort_slice
 
 
 def by_value(left: tuple[int, int], right: tuple[int, int]) -> bool:
@@ -129,6 +129,6 @@ def test_an_order_that_contradicts_itself_ends_all_the_same() -> None:
 
 @given(st.lists(st.integers(0, 50), min_size=13, max_size=60), st.integers(0, 5))
 def test_it_sorts_as_a_heap_when_no_bad_pivot_is_left(values: list[int], low: int) -> None:
-    sorting = _Sorting(list(values), lambda left, right: left < right)
+    sorting = UnstableSort(list(values), lambda left, right: left < right)
     sorting.quicksort(low, len(values), 0)
     assert sorting.data == [*values[:low], *sorted(values[low:])]

@@ -21,7 +21,7 @@ Less = Callable[[T, T], bool]
 
 MAX_INSERTION = 12
 _SHORTEST_NINTHER = 50
-_SHORTEST_SHIFTING = 50
+SHORTEST_SHIFTING = 50
 _MAX_SHIFTS = 5
 _MAX_SWAPS = 4 * 3
 _WORD = (1 << 64) - 1
@@ -29,12 +29,12 @@ _WORD = (1 << 64) - 1
 
 def sort_slice(items: Sequence[T], less: Less[T]) -> list[T]:
     """The items as sort.Slice leaves them. `less` may contradict itself; Go does not notice either."""
-    sorting = _Sorting(list(items), less)
+    sorting = UnstableSort(list(items), less)
     sorting.quicksort(0, len(items), len(items).bit_length())
     return sorting.data
 
 
-class _Sorting(Generic[T]):
+class UnstableSort(Generic[T]):
     """The slice while it is being sorted; ranges are from `low` up to and without `high`."""
 
     def __init__(self, data: list[T], less: Less[T]) -> None:
@@ -57,7 +57,7 @@ class _Sorting(Generic[T]):
             if not balanced:
                 self._shuffle(low, high)
                 bad_pivots -= 1
-            pivot, increasing = self._choose_pivot(low, high)
+            pivot, increasing = self.choose_pivot(low, high)
             if balanced and partitioned and increasing and self._is_nearly_sorted(low, high):
                 return
             if low > 0 and not self.less(low - 1, pivot):
@@ -111,7 +111,7 @@ class _Sorting(Generic[T]):
             other = state & mask
             self.swap(at, low + (other - size if other >= size else other))
 
-    def _choose_pivot(self, low: int, high: int) -> tuple[int, bool]:
+    def choose_pivot(self, low: int, high: int) -> tuple[int, bool]:
         """The pivot, and whether the range looks sorted. A range that looks sorted in reverse is reversed."""
         size = high - low
         first, middle, last = (low + size // 4 * share for share in (1, 2, 3))
@@ -143,7 +143,7 @@ class _Sorting(Generic[T]):
                 at += 1
             if at == high:
                 return True
-            if high - low < _SHORTEST_SHIFTING:
+            if high - low < SHORTEST_SHIFTING:
                 return False
             self.swap(at, at - 1)
             self._shift_left(at - 1, low, at)
