@@ -158,9 +158,8 @@ class Cluster:
         """Count copies of a pod on these nodes, or take them back (-1). They take what the pod takes, and are no pods
         that can be found."""
         rows = np.array(node_rows, dtype=np.int64)
-        shapes = self.pods.shapes.of(np.full(len(rows), pod_row))
-        self.undo.note(self.usage.shift_copies, pod_row, shapes, rows, -sign)
-        self.usage.shift_copies(pod_row, shapes, rows, sign)
+        self.undo.note(self.usage.shift_copies, pod_row, self.pods.shapes, rows, -sign)
+        self.usage.shift_copies(pod_row, self.pods.shapes, rows, sign)
         self.journal.extend(node_rows)
         info = self.pods.infos[pod_row]
         self.moves.extend([(info, node_row, sign) for node_row in node_rows])
@@ -176,18 +175,18 @@ class Cluster:
             self.moves.append((info, node_row, -1))
         return node_row
 
-    def preempt(self, pod_row: int) -> None:
-        """An evicted pod keeps its place until it is gone, but counts as leaving. One that is leaving already is
+    def preempt(self, pod_rows: Iterable[int]) -> None:
+        """Evicted pods keep their places until they are gone, but count as leaving. Those that are leaving already are
         let be (Executor.prepareCandidate)."""
-        if self.pods.terminating[pod_row]:
-            return
-        self.preempted.add(pod_row)
-        self.terminate(pod_row)
+        terminating = self.pods.terminating
+        for pod_row in pod_rows:
+            if not terminating.item(pod_row):
+                self.preempted.add(pod_row)
+                self.terminate(pod_row)
 
     def terminate(self, pod_row: int) -> None:
         """The pod has been deleted and is on its way out."""
-        self.pods.terminate(pod_row)
-        node_row = self.pods.node_of(pod_row)
+        node_row = self.pods.terminate(pod_row)
         if node_row != NOWHERE:
             self.journal.append(node_row)
 
@@ -390,46 +389,36 @@ class Sandbox:
         away = now != home
         for there, sign in ((home, 1), (now, -1)):
             concerned = away & (there != NOWHERE)
-            usage.shift(pods.shapes.of(moved[concerned]), there[concerned], sign)
+            usage.shift(pods.shapes, moved[concerned], there[concerned], sign)
         pods.node_row[moved] = home
         for row, order in self._pods.items():
             usage.pods[row] = order
         for row, port, taken in reversed(self._ports):
             (usage.ports.take if taken else usage.ports.free)(row, (port,))
 
-    def remove(self, pod_rows: RowColumn) -> RowColumn:
-        """Take the pods off their nodes; the rows they were on."""
+    def move(self, pod_rows: RowColumn, node_rows: RowColumn, sign: int) -> None:
+        """Put pods that are nowhere on these nodes (1), or take pods off these nodes (-1)."""
         table, usage = self._cluster.pods, self._cluster.usage
-        node_rows: RowColumn = table.node_row[pod_rows]
-        usage.shift(table.shapes.of(pod_rows), node_rows, -1)
-        on = self._changing(pod_rows, node_rows, node_rows)
-        for pod_row, node_row in zip(pod_rows.tolist(), node_rows.tolist(), strict=True):
-            del on[node_row][pod_row]
-        for index in self._with_ports(pod_rows):
-            self._note_ports(int(pod_rows[index]), int(node_rows[index]))
-            usage.ports.free(int(node_rows[index]), table.infos[pod_rows[index]].host_ports)
-        table.node_row[pod_rows] = NOWHERE
-        return node_rows
-
-    def add(self, pod_rows: RowColumn, node_rows: RowColumn) -> None:
-        """Put pods that are nowhere on nodes."""
-        table, usage = self._cluster.pods, self._cluster.usage
-        usage.shift(table.shapes.of(pod_rows), node_rows, 1)
+        usage.shift(table.shapes, pod_rows, node_rows, sign)
         on = self._changing(pod_rows, node_rows, table.node_row[pod_rows])
         for pod_row, node_row in zip(pod_rows.tolist(), node_rows.tolist(), strict=True):
-            on[node_row][pod_row] = None
+            if sign > 0:
+                on[node_row][pod_row] = None
+            else:
+                del on[node_row][pod_row]
+        change_ports = usage.ports.take if sign > 0 else usage.ports.free
         for index in self._with_ports(pod_rows):
             self._note_ports(int(pod_rows[index]), int(node_rows[index]))
-            usage.ports.take(int(node_rows[index]), table.infos[pod_rows[index]].host_ports)
-        table.node_row[pod_rows] = node_rows
-
-    def put_back(self, pod_rows: RowColumn, node_rows: RowColumn) -> None:
-        """Return pods to the nodes they were removed from, their `homes`."""
-        self.add(pod_rows, node_rows)
+            change_ports(int(node_rows[index]), table.infos[pod_rows[index]].host_ports)
+        table.node_row[pod_rows] = node_rows if sign > 0 else NOWHERE
 
     def homes(self, pod_rows: RowColumn) -> RowColumn:
-        """The nodes that removed pods were on."""
-        return np.array([self._home[pod_row] for pod_row in pod_rows.tolist()], dtype=np.int64)
+        """The nodes that the pods are on, or were on until they were taken off."""
+        homes: RowColumn = self._cluster.pods.node_row[pod_rows]
+        if self._home:
+            for index, pod_row in enumerate(pod_rows.tolist()):
+                homes[index] = self._home.get(pod_row, homes.item(index))
+        return homes
 
     def kinds(self, pod_rows: RowColumn) -> RowColumn:
         """A number for each pod, the same for pods that make no difference to the columns: here each has its own."""
@@ -466,8 +455,6 @@ class UsageSandbox:
         # The nodes that pods have come to or left, and what was in their columns before.
         self._changed: set[int] = set()
         self._before: list[tuple[RowColumn, Int64Column, Int64Column, Int64Column]] = []
-        # Where pods have come to that are nowhere in the table.
-        self._come: dict[int, int] = {}
 
     def __enter__(self) -> UsageSandbox:
         return self
@@ -479,37 +466,20 @@ class UsageSandbox:
         for rows, requested, nonzero, pod_count in self._before:
             usage.requested[:, rows], usage.nonzero[:, rows], usage.pod_count[rows] = requested, nonzero, pod_count
 
-    def remove(self, pod_rows: RowColumn) -> RowColumn:
-        """Take the pods off their nodes; the rows they were on."""
-        node_rows = self.homes(pod_rows)
-        self._shift(pod_rows, node_rows, -1)
-        return node_rows
-
-    def add(self, pod_rows: RowColumn, node_rows: RowColumn) -> None:
-        """Put pods that are nowhere on nodes."""
-        self._come.update(zip(pod_rows.tolist(), node_rows.tolist(), strict=True))
-        self._shift(pod_rows, node_rows, 1)
-
-    def put_back(self, pod_rows: RowColumn, node_rows: RowColumn) -> None:
-        """Return pods to the nodes they were removed from, their `homes`."""
-        self._shift(pod_rows, node_rows, 1)
-
-    def homes(self, pod_rows: RowColumn) -> RowColumn:
-        """The nodes that the pods are on, or were on until they were removed."""
-        node_rows: RowColumn = self._cluster.pods.node_row[pod_rows]
-        if self._come:
-            for index, pod_row in enumerate(pod_rows.tolist()):
-                node_rows[index] = self._come.get(pod_row, node_rows[index])
-        return node_rows
-
-    def kinds(self, pod_rows: RowColumn) -> RowColumn:
-        """A number for each pod, the same for pods that request the same."""
-        return self._cluster.pods.shapes.ids_of(pod_rows).astype(np.int64)
-
-    def _shift(self, pod_rows: RowColumn, node_rows: RowColumn, sign: int) -> None:
+    def move(self, pod_rows: RowColumn, node_rows: RowColumn, sign: int) -> None:
+        """Put pods that are nowhere on these nodes (1), or take pods off these nodes (-1)."""
         usage = self._cluster.usage
         if new := set(node_rows.tolist()) - self._changed:
             self._changed |= new
             rows = np.fromiter(new, dtype=np.int64, count=len(new))
             self._before.append((rows, usage.requested[:, rows], usage.nonzero[:, rows], usage.pod_count[rows]))
-        usage.shift(self._cluster.pods.shapes.of(pod_rows), node_rows, sign)
+        usage.shift(self._cluster.pods.shapes, pod_rows, node_rows, sign)
+
+    def homes(self, pod_rows: RowColumn) -> RowColumn:
+        """The nodes that the pods are on, or were on until they were taken off."""
+        node_rows: RowColumn = self._cluster.pods.node_row[pod_rows]
+        return node_rows
+
+    def kinds(self, pod_rows: RowColumn) -> RowColumn:
+        """A number for each pod, the same for pods that request the same."""
+        return self._cluster.pods.shapes.ids.take(pod_rows).astype(np.int64)

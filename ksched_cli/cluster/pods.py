@@ -38,41 +38,32 @@ def _shape(sums: PodSums) -> Shape:
     return sums.requests, cpu, memory
 
 
-class ShapeAmounts(Struct):
-    """The shape of each of some pods, with the amounts of every shape as columns."""
-
-    ids: IdColumn
-    requests: dict[int, Int64Column]
-    nonzero: Int64Column
-
-
 class PodShapes:
-    """`requests[resource][shape]` for the resources that any pod requests, `nonzero[0 or 1, shape]`."""
+    """What each pod requests is `values[ids[pod_row]]`. As columns: `requests[resource][shape]` for the resources that
+    any pod requests, and `nonzero[0 or 1, shape]`."""
 
     def __init__(self) -> None:
         self._shapes: Vocabulary[Shape] = Vocabulary()
-        self._ids: IdColumn = np.empty(0, dtype=np.int32)
+        self.values = self._shapes.values
+        self.ids: IdColumn = np.empty(0, dtype=np.int32)
         self._requests: dict[int, Int64Column] = {}
         self._nonzero: Int64Column = np.empty((2, 0), dtype=np.int64)
 
     def begin_with(self, sums: Sequence[PodSums], of_pods: RowColumn) -> None:
         """The shapes of the first pods: `of_pods` has for each of them the place of its sums."""
         shapes = np.array([self._shapes.id(_shape(each)) for each in sums], dtype=np.int32)
-        self._ids = shapes[of_pods]
+        self.ids = shapes[of_pods]
 
     def note(self, pod_row: int, info: PodInfo) -> None:
-        if pod_row >= len(self._ids):
-            self._ids = cast(IdColumn, grown(self._ids, pod_row + 1))
-        self._ids[pod_row] = self._shapes.id(_shape(info.parts.sums))
+        if pod_row >= len(self.ids):
+            self.ids = cast(IdColumn, grown(self.ids, pod_row + 1))
+        self.ids[pod_row] = self._shapes.id(_shape(info.parts.sums))
 
-    def ids_of(self, pod_rows: RowColumn) -> IdColumn:
-        """A number for the shape of each of these pods."""
-        return self._ids.take(pod_rows)
-
-    def of(self, pod_rows: RowColumn) -> ShapeAmounts:
+    def tables(self) -> tuple[dict[int, Int64Column], Int64Column]:
+        """`requests` and `nonzero`."""
         if self._nonzero.shape[1] != len(self._shapes.values):
             self._tabulate()
-        return ShapeAmounts(self._ids.take(pod_rows), self._requests, self._nonzero)
+        return self._requests, self._nonzero
 
     def _tabulate(self) -> None:
         size = len(self._shapes)
@@ -269,9 +260,11 @@ class PodTable:
         placed = self.node_row != NOWHERE
         self.node_row[placed] = new_row[self.node_row[placed]]
 
-    def terminate(self, row: int) -> None:
-        self._undo.note(self._set_terminating, row, bool(self._terminating[row]))
+    def terminate(self, row: int) -> int:
+        """The pod is leaving; the node row that it is on."""
+        self._undo.note(self._set_terminating, row, self._terminating.item(row))
         self._terminating[row] = True
+        return self._node_row.item(row)
 
     def forget(self, row: int) -> None:
         """The pod is gone. Its row stays, and a pod of its name will have another."""
@@ -340,7 +333,7 @@ class Usage:
         """Count all pods of the table that are on a node."""
         placed = np.nonzero(table.node_row >= 0)[0]
         rows = table.node_row[placed]
-        self.shift(table.shapes.of(placed), rows, 1)
+        self.shift(table.shapes, placed, rows, 1)
         # Without a note for a roll back: the usage is new.
         pods, put = self.pods, dict.__setitem__
         for pod_row, row in zip(placed.tolist(), rows.tolist(), strict=True):
@@ -383,34 +376,35 @@ class Usage:
         self.nonzero[1, row] -= sums.nonzero[1]
         self.pod_count[row] -= 1
 
-    def shift(self, shapes: ShapeAmounts, rows: RowColumn, sign: int) -> None:
+    def shift(self, shapes: PodShapes, pod_rows: RowColumn, rows: RowColumn, sign: int) -> None:
         """Add (1) or take away (-1) the amounts of many pods at once, each on its row; a row may occur repeatedly.
         A larger number adds or takes away so many of each."""
         if len(rows) <= _FEW:
-            for row, shape in zip(rows.tolist(), shapes.ids.tolist(), strict=True):
-                for resource, amounts in shapes.requests.items():
-                    amount = amounts.item(shape)
-                    if amount:
-                        self.requested[resource, row] += sign * amount
-                self.nonzero[0, row] += sign * shapes.nonzero.item(0, shape)
-                self.nonzero[1, row] += sign * shapes.nonzero.item(1, shape)
+            ids = shapes.ids.take(pod_rows)
+            for shape, row in zip(ids.tolist(), rows.tolist(), strict=True):
+                requests, cpu, memory = shapes.values[shape]
+                for resource, amount in requests:
+                    self.requested[resource, row] += sign * amount
+                self.nonzero[0, row] += sign * cpu
+                self.nonzero[1, row] += sign * memory
                 self.pod_count[row] += sign
             return
-        for resource, amounts in shapes.requests.items():
-            np.add.at(self.requested[resource], rows, sign * amounts[shapes.ids])
+        ids, (all_requests, nonzero) = shapes.ids.take(pod_rows), shapes.tables()
+        for resource, amounts in all_requests.items():
+            np.add.at(self.requested[resource], rows, sign * amounts[ids])
         for measure in (0, 1):
-            np.add.at(self.nonzero[measure], rows, sign * shapes.nonzero[measure][shapes.ids])
+            np.add.at(self.nonzero[measure], rows, sign * nonzero[measure][ids])
         np.add.at(self.pod_count, rows, sign)
 
-    def shift_copies(self, pod_row: int, shapes: ShapeAmounts, rows: RowColumn, sign: int) -> None:
-        """Add (1) or take away (-1) copies of a pod, each on its row. `shapes` are their amounts."""
+    def shift_copies(self, pod_row: int, shapes: PodShapes, rows: RowColumn, sign: int) -> None:
+        """Add (1) or take away (-1) copies of a pod, each on its row."""
         if pod_row not in self.copies:
             self.copies[pod_row] = np.zeros(len(self.pod_count), dtype=np.int64)
         np.add.at(self.copies[pod_row], rows, sign)
         if not self.copies[pod_row].any():
             # After a roll back the row of the pod may be that of another pod, or of none.
             del self.copies[pod_row]
-        self.shift(shapes, rows, sign)
+        self.shift(shapes, np.full(len(rows), pod_row), rows, sign)
 
     def widen(self, resources: int) -> None:
         missing = resources - self.requested.shape[0]

@@ -236,8 +236,7 @@ class GroupCycle:
             trial.message = found.message if failed else f"{trial.message}, {found.message}"
             return None
         trial.result, group.victims = "waiting", found.victims
-        for victim in found.victims:
-            self._cluster.preempt(victim)
+        self._cluster.preempt(found.victims)
         return found.nominations
 
     def _nominate(self, group: GroupDecision, nominations: Mapping[int, int]) -> None:

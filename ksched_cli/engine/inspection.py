@@ -74,7 +74,7 @@ class Inspection:
         state = self.runtime.clone(self.state)
         with Sandbox(self.runtime.cluster) as sandbox:
             for index, other in enumerate(others.tolist()):
-                sandbox.add(others[index : index + 1], np.array([row], dtype=np.int64))
+                sandbox.move(others[index : index + 1], np.array([row], dtype=np.int64), 1)
                 self.runtime.add_pod(state, self.pod, other, row)
             yield state
 
@@ -118,16 +118,16 @@ def _judgements(inspection: Inspection) -> Iterator[Judgement]:
     for plugin in runtime.profile.filter:
         if plugin.name in state.skip_filter:
             continue
-        statuses = NodeStatuses(len(everywhere))
+        statuses, among_rivals = NodeStatuses(len(everywhere)), NodeStatuses(len(everywhere))
         beside = np.zeros(len(everywhere), dtype=np.bool_)
         try:
             passed = runtime.run_filter((plugin,), state, pod, everywhere, statuses)
-            refused = runtime.refused_beside((plugin,), state, pod, rivals) if rivals else None
+            refused = runtime.refused_beside((plugin,), state, pod, rivals, among_rivals) if rivals else set()
         except CycleError as problem:
             yield Judgement(plugin, NodeStatuses(len(everywhere)), beside, str(problem))
             continue
-        if refused is not None:
-            rows = np.nonzero(refused.failed)[0]
-            statuses.take_over(refused, rows)
-            beside = passed.mask() & refused.failed
+        if refused:
+            rows = np.array(sorted(refused), dtype=np.int64)
+            statuses.take_over(among_rivals, rows)
+            beside[rows] = passed.mask()[rows]
         yield Judgement(plugin, statuses, beside)

@@ -77,8 +77,7 @@ class QuorumCycle(GroupCycle):
         if isinstance(found, Status):
             return None
         group.result, group.victims = "waiting", found.victims
-        for victim in found.victims:
-            self._cluster.preempt(victim)
+        self._cluster.preempt(found.victims)
         return found
 
     def _await_victims(self, group: GroupDecision, trial: GroupAttempt, found: PodGroupPostFilterResult) -> None:

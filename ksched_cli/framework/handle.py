@@ -125,7 +125,8 @@ class Trial(Protocol):
         """Take pods off their nodes, in the columns and in every plugin's state."""
 
     def put_back(self, pod_rows: RowColumn) -> BoolColumn:
-        """Undo `remove` for these pods, one of each node, where the cycle's pod still fits; which of them are back."""
+        """Undo `remove` for these pods, those of a node one after the other, where the cycle's pod still fits; which of
+        them are back."""
 
     def filter(self, rows: RowColumn) -> Verdict:
         """RunFilterPluginsWithNominatedPods for these rows as things stand in the trial."""

@@ -65,7 +65,7 @@ def test_counts_follow_whatever_happens_to_the_cluster(history: list[tuple[str, 
         elif step == "go" and placed:
             cluster.displace(placed[first % len(placed)])
         elif step == "preempt" and placed:
-            cluster.preempt(placed[first % len(placed)])
+            cluster.preempt([placed[first % len(placed)]])
         elif step == "lose a node":
             cluster.remove_node(cluster.nodes.names[first % len(cluster.nodes)])
         elif step == "gain a node":

@@ -48,13 +48,13 @@ def test_everything_is_as_before(drawn: Any, data: st.DataObject) -> None:
         for _ in range(data.draw(st.integers(0, 6))):
             placed = np.nonzero(cluster.pods.node_row >= 0)[0].tolist()
             leaving = data.draw(st.lists(st.sampled_from(placed), unique=True)) if placed else []
-            sandbox.remove(rows(*leaving))
+            sandbox.move(rows(*leaving), cluster.pods.node_row[rows(*leaving)], -1)
             out = [*out, *(row for row in leaving if row != newcomer)]
             back = data.draw(st.lists(st.sampled_from(out), unique=True)) if out else []
-            sandbox.put_back(rows(*back), sandbox.homes(rows(*back)))
+            sandbox.move(rows(*back), sandbox.homes(rows(*back)), 1)
             out = [row for row in out if row not in back]
             if cluster.pods.node_row[newcomer] < 0:
-                sandbox.add(rows(newcomer), rows(data.draw(st.integers(0, len(nodes) - 1))))
+                sandbox.move(rows(newcomer), rows(data.draw(st.integers(0, len(nodes) - 1))), 1)
     assert facts(cluster) == before
 
 
@@ -68,7 +68,7 @@ def test_many_at_once_count_as_one_after_the_other(drawn: Any) -> None:
     for row in every.tolist():
         one.displace(row)
     with Sandbox(many) as sandbox:
-        sandbox.remove(every)
+        sandbox.move(every, many.pods.node_row[every], -1)
         assert facts(many)[:-1] == facts(one)[:-1]
 
 
@@ -76,7 +76,7 @@ def test_a_pod_that_comes_and_goes_does_not_free_the_port_of_another() -> None:
     cluster = Cluster([make_node("n").obj()], [make_pod("a").host_port(80).on("n").obj()])
     guest = cluster.register(make_pod("b").host_port(80).obj())
     with Sandbox(cluster) as sandbox:
-        sandbox.add(rows(guest), rows(0))
+        sandbox.move(rows(guest), rows(0), 1)
     assert cluster.usage.ports.holds(0, PORT)
 
 
@@ -84,7 +84,7 @@ def test_inside_one_of_two_pods_that_share_a_port_frees_it() -> None:
     pods = [make_pod(name).host_port(80).on("n").obj() for name in ("a", "b")]
     cluster = Cluster([make_node("n").obj()], pods)
     with Sandbox(cluster) as sandbox:
-        sandbox.remove(rows(0))
+        sandbox.move(rows(0), rows(0), -1)
         assert not cluster.usage.ports.holds(0, PORT)
     assert cluster.usage.ports.holds(0, PORT)
 
@@ -92,8 +92,9 @@ def test_inside_one_of_two_pods_that_share_a_port_frees_it() -> None:
 def test_the_order_of_pods_on_a_node_is_kept() -> None:
     cluster = Cluster([make_node("n").obj()], [make_pod(name).on("n").obj() for name in "abc"])
     with Sandbox(cluster) as sandbox:
-        sandbox.remove(rows(0))
-        sandbox.put_back(rows(0), sandbox.homes(rows(0)))
+        sandbox.move(rows(0), rows(0), -1)
+        assert sandbox.homes(rows(0)).tolist() == [0]
+        sandbox.move(rows(0), rows(0), 1)
         assert cluster.pods_on(0) == [1, 2, 0]
     assert cluster.pods_on(0) == [0, 1, 2]
 
@@ -112,18 +113,19 @@ def test_usage_alone_counts_as_in_a_whole_sandbox(drawn: Any, data: st.DataObjec
         for _ in range(data.draw(st.integers(1, 5))):
             placed = np.nonzero(cluster.pods.node_row >= 0)[0].tolist()
             leaving = data.draw(st.lists(st.sampled_from(placed), unique=True)) if placed else []
-            assert usage_only.remove(rows(*leaving)).tolist() == whole.remove(rows(*leaving)).tolist()
+            for sandbox in (usage_only, whole):
+                sandbox.move(rows(*leaving), cluster.pods.node_row[rows(*leaving)], -1)
             out = [*out, *(row for row in leaving if row != newcomer)]
             back = data.draw(st.lists(st.sampled_from(out), unique=True)) if out else []
             homes = usage_only.homes(rows(*back))
             assert homes.tolist() == whole.homes(rows(*back)).tolist()
             for sandbox in (usage_only, whole):
-                sandbox.put_back(rows(*back), homes)
+                sandbox.move(rows(*back), homes, 1)
             out = [row for row in out if row not in back]
             if cluster.pods.node_row[newcomer] < 0:
                 home = rows(data.draw(st.integers(0, len(nodes) - 1)))
                 for sandbox in (whole, usage_only):
-                    sandbox.add(rows(newcomer), home)
+                    sandbox.move(rows(newcomer), home, 1)
             assert amounts(light) == amounts(cluster)
     assert facts(light) == before
 
@@ -136,19 +138,20 @@ def amounts(cluster: Cluster) -> Any:
 def test_usage_alone_leaves_the_table_and_the_lists_of_pods() -> None:
     cluster = Cluster([make_node("n").obj()], [make_pod(name).requests(cpu=1).on("n").obj() for name in "ab"])
     with UsageSandbox(cluster) as sandbox:
-        assert sandbox.remove(rows(0)).tolist() == [0]
+        sandbox.move(rows(0), rows(0), -1)
+        assert sandbox.homes(rows(0)).tolist() == [0]
         assert cluster.usage.pod_count.tolist() == [1]
         assert cluster.pods_on(0) == [0, 1]
         assert cluster.pods.node_row.tolist() == [0, 0]
     assert cluster.usage.pod_count.tolist() == [2]
 
 
-def test_usage_alone_finds_where_a_newcomer_was_put() -> None:
+def test_usage_alone_counts_a_newcomer() -> None:
     cluster = Cluster([make_node("n-1").obj(), make_node("n-2").obj()], [])
     guest = cluster.register(make_pod("guest").requests(cpu=1).obj())
     with UsageSandbox(cluster) as sandbox:
-        sandbox.add(rows(guest), rows(1))
+        sandbox.move(rows(guest), rows(1), 1)
         assert cluster.usage.pod_count.tolist() == [0, 1]
-        assert sandbox.remove(rows(guest)).tolist() == [1]
+        sandbox.move(rows(guest), rows(1), -1)
         assert cluster.usage.pod_count.tolist() == [0, 0]
     assert cluster.usage.pod_count.tolist() == [0, 0]

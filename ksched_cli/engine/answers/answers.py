@@ -179,7 +179,7 @@ class Answers:
         )
         for follower in search.followers:
             state.filter_states[follower.plugin.name] = search.state.filter_states[follower.plugin.name]
-        state.binds_alike = template.fixed.binds_alike
+        state.binds_alike, state.trial_rules = template.fixed.binds_alike, search.state.trial_rules
         return search
 
     def _begin(self, kept: Kept, pod: PodInfo, state: CycleState) -> None:

@@ -8,7 +8,7 @@ engine/answers/, which calls the same methods for the nodes that have changed.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +31,7 @@ from ksched_cli.framework.interfaces import (
     PreFilterPlugin,
     PreFilterResult,
     PreScorePlugin,
+    ReservePlugin,
     ScorePlugin,
 )
 from ksched_cli.framework.rows import NodeRows
@@ -49,7 +50,8 @@ class CycleState:
     """The states of the plugins, each readable by its own plugin only (fwk.CycleState with plugin names as keys).
     `binds_alike`: a copy of the pod was bound, and the plugins from Reserve on do nothing for copies of it. `in_force`
     are the filters that are not skipped, once they are needed; a copy has none. `depends` is what the plugins depend
-    on, once it is known, and `pre_filter` what PreFilter of each plugin returned."""
+    on and `trial_rules` what follows from it, once they are needed; `pre_filter` is what PreFilter of each plugin
+    returned."""
 
     filter_states: dict[str, Any] = field(default_factory=dict)
     score_states: dict[str, Any] = field(default_factory=dict)
@@ -59,6 +61,21 @@ class CycleState:
     depends: dict[str, Depends | None] | None = field(default=None, init=False)
     pre_filter: dict[str, PreFilterResult[Any] | Status] = field(default_factory=dict, init=False)
     in_force: tuple[FilterPlugin[Any], ...] | None = field(default=None, init=False)
+    trial_rules: TrialRules | None = field(default=None, init=False)
+
+
+class TrialRules(msgspec.Struct, frozen=True):
+    """What the filters in force (`names`) mean for a trial in which pods come and go. `followers` follow each move in
+    their states. `row_scoped`: every filter looks at one node alone. `usage_only`: none reads more of the pods there
+    than what they request and how many they are. `settled` are the filters that more than the node object matters to.
+    `signature` is all of the pod that the filters go by, None where it does not settle their verdict on a row."""
+
+    names: tuple[str, ...]
+    followers: tuple[PreFilterPlugin[Any], ...]
+    row_scoped: bool
+    usage_only: bool
+    settled: tuple[FilterPlugin[Any], ...]
+    signature: Hashable | None
 
 
 # As plain numbers: numpy takes its time with members of an enum.
@@ -88,6 +105,9 @@ class Runtime:
         self._rules = EngineRules.of(cluster.release)
         self._one_reason = self._rules.nodes_have_one_reason
         self._following = [plugin for plugin in profile.pre_filter if _follows(plugin)]
+        self._cloning = [
+            plugin for plugin in profile.pre_filter if type(plugin).clone_state is not PreFilterPlugin.clone_state
+        ]
         self._with_pre_score = {plugin.name for plugin in profile.pre_score}
         self.normalizing = frozenset(
             plugin.name for plugin in profile.score if type(plugin).normalize is not ScorePlugin.normalize
@@ -188,27 +208,50 @@ class Runtime:
     def unnoticed(self, state: CycleState, pod: PodInfo, other: int) -> bool:
         """Whether none of these plugins cares about this pod."""
         states = state.filter_states
-        return not any(plugin.concerns(states[plugin.name], pod, other) for plugin in self.followers(state))
+        followers = self.trial_rules(state, pod).followers
+        return not any(plugin.concerns(states[plugin.name], pod, other) for plugin in followers)
+
+    def trial_rules(self, state: CycleState, pod: PodInfo) -> TrialRules:
+        """What the filters in force mean for trials with this pod."""
+        if state.trial_rules is None:
+            depends, filters = self.depends_of(state, pod), self.in_force(state)
+            found = [(plugin, depends[plugin.name]) for plugin in filters]
+            anywhere = any(each is None or each.on == ANYWHERE for _, each in found)
+            followers = tuple(self.followers(state))
+            # What a plugin reserves may change a verdict while the node does not.
+            signs = not anywhere and all(
+                each is not None
+                and each.signature is not None
+                and (is_fixed(each) or not isinstance(plugin, ReservePlugin))
+                for plugin, each in found
+            )
+            state.trial_rules = TrialRules(
+                tuple([plugin.name for plugin in filters]),
+                followers,
+                not anywhere,
+                not followers and all(reads_usage_only(each) for _, each in found),
+                tuple([plugin for plugin, each in found if not is_fixed(each)]),
+                tuple([(plugin.name, each.signature) for plugin, each in found if each is not None]) if signs else None,
+            )
+        return state.trial_rules
 
     def clone(self, state: CycleState) -> CycleState:
         """CycleState.Clone, for trials that change the pods on nodes."""
-        copies = {
-            plugin.name: plugin.clone_state(state.filter_states[plugin.name])
-            for plugin in self.profile.pre_filter
-            if plugin.name in state.filter_states
-        }
-        twin = CycleState({**state.filter_states, **copies}, {}, set(state.skip_filter), set())
-        twin.depends = state.depends
+        twin = CycleState(state.filter_states.copy(), {}, state.skip_filter.copy(), set())
+        for plugin in self._cloning:
+            if plugin.name in twin.filter_states:
+                twin.filter_states[plugin.name] = plugin.clone_state(twin.filter_states[plugin.name])
+        twin.depends, twin.trial_rules = state.depends, state.trial_rules
         return twin
 
     def add_pod(self, state: CycleState, pod: PodInfo, other: int, row: int) -> None:
         """RunPreFilterExtensionAddPod."""
-        for plugin in self.followers(state):
+        for plugin in self.trial_rules(state, pod).followers:
             plugin.add_pod(state.filter_states[plugin.name], pod, other, row)
 
     def remove_pod(self, state: CycleState, pod: PodInfo, other: int, row: int) -> None:
         """RunPreFilterExtensionRemovePod."""
-        for plugin in self.followers(state):
+        for plugin in self.trial_rules(state, pod).followers:
             plugin.remove_pod(state.filter_states[plugin.name], pod, other, row)
 
     # Filter
@@ -316,52 +359,39 @@ class Runtime:
         if self.nominator.nodes():
             rivals = self.rivals(pod, nodes)
             if rivals:
-                refused = self.refused_beside(plugins, state, pod, rivals)
-                failed = refused.failed.nonzero()[0]
-                if len(failed):
-                    if statuses is not None:
-                        statuses.take_over(refused, failed)
-                    nodes = nodes.select(refused.codes[nodes.rows] == _SUCCESS)
+                refused = self.refused_beside(plugins, state, pod, rivals, statuses)
+                if refused:
+                    nodes = nodes.select(np.array([row not in refused for row in nodes.rows.tolist()], dtype=np.bool_))
                 if not len(nodes.rows):
                     return nodes
         return self.run_filter(plugins, state, pod, nodes, statuses)
 
     def refused_beside(
-        self, plugins: Sequence[FilterPlugin[Any]], state: CycleState, pod: PodInfo, rivals: Mapping[int, list[int]]
-    ) -> NodeStatuses:
-        """The statuses of nodes that do not take the pod beside those that are nominated to them."""
-        statuses, depends = NodeStatuses(len(self.cluster.nodes)), self.depends_of(state, pod)
-        # All at once where what comes to one node means nothing to another.
-        together = all((found := depends[each.name]) is not None and found.on != ANYWHERE for each in plugins)
-        for batch in [rivals] if together else [{row: others} for row, others in rivals.items()]:
-            self._run_beside(plugins, state, pod, batch, statuses)
-        return statuses
-
-    def _run_beside(
         self,
         plugins: Sequence[FilterPlugin[Any]],
         state: CycleState,
         pod: PodInfo,
         rivals: Mapping[int, list[int]],
-        statuses: NodeStatuses,
-    ) -> None:
-        """addGENominatedPods and the filters after it."""
-        come = [(other, row) for row, others in rivals.items() for other in others]
-        added = np.array([other for other, _ in come], dtype=np.int64)
-        where = np.array([row for _, row in come], dtype=np.int64)
-        nodes = NodeRows(self.cluster, np.array(list(rivals), dtype=np.int64))
-        depends, followed = self.depends_of(state, pod), bool(self.followers(state))
-        by_usage = not followed and all(map(reads_usage_only, (depends[each.name] for each in plugins)))
-        with UsageSandbox(self.cluster) if by_usage else Sandbox(self.cluster) as sandbox:
-            if not followed:
-                sandbox.add(added, where)
-                self.run_filter(plugins, state, pod, nodes, statuses)
-                return
-            crowded = self.clone(state)
-            for index, (other, row) in enumerate(come):
-                sandbox.add(added[index : index + 1], where[index : index + 1])
-                self.add_pod(crowded, pod, other, row)
-            self.run_filter(plugins, crowded, pod, nodes, statuses)
+        statuses: NodeStatuses | None,
+    ) -> set[int]:
+        """addGENominatedPods and the filters after it: the nodes that do not take the pod beside those that are
+        nominated to them."""
+        rules, refused = self.trial_rules(state, pod), set(rivals)
+        # All at once where what comes to one node means nothing to another.
+        for batch in [list(rivals)] if rules.row_scoped else [[row] for row in rivals]:
+            come = [(other, row) for row in batch for other in rivals[row]]
+            added, where = np.array(come, dtype=np.int64).T
+            nodes = NodeRows(self.cluster, np.array(batch, dtype=np.int64))
+            with UsageSandbox(self.cluster) if rules.usage_only else Sandbox(self.cluster) as sandbox:
+                crowded = self.clone(state) if rules.followers else state
+                if rules.followers:
+                    for index, (other, row) in enumerate(come):
+                        sandbox.move(added[index : index + 1], where[index : index + 1], 1)
+                        self.add_pod(crowded, pod, other, row)
+                else:
+                    sandbox.move(added, where, 1)
+                refused.difference_update(self.run_filter(plugins, crowded, pod, nodes, statuses).rows.tolist())
+        return refused
 
     def rivals(self, pod: PodInfo, nodes: NodeRows) -> dict[int, list[int]]:
         """Of these nodes the rows that have nominated pods which the pod must yield to, with those pods."""
@@ -371,20 +401,16 @@ class Runtime:
         infos, node_row = self.cluster.pods.infos, self.cluster.pods.node_row
         names, row_of = self.cluster.nodes.names, self.cluster.nodes.row_of
         if len(nodes.rows) < len(waiting):
-            contested = [(row, names[row]) for row in nodes.rows.tolist() if names[row] in waiting]
+            contested = nodes.rows.tolist()
         else:
             mask = nodes.mask()
-            contested = [(row, node) for node in waiting if (row := row_of.get(node)) is not None and mask[row]]
+            contested = [row for node in waiting if (row := row_of.get(node)) is not None and mask[row]]
         mine, uid = pod.priority, pod.uid
         rivals: dict[int, list[int]] = {}
-        for row, node in contested:
-            others = [
-                other
-                for other in self.nominator.nominated_on(node)
-                if infos[other].priority >= mine and node_row[other] == NOWHERE and infos[other].uid != uid
-            ]
-            if others:
-                rivals[row] = others
+        for row in contested:
+            for other in self.nominator.nominated_on(names[row]) if names[row] in waiting else ():
+                if infos[other].priority >= mine and node_row.item(other) == NOWHERE and infos[other].uid != uid:
+                    rivals.setdefault(row, []).append(other)
         return rivals
 
     # PreScore and Score

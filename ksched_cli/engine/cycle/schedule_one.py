@@ -203,7 +203,7 @@ class CycleContext(Struct):
     diagnosis: Diagnosis
 
     def trial(self) -> CycleTrial:
-        return CycleTrial(self.runtime, self.state, self.pod)
+        return CycleTrial(self.runtime, self.state, self.pod, self.diagnosis.nodes)
 
 
 class FeasibleNodes(Struct):
@@ -663,19 +663,21 @@ class Cycle(Logged):
     def _nominate(self, decision: Decision, result: PostFilterResult) -> None:
         """The victims are on their way out, the pod waits for their node, and weaker pods wait no longer. Without a
         result a nomination stays."""
-        self.nominator.delete(decision.pod_row)
         if not result.nominated_node:
+            self.nominator.delete(decision.pod_row)
             return
         decision.preemption, decision.nominated_node = result, result.nominated_node
-        for victim in result.victims:
-            self._evict(victim)
+        victims, waiting = result.victims, self.waiting
+        if waiting is not None:
+            # Executor.PreemptPod: a pod that waits on its node goes back to the queue, any other is evicted.
+            infos = self.cluster.pods.infos
+            victims = tuple(
+                victim
+                for victim in victims
+                if (held := waiting.get(infos[victim].uid)) is None or not held.preempt(DEFAULT_PREEMPTION)
+            )
+        self.cluster.preempt(victims)
         for other in list(self.nominator.nominated_on(result.nominated_node)):
             if self.cluster.pods.priority[other] < decision.pod.priority:
                 self.nominator.delete(other)
         self.nominator.add(decision.pod_row, result.nominated_node)
-
-    def _evict(self, victim: int) -> None:
-        """Executor.PreemptPod: a pod that waits on its node goes back to the queue, any other is evicted."""
-        held = self.waiting.get(self.cluster.pods.infos[victim].uid) if self.waiting is not None else None
-        if held is None or not held.preempt(DEFAULT_PREEMPTION):
-            self.cluster.preempt(victim)

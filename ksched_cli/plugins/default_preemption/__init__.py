@@ -117,6 +117,7 @@ class Evaluator:
         self._cluster = cluster
         self._nominator = nominator
         self._dry_run = DryRun(cluster, allowed, heeds_budgets=heeds_budgets)
+        self._skips_nodes_left_out = DefaultPreemptionRules.of(cluster.release).skips_nodes_left_out
 
     def find_candidates(self, cycle: CycleHandle, pod: PodInfo, *, afresh: bool = False) -> PreemptionSearch:
         """findCandidates and DryRunPreemption. `afresh` tries node by node and remembers nothing."""
@@ -147,7 +148,7 @@ class Evaluator:
 
     def _potential(self, statuses: NodeStatuses) -> RowColumn:
         """nodesWherePreemptionMightHelp. Nodes that PreFilter left out count unless the minor skips them."""
-        if DefaultPreemptionRules.of(self._cluster.release).skips_nodes_left_out:
+        if self._skips_nodes_left_out:
             return statuses.rows_with(Code.UNSCHEDULABLE)
         hopeless = statuses.rows_with(Code.UNSCHEDULABLE_AND_UNRESOLVABLE)
         return statuses.once("helpable", lambda: np.setdiff1d(np.arange(len(statuses)), hopeless))

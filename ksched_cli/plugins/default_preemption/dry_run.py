@@ -8,11 +8,11 @@ list what changed between minors.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from itertools import chain
 
 import numpy as np
+from msgspec import Struct
 
 from ksched_cli.api.selectors import Selector, SelectorError, compile_selector
 from ksched_cli.api.workloads import PodDisruptionBudget
@@ -245,8 +245,8 @@ class PreemptionBudgets:
 # Added to every priority so that more victims never sum up to less.
 PRIORITY_OFFSET = 2**31
 
-# A row with the figures that it is chosen by, less is better. The last three are the rank of the name, the row, and the
-# list of its victims.
+# A row with the figures that it is chosen by, less is better. The last three are the rank of the name, the list of
+# its victims, and the row.
 _Standing = tuple[float, ...]
 
 
@@ -354,21 +354,21 @@ class Outcomes:
                     heappush(queue, standing)
         while not self._holds(queue[0]):
             heappop(queue)
-        return int(queue[0][-2])
+        return int(queue[0][-1])
 
     def _holds(self, standing: _Standing) -> bool:
         """Whether the row still helps, with the same victims."""
-        row, victims = int(standing[-2]), standing[-1]
+        row, victims = int(standing[-1]), standing[-2]
         return self.helps.item(row) and self._list_of.item(row) == victims
 
     def _standings(self, rows: RowColumn, name_rank: RowColumn) -> list[_Standing]:
         figures = (self.pdb_violations, self.highest, self.priorities, self.count, -self.earliest, name_rank)
-        columns = [*[column[rows] for column in figures], rows, self._list_of[rows]]
-        return list(zip(*[column.tolist() for column in columns], strict=True))
+        columns = [each.take(rows).tolist() for each in (*figures, self._list_of)]
+        return list(zip(*columns, rows.tolist(), strict=True))
 
     def ranked(self, rows: RowColumn, name_rank: RowColumn) -> list[int]:
         """The rows from the best to the worst."""
-        return [int(standing[-2]) for standing in sorted(self._standings(rows, name_rank))]
+        return [int(standing[-1]) for standing in sorted(self._standings(rows, name_rank))]
 
 
 def _least(rows: RowColumn, figures: Int64Column | FloatColumn) -> RowColumn:
@@ -387,31 +387,13 @@ NO_STATE = error(
 Allowed = Callable[[PodInfo, RowColumn], BoolColumn]
 
 
-@dataclass
-class _Removed:
+class _Removed(Struct):
     """Pods that were taken off nodes, sorted by node and importance. `owner` indexes the node rows of the dry run."""
 
     pods: RowColumn
     owner: RowColumn
     violating: BoolColumn
-    victim: BoolColumn = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.victim = np.zeros(len(self.pods), dtype=np.bool_)
-
-    def turns(self) -> list[RowColumn]:
-        """Indexes in the order of reprieve: pods that a budget protects first, and one pod of each node per turn."""
-        if self.owner.item(0) == self.owner.item(-1):
-            if not np.count_nonzero(self.violating):
-                return list(np.arange(len(self.owner)).reshape(-1, 1))
-            return list(np.argsort(~self.violating, kind="stable").reshape(-1, 1))
-        order = np.lexsort((np.arange(len(self.pods)), ~self.violating, self.owner))
-        owner = self.owner[order]
-        starts = first_of_each(owner)
-        sizes = np.diff(np.append(starts, len(owner)))
-        turn = np.arange(len(owner)) - np.repeat(starts, sizes)
-        by_turn = np.argsort(turn, kind="stable")
-        return np.split(order[by_turn], np.cumsum(np.bincount(turn))[:-1])
+    victim: BoolColumn
 
 
 class DryRun:
@@ -437,19 +419,31 @@ class DryRun:
     def run(self, trial: Trial, pod: PodInfo, rows: RowColumn, outcomes: Outcomes) -> None:
         """Clears the nodes, tests where the pod fits, and puts pods back that can stay. Writes one outcome per row."""
         pods, owner = self._removable(pod, rows)
-        has_any = np.bincount(owner, minlength=len(rows)) > 0
+        tried = np.bincount(owner, minlength=len(rows)) > 0
         if self._needs_victims:
-            outcomes.fail(rows[~has_any], NO_VICTIMS)
+            if np.count_nonzero(tried) < len(rows):
+                outcomes.fail(rows[~tried], NO_VICTIMS)
             if not len(pods):
                 return
         else:
-            has_any[:] = True
+            tried[:] = True
         trial.remove(pods)
-        fits = self._fitting(trial, rows, has_any, outcomes)
-        stays = fits[owner]
-        removed = self._by_importance(pods[stays], owner[stays])
-        self._reprieve(trial, removed)
-        self._conclude(rows, np.nonzero(fits)[0], removed, outcomes)
+        verdict = trial.filter(rows[tried])
+        fits = tried.copy()
+        fits[tried] = verdict.passed
+        if np.count_nonzero(verdict.codes):
+            statuses = NodeStatuses(len(self._cluster.nodes))
+            statuses.record("", rows[tried], verdict)
+            outcomes.fail_as(rows[tried & ~fits], statuses)
+            stays = fits[owner]
+            pods, owner = pods[stays], owner[stays]
+        pods = pods[self._importance.order(pods, owner)]
+        violating = self._budgets.violating(pods, owner)
+        # Pods that a budget protects are put back first.
+        in_turn = np.argsort(~violating, kind="stable")
+        victim = np.empty(len(pods), dtype=np.bool_)
+        victim[in_turn] = ~trial.put_back(pods[in_turn])
+        self._conclude(rows, fits.nonzero()[0], _Removed(pods, owner, violating, victim), outcomes)
 
     def fail_without_states(self, pod: PodInfo, rows: RowColumn, outcomes: Outcomes) -> None:
         """Nodes without a pod to evict have no victims; on the others the first removal ends in an error."""
@@ -460,33 +454,15 @@ class DryRun:
 
     def _removable(self, pod: PodInfo, rows: RowColumn) -> tuple[RowColumn, RowColumn]:
         on = self._cluster.usage.pods
+        if len(rows) == 1:
+            pods = np.array([*on[rows.item(0)]], dtype=np.int64)
+            pods = pods[self._allowed(pod, pods)]
+            return pods, np.zeros(len(pods), dtype=np.int64)
         counts = [len(on[row]) for row in rows.tolist()]
         pods = np.fromiter(chain.from_iterable(on[row] for row in rows.tolist()), dtype=np.int64, count=sum(counts))
         owner = np.repeat(np.arange(len(rows)), counts)
         allowed = self._allowed(pod, pods)
         return pods[allowed], owner[allowed]
-
-    def _fitting(self, trial: Trial, rows: RowColumn, cleared: BoolColumn, outcomes: Outcomes) -> BoolColumn:
-        """Cleared nodes that take the pod. The statuses of the others go to the outcomes."""
-        verdict = trial.filter(rows[cleared])
-        fits = np.zeros(len(rows), dtype=np.bool_)
-        fits[cleared] = verdict.passed
-        if np.count_nonzero(verdict.codes):
-            statuses = NodeStatuses(len(self._cluster.nodes))
-            statuses.record("", rows[cleared], verdict)
-            outcomes.fail_as(rows[cleared & ~fits], statuses)
-        return fits
-
-    def _by_importance(self, pods: RowColumn, owner: RowColumn) -> _Removed:
-        pods = pods[self._importance.order(pods, owner)]
-        return _Removed(pods, owner, self._budgets.violating(pods, owner))
-
-    def _reprieve(self, trial: Trial, removed: _Removed) -> None:
-        """Puts the next pod of every node back, turn by turn, where the preemptor still fits."""
-        if not len(removed.pods):
-            return
-        for turn in removed.turns():
-            removed.victim[turn] = ~trial.put_back(removed.pods[turn])
 
     def _conclude(self, rows: RowColumn, fitting: RowColumn, removed: _Removed, outcomes: Outcomes) -> None:
         victims, owner = removed.pods[removed.victim], removed.owner[removed.victim]
@@ -500,7 +476,9 @@ class DryRun:
             outcomes.fail(rows[index : index + 1], error(f'expected at least one victim pod on node "{node}"'))
         if not len(victims):
             return
-        in_order, pods = self._in_order(victims, owner, removed), self._cluster.pods
+        in_order, pods = victims, self._cluster.pods
+        if np.count_nonzero(removed.violating):
+            in_order = self._in_order(victims, owner, removed)
         if len(found) == 1:
             violations = int(np.count_nonzero(removed.violating[removed.victim]))
             candidate = Candidate(int(rows[found[0]]), tuple(in_order.tolist()), violations)
@@ -522,8 +500,6 @@ class DryRun:
     def _in_order(self, victims: RowColumn, owner: RowColumn, removed: _Removed) -> RowColumn:
         """By importance, as they come. Where some of a node's pods violate a budget and others do not, the violating
         ones come first, and since 1.32 the victims are sorted once more from there."""
-        if not np.count_nonzero(removed.violating):
-            return victims
         mixed = np.intersect1d(removed.owner[removed.violating], removed.owner[~removed.violating])
         ordered, violating = victims.copy(), removed.violating[removed.victim]
         for each in mixed.tolist():

@@ -223,6 +223,9 @@ class Importance:
         priorities: list[int] = (-self._cluster.pods.priority[pod_rows]).tolist()
         started: list[float] = self._cluster.pods.started(pod_rows).tolist()
         keys = list(zip(priorities, started, strict=True))
+        if len(keys) <= MAX_INSERTION and started.count(NOT_STARTED) < 2:
+            # An insertion sort keeps the order of pods that tie.
+            return sorted(range(len(keys)), key=keys.__getitem__)
 
         def more_important(left: int, right: int) -> bool:
             if keys[left] == keys[right]:
