@@ -101,8 +101,7 @@ def focus_on(found: Explanation, name: str, weights: Mapping[str, int], placed: 
 def _lagging(focus: NodeFocus, outcome: PodOutcome, weights: Mapping[str, int], placed: Placed) -> NodeFocus:
     own = next(each for each in outcome.top if each.node == focus.node)
     chosen = next(each for each in outcome.top if each.node == outcome.node)
-    by = {plugin: score.weighted - own.scores[plugin].weighted for plugin, score in chosen.scores.items()}
-    margin = Margin(chosen.node, chosen.total - own.total, {plugin: each for plugin, each in by.items() if each})
+    margin = _margin(chosen.node, chosen, own)
     rank = 1 + sum(each.total > own.total for each in outcome.top)
     return structs.replace(focus, rank=rank, behind=margin, weights=tuple(_weights(own, outcome.top, weights, placed)))
 
@@ -511,8 +510,13 @@ def runner_up(outcome: PodOutcome) -> Margin | None:
         return None
     chosen = next(each for each in outcome.top if each.node == outcome.node)
     other = next(each for each in outcome.top if each.node != outcome.node)
-    ahead = {plugin: score.weighted - other.scores[plugin].weighted for plugin, score in chosen.scores.items()}
-    return Margin(other.node, chosen.total - other.total, {plugin: by for plugin, by in ahead.items() if by})
+    return _margin(other.node, chosen, other)
+
+
+def _margin(named: str, ahead: ScoredNode, behind: ScoredNode) -> Margin:
+    """How far one node is ahead of another, by plugin. The margin is about the `named` one of them."""
+    by = {plugin: score.weighted - behind.scores[plugin].weighted for plugin, score in ahead.scores.items()}
+    return Margin(named, ahead.total - behind.total, {plugin: each for plugin, each in by.items() if each})
 
 
 def _retries(inspection: Inspection, decision: Decision) -> tuple[Retry, ...]:

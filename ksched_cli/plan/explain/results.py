@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 from msgspec import Struct
 
-from ksched_cli.errors import named, predicate
+from ksched_cli.errors import counted, named, predicate
 from ksched_cli.framework.reasons import Reason, RejectionGuide
 from ksched_cli.plan.reasons.fixes.values import Fix, Fixes
 from ksched_cli.plan.reasons.rules import guide_of
@@ -88,14 +88,14 @@ class QueuePlace(Struct, frozen=True):
 
     position: int
     pods: int
-    placed: int
+    placed: int = msgspec.field(name="placedBefore")
 
 
-class Margin(Struct, frozen=True):
+class Margin(Struct, frozen=True, rename="camel"):
     """What puts the chosen node ahead of another one, or behind it: the difference of the weighted scores."""
 
     node: str
-    total: int
+    total: int = msgspec.field(name="behind")
     by_plugin: Mapping[str, int]
 
 
@@ -257,9 +257,10 @@ def _scheduled(found: Explanation) -> str:
         first = (
             "which an earlier preemption nominated it to" if outcome.node == found.nominated else "the first that fits"
         )
-        return f"It goes to {outcome.node}{back}, {first}: the others of {nodes_text(fitting)} that fit are not asked."
+        not_asked = f"the others of {counted(fitting, 'node')} that fit are not asked"
+        return f"It goes to {outcome.node}{back}, {first}: {not_asked}."
     if outcome.feasible_nodes == 1:
-        return f"It goes to {outcome.node}{back}, the only one of {nodes_text(total)} that fits."
+        return f"It goes to {outcome.node}{back}, the only one of {counted(total, 'node')} that fits."
     text = f"It goes to {outcome.node}{back}, the best of the {outcome.feasible_nodes} nodes that fit"
     text += f" (of {total})" if total != outcome.feasible_nodes else ""
     margin = found.runner_up
@@ -295,7 +296,7 @@ def _why_nowhere(found: Explanation) -> str:
     near = closest(found.nodes)
     if near is None or not near.rejections:
         fitting = sum(not each.rejections for each in found.nodes)
-        return f"{text}; {nodes_text(fitting)} would take it, and yet: {outcome.message}."
+        return f"{text}; {counted(fitting, 'node')} would take it, and yet: {outcome.message}."
     why = " and ".join(each.describe_briefly() for each in near.rejections)
     return f"{text}; closest is {near.name}, {why}."
 
@@ -303,8 +304,9 @@ def _why_nowhere(found: Explanation) -> str:
 def _what_must_change(nodes: Sequence[ExplainedNode]) -> str:
     """The constraints each of which alone excludes nodes: all other constraints allow these nodes. Where every node has
     several problems, those of the nodes with the fewest. Empty if no node has more than one problem."""
-    named_nodes = [node for node in nodes if _problems_by_rejection(node)]
-    ways = [tuple(map(" and ".join, _problems_by_rejection(node))) for node in named_nodes]
+    found = [(node, tuple(" and ".join(texts) for _, texts in _rejection_problems(node))) for node in nodes]
+    named_nodes = [node for node, way in found if way]
+    ways = [way for _, way in found if way]
     fewest = min(map(len, ways), default=0)
     if not ways or len(set(ways)) == 1 or max(map(len, ways)) == 1:
         return ""
@@ -331,13 +333,6 @@ def _is_chosen_against(node: ExplainedNode) -> bool:
     )
 
 
-def _problems_by_rejection(node: ExplainedNode) -> list[list[str]]:
-    """The problems of each plugin that rejects the node. The taint of a cordoned node is no problem of its own."""
-    cordoned = any(each.guide.cordons for each in node.rejections)
-    found = [[*each.guide.problems(each.reasons, each.detail, cordoned=cordoned)] for each in node.rejections]
-    return [texts for texts in found if texts]
-
-
 def _with_verb(problem: str, count: int) -> str:
     return f"{count} {' and '.join(predicate(each, count) for each in problem.split(' and '))}"
 
@@ -358,22 +353,12 @@ def _problem_list(problems: Mapping[str, int], total: int) -> str:
 _NOT = "do not "
 
 
-def nodes_text(count: int) -> str:
-    return f"{count} node{'' if count == 1 else 's'}"
-
-
 def _problems(nodes: Sequence[ExplainedNode]) -> dict[str, int]:
     """How many nodes have each problem, by all plugins, the most frequent first."""
     counts: Counter[str] = Counter()
     for node in nodes:
-        counts.update(set(_problems_of(node.rejections)))
+        counts.update({problem for _, problems in _rejection_problems(node) for problem in problems})
     return dict(sorted(counts.items(), key=lambda each: (-each[1], each[0])))
-
-
-def _problems_of(rejections: Sequence[Rejection]) -> Iterator[str]:
-    cordoned = any(each.guide.cordons for each in rejections)
-    for each in rejections:
-        yield from each.guide.problems(each.reasons, each.detail, cordoned=cordoned)
 
 
 def closest(nodes: Sequence[ExplainedNode]) -> ExplainedNode | None:
@@ -427,11 +412,18 @@ def explanation_notes(found: Explanation) -> tuple[str, ...]:
 _FEW = 3
 
 
+class SharedRejection(Struct, frozen=True):
+    """What a plugin finds on several nodes."""
+
+    plugin: str
+    text: str
+
+
 class RejectingNodes(Struct, frozen=True):
-    """Nodes by their distance from taking the pod. `rejections`: plugin and what it finds on these nodes."""
+    """Nodes that reject the pod for the same reasons, by their distance from taking it."""
 
     nodes: tuple[str, ...]
-    rejections: tuple[tuple[str, str], ...]
+    rejections: tuple[SharedRejection, ...]
 
 
 def group_nodes(nodes: Sequence[ExplainedNode]) -> list[RejectingNodes]:
@@ -449,7 +441,8 @@ def group_nodes(nodes: Sequence[ExplainedNode]) -> list[RejectingNodes]:
 
 def describe_node(node: ExplainedNode) -> RejectingNodes:
     """One node with all of its rejections in full."""
-    return RejectingNodes((node.name,), tuple((each.plugin, each.describe()) for each in node.rejections))
+    rejections = (SharedRejection(each.plugin, each.describe()) for each in node.rejections)
+    return RejectingNodes((node.name,), tuple(rejections))
 
 
 def _rejection_problems(node: ExplainedNode) -> Iterator[tuple[Rejection, tuple[str, ...]]]:
@@ -462,9 +455,10 @@ def _rejection_problems(node: ExplainedNode) -> Iterator[tuple[Rejection, tuple[
 
 def _group(members: Sequence[ExplainedNode]) -> RejectingNodes:
     rejections = zip(*([*_rejection_problems(node)] for node in members), strict=True)
+    described = ((each[0], [rejection for rejection, _ in each]) for each in rejections)
     return RejectingNodes(
         tuple(node.name for node in members),
-        tuple((each[0][0].plugin, _describe([rejection for rejection, _ in each], each[0][1])) for each in rejections),
+        tuple(SharedRejection(first.plugin, _describe(found, problems)) for (first, problems), found in described),
     )
 
 

@@ -12,7 +12,7 @@ from ksched_cli.plan.results.nodes import Failure
 from ksched_cli.report.amounts import amounts_of, exact_all, in_cores, short, short_all
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.autoscaling import sections_of
-from ksched_cli.report.view.documents import DocumentPart, nodes_part, omissions, stats_entry
+from ksched_cli.report.view.documents import DocumentPart, nodes_part, omissions
 from ksched_cli.report.view.model import (
     Bar,
     Bars,
@@ -64,11 +64,7 @@ class NodeRoomPart(DocumentPart, frozen=True, kw_only=True):
         free = exact_all(room.free)
         if room.failure is None:
             return cls(node=room.node, fits=room.fits, free=free)
-        plugin, code, reasons = room.failure.plugin, room.failure.code, room.failure.reasons
-        runs_out = room.runs_out
-        return cls(
-            node=room.node, fits=room.fits, free=free, runs_out=runs_out, plugin=plugin, code=code, reasons=reasons
-        )
+        return cls.like(room.failure, node=room.node, fits=room.fits, free=free, runs_out=room.runs_out)
 
     @property
     def count(self) -> int:
@@ -113,7 +109,8 @@ class CapacityPart(DocumentPart, frozen=True, kw_only=True):
     @classmethod
     def of(cls, found: Capacity) -> CapacityPart:
         stranded = found.stranded
-        return cls(
+        return cls.like(
+            found,
             shapes=tuple(
                 CountedShapePart(
                     name=each.name,
@@ -124,8 +121,6 @@ class CapacityPart(DocumentPart, frozen=True, kw_only=True):
                 )
                 for each in found.portions
             ),
-            sets=found.sets,
-            end=found.end,
             nodes=tuple(map(NodeRoomPart.of, found.nodes)),
             free=exact_all(found.free),
             stranded=StrandedPart(
@@ -133,8 +128,6 @@ class CapacityPart(DocumentPart, frozen=True, kw_only=True):
             )
             if stranded
             else None,
-            pending=found.pending,
-            autoscaling=None if found.autoscaling is None else found.autoscaling.document(),
         )
 
     @property
@@ -160,12 +153,8 @@ Document = CapacityDocument
 
 
 def document(found: CapacityResult, options: RenderOptions) -> CapacityDocument:
-    return CapacityDocument(
-        capacities=tuple(map(CapacityPart.of, found.capacities)),
-        node_table=nodes_part(found.nodes),
-        coverage=found.coverage,
-        stats=stats_entry(found.stats),
-    )
+    capacities = tuple(map(CapacityPart.of, found.capacities))
+    return CapacityDocument.like(found, capacities=capacities, node_table=nodes_part(found.nodes))
 
 
 # The view

@@ -45,6 +45,11 @@ _PAYERS, _NAMED, _MOST_STEPS = 2, 4, 60
 _MAP = "A cell is a node, filled by what pods request of it; the darker band is what the manifests add."
 
 
+def _place(place: SourcePlace) -> dict[str, Any]:
+    """The fields of a part that has the file, the line and the field that it is about."""
+    return {"file": place.source, "line": place.line or 0, "path": place.path}
+
+
 class FindingPart(DocumentPart, frozen=True, kw_only=True):
     code: str
     name: str
@@ -64,24 +69,7 @@ class FindingPart(DocumentPart, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, found: Finding, ignored_by: str = "", reason: str | None = None) -> FindingPart:
-        place = found.place
-        return cls(
-            code=found.code,
-            name=found.name,
-            level=found.level,
-            title=found.title,
-            workload=found.workload,
-            message=found.message,
-            file=place.source,
-            line=place.line or 0,
-            path=place.path,
-            pods=found.pods,
-            plugin=found.plugin,
-            reasons=found.reasons,
-            step=found.step,
-            ignored_by=ignored_by,
-            reason=reason,
-        )
+        return cls.like(found, **_place(found.place), ignored_by=ignored_by, reason=reason)
 
     @property
     def spot(self) -> str:
@@ -112,12 +100,7 @@ class WorkloadPart(DocumentPart, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, found: WorkloadCheck) -> WorkloadPart:
-        return cls.like(
-            found,
-            file=found.place.source,
-            line=found.place.line or 0,
-            path=found.place.path,
-        )
+        return cls.like(found, **_place(found.place))
 
     @property
     def progress(self) -> str:
@@ -170,20 +153,15 @@ Document = CheckDocument
 
 def document(check: Check, options: RenderOptions) -> CheckDocument:
     world = check.world
-    return CheckDocument(
+    return CheckDocument.like(
+        check,
         workloads=tuple(map(WorkloadPart.of, check.workloads)),
         findings=tuple(map(FindingPart.of, check.findings)),
         ignored=tuple(FindingPart.of(each.finding, each.by, each.reason) for each in check.ignored),
-        evicted=check.evicted,
-        evicted_anyway=check.evicted_anyway,
-        losses=check.losses,
         final=final_part(world) if world is not None else None,
         finished=dict(world.finished) if world is not None else None,
         draws=world.draws if world is not None else (),
-        warnings=check.warnings,
         node_table=nodes_part(check.nodes),
-        autoscaling=check.autoscaling.document() if check.autoscaling is not None else None,
-        coverage=check.coverage,
         stats={
             **entry_of(check.stats, "nodes pods"),
             "errors": check.count("error"),

@@ -24,8 +24,7 @@ Document = ClusterDocument
 
 
 def document(found: ClusterOverview, options: RenderOptions) -> ClusterDocument:
-    nodes = nodes_part(found.nodes)
-    return ClusterDocument(pending=found.pending, running=found.running, node_table=nodes, coverage=found.coverage)
+    return ClusterDocument.like(found, node_table=nodes_part(found.nodes))
 
 
 def view(found: ClusterDocument) -> View:

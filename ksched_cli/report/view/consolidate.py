@@ -7,10 +7,9 @@ from typing import Any
 
 from ksched_cli.errors import counted, plural
 from ksched_cli.plan.consolidate.results import Consolidation, ConsolidationStep, KeptNode, PodMove
-from ksched_cli.report.amounts import plain_money
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.autoscaling import assumed_section
-from ksched_cli.report.view.documents import DocumentPart, nodes_part, omissions, stats_entry
+from ksched_cli.report.view.documents import DocumentPart, nodes_part, omissions
 from ksched_cli.report.view.model import (
     Bar,
     Bars,
@@ -48,12 +47,7 @@ class StepPart(DocumentPart, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, step: ConsolidationStep) -> StepPart:
-        return cls.like(
-            step,
-            action="replace" if step.shape else "remove",
-            new_node=step.new_node if step.shape else "",
-            saving=plain_money(step.saving),
-        )
+        return cls.like(step, action="replace" if step.shape else "remove")
 
 
 class DrainSearchPart(DocumentPart, frozen=True, kw_only=True):
@@ -87,28 +81,11 @@ Document = ConsolidationDocument
 
 
 def document(found: Consolidation, options: RenderOptions) -> ConsolidationDocument:
-    return ConsolidationDocument(
-        cost_before=plain_money(found.cost_before),
-        cost_after=plain_money(found.cost_after),
-        saving=plain_money(found.saving),
-        lower_bound=plain_money(found.lower_bound),
+    return ConsolidationDocument.like(
+        found,
         gap=float(found.gap),
-        unit=found.unit,
-        nodes_before=found.nodes_before,
-        nodes_after=found.nodes_after,
-        cordon=found.cordon,
         steps=tuple(map(StepPart.of, found.steps)),
-        uncordon=found.uncordon,
-        kept=found.kept,
-        conditions=found.conditions,
-        search=DrainSearchPart(
-            ended=found.ended,
-            seconds=round(found.seconds, 3),
-            time_limit=found.time_limit,
-            drains_tried=found.tried,
-        ),
-        coverage=found.coverage,
-        stats=stats_entry(found.stats),
+        search=DrainSearchPart.like(found, seconds=round(found.seconds, 3), drains_tried=found.tried),
         node_table=nodes_part(found.columns),
     )
 

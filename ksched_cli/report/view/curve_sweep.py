@@ -53,14 +53,12 @@ Document = CurveSweepDocument
 def document(sweep: CurveSweep, options: RenderOptions) -> CurveSweepDocument:
     found = sweep.result()
     spec = found.spec
-    return CurveSweepDocument(
-        resources=spec.resources,
+    return CurveSweepDocument.like(
+        spec,
         policies=[name for name, _ in spec.policies],
-        workloads=spec.workloads,
-        seeds=spec.seeds,
         runs=len(spec),
         curves=found.curves,
-        errors=tuple(RunErrorPart(at=row.at, error=row.error) for row in found.errors),
+        errors=tuple(map(RunErrorPart.like, found.errors)),
         stats=_stats(found.stats),
     )
 

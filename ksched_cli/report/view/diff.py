@@ -10,7 +10,6 @@ from ksched_cli.controlplane.draws import Draw
 from ksched_cli.errors import counted, joined, named
 from ksched_cli.plan.diff.diff import Cause, Decider, NodeChange, OnNode, PodChange, PodPlace, SpreadChange, Tally
 from ksched_cli.plan.results.nodes import NodeUse
-from ksched_cli.releases.changes import RuleChange
 from ksched_cli.report.amounts import amount_of, exact_all
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.autoscaling import sections_of
@@ -54,7 +53,7 @@ class DeciderPart(DocumentPart, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, each: Decider) -> DeciderPart:
-        return cls.like(each, rules=tuple(map(_rule, each.rules)))
+        return cls.like(each, rules=tuple(map(RulePart.like, each.rules)))
 
 
 class CausePart(DocumentPart, frozen=True, kw_only=True):
@@ -81,8 +80,7 @@ class ChangePart(DocumentPart, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, each: PodChange) -> ChangePart:
-        cause = CausePart.of(each.cause)
-        return cls(change=each.kind, workload=each.workload, before=each.before, after=each.after, cause=cause)
+        return cls.like(each, change=each.kind, cause=CausePart.of(each.cause))
 
     @property
     def lost(self) -> bool:
@@ -104,7 +102,7 @@ class UsePart(DocumentPart, frozen=True, kw_only=True):
     def of(cls, use: NodeUse | None) -> UsePart | None:
         if use is None:
             return None
-        return cls(pods=use.pods, requested=exact_all(use.requested), allocatable=exact_all(use.allocatable))
+        return cls.like(use, requested=exact_all(use.requested), allocatable=exact_all(use.allocatable))
 
 
 class NodeUsePart(DocumentPart, frozen=True, kw_only=True):
@@ -116,7 +114,7 @@ class NodeUsePart(DocumentPart, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, each: NodeChange) -> NodeUsePart:
-        return cls(node=each.node, before=UsePart.of(each.before), after=UsePart.of(each.after))
+        return cls.like(each, before=UsePart.of(each.before), after=UsePart.of(each.after))
 
 
 class TallyPart(RulePart, frozen=True, kw_only=True):
@@ -127,8 +125,7 @@ class TallyPart(RulePart, frozen=True, kw_only=True):
     @classmethod
     def of(cls, tally: Tally) -> TallyPart:
         rule = tally.rule
-        plugins, aspects = tuple(rule.plugins), tuple(sorted(rule.aspects))
-        return cls(since=rule.since, gate=rule.gate, text=rule.text, plugins=plugins, aspects=aspects, pods=tally.pods)
+        return cls.like(rule, plugins=tuple(rule.plugins), aspects=tuple(sorted(rule.aspects)), pods=tally.pods)
 
 
 class DiffDocument(DocumentPart, frozen=True, kw_only=True, tag_field="kind", tag="Diff"):
@@ -154,26 +151,21 @@ Document = DiffDocument
 def document(found: DiffResult, options: RenderOptions) -> DiffDocument:
     diff, (before, after) = found.diff, found.coverage
     added_before, added = (None if each is None else each.document() for each in found.autoscaling)
-    return DiffDocument(
+    return DiffDocument.like(
+        diff,
         pods=tuple(map(ChangePart.of, diff.changes)),
-        unchanged=diff.unchanged,
-        spread=diff.spread,
         nodes=tuple(map(NodeUsePart.of, diff.nodes)),
         total=NodeUsePart(before=UsePart.of(diff.total.before), after=UsePart.of(diff.total.after)),
         final=final_part(diff.after),
-        finished=dict(diff.after.finished),
+        finished=diff.after.finished,
         draws=diff.after.draws,
         orders=OrdersPart.of(diff.after),
         rules=None if diff.rules is None else tuple(map(TallyPart.of, diff.rules)),
         autoscaling=added,
         autoscaling_before=added_before,
         node_table=nodes_part(diff.columns),
-        coverage={"before": dict(before), "after": dict(after)},
+        coverage={"before": before, "after": after},
     )
-
-
-def _rule(rule: RuleChange) -> RulePart:
-    return RulePart(since=rule.since, gate=rule.gate or "", text=rule.text)
 
 
 # The view

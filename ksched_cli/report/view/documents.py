@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from decimal import Decimal
 from functools import cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -17,6 +18,7 @@ from msgspec import Struct, ValidationError, convert, field, to_builtins
 
 from ksched_cli.plan.results.nodes import NodeChanges
 from ksched_cli.plan.results.outcomes import PluginTiming, Stats
+from ksched_cli.report.amounts import plain_money
 from ksched_cli.report.encoding import LaterPart, plain
 from ksched_cli.sources.own_documents import API_VERSION
 from ksched_cli.world.results import FinalPod, WorldResult
@@ -32,10 +34,19 @@ class DocumentPart(Struct, frozen=True, kw_only=True, rename="camel", omit_defau
     """A part of a document, and the base of documents."""
 
     @classmethod
-    def like(cls, source: object, **others: Any) -> Self:
-        """The part with the fields of the same names of a result, but for the others."""
-        same = {name: getattr(source, name) for name in cls.__struct_fields__ if name not in others}
-        return cls(**same, **others)
+    def like(cls, source: object, /, **others: Any) -> Self:
+        """The part with the fields of the same names of a result, but for the others. Fields that the result does not
+        have keep their defaults. Prices become texts, and what writes itself (`document`) is written."""
+        names = [name for name in cls.__struct_fields__ if name not in others and hasattr(source, name)]
+        return cls(**{name: _as_written(getattr(source, name)) for name in names}, **others)
+
+
+def _as_written(value: Any) -> Any:
+    if isinstance(value, Decimal):
+        return plain_money(value)
+    if isinstance(value, Stats):
+        return stats_entry(value)
+    return value.document() if hasattr(value, "document") else value
 
 
 def value_of(part: Any) -> Any:

@@ -16,7 +16,6 @@ from ksched_cli.plan.drain.results import (
     DrainTrial,
     Evicted,
     Fate,
-    NodeDrain,
     PodFate,
 )
 from ksched_cli.plan.drain.results import Remark as RemarkPart
@@ -56,10 +55,6 @@ class NodePart(DocumentPart, frozen=True, kw_only=True):
     warnings: tuple[RemarkPart, ...]
     pods: tuple[PodFate, ...]
 
-    @classmethod
-    def of(cls, node: NodeDrain) -> NodePart:
-        return cls.like(node)
-
 
 class PendingPart(DocumentPart, frozen=True, kw_only=True):
     pods: int
@@ -90,7 +85,7 @@ class DrainPart(DocumentPart, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, drain: DrainResult, name: str = "") -> DrainPart:
-        return cls(name=name, **_parts(drain))
+        return cls.like(drain, name=name, **_parts(drain))
 
 
 class DrainDocument(DrainPart, tag_field="kind", tag="Drain", frozen=True, kw_only=True):
@@ -117,13 +112,14 @@ Document = DrainDocument | DrainListDocument
 def document(found: DrainTrials, options: RenderOptions) -> Document:
     rest = {"node_table": nodes_part(found.nodes), "coverage": found.coverage, "stats": stats_entry(found.stats)}
     if found.each is None:
-        return DrainDocument(**_parts(found.trials[0].drain), **rest)
+        drain = found.trials[0].drain
+        return DrainDocument.like(drain, **_parts(drain), **rest)
     trials = tuple(DrainPart.of(trial.drain, trial.name) for trial in found.trials)
     return DrainListDocument(each=found.each, trials=trials, **rest)
 
 
 def _parts(drain: DrainResult) -> dict[str, Any]:
-    """The values of the fields of a DrainPart."""
+    """The values of the fields of a DrainPart that the result has in another form."""
     world = drain.world
     orders = OrdersPart.of(world)
     if drain.orders and orders is None:
@@ -133,19 +129,13 @@ def _parts(drain: DrainResult) -> dict[str, Any]:
     return {
         "result": drain.outcome,
         "reason": _reason(drain),
-        "safe": drain.safe,
         "orders": orders,
-        "drained": drain.drained,
-        "nodes": tuple(map(NodePart.of, drain.nodes)),
-        "budgets": drain.budgets,
-        "preempted": drain.preempted,
-        "displaced": drain.displaced,
+        "nodes": tuple(map(NodePart.like, drain.nodes)),
         "pending": PendingPart(pods=drain.pending, placed=drain.pending_placed, copies_left_out=drain.left_out),
         "ending": "" if world.settled else _ending(drain),
         "final": final_part(world),
         "finished": dict(world.finished),
         "draws": world.draws,
-        "autoscaling": None if drain.autoscaling is None else drain.autoscaling.document(),
     }
 
 

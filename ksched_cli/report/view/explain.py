@@ -13,10 +13,9 @@ import msgspec
 from ksched_cli.errors import counted, joined, named
 from ksched_cli.plan.explain import results
 from ksched_cli.plan.explain.results import group_nodes
-from ksched_cli.plan.reasons.fixes.values import Fix, ManifestChange
+from ksched_cli.plan.reasons.fixes.values import Fix, ManifestChange, Promise
 from ksched_cli.plan.results.nodes import Score, ScoredNode
 from ksched_cli.plugins.in_tree import column_of
-from ksched_cli.report.amounts import plain_money
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.autoscaling import sections_of
 from ksched_cli.report.view.documents import DocumentPart, nodes_part, omissions
@@ -55,12 +54,6 @@ _TONES: Mapping[str, Tone] = {
 }
 
 
-class QueuePart(DocumentPart, frozen=True, kw_only=True):
-    position: int
-    pods: int
-    placed_before: int
-
-
 class RejectionPart(DocumentPart, frozen=True, kw_only=True):
     plugin: str
     code: str
@@ -71,32 +64,7 @@ class RejectionPart(DocumentPart, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, each: results.Rejection) -> RejectionPart:
-        return cls(
-            plugin=each.plugin,
-            code=each.code,
-            reasons=each.texts,
-            detail=each.detail,
-            text=each.describe(),
-            beside_nominated=each.beside,
-        )
-
-
-class GroupedRejectionPart(DocumentPart, frozen=True, kw_only=True):
-    plugin: str
-    text: str
-
-
-class RejectingNodesPart(DocumentPart, frozen=True, kw_only=True):
-    """Nodes that reject the pod for the same reasons, the closest first."""
-
-    nodes: tuple[str, ...]
-    rejections: tuple[GroupedRejectionPart, ...]
-
-
-class MarginPart(DocumentPart, frozen=True, kw_only=True):
-    node: str
-    behind: int
-    by_plugin: Mapping[str, int]
+        return cls.like(each, reasons=each.texts, text=each.describe(), beside_nominated=each.beside)
 
 
 class FocusPart(DocumentPart, frozen=True, kw_only=True):
@@ -129,7 +97,7 @@ class StudyPart(DocumentPart, frozen=True, kw_only=True):
     def of(cls, study: results.PreemptionStudy) -> StudyPart:
         if study.ineligible:
             return cls(ineligible=study.ineligible, if_allowed=study.if_allowed or None)
-        return cls(candidates=study.candidates, others=study.others, beyond_help=study.beyond_help)
+        return cls.like(study, if_allowed=None)
 
 
 class ManifestPart(DocumentPart, frozen=True, kw_only=True):
@@ -142,7 +110,7 @@ class ManifestPart(DocumentPart, frozen=True, kw_only=True):
     @classmethod
     def of(cls, change: ManifestChange) -> ManifestPart:
         place = change.place
-        return cls(file=place.source, line=place.line, field=place.path, action=change.action, value=change.value)
+        return cls.like(change, file=place.source, line=place.line, field=place.path)
 
     def __str__(self) -> str:
         """`web.yaml:18: spec.template.spec.priorityClassName: high`."""
@@ -151,11 +119,6 @@ class ManifestPart(DocumentPart, frozen=True, kw_only=True):
             return f"{where}: delete {self.field}"
         value = self.value if isinstance(self.value, str) else json.dumps(self.value)
         return f"{where}: {self.field}: {'add ' if self.action == 'append' else ''}{value}"
-
-
-class PromisePart(DocumentPart, frozen=True, kw_only=True, omit_defaults=False):
-    pods: int
-    of: int
 
 
 class FixPart(DocumentPart, frozen=True, kw_only=True):
@@ -168,7 +131,7 @@ class FixPart(DocumentPart, frozen=True, kw_only=True):
     patch: tuple[Mapping[str, Any], ...] = ()
     commands: tuple[str, ...] = ()
     changes: tuple[Mapping[str, Any], ...] = ()
-    promise: PromisePart | None = None
+    promise: Promise | None = None
     note: str = ""
     node: str
     victims: tuple[str, ...] = ()
@@ -179,11 +142,11 @@ class FixPart(DocumentPart, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, fix: Fix) -> FixPart:
-        fields = {name: getattr(fix, name) for name in fix.__struct_fields__}
-        fields["manifest"] = tuple(map(ManifestPart.of, fix.manifest))
-        fields["changes"] = tuple(each.document() for each in fix.changes)
-        fields["promise"] = PromisePart(pods=fix.promise.pods, of=fix.promise.of)
-        return cls(**fields)
+        return cls.like(
+            fix,
+            manifest=tuple(map(ManifestPart.of, fix.manifest)),
+            changes=tuple(each.document() for each in fix.changes),
+        )
 
 
 class HelpingNodePart(DocumentPart, frozen=True, kw_only=True):
@@ -206,12 +169,12 @@ class ExplanationDocument(PodPart, frozen=True, kw_only=True, tag_field="kind", 
     scheduler: str = ""
     summary: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    queue: QueuePart | None = None
+    queue: results.QueuePlace | None = None
     pre_enqueue_answers: tuple[results.PluginAnswer, ...] = ()
     pre_filter_answers: tuple[results.PluginAnswer, ...] = ()
     rejections: Mapping[str, tuple[RejectionPart, ...]] = msgspec.field(default_factory=dict)
     problems: Mapping[str, str] = msgspec.field(default_factory=dict)
-    runner_up: MarginPart | None = None
+    runner_up: results.Margin | None = None
     why_not: FocusPart | None = None
     preemption_study: StudyPart | None = None
     fixes: tuple[FixPart, ...] = ()
@@ -219,7 +182,7 @@ class ExplanationDocument(PodPart, frozen=True, kw_only=True, tag_field="kind", 
     fixes_tried: int | None = None
     helping_node: HelpingNodePart | None = None
     retried_on: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
-    rejection_groups: tuple[RejectingNodesPart, ...] = ()
+    rejection_groups: tuple[results.RejectingNodes, ...] = ()
     why_no_fix: str = ""
     about_patches: str = ""
     node_table: Any = None
@@ -229,32 +192,25 @@ class ExplanationDocument(PodPart, frozen=True, kw_only=True, tag_field="kind", 
 
 
 Document = ExplanationDocument
+# Fields of the result that the document has as they are.
+_SAME = ("standing", "waiting", "asks", "priority", "scheduler", "summary", "notes", "queue", "problems", "runner_up")
 
 
 def document(result: results.ExplainResult, options: RenderOptions) -> ExplanationDocument:
     found = result.explanation
-    margin, queue, fixes = found.runner_up, found.queue, found.fixes
+    fixes = found.fixes
     all_fixes = sorted((*result.pool_fixes, *(fixes.found if fixes else ())), key=lambda each: each.cost)
     make: Callable[..., ExplanationDocument] = partial(ExplanationDocument, pod=found.pod, result=found.standing)
     if found.outcome is not None:
         make = partial(ExplanationDocument.of, found.outcome)
     return make(
-        standing=found.standing,
+        **{name: getattr(found, name) for name in _SAME},
         runs_on=found.node,
-        waiting=found.waiting,
-        asks=found.asks,
-        priority=found.priority,
-        scheduler=found.scheduler,
-        summary=found.summary,
-        notes=found.notes,
-        queue=QueuePart(position=queue.position, pods=queue.pods, placed_before=queue.placed) if queue else None,
         pre_enqueue_answers=found.pre_enqueue,
         pre_filter_answers=found.pre_filter,
         rejections={
             node.name: tuple(map(RejectionPart.of, node.rejections)) for node in found.nodes if node.rejections
         },
-        problems=found.problems,
-        runner_up=MarginPart(node=margin.node, behind=margin.total, by_plugin=margin.by_plugin) if margin else None,
         why_not=FocusPart.of(found.focus) if found.focus else None,
         preemption_study=StudyPart.of(found.preemption) if found.preemption else None,
         fixes=tuple(map(FixPart.of, all_fixes)),
@@ -262,13 +218,7 @@ def document(result: results.ExplainResult, options: RenderOptions) -> Explanati
         fixes_tried=fixes.tried if fixes else None,
         helping_node=_helping_node_part(result),
         retried_on={each.plugin: each.events for each in found.retries},
-        rejection_groups=tuple(
-            RejectingNodesPart(
-                nodes=each.nodes,
-                rejections=tuple(GroupedRejectionPart(plugin=plugin, text=why) for plugin, why in each.rejections),
-            )
-            for each in group_nodes(found.nodes)
-        ),
+        rejection_groups=tuple(group_nodes(found.nodes)),
         why_no_fix=fixes.why_none if fixes else "",
         about_patches=fixes.note if fixes else "",
         node_table=nodes_part(found.columns),
@@ -282,9 +232,7 @@ def _helping_node_part(result: results.ExplainResult) -> HelpingNodePart | None:
     node = result.helping_node
     if node is None:
         return None
-    if not node.shape:
-        return HelpingNodePart(reasons=node.reasons)
-    return HelpingNodePart(shape=node.shape, price=plain_money(node.price), unit=node.unit, reasons=node.reasons)
+    return HelpingNodePart.like(node) if node.shape else HelpingNodePart(reasons=node.reasons)
 
 
 # The view
@@ -565,7 +513,7 @@ def _facts(found: ExplanationDocument) -> list[Section]:
     pairs = [("Scheduler", found.scheduler)]
     if margin := found.runner_up:
         by = joined([f"{plugin} {amount:+,}" for plugin, amount in margin.by_plugin.items()] or ["nothing"])
-        pairs.append(("Next best node", f"{margin.node}, behind by {margin.behind:,}: {by}"))
+        pairs.append(("Next best node", f"{margin.node}, behind by {margin.total:,}: {by}"))
     pairs = [pair for pair in pairs if pair[1]]
     return [Section("facts", "More about the pod", Facts(pairs), place="page")] if pairs else []
 

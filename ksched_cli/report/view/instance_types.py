@@ -12,8 +12,9 @@ from ksched_cli.errors import counted
 from ksched_cli.plan.instance_types import ARCH, InstanceTypeList, gpus_of, lowest_price
 from ksched_cli.report.amounts import amount_of, short
 from ksched_cli.report.registry import RenderOptions
+from ksched_cli.report.view.autoscaling import assumed_section
 from ksched_cli.report.view.documents import DocumentPart
-from ksched_cli.report.view.model import Line, Lines, Section, Table, View, columns
+from ksched_cli.report.view.model import Section, Table, View, columns
 
 _SHOWN = 20
 _INTRO = "Left is what pods can request on an empty node, DaemonSets included. $/h is the lowest on-demand price."
@@ -32,12 +33,8 @@ Document = InstanceTypesDocument
 
 
 def document(found: InstanceTypeList, options: RenderOptions) -> InstanceTypesDocument:
-    return InstanceTypesDocument(
-        source=found.source,
-        total=found.total,
-        instance_types=found.instance_types,
-        coverage={"autoscalerAssumed": list(found.assumed)} if found.assumed else {},
-    )
+    coverage = {"autoscalerAssumed": list(found.assumed)} if found.assumed else {}
+    return InstanceTypesDocument.like(found, coverage=coverage)
 
 
 def view(found: InstanceTypesDocument) -> View:
@@ -48,10 +45,7 @@ def view(found: InstanceTypesDocument) -> View:
         "$/h: number; Spot $/h: number wide; Zones: list wide"
     )
     table = Table(heads, [_row(each) for each in types], most=_SHOWN, rows_are="instance type")
-    assumed = [Line(f"assumed: {text}", aside=True) for text in found.coverage.get("autoscalerAssumed", ())]
     sections = [Section("types", "Instance types", table, intro=_INTRO)] if types else []
-    if assumed:
-        sections.append(Section("assumed", "Assumed", Lines(assumed)))
     number = f"{len(types):,} of {counted(found.total, 'instance type')}"
     priced = types and lowest_price(types[0]) is not None
     return View(
@@ -60,7 +54,7 @@ def view(found: InstanceTypesDocument) -> View:
         number if len(types) < found.total else counted(found.total, "instance type"),
         "plain" if types else "bad",
         [f"cheapest {types[0].name}"] if priced else [],
-        sections=sections,
+        sections=[*sections, *assumed_section(found.coverage.get("autoscalerAssumed", ()))],
         rows=[(each.name,) for each in types],
     )
 

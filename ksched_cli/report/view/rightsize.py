@@ -19,7 +19,7 @@ from ksched_cli.report.amounts import (
     short_all,
 )
 from ksched_cli.report.registry import RenderOptions
-from ksched_cli.report.view.documents import DocumentPart, nodes_part, omissions, stats_entry
+from ksched_cli.report.view.documents import DocumentPart, nodes_part, omissions
 from ksched_cli.report.view.model import Heading, Line, Section, Table, Tone, View, columns, counting
 from ksched_cli.report.view.shared import node_map, nodes_of
 
@@ -43,15 +43,9 @@ class ShapePart(DocumentPart, frozen=True, kw_only=True):
     def of(cls, fit: ShapeFit) -> ShapePart:
         if fit.why_not:
             return cls(shape=fit.shape, pods=fit.pods, why_not=fit.why_not)
-        return cls(
-            shape=fit.shape,
-            pods=fit.pods,
-            most=exact_all(fit.most),
-            one_more=exact_all(fit.one_more),
-            stranded=exact_all(fit.stranded),
-            stranded_percent=fit.stranded_percent,
-            price_per_pod="" if fit.price is None else plain_money(fit.price.quantize(_DIGITS, ROUND_HALF_UP)),
-        )
+        price = "" if fit.price is None else plain_money(fit.price.quantize(_DIGITS, ROUND_HALF_UP))
+        amounts = {name: exact_all(getattr(fit, name)) for name in ("most", "one_more", "stranded")}
+        return cls.like(fit, **amounts, price_per_pod=price)
 
 
 class RequestsPart(DocumentPart, frozen=True, kw_only=True):
@@ -85,13 +79,8 @@ Document = RightsizingDocument
 
 
 def document(found: Rightsizing, options: RenderOptions) -> RightsizingDocument:
-    return RightsizingDocument(
-        unit=found.unit,
-        workloads=tuple(map(RequestsPart.of, found.workloads)),
-        coverage=found.coverage,
-        stats=stats_entry(found.stats),
-        node_table=nodes_part(found.columns),
-    )
+    workloads = tuple(map(RequestsPart.of, found.workloads))
+    return RightsizingDocument.like(found, workloads=workloads, node_table=nodes_part(found.columns))
 
 
 def view(found: RightsizingDocument) -> View:

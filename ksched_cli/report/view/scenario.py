@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import field
+from msgspec.structs import asdict
 
 from ksched_cli.controlplane.draws import Draw
 from ksched_cli.errors import counted, named
@@ -53,7 +54,7 @@ class ExpectationPart(DocumentPart, frozen=True, kw_only=True):
     @classmethod
     def of(cls, each: CheckedExpectation) -> ExpectationPart:
         orders = HeldPart(tried=each.orders.tried, held=each.orders.finished) if each.orders is not None else None
-        return cls(text=each.text, line=each.line, held=each.ok, against=each.against, orders=orders)
+        return cls.like(each, held=each.ok, orders=orders)
 
 
 class ScenarioStepPart(DocumentPart, frozen=True, kw_only=True):
@@ -106,21 +107,14 @@ Document = ScenarioRunDocument
 
 
 def document(run: ScenarioRun, options: RenderOptions) -> ScenarioRunDocument:
-    world = WorldPart.of(run.settle_result.world, timeline=options.timeline)
-    return ScenarioRunDocument(
+    return ScenarioRunDocument.like(
+        run,
         name=run.result.name,
         source=run.result.source,
         held=not run.result.failed,
         steps=tuple(map(ScenarioStepPart.of, run.result.steps)),
-        timeline=world.timeline,
-        final=world.final,
-        finished=world.finished,
-        draws=world.draws,
-        orders=world.orders,
-        settled=world.settled,
-        autoscaling=run.autoscaling.document() if run.autoscaling is not None else None,
+        **asdict(WorldPart.of(run.settle_result.world, timeline=options.timeline)),
         node_table=nodes_part(run.nodes),
-        coverage=run.coverage,
     )
 
 

@@ -8,10 +8,9 @@ from typing import Any
 
 from ksched_cli.errors import counted, named, plural
 from ksched_cli.plan.size.results import SizedPod, Sizing, UnsizedPod
-from ksched_cli.report.amounts import plain_money
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.autoscaling import assumed_section
-from ksched_cli.report.view.documents import DocumentPart, nodes_part, omissions, stats_entry
+from ksched_cli.report.view.documents import DocumentPart, nodes_part, omissions
 from ksched_cli.report.view.model import Bar, Bars, Figure, Line, Section, Table, View, columns, counting, short_reasons
 from ksched_cli.report.view.shared import node_map, nodes_of
 
@@ -68,44 +67,14 @@ Document = SizingDocument
 
 
 def document(found: Sizing, options: RenderOptions) -> SizingDocument:
-    cheaper = found.cheaper
-    return SizingDocument(
-        cost=plain_money(found.cost),
-        lower_bound=None if found.lower_bound is None else plain_money(found.lower_bound),
+    return SizingDocument.like(
+        found,
         gap=None if found.gap is None else float(found.gap),
-        unit=found.unit,
-        nodes=tuple(
-            BoughtPart(
-                shape=each.shape,
-                zone=each.zone,
-                count=each.count,
-                price=plain_money(each.price),
-                cost=plain_money(each.cost),
-                spot=each.spot,
-                names=each.names,
-                template=each.template,
-            )
-            for each in found.nodes
-        ),
-        pods=found.pods,
-        unplaced=found.unplaced,
-        search=SizeSearchPart(
-            ended=found.ended,
-            seconds=round(found.seconds, 3),
-            time_limit=found.time_limit,
-            sets_tried=found.sets_tried,
-            pods_with_ties=found.ties,
-        ),
+        nodes=tuple(map(BoughtPart.like, found.nodes)),
+        search=SizeSearchPart.like(found, seconds=round(found.seconds, 3), pods_with_ties=found.ties),
         unusable_shapes=found.unusable,
-        held_back=found.held_back,
-        coverage=found.coverage,
-        stats=stats_entry(found.stats),
         node_table=nodes_part(found.columns),
-        cheaper=CheaperPart(
-            nodes=cheaper.nodes, cost=plain_money(cheaper.cost), pod=cheaper.pod, message=cheaper.message
-        )
-        if cheaper
-        else None,
+        cheaper=CheaperPart.like(found.cheaper) if found.cheaper else None,
     )
 
 

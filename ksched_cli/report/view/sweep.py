@@ -120,26 +120,20 @@ def document(run: SweepRun, options: RenderOptions) -> SweepRunDocument:
     found = run.result()
     sample = found.sweep.sample
     assert found.base.figures is not None
-    return SweepRunDocument(
+    return SweepRunDocument.like(
+        found,
         name=found.sweep.name,
         result=found.outcome,
-        safe=found.safe,
-        dimensions=found.dimensions,
-        product=found.product,
-        variants=found.variants,
         seed=found.sweep.seed if sample else None,
         sample=sample or None,
         base=found.base.figures,
         outcomes={name: SharePart.of(each) for name, each in found.outcomes.items()},
         failed_expectations={text: SharePart.of(each) for text, each in found.failed.items()},
-        figures=found.figures,
-        worst=found.worst,
         kept=tuple(map(variant_document, found.kept)),
         settings=tuple(map(_setting, found.settings)),
         pods=tuple(map(PodOddsPart.of, found.pods)),
         worst_by_failure=dict(found.failures),
         node_table=nodes_part(NodeChanges(found.columns, found.columns)),
-        coverage=found.coverage,
         stats=_stats(found.stats),
     )
 

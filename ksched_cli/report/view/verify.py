@@ -39,15 +39,8 @@ Document = VerificationDocument
 
 def document(result: VerifyResult, options: RenderOptions) -> VerificationDocument:
     found: Verification = result.verification
-    return VerificationDocument(
-        compared=found.compared,
-        agreeing=found.agreeing,
-        order={order.value: count for order, count in found.orders.items()},
-        placements=found.placements,
-        pending=found.pending,
-        left_out=found.left_out,
-        coverage=result.coverage,
-    )
+    order = {order.value: count for order, count in found.orders.items()}
+    return VerificationDocument.like(found, order=order, coverage=result.coverage)
 
 
 def view(found: VerificationDocument) -> View:
