@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ksched_cli.api.core import Node, NodeSpec, ObjectMeta
 from ksched_cli.api.quantity import parse_quantity
+from ksched_cli.autoscale.instance_types.catalog import read_catalog
 from ksched_cli.autoscale.instance_types.clouds import TITLES, cloud_catalog, cloud_of, table_of
+from ksched_cli.errors import InputError
 
 ZONES = ("us-east-1a", "us-east-1b")
 AL2023 = {"spec": {"amiSelectorTerms": [{"alias": "al2023@latest"}]}}
@@ -200,3 +204,135 @@ def test_the_cloud_of_a_provider_id(provider_ids: tuple[str, ...], cloud: str) -
         Node(ObjectMeta(name=f"n{at}"), NodeSpec(provider_id=identity)) for at, identity in enumerate(provider_ids)
     ]
     assert cloud_of(nodes) == cloud
+
+
+def catalog_file(folder: Path, **fields: Any) -> str:
+    small = {
+        "name": "small",
+        "capacity": {"cpu": "1"},
+        "offerings": [{"zone": "a", "capacityType": "on-demand", "price": 1}],
+    }
+    path = folder / "catalog.json"
+    path.write_text(json.dumps({"instanceTypes": [small | fields]}))
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        pytest.param({"offerings": [{"zone": "a", "capacityType": "spot", "price": 0}]}, "", id="free"),
+        pytest.param(
+            {"offerings": [{"zone": "a", "capacityType": "spot"}, {"zone": "a", "capacityType": "spot", "price": -1}]},
+            "instanceTypes[0].offerings[1].price: expected a price of 0 or more, got -1.0",
+            id="a negative price after none",
+        ),
+        pytest.param(
+            {"offerings": [{"zone": "a", "capacityType": "reserved", "price": 1}]},
+            "instanceTypes[0].offerings[0]: a reserved offering needs a reservationId",
+            id="reserved without an id",
+        ),
+        pytest.param(
+            {"offerings": [{"zone": "a", "capacityType": "reserved", "reservationId": "r", "reservationCapacity": 1}]},
+            "",
+            id="reserved",
+        ),
+        pytest.param({"capacity": {"cpu": "-1"}}, "instanceTypes[0].capacity.cpu: '-1' is negative", id="negative"),
+        pytest.param({"capacity": {"cpu": "0"}}, "", id="zero"),
+        pytest.param(
+            {"overhead": {"kubeReserved": {"cpu": "x"}}}, "instanceTypes[0].overhead.kubeReserved.cpu: ", id="word"
+        ),
+        pytest.param({"name": ""}, "instanceTypes: a type has no name", id="no name"),
+    ],
+)
+def test_mistakes_of_a_catalog_are_named(fields: dict[str, Any], problem: str, tmp_path: Path) -> None:
+    path = catalog_file(tmp_path, **fields)
+    if not problem:
+        assert read_catalog(path).source == path
+        return
+    with pytest.raises(InputError) as caught:
+        read_catalog(path)
+    assert problem in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (None, "cannot be read: No such file"),
+        (b"{", "broken JSON"),
+        (b"\xff{", "broken JSON"),
+        (b'{"instanceTypes": []}', "is empty"),
+    ],
+)
+def test_a_catalog_that_cannot_be_read(content: bytes | None, problem: str, tmp_path: Path) -> None:
+    path = tmp_path / "catalog.json"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(InputError, match=problem):
+        read_catalog(str(path))
+
+
+@pytest.mark.parametrize(
+    ("cloud", "name", "spec", "where", "resource", "expected"),
+    [
+        pytest.param(
+            "gce",
+            "n2-standard-8",
+            {"kubeletConfiguration": {"podsPerCore": 5}},
+            "capacity",
+            "pods",
+            "40",
+            id="pods per core",
+        ),
+        pytest.param(
+            "gce",
+            "n2-standard-8",
+            {"kubeletConfiguration": {"podsPerCore": 50}},
+            "capacity",
+            "pods",
+            "110",
+            id="fewer allowed",
+        ),
+        pytest.param("gce", "n2-standard-8", {}, "evictionThreshold", "memory", "100Mi", id="memory by default"),
+        pytest.param(
+            *("gce", "n2-standard-8", {"kubeletConfiguration": {"evictionHard": {"memory.available": "1Gi"}}}),
+            *("evictionThreshold", "memory", "1Gi"),
+            id="memory",
+        ),
+        pytest.param(
+            *("gce", "n2-standard-8", {"kubeletConfiguration": {"evictionHard": {"nodefs.available": "1Gi"}}}),
+            *("evictionThreshold", "ephemeral-storage", "1Gi"),
+            id="disk",
+        ),
+        pytest.param(
+            *("gce", "n2-standard-8", {"disks": [{"sizeGiB": 50}, {"sizeGiB": 60, "boot": True}]}),
+            *("capacity", "ephemeral-storage", "60Gi"),
+            id="boot disk",
+        ),
+        pytest.param(
+            "gce", "n2-standard-8", {"disks": [{"sizeGiB": 50}]}, "capacity", "ephemeral-storage", "100Gi", id="none"
+        ),
+        pytest.param(
+            *("ec2", "m6i.xlarge", {"kubelet": {"evictionHard": {"nodefs.available": "1Gi"}}, "amiFamily": "AL2023"}),
+            *("evictionThreshold", "ephemeral-storage", "1Gi"),
+            id="disk of EC2",
+        ),
+        pytest.param(
+            *(
+                "azure",
+                "Standard_D4s_v5",
+                {"osDiskSizeGB": 256, "maxPods": 30},
+                "capacity",
+                "ephemeral-storage",
+                "256G",
+            ),
+            id="disk of Azure",
+        ),
+        pytest.param("azure", "Standard_D4s_v5", {}, "capacity", "memory", "15891378995", id="memory of Azure"),
+    ],
+)
+def test_node_classes_change_sizes(
+    cloud: str, name: str, spec: dict[str, Any], where: str, resource: str, expected: str
+) -> None:
+    region = {"gce": "us-central1", "ec2": "us-east-1", "azure": "westeurope"}[cloud]
+    made = the_type(cloud, name, region, {"spec": spec})
+    assert (made["capacity"] if where == "capacity" else made["overhead"][where])[resource] == expected

@@ -21,9 +21,9 @@ from ksched_cli.autoscale.karpenter.labels import DO_NOT_DISRUPT, INITIALIZED, I
 from ksched_cli.autoscale.karpenter.requirements import HOSTNAME
 from ksched_cli.autoscale.karpenter.resources import Amounts, amounts_of, with_overrides
 from ksched_cli.autoscale.karpenter.taints import Taints, lasting, untolerated
+from ksched_cli.config.model import parse_duration
 
 _DISRUPTED = Taint("karpenter.sh/disrupted", "", "NoSchedule")
-_UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 class StateNode(Struct, eq=False):
@@ -165,30 +165,13 @@ def is_protected(pod: Pod, now: datetime | None) -> bool:
     value = pod.metadata.annotations.get(DO_NOT_DISRUPT)
     if value is None or value == "true":
         return value is not None
-    seconds = go_duration(value)
+    seconds = parse_duration(value)
     if seconds is None or seconds <= 0:
         return False
     started = pod.status.start_time
     if not started or now is None:
         return True
     return (now - datetime.fromisoformat(started.replace("Z", "+00:00"))).total_seconds() < seconds
-
-
-def go_duration(text: str) -> float | None:
-    """time.ParseDuration in seconds, None for its errors."""
-    rest, sign = text.lstrip("+-"), -1.0 if text.startswith("-") else 1.0
-    if rest == "0":
-        return 0.0
-    total = 0.0
-    while rest:
-        number = rest[: len(rest) - len(rest.lstrip("0123456789."))]
-        rest = rest[len(number) :]
-        unit = next((each for each in ("ns", "us", "µs", "ms", "s", "m", "h") if rest.startswith(each)), None)
-        if unit is None or not number.strip(".") or number.count(".") > 1:
-            return None
-        total += float(number) * _UNITS[unit]
-        rest = rest[len(unit) :]
-    return sign * total if text.strip("+-") else None
 
 
 class BlockingBudgets:

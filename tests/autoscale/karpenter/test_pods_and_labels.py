@@ -1,0 +1,95 @@
+"""Which pods Karpenter may move, which requirements it refuses, and its texts of instance types that do not fit."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from ksched_cli.api.core import NodeSelectorRequirement
+from ksched_cli.autoscale.karpenter.labels import AWS, PLAIN, Provider, requirement_problems
+from ksched_cli.autoscale.karpenter.state import is_protected
+from tests.builders import make_pod
+
+NOW = datetime(2026, 1, 1, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("value", "started", "protected"),
+    [
+        pytest.param(None, "2026-01-01T00:59:00Z", False, id="no annotation"),
+        pytest.param("true", None, True, id="true"),
+        pytest.param("false", "2026-01-01T00:59:00Z", False, id="no duration"),
+        pytest.param("1h30m", "2026-01-01T00:00:00Z", True, id="before its end"),
+        pytest.param("1h", "2026-01-01T00:00:00Z", False, id="at its end"),
+        pytest.param("1h0m1s", "2026-01-01T00:00:00Z", True, id="a second before its end"),
+        pytest.param("0s", "2026-01-01T01:00:00Z", False, id="zero"),
+        pytest.param("-5m", "2026-01-01T01:00:00Z", False, id="negative"),
+        pytest.param("5m", None, True, id="has not started"),
+        pytest.param("+-5m", None, False, id="two signs"),
+    ],
+)
+def test_do_not_disrupt_holds_for_ever_or_for_a_time(value: str | None, started: str | None, protected: bool) -> None:
+    pod = make_pod("p")
+    if value is not None:
+        pod = pod.annotate(**{"karpenter.sh/do-not-disrupt": value})
+    if started is not None:
+        pod = pod.started(started)
+    assert is_protected(pod.obj(), NOW) is protected
+
+
+def test_a_protection_for_a_time_holds_where_the_time_is_unknown() -> None:
+    pod = make_pod("p").annotate(**{"karpenter.sh/do-not-disrupt": "1s"}).started("2020-01-01T00:00:00Z").obj()
+    assert is_protected(pod, None)
+
+
+CAPACITY = "karpenter.sh/capacity-type"
+
+
+@pytest.mark.parametrize(
+    ("key", "operator", "values", "provider", "min_values", "problem"),
+    [
+        pytest.param("a", "In", "b", PLAIN, None, "", id="a label of one's own"),
+        pytest.param("a", "Like", "b", PLAIN, None, "unsupported operator Like not in [", id="operator"),
+        pytest.param(
+            "karpenter.sh/mine", "Exists", "", PLAIN, None, "using label karpenter.sh/mine is not", id="domain"
+        ),
+        pytest.param("x.karpenter.sh/mine", "Exists", "", PLAIN, None, "using label", id="a domain below"),
+        pytest.param("xkarpenter.sh/mine", "Exists", "", PLAIN, None, "", id="another domain"),
+        pytest.param("karpenter.k8s.aws/mine", "Exists", "", AWS, None, "using label", id="the provider's domain"),
+        pytest.param("karpenter.k8s.aws/mine", "Exists", "", PLAIN, None, "", id="another provider's domain"),
+        pytest.param("karpenter.k8s.aws/instance-cpu", "Gt", "3", AWS, None, "", id="well known"),
+        pytest.param("a b", "Exists", "", PLAIN, None, "key a b is not a qualified name, ", id="no name"),
+        pytest.param(
+            "a", "In", "b -c", PLAIN, None, "invalid value -c for key a, ", id="a wrong value after a good one"
+        ),
+        pytest.param("a", "In", "", PLAIN, None, "key a with operator In must have a value", id="no value"),
+        pytest.param("a", "NotIn", "", PLAIN, None, "", id="no value for NotIn"),
+        pytest.param(
+            "a", "In", "b c", PLAIN, 3, "must have at least minimum number of values", id="fewer than minValues"
+        ),
+        pytest.param("a", "In", "b c", PLAIN, 2, "", id="as many as minValues"),
+        pytest.param("a", "Exists", "", PLAIN, 2, "", id="minValues of Exists"),
+        pytest.param("a", "Gt", "3", PLAIN, None, "", id="a number"),
+        pytest.param("a", "Gt", "0", PLAIN, None, "", id="zero"),
+        pytest.param("a", "Lt", "-1", PLAIN, None, "must have a single positive integer value", id="a negative number"),
+        pytest.param("a", "Gte", "x", PLAIN, None, "must have a single positive integer value", id="a word"),
+        pytest.param("a", "Lte", "1 2", PLAIN, None, "must have a single positive integer value", id="two numbers"),
+        pytest.param(CAPACITY, "In", "spot", AWS, None, "", id="a capacity type"),
+        pytest.param(CAPACITY, "In", "spot odd", AWS, None, "", id="an odd one beside a good one"),
+        pytest.param(
+            CAPACITY, "In", "odd", AWS, None, "no valid values found in [odd] for karpenter.sh", id="only odd"
+        ),
+        pytest.param(CAPACITY, "NotIn", "odd", AWS, None, "", id="not an odd one"),
+        pytest.param(
+            CAPACITY, "In", "spot odd", AWS, 2, "not enough valid values found in [spot odd]", id="too few good"
+        ),
+        pytest.param(CAPACITY, "In", "spot on-demand", AWS, 2, "", id="enough good ones"),
+    ],
+)
+def test_requirements_that_karpenter_refuses(
+    key: str, operator: str, values: str, provider: Provider, min_values: int | None, problem: str
+) -> None:
+    requirement = NodeSelectorRequirement(key, operator, tuple(values.split()))
+    found = [*requirement_problems(requirement, provider, min_values)]
+    assert any(problem in each for each in found) if problem else found == []
