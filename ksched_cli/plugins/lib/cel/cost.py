@@ -54,10 +54,6 @@ class Meter:
             raise CostLimitExceeded
 
 
-def charge(variables: Mapping[str, Any], cost: int) -> None:
-    variables[METER].charge(cost)
-
-
 def size(value: Any) -> int:
     return len(value) if isinstance(value, str | list | dict) else 1
 

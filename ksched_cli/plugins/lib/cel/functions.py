@@ -16,6 +16,8 @@ from functools import cmp_to_key, lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Any, ClassVar
 
+import numpy as np
+
 from ksched_cli.api.quantity import approximate
 from ksched_cli.plugins.lib.cel.operators import TIME_METHODS, Timestamp, seconds_of, to_duration, to_timestamp
 from ksched_cli.plugins.lib.cel.values import (
@@ -368,6 +370,8 @@ def _uint(value: Any) -> UInt:
 def _double(value: Any) -> float:
     if isinstance(value, str):
         try:
+            if not value.isascii() or value != value.strip():
+                raise ValueError
             return float(value)
         except ValueError:
             raise CelError(f'strconv.ParseFloat: parsing "{value}": invalid syntax') from None
@@ -378,8 +382,16 @@ def _string(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
-        return repr(int(value)) if value.is_integer() and abs(value) < 1e21 else repr(value)
+        return _shortest(value)
     return str(need(value, str, int, CelType))
+
+
+def _shortest(value: float) -> str:
+    """The fraction as Go's %g writes it: with the fewest digits, and with an exponent from 1e+06 on and below 1e-04."""
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else f"{'+' if value > 0 else '-'}Inf"
+    text = str(np.format_float_scientific(value, trim="-", exp_digits=2))
+    return text if not -4 <= int(text.partition("e")[2]) < 6 else str(np.format_float_positional(value, trim="-"))
 
 
 def _bool(value: Any) -> bool:
@@ -428,6 +440,8 @@ def _char_at(text: Any, at: Any) -> str:
 def _index_of(text: Any, part: Any, start: Any = 0) -> int:
     if isinstance(text, list):
         return next((at for at, item in enumerate(text) if equal(item, part)), -1)
+    if need(start, int) < 0:
+        raise CelError(f"index out of range: {start}")
     return str(need(text, str)).find(need(part, str), need(start, int))
 
 
@@ -446,7 +460,7 @@ def _split(text: Any, separator: Any, limit: Any = -1) -> list[str]:
     if need(limit, int) == 0:
         return []
     if not need(separator, str):
-        return list(text) if limit < 0 else [*text[: limit - 1], text[limit - 1 :]]
+        return list(text) if not 0 < limit < len(text) else [*text[: limit - 1], text[limit - 1 :]]
     return list(text.split(separator, -1 if limit < 0 else limit - 1))
 
 

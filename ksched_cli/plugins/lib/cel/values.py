@@ -95,12 +95,18 @@ def _semver_mistake(text: str) -> str:
     parts = text.split(".", 2)
     if len(parts) != 3:
         return "No Major.Minor.Patch elements found"
-    for name, part in zip(("Major", "Minor", "Patch"), (*parts[:2], re.split(r"[-+]", parts[2])[0]), strict=True):
+    rest, _, build = parts[2].partition("+")
+    patch, dash, pre = rest.partition("-")
+    for name, part in zip(("Major", "Minor", "Patch"), (*parts[:2], patch), strict=True):
         if not part.isdigit():
             return f'Invalid character(s) found in {name.lower()} number "{part}"'
         if len(part) > 1 and part[0] == "0":
             return f'{name} number must not contain leading zeroes "{part}"'
-    return f"Invalid character(s) found in version {text!r}"
+    wrong = [part for part in pre.split(".") if dash and re.fullmatch("[0-9A-Za-z-]+", part) is None]
+    if wrong:
+        return f'Invalid character(s) found in prerelease "{wrong[0]}"' if wrong[0] else "Prerelease is empty"
+    wrong = [part for part in build.split(".") if re.fullmatch("[0-9A-Za-z-]+", part) is None]
+    return f'Invalid character(s) found in build meta data "{wrong[0]}"' if wrong[0] else "Build meta data is empty"
 
 
 def normalized_semver(text: str) -> str:
