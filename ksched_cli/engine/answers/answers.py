@@ -114,6 +114,7 @@ class Kept(Struct):
     searches: OrderedDict[Hashable, Search]
     fixed: OrderedDict[Hashable, FixedAnswers]
     grounds: OrderedDict[Hashable, Ground]
+    columns: SharedColumns
 
 
 class Answers:
@@ -128,13 +129,14 @@ class Answers:
         plugins = (*profile.pre_filter, *profile.filter, *profile.pre_score, *profile.score, *profile.after_scoring)
         self._plugins: tuple[Plugin, ...] = tuple({each.name: each for each in plugins}.values())
         self._binding_names = {each.name for each in profile.after_scoring}
-        self._columns = SharedColumns(runtime, cluster)
         self._unused = 0
         self._counted = 0
         self._copies: Counter[bytes] = Counter()
-        # The pod that is in its cycle, what its plugins depend on, the answers that need only the node objects, the
-        # signatures of its filters, and what is kept of its template.
+        # The pod that is in its cycle, everything that is kept of the cluster as it is, what the pod's plugins depend
+        # on, the answers that need only the node objects, the signatures of its filters, and what is kept of its
+        # template.
         self._pod: PodInfo | None = None
+        self._kept = self._nothing_kept()
         self._depends: dict[str, Depends | None] = {}
         self._fixed = FixedAnswers(set(), False, {})
         self._signed: Hashable = None
@@ -146,12 +148,17 @@ class Answers:
         self._token: Hashable = None
         self._has_failures = False
 
+    def _nothing_kept(self) -> Kept:
+        columns = SharedColumns(self._runtime, self._cluster)
+        return Kept(OrderedDict(), OrderedDict(), OrderedDict(), OrderedDict(), columns)
+
     # PreFilter and Filter
 
     def recall(self, pod: PodInfo, state: CycleState) -> Search | None:
         """The search for the pod's template as of now. One about which a plugin fails is dropped, so that the plugin
         fails again in a cycle of its own."""
-        kept, key = self._cluster.derived(self, _nothing_kept), (self._cluster.catalog.version, pod.parts.template)
+        kept = self._kept = self._cluster.derived(self, self._nothing_kept)
+        key = self._cluster.catalog.version, pod.parts.template
         template = kept.templates.get(key)
         self._pod, self._template, self._search, self._versions = pod, None, None, {}
         if template is None:
@@ -162,7 +169,9 @@ class Answers:
         if search.followers and self._nominator.nodes():
             return None
         try:
-            holds = self._repair(search, pod) and all(self._still_skips(each, pod) for each in template.skipping)
+            holds = self._repair(search, pod)
+            for follower in template.skipping:
+                holds = holds and (self._is_as_before(follower) or self._skips_again(follower, pod))
         except CycleError:
             self._drop(kept, search)
             raise
@@ -206,10 +215,8 @@ class Answers:
         state.pre_filter = fixed.pre_filter.copy()
         state.binds_alike = fixed.whole and fixed.binds_alike
 
-    def _still_skips(self, follower: MovingPlugin, pod: PodInfo) -> bool:
+    def _skips_again(self, follower: MovingPlugin, pod: PodInfo) -> bool:
         """Whether PreFilter of a plugin that has returned SKIP does so again."""
-        if self._is_as_before(follower):
-            return True
         assert isinstance(follower.plugin, PreFilterPlugin)
         answer = self._runtime.pre_filter(follower.plugin, pod)
         return not isinstance(answer, PreFilterResult) and answer.skipped
@@ -225,8 +232,7 @@ class Answers:
     def filter(self, state: CycleState, pod: PodInfo, statuses: NodeStatuses) -> NodeRows:
         """The search of pods that sign alike, or a search in which filters at the front for which only the node object
         matters run once for all pods that sign alike."""
-        runtime, cluster, fixed = self._runtime, self._cluster, self._fixed
-        kept = cluster.derived(self, _nothing_kept)
+        runtime, cluster, fixed, kept = self._runtime, self._cluster, self._fixed, self._kept
         in_force = runtime.in_force(state)
         if not fixed.whole:
             answers = state.pre_filter.items()
@@ -280,7 +286,7 @@ class Answers:
         search, signatures = self._search, self._signed
         if signatures is None or (search is None and not self._may_return(pod, feasible)):
             return
-        runtime, depends, kept = self._runtime, self._depends, self._cluster.derived(self, _nothing_kept)
+        runtime, depends, kept = self._runtime, self._depends, self._kept
         in_force, pre_filter = runtime.in_force(state), self._profile.pre_filter
         if self._profile.checks_all_filters or self._signatures(pre_filter, pod) is None:
             return
@@ -417,7 +423,7 @@ class Answers:
         return table
 
     def _rank(self, state: CycleState, pod: PodInfo, rows: RowColumn | None, *, is_kept: bool) -> Ranking:
-        ranking = Ranking(self._columns, state, pod, self._depends, rows, self._fixed.scores, is_kept=is_kept)
+        ranking = Ranking(self._kept.columns, state, pod, self._depends, rows, self._fixed.scores, is_kept=is_kept)
         self._fixed.scores = ranking.fixed_scores
         return ranking
 
@@ -479,7 +485,7 @@ class Answers:
         self._pod, self._token = None, (token, self._cluster.undo.epoch, len(self._cluster.journal))
         if not self._has_failures:
             return None
-        kept, key = self._cluster.derived(self, _nothing_kept), (self._cluster.catalog.version, pod.parts.template)
+        kept, key = self._cluster.derived(self, self._nothing_kept), (self._cluster.catalog.version, pod.parts.template)
         template = kept.templates.get(key)
         last = template.failure if template is not None else None
         if template is None or last is None or template.failed_at != self._token:
@@ -514,10 +520,6 @@ class Answers:
             if depends is None or depends.signature is None:
                 return
         now = token, self._cluster.undo.epoch, len(self._cluster.journal)
-        kept, key = self._cluster.derived(self, _nothing_kept), (self._cluster.catalog.version, pod.parts.template)
-        if now == self._token and kept.templates.get(key) is template:
+        key = self._cluster.catalog.version, pod.parts.template
+        if now == self._token and self._kept.templates.get(key) is template:
             template.failure, template.failed_at, self._has_failures = decision, now, True
-
-
-def _nothing_kept() -> Kept:
-    return Kept(OrderedDict(), OrderedDict(), OrderedDict(), OrderedDict())

@@ -8,8 +8,8 @@ weighted sum. All other plugins score the feasible nodes again, unless the versi
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable, Mapping
-from typing import Any
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from msgspec import Struct
@@ -17,12 +17,12 @@ from msgspec import Struct
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import Int64Column, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.engine.cycle.runtime import CycleState, Runtime, is_fixed
+from ksched_cli.engine.cycle.runtime import CycleState, Runtime, Scores, is_fixed
 from ksched_cli.engine.decision import ScoreTable
 from ksched_cli.engine.faults import CycleError
 from ksched_cli.framework.depends import ANYWHERE, Depends
 from ksched_cli.framework.diagnosis import NodeStatuses
-from ksched_cli.framework.interfaces import PreScorePlugin, ScorePlugin
+from ksched_cli.framework.interfaces import ScorePlugin
 from ksched_cli.framework.rows import NodeRows
 
 # Above this share of touched nodes, reading all nodes is less work than choosing the touched ones.
@@ -31,8 +31,7 @@ _AFRESH_SHARE = 8
 _KEPT, _SUMS = 64, 8
 
 Scorer = ScorePlugin[Any]
-# Plugins with the signature of a pod.
-Signed = tuple[tuple[Scorer, Hashable], ...]
+K = TypeVar("K")
 
 
 class FixedColumn(Struct, frozen=True):
@@ -46,13 +45,6 @@ class FixedColumn(Struct, frozen=True):
     high_row: int
 
 
-class FixedSum(Struct, frozen=True):
-    """Normalized columns, and their weighted sum."""
-
-    normalized: dict[str, Int64Column]
-    total: Int64Column
-
-
 Extremes = tuple[tuple[int, int], ...]
 
 
@@ -64,42 +56,37 @@ class FixedScores(Struct, frozen=True):
     skipped: frozenset[str]
     columns: list[tuple[Scorer, Hashable, FixedColumn]]
     extremes: Extremes
-    sums: dict[Extremes, FixedSum]
+    sums: dict[Extremes, Scores]
 
 
 class FollowingSum(Struct):
     """Raw scores of all nodes that follow the pods on each node, by plugin, and the weighted sum of those that are not
-    normalized. SharedColumns are copied before they are repaired: decisions hold the old ones."""
+    normalized. Columns are copied before they are repaired: decisions hold the old ones."""
 
     raw: dict[str, Int64Column]
     total: Int64Column
     position: int
 
 
-class KeptColumns(Struct):
-    fixed: OrderedDict[Hashable, FixedColumn]
-    normalized: OrderedDict[Hashable, Int64Column]
-    following: OrderedDict[Hashable, FollowingSum]
-
-
 class SharedColumns:
-    """The columns that the rankings of all templates of a runtime share."""
+    """The columns that the rankings of all templates of a runtime share, for one structure of the cluster."""
 
     def __init__(self, runtime: Runtime, cluster: Cluster) -> None:
         self.runtime = runtime
         self.cluster = cluster
-        self.pre_scores: dict[str, PreScorePlugin[Any, Any]] = {each.name: each for each in runtime.profile.pre_score}
+        self.everywhere = NodeRows(cluster)
+        self._fixed: OrderedDict[Hashable, FixedColumn] = OrderedDict()
+        self._normalized: OrderedDict[Hashable, Int64Column] = OrderedDict()
+        self._following: OrderedDict[Hashable, FollowingSum] = OrderedDict()
 
     def fixed(self, plugin: Scorer, signature: Hashable, state: CycleState, pod: PodInfo) -> FixedColumn:
-        kept = self.cluster.derived(self, _no_columns).fixed
         key = self.cluster.catalog.version, plugin.name, signature
-        found = kept.get(key)
+        found = self._fixed.get(key)
         if found is None:
-            raw = self.runtime.score(plugin, state, pod, NodeRows(self.cluster))
+            scores = self.runtime.run_score((plugin,), state, pod, self.everywhere, normalizes=False)
+            raw = scores.raw[plugin.name]
             low, high = int(raw.argmin()), int(raw.argmax())
-            found = kept[key] = FixedColumn(raw, raw.item(low), raw.item(high), low, high)
-            if len(kept) > _KEPT:
-                kept.popitem(last=False)
+            found = _keep(self._fixed, key, FixedColumn(raw, raw.item(low), raw.item(high), low, high))
         return found
 
     def sum_of_fixed(
@@ -108,77 +95,54 @@ class SharedColumns:
         extremes: Extremes,
         state: CycleState,
         pod: PodInfo,
-    ) -> FixedSum:
+    ) -> Scores:
         """The weighted sum where feasible nodes have these least and highest raw scores."""
-        kept = self.cluster.derived(self, _no_columns)
         version, runtime = self.cluster.catalog.version, self.runtime
-        everywhere = NodeRows(self.cluster)
-        made = FixedSum({}, np.zeros(len(everywhere), dtype=np.int64))
+        made = Scores({}, {}, np.zeros(len(self.everywhere), dtype=np.int64))
         for (plugin, signature, column), (low, high) in zip(fixed, extremes, strict=True):
             name = plugin.name
-            of_column = version, name, signature, low, high
-            normalized = kept.normalized.get(of_column)
+            key = version, name, signature, low, high
+            normalized = self._normalized.get(key)
             if normalized is None:
                 raw = column.raw.copy()
                 if (low, high) != (column.low, column.high):
                     # Nodes beyond the extremes are not feasible: with them out of the way, the others score the same.
                     raw = raw.clip(low, high)
-                normalized = kept.normalized[of_column] = runtime.normalize(plugin, state, pod, everywhere, raw)
-                if len(kept.normalized) > _KEPT:
-                    kept.normalized.popitem(last=False)
-            made.normalized[name] = normalized
-            np.add(made.total, runtime.times_weight(name, normalized), out=made.total)
+                scores = runtime.run_score((plugin,), state, pod, self.everywhere, {name: raw})
+                normalized = _keep(self._normalized, key, scores.normalized[name])
+            made.raw[name], made.normalized[name] = column.raw, normalized
+            made.total += normalized * runtime.profile.weights[name]
         return made
 
-    def following(self, plugins: Signed, state: CycleState, pod: PodInfo, *, is_kept: bool) -> FollowingSum:
+    def following(
+        self, plugins: tuple[Scorer, ...], signatures: Hashable, state: CycleState, pod: PodInfo, *, is_kept: bool
+    ) -> FollowingSum:
         """The sum as of now. Where it is not kept, it is computed for this pod."""
-        if not is_kept:
-            return self._following_afresh(plugins, state, pod)
-        kept, journal = self.cluster.derived(self, _no_columns).following, self.cluster.journal
-        key = self.cluster.catalog.version, plugins
-        found = kept.pop(key, None)
+        journal, everywhere = self.cluster.journal, self.everywhere
+        key = self.cluster.catalog.version, plugins, signatures
+        found = self._following.pop(key, None) if is_kept else None
         touched = journal[found.position :] if found is not None else ()
-        if found is None or len(touched) * _AFRESH_SHARE > len(self.cluster.nodes.objects):
-            found = self._following_afresh(plugins, state, pod)
+        if found is None or len(touched) * _AFRESH_SHARE > len(everywhere.rows):
+            scores = self.runtime.run_score(plugins, state, pod, everywhere, normalizes=False)
+            found = FollowingSum(scores.raw, scores.total, len(journal))
         elif touched:
-            self._repair(found, plugins, state, pod, sorted(set(touched)) if len(touched) > 1 else touched)
-        kept[key] = found
-        if len(kept) > _KEPT:
-            kept.popitem(last=False)
-        return found
-
-    def _following_afresh(self, plugins: Signed, state: CycleState, pod: PodInfo) -> FollowingSum:
-        everywhere = NodeRows(self.cluster)
-        raw: dict[str, Int64Column] = {}
-        total = np.zeros(len(everywhere), dtype=np.int64)
-        for plugin, _ in plugins:
-            scores = raw[plugin.name] = self.runtime.score(plugin, state, pod, everywhere)
-            if plugin.name not in self.runtime.normalizing:
-                self.runtime.normalize(plugin, state, pod, everywhere, scores)
-                total += self.runtime.times_weight(plugin.name, scores)
-        return FollowingSum(raw, total, len(self.cluster.journal))
-
-    def _repair(
-        self, found: FollowingSum, plugins: Signed, state: CycleState, pod: PodInfo, touched: list[int]
-    ) -> None:
-        rows = np.array(touched, dtype=np.int64)
-        nodes = NodeRows(self.cluster, rows)
-        runtime, total = self.runtime, np.zeros(len(rows), dtype=np.int64)
-        for plugin, _ in plugins:
-            name = plugin.name
-            scores = runtime.score(plugin, state, pod, nodes)
-            column = found.raw[name] = found.raw[name].copy()
-            column[rows] = scores
-            if name not in runtime.normalizing:
-                runtime.normalize(plugin, state, pod, nodes, scores)
-                total = total + runtime.times_weight(name, scores)
-        found.total = found.total.copy()
-        found.total[rows] = total
-        found.position = len(self.cluster.journal)
+            rows = np.array(sorted(set(touched)) if len(touched) > 1 else touched, dtype=np.int64)
+            scores = self.runtime.run_score(plugins, state, pod, NodeRows(self.cluster, rows), normalizes=False)
+            for name, column in found.raw.items():
+                found.raw[name] = repaired = column.copy()
+                repaired[rows] = scores.raw[name]
+            found.total = found.total.copy()
+            found.total[rows] = scores.total
+            found.position = len(journal)
+        return _keep(self._following, key, found) if is_kept else found
 
 
-def _no_columns() -> KeptColumns:
-    return KeptColumns(OrderedDict(), OrderedDict(), OrderedDict())
+def _keep(kept: OrderedDict[Hashable, K], key: Hashable, value: K) -> K:
+    """Keep the value among the latest of its kind."""
+    kept[key] = value
+    if len(kept) > _KEPT:
+        kept.popitem(last=False)
+    return value
 
 
 class Loose(Struct):
@@ -187,8 +151,7 @@ class Loose(Struct):
     plugin: Scorer
     depends: Depends | None
     version: Hashable = None
-    raw: Int64Column | None = None
-    normalized: Int64Column | None = None
+    scores: Scores | None = None
 
 
 class Ranking:
@@ -210,19 +173,18 @@ class Ranking:
         self._runtime = runtime = columns.runtime
         self._is_kept = is_kept
         self._rows = rows
-        self._nodes = NodeRows(columns.cluster, rows)
+        self._nodes = columns.everywhere if rows is None else NodeRows(columns.cluster, rows)
         self._depends = depends
         # What later pods that sign alike may start from.
         self.fixed_scores = fixed
         states, skipped = (dict(fixed.states), set(fixed.skipped)) if fixed is not None else ({}, set[str]())
         self._state = CycleState(state.filter_states, states, state.skip_filter, skipped)
-        # RunPreScorePlugins: it has run for all pods that sign alike where only the node object matters.
+        # It has run for all pods that sign alike where only the node object matters.
         known = states.keys() | skipped
-        for plugin in runtime.profile.pre_score:
-            if plugin.name not in known:
-                runtime.pre_score(plugin, self._state, pod, self._nodes)
+        missing = [each for each in runtime.profile.pre_score if each.name not in known]
+        runtime.run_pre_score(missing, self._state, pod, self._nodes)
         self._fixed: list[tuple[Scorer, Hashable, FixedColumn]] = list(fixed.columns) if fixed is not None else []
-        self._following: Signed = ()
+        following: list[Scorer] = []
         self._loose: list[Loose] = []
         # Skipped plugins that may score the next pod.
         self._resting: list[Loose] = []
@@ -234,9 +196,10 @@ class Ranking:
                 (self._resting if name in skipped else self._loose).append(loose)
             elif of_plugin.on != "node":
                 if name not in skipped:
-                    self._following += ((scorer, of_plugin.signature),)
+                    following.append(scorer)
             elif fixed is None and name not in skipped:
                 self._add_fixed(scorer, of_plugin.signature, pod)
+        self._follow(following)
         self._names = [each.name for each in runtime.profile.score if each.name not in skipped]
         if fixed is None:
             self._note_fixed()
@@ -249,6 +212,13 @@ class Ranking:
         except CycleError:
             # A node that is not feasible may be to blame.
             self._loose.append(Loose(plugin, None))
+
+    def _follow(self, plugins: Sequence[Scorer]) -> None:
+        """Note which plugins have columns that follow the pods on each node, and which of them normalize."""
+        self._following = tuple(plugins)
+        found = [self._depends[each.name] for each in plugins]
+        self._signatures = tuple([each.signature for each in found if each is not None])
+        self._renormalizing = tuple([each for each in plugins if each.name in self._runtime.normalizing])
 
     def _note_fixed(self) -> None:
         """Note the scores that later pods with the same signatures start from, unless a plugin has failed."""
@@ -277,7 +247,7 @@ class Ranking:
             found.append((low, high))
         return tuple(found)
 
-    def _sum_of_fixed(self, pod: PodInfo) -> FixedSum:
+    def _sum_of_fixed(self, pod: PodInfo) -> Scores:
         sums = self.fixed_scores.sums if self.fixed_scores is not None else {}
         found = sums.get(self._extremes)
         if found is not None:
@@ -291,7 +261,7 @@ class Ranking:
             # A node that is not feasible may be to blame.
             self._loose += [Loose(plugin, None) for plugin, _, _ in self._fixed]
             self._fixed, self._extremes, self.fixed_scores = [], (), None
-            return FixedSum({}, np.zeros(len(self._columns.cluster.nodes), dtype=np.int64))
+            return self._columns.sum_of_fixed([], (), self._state, pod)
 
     def repair(
         self,
@@ -304,7 +274,8 @@ class Ranking:
         """Bring the ranking up to date; False where it has to be made anew. `versions` are those that are known."""
         is_same = rows is self._rows
         if not is_same:
-            self._rows, self._nodes = rows, NodeRows(self._columns.cluster, rows)
+            self._rows = rows
+            self._nodes = self._columns.everywhere if rows is None else NodeRows(self._columns.cluster, rows)
             extremes = self._extremes_of_fixed(statuses)
             if extremes != self._extremes:
                 self._extremes = extremes
@@ -314,11 +285,11 @@ class Ranking:
             version = versions.get(loose.plugin.name) or _version(loose.depends)
             if is_same and version is not None and version == loose.version:
                 continue
-            loose.version, loose.raw, loose.normalized = version, None, None
-            plugin = self._columns.pre_scores.get(loose.plugin.name)
+            loose.version, loose.scores = version, None
+            plugin = self._runtime.pre_scores.get(loose.plugin.name)
             if plugin is not None:
                 skipped = plugin.name in self._state.skip_score
-                self._runtime.pre_score(plugin, self._state, pod, self._nodes)
+                self._runtime.run_pre_score((plugin,), self._state, pod, self._nodes)
                 if skipped != (plugin.name in self._state.skip_score):
                     return False
         return True
@@ -327,46 +298,40 @@ class Ranking:
     def is_local(self) -> bool:
         """Whether the totals of two nodes with pods of the template change only with the pods on each of the two, as
         long as `fixed_sum` is the same."""
-        normalizing = self._runtime.normalizing
-        return not self._loose and not any(plugin.name in normalizing for plugin, _ in self._following)
+        return not self._loose and not self._renormalizing
 
     def table(self, pod: PodInfo) -> ScoreTable:
-        runtime, nodes, state = self._runtime, self._nodes, self._state
-        total = self.fixed_sum.total
+        runtime, nodes, state, total = self._runtime, self._nodes, self._state, self.fixed_sum.total
         # In the order of the profile.
         raw: dict[str, Int64Column] = dict.fromkeys(self._names, total)
-        normalized = dict(raw)
-        for plugin, _, column in self._fixed:
-            raw[plugin.name], normalized[plugin.name] = column.raw, self.fixed_sum.normalized[plugin.name]
-        renormalized: list[tuple[Scorer, Int64Column]] = []
+        raw.update(self.fixed_sum.raw)
+        normalized = {**raw, **self.fixed_sum.normalized}
+        parts: list[Scores] = []
         if self._following:
             try:
-                following = self._columns.following(self._following, state, pod, is_kept=self._is_kept)
+                following = self._columns.following(
+                    self._following, self._signatures, state, pod, is_kept=self._is_kept
+                )
             except CycleError:
                 # A node that is not feasible may be to blame.
-                self._loose += [Loose(plugin, None) for plugin, _ in self._following]
-                self._following = ()
+                self._loose += [Loose(plugin, None) for plugin in self._following]
+                self._follow(())
             else:
                 total = total + following.total
-                for name, scores in following.raw.items():
-                    raw[name] = normalized[name] = scores
-                if not runtime.normalizing.isdisjoint(following.raw):
-                    renormalized = [
-                        (plugin, nodes.take(following.raw[plugin.name]).copy())
-                        for plugin, _ in self._following
-                        if plugin.name in runtime.normalizing
-                    ]
-        totals = nodes.take(total)
-        for plugin, here in renormalized:
-            scores = normalized[plugin.name] = runtime.normalize(plugin, state, pod, nodes, here)
-            totals = totals + runtime.times_weight(plugin.name, scores)
+                raw.update(following.raw)
+                normalized.update(following.raw)
+                if self._renormalizing:
+                    known = {each.name: nodes.take(raw[each.name]).copy() for each in self._renormalizing}
+                    parts.append(runtime.run_score(self._renormalizing, state, pod, nodes, known))
         for loose in self._loose:
-            name = loose.plugin.name
-            if loose.raw is None or loose.normalized is None:
-                loose.raw = runtime.score(loose.plugin, state, pod, nodes)
-                loose.normalized = runtime.normalize(loose.plugin, state, pod, nodes, loose.raw)
-            raw[name], normalized[name] = loose.raw, loose.normalized
-            totals = totals + runtime.times_weight(name, loose.normalized)
+            if loose.scores is None:
+                loose.scores = runtime.run_score((loose.plugin,), state, pod, nodes)
+            parts.append(loose.scores)
+        totals = nodes.take(total)
+        for scores in parts:
+            raw.update(scores.raw)
+            normalized.update(scores.normalized)
+            totals = totals + scores.total
         return ScoreTable(nodes.rows, raw, normalized, runtime.profile.weights, totals)
 
 

@@ -8,7 +8,7 @@ engine/answers/, which calls the same methods for the nodes that have changed.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,6 @@ from ksched_cli.cluster.cache import Cluster, Sandbox, UsageSandbox
 from ksched_cli.cluster.catalog import problem_of_claims
 from ksched_cli.cluster.columns import NOWHERE, Int64Column
 from ksched_cli.cluster.pod_info import PodInfo
-from ksched_cli.engine.decision import ScoreTable
 from ksched_cli.engine.faults import CycleError, EngineReasons, PluginFault, aggregate, blame, blamed, errors_in
 from ksched_cli.engine.nominator import NominatedPods
 from ksched_cli.engine.registry import Profile
@@ -78,6 +77,8 @@ class TrialRules(msgspec.Struct, frozen=True):
     signature: Hashable | None
 
 
+NOTHING_KNOWN: Mapping[str, Int64Column] = {}
+
 # As plain numbers: numpy takes its time with members of an enum.
 _SUCCESS, _ERROR = int(Code.SUCCESS), int(Code.ERROR)
 
@@ -88,6 +89,14 @@ class PreFilterOutcome(msgspec.Struct):
     status: Status | None = None
     node_names: frozenset[str] | None = None
     narrowed_by: set[str] = msgspec.field(default_factory=set)
+
+
+class Scores(msgspec.Struct):
+    """The scores of some nodes by plugin, and the weighted sum of the normalized ones."""
+
+    raw: dict[str, Int64Column]
+    normalized: dict[str, Int64Column]
+    total: Int64Column
 
 
 class Runtime:
@@ -108,7 +117,7 @@ class Runtime:
         self._cloning = [
             plugin for plugin in profile.pre_filter if type(plugin).clone_state is not PreFilterPlugin.clone_state
         ]
-        self._with_pre_score = {plugin.name for plugin in profile.pre_score}
+        self.pre_scores = {plugin.name: plugin for plugin in profile.pre_score}
         self.normalizing = frozenset(
             plugin.name for plugin in profile.score if type(plugin).normalize is not ScorePlugin.normalize
         )
@@ -415,77 +424,77 @@ class Runtime:
 
     # PreScore and Score
 
-    def run_pre_score(self, state: CycleState, pod: PodInfo, nodes: NodeRows) -> None:
-        """RunPreScorePlugins."""
-        for plugin in self.profile.pre_score:
-            self.pre_score(plugin, state, pod, nodes)
+    def run_pre_score(
+        self, plugins: Iterable[PreScorePlugin[Any, Any]], state: CycleState, pod: PodInfo, nodes: NodeRows
+    ) -> None:
+        """RunPreScorePlugins for these plugins."""
+        for plugin in plugins:
+            name = plugin.name
+            try:
+                answer = plugin.pre_score(state.filter_states.get(name), pod, nodes)
+            except Exception as problem:
+                blame(problem, name, "preScore")
+            if not isinstance(answer, Status):
+                state.score_states[name] = answer
+                state.skip_score.discard(name)
+            elif answer is SKIP or answer.skipped:
+                state.skip_score.add(name)
+            else:
+                raise CycleError(error_of("preScore", name, pod.name, answer.message, self.cluster.release), name)
 
-    def pre_score(self, plugin: PreScorePlugin[Any, Any], state: CycleState, pod: PodInfo, nodes: NodeRows) -> None:
-        try:
-            answer = plugin.pre_score(state.filter_states.get(plugin.name), pod, nodes)
-        except Exception as problem:
-            blame(problem, plugin.name, "preScore")
-        if not isinstance(answer, Status):
-            state.score_states[plugin.name] = answer
-            state.skip_score.discard(plugin.name)
-        elif answer.skipped:
-            state.skip_score.add(plugin.name)
-        else:
-            raise CycleError(
-                error_of("preScore", plugin.name, pod.name, answer.message, self.cluster.release), plugin.name
-            )
-
-    def run_score(self, state: CycleState, pod: PodInfo, nodes: NodeRows) -> ScoreTable:
-        """RunScorePlugins: raw, normalised, weighted, and the sum."""
+    def run_score(
+        self,
+        plugins: Sequence[ScorePlugin[Any]],
+        state: CycleState,
+        pod: PodInfo,
+        nodes: NodeRows,
+        known: Mapping[str, Int64Column] = NOTHING_KNOWN,
+        *,
+        normalizes: bool = True,
+    ) -> Scores:
+        """RunScorePlugins for these plugins: raw, normalized, and the weighted sum. A plugin scores by what its
+        PreScore found; by what its PreFilter found if it has no PreScore in the profile. `known` are raw scores that
+        are known. With `normalizes` off, a plugin that normalizes gives raw scores only, and no part of the sum."""
         raw: dict[str, Int64Column] = {}
         normalized: dict[str, Int64Column] = {}
-        totals = np.zeros(len(nodes.rows), dtype=np.int64)
-        for plugin in self.profile.score:
-            if plugin.name not in state.skip_score:
-                found = raw[plugin.name] = self.score(plugin, state, pod, nodes)
-                scores = normalized[plugin.name] = self.normalize(plugin, state, pod, nodes, found)
-                totals = totals + self.times_weight(plugin.name, scores)
-        return ScoreTable(nodes.rows, raw, normalized, self._weights, totals)
-
-    def score(self, plugin: ScorePlugin[Any], state: CycleState, pod: PodInfo, nodes: NodeRows) -> Int64Column:
-        """Raw scores. A plugin scores by what its PreScore found; by what its PreFilter found if it has no PreScore in
-        the profile."""
-        states = state.score_states if plugin.name in self._with_pre_score else state.filter_states
-        try:
-            raw = plugin.score(states.get(plugin.name), pod, nodes)
-        except Exception as problem:
-            blame(problem, plugin.name, "score")
-        if isinstance(raw, Status):
-            raise CycleError(error_of("score", plugin.name, pod.name, raw.message, self.cluster.release), plugin.name)
-        if raw.shape != nodes.rows.shape:
-            raise PluginFault(plugin.name, "score", f"scores of shape {raw.shape} for {len(nodes.rows)} nodes")
-        return raw
-
-    def normalize(
-        self, plugin: ScorePlugin[Any], state: CycleState, pod: PodInfo, nodes: NodeRows, raw: Int64Column
-    ) -> Int64Column:
-        """Scores in the range that a weight multiplies."""
-        scores = raw
-        if plugin.name in self.normalizing:
-            states = state.score_states if plugin.name in self._with_pre_score else state.filter_states
+        total, size = np.zeros(len(nodes.rows), dtype=np.int64), len(nodes.rows)
+        for plugin in plugins:
+            name = plugin.name
+            if name in state.skip_score:
+                continue
+            states = state.score_states if name in self.pre_scores else state.filter_states
+            scores = known.get(name)
             try:
-                scores = plugin.normalize(states.get(plugin.name), pod, nodes, raw)
+                found = plugin.score(states.get(name), pod, nodes) if scores is None else scores
             except Exception as problem:
-                blame(problem, plugin.name, "normalizeScore")
-        # As unsigned numbers, negative ones are the largest: one look for both ends.
-        farthest = scores.item(scores.view(np.uint64).argmax()) if len(scores) else 0
-        if not MIN_NODE_SCORE <= farthest <= MAX_NODE_SCORE:
-            outside = np.nonzero((scores > MAX_NODE_SCORE) | (scores < MIN_NODE_SCORE))[0]
-            text = (
-                f"returns an invalid score {scores[outside[0]]}, it should in the range of [{MIN_NODE_SCORE}, "
-                f"{MAX_NODE_SCORE}] after normalizing (node {nodes.names[outside[0]]})"
-            )
-            raise CycleError(error_of("range", plugin.name, pod.name, text, self.cluster.release), plugin.name)
-        return scores
+                blame(problem, name, "score")
+            if isinstance(found, Status):
+                raise CycleError(error_of("score", name, pod.name, found.message, self.cluster.release), name)
+            if found.shape != nodes.rows.shape:
+                raise PluginFault(name, "score", f"scores of shape {found.shape} for {size} nodes")
+            raw[name] = scores = found
+            if name in self.normalizing:
+                if not normalizes:
+                    continue
+                try:
+                    scores = plugin.normalize(states.get(name), pod, nodes, found)
+                except Exception as problem:
+                    blame(problem, name, "normalizeScore")
+            # As unsigned numbers, negative ones are the largest: one look for both ends.
+            farthest = scores.item(scores.view(np.uint64).argmax()) if size else 0
+            if not MIN_NODE_SCORE <= farthest <= MAX_NODE_SCORE:
+                raise self._out_of_range(name, pod, nodes, scores)
+            normalized[name], weight = scores, self._weights[name]
+            total += scores if weight == 1 else scores * weight
+        return Scores(raw, normalized, total)
 
-    def times_weight(self, plugin: str, scores: Int64Column) -> Int64Column:
-        weight = self._weights[plugin]
-        return scores if weight == 1 else scores * weight
+    def _out_of_range(self, plugin: str, pod: PodInfo, nodes: NodeRows, scores: Int64Column) -> CycleError:
+        outside = np.nonzero((scores > MAX_NODE_SCORE) | (scores < MIN_NODE_SCORE))[0]
+        text = (
+            f"returns an invalid score {scores[outside[0]]}, it should in the range of [{MIN_NODE_SCORE}, "
+            f"{MAX_NODE_SCORE}] after normalizing (node {nodes.names[outside[0]]})"
+        )
+        return CycleError(error_of("range", plugin, pod.name, text, self.cluster.release), plugin)
 
 
 def is_fixed(depends: Depends | None) -> bool:

@@ -381,8 +381,7 @@ class Cycle(Logged):
             # Some plugins score by what their filter has found on the node.
             statuses = NodeStatuses(len(self.cluster.nodes))
             runtime.run_filter_with_nominated(runtime.in_force(state), state, pod, nodes, statuses)
-            runtime.run_pre_score(state, pod, nodes)
-            return runtime.run_score(state, pod, nodes)
+            return _scored(runtime, state, pod, nodes)
         except CycleError:
             return None
 
@@ -543,8 +542,7 @@ class Cycle(Logged):
         else:
             every = len(found.feasible) == len(self.cluster.nodes) and not self.sampling
             nodes = NodeRows(self.cluster, None if every else found.feasible, bare=found.bare)
-            runtime.run_pre_score(state, pod, nodes)
-            table = runtime.run_score(state, pod, nodes)
+            table = _scored(runtime, state, pod, nodes)
         if not runtime.profile.score and not self.extenders_judge:
             table.totals = table.totals + 1
         if self.extenders is not None:
@@ -681,3 +679,10 @@ class Cycle(Logged):
             if self.cluster.pods.priority[other] < decision.pod.priority:
                 self.nominator.delete(other)
         self.nominator.add(decision.pod_row, result.nominated_node)
+
+
+def _scored(runtime: Runtime, state: CycleState, pod: PodInfo, nodes: NodeRows) -> ScoreTable:
+    """RunPreScorePlugins and RunScorePlugins."""
+    runtime.run_pre_score(runtime.profile.pre_score, state, pod, nodes)
+    scores = runtime.run_score(runtime.profile.score, state, pod, nodes)
+    return ScoreTable(nodes.rows, scores.raw, scores.normalized, runtime.profile.weights, scores.total)
