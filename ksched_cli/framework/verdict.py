@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 import numpy as np
+from msgspec import Struct
 
 from ksched_cli.cluster.columns import BoolColumn, CodeColumn, IdColumn
 from ksched_cli.framework.reasons import Reason
@@ -35,19 +36,16 @@ def _by_status(statuses: tuple[Status, ...]) -> Verdict:
     return Verdict.from_statuses(statuses)
 
 
-class Verdict:
+class Verdict(Struct, eq=False):
     """One code and one reason tuple per filtered row.
 
     `reason_ids[i]` indexes `reasons`, whose entry 0 is the empty tuple of a row that passed. Code and reason are
     separate facts: "Insufficient cpu" may or may not be resolvable by preemption.
     """
 
-    __slots__ = ("codes", "reason_ids", "reasons")
-
-    def __init__(self, codes: CodeColumn, reason_ids: IdColumn, reasons: Sequence[ReasonTuple]) -> None:
-        self.codes = codes
-        self.reason_ids = reason_ids
-        self.reasons = reasons
+    codes: CodeColumn
+    reason_ids: IdColumn
+    reasons: Sequence[ReasonTuple]
 
     def __len__(self) -> int:
         return len(self.codes)

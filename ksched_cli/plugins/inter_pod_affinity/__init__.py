@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct, field
 
-from ksched_cli.api.core import Namespace, Node, Pod
+from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.json_patch import drop
 from ksched_cli.api.object_facts import holds_place, is_same_pod
 from ksched_cli.cluster.affinity_terms import AffinityTerm, Labels, PodMatcher, PodTerms, TermParser
@@ -320,7 +320,7 @@ def _answers(release: Release) -> tuple[Status, ...]:
 
 
 class IncomingTerms(Struct, frozen=True, dict=True):
-    """The pod's terms with their namespaces looked up, and who matches them. Good for one generation of the index."""
+    """The pod's terms with their namespaces looked up, and who matches them. Good until labels of namespaces change."""
 
     affinity: tuple[PodMatcher, ...]
     affinity_keys: tuple[str, ...]
@@ -338,13 +338,15 @@ class IncomingTerms(Struct, frozen=True, dict=True):
 
 
 class AffinityState(Struct):
-    """preFilterState. `sources` are the counts that it was made from, each with how many turns it had by then."""
+    """preFilterState. `sources` are the counts that it was made from, each with how many turns it had by then. The
+    `index` has the counts for scores."""
 
     terms: IncomingTerms
     namespace_labels: Labels
     affinity: TrialCounts
     anti_affinity: TrialCounts
     existing: TrialCounts
+    index: AffinityIndex
     sources: tuple[tuple[TopologyCounts, int], ...] = ()
     # For explain: pods by kind of rule, topology key and value.
     named: dict[tuple[str, str, int], list[str]] = field(default_factory=dict)
@@ -417,7 +419,8 @@ class InterPodAffinity(
         """The nodes of the topology values where a count has become positive or zero."""
         if before.terms is not now.terms or len(before.sources) != len(now.sources):
             return None
-        if before.affinity.empty != now.affinity.empty and now.terms.affinity_matches(pod):
+        affinity = now.terms.affinity
+        if affinity and before.affinity.empty != now.affinity.empty and now.terms.affinity_matches(pod):
             # The pod was the first of its group, or is so now.
             return None
         turned: dict[str, set[int]] = {}
@@ -429,7 +432,7 @@ class InterPodAffinity(
                 turned.setdefault(counts.key, set()).update(counts.turns[start:end])
         nodes = self.handle.cluster.nodes
         changed = [nodes.labels.column(key).rows_of(values) for key, values in turned.items()]
-        return joined_rows(len(nodes), changed)
+        return joined_rows(len(nodes.objects), changed)
 
     # PreFilter
 
@@ -438,7 +441,7 @@ class InterPodAffinity(
         if terms.error:
             return unresolvable(InterPodAffinityReasons.unreadable(problem=terms.error))
         index = self._synced()
-        namespace_labels = self._namespace_labels(pod)
+        namespace_labels = index.namespaces.get(pod.namespace, {})
         avoiding = index.anti_affinity.matching(pod, namespace_labels)
         if not avoiding and not terms.required_affinity and not terms.required_anti_affinity:
             return SKIP
@@ -451,6 +454,7 @@ class InterPodAffinity(
             TrialCounts.sum_of(incoming.affinity_tallies),
             TrialCounts.sum_of(incoming.anti_affinity_tallies),
             TrialCounts.sum_of(carried),
+            index,
             tuple([(each, len(each.turns)) for each in sources]),
         )
         return PreFilterResult(state)
@@ -466,11 +470,10 @@ class InterPodAffinity(
         return index
 
     def _resolve(self, index: AffinityIndex, terms: PodTerms) -> IncomingTerms:
-        """The incoming terms, computed once per template and generation of the index."""
-        resolved: dict[tuple[int, PodTerms], IncomingTerms] = self.handle.cluster.derived(index, dict)
-        known = resolved.get((index.generation, terms))
+        """The incoming terms, computed once per template."""
+        known: IncomingTerms | None = index.resolved.get(terms)
         if known is None:
-            known = resolved[index.generation, terms] = self._resolved(index, terms)
+            known = index.resolved[terms] = self._resolved(index, terms)
         return known
 
     def _resolved(self, index: AffinityIndex, terms: PodTerms) -> IncomingTerms:
@@ -487,16 +490,11 @@ class InterPodAffinity(
             tuple((tallies.of((matcher,), key), weight) for matcher, key, weight in preferred),
         )
 
-    def _namespace_labels(self, pod: PodInfo) -> Labels:
-        """GetNamespaceLabelsSnapshot: a namespace that is not known has no labels."""
-        namespace = self.handle.cluster.catalog.get(Namespace, pod.namespace)
-        return namespace.metadata.labels if namespace else {}
-
     # PreFilterExtensions
 
     def clone_state(self, state: AffinityState) -> AffinityState:
         counts = (state.affinity.copy(), state.anti_affinity.copy(), state.existing.copy())
-        return AffinityState(state.terms, state.namespace_labels, *counts)
+        return AffinityState(state.terms, state.namespace_labels, *counts, state.index)
 
     def add_pod(self, state: AffinityState, pod: PodInfo, other: int, row: int) -> None:
         self._update(state, pod, other, row, 1)
@@ -506,7 +504,7 @@ class InterPodAffinity(
 
     def concerns(self, state: AffinityState, pod: PodInfo, other: int) -> bool:
         info = self.handle.cluster.pods.infos[other]
-        carried = self._parser.of(info).required_anti_affinity if state.existing.keys else ()
+        carried = self._parser.of(info).required_anti_affinity if state.existing.by_key else ()
         return (
             any(term.matches(pod, state.namespace_labels) for term in carried)
             or state.terms.affinity_matches(info)
@@ -538,10 +536,10 @@ class InterPodAffinity(
                 len(nodes), error('error reading "PreFilterInterPodAffinity" from cycleState: not found')
             )
         group = np.zeros(len(nodes), dtype=np.int32)
-        crowded = state.existing.crowded(nodes) if state.existing.keys else None
+        crowded = state.existing.crowded(nodes) if state.existing.by_key else None
         if crowded is not None:
             group[crowded] = _EXISTING
-        if state.anti_affinity.keys:
+        if state.anti_affinity.by_key:
             group[state.anti_affinity.crowded(nodes)] = _ANTI_AFFINITY
         if state.terms.affinity:
             group[self._lacks_affinity(state, pod, nodes)] = _AFFINITY
@@ -576,14 +574,14 @@ class InterPodAffinity(
             ("podAntiAffinity", state.anti_affinity, _avoided),
             ("existingAntiAffinity", state.existing, self._avoiding),
         ):
-            crowded = [each for each in self._topologies(counts, counts.keys, row) if each["matchingPods"]]
+            crowded = [each for each in self._topologies(counts, counts.by_key, row) if each["matchingPods"]]
             for each in crowded:
                 each["pods"] = self._named(state, pod, each["topologyKey"], row, has)
             if crowded:
                 found[name] = crowded
         return found
 
-    def _topologies(self, counts: TrialCounts, keys: tuple[str, ...], row: int) -> list[dict[str, Any]]:
+    def _topologies(self, counts: TrialCounts, keys: Iterable[str], row: int) -> list[dict[str, Any]]:
         listed = []
         for key in keys:
             column = self.handle.cluster.nodes.labels.column(key)
@@ -613,12 +611,16 @@ class InterPodAffinity(
         skips = self._rules.skips_without_preferences
         if self.args.ignore_preferred_terms_of_existing_pods and not _has_preferences(pod):
             return SKIP if skips else Preferences(())
-        terms = self._parser.of(pod)
-        if terms.error:
-            return error(f"failed to parse pod: {terms.error}")
-        index = self._synced()
-        weighted = [(tally, weight) for tally, weight in self._resolve(index, terms).preferred if tally.total]
-        matching = index.preferences.matching(pod, self._namespace_labels(pod))
+        if state is not None:
+            # The counts of PreFilter, which has run in the same cycle or has nothing new to find.
+            index, incoming = state.index, state.terms
+        else:
+            terms, index = self._parser.of(pod), self._synced()
+            if terms.error:
+                return error(f"failed to parse pod: {terms.error}")
+            incoming = self._resolve(index, terms)
+        weighted = [(tally, weight) for tally, weight in incoming.preferred if tally.total]
+        matching = index.preferences.matching(pod, index.namespaces.get(pod.namespace, {}))
         weighted += [(carried.counts, carried.weight) for carried in matching]
         if not weighted and skips:
             return SKIP

@@ -4,8 +4,8 @@ without trying every one with every other."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Generic, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from msgspec import Struct
@@ -61,52 +61,43 @@ class TopologyCounts:
         self.total = int(self.counts.sum())
 
 
-class TrialCounts:
-    """Counts of several topology keys, for one cycle to change."""
+class TrialCounts(Struct, eq=False):
+    """Counts of several topology keys, for one cycle to change. `by_key` has for each key the label value ids of the
+    nodes, and the counts by id."""
 
-    __slots__ = ("_by_key",)
-
-    def __init__(self, by_key: Mapping[str, IdColumn] | None = None) -> None:
-        self._by_key = dict(by_key or {})
+    by_key: dict[str, tuple[IdColumn, IdColumn]]
 
     @classmethod
-    def sum_of(cls, tallies: Iterable[TopologyCounts]) -> TrialCounts:
-        found = cls()
+    def sum_of(cls, tallies: Sequence[TopologyCounts]) -> TrialCounts:
+        by_key: dict[str, tuple[IdColumn, IdColumn]] = {}
         for tally in tallies:
-            known = found._by_key.get(tally.key)
-            if known is None:
-                found._by_key[tally.key] = tally.counts.copy()
-            else:
-                known += tally.counts
-        return found
+            known = by_key.get(tally.key)
+            by_key[tally.key] = tally.ids, tally.counts.copy() if known is None else known[1] + tally.counts
+        return cls(by_key)
 
     def update(self, column: LabelColumn, key: str, row: int, amount: int) -> None:
         """Counts a pod that came to the node or left it."""
         value = column.ids[row]
         if value != ABSENT:
-            counts = self._by_key.setdefault(key, np.zeros(len(column.values), dtype=np.int32))
+            _, counts = self.by_key.setdefault(key, (column.ids, np.zeros(len(column.values), dtype=np.int32)))
             counts[value] += amount
 
     def of(self, key: str, column: LabelColumn) -> IdColumn:
-        known = self._by_key.get(key)
-        return np.zeros(len(column.values), dtype=np.int32) if known is None else known
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        return tuple(self._by_key)
+        known = self.by_key.get(key)
+        return np.zeros(len(column.values), dtype=np.int32) if known is None else known[1]
 
     @property
     def empty(self) -> bool:
-        return not any(np.count_nonzero(counts) for counts in self._by_key.values())
+        return not any(np.count_nonzero(counts) for _, counts in self.by_key.values())
 
     def copy(self) -> TrialCounts:
-        return TrialCounts({key: counts.copy() for key, counts in self._by_key.items()})
+        return TrialCounts({key: (ids, counts.copy()) for key, (ids, counts) in self.by_key.items()})
 
     def crowded(self, nodes: NodeRows) -> BoolColumn:
         """Nodes with a counted pod in one of their topologies."""
         crowded: BoolColumn | None = None
-        for key, counts in self._by_key.items():
-            here = counts.take(nodes.take(nodes.cluster.nodes.labels.column(key).ids)) > 0
+        for ids, counts in self.by_key.values():
+            here = counts.take(nodes.take(ids)) > 0
             crowded = here if crowded is None else crowded | here
         return np.zeros(len(nodes), dtype=np.bool_) if crowded is None else crowded
 
@@ -218,18 +209,11 @@ class CarriedTerms:
         self._cluster = cluster
         self._carries = carries
         self._terms: dict[tuple[AffinityTerm, int], CarriedTerm] = {}
-        self._of_template: dict[PodTerms, tuple[CarriedTerm, ...]] = {}
         self._by_selector: BySelector[CarriedTerm] = BySelector()
 
-    def place(self, terms: PodTerms, node_row: int, amount: int) -> bool:
-        """Counts the terms of a pod that came to the node or left it; returns whether it has any."""
-        carried = self._of_template.get(terms)
-        if carried is None:
-            carried = tuple(self._carried(term, weight) for term, weight in self._carries(terms))
-            self._of_template[terms] = carried
-        for each in carried:
-            each.counts.add(node_row, amount)
-        return bool(carried)
+    def of(self, terms: PodTerms) -> list[CarriedTerm]:
+        """Those of a pod with these terms."""
+        return [self._carried(term, weight) for term, weight in self._carries(terms)]
 
     def _carried(self, term: AffinityTerm, weight: int) -> CarriedTerm:
         found = self._terms.get((term, weight))
@@ -278,21 +262,19 @@ class Tallies:
         counts.add_rows(pods.node_row[wanted])
         return counts
 
-    def place(self, pod: PodInfo, node_row: int, amount: int) -> bool:
-        """Counts a pod that came to the node or left it; returns whether a tally counts it."""
+    def counting(self, pod: PodInfo) -> Sequence[tuple[tuple[PodMatcher, ...], TopologyCounts]]:
+        """The tallies that count the pod, each with its matchers."""
         if not self._tallies:
-            return False
-        concerned = self._by_selector.matching(
+            return ()
+        return self._by_selector.matching(
             pod, lambda tally: all(each.matches(pod.namespace, pod.labels) for each in tally[0])
         )
-        for _, counts in concerned:
-            counts.add(node_row, amount)
-        return bool(concerned)
 
 
 class AffinityIndex:
-    """The counts of one structure of the cluster, kept between cycles. `generation` goes up when what was handed out no
-    longer holds, and `version` is another number when any count has changed."""
+    """The counts of one structure of the cluster, kept between cycles. `version` is another number when any count has
+    changed. `namespaces` are the labels of those that exist, by name, and `resolved` is what the plugin keeps until
+    these change (GetNamespaceLabelsSnapshot)."""
 
     def __init__(
         self, cluster: Cluster, parser: TermParser, matching: PodMatching, versions: Iterator[int], hard_weight: int
@@ -301,17 +283,19 @@ class AffinityIndex:
         self._parser = parser
         self._hard_weight = hard_weight
         self._versions = versions
-        self._namespaces: list[Namespace] = []
+        self.namespaces: Mapping[str, Labels] = {}
+        self.resolved: dict[PodTerms, Any] = {}
+        self._carried: dict[PodTerms, tuple[CarriedTerm, ...]] = {}
         self._catalog_version = -1
         self._position = len(cluster.moves)
-        self.generation = 0
         self.version = next(versions)
         self.anti_affinity = CarriedTerms(cluster, _required_anti_affinity)
         self.preferences = CarriedTerms(cluster, self._preferences)
         self.tallies = Tallies(cluster, matching)
         pods = cluster.pods
         for pod_row in np.nonzero(pods.has_affinity & (pods.node_row >= 0))[0].tolist():
-            self._place_terms(pods.infos[pod_row], int(pods.node_row[pod_row]), 1)
+            for each in self._carried_by(parser.of(pods.infos[pod_row])):
+                each.counts.add(int(pods.node_row[pod_row]), 1)
 
     def _preferences(self, terms: PodTerms) -> Iterator[tuple[AffinityTerm, int]]:
         """processExistingPod: the terms of an existing pod that score other pods."""
@@ -327,25 +311,30 @@ class AffinityIndex:
         if self._position == len(moves):
             return
         for pod, node_row, amount in moves[self._position :]:
-            carries = self._place_terms(pod, node_row, amount)
-            if self.tallies.place(pod, node_row, amount) or carries:
+            terms, counting = self._parser.of(pod), self.tallies.counting(pod)
+            carried = self._carried_by(terms) if terms is not NO_TERMS else ()
+            for each in carried:
+                each.counts.add(node_row, amount)
+            for _, counts in counting:
+                counts.add(node_row, amount)
+            if carried or counting:
                 self.version = next(self._versions)
         self._position = len(moves)
 
-    def _place_terms(self, pod: PodInfo, node_row: int, amount: int) -> bool:
-        terms = self._parser.of(pod)
-        if terms is NO_TERMS:
-            return False
-        avoids = self.anti_affinity.place(terms, node_row, amount)
-        return self.preferences.place(terms, node_row, amount) or avoids
+    def _carried_by(self, terms: PodTerms) -> tuple[CarriedTerm, ...]:
+        """The terms by which a placed pod keeps other pods away, and those by which it scores them."""
+        found = self._carried.get(terms)
+        if found is None:
+            found = self._carried[terms] = (*self.anti_affinity.of(terms), *self.preferences.of(terms))
+        return found
 
     def _sync_namespaces(self) -> None:
         catalog = self._cluster.catalog
         self._catalog_version = catalog.version
-        namespaces = list(catalog.all(Namespace))
-        if namespaces != self._namespaces:
-            self._namespaces = namespaces
-            self.generation += 1
+        namespaces = {each.metadata.name: each.metadata.labels for each in catalog.all(Namespace)}
+        if namespaces != self.namespaces:
+            self.namespaces = namespaces
+            self.resolved.clear()
             self.version = next(self._versions)
             self.anti_affinity.forget_matches()
             self.preferences.forget_matches()
