@@ -17,12 +17,16 @@ import pytest
 
 from ksched_cli.cli.main import run
 from ksched_cli.report.sinks.terminal import fold_command
+from tests.lanes import sampled
 from tests.test_fixes_conformance import patch as apply_patch
 from tests.trial.shapes import SHAPES, Doc, dump, mounting, pod
 
 Key = tuple[str, str, str]
 _EXPLAINED: dict[tuple[str, str], list[Doc]] = {}
-WORKLOADS = [(shape, name) for shape in SHAPES for name in SHAPES[shape]().pending]
+# Each workload is explained once: the scope of the parameters puts its tests one after the other.
+WORKLOADS = sampled(
+    (pytest.param(shape, name, id=f"{shape}-{name}") for shape in SHAPES for name in SHAPES[shape]().pending), 3
+)
 
 
 def key_of(item: Mapping[str, Any]) -> Key:
@@ -116,7 +120,7 @@ def by_commands(objects: Mapping[Key, Doc], fix: Doc) -> dict[Key, Doc]:
     return after
 
 
-@pytest.mark.parametrize(("shape", "name"), WORKLOADS)
+@pytest.mark.parametrize(("shape", "name"), WORKLOADS, scope="module")
 def test_commands_are_the_changes_and_the_promise_is_kept(
     shape: str, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -214,7 +218,7 @@ HARMFUL = (
 )
 
 
-@pytest.mark.parametrize(("shape", "name"), WORKLOADS)
+@pytest.mark.parametrize(("shape", "name"), WORKLOADS, scope="module")
 def test_no_fix_does_harm(shape: str, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     texts = [each["text"] for each in explained(shape, name, tmp_path, capsys)]
     assert [text for text in texts if any(re.search(pattern, text) for pattern in HARMFUL)] == []
