@@ -17,7 +17,7 @@ import pytest
 from ksched_cli.framework.interfaces import Plugin
 from ksched_cli.legacy.in_tree import PREDICATES, PRIORITIES, REMOVED
 from ksched_cli.plugins.in_tree import IN_TREE
-from tests.package_source import PACKAGE, texts
+from tests.package_source import PACKAGE, texts, trees
 
 # A plugin's name stands in its room and in at most so many other files, the pages of the manual among them.
 ELSEWHERE = 2
@@ -103,10 +103,12 @@ def takes_a_sentence_apart(node: ast.AST) -> bool:
 
 def test_no_sentence_is_taken_apart() -> None:
     """Reasons stay values up to `report/`. `sources/` reads what other programs wrote."""
+    sentence = rf"\b(?:{'|'.join(SENTENCES)})\b"
+    pattern = rf"{sentence}\s*\.\s*(?:{'|'.join(TAKES_APART)})\b|\bin\b[\s\S]{{0,120}}?{sentence}"
     found = {
         name
-        for name, text in texts().items()
-        if not name.startswith(("report/", "sources/")) and any(map(takes_a_sentence_apart, ast.walk(ast.parse(text))))
+        for name, tree in trees(pattern)
+        if not name.startswith(("report/", "sources/")) and any(map(takes_a_sentence_apart, ast.walk(tree)))
     }
     assert not found
 
@@ -176,9 +178,9 @@ def test_releases_alone_compares_minors() -> None:
     """A rule that depends on a minor is a value of `releases`, or a `Rule` of a room, which `releases` evaluates."""
     found = [
         f"{name}:{node.lineno}"
-        for name, text in texts().items()
+        for name, tree in trees("minor|patch")
         if not name.startswith(COMPARES_VERSIONS)
-        for node in ast.walk(ast.parse(text))
+        for node in ast.walk(tree)
         if compares_releases(node)
     ]
     assert found == []

@@ -7,6 +7,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
+from functools import cache
 from itertools import pairwise
 from typing import get_args
 
@@ -163,10 +164,11 @@ def test_default_plugins_that_come_and_go_are_told(older: Release, newer: Releas
     assert [name for name in other if name not in UNCHANGED and not rule_changes_about(changed, name, aspects)] == []
 
 
+@cache
 def gates_read() -> dict[str, str]:
     """Gates that the code asks for by name, with a file that does."""
     found = {}
-    for path, tree in trees(r"\.enabled\(", FILES):
+    for path, tree in trees(r"\.enabled\(\s*[\"']", FILES):
         for node in ast.walk(tree):
             match node:
                 case ast.Call(func=ast.Attribute(attr="enabled"), args=[ast.Constant(value=str(name))]):
