@@ -115,7 +115,7 @@ class NodeEvictions:
             return
         self.ending = ending if self.ending == "settled" else self.ending
 
-    def begin(self, name: str) -> SortedNode:
+    def start(self, name: str) -> SortedNode:
         """List the pods of the node as kubectl does, and evict them unless it refuses one of them."""
         node = SortedNode(name)
         for pod in sorted(self._store.pods_on(name), key=pod_key):
@@ -126,8 +126,8 @@ class NodeEvictions:
             self._request(node)
         return node
 
-    def evict(self, node: SortedNode) -> bool:
-        """Request the evictions of the pods that are left. Returns whether any was granted."""
+    def retry(self, node: SortedNode) -> bool:
+        """Request the evictions of the pods that are left once more. Returns whether any was granted."""
         node.left = [pod for pod in node.left if self._is_there(pod)]
         return self._request(node)
 
@@ -144,6 +144,7 @@ class NodeEvictions:
         self._drainer.give_up()
         if not there:
             moment = self._notices(node.left)
+            # A timer without effect: the clock goes on to the moment at which kubectl returns.
             self._world.at(moment, lambda plane: None)
             self.run(until=lambda: self._world.clock.now >= moment)
         any_granted = any(uid_of_pod(pod) in granted for pod in node.left)
@@ -184,16 +185,19 @@ class SingleDrain:
         draining = NodeEvictions(world, self._flags)
         self._pending.leave(nodes)
         self._pending.place()
-        going = [draining.begin(node) for node in nodes]
-        while sum(draining.evict(node) for node in going if node.left and not node.timed_out):
-            pass
+        drained = [draining.start(node) for node in nodes]
+        any_granted = True
+        while any_granted:
+            # Each of these nodes is tried again, also after an eviction of an earlier one is granted.
+            granted = [draining.retry(node) for node in drained if node.left and not node.timed_out]
+            any_granted = any(granted)
         draining.run()
         reader = DrainReader(world, self._reasons, resting.preempted)
         preempted = [each for each in world.recorder.preempted if uid_of_pod(each.pod) not in resting.preempted]
-        counted = {uid_of_pod(pod) for node in going for pod in node.evict} - resting.preempted
+        counted = {uid_of_pod(pod) for node in drained for pod in node.evict} - resting.preempted
         counted |= {uid_of_pod(each.pod) for each in preempted}
         return DrainResult(
-            tuple(map(reader.node_drain, going)),
+            tuple(map(reader.node_drain, drained)),
             draining.budgets.changes([*draining.requested, *(each.pod for each in preempted)]),
             tuple(map(reader.evicted, preempted)),
             self._pending.pods,
