@@ -36,6 +36,8 @@ _KUBE_SCHEDULER = "kube-scheduler"
 
 
 class EngineRules(ReleaseRules):
+    """What minors changed in the engine: the search, the queue, the cycle and preemption, beside the plugins."""
+
     failed_pods_lose_nomination = Rule("1.23", before=False, now=True, described_by=DEFAULT_PREEMPTION)
     narrowing_plugins_are_blamed = Rule(
         "1.31",
@@ -108,8 +110,8 @@ class EngineRules(ReleaseRules):
     all_assigned_pods_are_news = Rule(
         "1.31",
         "queue",
-        f"A pod that comes to a node is news, too, for those that {POD_TOPOLOGY_SPREAD} rejected, and with "
-        "queueing hints for all whose plugins registered; before, for those alone that have to be near it.",
+        f"A pod that comes to a node moves pods that {POD_TOPOLOGY_SPREAD} rejected, too, and with queueing hints "
+        "all whose plugins registered the event; before, it moved only pods that have to be near it.",
     )
     events_reach_some_plugins = Rule(
         "1.21",
@@ -131,9 +133,9 @@ class EngineRules(ReleaseRules):
     all_pre_filters_are_run = Rule(
         "1.30",
         "filter preemption",
-        "A plain rejection by a PreFilter plugin lets the others still speak, and where they leave no node in "
-        "common, preemption is of no use; before, the first rejection ended the search, and preemption was "
-        "tried on no node.",
+        "After a plain rejection by a PreFilter plugin the other PreFilter plugins still run, and where they leave no "
+        "node in common, preemption is of no use; before, the first rejection ended the search, and preemption "
+        "was tried on no node.",
     )
     errors_are_counted = Rule(
         "1.17",
@@ -159,19 +161,19 @@ class EngineRules(ReleaseRules):
         now=frozenset({"NoSchedule", "NoExecute"}),
         about="queue",
         sentence=(
-            "News of a node wake pods that have room there, may go there and tolerate its taints; before, all that "
-            "waited for such news."
+            "A node event moves pods to the active queue that have room there, may go there and tolerate its taints; "
+            "before, it moved all pods that waited for such events."
         ),
     ).then(
         "1.24",
         now=frozenset({"NoSchedule"}),
         about="queue",
-        sentence="News of a node wake pods that do not tolerate its NoExecute taints, too; before, they did not.",
+        sentence="A node event moves pods that do not tolerate its NoExecute taints, too; before, it did not.",
     )
     hints_replace_node_check = Rule(
         "1.32",
         "queue",
-        "With queueing hints, news of a node wake pods that have no room there as well, if a hint returns Queue; "
+        "With queueing hints, a node event moves pods that have no room there as well, if a hint returns Queue; "
         "before, such pods were passed over first.",
     )
     overcommitted_node_has_no_room = Rule("1.28", before=True, now=False, described_by=NODE_RESOURCES_FIT)
