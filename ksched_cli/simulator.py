@@ -1,4 +1,4 @@
-"""The one façade: every use case is a method of `Simulator`. The command line uses nothing else.
+"""The Python API: every use case is a method of `Simulator`. The command line computes all results with it.
 
     from ksched_cli import Simulator
 

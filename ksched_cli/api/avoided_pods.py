@@ -26,8 +26,8 @@ class _AvoidPods(Struct, rename="camel", frozen=True):
 
 
 def avoided_controllers(annotation: str) -> tuple[OwnerReference, ...]:
-    """The controllers that the annotation names. None for a text that cannot be decoded: kube-scheduler takes the node
-    for one without the annotation."""
+    """The controllers that the annotation names. Empty for a text that cannot be decoded: kube-scheduler treats such a
+    node like one without the annotation."""
     try:
         found = decode_as(annotation.encode(), _AvoidPods, "", None, "").value
     except msgspec.DecodeError:

@@ -1,4 +1,5 @@
-"""`ksched capacity`."""
+"""`ksched capacity`: how many more pods of manifests fit (`Simulator.capacity`). Exit code 1 if none of some manifest
+fits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""`ksched check -f …`."""
+"""`ksched check -f …`: what is in the way of a rollout of manifests (`Simulator.check`). Exit code 1 if a finding is an
+error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""`ksched config view|validate|migrate|schema`."""
+"""`ksched config view|validate|migrate|schema`: the KubeSchedulerConfiguration (`Simulator.configuration` and its
+neighbours). `migrate` exits with 1 if the new configuration cannot express all of the old one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""`ksched consolidate`."""
+"""`ksched consolidate`: which nodes can be removed or replaced (`Simulator.consolidate`). The exit code is 0 whether
+nodes can go or not."""
 
 from __future__ import annotations
 

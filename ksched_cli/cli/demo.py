@@ -1,4 +1,5 @@
-"""`ksched demo`."""
+"""`ksched demo`: `ksched simulate` over a cluster that comes with ksched. The exit code is 0 even if pods do
+not fit."""
 
 from __future__ import annotations
 

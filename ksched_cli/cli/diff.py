@@ -1,4 +1,5 @@
-"""`ksched diff`."""
+"""`ksched diff`: what a change moves (`Simulator.compare`). Exit code 1 if a pod has no node that had one or is new, 4
+if --expect-no-change does not hold."""
 
 from __future__ import annotations
 

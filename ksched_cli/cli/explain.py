@@ -1,4 +1,4 @@
-"""`ksched explain`."""
+"""`ksched explain`: why a pod is Pending or on its node (`Simulator.explain`). Exit code 1 if the pod has no place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ksched explain-code [CODE]...`."""
+"""`ksched explain-code [CODE]...`: what reason codes mean (`Simulator.reason_codes`)."""
 
 from __future__ import annotations
 

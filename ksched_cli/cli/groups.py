@@ -300,6 +300,8 @@ class PodSelectionRun(SchedulerRun, frozen=True):
 
 
 class ManifestRun(SchedulerRun, frozen=True):
+    """The groups of a command that reads manifests and makes what-if edits."""
+
     cluster: ManifestOptions
     edits: EditOptions
 
@@ -319,6 +321,8 @@ class AutoscaledRun(ManifestRun, frozen=True):
 
 
 class ClusterRun(AutoscaledRun, frozen=True):
+    """The groups of a command that has the autoscaler and can choose among the pods of the cluster."""
+
     cluster: ClusterOptions
 
 

@@ -1,4 +1,4 @@
-"""`ksched instance-types [NAME]...`."""
+"""`ksched instance-types [NAME]...`: what clouds sell (`Simulator.instance_types`). Exit code 1 if no type matches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ksched plugins [NAME]`."""
+"""`ksched plugins [NAME]`: what each plugin does, or one in full (`Simulator.plugins`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ksched report`."""
+"""`ksched report`: writes the page of a JSON document that ksched has printed. It computes no result again."""
 
 from __future__ import annotations
 

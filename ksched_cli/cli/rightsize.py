@@ -1,4 +1,5 @@
-"""`ksched rightsize`."""
+"""`ksched rightsize`: the largest requests with which pods fit (`Simulator.rightsize`). Exit code 1 if a pod does not
+fit as it is."""
 
 from __future__ import annotations
 

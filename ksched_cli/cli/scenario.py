@@ -1,4 +1,4 @@
-"""`ksched scenario schema|validate`."""
+"""`ksched scenario schema|validate`: the files of --scenario. `ksched simulate --scenario` runs them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""`ksched size`, `ksched size catalog` and `ksched size schema`."""
+"""`ksched size`: which nodes to buy for the pending pods (`Simulator.size`); `size catalog` and `size schema` are about
+its file of shapes. Exit code 1 if a pod has no node on the nodes bought."""
 
 from __future__ import annotations
 

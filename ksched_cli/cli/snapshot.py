@@ -1,4 +1,4 @@
-"""`ksched snapshot`."""
+"""`ksched snapshot`: writes all of a cluster that scheduling reads to a file (`Simulator.snapshot`)."""
 
 from __future__ import annotations
 

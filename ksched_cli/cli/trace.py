@@ -1,4 +1,4 @@
-"""`ksched trace`."""
+"""`ksched trace`: writes a cluster made of a trace of nodes and pods (`Simulator.trace`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""`ksched verify`."""
+"""`ksched verify`: compares ksched with the decisions of the cluster's scheduler (`Simulator.verify`). Exit code 1 if a
+pod does not agree, 2 if there is nothing to compare."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ksched version`."""
+"""`ksched version`: prints the versions of ksched, of Python and of the newest modelled minor."""
 
 from __future__ import annotations
 

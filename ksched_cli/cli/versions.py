@@ -1,4 +1,5 @@
-"""`ksched versions [X.Y]`."""
+"""`ksched versions [X.Y]`: the modelled minors (`Simulator.versions`), or what one changed
+(`Simulator.version_changes`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ksched watch`."""
+"""`ksched watch`: simulates a live cluster again whenever it changes (`Simulator.watch`)."""
 
 from __future__ import annotations
 

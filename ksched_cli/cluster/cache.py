@@ -345,7 +345,8 @@ class Cluster:
 
 
 class KnownPods:
-    """Sums are worked out once for every pod object, however many clusters it is in. They share the resource rows."""
+    """The `PodInfo` of each pod object, computed once for all clusters that have the pod. These clusters share the
+    resource rows."""
 
     def __init__(self, release: Release = DEFAULT) -> None:
         self.resources = ResourceIndex()

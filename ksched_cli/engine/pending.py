@@ -1,4 +1,5 @@
-"""Which pods are tried, and in which order."""
+"""Which pending pods have a cycle, and in which order, if each pod has one cycle: the active queue of
+backend/queue/scheduling_queue.go at the start, after runPreEnqueuePlugins. Pods do not come back to this queue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The scheduler: profiles over one cluster, a queue, and one cycle per pod."""
+"""The scheduler (scheduler.go, profile/profile.go): profiles over one cluster, a queue, and one cycle per pod. It does
+not bind pods, and time does not pass: `engine/loop.py` runs a scheduler on a virtual clock."""
 
 from __future__ import annotations
 

@@ -275,8 +275,8 @@ LEFTOVER_INTERVAL = 30.0
 
 
 class QueueSettings(Struct, frozen=True):
-    """In seconds. `most_in_unschedulable` is podMaxInUnschedulablePodsDuration; `pod_groups` is for the gate that gives
-    a group one cycle; with `updates_at_once` a pod whose object changes need not wait any longer; with
+    """Times are in seconds. `most_in_unschedulable` is podMaxInUnschedulablePodsDuration; `pod_groups` is for the gate
+    that gives a group one cycle; with `updates_at_once` a pod whose object changes need not wait any longer; with
     `counts_attempts` the backoff grows with every attempt, whatever came of it; with `gated_nominations` pods that
     PreEnqueue holds back are nominated, and with `flushes_gated` they are flushed as well."""
 

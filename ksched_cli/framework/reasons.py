@@ -28,7 +28,8 @@ FieldPath = tuple[str | int, ...]
 
 
 class ReasonCode(Struct, frozen=True):
-    """A stable code for what is in a pod's way: what it means, and what a person can do (`ksched explain KS104`)."""
+    """A stable code for what is in a pod's way: what it means, and what a person can do (`ksched explain-code
+    KS104`)."""
 
     code: str
     name: str

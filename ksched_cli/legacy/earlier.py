@@ -50,7 +50,8 @@ _SKEWED = unschedulable(PodTopologySpreadReasons.skewed())
 
 
 class SummedSpread(PodTopologySpread):
-    """The plugin of 1.18."""
+    """PodTopologySpread of 1.18: a node scores by the sum of matching pods in its domains, and a node without the label
+    is rejected for the same reason as one with too many pods."""
 
     since = "1.18"
     until = "1.18"

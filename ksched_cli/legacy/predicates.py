@@ -42,7 +42,7 @@ from ksched_cli.plugins.volume_zone import VolumeZone
 
 
 class Predicate:
-    """To be inherited from before the plugin whose filter it is."""
+    """Mixin: list it before the plugin class whose filter it renames."""
 
     since: ClassVar[str] = ""
     until: ClassVar[str] = "1.16"

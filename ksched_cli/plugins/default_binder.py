@@ -1,4 +1,4 @@
-"""DefaultBinder: takes the pod as bound. ksched never writes to a cluster."""
+"""DefaultBinder: takes the pod as bound (defaultbinder/default_binder.go). ksched never writes to a cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ImageLocality: nodes that already hold the pod's images."""
+"""ImageLocality: nodes that already hold the pod's images (imagelocality/image_locality.go)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NodeName: pods that name their node."""
+"""NodeName: pods that name their node (nodename/node_name.go)."""
 
 from __future__ import annotations
 

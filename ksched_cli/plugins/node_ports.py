@@ -1,4 +1,4 @@
-"""NodePorts: host ports that another pod of the node holds."""
+"""NodePorts: host ports that another pod of the node holds (nodeports/node_ports.go)."""
 
 from __future__ import annotations
 

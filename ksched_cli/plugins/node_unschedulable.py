@@ -1,4 +1,4 @@
-"""NodeUnschedulable: cordoned nodes."""
+"""NodeUnschedulable: cordoned nodes (nodeunschedulable/node_unschedulable.go)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""The plugins of pod groups: GangScheduling holds pods until enough of their group can run, TopologyPlacementGenerator
-proposes the domains in which a whole group may stay, and PodGroupPodsCount prefers the one with most of its pods."""
+"""The plugins of pod groups. GangScheduling holds pods until enough of their group can run
+(gangscheduling/gangscheduling.go), TopologyPlacementGenerator proposes the domains in which a whole group may stay
+(topologyaware/topology_placement.go), and PodGroupPodsCount prefers the domain with most of its pods
+(podgrouppodscount/podgroup_pods_count.go)."""
 
 from __future__ import annotations
 

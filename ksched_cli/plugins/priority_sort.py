@@ -1,4 +1,4 @@
-"""PrioritySort: the queue's order."""
+"""PrioritySort: the queue's order (queuesort/priority_sort.go)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SchedulingGates: a pod with gates is not tried."""
+"""SchedulingGates: a pod with gates is not scheduled (schedulinggates/scheduling_gates.go)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""SelectorSpread: spreads the pods of a service or controller over hosts and zones. Up to 1.18 it has another name;
-topology spread constraints took its place in 1.20, and 1.29 does not have it."""
+"""SelectorSpread: spreads the pods of a service or controller over hosts and zones
+(selectorspread/selector_spread.go). Up to 1.18 it has another name; topology spread constraints took its place in 1.20,
+and 1.29 does not have it."""
 
 from __future__ import annotations
 

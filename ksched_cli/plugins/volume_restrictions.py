@@ -1,4 +1,5 @@
-"""VolumeRestrictions: disks that one pod at a time may write, and claims that one pod at a time may use."""
+"""VolumeRestrictions: disks that one pod at a time may write, and claims that one pod at a time may use
+(volumerestrictions/volume_restrictions.go)."""
 
 from __future__ import annotations
 

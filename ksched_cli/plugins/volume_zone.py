@@ -1,4 +1,4 @@
-"""VolumeZone: volumes with labels of a zone or region."""
+"""VolumeZone: volumes with labels of a zone or region (volumezone/volume_zone.go)."""
 
 from __future__ import annotations
 

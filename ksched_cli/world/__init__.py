@@ -1,1 +1,1 @@
-"""One simulated cluster in motion: scheduler, control plane and clock as one state."""
+"""One simulated cluster: scheduler, control plane and clock as one state."""

@@ -64,7 +64,8 @@ from ksched_cli.sources.templates import ephemeral_claims, templated_claims, uid
 
 
 class ResourceClaimController(Controller):
-    """Keys are identities of new pods, and uids of pods that are over."""
+    """Creates the claims of a new pod from its templates, deletes them when the pod is over, and ends its reservations
+    of shared claims. Keys are identities of new pods, and uids of pods that are over."""
 
     informers = (Pod,)
     pod_changes = frozenset(("created", "other", "deleted"))
@@ -311,7 +312,8 @@ def _where_consumed(claim: PersistentVolumeClaim, affinity: NodeSelector | None,
 
 
 class VolumeController(Controller):
-    """Keys are identities of new claims, and of pods that got a node. A new volume or class concerns every claim that
+    """Binds claims to volumes: to one that exists, or to one that a provisioner makes at once or for the node of the
+    pod. Keys are identities of new claims, and of pods that got a node. A new volume or class concerns every claim that
     has no volume yet."""
 
     informers = (PersistentVolumeClaim, PersistentVolume, StorageClass, Pod)

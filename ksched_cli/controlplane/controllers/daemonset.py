@@ -284,7 +284,8 @@ _MORE_OPTIONS = 16
 
 
 class DaemonSetController(Controller):
-    """Keys are identities of DaemonSets, and of nodes that have changed."""
+    """Keeps one pod of each DaemonSet on each node that should run one, and replaces the pods of old revisions. Keys
+    are identities of DaemonSets, and of nodes that have changed."""
 
     informers = (DaemonSet, Pod, Node)
     serves = (DaemonSet,)

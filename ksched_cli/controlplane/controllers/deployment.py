@@ -127,7 +127,8 @@ def by_age(sets: Iterable[ReplicaSet]) -> list[ReplicaSet]:
 
 
 class DeploymentController(Controller):
-    """Keys are identities of Deployments."""
+    """Creates the ReplicaSet of the template of a Deployment, and scales the new and the old ReplicaSets, step by step
+    during a rollout. Keys are identities of Deployments."""
 
     informers = (Deployment, ReplicaSet, Pod)
     pod_changes = frozenset(("deleted",))

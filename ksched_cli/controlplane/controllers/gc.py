@@ -21,8 +21,8 @@ from ksched_cli.sources.templates import copied, uid_of
 
 
 class GarbageCollector(Controller):
-    """Keys are identities of dependents. Only owners that the run has deleted count as absent: an input may hold pods
-    without their owners."""
+    """Deletes the dependents of deleted owners. Keys are identities of dependents. Only owners that the run has deleted
+    count as absent: an input may hold pods without their owners."""
 
     pod_changes = frozenset(("created", "deleted"))
 
@@ -75,7 +75,8 @@ _OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
 
 
 class PodGarbageCollector(Controller):
-    """Keys are names of nodes. Pods of nodes that were absent from the input stay: the input may hold pods only."""
+    """Deletes the pods of deleted nodes, and terminating pods of nodes that are out of service. Keys are names of
+    nodes. Pods of nodes that were absent from the input stay: the input may hold pods only."""
 
     informers = (Node, Pod)
     pod_changes = frozenset(("created", "metadata", "other"))
@@ -116,7 +117,7 @@ def _is_out_of_service(node: Node) -> bool:
 
 
 class NamespaceController(Controller):
-    """Keys are names of deleted namespaces."""
+    """Deletes the objects of deleted namespaces. Keys are names of these namespaces."""
 
     informers = (Namespace,)
 
@@ -140,7 +141,8 @@ _MIRROR_OWNER = "Node"
 
 
 class StandIn(Controller):
-    """Keys are uids of pods that are to be replaced."""
+    """Recreates a pod whose controller the pod names and the input does not have, as that controller would. Keys are
+    uids of pods that are to be replaced."""
 
     informers = (Pod, *_KINDS.values())
     pod_changes = frozenset(("metadata", "other", "deleted"))

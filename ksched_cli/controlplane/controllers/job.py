@@ -159,7 +159,8 @@ def _count(pod: Pod, annotation: str) -> int:
 
 
 class CronJobController(Controller):
-    """Keys are identities of CronJobs that the run has created: they run once, at once."""
+    """Creates one Job of each CronJob that the run has created, at once; no schedule is followed. Keys are identities
+    of CronJobs."""
 
     informers = (CronJob,)
 
@@ -228,7 +229,8 @@ class _Progress(Logged):
 
 
 class JobController(Controller):
-    """Keys are identities of Jobs."""
+    """Creates the pods of a Job, replaces failed ones up to its limits, and ends the Job. Keys are identities of
+    Jobs."""
 
     informers = (Job, Pod)
     serves = (Job,)

@@ -33,8 +33,8 @@ _NO_SCHEDULE = "NoSchedule"
 
 
 class NodeLifecycleController(Controller):
-    """Keys are identities of nodes that have changed in what becomes a taint. The rate limit of NoExecute taints (one
-    node in ten seconds and zone) is not modelled."""
+    """Turns the conditions of a node and its cordon into taints. Keys are identities of nodes whose conditions or
+    cordon have changed. The rate limit of NoExecute taints (one node in ten seconds and zone) is not modelled."""
 
     informers = (Node,)
 
@@ -108,7 +108,8 @@ class _Eviction(Struct, frozen=True):
 
 
 class TaintEvictionController(Controller):
-    """Keys are identities of nodes whose NoExecute taints have changed, and of pods that were bound to such nodes."""
+    """Deletes pods that do not tolerate a NoExecute taint of their node, when their tolerationSeconds are over. Keys
+    are identities of nodes whose NoExecute taints have changed, and of pods that were bound to such nodes."""
 
     informers = (Node, Pod)
     pod_changes = frozenset(("created", "spec", "other", "deleted"))

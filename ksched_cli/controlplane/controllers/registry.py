@@ -34,7 +34,8 @@ SCALED = (Deployment, ReplicaSet, ReplicationController, StatefulSet)
 
 
 class AutoscalerBounds(Controller):
-    """Its keys are the objects that autoscalers scale."""
+    """Keeps the replicas of a workload within the bounds of its autoscaler. Keys are identities of the objects that
+    autoscalers scale."""
 
     informers: ClassVar[tuple[type[Any], ...]] = SCALED
 
@@ -71,7 +72,7 @@ def _names(item: Any) -> Iterator[Identity]:
 
 
 class DisruptionController(Controller):
-    """Keys are identities of PodDisruptionBudgets."""
+    """Computes the status of PodDisruptionBudgets. Keys are their identities."""
 
     informers = (PodDisruptionBudget, Pod)
     serves = (PodDisruptionBudget,)
@@ -137,7 +138,8 @@ class DisruptionController(Controller):
 
 
 class Controllers:
-    """Each change enqueues the keys that it concerns. Controllers do nothing before something changes."""
+    """All controllers of a control plane. Each change of an object enqueues the keys that it concerns; `wake` enqueues
+    what controllers reconcile at their start. Without either, controllers do nothing."""
 
     def __init__(self, api: ApiServer, queue: WorkQueue) -> None:
         self._store, self._queue = api.store, queue

@@ -155,7 +155,8 @@ def wanted_replicas(item: Any) -> int:
 
 
 class ReplicaSetController(Controller):
-    """Keys are (kind, namespace, name): both kinds work alike."""
+    """Creates and deletes pods until a ReplicaSet or ReplicationController has its replicas. Keys are (kind, namespace,
+    name): both kinds work alike."""
 
     informers = (ReplicaSet, ReplicationController, Pod)
     serves = (ReplicaSet, ReplicationController)

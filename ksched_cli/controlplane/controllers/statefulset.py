@@ -107,7 +107,8 @@ class _Sync(Struct):
 
 
 class StatefulSetController(Controller):
-    """Keys are identities of StatefulSets."""
+    """Creates, replaces and deletes the pods of a StatefulSet: one after the other by their ordinals, unless
+    podManagementPolicy is Parallel. Keys are identities of StatefulSets."""
 
     informers = (StatefulSet, Pod)
     serves = (StatefulSet,)

@@ -1,9 +1,9 @@
 """The one memory of a runtime: answers of its plugins by signature, repaired for the nodes that have changed.
 
-`Depends` of a plugin lists what its answers depend on. A template of pods is a tuple of signatures: all pods with that
-tuple share one `Search`, the result of PreFilter and Filter for every node. When the next such pod comes, the filters
-run again for the rows of the cluster's journal, and for those that a plugin returns which depends on pods anywhere.
-Scores are in `ranking.py`.
+`Depends` of a plugin lists what its answers depend on. A template is the pod without name, uid and times. Templates
+whose plugins return equal signatures share one `Search`, the result of PreFilter and Filter for every node. When the
+next pod of such a template comes, the filters run again for the rows that the cluster's journal has since then, and for
+the rows that a plugin returns which depends on pods anywhere. Scores are in `ranking.py`.
 
 Everything is kept in `Cluster.derived`, so that a change of nodes or a roll back drops or restores it.
 """
@@ -56,10 +56,11 @@ class MovingPlugin(Struct):
 
 
 class Search(Struct):
-    """The result of the Filter plugins in force for all pods with one tuple of signatures. `states` are those of
-    PreFilter, `followers` those of the plugins that depend on pods anywhere. `feasible` is None for all nodes. `closed`
-    are nodes that a filter at the front rejects for which only the node object matters, None for no node;
-    `open_filters` are those after it. `position` is that in the journal."""
+    """The result of the Filter plugins in force for all pods with one tuple of signatures. `state` has the states
+    that PreFilter returned, `followers` are the plugins that depend on pods anywhere. `feasible` is None for all nodes.
+    `closed` are nodes that a filter at the front rejects for which only the node object matters, None for no node;
+    `open_filters` are the filters after it. `position` is the length of the journal when the search was made or
+    repaired."""
 
     state: CycleState
     followers: list[MovingPlugin]

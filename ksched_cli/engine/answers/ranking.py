@@ -61,7 +61,7 @@ class FixedScores(Struct, frozen=True):
 
 class FollowingSum(Struct):
     """Raw scores of all nodes that follow the pods on each node, by plugin, and the weighted sum of those that are not
-    normalized. Columns are copied before they are repaired: decisions hold the old ones."""
+    normalized. Columns are copied before a repair: earlier decisions still use the old arrays."""
 
     raw: dict[str, Int64Column]
     total: Int64Column

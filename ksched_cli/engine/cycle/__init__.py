@@ -1,1 +1,1 @@
-"""One scheduling cycle, as in schedule_one.go: nothing in here remembers anything from one cycle to the next."""
+"""One scheduling cycle, as in schedule_one.go. Results of earlier cycles are in `engine/answers/`, not here."""

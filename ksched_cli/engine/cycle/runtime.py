@@ -215,7 +215,7 @@ class Runtime:
         return [each for each in self._following if each.name in states and each.name not in skipped]
 
     def unnoticed(self, state: CycleState, pod: PodInfo, other: int) -> bool:
-        """Whether none of these plugins cares about this pod."""
+        """Whether no PreFilter extension in force (AddPod, RemovePod) changes its state for this other pod."""
         states = state.filter_states
         followers = self.trial_rules(state, pod).followers
         return not any(plugin.concerns(states[plugin.name], pod, other) for plugin in followers)

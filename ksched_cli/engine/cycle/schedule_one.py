@@ -1,8 +1,8 @@
 """One scheduling cycle (schedule_one.go), serial and without binding anything: PreFilter, Filter, PostFilter, PreScore,
 Score, select, assume, bind. Reserve, Permit and the binding cycle run their plugins; nothing is written anywhere.
 
-The cycle evaluates all nodes. Where kube-scheduler would have stopped, the rest is taken back as not looked at. With a
-`Memory` of earlier cycles, the same steps take their results from there; every result is the same without it.
+The cycle evaluates all nodes. The statuses of nodes that kube-scheduler would not reach are cleared. With a `Memory` of
+earlier cycles, the same steps take their results from there; every result is the same without it.
 """
 
 from __future__ import annotations
@@ -230,7 +230,8 @@ class LocalVerdict(Struct, frozen=True):
 
 
 class Cycle(Logged):
-    """Runs cycles one after the other on one cluster; remembers only where the next search starts."""
+    """Runs cycles one after the other on one cluster. From one cycle to the next it keeps where the search starts
+    (`next_start`) and which pods Permit holds (`waiting`)."""
 
     def __init__(
         self,
@@ -270,6 +271,7 @@ class Cycle(Logged):
         pod = self.cluster.pods.infos[pod_row]
         if pod.pod.metadata.deletion_timestamp is not None:
             return Decision(pod_row, pod, "skipped")
+        # `error` until the cycle reaches a result.
         decision, state = Decision(pod_row, pod, "error"), CycleState()
         try:
             self.choose(runtime, state, decision, memory)
@@ -327,8 +329,8 @@ class Cycle(Logged):
 
     @contextmanager
     def dry(self) -> Iterator[None]:
-        """Nothing comes of a search inside the block: the next cycle begins as if there had been none. Ties go to the
-        lowest name."""
+        """Changes of the search inside the block are undone: the next cycle begins as if there had been none. Ties go
+        to the lowest name."""
         start, tie_break = self.next_start, self.tie_break
         claims = Catalog()
         claims.follow(self.cluster.catalog, (ResourceClaim,))

@@ -227,10 +227,10 @@ class WorkloadCheck(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Check(Displayed):
-    """All of it. `evicted`: pods that make room because of the manifests, `losses`: the same by workload, with what
-    became of them; `evicted_anyway`: pods that pending pods of the cluster evict with or without the manifests.
-    `world`: the cluster at rest, before any pod of a Job has finished. `inputs`: what is wrong with the files.
-    `ignored`: findings that are accepted; they are in none of the other fields."""
+    """The result of `ksched check`. `evicted`: pods that make room because of the manifests, `losses`: the same by
+    workload, with what became of them; `evicted_anyway`: pods that pending pods of the cluster evict with or without
+    the manifests. `world`: the cluster at rest, before any pod of a Job has finished. `inputs`: what is wrong with the
+    files. `ignored`: findings that are accepted; they are in none of the other fields."""
 
     workloads: tuple[WorkloadCheck, ...]
     evicted: tuple[str, ...]

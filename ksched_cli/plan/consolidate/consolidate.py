@@ -163,7 +163,7 @@ def _step_of(removal: Removal, result: DrainResult, flags: Flags) -> Consolidati
 
 
 class Deadline:
-    """A deadline."""
+    """How long the search runs, and whether its time limit in seconds is over."""
 
     def __init__(self, seconds: float) -> None:
         self._started, self._limit = time.perf_counter(), seconds
@@ -181,6 +181,9 @@ _FAILURES = 40
 
 
 class ConsolidationSearch:
+    """Removes nodes, the emptiest first, and replaces others by cheaper shapes, as long as all pods find a node and the
+    conditions hold. The steps stay in the world."""
+
     def __init__(
         self,
         world: ConsolidationWorld,

@@ -103,7 +103,8 @@ def run_until_rest(world: World) -> None:
 
 
 class PendingPods:
-    """They get their nodes at once, before any pod is evicted. A trial only looks at those that it moves."""
+    """The pods that have no node before the drain. They get their nodes at once, before any pod is evicted. A trial
+    checks only the pending pods that it moves."""
 
     def __init__(self, world: World) -> None:
         self._world, self._store = world, world.plane.store
@@ -208,8 +209,8 @@ class SortedNode(Struct):
 
 
 class DrainReader:
-    """Reads them from a world that is at rest. The result of a node leaves out pods that are preempted with the drain
-    or without it (`preempted`)."""
+    """Reads what became of evicted and preempted pods from a world that is at rest. The result of a node leaves out
+    pods that are preempted with the drain or without it (`preempted`)."""
 
     def __init__(self, world: World, reasons: UnplacedReasons, preempted: Collection[str]) -> None:
         self._world, self._reasons = world, reasons

@@ -219,6 +219,8 @@ _EVICT = DrainFilterResult("evict")
 
 
 class DrainFilters:
+    """What `kubectl drain` does with a pod: evict, leave it on the node, or refuse the node (drain/filters.go)."""
+
     def __init__(self, flags: Flags, sets: Sequence[DaemonSet]) -> None:
         self._flags = flags
         # A dump without any DaemonSet may have left them out; one with some has all of them.

@@ -1,5 +1,5 @@
 """The JSON Schemas of the files that ksched reads, for editors. That of a KubeSchedulerConfiguration depends on the
-minor and is in `config/schema.py`."""
+minor: `configuration_schema` of `config/load.py` makes it."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Display(Protocol):
-    """Writes results."""
+    """Makes the text and the HTML with which a result shows itself in Python and in a notebook."""
 
     def text(self, result: object) -> str: ...
 

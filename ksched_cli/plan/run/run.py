@@ -1,9 +1,9 @@
 """One run: a scheduler over a loaded input, and the world in which the input is changed.
 
-Every command is a `Run` with its own changes and its own rule when to stop. `simulate` gives each pending pod one
-cycle and needs no world; `final_pods` lists where every pod is then. All others change the world (`World`) and run it
-until nothing moves. What must not last is done in a `WorldTrial` of the world. Draws (ties, draws of controllers) are
-tried in other orders by `in_orders`.
+Every command that schedules pods is a `Run` with its own changes and its own rule when to stop. `simulate` gives each
+pending pod one cycle and needs no world; `final_pods` lists where every pod is then. All others change the world
+(`World`) and run it until nothing moves. What must not last is done in a `WorldTrial` of the world. Draws (ties, draws
+of controllers) are tried in other orders by `in_orders`.
 
 The world is made when it is first used: only then the controllers of `controlplane/` are imported. Controllers from
 outside, such as autoscalers, come with the input (`LoadedInput.controllers`).
@@ -89,7 +89,7 @@ class Run:
 
     @cached_property
     def world(self) -> World:
-        """The cluster in motion. It is made of the cluster as it is when the world is first used."""
+        """The simulated cluster. It is made of the cluster as it is when the world is first used."""
         # Imported here: a run without changes needs no controllers.
         from ksched_cli.world.world import World
 
@@ -140,7 +140,7 @@ class Run:
         now, cycles = self.world.clock.now, self.world.cycles
         return self.world.run(Limits(now + DEFAULT_LIMITS.max_time, cycles + DEFAULT_LIMITS.max_cycles))
 
-    # DrawWatch
+    # Draws
 
     def in_order(self, run: InOrder[R], choices: Choices) -> R:
         """Run with the draws of `choices`."""
@@ -256,8 +256,6 @@ class Run:
 
     def _final(self, outcomes: Mapping[str, PodOutcome], gated: Iterable[GatedPod]) -> tuple[FinalPod, ...]:
         """Where every wanted pod is after the cycles."""
-        # Imported here: only documents show every pod.
-
         return final_pods(self.scheduler, outcomes, gated, self.source.gone, self.source.wanted)
 
     def stats(self, pods: int, seconds: float) -> Stats:

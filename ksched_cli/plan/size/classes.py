@@ -66,6 +66,8 @@ class Survey:
 
 
 class Surveyor:
+    """Makes the packing problem of `size`: runs the filters for each kind of pending pod on one node of each shape."""
+
     def __init__(self, trials: SizingTrials, catalog: ShapeCatalog) -> None:
         self._trials, self._catalog = trials, catalog
         self._cluster = trials.cluster

@@ -116,6 +116,9 @@ def are_mixable(first: BindingSecond, second: BindingSecond) -> bool:
 
 
 class PlacementSearch:
+    """Searches an order of the pods that were bound in one second in which the scheduler chooses the nodes that they
+    have. If there is none, it takes out nodes that may have come later. `budget` limits the cycles of all searches."""
+
     def __init__(self, cluster: PastCluster, nodes: Sequence[Node], history: History) -> None:
         self._cluster, self._late = cluster, _LateNodes(nodes, history)
         self.budget = CycleBudget(max(_CYCLES, _NODE_CYCLES // max(1, len(nodes))))

@@ -1,6 +1,6 @@
 """`verify`: the modelled scheduler compared with the scheduler of the cluster.
 
-Pods that have a node are scheduled again (`replay.py`). The verdicts about pending pods are compared with the decisions
+Pods that have a node are scheduled again (`search.py`). The verdicts about pending pods are compared with the decisions
 now. kube-scheduler writes the same text into an event and into the pod's PodScheduled condition. The condition has the
 newest text and the time of the first failure. An event has the time of its text, is cut off if it is too long, and is
 deleted after an hour."""

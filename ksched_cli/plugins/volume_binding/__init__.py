@@ -1,4 +1,5 @@
-"""VolumeBinding: claims that are bound elsewhere, and volumes for the claims that wait for a node."""
+"""VolumeBinding: claims that are bound elsewhere, and volumes for the claims that wait for a node
+(volumebinding/volume_binding.go)."""
 
 from __future__ import annotations
 
