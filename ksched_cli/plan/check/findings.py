@@ -65,10 +65,14 @@ from ksched_cli.plan.reasons.rules import (
     refused_field,
 )
 from ksched_cli.plan.reasons.typos import as_sentence, selector_typos
+from ksched_cli.plan.reasons.volume_places import volume_places
 from ksched_cli.plan.run.coverage import MissingKinds
 from ksched_cli.sources.loaded import workload_label
 from ksched_cli.sources.places import Places, template_of
 from ksched_cli.world.recorder import PodLife
+
+# The codes of pods whose volume is elsewhere.
+_ABOUT_VOLUMES = ("KS124", "KS128")
 
 
 class LivesByOwner:
@@ -236,9 +240,12 @@ class WorkloadCases:
         run = self._run
         case = _case(cause_of(run.world.scheduler, decision), pod, decision.rejection)
         store = self._plane.store
-        typos = selector_typos(pod, (node.metadata.labels for node in store.of(Node)))
+        nodes = store.of(Node)
+        typos = selector_typos(pod, (node.metadata.labels for node in nodes))
         terms = unmatched_terms(pod, store.of(Pod), store.of(Namespace))
-        if causes := [as_sentence(str(each)) for each in (*typos, *terms)]:
+        is_about_volumes = case.code.code in _ABOUT_VOLUMES
+        places = [each for each in volume_places(pod, store.get, nodes) if each.is_empty or is_about_volumes]
+        if causes := [as_sentence(str(each)) for each in (*typos, *terms, *places)]:
             case.message = f"{case.message.rstrip('.')}. {' '.join(causes)}"
         rows = run.world.cluster.pods.row_of
         old = [rows[uid_of_pod(each)] for each in self.state.old if each is not pod and uid_of_pod(each) in rows]

@@ -18,7 +18,7 @@ from ksched_cli.api.core import Namespace, Node, Pod
 from ksched_cli.api.object_facts import full_node_name
 from ksched_cli.api.pod_resources import requests_of
 from ksched_cli.api.quantity import amount_text
-from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
+from ksched_cli.api.storage import PersistentVolumeClaim, StorageClass
 from ksched_cli.api.workloads import PriorityClass
 from ksched_cli.cluster.catalog import mounted_claims
 from ksched_cli.engine.cycle.schedule_one import CycleContext
@@ -57,13 +57,12 @@ from ksched_cli.plan.explain.results import (
     explanation_notes,
     summarise,
 )
-from ksched_cli.plan.reasons.fixes.limits import ZONE
-from ksched_cli.plan.reasons.fixes.nodes import zones_of
 from ksched_cli.plan.reasons.fixes.propose import FixSituation
 from ksched_cli.plan.reasons.fixes.search import find_fixes
 from ksched_cli.plan.reasons.pod_affinity import unmatched_terms
 from ksched_cli.plan.reasons.rules import own_figures, parts_of
 from ksched_cli.plan.reasons.typos import as_sentence, selector_typos
+from ksched_cli.plan.reasons.volume_places import volume_places
 from ksched_cli.plan.results.nodes import NodeChanges, NodeColumns, ScoredNode
 from ksched_cli.plan.results.outcomes import PodOutcome
 from ksched_cli.plan.run.loaded_input import LoadedInput
@@ -338,20 +337,21 @@ def _policy(found: Explanation, subject: Subject) -> Iterator[str]:
 
 def _claims(found: Explanation, subject: Subject) -> Iterator[str]:
     """A sentence for each claim of the pod that has no volume because of its class, or a volume where no node is."""
-    zones = {node.metadata.labels.get(ZONE) for node in subject.loaded.of(Node)}
-    for name in mounted_claims(subject.pod) if found.unplaced else ():
-        claim = subject.loaded.named(PersistentVolumeClaim, name, subject.pod.metadata.namespace)
-        if claim is None or claim.metadata.deletion_timestamp is not None:
+    if not found.unplaced:
+        return
+    loaded = subject.loaded
+    for place in volume_places(subject.pod, loaded.named, loaded.of(Node)):
+        if place.is_empty:
+            yield as_sentence(str(place))
+    for name in mounted_claims(subject.pod):
+        claim = loaded.named(PersistentVolumeClaim, name, subject.pod.metadata.namespace)
+        if claim is None or claim.metadata.deletion_timestamp is not None or claim.spec.volume_name:
             continue
-        volume = subject.loaded.named(PersistentVolume, claim.spec.volume_name) if claim.spec.volume_name else None
         class_name = claim.spec.storage_class_name or ""
-        of_class = subject.loaded.named(StorageClass, class_name)
-        if volume is not None and (wanted := set(zones_of(volume))) and zones.isdisjoint(wanted):
-            where = " or ".join(sorted(wanted))
-            yield f"Volume {volume.metadata.name} of claim {name} is in zone {where}, without nodes."
-        elif not claim.spec.volume_name and class_name and of_class is None:
+        of_class = loaded.named(StorageClass, class_name)
+        if class_name and of_class is None:
             yield f"Claim {name} names StorageClass {class_name}, which does not exist."
-        elif not claim.spec.volume_name and of_class is not None and of_class.volume_binding_mode == "Immediate":
+        elif of_class is not None and of_class.volume_binding_mode == "Immediate":
             yield (
                 f"Claim {name} has no volume yet: the provisioner {of_class.provisioner} of class {class_name} makes "
                 "it before the pod is scheduled. The events of the claim have the reason."

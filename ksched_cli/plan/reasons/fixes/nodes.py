@@ -25,6 +25,7 @@ from ksched_cli.plan.reasons.fixes.limits import (
     points_at,
 )
 from ksched_cli.plan.reasons.fixes.values import FixChange, edited
+from ksched_cli.plan.reasons.volume_places import zones_of
 from ksched_cli.plan.results.nodes import pool_of
 from ksched_cli.sources.loaded import Loaded
 from ksched_cli.whatif.edits.node_fields import LabelNode
@@ -182,18 +183,6 @@ def _text(node: Node, count: int) -> str:
     if not pool:
         return f"{many} like {name}"
     return f"{many} in pool {pool}, like {name}{f' ({zone})' if zone else ''}"
-
-
-def zones_of(volume: PersistentVolume) -> list[str]:
-    """The zone of a volume by its label or by its node affinity; several if it may be in each."""
-    # The label of a volume in several zones has `a__b`.
-    found = volume.metadata.labels[ZONE].split("__") if ZONE in volume.metadata.labels else []
-    required = volume.spec.node_affinity.required if volume.spec.node_affinity is not None else None
-    for term in required.node_selector_terms if required is not None else ():
-        for each in term.match_expressions:
-            if each.operator == "In" and "zone" in each.key:
-                found += each.values
-    return found
 
 
 def _has_other_problems(name: str, rejected: Sequence[ExplainedNode]) -> bool:
