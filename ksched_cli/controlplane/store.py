@@ -204,7 +204,7 @@ class Store(Logged, NamedObjects):
         self.undo = self.catalog.undo
         self.accounts: dict[tuple[str, str], Mapping[str, Any]] = LoggedDict(self.undo, loaded.accounts)
         self.account_namespaces = loaded.account_namespaces
-        self.service_ranges = loaded.service_ranges
+        self.service_ranges, self.api_server_flags = loaded.service_ranges, loaded.api_server_flags
         pods = {identity_of(pod): pod for pod in loaded.of(Pod)}
         self._pods: dict[Identity, Pod] = LoggedTable(self.undo, pods)
         self._nodes: dict[Identity, Node] = LoggedTable(

@@ -53,7 +53,9 @@ from ksched_cli.sources.loaded import (
     Origin,
     WrittenObject,
     autoscaler_of,
+    flags_of_api_server,
     flags_of_karpenter,
+    is_api_server,
     is_karpenter,
     node_group_of,
     workload_label,
@@ -354,6 +356,8 @@ class _Reader:
         self._loaded.unknown.update(snapshot.not_read)
         self._loaded.missing.update(snapshot.missing)
         self._loaded.autoscaler_flags.update(snapshot.autoscaler_flags)
+        self._loaded.api_server_flags.update(snapshot.api_server_flags)
+        self._loaded.service_ranges.update(snapshot.service_ranges)
         self._loaded.server_version = self._loaded.server_version or snapshot.server_version
         self._take(decode_snapshot(snapshot, content.name), content.name)
 
@@ -414,6 +418,8 @@ class _Reader:
         if unknown.kind == "ServiceCIDR" and unknown.api_version.startswith("networking.k8s.io/"):
             document = document_of(unknown)
             self._loaded.service_ranges[text_at(object_at(document, "metadata"), "name")] = document
+            if self._manifests is None:
+                return
         if unknown.kind in ("Status", "Table"):
             self._problems.append(no_manifest(unknown, source, found.line))
         elif self._manifests is not None and self._take_custom(self._manifests.unknown(unknown, origin), origin):
@@ -501,6 +507,8 @@ class _Reader:
             self._loaded.documents.pop((kind.__name__, metadata.namespace, metadata.name), None)
         if document is not None and isinstance(item, Deployment) and is_karpenter(item):
             self._loaded.autoscaler_flags.update(flags_of_karpenter(document))
+        if kind is Pod and manifests is None and document is not None and is_api_server(item):
+            self._loaded.api_server_flags.update(flags_of_api_server(document))
         if document is not None and (manifests is not None or self._is_kept(item, document)):
             name = kind.__name__, metadata.namespace, metadata.name
             written = document if isinstance(document, dict) else bytes(document)

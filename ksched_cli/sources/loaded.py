@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import msgspec
-from msgspec import Raw, Struct, field
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ksched_cli.api.conversion import type_name
 from ksched_cli.api.core import Node, Pod, Taint, controller_of
-from ksched_cli.api.decode import UnknownKind, document_of
+from ksched_cli.api.decode import UnknownKind, document_of, plain_document
 from ksched_cli.api.object_facts import is_terminal
 from ksched_cli.api.validation.fields import object_at
 from ksched_cli.api.workloads import Deployment
@@ -134,22 +133,50 @@ def is_karpenter(item: Deployment) -> bool:
     return item.metadata.labels.get("app.kubernetes.io/name", item.metadata.name) == "karpenter"
 
 
+# Flags of kube-apiserver that decide which addresses and ports services may have.
+NODE_PORT_FLAG, ADDRESS_FLAG = "service-node-port-range", "service-cluster-ip-range"
+_DEFAULTS = {NODE_PORT_FLAG: "30000-32767"}
+
+
+def is_api_server(item: Pod) -> bool:
+    """Whether the pod is a kube-apiserver, as kubeadm labels its static pods."""
+    return item.metadata.namespace == "kube-system" and item.metadata.labels.get("component") == "kube-apiserver"
+
+
+def flags_of_api_server(document: Any) -> dict[str, str]:
+    """The flags that decide about services in the command of a pod; a command without them has the defaults."""
+    words = [word for each in _list(object_at(plain_document(document), "spec"), "containers") for word in _words(each)]
+    is_shown = any(word.startswith("--") for word in words)
+    return {**_DEFAULTS, **_flags(words, (NODE_PORT_FLAG, ADDRESS_FLAG))} if is_shown else {}
+
+
 def flags_of_karpenter(document: Any) -> dict[str, str]:
     """The flags in the arguments and the environment of the containers of a Deployment. Values that come from other
     objects are not known."""
-    written = msgspec.json.decode(document) if isinstance(document, bytes | Raw) else document
-    spec = object_at(object_at(object_at(written, "spec"), "template"), "spec")
+    spec = object_at(plain_document(document), "spec", "template", "spec")
+    by_environment = {
+        str(each.get("name")).lower().replace("_", "-"): each["value"]
+        for container in _list(spec, "containers")
+        for each in _list(container, "env")
+        if isinstance(each.get("value"), str)
+    }
+    words = [word for each in _list(spec, "containers") for word in (*_words(each), "")]
+    return {flag: each for flag, each in by_environment.items() if flag in _FLAGS} | _flags(words, _FLAGS)
+
+
+def _words(container: Mapping[str, Any]) -> list[str]:
+    """The words of a container's command."""
+    lists = (container.get(key) for key in ("command", "args"))
+    return [word for each in lists if isinstance(each, list) for word in each if isinstance(word, str)]
+
+
+def _flags(words: Iterable[str], known: Collection[str]) -> dict[str, str]:
+    """The values of these flags."""
     found: dict[str, str] = {}
-    for container in _list(spec, "containers"):
-        for each in _list(container, "env"):
-            flag = str(each.get("name")).lower().replace("_", "-")
-            if flag in _FLAGS and isinstance(each.get("value"), str):
-                found[flag] = each["value"]
-        words = [word for key in ("command", "args") for word in container.get(key) or () if isinstance(word, str)]
-        for word, after in pairwise((*words, "")):
-            flag, sign, value = word.lstrip("-").partition("=")
-            if word.startswith("-") and flag in _FLAGS:
-                found[flag] = value if sign else after
+    for word, after in pairwise((*words, "")):
+        flag, sign, value = word.lstrip("-").partition("=")
+        if word.startswith("-") and flag in known:
+            found[flag] = value if sign else after
     return found
 
 
@@ -321,7 +348,8 @@ class Loaded(Struct):
     `karpenter` the objects of Karpenter by kind, `autoscaler_flags` the flags of its Deployment.
     `paths_in_resources`, by id, maps a path in a workload that stands for a custom resource to the path in that
     resource. `documents` are objects as they are written: manifests, and what `kubectl apply` may write again;
-    `accounts` are the service accounts, by namespace and name, `service_ranges` the ServiceCIDRs by name.
+    `accounts` are the service accounts, by namespace and name, `service_ranges` the ServiceCIDRs by name,
+    `api_server_flags` the flags of kube-apiserver that its pod shows.
     `server_side` and `force_conflicts` are how manifests are applied, `checks_admin_access` the gate DRAAdminAccess of
     the API server, `apply_gaps` what is not known of that."""
 
@@ -347,6 +375,7 @@ class Loaded(Struct):
     documents: dict[Identity, WrittenObject] = field(default_factory=dict)
     accounts: dict[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
     service_ranges: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    api_server_flags: dict[str, str] = field(default_factory=dict)
     checks_admin_access: bool = True
     server_side: bool = False
     force_conflicts: bool = False

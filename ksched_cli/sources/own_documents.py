@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import gzip
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from ksched_cli.api.decode import KINDS, DecodedObject, decode_alike, decode_json
+from ksched_cli.api.validation.fields import items_at, object_at, text_at, texts_at
 from ksched_cli.errors import InputError, Problem
 from ksched_cli.sources.loaded import Loaded
 
@@ -41,6 +42,8 @@ class Snapshot(Struct, rename="camel"):
     not_read: dict[str, int] = {}
     missing: dict[str, str] = {}
     autoscaler_flags: dict[str, str] = {}
+    api_server_flags: dict[str, str] = {}
+    service_ranges: dict[str, dict[str, Any]] = {}
     items: list[Raw] = []
 
 
@@ -75,6 +78,7 @@ class _Format(Struct, rename="camel"):
 
 def write_snapshot(loaded: Loaded, time: str, *, redacted: bool = False) -> bytes:
     """The bytes of the file. They do not depend on the order in which the objects were read."""
+    ranges = {name: _kept_of_range(each) for name, each in sorted(loaded.service_ranges.items())}
     head = {
         "formatVersion": FORMAT,
         "time": time,
@@ -82,6 +86,8 @@ def write_snapshot(loaded: Loaded, time: str, *, redacted: bool = False) -> byte
         "notRead": dict(sorted(left_out(loaded).items())),
         "missing": dict(sorted(loaded.missing.items())),
         **({"autoscalerFlags": loaded.autoscaler_flags} if loaded.autoscaler_flags else {}),
+        **({"apiServerFlags": loaded.api_server_flags} if loaded.api_server_flags else {}),
+        **({"serviceRanges": ranges} if ranges else {}),
         **({"redacted": True} if redacted else {}),
     }
     out = io.BytesIO()
@@ -91,6 +97,20 @@ def write_snapshot(loaded: Loaded, time: str, *, redacted: bool = False) -> byte
             packed.write((b",\n" if number else b"\n") + item)
         packed.write(b"\n]}\n")
     return out.getvalue()
+
+
+def _kept_of_range(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a ServiceCIDR that are read."""
+    deleted = object_at(document, "metadata").get("deletionTimestamp")
+    conditions = [
+        {field: text_at(each, field) for field in ("type", "status")}
+        for _, each in items_at(object_at(document, "status"), "conditions")
+    ]
+    return {
+        "metadata": {"deletionTimestamp": deleted} if deleted else {},
+        "spec": {"cidrs": texts_at(object_at(document, "spec"), "cidrs")},
+        "status": {"conditions": conditions},
+    }
 
 
 def _items(loaded: Loaded) -> Iterator[bytes]:

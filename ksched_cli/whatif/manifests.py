@@ -402,7 +402,7 @@ class _Registries:
 
     def __init__(self, store: Store, manifests: Loaded) -> None:
         self._store = store
-        self._ranges = ServiceRanges({**store.service_ranges, **manifests.service_ranges})
+        self._ranges = ServiceRanges({**store.service_ranges, **manifests.service_ranges}, store.api_server_flags)
         specs = ((identity_of(each), object_at(store.document(each), "spec")) for each in store.of(Service))
         self._allocations = Allocations(self._ranges, specs)
         spaces = [*store.of(Namespace), *manifests.of(Namespace)]
@@ -418,10 +418,15 @@ class _Registries:
 
     def gaps(self, manifests: Loaded) -> Iterator[str]:
         """What of these rules the input does not show."""
-        for item in manifests.of(Service) if not self._ranges.networks else ():
+        for item in manifests.of(Service):
             spec = object_at(manifest_of(manifests, item), "spec")
+            ports = self._allocations.new_ports(identity_of(item), spec) if self._ranges.ports is None else {}
+            if ports:
+                first, last = self._allocations.known_ports
+                text = "the input has no pod of kube-apiserver with its range of node ports"
+                yield f"{_label(item)}: nodePort: {text}: {first}-{last} is assumed"
             fields = ranged_fields(spec) if self._store.current(item) is None else []
-            if fields:
+            if fields and not self._ranges.networks:
                 text = "the input has no ServiceCIDR (add servicecidrs to the dump)"
                 yield f"{_label(item)}: {', '.join(fields)}: {text}"
         claims: list[Any] = [*manifests.of(ResourceClaim), *manifests.of(ResourceClaimTemplate)]

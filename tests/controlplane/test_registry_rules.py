@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,10 @@ def service(name: str, *ports: int, **spec: Any) -> dict[str, Any]:
     spec = {"selector": {"app": name}, "ports": found or [{"port": 80}], **spec}
     spec = {"type": "NodePort", **spec} if ports else spec
     return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "namespace": "shop"}, "spec": spec}
+
+
+def balancer(port: int) -> dict[str, Any]:
+    return service("lb", type="LoadBalancer", externalTrafficPolicy="Local", healthCheckNodePort=port)
 
 
 def space(**labels: str) -> dict[str, Any]:
@@ -149,6 +154,16 @@ PORT = "provided port is already allocated"
             [service("b", 30080)], [service("b", 30081), service("a", 30080)], [], id="port that was given back"
         ),
         pytest.param(
+            [], [balancer(8080)], ["spec.healthCheckNodePort", "valid range"], id="a port for checks, outside"
+        ),
+        pytest.param(
+            [service("b", 30080)], [balancer(30080)], ["spec.healthCheckNodePort", PORT], id="for checks, taken"
+        ),
+        pytest.param(
+            [], [balancer(30081), service("b", 30081)], ["spec.ports[0].nodePort", PORT], id="of checks, taken"
+        ),
+        pytest.param([], [balancer(30081), service("b", 30080)], [], id="for checks, free"),
+        pytest.param(
             [space()], [claim(True)], ["requests[0]", "`resource.kubernetes.io/admin-access: true`"], id="admin"
         ),
         pytest.param([space()], [claim(False, True)], ["requests[1]"], id="admin of the second request"),
@@ -183,6 +198,117 @@ def test_registries(
     told = json.dumps([each for each in document["findings"] if each["level"] == "error"])
     for each in refusals:
         assert each in told
+
+
+def api_server(*flags: str, container: str = "command", **metadata: Any) -> dict[str, Any]:
+    meta = {"name": "kube-apiserver-a", "namespace": "kube-system", "labels": {"component": "kube-apiserver"}}
+    containers = [{"name": "kube-apiserver", "image": "i", container: ["kube-apiserver", "--secure-port=6443", *flags]}]
+    spec = {"containers": containers, "nodeName": "n"}
+    status = {"phase": "Running"}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {**meta, **metadata}, "spec": spec, "status": status}
+
+
+def live(*ports: int, **spec: Any) -> dict[str, Any]:
+    """A service that the API server has stored."""
+    found = service("a", *ports, **spec)
+    found["metadata"] |= {"uid": "u", "resourceVersion": "5"}
+    return found
+
+
+LOW = "--service-node-port-range=80-32767"
+
+
+@pytest.mark.parametrize(
+    ("cluster", "port", "refusal", "assumed"),
+    [
+        pytest.param([], 30080, "", "30000-32767", id="in the default range"),
+        pytest.param([], 29999, "is 30000-32767", "", id="below it"),
+        pytest.param([], 32767, "", "30000-32767", id="its last port"),
+        pytest.param([], 32768, "is 30000-32767", "", id="above it"),
+        pytest.param([], -5, "Invalid value: -5: provided port is not in the valid range", "", id="negative"),
+        pytest.param([api_server(LOW)], 8080, "", "", id="in the range of the flag"),
+        pytest.param([api_server(LOW, container="args")], 8080, "", "", id="a flag of args"),
+        pytest.param([api_server("--service-node-port-range", "80+100")], 180, "", "", id="the last port of a sum"),
+        pytest.param([api_server("--service-node-port-range", "80+100")], 181, "is 80-180", "", id="above a sum"),
+        pytest.param([api_server("--service-node-port-range=8080")], 8080, "", "", id="a range of one port"),
+        pytest.param([api_server("--service-node-port-range=8080")], 30080, "is 8080-8080", "", id="beside it"),
+        pytest.param([api_server(LOW)], 79, "is 80-32767", "", id="below the flag"),
+        pytest.param([api_server()], 30080, "", "", id="without the flag"),
+        pytest.param([api_server()], 8080, "is 30000-32767", "", id="without the flag, below"),
+        pytest.param([api_server("--service-node-port-range=low")], 30080, "", "30000-32767", id="a flag of no range"),
+        pytest.param([api_server(LOW, namespace="shop")], 8080, "is 30000-32767", "", id="a pod of a user"),
+        pytest.param([service("b", 20080)], 20080, "already allocated", "", id="a port that proves another range"),
+        pytest.param([service("b", 20080)], 25000, "", "20080-32767", id="above a port that proves another range"),
+        pytest.param([service("b", 20080)], 20079, "is 20080-32767", "", id="below such a port"),
+        pytest.param([service("b", 40000)], 35000, "", "30000-40000", id="below a high port"),
+        pytest.param([service("b", 20080), api_server()], 25000, "is 30000-32767", "", id="the flag is certain"),
+        pytest.param([live(8080)], 8080, "", "", id="a port that the service has"),
+        pytest.param([live(8080)], 8081, "", "8080-32767", id="another port of such a service"),
+        pytest.param([service("b", type="ExternalName", externalName="x.y")], 8080, "is 30000", "", id="no port there"),
+    ],
+)
+def test_the_range_of_node_ports(
+    cluster: list[Any],
+    port: int,
+    refusal: str,
+    assumed: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "shop"}}
+    pod["spec"] = {"containers": [{"name": "c", "image": "i"}]}
+    code, document = check(capsys, cluster, [service("a", port), pod])
+    assert code == (2 if refusal else 0), document
+    assert refusal in json.dumps(document["findings"])
+    told = [each for each in document["coverage"].get("admissionNotModelled", []) if "nodePort" in each]
+    text = "Service shop/a: nodePort: the input has no pod of kube-apiserver with its range of node ports"
+    if not refusal:
+        assert told == ([f"{text}: {assumed} is assumed"] if assumed else [])
+
+
+def test_the_addresses_of_the_flag_count_without_ranges(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The flag may have two ranges; ServiceCIDRs of the cluster come before it."""
+    monkeypatch.chdir(tmp_path)
+    server = api_server("--service-cluster-ip-range=10.96.0.0/16,fd00:1::/112")
+    inside, outside = service("a", clusterIP="10.96.3.1"), service("a", clusterIP="10.97.0.1")
+    for cluster, manifest, wanted in (
+        ([server], inside, 0),
+        ([server], outside, 2),
+        ([server], service("a", **V6), 0),
+        ([api_server("--service-cluster-ip-range=10.96.0.0/16")], service("a", **V6), 2),
+        ([server, ranges("10.97.0.0/24")], outside, 0),
+        ([api_server("--service-cluster-ip-range=?")], outside, 0),
+    ):
+        assert check(capsys, cluster, [manifest])[0] == wanted
+
+
+def test_a_snapshot_keeps_the_ranges_unless_it_is_redacted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    node = make_node("n").allocatable(cpu="8", memory="8Gi", pods=20)
+    cluster = write_list(
+        Path("c.json"), node, SINGLE, ranges("10.98.0.0/16", name="no", ready="False"), api_server(LOW)
+    )
+    assert run(["snapshot", "--from", cluster, "-o", "s.ksched"]) == 0
+    assert run(["snapshot", "--from", cluster, "-o", "r.ksched", "--redact"]) == 0
+    assert b"10.96" not in gzip.decompress(Path("r.ksched").read_bytes())
+    capsys.readouterr()
+    for spec, plain, redacted in (
+        ({"clusterIP": "10.96.3.1"}, 0, 0),
+        ({"clusterIP": "10.97.3.1"}, 2, 0),
+        ({"clusterIP": "10.98.3.1"}, 2, 0),
+    ):
+        manifest = write_list(Path("m.json"), service("a", **spec))
+        for name, wanted in (("s", plain), ("r", redacted)):
+            assert run(["check", "--from", f"{name}.ksched", "-f", manifest, "--allow-empty"]) == wanted, (spec, name)
+    manifest = write_list(Path("m.json"), service("a", 8080))
+    for name in ("s", "r"):
+        assert run(["check", "--from", f"{name}.ksched", "-f", manifest, "--allow-empty"]) == 0
 
 
 def test_an_older_api_server_drops_admin_access(

@@ -515,8 +515,6 @@ def _class_problems(text: str) -> list[str]:
     return key_problems(text) if "/" in text else ['must be a domain-prefixed path (such as "acme.io/foo")']
 
 
-_NODE_PORT = in_range(30000, 32767, "provided port is not in the valid range. The range of valid ports is 30000-32767")
-
 ROWS: Rows = {
     "ServiceSpec": {
         "": _service,
@@ -537,7 +535,6 @@ ROWS: Rows = {
         "port": (NEEDED, PORT),
         "protocol": one_of("SCTP", "TCP", "UDP"),
         "targetPort": lambda value, path: port_or_name(value, path) if value not in ("", 0) else (),
-        "nodePort": lambda port, path: _NODE_PORT(port, path) if port else (),
         "appProtocol": form(key_problems),
     },
     "ClientIPConfig": {"timeoutSeconds": in_range(1, 86400, "must be greater than 0 and less than 86400")},

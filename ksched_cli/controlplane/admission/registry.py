@@ -3,11 +3,14 @@ services that are taken or outside of the cluster's ranges (core/service/storage
 does not have, and admin access to devices (resource/utils.go).
 
 The ranges are those of the ServiceCIDRs of the input, the families those of the ServiceCIDR that the API server makes
-of its flags. The Service `kubernetes` shows only the first family of a cluster. What the input does not show is a gap.
+of its flags; without ServiceCIDRs both are those of the flag in the pod of kube-apiserver. The Service `kubernetes`
+shows only the first family of a cluster. The range of node ports is in no object: it is the flag's, else the default
+one, with the ports that services of the cluster have. What the input does not show is a gap.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
@@ -16,6 +19,7 @@ from typing import Any
 from ksched_cli.api.dynamic_resources import ResourceClaim, ResourceClaimTemplate
 from ksched_cli.api.validation.fields import (
     FieldError,
+    Path,
     cidr,
     forbidden,
     invalid,
@@ -26,10 +30,11 @@ from ksched_cli.api.validation.fields import (
     text_at,
     texts_at,
 )
-from ksched_cli.sources.loaded import Identity
+from ksched_cli.sources.loaded import ADDRESS_FLAG, NODE_PORT_FLAG, Identity
 
 _OF_FLAGS = "kubernetes"
 _MISMATCH = "the provided network does not match the current range"
+_DEFAULT_PORTS = (30000, 32767)
 _ADMIN_LABEL = "resource.kubernetes.io/admin-access"
 
 
@@ -41,11 +46,15 @@ def addresses_of(spec: Mapping[str, Any]) -> list[str]:
 
 
 class ServiceRanges:
-    """The ranges that are ready, and the families of the cluster; both are empty if the input has no ServiceCIDR."""
+    """The ranges that are ready, and the families of the cluster; both are empty if the input has no ServiceCIDR and no
+    flag. `ports` is the flag's range of node ports, None if that is not known."""
 
-    def __init__(self, documents: Mapping[str, Mapping[str, Any]]) -> None:
+    def __init__(self, documents: Mapping[str, Mapping[str, Any]], flags: Mapping[str, str]) -> None:
         self.networks: list[IPv4Network | IPv6Network] = []
         self.families: set[str] = set()
+        self.ports = _port_range(flags.get(NODE_PORT_FLAG, ""))
+        if not documents and ADDRESS_FLAG in flags:
+            documents = {_OF_FLAGS: {"spec": {"cidrs": flags[ADDRESS_FLAG].split(",")}}}
         for name, document in documents.items():
             written = texts_at(object_at(document, "spec"), "cidrs")
             found = [ip_network(each, strict=False) for each in written if not cidr(each)]
@@ -65,6 +74,15 @@ class ServiceRanges:
         )
 
 
+def _port_range(text: str) -> tuple[int, int] | None:
+    """PortRange.Set of apimachinery: `30000-32767`, `30000+2767`, or one port."""
+    found = re.fullmatch(r"(\d{1,5})(?:([-+])(\d{1,5}))?", text.strip(), re.ASCII)
+    if found is None:
+        return None
+    first, sign, second = int(found[1]), found[2], int(found[3] or 0)
+    return first, {"-": second, "+": min(first + second, 65535)}.get(sign, first)
+
+
 def _is_ready(document: Mapping[str, Any]) -> bool:
     if object_at(document, "metadata").get("deletionTimestamp"):
         return False
@@ -82,6 +100,21 @@ class Allocations:
     @cached_property
     def _specs(self) -> dict[Identity, Mapping[str, Any]]:
         return dict(self._services)
+
+    @cached_property
+    def known_ports(self) -> tuple[int, int]:
+        """The range of node ports that is known or assumed. A service of the cluster with a port outside of the
+        default range proves another one: then the ports between are assumed to belong to it."""
+        if self._ranges.ports is not None:
+            return self._ranges.ports
+        taken = [port for spec in self._specs.values() for _, port in _node_ports(spec)]
+        return min((_DEFAULT_PORTS[0], *taken)), max((_DEFAULT_PORTS[1], *taken))
+
+    def new_ports(self, identity: Identity, spec: Mapping[str, Any]) -> dict[Path, int]:
+        """The node ports that a service asks for and does not have, by their fields."""
+        wanted = dict(_node_ports(spec))
+        own = {port for _, port in _node_ports(self._specs.get(identity, {}))} if wanted else ()
+        return {path: port for path, port in wanted.items() if port not in own}
 
     def refusals(self, identity: Identity, spec: Mapping[str, Any]) -> list[FieldError]:
         """Why the API server does not store a service with this spec; without a reason the service has it now."""
@@ -130,12 +163,16 @@ class Allocations:
                 yield invalid(("spec", "clusterIPs"), addresses, f"failed to allocate IP {address}: {reason}")
 
     def _ports(self, identity: Identity, spec: Mapping[str, Any]) -> Iterator[FieldError]:
-        """initNodePorts: a port belongs to one service, with all protocols."""
-        wanted = dict(_node_ports(spec))
+        """updateNodePorts: a port belongs to one service, with all protocols. A port that stays is not allocated anew,
+        and so may be outside of the range."""
+        wanted = self.new_ports(identity, spec)
         others = {port for found in self._others(identity, wanted) for _, port in _node_ports(found)}
-        for index, port in wanted.items():
-            if port in others:
-                path = ("spec", "ports", index, "nodePort")
+        for path, port in wanted.items():
+            first, last = self.known_ports
+            if not first <= port <= last:
+                text = f"provided port is not in the valid range. The range of valid ports is {first}-{last}"
+                yield invalid(path, port, text)
+            elif port in others:
                 yield invalid(path, port, "provided port is already allocated")
 
     def _others(self, identity: Identity, wanted: Collection[Any]) -> Iterator[Mapping[str, Any]]:
@@ -143,11 +180,16 @@ class Allocations:
         yield from (spec for other, spec in self._specs.items() if other != identity) if wanted else ()
 
 
-def _node_ports(spec: Mapping[str, Any]) -> Iterator[tuple[int, int]]:
-    for index, each in items_at(spec, "ports") if text_at(spec, "type") in ("NodePort", "LoadBalancer") else ():
+def _node_ports(spec: Mapping[str, Any]) -> Iterator[tuple[Path, int]]:
+    """The node ports of a service with their fields. A load balancer that keeps to the node may have one for checks."""
+    kind = text_at(spec, "type")
+    for index, each in items_at(spec, "ports") if kind in ("NodePort", "LoadBalancer") else ():
         port = number_at(each, "nodePort")
         if port:
-            yield index, port
+            yield ("spec", "ports", index, "nodePort"), port
+    checked = number_at(spec, "healthCheckNodePort")
+    if checked and kind == "LoadBalancer" and text_at(spec, "externalTrafficPolicy") == "Local":
+        yield ("spec", "healthCheckNodePort"), checked
 
 
 def refused_admin_access(item: Any, labels: Mapping[str, str]) -> Iterator[FieldError]:

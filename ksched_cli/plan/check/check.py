@@ -357,6 +357,7 @@ def _leave_out_refused(cluster: Loaded, manifests: Loaded) -> None:
         {kind: cluster.of(kind) for kind in kinds},
         documents=cluster.documents,
         service_ranges=cluster.service_ranges,
+        api_server_flags=cluster.api_server_flags,
     )
     refused = list(refused_changes(Store(live), manifests))
     manifests.findings += [problem for _, problem in refused]

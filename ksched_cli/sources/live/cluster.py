@@ -38,6 +38,15 @@ READ = tuple(dict.fromkeys((*_LARGEST, *(kind for kind in KINDS.values() if kind
 _DEVICES = "resource.k8s.io/v1"
 KARPENTER_GROUP = "karpenter.sh"
 KARPENTER = frozenset(kind for kind, _ in KARPENTER_KINDS.values())
+
+
+class ServiceCIDR(Struct):
+    """A range of the addresses of services. It is kept as it is written."""
+
+
+_RANGE_VERSIONS = ("networking.k8s.io/v1", "networking.k8s.io/v1beta1")
+# Kinds that are kept as in a dump, since kube-scheduler does not read them.
+_AS_WRITTEN = KARPENTER | {ServiceCIDR}
 # Without these kinds no question can be answered.
 NEEDED = frozenset({core.Pod, core.Node})
 
@@ -191,6 +200,16 @@ def read_karpenter(server: LiveApiServer) -> Iterator[Answer]:
                 yield from read_kind(server, kind)
 
 
+def read_service_ranges(server: LiveApiServer) -> Iterator[Answer]:
+    """The ServiceCIDRs. Only manifests with services need them, so that a server may refuse to list them."""
+    for version in _RANGE_VERSIONS:
+        try:
+            yield from _whole(_read_resource(server, Resource(ServiceCIDR, version)))
+        except RequestRefused:
+            continue
+        return
+
+
 def read_events(server: LiveApiServer, reasons: Sequence[str]) -> Iterator[Answer]:
     """The events with these reasons. Every server has all events in the core group."""
     try:
@@ -313,7 +332,9 @@ def read_cluster(server: LiveApiServer, progress: Progress | None = None, events
     if server.insecure:
         cluster.warnings.append(f"{server.host}: its certificate is not checked (insecure-skip-tls-verify)")
     # Events last, so that they include the time at which the pods were read.
-    for answer in chain(read_lists(server), read_karpenter(server), read_events(server, events)):
+    for answer in chain(
+        read_lists(server), read_karpenter(server), read_service_ranges(server), read_events(server, events)
+    ):
         if isinstance(answer, Missing):
             if answer.absent:
                 cluster.absent.append(answer.kind)
@@ -324,8 +345,8 @@ def read_cluster(server: LiveApiServer, progress: Progress | None = None, events
         if answer.restart:
             found.clear()
         found.extend(_decoded_page(answer, len(found)))
-        if answer.resource.kind not in KARPENTER:
-            # Nothing follows the objects of Karpenter.
+        if answer.resource.kind not in _AS_WRITTEN:
+            # Nothing follows these objects.
             cluster.versions[answer.resource.kind] = answer.resource, answer.version
         if progress is not None:
             progress(answer.resource.plural, len(found), answer.remaining)
@@ -345,8 +366,7 @@ def _server_version(server: LiveApiServer) -> str:
 def _decoded_page(page: ListPage, offset: int) -> Iterator[DecodedObject]:
     resource = page.resource
     for number, item in enumerate(page.items, start=offset):
-        if resource.kind in KARPENTER:
-            # As in a dump: kube-scheduler does not read the kind.
+        if resource.kind in _AS_WRITTEN:
             unknown = UnknownKind(resource.version, resource.kind.__name__, item)
             yield DecodedObject(unknown, (), None, f"items[{number}].")
             continue

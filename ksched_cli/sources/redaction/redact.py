@@ -14,7 +14,7 @@ from msgspec import Struct
 from ksched_cli.api.core import NodeAffinityTerms, Pod
 from ksched_cli.api.dynamic_resources import DeviceClass, DeviceSelector, ResourceClaim, ResourceClaimTemplate
 from ksched_cli.cluster.pod_info import ANY_ADDRESS
-from ksched_cli.sources.loaded import Loaded
+from ksched_cli.sources.loaded import NODE_PORT_FLAG, Loaded
 from ksched_cli.sources.redaction.unread import without_unread
 from ksched_cli.sources.redaction.walk import Role, Walk, numeric_keys, only_compare_strings
 
@@ -50,6 +50,8 @@ def redact(loaded: Loaded, parts: Sequence[Struct] = ()) -> Redacted:
         unknown=Counter({_unknown(walk, kind): count for kind, count in loaded.unknown.items()}),
         missing=dict.fromkeys(loaded.missing, "not shown"),
         server_version=loaded.server_version,
+        # The addresses of a cluster are private.
+        api_server_flags={flag: each for flag, each in loaded.api_server_flags.items() if flag == NODE_PORT_FLAG},
     )
     return Redacted(redacted, names, tuple(map(walk.object, parts)))
 

@@ -21,7 +21,7 @@ from ksched_cli.sources.live import api_server, cluster, connection
 from ksched_cli.sources.live.cluster import LiveCluster, read_cluster
 from ksched_cli.sources.live.connection import connect
 from ksched_cli.sources.read_options import LiveOptions, parse_timeout
-from tests.builders import make_node, make_pod
+from tests.builders import make_node, make_pod, write_list
 from tests.lanes import sampled
 from tests.sources.live.kube_server import (
     TOKEN,
@@ -77,7 +77,8 @@ def test_a_whole_cluster(kube: KubeServer, tmp_path: Path) -> None:
 def test_only_get_is_ever_sent(kube: KubeServer, tmp_path: Path) -> None:
     read(kube, tmp_path)
     assert {request.method for request in kube.requests} == {"GET"}
-    assert set(kube.paths()) == {"/version", "/apis/karpenter.sh", *kube.lists}
+    ranges = (f"/apis/networking.k8s.io/{version}/servicecidrs" for version in ("v1", "v1beta1"))
+    assert set(kube.paths()) == {"/version", "/apis/karpenter.sh", *ranges, *kube.lists}
 
 
 def test_the_first_look_takes_the_servers_cache_and_later_pages_follow(
@@ -219,6 +220,29 @@ def test_karpenter_is_read_where_the_server_has_its_groups(
     assert coverage["notRead"] == {"karpenter.k8s.aws/v1/EC2NodeClass": 1, "karpenter.sh/v1/NodePool": 1}
     assert "/apis/karpenter.azure.com" in kube.paths()
     assert not [path for path in kube.paths() if "aksnodeclasses" in path]
+
+
+@pytest.mark.parametrize("version", ["v1", "v1beta1", ""])
+def test_the_ranges_of_services_are_read(
+    version: str, kube: KubeServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A server of an older minor has them under v1beta1, or none; it may also refuse to list them."""
+    if version:
+        path = f"/apis/networking.k8s.io/{version}/servicecidrs"
+        kube.lists[path] = [{"metadata": {"name": "kubernetes"}, "spec": {"cidrs": ["10.96.0.0/16"]}}]
+        kube.kinds[path] = (f"networking.k8s.io/{version}", "ServiceCIDR")
+    else:
+        kube.faults["/apis/networking.k8s.io/v1/servicecidrs"].append(refuses(403, "forbidden"))
+    spec = {"ports": [{"port": 80}], "clusterIP": "10.97.0.1"}
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}, "spec": spec}
+    manifest = write_list(tmp_path / "m.json", service)
+    arguments = ["check", "--kubeconfig", kube.kubeconfig(tmp_path), "-f", manifest, "--allow-empty", "-o", "json"]
+    assert run(arguments) == (2 if version else 0)
+    document = json.loads(capsys.readouterr().out)
+    assert ("does not match the current range" in json.dumps(document["findings"])) is bool(version)
+    assert ("the input has no ServiceCIDR" in json.dumps(document["coverage"])) is not bool(version)
+    assert "missing" not in document["coverage"]
+    assert "ServiceCIDR" not in str(document["coverage"].get("notRead"))
 
 
 def test_an_older_version_of_a_group_is_read_where_the_newest_is_not_served(kube: KubeServer, tmp_path: Path) -> None:
