@@ -12,7 +12,7 @@ from ksched_cli.engine.inspection import inspect
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.simulate import OutputOptions, outcome_of
-from ksched_cli.report.view.pods import PodPart, entry_of_pod
+from ksched_cli.report.view.pods import PodPart
 from tests.lanes import sampled
 from tests.running import prepare
 from tests.test_conformance import CASES, differences
@@ -45,9 +45,7 @@ def test_the_first_of_all_rejections_is_kube_schedulers_and_looking_changes_noth
         decision = scheduler.schedule(row)
         want = wanted[decision.pod.key]
         assert not list(
-            differences(
-                want, entry_of_pod(PodPart.of(outcome_of(decision, scheduler.cluster, OutputOptions(detail=True))))
-            )
+            differences(want, PodPart.of(outcome_of(decision, scheduler.cluster, OutputOptions(detail=True))).entry())
         )
         if want.get("preFilter") or want["result"] == "skipped":
             continue

@@ -20,7 +20,7 @@ from ksched_cli.api.storage import CSIStorageCapacity
 from ksched_cli.cluster.cache import Cluster
 from ksched_cli.cluster.columns import RowColumn
 from ksched_cli.cluster.pod_groups import GroupKey, group_of
-from ksched_cli.engine.decision import Decision, ScoreTable
+from ksched_cli.engine.decision import TIES_NAMED, Decision, ScoreTable
 from ksched_cli.engine.pending import PendingQueue
 from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.framework.diagnosis import NodeStatuses
@@ -28,7 +28,6 @@ from ksched_cli.framework.interfaces import PostFilterResult
 from ksched_cli.plan.results.nodes import (
     Failure,
     FailureGroup,
-    FirstNames,
     NodeDetail,
     NodeScores,
     Score,
@@ -243,14 +242,14 @@ def outcome_of(
     best node and the first ties only."""
     missing = output.missing_kinds.about(decision) if output.missing_kinds else ()
     names = cluster.nodes.names
-    tied_names = FirstNames.of if brief else TiedNames
     diagnosis = decision.diagnosis
     pre_filter = diagnosis.pre_filter if diagnosis else None
     return PodOutcome(
         pod=decision.pod.key,
         result=decision.result,
         node="" if decision.row is None else names[decision.row],
-        ties=tied_names(names, decision.ties) if len(decision.ties) else (),
+        ties=_tied_names(names, decision.ties, brief=brief),
+        tied=len(decision.ties),
         total_nodes=diagnosis.total_nodes if diagnosis else len(cluster.nodes),
         feasible_nodes=len(decision.feasible),
         pre_filter=Failure.of(pre_filter) if pre_filter else None,
@@ -266,6 +265,13 @@ def outcome_of(
         detail=_detail(decision, cluster) if output.detail else None,
         missing=missing,
     )
+
+
+def _tied_names(names: Sequence[str], rows: RowColumn, *, brief: bool) -> Sequence[str]:
+    """The names of tied nodes; of a brief result the first only."""
+    if not len(rows) or brief:
+        return tuple(map(names.__getitem__, rows[:TIES_NAMED].tolist()))
+    return TiedNames(names, rows)
 
 
 @cache

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pickle
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ksched_cli.plan.results.nodes import FirstNames, TiedNames
+from ksched_cli.plan.results.nodes import TiedNames
+from ksched_cli.simulator import Simulator
+from tests.builders import make_node, make_pod
 
 NAMES = [f"n{number}" for number in (3, 11, 0, 7, 20, 1, 15, 2, 9)]
 
@@ -35,20 +36,9 @@ def test_ties_of_thousands_of_nodes_take_few_bytes() -> None:
     assert tied[-1] == "node-04999"
 
 
-@given(rows=st.sets(st.integers(0, len(NAMES) - 1)), start=st.integers(-10, 10), stop=st.integers(-10, 10))
-def test_first_names_are_those_or_an_error(rows: set[int], start: int, stop: int) -> None:
-    in_order = np.array(sorted(rows, key=NAMES.__getitem__), dtype=np.int64)
-    first, tied = FirstNames.of(NAMES, in_order), TiedNames(NAMES, in_order)
-    assert len(first) == len(tied)
-    places = range(len(tied))[start:stop]
-    if max(places, default=0) < 4:
-        assert first[start:stop] == tied[start:stop]
-    else:
-        with pytest.raises(LookupError, match="the first 4 are kept"):
-            _ = first[start:stop]
-
-
-def test_first_names_count_all_names() -> None:
-    first = FirstNames.of(NAMES, np.arange(6))
-    assert first[:3] == tuple(NAMES[:3])
-    assert len(first) == 6
+def test_a_brief_outcome_counts_all_ties_and_names_the_first() -> None:
+    nodes = [make_node(f"n{number}").allocatable(cpu="4", memory="8Gi", pods=10).obj() for number in range(6)]
+    simulator = Simulator.load(nodes, make_pod("web").requests(cpu="1").obj())
+    (whole,), (brief,) = (simulator.prepared().simulate(brief_above=above).outcomes for above in (None, 0))
+    assert (len(whole.ties), whole.tied) == (6, 6)
+    assert (brief.ties, brief.tied) == (tuple(whole.ties[:4]), 6)

@@ -7,9 +7,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Generic, TypeVar, overload
 
 import numpy as np
 from msgspec import Struct
@@ -225,37 +224,6 @@ class NodeNames(_Names):
 
 # So many names are at hand; for the others the rows are sorted again.
 _AT_HAND = TIES_NAMED
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class FirstNames(_Names):
-    """The first of many names, for tables of which each line shows few: `len` counts all of them, the others are not
-    kept."""
-
-    first: tuple[str, ...]
-    size: int
-
-    @classmethod
-    def of(cls, names: Sequence[str], rows: RowColumn) -> FirstNames:
-        """`rows` are in the order of the names."""
-        return cls(tuple(map(names.__getitem__, rows[:_AT_HAND].tolist())), len(rows))
-
-    def __reduce__(self) -> Any:
-        return FirstNames, (self.first, self.size)
-
-    def __len__(self) -> int:
-        return self.size
-
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[str]: ...
-    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
-        wanted = range(self.size)[index]
-        places = [wanted] if isinstance(wanted, int) else list(wanted)
-        if places and max(places) >= len(self.first):
-            raise LookupError(f"of {self.size} names the first {len(self.first)} are kept")
-        return self.first[wanted] if isinstance(wanted, int) else tuple(map(self.first.__getitem__, places))
 
 
 class TiedNames(_Names):

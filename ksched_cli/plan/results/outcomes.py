@@ -59,7 +59,8 @@ class Preemption(Struct, frozen=True, rename="camel"):
 
 class PodOutcome(Struct, frozen=True, gc=False):
     """One pod's cycle. `top` holds the best nodes only; `detail` is None without --detail; `missing` are kinds
-    that a live cluster did not show and that could change this. `group_victims` leave for its whole pod group."""
+    that a live cluster did not show and that could change this. `group_victims` leave for its whole pod group. `tied`:
+    how many nodes tie; `ties` has their names, or the first of them where a line of a table is all that is shown."""
 
     pod: str
     result: str
@@ -79,6 +80,7 @@ class PodOutcome(Struct, frozen=True, gc=False):
     group_victims: tuple[str, ...] = ()
     detail: NodeDetail | None = None
     missing: tuple[str, ...] = ()
+    tied: int = 0
 
     @property
     def unplaced(self) -> bool:

@@ -12,7 +12,7 @@ from ksched_cli.plan.results.nodes import Failure
 from ksched_cli.report.amounts import amounts_of, exact_all, in_cores, short, short_all
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.autoscaling import sections_of
-from ksched_cli.report.view.documents import DocumentPart, nodes_part, omissions
+from ksched_cli.report.view.documents import DocumentPart, nodes_part, omissions, value_of
 from ksched_cli.report.view.model import (
     Bar,
     Bars,
@@ -29,7 +29,7 @@ from ksched_cli.report.view.model import (
     View,
     columns,
 )
-from ksched_cli.report.view.pods import PodAnswers
+from ksched_cli.report.view.pods import NodeAnswers
 from ksched_cli.report.view.shared import node_map, nodes_of, zone_bars
 
 # Above this many nodes, the table has a row for each reason that keeps the next replica out; up to _FEW nodes have a
@@ -333,16 +333,16 @@ def _counted(found: CapacityDocument) -> Section:
     """The table of the counted manifests; the node map shows what keeps one more out."""
 
     def pods() -> Pods:
-        table = nodes_of(found.node_table)()
-        rows, details, legend = [], [], PodAnswers({"nodeTable": table} if table else {})
+        rows, details, legend = [], [], NodeAnswers((value_of(found.node_table) or {}).get("names", ()))
         for number, each in enumerate(found.capacities):
             requests = "; ".join(short_all(amounts_of(shape.requests)) or "nothing" for shape in each.shapes)
             rows.append([each.label, _FITS if each.sets else _NONE, each.sets, requests])
             reasons = {room.node: Failure(room.plugin, "", room.reasons) for room in each.nodes if room.plugin}
             free = [room.node for room in each.nodes if not room.plugin]
-            answers = legend.pack(number, reasons, free)
+            answers = legend.pack_named(number, reasons, free)
             details.append({"message": each.end.message, "answers": answers} if answers else {})
-        data = {"failures": legend.failures, "plugins": [], "room": "has room for one more"}
+        failures = [(each.plugin, ", ".join(each.reasons)) for each in legend.kinds]
+        data = {"failures": failures, "plugins": [], "room": "has room for one more"}
         shown = columns("Counted; Result: badge; Fit: number; Each requests: flows")
         return Pods(Table(shown, rows, _TONES), details, data)
 

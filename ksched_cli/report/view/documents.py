@@ -40,6 +40,11 @@ class DocumentPart(Struct, frozen=True, kw_only=True, rename="camel", omit_defau
         names = [name for name in cls.__struct_fields__ if name not in others and hasattr(source, name)]
         return cls(**{name: _as_written(getattr(source, name)) for name in names}, **others)
 
+    def entry(self) -> dict[str, Any]:
+        """The part as dicts and lists."""
+        found: dict[str, Any] = to_builtins(self, enc_hook=plain)
+        return found
+
 
 def _as_written(value: Any) -> Any:
     if isinstance(value, Decimal):
@@ -54,9 +59,9 @@ def value_of(part: Any) -> Any:
     return part.get() if isinstance(part, LaterPart) else part
 
 
-def encoded(document: object) -> dict[str, Any]:
+def encoded(document: DocumentPart) -> dict[str, Any]:
     """The document as dicts and lists."""
-    return {"apiVersion": API_VERSION, **to_builtins(document, enc_hook=plain)}
+    return {"apiVersion": API_VERSION, **document.entry()}
 
 
 def decoded(document: Mapping[str, Any], kind: type[D]) -> D:

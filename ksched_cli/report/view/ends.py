@@ -6,11 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from msgspec import to_builtins
-
 from ksched_cli.controlplane.draws import Draw
 from ksched_cli.errors import counted, named
-from ksched_cli.report.encoding import plain
 from ksched_cli.report.view.documents import DocumentPart, OrdersPart, final_part, value_of
 from ksched_cli.report.view.model import Line, Lines, Place, Section, Table, Timeline, Tone, columns
 from ksched_cli.world.results import TimelineEvent, WorldResult
@@ -80,11 +77,6 @@ class WorldPart(DocumentPart, frozen=True, kw_only=True):
             orders=OrdersPart.of(world),
             settled=SettledPart.of(world) if timeline else None,
         )
-
-    def entry(self) -> dict[str, Any]:
-        """The part as dicts and lists."""
-        found: dict[str, Any] = to_builtins(self, enc_hook=plain)
-        return found
 
 
 def draws_text(draws: Sequence[Draw], orders: OrdersPart | None) -> str:

@@ -18,7 +18,7 @@ from ksched_cli.plan.results.nodes import Score, ScoredNode
 from ksched_cli.plugins.in_tree import column_of
 from ksched_cli.report.registry import RenderOptions
 from ksched_cli.report.view.autoscaling import sections_of
-from ksched_cli.report.view.documents import DocumentPart, nodes_part, omissions
+from ksched_cli.report.view.documents import DocumentPart, nodes_part, omissions, value_of
 from ksched_cli.report.view.model import (
     Facts,
     Figure,
@@ -36,7 +36,7 @@ from ksched_cli.report.view.model import (
     counting,
     pod_and_node,
 )
-from ksched_cli.report.view.pods import PodDetails, PodPart, entry_of_pod
+from ksched_cli.report.view.pods import PodDetails, PodPart
 from ksched_cli.report.view.shared import OddsPart, node_map, nodes_of, pod_odds
 
 _MOST_NODES, _MOST_SCORES, _MOST_CANDIDATES = 20, 5, 3
@@ -499,9 +499,8 @@ def _pod(found: ExplanationDocument) -> Section:
     """The pod with its details, for a page."""
 
     def pods() -> Pods:
-        table = nodes_of(found.node_table)()
-        details = PodDetails({"nodeTable": table} if table else {})
-        detail = details.of(0, entry_of_pod(found))
+        details = PodDetails((value_of(found.node_table) or {}).get("names", ()))
+        detail = details.of(0, found)
         result = found.verdict if found.standing == "pending" else found.standing
         shown = Table(columns("Pod; Result: badge"), [[found.pod, result]], _TONES)
         return Pods(shown, [detail], details.legend, [0], alone=True)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from itertools import chain, repeat
 from typing import Any, Self
 
@@ -23,7 +24,6 @@ from msgspec import to_builtins
 from ksched_cli.cluster.columns import IdColumn
 from ksched_cli.plan.results.nodes import ByKind, Failure, FailureGroup, NodeDetail, Score, ScoredNode
 from ksched_cli.plan.results.outcomes import PodOutcome, Preemption
-from ksched_cli.report.encoding import plain
 from ksched_cli.report.view.documents import DocumentPart
 
 _MOST_NODES = 10
@@ -38,7 +38,8 @@ class NodeCountPart(DocumentPart, frozen=True, kw_only=True):
 
 class PodPart(DocumentPart, frozen=True, kw_only=True, gc=False):
     """A pod that was tried. `nodes`, `failures` and `top` are there without --detail, and `feasible`, `filters`,
-    `scores` and `totals` with it; `nodeAnswers` is the short form of these."""
+    `scores` and `totals` with it; `nodeAnswers` is the short form of these. `tied`: how many nodes tie, if `ties` has
+    only the first of them."""
 
     pod: str
     result: str
@@ -59,6 +60,7 @@ class PodPart(DocumentPart, frozen=True, kw_only=True, gc=False):
     unschedulable_plugins: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     node_answers: dict[str, Any] | None = None
+    tied: int = 0
 
     @classmethod
     def of(cls, outcome: PodOutcome, encode: Callable[[Any], Any] = lambda each: each, **others: Any) -> Self:
@@ -87,6 +89,7 @@ class PodPart(DocumentPart, frozen=True, kw_only=True, gc=False):
             pod_group=outcome.pod_group,
             unschedulable_plugins=outcome.unschedulable_plugins,
             missing=outcome.missing,
+            tied=outcome.tied if outcome.tied > len(outcome.ties) else 0,
             **others,
         )
 
@@ -94,6 +97,10 @@ class PodPart(DocumentPart, frozen=True, kw_only=True, gc=False):
     def verdict(self) -> str:
         """The result; `preempts` for a pod that waits until its victims have left."""
         return "preempts" if self.nominated_node and not self.node else self.result
+
+    @property
+    def tie_count(self) -> int:
+        return self.tied or len(self.ties)
 
     @property
     def feasible_nodes(self) -> int:
@@ -129,12 +136,6 @@ def _by_name(nodes: ByKind[Any], entries: Sequence[Any]) -> dict[str, Any]:
     return dict(zip(nodes.names, map(entries.__getitem__, nodes.numbers), strict=True))
 
 
-def entry_of_pod(part: PodPart) -> dict[str, Any]:
-    """The pod as dicts and lists."""
-    found: dict[str, Any] = to_builtins(part, enc_hook=plain)
-    return found
-
-
 def copies_of(pod: str) -> str:
     """`shop/web-7c9d-*` for a pod `shop/web-7c9d-2d8fl`: the pods of one controller are copies of each other. Their
     names show it without a look at every object."""
@@ -143,101 +144,50 @@ def copies_of(pod: str) -> str:
 
 
 class PodDetails:
-    """The details of each pod that was tried, and the lists that these details refer to by number."""
+    """The details of each pod that was tried, and the lists that these details refer to by number. `names` are the
+    nodes of the document, `kinds` the failures that `nodeAnswers` of the pods refer to."""
 
-    def __init__(self, document: Mapping[str, Any]) -> None:
-        self._answers = PodAnswers(document)
+    def __init__(self, names: Sequence[str], kinds: Sequence[Failure] | None = None) -> None:
+        self._answers, self._kinds = NodeAnswers(names), kinds
         self._plugins: dict[str, int] = {}
 
     @property
     def legend(self) -> dict[str, Any]:
         """`failures` has plugin and text of failure 1 and so on, `plugins` the names of plugins from 0 on."""
-        return {"failures": self._answers.failures, "plugins": list(self._plugins)}
+        failures = map(_texts, self._answers.kinds if self._kinds is None else self._kinds)
+        return {"failures": list(failures), "plugins": list(self._plugins)}
 
-    def of(self, number: int, entry: Mapping[str, Any]) -> dict[str, Any]:
+    def of(self, number: int, pod: PodPart) -> dict[str, Any]:
         """The details of a pod. `number` is its place in the document."""
-        found = self._answers.of(number, entry)
+        answers = pod.node_answers
+        if answers is None and (pod.filters is not None or pod.feasible):
+            answers = self._answers.pack_named(number, pod.filters or {}, pod.feasible)
         detail = {
-            "message": entry.get("message", ""),
-            "to": entry.get("node", ""),
-            "nominated": entry.get("nominatedNode", ""),
-            "ties": len(entry.get("ties", ())),
-            "whole": _texts(entry["preFilter"]) if "preFilter" in entry else None,
-            "answers": found,
-            "groups": [] if found else [_group(each) for each in entry.get("failures", [])],
-            "top": [self._scored(each) for each in _top(entry)],
-            "preemption": entry.get("preemption"),
-            "missing": entry.get("missing", ()),
+            "message": pod.message,
+            "to": pod.node,
+            "nominated": pod.nominated_node,
+            "ties": pod.tie_count,
+            "whole": _texts(pod.pre_filter) if pod.pre_filter else None,
+            "answers": answers,
+            "groups": [] if answers else [[*_texts(each), each.nodes, each.examples] for each in pod.failures],
+            "top": [self._scored(each) for each in pod.top or pod.best[:_MOST_NODES]],
+            "preemption": to_builtins(pod.preemption),
+            "missing": pod.missing,
         }
         return {key: value for key, value in detail.items() if value}
 
-    def _scored(self, node: Mapping[str, Any]) -> list[Any]:
+    def _scored(self, node: ScoredNode) -> list[Any]:
         """The name and total of a node, and the number of each plugin with its raw, normalised and weighted score."""
         scores = [
-            [self._plugins.setdefault(plugin, len(self._plugins)), each["raw"], each["normalized"], each["weighted"]]
-            for plugin, each in node["scores"].items()
+            [self._plugins.setdefault(plugin, len(self._plugins)), each.raw, each.normalized, each.weighted]
+            for plugin, each in node.scores.items()
         ]
-        return [node["node"], node["total"], scores]
+        return [node.node, node.total, scores]
 
 
-def _texts(failure: Mapping[str, Any]) -> list[str]:
-    return [failure["plugin"], ", ".join(failure["reasons"])]
-
-
-def _group(group: Mapping[str, Any]) -> list[Any]:
-    return [*_texts(group), group["nodes"], group["examples"]]
-
-
-def _top(entry: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """The best nodes, in the form of a document without full detail."""
-    if "top" in entry:
-        top: Sequence[Mapping[str, Any]] = entry["top"]
-        return top
-    best = sorted(entry.get("totals", {}).items(), key=lambda item: (-item[1], item[0]))[:_MOST_NODES]
-    return [{"node": node, "total": total, "scores": entry["scores"][node]} for node, total in best]
-
-
-class PodAnswers:
-    """The results of nodes for the pods of a page. A document has them in short form, in full, or as examples."""
-
-    def __init__(self, document: Mapping[str, Any]) -> None:
-        names = document.get("nodeTable", {}).get("names", [])
-        self._place = {name: number for number, name in enumerate(names)}
-        self._answers = NodeAnswers(names)
-        self._packed: Sequence[Mapping[str, Any]] | None = document.get("failureKinds")
-
-    @property
-    def failures(self) -> list[tuple[str, str]]:
-        """Plugin and text of each failure, by number from 1."""
-        if self._packed is not None:
-            return [(each["plugin"], ", ".join(each["reasons"])) for each in self._packed]
-        return [(each.plugin, ", ".join(each.reasons)) for each in self._answers.kinds]
-
-    def of(self, number: int, entry: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """The results for the pod with this number, or None if the document has none."""
-        if "nodeAnswers" in entry:
-            answers: Mapping[str, Any] = entry["nodeAnswers"]
-            return answers
-        filters, feasible = entry.get("filters"), entry.get("feasible")
-        if filters is None and feasible is None:
-            return None
-        return self.pack(number, {node: _failure(each) for node, each in (filters or {}).items()}, feasible or ())
-
-    def pack(self, number: int, rejected: Mapping[str, Failure], feasible: Iterable[str]) -> dict[str, Any] | None:
-        """The entry of the results of nodes, without nodes that the document does not have. None for a document without
-        nodes."""
-        if not self._place:
-            return None
-        column = np.full(len(self._place), _UNKNOWN, dtype=np.int32)
-        answers = {node: self._answers.number(failure) for node, failure in rejected.items()}
-        for node, answer in chain(zip(feasible, repeat(_FEASIBLE)), answers.items()):
-            if (place := self._place.get(node)) is not None:
-                column[place] = answer
-        return self._answers.pack_column(number, column)
-
-
-def _failure(entry: Mapping[str, Any]) -> Failure:
-    return Failure(entry["plugin"], entry["code"], tuple(entry["reasons"]))
+def _texts(failure: Failure) -> tuple[str, str]:
+    """The plugin and the text of a failure."""
+    return failure.plugin, ", ".join(failure.reasons)
 
 
 # An answer is compared with this many earlier ones.
@@ -258,12 +208,28 @@ class NodeAnswers:
         """The failures by number; the first has number 1."""
         return list(self._kinds)
 
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: number for number, name in enumerate(self._names or ())}
+
     def number(self, failure: Failure) -> int:
         return self._kinds.setdefault(failure, len(self._kinds) + 1)
 
     def pack(self, pod: int, detail: NodeDetail) -> dict[str, Any]:
         """The entry of the pod with this number in the document."""
         return self.pack_column(pod, self._aligned(detail, detail.numbers_of_failures(self.number)))
+
+    def pack_named(self, pod: int, rejected: Mapping[str, Failure], feasible: Iterable[str]) -> dict[str, Any] | None:
+        """The same from the answers of nodes by name, without nodes that the document does not have. None for a
+        document without nodes."""
+        if not self._places:
+            return None
+        column = np.full(len(self._places), _UNKNOWN, dtype=np.int32)
+        answers = {node: self.number(failure) for node, failure in rejected.items()}
+        for node, answer in chain(zip(feasible, repeat(_FEASIBLE)), answers.items()):
+            if (place := self._places.get(node)) is not None:
+                column[place] = answer
+        return self.pack_column(pod, column)
 
     def pack_column(self, pod: int, answers: IdColumn) -> dict[str, Any]:
         """The entry of the pod from the answers of all nodes in the order of the names."""
@@ -287,9 +253,8 @@ class NodeAnswers:
         if self._names is None or own == self._names:
             self._names = own
             return answers
-        place = {name: number for number, name in enumerate(self._names)}
         aligned = np.full(len(self._names), _UNKNOWN, dtype=np.int32)
-        kept = [(place[name], number) for number, name in enumerate(own) if name in place]
+        kept = [(self._places[name], number) for number, name in enumerate(own) if name in self._places]
         if kept:
             targets, sources = np.array(kept, dtype=np.int64).T
             aligned[targets] = answers[sources]

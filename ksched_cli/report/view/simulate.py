@@ -39,7 +39,7 @@ from ksched_cli.report.view.model import (
     pod_and_node,
     short_reasons,
 )
-from ksched_cli.report.view.pods import PodDetails, PodPart, copies_of, entry_of_pod
+from ksched_cli.report.view.pods import PodDetails, PodPart, copies_of
 from ksched_cli.report.view.shared import curve_sections, node_map, nodes_of, pod_odds, zone_bars
 from ksched_cli.report.view.stream import SimulationDocument
 from ksched_cli.report.view.stream import document as document
@@ -255,7 +255,7 @@ def _why(pod: PodPart, *, leads: bool = True) -> str:
         if not best:
             return "the only node that fits"
         text = f"total {best[0].total}"
-        if len(pod.ties) > 1:
+        if pod.tie_count > 1:
             return f"{text}{_tie_note(pod)}"
         second = next((each for each in best if each.node != pod.node), None) if leads else None
         return f"{text}, {best[0].total - second.total} more than {second.node}" if second else text
@@ -306,7 +306,7 @@ def _tie_note(pod: PodPart) -> str:
     others = [name for name in pod.ties[:3] if name != pod.node][:2]
     if not others:
         return ""
-    more = len(pod.ties) - 1 - len(others)
+    more = pod.tie_count - 1 - len(others)
     return f", tied with {', '.join(others)}" + (f" and {more} more" if more > 0 else "")
 
 
@@ -398,19 +398,15 @@ def pods_section(
     the part of a document, `kinds` are the failures that `nodeAnswers` of the pods refer to."""
 
     def pods() -> Pods:
-        entries = [entry_of_pod(each) for each in tried]
-        order = sorted(range(len(entries)), key=lambda number: bool(tried[number].node))
+        order = sorted(range(len(tried)), key=lambda number: bool(tried[number].node))
         shown = columns(
             "Pod: same=pod; Copies of: workload terminal; Alike: terminal; Result: badge filters; Node; "
             "Nodes that fit: number; Main reason: filters flows"
         )
         rows = [_page_row(tried[number]) for number in order]
-        document = {"nodeTable": value_of(nodes) or {}}
-        if kinds is not None:
-            document["failureKinds"] = [msgspec.to_builtins(each) for each in kinds]
         # The details are in the order of the document: `like` of the answers is the number of a pod in it.
-        details = PodDetails(document)
-        made = [details.of(number, entry) for number, entry in enumerate(entries)]
+        details = PodDetails((value_of(nodes) or {}).get("names", ()), kinds)
+        made = [details.of(number, each) for number, each in enumerate(tried)]
         return Pods(Table(shown, rows, TONES), made, details.legend, order)
 
     return Section("pods", title, pods, place="page")
