@@ -9,14 +9,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
-from functools import partial
 from itertools import chain
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ksched_cli.api.core import Node
-from ksched_cli.controlplane.plane import ControlPlane
 from ksched_cli.errors import InputError, Problem, UsageError
 from ksched_cli.plan.consolidate.candidates import Candidates, find_candidates, lower_bound, prices_of
 from ksched_cli.plan.consolidate.results import (
@@ -79,7 +77,7 @@ class ConsolidationWorld:
         self._edit(Uncordon(node))
 
     def _edit(self, edit: Edit) -> None:
-        self.run.world.apply(partial(_apply, edit))
+        self.run.world.apply(lambda plane: edit.apply(Editor(plane)))
 
     def step(self, removal: Removal) -> ConsolidationStep | str:
         """Add the new node, drain the old one and delete it. Returns why it cannot be done, and rolls it back then."""
@@ -131,10 +129,6 @@ class ConsolidationWorld:
             if after:
                 return failure, after[0]
         return None, ""
-
-
-def _apply(edit: Edit, plane: ControlPlane) -> None:
-    edit.apply(Editor(plane))
 
 
 def _why_unsafe(result: DrainResult) -> str:
@@ -430,12 +424,8 @@ def _without_needless_cordons(
     if found.cost > first.cost and clock.seconds + took < time_limit:
         uncordoned = search(first.order)
         uncordoned.run(bound, ())
-        found = min(found, uncordoned, key=_cost)
+        found = min(found, uncordoned, key=lambda search: search.cost)
     return first if found.cordons_in_vain else found.after(first)
-
-
-def _cost(search: ConsolidationSearch) -> Decimal:
-    return search.cost
 
 
 def hoped_for(candidates: Candidates, bound: Decimal) -> tuple[str, ...]:

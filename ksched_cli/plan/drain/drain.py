@@ -36,6 +36,7 @@ from ksched_cli.plan.drain.pods import (
     RestingPods,
     SortedNode,
     UnplacedReasons,
+    as_it_is,
     moved_forerunners,
 )
 from ksched_cli.plan.drain.results import (
@@ -163,8 +164,7 @@ class NodeEvictions:
         return max(moments)
 
     def _is_there(self, pod: Pod) -> bool:
-        current = self._store.current(pod)
-        return current is not None and uid_of_pod(current) == uid_of_pod(pod)
+        return as_it_is(self._store, pod) is not None
 
 
 class SingleDrain:

@@ -198,6 +198,15 @@ class Spans:
         return self._done is not None and bool(self._done[number])
 
 
+# The error of a variant whose worker dies whenever it runs it.
+DIED = "the worker process died each time it ran this variant: is there enough memory?"
+
+
+def error_text(problem: Exception) -> str:
+    """The error of a variant that could not be run, with the type of an exception that is a mistake of the program."""
+    return str(problem) if isinstance(problem, KschedError) else f"{type(problem).__name__}: {problem}"
+
+
 class SpanRunner(Protocol):
     """Runs variants by their numbers."""
 
@@ -341,8 +350,7 @@ class _Suspects:
         first = self._spans[0]
         if len(first) > 1:
             self._spans.popleft()
-            middle = len(first) // 2
-            self._spans.extendleft((first[middle:], first[:middle]))
+            self._spans.extendleft(_halves(first))
             return None
         self._deaths += 1
         if self._deaths < _MOST_DEATHS:
@@ -365,7 +373,7 @@ def _pool(workers: int, payload: bytes) -> Iterator[ProcessPoolExecutor]:
         try:
             # A worker inherits the blocked signals. Until `_load` an interrupt would be a traceback of the worker.
             with _stop_signals_blocked():
-                loaded = [pool.submit(_loaded) for _ in range(workers)]
+                loaded = [pool.submit(bool) for _ in range(workers)]
             try:
                 wait(loaded, return_when=FIRST_COMPLETED).done.pop().result()
             except BrokenProcessPool:
@@ -427,10 +435,6 @@ def _load(payload: bytes) -> None:
 
     gc.set_threshold(100_000, 50, 1000)
     _Worker.runner = pickle.loads(payload).runner()
-
-
-def _loaded() -> bool:
-    return True
 
 
 def _run(span: range) -> RanSpan:
@@ -598,6 +602,7 @@ def _greet(address: str) -> None:
 
 
 def _halves(span: range) -> list[range]:
+    """The second half and the first: the last one is taken first."""
     middle = span.start + len(span) // 2
     return [range(middle, span.stop), range(span.start, middle)]
 

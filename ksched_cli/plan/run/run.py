@@ -42,7 +42,6 @@ from ksched_cli.plan.run.loaded_input import LoadedInput
 from ksched_cli.plan.simulate import OutputOptions, PlacementRun, SimulationStream, place
 from ksched_cli.process import is_copy, peak_mib
 from ksched_cli.sources.loaded import Loaded
-from ksched_cli.whatif.changes import GonePod
 from ksched_cli.world.results import FinalPod
 
 if TYPE_CHECKING:
@@ -230,7 +229,7 @@ class Run:
             self.source.refused,
             run.pod_groups(),
             self.source.gone,
-            PodsAfterCycles(lambda: self._final({outcome.pod: outcome for outcome in outcomes}, run.gated)),
+            PodsAfterCycles(lambda: final_pods(self, {outcome.pod: outcome for outcome in outcomes}, run.gated)),
             self.node_changes(),
             self.odds,
             self._autoscaling(outcomes),
@@ -253,10 +252,6 @@ class Run:
     def node_changes(self) -> NodeChanges:
         """The nodes before the run and now."""
         return NodeChanges(self.nodes, NodeColumns.of(self.cluster))
-
-    def _final(self, outcomes: Mapping[str, PodOutcome], gated: Iterable[GatedPod]) -> tuple[FinalPod, ...]:
-        """Where every wanted pod is after the cycles."""
-        return final_pods(self.scheduler, outcomes, gated, self.source.gone, self.source.wanted)
 
     def stats(self, pods: int, seconds: float) -> Stats:
         rate = pods / seconds if seconds else 0.0
@@ -287,21 +282,15 @@ class Run:
         return (*found, PluginTiming("cycle", ENGINE, timings.cycles, max(seconds - timings.seconds, 0.0)))
 
 
-def final_pods(
-    scheduler: Scheduler,
-    outcomes: Mapping[str, PodOutcome],
-    gated: Iterable[GatedPod],
-    gone: Iterable[GonePod],
-    wanted: Callable[[Pod], bool],
-) -> tuple[FinalPod, ...]:
-    """Every pod of the cluster, and the pods that the changes before the cycles have deleted. `outcomes` has, by key,
-    the pods that have no node after their cycle."""
-    store = Store(Loaded(), scheduler.cluster.catalog)
+def final_pods(run: Run, outcomes: Mapping[str, PodOutcome], gated: Iterable[GatedPod]) -> tuple[FinalPod, ...]:
+    """Every wanted pod of the cluster after the cycles, and the pods that the changes before them have deleted.
+    `outcomes` has, by key, the pods that have no node after their cycle."""
+    pods, wanted = run.cluster.pods, run.source.wanted
+    store = Store(Loaded(), run.cluster.catalog)
     held_back = {each.pod: each for each in gated}
-    infos = scheduler.cluster.pods.infos
-    rows = (row for row, info in enumerate(infos) if row not in scheduler.cluster.pods.gone and wanted(info.pod))
-    there = _pods_there(rows, scheduler, store, outcomes, held_back)
-    deleted = (FinalPod(each.pod, each.workload, "gone", why=each.why) for each in gone)
+    rows = (row for row, info in enumerate(pods.infos) if row not in pods.gone and wanted(info.pod))
+    there = _pods_there(rows, run.scheduler, store, outcomes, held_back)
+    deleted = (FinalPod(each.pod, each.workload, "gone", why=each.why) for each in run.source.gone)
     return tuple(sorted([*there, *deleted], key=lambda pod: (pod.pod, pod.state != "gone")))
 
 

@@ -22,10 +22,10 @@ from msgspec.structs import replace
 
 from ksched_cli import __version__
 from ksched_cli.api.core import Pod
-from ksched_cli.errors import InputError, KschedError, Problem, UsageError
+from ksched_cli.errors import InputError, Problem, UsageError
 from ksched_cli.plan.curve import CurveRecorder
 from ksched_cli.plan.results.outcomes import Curve
-from ksched_cli.plan.run.each import SpanRunner
+from ksched_cli.plan.run.each import DIED, SpanRunner, error_text
 from ksched_cli.plan.run.loaded_input import InputMaker, LoadedInput
 from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.plan.sweep.model import Sweep
@@ -119,8 +119,7 @@ class CurveRunner:
 
     def died(self, number: int) -> bytes:
         """The row of a run whose worker dies whenever it runs it."""
-        error = "the worker process died each time it ran this variant: is there enough memory?"
-        return msgspec.json.encode(CurveRow(number, self._task.spec.at(number), error=error)) + b"\n"
+        return msgspec.json.encode(CurveRow(number, self._task.spec.at(number), error=DIED)) + b"\n"
 
     def _row(self, number: int) -> CurveRow:
         at = self._task.spec.at(number)
@@ -133,8 +132,7 @@ class CurveRunner:
             # A resource that no node has, or a folder that has no such workload.
             raise
         except Exception as problem:
-            kind = "" if isinstance(problem, KschedError) else f"{type(problem).__name__}: "
-            return CurveRow(number, at, error=f"{kind}{problem}")
+            return CurveRow(number, at, error=error_text(problem))
 
     def _loaded(self, at: Mapping[str, Any]) -> Loaded:
         task, cluster = self._task, self._task.cluster

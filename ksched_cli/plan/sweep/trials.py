@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.object_facts import is_terminal, pod_key, uid_of_pod
@@ -26,7 +27,7 @@ from ksched_cli.controlplane.controllers.nodelifecycle import WHY as EVICTED_BY_
 from ksched_cli.controlplane.store import owner_identity
 from ksched_cli.engine.decision import Decision, random_choice
 from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.errors import KschedError, Problem, UsageError, counted
+from ksched_cli.errors import Problem, UsageError, counted
 from ksched_cli.plan.drain.pods import (
     NOTHING_MOVES,
     PendingPods,
@@ -36,7 +37,7 @@ from ksched_cli.plan.drain.pods import (
     moved_forerunners,
 )
 from ksched_cli.plan.results.nodes import NodeColumns
-from ksched_cli.plan.run.each import SpanRunner
+from ksched_cli.plan.run.each import DIED, SpanRunner, error_text
 from ksched_cli.plan.run.loaded_input import LoadedInput
 from ksched_cli.plan.run.run import Run
 from ksched_cli.plan.scenario import CheckedExpectation, StepFacts, check_expectation, domains, remove_nodes
@@ -57,16 +58,6 @@ from ksched_cli.world.world import World
 _WHOLE = 10_000
 
 
-class ClusterFigures(Struct, frozen=True):
-    """See `Figures`."""
-
-    nodes: int
-    nodes_used: int
-    spread: int
-    stranded_milli_cpu: int
-    stranded_memory: int
-
-
 class ClusterMeasure:
     """Measures a cluster. What belongs to the nodes themselves (pods of DaemonSets, mirror pods) does not count as use.
     The average pod is that of the cluster as it was when the measure was made."""
@@ -80,13 +71,20 @@ class ClusterMeasure:
         self._cpu = sum(each.get(CPU, 0) for each in counted) // count
         self._memory = sum(each.get(MEMORY, 0) for each in counted) // count
 
-    def figures(self) -> ClusterFigures:
+    def figures(self) -> Figures:
+        """The figures of the nodes; those of the pods are 0."""
         cluster = self._cluster
         nodes = cluster.nodes
         rows = cluster.pods.node_row
         used = np.bincount(rows[(rows >= 0) & ~self._of_nodes()], minlength=len(nodes)) > 0
         cpu, memory = self._stranded()
-        return ClusterFigures(len(nodes), int(used.sum()), self._spread(), cpu, memory)
+        return Figures(
+            nodes=len(nodes),
+            nodes_used=int(used.sum()),
+            spread=self._spread(),
+            stranded_milli_cpu=cpu,
+            stranded_memory=memory,
+        )
 
     def _of_nodes(self) -> BoolColumn:
         """Which rows of the pod table belong to their node."""
@@ -182,7 +180,8 @@ class SweptPods:
         unplaced = self._resting.unplaced
         roots = (each for each in moved_forerunners(self._world) if each[0] not in unplaced)
         stories = (self._story(pod, reasons, preempted.get(uid)) for uid, pod in roots)
-        return FoundPods(tuple(sorted((each for each in stories if each is not None), key=_by_name)), waiting)
+        found = sorted((each for each in stories if each is not None), key=lambda story: story.pod)
+        return FoundPods(tuple(found), waiting)
 
     def _place_before(self, pod: Pod) -> str:
         """The node that the pod had at the beginning."""
@@ -216,10 +215,6 @@ class SweptPods:
 _WHY_LOST = "no controller recreates it"
 
 
-def _by_name(story: PodStory) -> str:
-    return story.pod
-
-
 class VariantEnd(Struct, frozen=True):
     """The row of a variant, and the whole end of its world where that is wanted."""
 
@@ -229,26 +224,22 @@ class VariantEnd(Struct, frozen=True):
 
 def row_of(
     variant: Variant,
-    cluster: ClusterFigures,
+    cluster: Figures,
     found: FoundPods,
     ending: Ending,
     failed: Sequence[CheckedExpectation] = (),
 ) -> VariantRow:
-    """The row of a variant that has come to rest."""
+    """The row of a variant that has come to rest. `cluster` has the figures of the nodes."""
     stories = found.stories
     evicted = [each for each in stories if each.had_place and each.result != "deleted"]
     preempted = sum(each.preempted for each in evicted)
-    figures = Figures(
-        sum(each.result == "scheduled" for each in stories),
-        found.waiting,
-        sum(each.result == "lost" for each in stories),
-        preempted,
-        len(evicted) - preempted,
-        cluster.nodes,
-        cluster.nodes_used,
-        cluster.spread,
-        cluster.stranded_milli_cpu,
-        cluster.stranded_memory,
+    figures = replace(
+        cluster,
+        placed=sum(each.result == "scheduled" for each in stories),
+        unschedulable=found.waiting,
+        lost=sum(each.result == "lost" for each in stories),
+        preempted=preempted,
+        evicted=len(evicted) - preempted,
     )
     outcome, reason = _outcome(stories, ending)
     pods = tuple(SweptPod(each.pod, each.result, each.node) for each in stories)
@@ -300,8 +291,7 @@ class VariantRunner:
             except Exception as problem:
                 # What the variant left behind is not trusted.
                 self._run = self._loaded = None
-                kind = "" if isinstance(problem, KschedError) else f"{type(problem).__name__}: "
-                yield VariantRow(number, variant.coordinates, "error", error=f"{kind}{problem}")
+                yield VariantRow(number, variant.coordinates, "error", error=error_text(problem))
 
     def rows(self, span: Iterable[int]) -> bytes:
         """The rows of these variants, as lines of JSON."""
@@ -314,8 +304,7 @@ class VariantRunner:
 
     def died(self, number: int) -> bytes:
         """The row of a variant whose worker dies whenever it runs it."""
-        error = "the worker process died each time it ran this variant: is there enough memory?"
-        return encode_rows([VariantRow(number, self._variants[number].coordinates, "error", error=error)])
+        return encode_rows([VariantRow(number, self._variants[number].coordinates, "error", error=DIED)])
 
     def base(self) -> BaseRun:
         """The cluster as it is, without any variant: its row has number -1. UsageError for expectations of pods that
@@ -481,8 +470,6 @@ class SweepTask(Struct, frozen=True):
 
     def runner(self) -> SpanRunner:
         """A runner of this process."""
-        # Imported here: a runner imports this module.
-
         return VariantRunner(self)
 
 
