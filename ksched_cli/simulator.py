@@ -449,10 +449,9 @@ class Simulator(EditMethods):
 
     def verify(self) -> VerifyResult:
         """How far the results agree with what the scheduler of the cluster did."""
-        from ksched_cli.plan.run.checks import check_selection
         from ksched_cli.plan.verify.verify import verify_input
 
-        check_selection(self._options, self._current.loaded)
+        self._check_selection()
         return verify_input(self._current)
 
     @staticmethod
@@ -561,14 +560,11 @@ class Simulator(EditMethods):
 
     def _check_not_empty(self, *, allow_empty: bool | None = None) -> None:
         """Raise InputError if the changes leave nothing to place. Without `allow_empty` the options decide."""
-        from ksched_cli.plan.run.checks import check_not_empty, check_schedulers, check_selection
+        from ksched_cli.plan.run.checks import check_selection, check_something_to_place
 
         options = self._options if allow_empty is None else replace(self._options, allow_empty=allow_empty)
         if options.scenario is None:
-            manifests = [changes.manifests for changes in self._changes]
-            check_not_empty(options, self._begun.loaded, manifests[0])
-            check_schedulers(options, self._begun.spec, self._begun.loaded, manifests[0])
-            check_selection(options, self._begun.loaded, *manifests)
+            check_something_to_place(options, self._begun, [changes.manifests for changes in self._changes])
         else:
             check_selection(options, self._begun.loaded, self._current.loaded)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ksched_cli.api.core import Namespace, Node, Pod, Service
 from ksched_cli.api.object_facts import is_terminal
 from ksched_cli.errors import ExpectationFailed, InputError, Problem, did_you_mean, named
-from ksched_cli.plan.run.loaded_input import SchedulerSpec
+from ksched_cli.plan.run.loaded_input import LoadedInput, SchedulerSpec
 from ksched_cli.plan.run.options import RunOptions
 from ksched_cli.sources.loaded import Loaded
 
@@ -26,6 +26,14 @@ def check_scenario_held(result: ScenarioResult) -> None:
         raise ExpectationFailed(
             Problem(f"{each.text}: {each.against[0]}", result.source, each.line) for each in result.failed
         )
+
+
+def check_something_to_place(options: RunOptions, begun: LoadedInput, manifests: Sequence[Loaded]) -> None:
+    """Raise InputError if the cluster and the manifests leave the scheduler nothing to place, or nothing that -n and -l
+    select. The first manifests are those of the options."""
+    check_not_empty(options, begun.loaded, manifests[0])
+    check_schedulers(options, begun.spec, begun.loaded, manifests[0])
+    check_selection(options, begun.loaded, *manifests)
 
 
 def check_not_empty(options: RunOptions, cluster: Loaded, manifests: Loaded) -> None:

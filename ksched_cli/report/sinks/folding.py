@@ -3,6 +3,7 @@ in short."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from operator import itemgetter
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ksched_cli.errors import counted
-from ksched_cli.report.view.model import Cell, Table, Tone, short_reasons
+from ksched_cli.report.view.model import Cell, Heading, Place, Table, Tone, short_reasons
 
 
 def fold(table: Table) -> Table:
@@ -136,6 +137,20 @@ def quote_once(table: Table) -> Table:
 def all_rows(table: Table) -> Table:
     """The table with every row."""
     return table if table.whole is None else replace(table, rows=table.whole, whole=None, row_tones={})
+
+
+def filled_columns(table: Table, shows: Callable[[Place], bool]) -> list[int]:
+    """The numbers of the columns whose place a sink shows, without columns that are empty in every row; the first one
+    always."""
+    return [
+        at
+        for at, each in enumerate(table.columns)
+        if shows(each.place) and (not at or not table.rows or any(_fills(row[at], each) for row in table.rows))
+    ]
+
+
+def _fills(value: Cell, column: Heading) -> bool:
+    return bool(value) if column.hides_zeros else value not in ("", None, [], ())
 
 
 def _hashable(cell: Cell) -> Any:

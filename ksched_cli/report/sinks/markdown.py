@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TextIO
 
 from ksched_cli.errors import plural
-from ksched_cli.report.sinks.folding import fold, shorten
+from ksched_cli.report.sinks.folding import filled_columns, fold, shorten
 from ksched_cli.report.sinks.terminal import cell_text
 from ksched_cli.report.view.model import (
     Bars,
@@ -122,11 +122,7 @@ def _steps(block: Steps) -> Iterator[str]:
 
 def _table(table: Table) -> Iterator[str]:
     table = fold(shorten(table))
-    shown = [
-        number
-        for number, column in enumerate(table.columns)
-        if _shows(column.place) and (number == 0 or any(_counts(row[number], column.hides_zeros) for row in table.rows))
-    ]
+    shown = filled_columns(table, _shows)
     columns = [table.columns[number] for number in shown]
     yield _row([_text(column.name) for column in columns])
     yield "|" + "|".join("--:" if column.kind in ("number", "share") else "---" for column in columns) + "|"
@@ -141,10 +137,6 @@ def _table(table: Table) -> Iterator[str]:
 def _cell(value: Any, column: Heading, tones: Mapping[str, Tone]) -> str:
     sign = _SIGNS.get(tones.get(str(value), "plain"), "") if column.kind == "badge" else ""
     return f"{sign} {_text(cell_text(value, column))}".strip()
-
-
-def _counts(value: object, hides_zeros: bool) -> bool:
-    return bool(value) if hides_zeros else value not in ("", None, [], ())
 
 
 def _row(cells: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from msgspec import Struct, field
 
 from ksched_cli.errors import capitalised, counted
-from ksched_cli.report.sinks.folding import all_rows, fold_with_members, shorten
+from ksched_cli.report.sinks.folding import all_rows, filled_columns, fold_with_members, shorten
 from ksched_cli.report.sinks.svg import chart_data
 from ksched_cli.report.view.model import (
     Bars,
@@ -179,11 +179,7 @@ def _table(caption: str, table: Table) -> tuple[dict[str, Any], list[list[int]]]
     numbers of the rows that it stands for. `names` has the first cells of these."""
     whole = shorten(all_rows(table))
     table, members = fold_with_members(whole, _FEW)
-    shown = [
-        at
-        for at, each in enumerate(table.columns)
-        if _shows(each.place) and (not at or not table.rows or any(_counts(each, row[at]) for row in table.rows))
-    ]
+    shown = filled_columns(table, _shows)
     columns = [_heading(table.columns[at]) for at in shown]
     rows = [[_cell(row[at], table.columns[at]) for at in shown] for row in table.rows]
     names = {row: [_name(whole, number) for number in rows] for row, rows in enumerate(members) if len(rows) > 1}
@@ -209,11 +205,6 @@ def _heading(column: Heading) -> dict[str, Any]:
     kind = "text" if column.kind in ("node", "workload") else column.kind
     flags = {"filters": column.filters, "wide": column.flows}
     return {"name": column.name, "kind": kind, **{name: True for name, holds in flags.items() if holds}}
-
-
-def _counts(column: Heading, value: Any) -> bool:
-    """Whether a column with this value is shown."""
-    return bool(value) if column.hides_zeros else value not in ("", None, [], ())
 
 
 def _node_columns(found: Mapping[str, Any]) -> dict[str, Any]:

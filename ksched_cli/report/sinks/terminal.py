@@ -24,7 +24,7 @@ from ksched_cli.errors import counted, plural
 from ksched_cli.report.console import Column, Grid, make_console, print_hanging
 from ksched_cli.report.console import Column as GridColumn
 from ksched_cli.report.registry import RenderOptions
-from ksched_cli.report.sinks.folding import all_rows, fold, quote_once, shorten
+from ksched_cli.report.sinks.folding import all_rows, filled_columns, fold, quote_once, shorten
 from ksched_cli.report.view.model import (
     Bars,
     Block,
@@ -165,7 +165,7 @@ class _Writer:
     def _table(self, table: Table, indent: int = 0) -> None:
         table = quote_once(all_rows(table) if self._wide else fold(shorten(table)))
         rows = table.rows if self._wide or table.most is None else table.rows[: table.most]
-        shown = [number for number, column in enumerate(table.columns) if self._has(table, column, number)]
+        shown = filled_columns(table, self._shows)
         grid = Grid(*self._grid_columns([table.columns[number] for number in shown]), headers=self._headers)
         for place, row in enumerate(rows):
             style = _COLOURS[table.row_tones.get(place, "plain")]
@@ -174,11 +174,6 @@ class _Writer:
         if left := len(table.rows) - len(rows):
             what = f"and {left:,} more {plural(left, table.rows_are)} (-o wide shows all)"
             self._print(Text(what, style="dim"), indent)
-
-    def _has(self, table: Table, column: Heading, number: int) -> bool:
-        if not self._shows(column.place):
-            return False
-        return not table.rows or number == 0 or any(row[number] not in ("", None, [], ()) for row in table.rows)
 
     def _grid_columns(self, columns: Sequence[Heading]) -> Iterator[GridColumn]:
         for number, column in enumerate(columns):
