@@ -31,10 +31,11 @@ from ksched_cli.engine.hints import QueuedPod
 from ksched_cli.errors import Problem, UsageError
 from ksched_cli.plan.drain.pods import (
     MOST_CYCLES,
+    NOTHING_MOVES,
+    ChangesAnyway,
     DrainReader,
+    NodeDrainPlan,
     PendingPods,
-    RestingPods,
-    SortedNode,
     UnplacedReasons,
     as_it_is,
     moved_forerunners,
@@ -116,9 +117,9 @@ class NodeEvictions:
             return
         self.ending = ending if self.ending == "settled" else self.ending
 
-    def start(self, name: str) -> SortedNode:
+    def start(self, name: str) -> NodeDrainPlan:
         """List the pods of the node as kubectl does, and evict them unless it refuses one of them."""
-        node = SortedNode(name)
+        node = NodeDrainPlan(name)
         for pod in sorted(self._store.pods_on(name), key=pod_key):
             node.add(pod, self._filters.judge(pod))
         node.left = [] if node.refused else list(node.evict)
@@ -127,12 +128,12 @@ class NodeEvictions:
             self._request(node)
         return node
 
-    def retry(self, node: SortedNode) -> bool:
+    def retry(self, node: NodeDrainPlan) -> bool:
         """Request the evictions of the pods that are left once more. Returns whether any was granted."""
         node.left = [pod for pod in node.left if self._is_there(pod)]
         return self._request(node)
 
-    def _request(self, node: SortedNode) -> bool:
+    def _request(self, node: NodeDrainPlan) -> bool:
         """Request all evictions, each again every 5 s, until all pods are gone, nothing moves, or kubectl's time is
         over: kubectl does not wait for the pods that controllers make in their place. Returns whether any was
         granted."""
@@ -176,7 +177,7 @@ class SingleDrain:
         self._world, self._flags, self._moved_only = world, flags, moved_only
         self._pending, self._reasons = pending, reasons
 
-    def run(self, nodes: Sequence[str], resting: RestingPods) -> DrainResult:
+    def run(self, nodes: Sequence[str], anyway: ChangesAnyway) -> DrainResult:
         """Cordon the nodes, place the pending pods, and drain one node after the other (RunDrain). Nodes with refused
         evictions are tried again after the others, whose new pods may have helped."""
         world = self._world
@@ -192,9 +193,9 @@ class SingleDrain:
             granted = [draining.retry(node) for node in drained if node.left and not node.timed_out]
             any_granted = any(granted)
         draining.run()
-        reader = DrainReader(world, self._reasons, resting.preempted)
-        preempted = [each for each in world.recorder.preempted if uid_of_pod(each.pod) not in resting.preempted]
-        counted = {uid_of_pod(pod) for node in drained for pod in node.evict} - resting.preempted
+        reader = DrainReader(world, self._reasons, anyway.preempted)
+        preempted = [each for each in world.recorder.preempted if uid_of_pod(each.pod) not in anyway.preempted]
+        counted = {uid_of_pod(pod) for node in drained for pod in node.evict} - anyway.preempted
         counted |= {uid_of_pod(each.pod) for each in preempted}
         return DrainResult(
             tuple(map(reader.node_drain, drained)),
@@ -202,7 +203,7 @@ class SingleDrain:
             tuple(map(reader.evicted, preempted)),
             self._pending.pods,
             self._pending.placed,
-            tuple(self._displaced(reader, resting.placed, counted)),
+            tuple(self._displaced(reader, anyway.placed, counted)),
             world.result(draining.ending, moved_only=self._moved_only),
         )
 
@@ -255,13 +256,13 @@ class SpareCopies:
         self._trial: WorldTrial | None = None
 
     def set_aside(self) -> None:
-        """Take all but the first copies of each template out of the queue, until `use` or a roll back."""
+        """Take all but the first copies of each template out of the queue, until `restore` or a roll back."""
         self._trial = self._world.trial().begin()
         queue, copies = self._world.loop.queue, dict[bytes, list[QueuedPod]]()
         for pod in queue:
             if self._has_failed(pod):
                 copies.setdefault(pod.info.template, []).append(pod)
-        self.put_back()
+        self.reset()
         for template, pods in copies.items():
             if len(pods) > KEPT_COPIES:
                 pods.sort(key=lambda pod: pod.turn)
@@ -270,14 +271,14 @@ class SpareCopies:
                 for pod in pods[KEPT_COPIES:]:
                     queue.delete(pod.row)
 
-    def use(self) -> None:
-        """Roll back to where they were set aside."""
+    def restore(self) -> None:
+        """Return the copies to the queue: roll back to where they were set aside."""
         assert self._trial is not None
         self._trial.roll_back()
-        self.put_back()
+        self.reset()
 
-    def put_back(self) -> None:
-        """A roll back has returned all of them to the queue."""
+    def reset(self) -> None:
+        """Forget which copies were set aside: a roll back has returned them to the queue."""
         self._kept, self.were_needed, self.count = {}, False, 0
 
     def notice(self) -> None:
@@ -325,12 +326,15 @@ class DrainRun(Run):
         self._pending = PendingPods(self.world)
         self._single = SingleDrain(self.world, flags, self._pending, self._reasons, moved_only=moved_only)
         self.spares = SpareCopies(self.world)
-        self._resting: RestingPods | None = None
+        # Set when the pending pods are placed.
+        self._anyway = NOTHING_MOVES
 
     def drain_in_turn(self, groups: Sequence[Sequence[str]]) -> Iterator[DrainResult]:
         """Drain each group from the same beginning. A single group is drained in all orders that draws may take, and
         the world is at the end of the first order then."""
         if len(groups) == 1:
+            self._pending.place()
+            self._anyway = self._pending.changes_anyway()
             yield self.in_orders(self._run_of(groups[0]), drain_in_orders)
             return
         self.place_pending()
@@ -345,7 +349,7 @@ class DrainRun(Run):
         for nodes in groups:
             result, tried = self._drain_in_trial(nodes, left)
             if self.spares.were_needed:
-                self.spares.use()
+                self.spares.restore()
                 result, tried = self._drain_in_trial(nodes, left)
                 self.spares.set_aside()
             left -= tried
@@ -400,7 +404,7 @@ class DrainRun(Run):
             return self.drain(nodes, choices)
 
     def _drain_with_spares(self, nodes: Sequence[str]) -> DrainResult:
-        self.spares.use()
+        self.spares.restore()
         result, _ = self._drain_in_trial(nodes)
         self.spares.set_aside()
         return result
@@ -412,9 +416,9 @@ class DrainRun(Run):
         self._pending.place()
         with self.trial():
             self.spares.set_aside()
-            resting = self._pending.resting(self.spares.notice)
-        self._resting = self._pending.resting() if self.spares.were_needed else resting
-        self.spares.put_back()
+            anyway = self._pending.changes_anyway(self.spares.notice)
+        self._anyway = self._pending.changes_anyway() if self.spares.were_needed else anyway
+        self.spares.reset()
         self.world.begin_record()
 
     def drain(self, nodes: Sequence[str], choices: Choices = FIRST_ORDER) -> DrainResult:
@@ -422,14 +426,10 @@ class DrainRun(Run):
         return self.in_order(self._run_of(nodes), choices)
 
     def _run_of(self, nodes: Sequence[str]) -> InOrder[DrainResult]:
-        """A drain of the nodes, after the pending pods have their nodes."""
-        resting = self._resting
-        if resting is None:
-            self._pending.place()
-            resting = self._pending.resting()
+        """A function that drains the nodes with the draws that it is given. The pending pods are placed before."""
 
         def run(choices: Choices) -> DrainResult:
-            result = self._single.run(nodes, resting)
+            result = self._single.run(nodes, self._anyway)
             self.spares.notice()
             return replace(result, left_out=self.spares.count, autoscaling=self.provisioned())
 

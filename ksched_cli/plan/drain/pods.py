@@ -1,8 +1,8 @@
 """The pods of a drain: where they would be without it, and what became of them.
 
-`PendingPods` places the pending pods before any pod is evicted. `RestingPods` has the end of a run without the drain,
-so that only its own effects count. `DrainReader` reads from the world what became of evicted and preempted pods.
-`UnplacedReasons` keeps why a pod has no node, in kube-scheduler's words and without what preemption adds."""
+`PendingPods` places the pending pods before any pod is evicted. `ChangesAnyway` has the pods that change without the
+drain too, so that only its own effects count. `DrainReader` reads from the world what became of evicted and preempted
+pods. `UnplacedReasons` keeps why a pod has no node, in kube-scheduler's words and without what preemption adds."""
 
 from __future__ import annotations
 
@@ -39,23 +39,23 @@ class UnplacedReasons:
 _NO_UIDS: frozenset[str] = frozenset()
 
 
-class RestingPods(Struct, frozen=True):
-    """Uids of the pods to which something happens without a drain and without a failure, such as pending pods. A pod
-    that controllers recreate counts under its first forerunner. `placed` have a node in the end, `unplaced` have none.
-    `preempted` are preempted without the drain too."""
+class ChangesAnyway(Struct, frozen=True):
+    """Uids of the pods that change without the drain or the failure too, such as pending pods, by the state in which
+    they end: `placed` have a node, `unplaced` have none, `preempted` are preempted. A pod that controllers recreate
+    counts under its first forerunner."""
 
     placed: frozenset[str] = _NO_UIDS
     unplaced: frozenset[str] = _NO_UIDS
     preempted: frozenset[str] = _NO_UIDS
 
 
-NOTHING_MOVES = RestingPods()
+NOTHING_MOVES = ChangesAnyway()
 
 
-def resting_pods(world: World) -> RestingPods:
-    """The pods of a world that has come to rest."""
+def changes_anyway(world: World) -> ChangesAnyway:
+    """The pods that have changed in a world that has come to rest."""
     with_node = {uid: has_node(world, pod) for uid, pod in moved_forerunners(world)}
-    return RestingPods(
+    return ChangesAnyway(
         frozenset(uid for uid, found in with_node.items() if found),
         frozenset(uid for uid, found in with_node.items() if not found),
         frozenset(uid_of_pod(each.pod) for each in world.recorder.preempted),
@@ -132,7 +132,7 @@ class PendingPods:
             if uid in self._waiting:
                 self._note(uid)
 
-    def resting(self, at_rest: Callable[[], None] = lambda: None) -> RestingPods:
+    def changes_anyway(self, at_rest: Callable[[], None] = lambda: None) -> ChangesAnyway:
         """Where the pods come to rest as the cluster is now. Everything is rolled back once `at_rest` has looked."""
         if not self._waiting:
             return NOTHING_MOVES
@@ -141,7 +141,7 @@ class PendingPods:
             self.place()
             run_until_rest(world)
             at_rest()
-            return resting_pods(world)
+            return changes_anyway(world)
 
     def _note(self, uid: str) -> None:
         pod = as_it_is(self._store, self._waiting[uid])
@@ -168,8 +168,8 @@ _PREEMPTED = "preempted by other pods, not evicted"
 _TOO_LATE = "the --timeout was over before a budget allowed the eviction"
 
 
-class SortedNode(Struct):
-    """The pods of a node by what kubectl drain does with them. `left` are those that are not evicted yet."""
+class NodeDrainPlan(Struct):
+    """The pods of one node, grouped by what kubectl drain does with them. `left` are those that are not evicted yet."""
 
     name: str
     evict: list[Pod] = field(default_factory=list)
@@ -217,7 +217,7 @@ class DrainReader:
         self._store, self._api = world.plane.store, world.api
         self._preempted = {uid_of_pod(each.pod) for each in world.recorder.preempted}.union(preempted)
 
-    def node_drain(self, node: SortedNode) -> NodeDrain:
+    def node_drain(self, node: NodeDrainPlan) -> NodeDrain:
         if node.refused:
             return node.refusal()
         granted = self._world.plane.drainer.granted

@@ -30,8 +30,8 @@ from ksched_cli.engine.scheduler import Scheduler
 from ksched_cli.errors import Problem, UsageError, counted
 from ksched_cli.plan.drain.pods import (
     NOTHING_MOVES,
+    ChangesAnyway,
     PendingPods,
-    RestingPods,
     UnplacedReasons,
     last_version,
     moved_forerunners,
@@ -166,7 +166,7 @@ class SweptPods:
     """Reads the pods of a variant from its world. `failing` are the nodes that fail. Pods that have no node without the
     failures either (`resting`) are no result of the failures. Made before the nodes fail."""
 
-    def __init__(self, world: World, failing: Collection[str] = (), resting: RestingPods = NOTHING_MOVES) -> None:
+    def __init__(self, world: World, failing: Collection[str] = (), resting: ChangesAnyway = NOTHING_MOVES) -> None:
         self._world, self._failing, self._resting = world, frozenset(failing), resting if failing else NOTHING_MOVES
         # Pods that pending pods preempt before the record begins.
         self._earlier = frozenset() if failing else resting.preempted
@@ -380,7 +380,7 @@ class VariantRun(Run):
             world.apply(Changes(edits=setting.edits, namespace=self._namespace))
         self._pending.place()
         if self._fails:
-            self._resting = self._pending.resting()
+            self._resting = self._pending.changes_anyway()
             world.begin_record()
         self._setting = setting
 
