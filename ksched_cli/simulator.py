@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from ksched_cli.plan.check.suppression import Suppressions
     from ksched_cli.plan.consolidate.results import Consolidation
     from ksched_cli.plan.diff.diff import DiffResult
-    from ksched_cli.plan.drain.drain import DrainTrials
-    from ksched_cli.plan.drain.results import DrainTrial
+    from ksched_cli.plan.drain.drain import DrainReport
+    from ksched_cli.plan.drain.results import GroupDrain
     from ksched_cli.plan.explain.results import ExplainResult
     from ksched_cli.plan.instance_types import InstanceTypeList
     from ksched_cli.plan.reference.config import EffectiveConfiguration
@@ -330,9 +330,9 @@ class Simulator(EditMethods):
         timeout: float | None = None,
         ignore_pending: bool = False,
         every_pod: bool = False,
-        done: Callable[[DrainTrial], object] = lambda trial: None,
+        done: Callable[[GroupDrain], object] = lambda trial: None,
         partial: bool = False,
-    ) -> DrainTrials:
+    ) -> DrainReport:
         """What `kubectl drain` would do with these or the selected nodes, or with every node or zone by itself
         (`each`). `grace_period` and `timeout` are in seconds. `every_pod`: the end has also the pods that stay. `done`
         is called with each trial at its end. With `partial` an interrupt ends the run, and its trials are shown."""

@@ -137,7 +137,7 @@ def drain(
     grace_period: GracePeriod = -1,
     timeout: Timeout = "0s",
     ignore_pending: IgnorePending = False,
-    output: Annotated[str, options.FormatOption("DrainTrials")] = "table",
+    output: Annotated[str, options.FormatOption("DrainReport")] = "table",
     exit_zero: options.ExitZero = False,
     no_headers: options.NoHeaders = False,
 ) -> None:

@@ -52,7 +52,7 @@ _RESULTS: Mapping[str, tuple[str, str, str]] = {
     "Consolidation": ("consolidate", f"{_PAGES} commands", "Consolidation"),
     "CurveSweep": ("curve_sweep", f"{_PAGES} svg", "CurveSweep"),
     "DiffResult": ("diff", _PAGES, "Diff"),
-    "DrainTrials": ("drain", _PAGES, "Drain DrainList"),
+    "DrainReport": ("drain", _PAGES, "Drain DrainList"),
     "ExplainResult": ("explain", _PAGES, "Explanation"),
     "InstanceTypeList": ("instance_types", _PAGES.replace(" html", ""), ""),
     "PluginList": ("reference:plugins", f"{_LIST} name", ""),

@@ -21,7 +21,7 @@ CHECKED = str(ROOT / "fixtures" / "check" / "cluster.yaml")
 COMMANDS: dict[str, Callable[[], Any]] = {
     **{name: make for name, make in RESULTS.items() if name != "Simulator"},
     "Simulation in detail": lambda: Simulator.load(DEMO).simulate(detail=True),
-    "DrainTrials of each node": lambda: Simulator.load(FLEET).drain_nodes(each="node", force=True),
+    "DrainReport of each node": lambda: Simulator.load(FLEET).drain_nodes(each="node", force=True),
     "Check of many manifests": lambda: Simulator.load(CHECKED).check(str(ROOT / "fixtures" / "check" / "deploy")),
     "DiffResult with causes": lambda: Simulator.compare(
         RunOptions(sources=[DEMO], kube_version="1.25"), RunOptions(sources=[DEMO], kube_version="1.34")

@@ -27,7 +27,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "ExplainResult": lambda: Simulator.load(DEMO).explain("shop/db-0"),
     "Check": lambda: Simulator.load(str(ROOT / "fixtures" / "check" / "cluster.yaml")).check(WEB),
     "CapacityResult": lambda: Simulator.load(DEMO).capacity(WEB),
-    "DrainTrials": lambda: Simulator.load(DRAINED).drain_nodes("east-1", ignore_daemonsets=True),
+    "DrainReport": lambda: Simulator.load(DRAINED).drain_nodes("east-1", ignore_daemonsets=True),
     "DiffResult": lambda: Simulator.compare(
         RunOptions(sources=[DEMO]), RunOptions(sources=[DEMO], edits=[("cordon", "east-2")])
     ),

@@ -45,8 +45,8 @@ from ksched_cli.plan.drain.results import (
     BudgetChange,
     DrainFilters,
     DrainResult,
-    DrainTrial,
     Flags,
+    GroupDrain,
     Healthy,
     PodFate,
 )
@@ -470,12 +470,12 @@ def in_turn(loaded: Loaded, nodes: Sequence[str], each: Each | None) -> list[tup
     return [(zone, tuple(sorted(members))) for zone, members in sorted(zones.items())]
 
 
-class DrainTrials(Displayed, Struct, frozen=True):
+class DrainReport(Displayed, Struct, frozen=True):
     """All nodes drained together in a single trial, or each node or zone (`each`) in a trial of its own. `nodes` are
     all nodes before the drain and after it; only before where each has a trial of its own. `was_interrupted`: the
     trials are those that were done by then."""
 
-    trials: tuple[DrainTrial, ...]
+    trials: tuple[GroupDrain, ...]
     each: Each | None
     nodes: NodeChanges
     coverage: Mapping[str, Any]
@@ -493,9 +493,9 @@ def drain_nodes(
     each: Each | None = None,
     pending_first: bool = True,
     every_pod: bool = False,
-    done: Callable[[DrainTrial], object] = lambda trial: None,
+    done: Callable[[GroupDrain], object] = lambda trial: None,
     partial: bool = False,
-) -> DrainTrials:
+) -> DrainReport:
     """Every trial starts from the loaded cluster, in which the pending pods get their nodes once: those that take a
     place on nodes of the trial look for another one. With `every_pod` the end of a single drain has all pods, not only
     those to which something happened. `done` is called with each trial at its end. With `partial` the result has the
@@ -510,18 +510,18 @@ def drain_nodes(
     started = time.perf_counter()
     groups = in_turn(source.loaded, nodes, each)
     results = zip(groups, run.drain_in_turn([group for _, group in groups]), strict=True)
-    trials: list[DrainTrial] = []
+    trials: list[GroupDrain] = []
     was_interrupted = False
     try:
         for (name, group), result in steps(results, "drains are done", len(groups)):
-            trials.append(DrainTrial(name, group, result))
+            trials.append(GroupDrain(name, group, result))
             done(trials[-1])
     except KeyboardInterrupt:
         if not partial or not trials:
             raise
         was_interrupted = True
     evicted = sum(len(node.of("moves", "unplaced")) for trial in trials for node in trial.drain.nodes)
-    return DrainTrials(
+    return DrainReport(
         tuple(trials),
         each,
         run.node_changes() if each is None else NodeChanges(run.nodes, run.nodes),

@@ -170,7 +170,7 @@ class DrainResult(Struct, frozen=True, dict=True):
         return self.outcome == "safe"
 
 
-class DrainTrial(Struct, frozen=True):
+class GroupDrain(Struct, frozen=True):
     """Some nodes that were drained by themselves, as one of many such trials."""
 
     name: str

@@ -1,4 +1,4 @@
-"""What draining nodes did: one drain of some nodes, or each node or zone by itself (`DrainTrials`)."""
+"""What draining nodes did: one drain of some nodes, or each node or zone by itself (`DrainReport`)."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any, Literal, TextIO, get_args
 
 from ksched_cli.controlplane.draws import Draw
 from ksched_cli.errors import counted, named
-from ksched_cli.plan.drain.drain import DrainTrials
+from ksched_cli.plan.drain.drain import DrainReport
 from ksched_cli.plan.drain.results import (
     BudgetChange,
     DrainOutcome,
     DrainResult,
-    DrainTrial,
     Evicted,
     Fate,
+    GroupDrain,
     PodFate,
 )
 from ksched_cli.plan.drain.results import Remark as RemarkPart
@@ -109,7 +109,7 @@ class DrainListDocument(DocumentPart, tag_field="kind", tag="DrainList", frozen=
 Document = DrainDocument | DrainListDocument
 
 
-def document(found: DrainTrials, options: RenderOptions) -> Document:
+def document(found: DrainReport, options: RenderOptions) -> Document:
     rest = {"node_table": nodes_part(found.nodes), "coverage": found.coverage, "stats": stats_entry(found.stats)}
     if found.each is None:
         drain = found.trials[0].drain
@@ -139,7 +139,7 @@ def _parts(drain: DrainResult) -> dict[str, Any]:
     }
 
 
-def show_trial(trial: DrainTrial, out: TextIO | None = None) -> None:
+def show_trial(trial: GroupDrain, out: TextIO | None = None) -> None:
     """Show one trial while the others run: as a row of -o name in `out`, else in a line above the progress bar."""
     if out is None:
         note(visible("  ".join((trial.name, trial.drain.outcome, _reason(trial.drain)))))
