@@ -204,9 +204,9 @@ class Simulator(EditMethods):
         """A scheduler over a cluster of its own, ready to run; with `odds` of so many random orders and tie-breaks."""
         from ksched_cli.plan.run.run import Run
 
-        source = self._current.without_rollouts()
+        self._current.refuse_rollouts()
         self._check_not_empty()
-        return Run(source, odds=self._odds(orders, ties))
+        return Run(self._current, odds=self._odds(orders, ties))
 
     def _odds(self, orders: int, ties: int) -> DrawOdds | None:
         """What becomes of the pending pods that are wanted, in so many random orders and tie-breaks."""
@@ -435,7 +435,8 @@ class Simulator(EditMethods):
         self._check_selection()
         execution = SweepExecution(workers, dask, out, resume, progress)
         options = self._options if self._options.scenario is None else replace(self._options, scenario=None)
-        source, path = self._current.without_rollouts(), None if file is None else str(file)
+        source, path = self._current, None if file is None else str(file)
+        source.refuse_rollouts()
         return sweep_or_curves(options, source, Wiring(), path, words, execution)
 
     @staticmethod

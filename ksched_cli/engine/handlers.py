@@ -179,8 +179,8 @@ class EventHandlers(Logged):
         self._nominations_wake = rules.ended_nomination_wakes_pods
         self._all_node_changes_wake = rules.all_node_changes_wake_pods
 
-    def add(self, item: Any) -> None:
-        """An object that is new; one that is known by this name is updated."""
+    def put(self, item: Any) -> None:
+        """Add an object, or update the one that has this name."""
         if isinstance(item, Pod):
             self._add_pod(item)
         elif isinstance(item, Node):
@@ -191,8 +191,6 @@ class EventHandlers(Logged):
             action = Action.ADD if old is None else Action.UPDATE
             self._tell(ClusterEvent(type(item).__name__, action), old, item)
 
-    update = add
-
     def changed(self, old: Any, new: Any) -> None:
         """A change with both versions of the object; the catalog may have the new one already."""
         item = old if new is None else new
@@ -200,7 +198,7 @@ class EventHandlers(Logged):
             self._add_pod(new)
             return
         if isinstance(item, _IN_COLUMNS):
-            change = self.delete if new is None else self.add
+            change = self.delete if new is None else self.put
             change(item)
             return
         action = Action.DELETE if new is None else Action.ADD if old is None else Action.UPDATE

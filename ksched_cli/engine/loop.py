@@ -86,7 +86,7 @@ class SchedulingLoop:
             self.cluster, self.queue, self.waiting, scheduler.handle.gates, scheduler.runtimes.keys(), on_event
         )
         self._trying, self._decided = trying, decided
-        self._write = write or self.handlers.update
+        self._write = write or self.handlers.put
         # Whether pods that find no place are tried again without a wait, because their group has found its places.
         self._at_once = False
         self._held: dict[int, QueuedPod] = LoggedDict(undo)

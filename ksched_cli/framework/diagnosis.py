@@ -112,7 +112,7 @@ class NodeStatuses:
         self.codes[row] = status.code
         self.kind_ids[row] = self.kinds.id(status)
 
-    def set_stranger(self, name: str, status: Status) -> None:
+    def set_unknown_node(self, name: str, status: Status) -> None:
         self._change()
         self.unknown_nodes[name] = status
 
@@ -235,7 +235,7 @@ class Diagnosis(Struct):
         """UnschedulablePlugins. They are collected here: of a pod that has a node, few callers need them."""
         return self.blamed | self.nodes.unschedulable_plugins() if self.blames_nodes else self.blamed
 
-    def blame(self, status: Status) -> None:
+    def add_plugin_status(self, status: Status) -> None:
         """Diagnosis.AddPluginStatus."""
         if status.rejected and status.plugin:
             self.blamed |= {status.plugin}

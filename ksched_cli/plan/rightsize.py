@@ -85,7 +85,7 @@ class Rightsizing(Struct, frozen=True):
 
 def rightsize_input(source: LoadedInput, catalog: ShapeCatalog | None) -> Rightsizing:
     """Each workload of the manifests. Without a catalog its shapes are the instance types of the nodes."""
-    source = source.without_rollouts()
+    source.refuse_rollouts()
     prepared = Run(source)
     started = time.perf_counter()
     trials = SizingTrials(source, prepared.scheduler)

@@ -96,7 +96,7 @@ class FollowingScheduler:
             if new is None:
                 self._handlers.delete(old)
             else:
-                self._handlers.add(self._own(new) if isinstance(new, Pod) else new)
+                self._handlers.put(self._own(new) if isinstance(new, Pod) else new)
         self._seen = len(self._changes.made)
         if any(isinstance(old or new, Node) for old, new in changes):
             self._match_nodes()

@@ -86,7 +86,7 @@ def conditions(status: str) -> list[dict[str, str]]:
 )
 def test_each_kind_of_node_update(before: Any, after: Any, labels: list[str]) -> None:
     loop = loop_over(before)
-    loop.handlers.update(after.obj())
+    loop.handlers.put(after.obj())
     assert [label for label, _ in loop.told] == labels
     assert loop.cluster.nodes.objects[0] == after.obj()
 
@@ -94,11 +94,11 @@ def test_each_kind_of_node_update(before: Any, after: Any, labels: list[str]) ->
 @pytest.mark.parametrize(
     ("objects", "pod", "event"),
     [
-        pytest.param([], make_pod("p"), ("add", node()), id="a-node-comes"),
-        pytest.param([node(cpu="0")], make_pod("p").requests(cpu="1"), ("update", node()), id="a-node-grows"),
-        pytest.param([node().taint("x")], make_pod("p"), ("update", node()), id="a-taint-goes"),
-        pytest.param([node().cordoned()], make_pod("p"), ("update", node()), id="uncordoned"),
-        pytest.param([node()], make_pod("p").selector(a="1"), ("update", node().label(a="1")), id="a-label-comes"),
+        pytest.param([], make_pod("p"), ("put", node()), id="a-node-comes"),
+        pytest.param([node(cpu="0")], make_pod("p").requests(cpu="1"), ("put", node()), id="a-node-grows"),
+        pytest.param([node().taint("x")], make_pod("p"), ("put", node()), id="a-taint-goes"),
+        pytest.param([node().cordoned()], make_pod("p"), ("put", node()), id="uncordoned"),
+        pytest.param([node()], make_pod("p").selector(a="1"), ("put", node().label(a="1")), id="a-label-comes"),
         pytest.param(
             [node(), make_pod("q").requests(cpu="1").on("n")],
             make_pod("p").requests(cpu="1"),
@@ -108,13 +108,13 @@ def test_each_kind_of_node_update(before: Any, after: Any, labels: list[str]) ->
         pytest.param(
             [node(), make_pod("q").requests(cpu="1").on("n")],
             make_pod("p").requests(cpu="1"),
-            ("update", make_pod("q").requests(cpu="1").on("n").phase("Succeeded")),
+            ("put", make_pod("q").requests(cpu="1").on("n").phase("Succeeded")),
             id="a-pod-ends",
         ),
         pytest.param(
             [node(), make_pod("q").requests(cpu="1").on("n")],
             make_pod("p").requests(cpu="1"),
-            ("update", make_pod("q").requests(cpu="0").on("n")),
+            ("put", make_pod("q").requests(cpu="0").on("n")),
             id="a-pod-shrinks",
         ),
         pytest.param(
@@ -131,35 +131,35 @@ def test_each_kind_of_node_update(before: Any, after: Any, labels: list[str]) ->
                     }
                 }
             ),
-            ("add", make_pod("q").label(app="a").on("n")),
+            ("put", make_pod("q").label(app="a").on("n")),
             id="a-pod-comes-that-it-wants",
         ),
-        pytest.param([node()], make_pod("p").gate("x"), ("update", make_pod("p")), id="its-gate-goes"),
+        pytest.param([node()], make_pod("p").gate("x"), ("put", make_pod("p")), id="its-gate-goes"),
         pytest.param(
-            [node().taint("x")], make_pod("p"), ("update", make_pod("p").toleration("x", "Exists")), id="it-tolerates"
+            [node().taint("x")], make_pod("p"), ("put", make_pod("p").toleration("x", "Exists")), id="it-tolerates"
         ),
         pytest.param(
             [node(), volume(owner="data", phase="Bound")],
             make_pod("p").spec(volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]),
-            ("add", claim("data", volume="pv")),
+            ("put", claim("data", volume="pv")),
             id="its-claim-comes",
         ),
         pytest.param(
             [node(), claim("data", cls="fast")],
             make_pod("p").spec(volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]),
-            ("add", storage_class("fast")),
+            ("put", storage_class("fast")),
             id="its-class-comes",
         ),
         pytest.param(
             [node(), make_class(), make_slice("s", [{"name": "d"}], node="n")],
             make_pod("p").uid("p").spec(resourceClaims=[{"name": "r", "resourceClaimName": "c"}]),
-            ("add", make_claim("c", {"name": "r", "exactly": {"deviceClassName": "gpu"}})),
+            ("put", make_claim("c", {"name": "r", "exactly": {"deviceClassName": "gpu"}})),
             id="its-resource-claim-comes",
         ),
         pytest.param(
             [node(), make_class(), make_claim("c", {"name": "r", "exactly": {"deviceClassName": "gpu"}})],
             make_pod("p").uid("p").spec(resourceClaims=[{"name": "r", "resourceClaimName": "c"}]),
-            ("add", make_slice("s", [{"name": "d"}], node="n")),
+            ("put", make_slice("s", [{"name": "d"}], node="n")),
             id="devices-come",
         ),
         pytest.param(
@@ -169,7 +169,7 @@ def test_each_kind_of_node_update(before: Any, after: Any, labels: list[str]) ->
                 make_claim("c", {"name": "r", "exactly": {"deviceClassName": "gpu"}}),
             ],
             make_pod("p").uid("p").spec(resourceClaims=[{"name": "r", "resourceClaimName": "c"}]),
-            ("add", make_class()),
+            ("put", make_class()),
             id="a-device-class-comes",
         ),
         pytest.param(
@@ -180,7 +180,7 @@ def test_each_kind_of_node_update(before: Any, after: Any, labels: list[str]) ->
                 volume(owner="data", handle="h", phase="Bound"),
             ],
             make_pod("p").spec(volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]),
-            ("update", csi_node("n", 1)),
+            ("put", csi_node("n", 1)),
             id="a-volume-limit-rises",
         ),
     ],
@@ -224,10 +224,10 @@ def test_an_event_brings_the_pod_back_that_it_helps(objects: list[Any], pod: Any
 def test_other_objects_come_change_and_go(item: Any) -> None:
     loop = loop_over(node())
     kind, meta = type(item), item.metadata
-    loop.handlers.add(item)
+    loop.handlers.put(item)
     assert loop.cluster.catalog.get(kind, meta.name, meta.namespace) is item
     changed = copy.deepcopy(item)
-    loop.handlers.update(changed)
+    loop.handlers.put(changed)
     assert loop.cluster.catalog.get(kind, meta.name, meta.namespace) is changed
     loop.handlers.delete(item)
     assert loop.cluster.catalog.get(kind, meta.name, meta.namespace) is None
@@ -237,23 +237,23 @@ def test_other_objects_come_change_and_go(item: Any) -> None:
 
 def test_a_pod_that_comes_finished_is_nobody() -> None:
     loop = loop_over(node())
-    loop.handlers.add(make_pod("p").on("n").phase("Failed").obj())
+    loop.handlers.put(make_pod("p").on("n").phase("Failed").obj())
     assert loop.cluster.usage.pod_count.tolist() == [0]
     assert loop.told == []
 
 
 def test_a_pod_of_another_scheduler_is_known_and_not_queued() -> None:
     loop = loop_over(node())
-    loop.handlers.add(make_pod("p").scheduler("other").obj())
+    loop.handlers.put(make_pod("p").scheduler("other").obj())
     assert where(loop, "p") == "-"
-    loop.handlers.update(make_pod("p").scheduler("other").label(a="1").obj())
+    loop.handlers.put(make_pod("p").scheduler("other").label(a="1").obj())
     loop.handlers.delete(make_pod("p").scheduler("other").obj())
     assert len(loop.cluster.pods.gone) == 1
 
 
 def test_a_pod_that_somebody_else_binds_leaves_the_queue() -> None:
     loop = loop_over(node(), make_pod("p").requests(cpu="1"))
-    loop.handlers.update(make_pod("p").requests(cpu="1").on("n").obj())
+    loop.handlers.put(make_pod("p").requests(cpu="1").on("n").obj())
     assert where(loop, "p") == "n"
     assert list(loop.queue) == []
     assert loop.cluster.usage.pod_count.tolist() == [1]
@@ -271,7 +271,7 @@ def test_a_node_of_the_same_name_has_its_pods_back() -> None:
     loop = loop_over(node(), make_pod("p").requests(cpu="1").on("n"))
     loop.handlers.delete(node().obj())
     assert where(loop, "p") == "-"
-    loop.handlers.add(node(cpu="2").obj())
+    loop.handlers.put(node(cpu="2").obj())
     assert where(loop, "p") == "n"
     assert loop.cluster.usage.requested[0].tolist() == [1000]
 
@@ -280,14 +280,14 @@ def test_a_pod_deleted_while_its_node_is_away_does_not_come_back() -> None:
     loop = loop_over(node(), make_pod("p").requests(cpu="1").on("n"))
     loop.handlers.delete(node().obj())
     loop.handlers.delete(make_pod("p").on("n").obj())
-    loop.handlers.add(node().obj())
+    loop.handlers.put(node().obj())
     assert loop.cluster.usage.pod_count.tolist() == [0]
 
 
 def test_a_pod_of_the_same_name_is_another_pod() -> None:
     loop = loop_over(node(), make_pod("p").uid("one").requests(cpu="1").on("n"))
     loop.handlers.delete(make_pod("p").uid("one").on("n").obj())
-    loop.handlers.add(make_pod("p").uid("two").requests(cpu="500m").obj())
+    loop.handlers.put(make_pod("p").uid("two").requests(cpu="500m").obj())
     run(loop)
     assert where(loop, "p") == "n"
     assert loop.cluster.usage.requested[0].tolist() == [500]
@@ -345,9 +345,9 @@ def test_a_node_that_a_pod_cannot_use_does_not_wake_it(minor: str, gates: str, w
     loop = loop_over(*objects, current=RELEASES[minor], gates=gates)
     run(loop)
     assert where(loop, "p") == "unschedulable"
-    loop.handlers.add(new.obj())
+    loop.handlers.put(new.obj())
     assert (where(loop, "p") != "unschedulable") is woken
-    loop.handlers.add(make_node("fits").allocatable(cpu=4, pods=5).label(disk="ssd").obj())
+    loop.handlers.put(make_node("fits").allocatable(cpu=4, pods=5).label(disk="ssd").obj())
     assert where(loop, "p") != "unschedulable"
 
 
@@ -359,7 +359,7 @@ def test_only_taints_that_forbid_scheduling_are_checked_from_1_24_on(minor: str,
         make_node("small").allocatable(cpu=1), make_pod("p").requests(cpu="2"), current=RELEASES[minor], gates=""
     )
     run(loop)
-    loop.handlers.add(make_node("new").allocatable(cpu=4, pods=5).taint("dedicated", "x", "NoExecute").obj())
+    loop.handlers.put(make_node("new").allocatable(cpu=4, pods=5).taint("dedicated", "x", "NoExecute").obj())
     assert (where(loop, "p") != "unschedulable") is woken
 
 
@@ -372,7 +372,7 @@ def test_an_overcommitted_node_has_no_room_up_to_1_27(minor: str, woken: bool) -
     loop = loop_over(node().cordoned(), crowd, make_pod("p").requests(cpu="1"), current=RELEASES[minor], gates="")
     run(loop)
     assert where(loop, "p") == "unschedulable"
-    loop.handlers.update(node().obj())
+    loop.handlers.put(node().obj())
     assert (where(loop, "p") != "unschedulable") is woken
 
 
@@ -384,5 +384,5 @@ def test_changes_of_a_csi_node_wake_pods_behind_a_gate_in_1_16(gates: str, woken
     loop = loop_over(small, pod, current=RELEASES["1.16"], gates=gates)
     run(loop)
     assert where(loop, "p") == "unschedulable"
-    loop.handlers.add(csi_node("small", 1))
+    loop.handlers.put(csi_node("small", 1))
     assert (where(loop, "p") != "unschedulable") is woken

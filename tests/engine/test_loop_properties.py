@@ -130,14 +130,14 @@ class World:
         if known and self.draw(st.integers(0, 3)) == 0:
             self.loop.handlers.delete(self.cluster.nodes.objects[self.cluster.nodes.row_of[name]])
         else:
-            self.loop.handlers.add(self.draw(nodes(name)))
+            self.loop.handlers.put(self.draw(nodes(name)))
 
     def new_pod(self) -> None:
         self.count += 1
         name = f"p{self.count}"
         on = self.draw(st.sampled_from(("", "", *NAMES)))
         pod = self.draw(pods(name, on))
-        self.loop.handlers.add(pod)
+        self.loop.handlers.put(pod)
 
     def changed_pod(self) -> None:
         pod = self.some_pod()
@@ -157,7 +157,7 @@ class World:
                 new.spec.scheduling_gates = ()
             case "done":
                 new.status.phase = "Succeeded"
-        self.loop.handlers.update(new)
+        self.loop.handlers.put(new)
 
     def gone_pod(self) -> None:
         pod = self.some_pod()
@@ -166,7 +166,7 @@ class World:
 
     def namespace(self) -> None:
         labels = self.draw(st.sampled_from(({}, {"team": "x"})))
-        self.loop.handlers.add(Namespace(metadata=replace(make_node("default").obj().metadata, labels=labels)))
+        self.loop.handlers.put(Namespace(metadata=replace(make_node("default").obj().metadata, labels=labels)))
 
     def cycle(self) -> None:
         self.follow(self.loop.step())
@@ -177,7 +177,7 @@ class World:
             for victim in decision.preemption.victims if decision.preemption else ():
                 pod = self.cluster.pods.infos[victim].pod
                 leaving = replace(pod.metadata, deletion_timestamp="2026-01-01T00:00:00Z")
-                self.loop.handlers.update(replace(pod, metadata=leaving))
+                self.loop.handlers.put(replace(pod, metadata=leaving))
 
     def time(self) -> None:
         self.loop.advance_to(self.loop.clock.now + self.draw(st.sampled_from((1, 5, 40))))

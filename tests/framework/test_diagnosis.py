@@ -42,7 +42,7 @@ CHANGES = st.one_of(
     st.builds(lambda where: lambda each: each.forget(where), rows),
     st.builds(lambda where: lambda each: each.take_over(other(1, TAINTED), where), rows),
     st.builds(lambda where: lambda each: each.set_absent(np.isin(np.arange(SIZE), where), FULL), rows),
-    st.builds(lambda name: lambda each: each.set_stranger(name, TAINTED), st.sampled_from("ab")),
+    st.builds(lambda name: lambda each: each.set_unknown_node(name, TAINTED), st.sampled_from("ab")),
 )
 
 
@@ -55,7 +55,7 @@ def summed_up(each: NodeStatuses) -> Any:
 def anew(each: NodeStatuses) -> Any:
     """The same of a copy that nothing is known of."""
     copy = each.copy()
-    copy.set_stranger("x", SUCCESS)
+    copy.set_unknown_node("x", SUCCESS)
     del copy.unknown_nodes["x"]
     return summed_up(copy)
 

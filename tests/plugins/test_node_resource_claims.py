@@ -403,7 +403,7 @@ def test_a_pod_that_waits_keeps_its_entries_when_it_is_updated() -> None:
     )
     loop = SchedulingLoop(scheduler)
     loop.step()
-    loop.handlers.update(replace(pod, metadata=replace(pod.metadata, labels={"app": "web"})))
+    loop.handlers.put(replace(pod, metadata=replace(pod.metadata, labels={"app": "web"})))
     info = scheduler.cluster.pods.infos[scheduler.cluster.pods.row_of["uid-p"]]
     assert info.labels == {"app": "web"}
     assert entries(scheduler.cluster, "p") == {"c": {"cpu": "2"}}

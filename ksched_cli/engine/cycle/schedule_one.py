@@ -276,7 +276,7 @@ class Cycle(Logged):
         try:
             self.choose(runtime, state, decision, memory)
             if decision.row is not None:
-                self._assume(runtime, state, decision, decision.row)
+                self._reserve_and_bind(runtime, state, decision, decision.row)
         except CycleError as problem:
             self.give_up(decision, problem)
         return decision
@@ -435,7 +435,7 @@ class Cycle(Logged):
             diagnosis.pre_filter = outcome.status
             if self._rules.rejection_reaches_nodes:
                 diagnosis.nodes.set_absent(NodeRows(self.cluster, self.placement).mask(), outcome.status)
-            diagnosis.blame(outcome.status)
+            diagnosis.add_plugin_status(outcome.status)
             return FeasibleNodes(NO_ROWS, diagnosis)
         if nominated_to and self.prefers_nominated_node:
             passed = self._evaluate_nominated_node(runtime, state, pod, nominated_to, diagnosis)
@@ -551,7 +551,7 @@ class Cycle(Logged):
             table = self.extenders.prioritize(pod, NodeRows(self.cluster, found.feasible, bare=found.bare), table)
         return table
 
-    def _assume(self, runtime: Runtime, state: CycleState, decision: Decision, row: int) -> None:
+    def _reserve_and_bind(self, runtime: Runtime, state: CycleState, decision: Decision, row: int) -> None:
         """prepareForBindingCycle and the binding cycle, with everything undone if a plugin refuses."""
         self.cluster.place(decision.pod_row, row)
         if state.binds_alike:

@@ -510,7 +510,7 @@ def _note(name: str, candidates: NodeRows, answer: ExtenderAnswer, statuses: Nod
     for node, status in statuses_by_node.items():
         known = candidates.cluster.nodes.row_of.get(node)
         if known is None:
-            statuses.set_stranger(node, status.by(name))
+            statuses.set_unknown_node(node, status.by(name))
         else:
             statuses.set(known, status.by(name))
 

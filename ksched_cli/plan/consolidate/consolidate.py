@@ -377,7 +377,7 @@ def consolidate_input(
     source: LoadedInput, catalog: ShapeCatalog | None, flags: Flags, conditions: Conditions, *, time_limit: float
 ) -> Consolidation:
     """Drain and delete nodes in a world as long as it is safe. Every command of the result was carried out there."""
-    source = source.without_rollouts()
+    source.refuse_rollouts()
     nodes = source.loaded.of(Node)
     _check(nodes, conditions)
     run = DrainRun(source, flags)

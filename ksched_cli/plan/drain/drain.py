@@ -503,7 +503,7 @@ def drain_nodes(
     nodes = find_nodes(source.loaded, names, read_query(selector) if selector else None)
     if not nodes:
         raise UsageError("there is no node to drain" + (f": none matches -l {selector}" if selector else ""))
-    source = source.without_rollouts()
+    source.refuse_rollouts()
     if not pending_first:
         source = replace(source, loaded=source.loaded.without_pending())
     run = DrainRun(source, flags, moved_only=not every_pod)

@@ -172,11 +172,10 @@ class LoadedInput(Struct, frozen=True):
             rollouts=(*self.rollouts, *after.rollouts),
         )
 
-    def without_rollouts(self) -> LoadedInput:
+    def refuse_rollouts(self) -> None:
         """InputError for manifests that change the template of running pods: only a world rolls them out."""
         if self.rollouts:
             raise InputError(self.rollouts)
-        return self
 
     def scheduler(self, loaded: Loaded | None = None) -> Scheduler:
         return self.make_scheduler(self.loaded if loaded is None else loaded, self.spec)

@@ -31,7 +31,7 @@ def size_input(
 ) -> Sizing:
     """Survey the cluster, search, and report the cheapest set that the scheduler accepts. `greedy`: without a solver,
     even if one is installed."""
-    source = source.without_rollouts()
+    source.refuse_rollouts()
     prepared = Run(source)
     started = time.perf_counter()
     trials = SizingTrials(source, prepared.scheduler)

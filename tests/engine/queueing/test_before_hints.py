@@ -207,14 +207,14 @@ def test_what_is_told_of_a_node_that_changes(minor: str, told: list[str]) -> Non
     loop = loop_over(make_node("n"), current=RELEASES[minor])
     changed = make_node("n").label("a", "b").taint("c", "d").obj()
     changed = replace(changed, metadata=replace(changed.metadata, annotations={"e": "f"}))
-    loop.handlers.update(changed)
+    loop.handlers.put(changed)
     assert [label for label, _ in loop.told] == told
 
 
 def test_an_annotation_was_no_news() -> None:
     loop = loop_over(make_node("n"), current=RELEASES["1.29"])
     plain = make_node("n").obj()
-    loop.handlers.update(replace(plain, metadata=replace(plain.metadata, annotations={"e": "f"})))
+    loop.handlers.put(replace(plain, metadata=replace(plain.metadata, annotations={"e": "f"})))
     assert loop.told == []
 
 

@@ -267,7 +267,7 @@ def test_the_parts_are_searched_without_a_solver_too(listed: int) -> None:
 
 def rooms(*pods: dict[str, Any]) -> tuple[Room, ...]:
     """The free places of a cluster with one node of 4 cpu."""
-    source = load([node("n", cpu="4", memory="8Gi", pods=9), *pods])._current.without_rollouts()
+    source = load([node("n", cpu="4", memory="8Gi", pods=9), *pods])._current
     shapes = read_shapes_of(catalog(SMALL))
     assert shapes is not None
     return Surveyor(SizingTrials(source, Run(source).scheduler), shapes).survey().problem.rooms
