@@ -503,9 +503,9 @@ class PodCounts:
         """countPodsMatchSelector for every node. Not to be written to."""
         return self.current(namespace, selector).per_node
 
-    def version(self, namespace: str, selector: Selector) -> int:
-        """A number that is another one after any count has changed."""
-        return self.current(namespace, selector).version
+    def versions(self, namespace: str, selectors: Iterable[Selector]) -> tuple[int, ...]:
+        """For each selector a number that is another one after any of its counts has changed."""
+        return tuple([self.current(namespace, each).version for each in selectors])
 
     def current(self, namespace: str, selector: Selector) -> PodCount:
         """The numbers as they are now. Not to be written to; another object after pods were counted afresh."""
@@ -514,7 +514,7 @@ class PodCounts:
         key = namespace, selector
         count = counts.get(key)
         touched = cluster.journal[count.position :] if count else []
-        if count is None or len(touched) * _RECOUNT_SHARE > len(cluster.nodes):
+        if count is None or len(touched) * _RECOUNT_SHARE > len(cluster.usage.pods):
             per_node = self._recount(namespace, selector)
             self._version += 1
             count = counts[key] = PodCount(per_node, len(cluster.journal), self._version)
@@ -541,20 +541,19 @@ class PodCounts:
                 counts += copies
         return counts
 
-    def _update(self, count: PodCount, touched: set[int], counted: str, selector: Selector) -> None:
-        pods = self._cluster.pods
-        known, matching = pods.namespaces.find(counted), self.matches.of(selector)
+    def _update(self, count: PodCount, touched: set[int], namespace: str, selector: Selector) -> None:
+        pods, usage = self._cluster.pods, self._cluster.usage
+        infos, matching = pods.infos, self.matches.of(selector)
         # A loop over few pods reads single entries.
-        namespace, label_set, terminating = pods.namespace.item, pods.label_set.item, pods.terminating.item
-        copies = [
-            each
-            for pod, each in self._cluster.usage.copies.items()
-            if namespace(pod) == known and matching[label_set(pod)] and not terminating(pod)
-        ]
+        label_set, terminating = pods.label_set.item, pods.terminating.item
+        copies: list[Int64Column] = []
+        for pod, each in usage.copies.items():
+            if infos[pod].namespace == namespace and matching[label_set(pod)] and not terminating(pod):
+                copies.append(each)
         for row in touched:
-            now = sum(int(each[row]) for each in copies) if copies else 0
-            for pod in self._cluster.usage.pods[row]:
-                if namespace(pod) == known and matching[label_set(pod)] and not terminating(pod):
+            now = sum([int(each[row]) for each in copies]) if copies else 0
+            for pod in usage.pods[row]:
+                if infos[pod].namespace == namespace and matching[label_set(pod)] and not terminating(pod):
                     now += 1
             before = count.per_node.item(row)
             if before != now:

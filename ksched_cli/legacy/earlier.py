@@ -8,7 +8,6 @@ name. NodeResourceLimits was dropped.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -19,7 +18,6 @@ from ksched_cli.api.selectors import SelectorError
 from ksched_cli.api.storage import PersistentVolumeClaim
 from ksched_cli.cluster.catalog import find_claim, mounted_claims
 from ksched_cli.cluster.columns import BoolColumn, Int64Column
-from ksched_cli.cluster.nodes import LabelColumn
 from ksched_cli.cluster.pod_info import CPU, MEMORY, PodInfo
 from ksched_cli.framework.depends import Depends
 from ksched_cli.framework.interfaces import PreFilterResult, PreScorePlugin, ScorePlugin
@@ -30,11 +28,12 @@ from ksched_cli.plugins.lib.topology_spread import SOFT, SpreadConstraint
 from ksched_cli.plugins.lib.volumes import is_fully_bound, waits_for_consumer
 from ksched_cli.plugins.pod_topology_spread import (
     CountedNodes,
+    HardConstraint,
     PodTopologySpread,
     PodTopologySpreadReasons,
     SpreadState,
 )
-from ksched_cli.plugins.pod_topology_spread.soft import SoftDomains, SoftState
+from ksched_cli.plugins.pod_topology_spread.soft import NO_SOFT, SoftConstraint, SoftDomains, SoftState
 from ksched_cli.plugins.selector_spread import SelectorSpread
 from ksched_cli.plugins.volume_binding import VolumeBinding, Volumes
 from ksched_cli.plugins.volume_binding.placement import PodClaims, VolumeBindingReasons
@@ -57,12 +56,9 @@ class SummedSpread(PodTopologySpread):
     until = "1.18"
     statuses: ClassVar[tuple[Status, ...]] = (SUCCESS, _SKEWED, _SKEWED)
 
-    def _counted_nodes(
-        self, constraint: SpreadConstraint, pod: PodInfo, constraints: Sequence[SpreadConstraint]
-    ) -> CountedNodes:
+    def _counted_nodes(self, constraint: SpreadConstraint, pod: PodInfo, labelled: BoolColumn) -> CountedNodes:
         """Nodes that the pod may go to make up domains. Preemption takes pods off the other labelled nodes, too."""
         column = self.handle.cluster.nodes.labels.column(constraint.topology_key)
-        labelled = self._fully_labelled(pod, constraints)
         counted = labelled & self._included(constraint, pod)
         present = np.bincount(column.ids[counted], minlength=len(column.values)) > 0
         return CountedNodes(present, labelled, counted, column.ids if counted.all() else column.ids[counted])
@@ -75,20 +71,17 @@ class SummedSpread(PodTopologySpread):
 
     def pre_score(self, state: SpreadState | None, pod: PodInfo, nodes: NodeRows) -> SoftState | Status:
         try:
-            constraints = self._constraints(pod, SOFT)
+            soft = self._known(pod, SOFT, self._soft_of, lambda: self._soft(pod), NO_SOFT)
         except SelectorError as problem:
             return error(f"error when calculating preScoreState: {problem}")
-        labelled = self._fully_labelled(pod, constraints)
         domains = []
-        for each in constraints:
-            column = self.handle.cluster.nodes.labels.column(each.topology_key)
-            counted, counts = labelled & self._included(each, pod), self._scored_counts(each, pod)
-            by_value = np.bincount(column.ids[counted], weights=counts[counted], minlength=len(column.values))
-            domains.append(SoftDomains(each, by_value.astype(np.int64)[column.ids], column.present, 1.0))
-        return SoftState(tuple(domains), ~labelled)
-
-    def _scored_counts(self, constraint: SpreadConstraint, pod: PodInfo) -> Int64Column:
-        return self._counts(constraint, pod)
+        for each in soft.each:
+            counts = self._scored_counts(each, pod)
+            by_value = np.bincount(
+                each.ids[each.counted], weights=counts[each.counted], minlength=len(each.column.values)
+            )
+            domains.append(SoftDomains(each.constraint, by_value.astype(np.int64)[each.ids], each.labels, 1.0))
+        return SoftState(tuple(domains), None if soft.labelled is None else ~soft.labelled)
 
     def score(self, state: SoftState | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
         """The matching pods of the node's domains together."""
@@ -125,13 +118,11 @@ class SpreadOfEveryPod(SummedSpread):
         # Pods that start to leave still count, which the version of the counts does not show.
         return None
 
-    def _by_value(
-        self, constraint: SpreadConstraint, pod: PodInfo, nodes: CountedNodes, column: LabelColumn
-    ) -> Int64Column:
-        return nodes.summed_up(self._every_pod(constraint, pod.namespace), column)
+    def _by_value(self, hard: HardConstraint, pod: PodInfo) -> Int64Column:
+        return hard.nodes.summed_up(self._every_pod(hard.constraint, pod.namespace), hard.column)
 
-    def _scored_counts(self, constraint: SpreadConstraint, pod: PodInfo) -> Int64Column:
-        return self._every_pod(constraint, None)
+    def _scored_counts(self, soft: SoftConstraint, pod: PodInfo) -> Int64Column:
+        return self._every_pod(soft.constraint, None)
 
     def _every_pod(self, constraint: SpreadConstraint, namespace: str | None) -> Int64Column:
         cluster = self.handle.cluster

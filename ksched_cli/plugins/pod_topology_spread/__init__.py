@@ -6,8 +6,9 @@ plugin. Soft constraints are scored in `soft.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from msgspec import Struct
@@ -61,7 +62,15 @@ from ksched_cli.plugins.lib.topology_spread import (
     constraints_of,
     default_constraints_of,
 )
-from ksched_cli.plugins.pod_topology_spread.soft import SoftDomains, SoftState, normalized_scores, topology_weight
+from ksched_cli.plugins.pod_topology_spread.soft import (
+    NO_SOFT,
+    SoftConstraint,
+    SoftConstraints,
+    SoftDomains,
+    SoftState,
+    normalized_scores,
+    topology_weight,
+)
 from ksched_cli.releases.changes import ReleaseRules, Rule
 from ksched_cli.releases.plugin_names import EVEN_PODS_SPREAD, INTER_POD_AFFINITY, SELECTOR_SPREAD
 
@@ -297,13 +306,15 @@ _MISSING, _SKEWED = 1, 2
 # What Go starts looking for the least count with; it shows where no node is eligible.
 _NO_MINIMUM = 2**31 - 1
 
+V = TypeVar("V")
+
 
 class Domains(Struct):
     """A hard constraint's topology: matching pods by label value id, and which values have an eligible node. `known`
     are the outcomes of these counts, once they are computed."""
 
     constraint: SpreadConstraint
-    ids: IdColumn
+    column: LabelColumn
     counts: Int64Column
     present: BoolColumn
     eligible: BoolColumn
@@ -328,7 +339,7 @@ class Domains(Struct):
 
     def move(self, row: int, amount: int) -> None:
         """Counts a matching pod that came to the node or left it."""
-        self.counts[self.ids[row]] += amount
+        self.counts[self.column.ids[row]] += amount
         self.known = None
 
     def copy(self) -> Domains:
@@ -353,12 +364,13 @@ class CountedNodes(Struct):
             by_value = self.summed_up(count.per_node, column)
         else:
             by_value, done = known
-            new = [change for change in count.changes[done:] if self.counted[change[0]]]
-            if new:
-                # States of earlier pods hold the old counts.
-                by_value = by_value.copy()
-            for row, difference in new:
-                by_value[column.ids.item(row)] += difference
+            is_own = False
+            for row, difference in count.changes[done:]:
+                if self.counted.item(row):
+                    if not is_own:
+                        # States of earlier pods hold the old counts.
+                        by_value, is_own = by_value.copy(), True
+                    by_value[column.ids.item(row)] += difference
         self.count, self.known = count, (by_value, len(count.changes))
         return by_value
 
@@ -366,6 +378,16 @@ class CountedNodes(Struct):
         """The numbers of the nodes that count, by label value id."""
         counting = per_node if self.ids is column.ids else per_node[self.counted]
         return np.bincount(self.ids, weights=counting, minlength=len(column.values)).astype(np.int64)
+
+
+class HardConstraint(Struct, frozen=True):
+    """A hard constraint of the pods of one template. `counts_pods`: whether its selector counts any."""
+
+    constraint: SpreadConstraint
+    column: LabelColumn
+    counts_pods: bool
+    nodes: CountedNodes
+    matches_itself: bool
 
 
 class SpreadState(Struct, frozen=True):
@@ -397,19 +419,22 @@ class PodTopologySpread(
         self._selectors = DefaultSelectors(handle.cluster.catalog, handle.release)
         self._defaults = SYSTEM_DEFAULTS if args.defaulting_type == "System" else args.default_constraints
         self._default_actions = {each.when_unsatisfiable for each in self._defaults}
-        self._known_constraints: TemplateValues[tuple[SpreadConstraint, ...]] = TemplateValues(handle.cluster)
-        self._known_nodes: TemplateValues[CountedNodes] = TemplateValues(handle.cluster)
-        self._known_included: TemplateValues[BoolColumn] = TemplateValues(handle.cluster)
-        self._known_labelled: TemplateValues[BoolColumn] = TemplateValues(handle.cluster)
+        self._constraints_of: TemplateValues[tuple[SpreadConstraint, ...]] = TemplateValues(handle.cluster)
+        self._hard_of: TemplateValues[tuple[HardConstraint, ...]] = TemplateValues(handle.cluster)
+        self._soft_of: TemplateValues[SoftConstraints] = TemplateValues(handle.cluster)
 
     # Constraints
 
     def _constraints(self, pod: PodInfo, action: str) -> tuple[SpreadConstraint, ...]:
+        return self._known(pod, action, self._constraints_of, lambda: self._compiled(pod, action), ())
+
+    def _known(self, pod: PodInfo, action: str, values: TemplateValues[V], make: Callable[[], V], none: V) -> V:
+        """What is known of the pod's constraints of one kind, `none` for a pod without constraints."""
         if not pod.pod.spec.topology_spread_constraints and (
             action not in self._default_actions or self._selectors.of(pod.pod).everything
         ):
-            return ()
-        return self._known_constraints.of(pod, action, lambda: self._compiled(pod, action))
+            return none
+        return values.of(pod, action, make)
 
     def _compiled(self, pod: PodInfo, action: str) -> tuple[SpreadConstraint, ...]:
         own = pod.pod.spec.topology_spread_constraints
@@ -419,11 +444,7 @@ class PodTopologySpread(
         return default_constraints_of(self._defaults, pod.pod, self._selectors, action)
 
     def _included(self, constraint: SpreadConstraint, pod: PodInfo) -> BoolColumn:
-        """matchNodeInclusionPolicies for every node. Not to be written to."""
-        policies = constraint.honor_affinity, constraint.honor_taints
-        return self._known_included.of(pod, policies, lambda: self._matching_policies(constraint, pod))
-
-    def _matching_policies(self, constraint: SpreadConstraint, pod: PodInfo) -> BoolColumn:
+        """matchNodeInclusionPolicies for every node."""
         cluster = self.handle.cluster
         included = np.ones(len(cluster.nodes), dtype=np.bool_)
         if constraint.honor_affinity:
@@ -438,25 +459,15 @@ class PodTopologySpread(
             included &= np.array(tolerated, dtype=np.bool_)[cluster.nodes.taint_set]
         return included
 
-    def _fully_labelled(self, pod: PodInfo, constraints: Sequence[SpreadConstraint]) -> BoolColumn:
-        """Nodes that have every topology key. Not to be written to."""
-        keys = tuple(each.topology_key for each in constraints)
-        return self._known_labelled.of(pod, keys, lambda: self._with_labels(keys))
-
-    def _with_labels(self, keys: Sequence[str]) -> BoolColumn:
+    def _fully_labelled(self, constraints: Iterable[SpreadConstraint]) -> BoolColumn:
+        """Nodes that have every topology key."""
         nodes = self.handle.cluster.nodes
         labelled = np.ones(len(nodes), dtype=np.bool_)
-        for key in keys:
-            labelled &= nodes.labels.column(key).present
+        for each in constraints:
+            labelled &= nodes.labels.column(each.topology_key).present
         return labelled
 
-    def _counts(self, constraint: SpreadConstraint, pod: PodInfo) -> Int64Column:
-        if not self._counts_some(constraint):
-            return np.zeros(len(self.handle.cluster.nodes), dtype=np.int64)
-        return self.handle.cluster.counts.per_node(pod.namespace, constraint.selector)
-
-    def _counts_some(self, constraint: SpreadConstraint) -> bool:
-        """Whether the constraint counts any pods."""
+    def _counts_pods(self, constraint: SpreadConstraint) -> bool:
         return not (constraint.selector.everything and self._rules.empty_selector_counts_no_pods)
 
     def depends(self, pod: PodInfo) -> Depends | None:
@@ -466,24 +477,23 @@ class PodTopologySpread(
             return None
         if not hard and not soft:
             return NOTHING
-        spec, namespace, version = pod.pod.spec, pod.namespace, self.handle.cluster.counts.version
+        spec, namespace = pod.pod.spec, pod.namespace
         selectors = tuple(dict.fromkeys(each.selector for each in (*hard, *soft)))
         chosen = RequiredNodeAffinity.of(spec), spec.tolerations, bool(spec.topology_spread_constraints)
         return Depends(
             "pods anywhere",
             (namespace, tuple(pod.labels.items()), hard, soft, *chosen),
-            lambda: tuple([version(namespace, each) for each in selectors]),
+            partial(self.handle.cluster.counts.versions, namespace, selectors),
         )
 
     def changed_rows(self, pod: PodInfo, before: SpreadState, now: SpreadState) -> RowColumn | None:
         """The nodes of the domains whose outcome differs."""
-        nodes, changed = self.handle.cluster.nodes, []
+        changed = []
         for old, new in zip(before.domains, now.domains, strict=True):
-            column = nodes.labels.column(new.constraint.topology_key)
-            rows = column.rows_with(old.outcomes() != new.outcomes())
-            if len(rows):
-                changed.append(rows)
-        return joined_rows(len(nodes), changed)
+            differs = old.outcomes() != new.outcomes()
+            if np.count_nonzero(differs):
+                changed.append(new.column.rows_with(differs))
+        return joined_rows(len(self.handle.cluster.nodes.objects), changed)
 
     # Queueing hints
 
@@ -503,33 +513,43 @@ class PodTopologySpread(
 
     def pre_filter(self, pod: PodInfo) -> PreFilterResult[SpreadState] | Status:
         try:
-            constraints = self._constraints(pod, HARD)
+            hard = self._known(pod, HARD, self._hard_of, lambda: self._hard(pod), ())
         except SelectorError as problem:
             return error(f"get constraints from pod: obtaining pod's hard topology spread constraints: {problem}")
-        if not constraints:
+        if not hard:
             return SKIP
-        return PreFilterResult(SpreadState(tuple(self._domains(each, pod, constraints) for each in constraints)))
+        domains = [
+            Domains(
+                *(each.constraint, each.column, self._by_value(each, pod)),
+                *(each.nodes.present, each.nodes.eligible, each.matches_itself),
+            )
+            for each in hard
+        ]
+        return PreFilterResult(SpreadState(tuple(domains)))
 
-    def _domains(self, constraint: SpreadConstraint, pod: PodInfo, constraints: Sequence[SpreadConstraint]) -> Domains:
-        column = self.handle.cluster.nodes.labels.column(constraint.topology_key)
-        nodes = self._known_nodes.of(pod, constraint, lambda: self._counted_nodes(constraint, pod, constraints))
-        matching = self._by_value(constraint, pod, nodes, column)
-        matches_itself = constraint.selector.matches(pod.labels)
-        return Domains(constraint, column.ids, matching, nodes.present, nodes.eligible, matches_itself)
+    def _hard(self, pod: PodInfo) -> tuple[HardConstraint, ...]:
+        constraints, columns = self._constraints(pod, HARD), self.handle.cluster.nodes.labels
+        labelled = self._fully_labelled(constraints)
+        return tuple(
+            HardConstraint(
+                each,
+                columns.column(each.topology_key),
+                self._counts_pods(each),
+                self._counted_nodes(each, pod, labelled),
+                each.selector.matches(pod.labels),
+            )
+            for each in constraints
+        )
 
-    def _by_value(
-        self, constraint: SpreadConstraint, pod: PodInfo, nodes: CountedNodes, column: LabelColumn
-    ) -> Int64Column:
+    def _by_value(self, hard: HardConstraint, pod: PodInfo) -> Int64Column:
         """The matching pods of each label value."""
-        if not self._counts_some(constraint):
-            return np.zeros(len(column.values), dtype=np.int64)
-        return nodes.matching(self.handle.cluster.counts.current(pod.namespace, constraint.selector), column)
+        if not hard.counts_pods:
+            return np.zeros(len(hard.column.values), dtype=np.int64)
+        count = self.handle.cluster.counts.current(pod.namespace, hard.constraint.selector)
+        return hard.nodes.matching(count, hard.column)
 
-    def _counted_nodes(
-        self, constraint: SpreadConstraint, pod: PodInfo, constraints: Sequence[SpreadConstraint]
-    ) -> CountedNodes:
+    def _counted_nodes(self, constraint: SpreadConstraint, pod: PodInfo, labelled: BoolColumn) -> CountedNodes:
         column = self.handle.cluster.nodes.labels.column(constraint.topology_key)
-        labelled = self._fully_labelled(pod, constraints)
         eligible = labelled & self._included(constraint, pod)
         size = len(column.values)
         present = np.bincount(column.ids[eligible], minlength=size) > 0
@@ -562,7 +582,7 @@ class PodTopologySpread(
             return Verdict.of_all(len(nodes), error('reading "PreFilterPodTopologySpread" from cycleState: not found'))
         failing: IdColumn | None = None
         for each in state.domains:
-            found = each.outcomes().take(nodes.take(each.ids))
+            found = each.outcomes().take(nodes.take(each.column.ids))
             failing = found if failing is None else np.where(failing == 0, found, failing)
         if failing is None or not np.count_nonzero(failing):
             return Verdict.passing(len(nodes))
@@ -571,12 +591,12 @@ class PodTopologySpread(
     def explain(self, state: SpreadState | None, pod: PodInfo, nodes: NodeRows, index: int) -> Detail:
         """The constraints that the node breaks, with the matching pods of its domain and of the emptiest one."""
         row = int(nodes.rows[index])
-        broken = [each for each in (state.domains if state else ()) if each.outcomes()[each.ids[row]]]
+        broken = [each for each in (state.domains if state else ()) if each.outcomes()[each.column.ids[row]]]
         return {"constraints": [self._explained(each, row) for each in broken]}
 
     def _explained(self, each: Domains, row: int) -> dict[str, Any]:
-        column = self.handle.cluster.nodes.labels.column(each.constraint.topology_key)
-        domain = each.ids[row]
+        column = each.column
+        domain = column.ids[row]
         found: dict[str, Any] = {"topologyKey": each.constraint.topology_key, "domain": column.values[domain]}
         if domain == ABSENT:
             return found
@@ -596,34 +616,47 @@ class PodTopologySpread(
 
     def pre_score(self, state: SpreadState | None, pod: PodInfo, nodes: NodeRows) -> SoftState | Status:
         try:
-            constraints = self._constraints(pod, SOFT)
+            soft = self._known(pod, SOFT, self._soft_of, lambda: self._soft(pod), NO_SOFT)
         except SelectorError as problem:
             return error(f"calculating preScoreState: obtaining pod's soft topology spread constraints: {problem}")
-        if not constraints and self._rules.skips_without_constraints:
+        if not soft.each and self._rules.skips_without_constraints:
             return SKIP
+        labelled = soft.labelled
+        scored = nodes if labelled is None else nodes.select(nodes.take(labelled))
+        domains = [self._domains(each, pod, scored) for each in soft.each]
+        return SoftState(tuple(domains), None if labelled is None else ~labelled)
+
+    def _soft(self, pod: PodInfo) -> SoftConstraints:
+        constraints = self._constraints(pod, SOFT)
         # Under the system's defaults a node without a zone is still spread over by host.
         require_all = bool(pod.pod.spec.topology_spread_constraints) or self.args.defaulting_type != "System"
         require_all |= not self._rules.spreads_over_nodes_without_zone
-        labelled = self._fully_labelled(pod, constraints if require_all else ())
-        everywhere = _all(labelled)
-        scored = nodes if everywhere else nodes.select(nodes.take(labelled))
-        domains = tuple(self._soft(each, pod, scored, labelled) for each in constraints)
-        return SoftState(domains, None if everywhere else ~labelled)
+        labelled = self._fully_labelled(constraints if require_all else ())
+        found = []
+        for each in constraints:
+            column = self.handle.cluster.nodes.labels.column(each.topology_key)
+            ids = _by_text(column) if (labelled & ~column.present).any() else column.ids
+            counted, labels = labelled & self._included(each, pod), None if column.is_complete else column.present
+            found.append(SoftConstraint(each, column, self._counts_pods(each), ids, counted, labels))
+        return SoftConstraints(tuple(found), None if labelled.all() else labelled)
 
-    def _soft(self, constraint: SpreadConstraint, pod: PodInfo, scored: NodeRows, labelled: BoolColumn) -> SoftDomains:
-        column = self.handle.cluster.nodes.labels.column(constraint.topology_key)
-        counts = self._counts(constraint, pod)
-        labels = None if column.is_complete else column.present
+    def _domains(self, soft: SoftConstraint, pod: PodInfo, scored: NodeRows) -> SoftDomains:
+        constraint, counts = soft.constraint, self._scored_counts(soft, pod)
         if constraint.topology_key == HOSTNAME:
             # A host is its own domain, and is counted whether or not the policies would include it.
             seen = np.zeros_like(counts) if scored.bare else counts
-            return SoftDomains(constraint, seen, labels, topology_weight(len(scored)))
-        ids = _by_text(column) if (labelled & ~column.present).any() else column.ids
-        wanted = np.bincount(scored.take(ids), minlength=len(column.values)) > 0
-        counted = labelled & self._included(constraint, pod)
-        by_value = np.bincount(ids[counted], weights=counts[counted], minlength=len(column.values)).astype(np.int64)
+            return SoftDomains(constraint, seen, soft.labels, topology_weight(len(scored.rows)))
+        size, counted = len(soft.column.values), soft.counted
+        wanted = np.bincount(scored.take(soft.ids), minlength=size) > 0
+        by_value = np.bincount(soft.ids[counted], weights=counts[counted], minlength=size).astype(np.int64)
         weight = topology_weight(int(np.count_nonzero(wanted)))
-        return SoftDomains(constraint, by_value[ids], labels, weight, ids, counted)
+        return SoftDomains(constraint, by_value[soft.ids], soft.labels, weight, soft.ids, counted)
+
+    def _scored_counts(self, soft: SoftConstraint, pod: PodInfo) -> Int64Column:
+        """countPodsMatchSelector for every node. Not to be written to."""
+        if not soft.counts_pods:
+            return np.zeros(len(soft.counted), dtype=np.int64)
+        return self.handle.cluster.counts.current(pod.namespace, soft.constraint.selector).per_node
 
     def score(self, state: SoftState | None, pod: PodInfo, nodes: NodeRows) -> Int64Column | Status:
         """The matching pods of the node's domains, each topology with its weight."""
@@ -641,11 +674,6 @@ class PodTopologySpread(
         else:
             normalized = normalized_scores(scores, highest, counted.item(counted.argmin()))
         return normalized if ignored is None else np.where(ignored, 0, normalized)
-
-
-def _all(column: BoolColumn) -> bool:
-    """Whether no entry is zero."""
-    return bool(np.count_nonzero(column) == len(column))
 
 
 def _by_text(column: LabelColumn) -> IdColumn:

@@ -8,10 +8,33 @@ import numpy as np
 from msgspec import Struct
 
 from ksched_cli.cluster.columns import BoolColumn, FloatColumn, IdColumn, Int64Column
+from ksched_cli.cluster.nodes import LabelColumn
 from ksched_cli.framework.rows import NodeRows
 from ksched_cli.framework.scoring import MAX_NODE_SCORE
 from ksched_cli.plugins.lib.resource_scoring import go_log, go_round
 from ksched_cli.plugins.lib.topology_spread import SpreadConstraint
+
+
+class SoftConstraint(Struct, frozen=True):
+    """A soft constraint of the pods of one template. `ids` are the domains of the nodes, `counted` the nodes whose pods
+    count, and `labels` those with the label, None for all."""
+
+    constraint: SpreadConstraint
+    column: LabelColumn
+    counts_pods: bool
+    ids: IdColumn
+    counted: BoolColumn
+    labels: BoolColumn | None
+
+
+class SoftConstraints(Struct, frozen=True):
+    """Those of the pods of one template, and which nodes have all labels that they need, None for all nodes."""
+
+    each: tuple[SoftConstraint, ...] = ()
+    labelled: BoolColumn | None = None
+
+
+NO_SOFT = SoftConstraints()
 
 
 class SoftDomains(Struct, frozen=True):
