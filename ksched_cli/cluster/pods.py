@@ -251,7 +251,8 @@ class PodTable:
         self._set_info(row, info)
 
     def move(self, row: int, node_row: int) -> None:
-        self._undo.note(self._set_node_row, row, int(self._node_row[row]))
+        if self._undo.recording:
+            self._undo.note(self._set_node_row, row, int(self._node_row[row]))
         self._node_row[row] = node_row
 
     def renumber(self, new_row: RowColumn) -> None:
@@ -342,7 +343,8 @@ class Usage:
             self.ports.take(int(table.node_row[pod_row]), table.infos[pod_row].host_ports)
 
     def add(self, info: PodInfo, pod_row: int, row: int) -> None:
-        self._undo.note(self._take_off, info, row)
+        if self._undo.recording:
+            self._undo.note(self._take_off, info, row)
         self._put_on(info, row)
         if info.parts.host_ports:
             self.ports.take(row, info.parts.host_ports)

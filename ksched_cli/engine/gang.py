@@ -18,7 +18,7 @@ from ksched_cli.cluster.columns import RowColumn
 from ksched_cli.cluster.pod_groups import GroupKey, PodGroups
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.engine.cycle.runtime import CycleState, Runtime
-from ksched_cli.engine.cycle.schedule_one import Cycle, Memory, bind, permit, reserve, unreserve
+from ksched_cli.engine.cycle.schedule_one import Cycle, bind, permit, reserve, unreserve
 from ksched_cli.engine.decision import Decision
 from ksched_cli.engine.faults import CycleError, EngineReasons, blamed
 from ksched_cli.framework.interfaces import Placement, PodGroupPostFilterResult
@@ -148,14 +148,12 @@ class GroupCycle:
         self,
         cycle: Cycle,
         groups: PodGroups,
-        memory_of: Callable[[Runtime], Memory | None],
         *,
         placements: bool = False,
         preempts: bool = False,
     ) -> None:
         """`placements` with the gate TopologyAwareWorkloadScheduling, `preempts` with WorkloadAwarePreemption."""
         self._cycle = cycle
-        self._memory_of = memory_of
         self._placements = placements
         self._preempts = preempts
         self._cluster = cycle.cluster
@@ -372,7 +370,7 @@ class GroupCycle:
         decision = Decision(row, self._cluster.pods.infos[row], "error")
         attempt = MemberAttempt(decision, self._nominator.node_of(row))
         try:
-            self._cycle.choose(runtime, attempt.state, decision, self._memory_of(runtime))
+            self._cycle.choose(runtime, attempt.state, decision)
             target = decision.row
             if target is None:
                 target = self._cluster.nodes.row_of.get(decision.nominated_node)

@@ -3,7 +3,7 @@ not bind pods, and time does not pass: `engine/loop.py` runs a scheduler on a vi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -105,7 +105,7 @@ class Scheduler:
             prefers_nominated_node=gates.enabled("PreferNominatedNode"),
         )
         self.groups = PodGroups(cluster, names)
-        self._group_cycle = _group_cycle(self._cycle, self.groups, self._memory_of, release, gates)
+        self._group_cycle = _group_cycle(self._cycle, self.groups, release, gates)
         self.group_decisions: dict[GroupKey, GroupDecision] = LoggedDict(cluster.undo)
         self._nominate_known()
 
@@ -121,11 +121,14 @@ class Scheduler:
 
     def _make_runtimes(self) -> dict[str, Runtime]:
         """A runtime with plugins of its own for every profile, by scheduler name."""
-        self._memories: dict[Runtime, Answers] = {}
-        profiles = (Profile(each, self._registry, self.handle) for each in self._profiles)
-        return {
-            profile.scheduler_name: Runtime(profile, self.cluster, self.nominator, self.timings) for profile in profiles
-        }
+        runtimes: dict[str, Runtime] = {}
+        for each in self._profiles:
+            profile = Profile(each, self._registry, self.handle)
+            runtime = Runtime(profile, self.cluster, self.nominator, self.timings)
+            if Answers is not None and self.cluster.reuse:
+                runtime.memory = Answers(runtime, self.cluster, self.nominator)
+            runtimes[profile.scheduler_name] = runtime
+        return runtimes
 
     def reweigh(self, scheduler_name: str, plugin: str, weight: int) -> None:
         """Set the weight of a plugin of one profile, before anything is scheduled."""
@@ -147,14 +150,13 @@ class Scheduler:
 
     def ask(self, pod_row: int) -> Decision:
         """The decision that the pod's cycle would reach now; it is not applied."""
-        runtime = self._runtime_of(pod_row)
-        return self._cycle.ask(runtime, pod_row, self._memory_of(runtime))
+        return self._cycle.ask(self._runtime_of(pod_row), pod_row)
 
     def place_copies(self, pod_row: int, most: int) -> list[int]:
         """Place up to so many copies of a pod that has its node, and return their nodes, in the order of their cycles.
         None is placed where a copy needs a cycle of its own. The copies take what the pod takes, and are no pods that
         can be found."""
-        cycle, memory = self._cycle, self._memory_of(self._runtime_of(pod_row))
+        cycle, memory = self._cycle, self._runtime_of(pod_row).memory
         is_plain = self.extenders is None and not cycle.sampling and cycle.waiting is None and cycle.placement is None
         if memory is None or not is_plain or not self.takes_lowest_name:
             return []
@@ -194,15 +196,6 @@ class Scheduler:
         """Drop everything that plugins and the cache have derived from the columns and the catalog."""
         self.cluster.forget_derived()
         self.runtimes = self._make_runtimes()
-
-    def _memory_of(self, runtime: Runtime) -> Answers | None:
-        """What cycles of the runtime may use of earlier ones; None where every cycle works all out afresh."""
-        if Answers is None or not self.cluster.reuse:
-            return None
-        memory = self._memories.get(runtime)
-        if memory is None:
-            memory = self._memories[runtime] = Answers(runtime, self.cluster, self.nominator)
-        return memory
 
     def _nominate_known(self) -> None:
         """Nominate the pods whose status names a node that an earlier preemption cleared."""
@@ -271,13 +264,13 @@ class Scheduler:
         if self.timings is not None:
             self.timings.begin_cycle()
         runtime = self._runtime_of(pod_row)
-        memory = self._memory_of(runtime)
+        memory = runtime.memory
         if memory is None or self.extenders is not None or self._cycle.sampling:
-            return self._cycle.schedule_one(runtime, pod_row, memory)
+            return self._cycle.schedule_one(runtime, pod_row)
         token = self._cycle.placement is None, self._cycle.skips_post_filter
         decision = memory.repeated(pod_row, self.cluster.pods.infos[pod_row], token)
         if decision is None:
-            decision = self._cycle.schedule_one(runtime, pod_row, memory)
+            decision = self._cycle.schedule_one(runtime, pod_row)
             if decision.row is None:
                 memory.note_failure(decision, token)
         return decision
@@ -330,7 +323,6 @@ class Scheduler:
 def _group_cycle(
     cycle: Cycle,
     groups: PodGroups,
-    memory_of: Callable[[Runtime], Answers | None],
     release: Release,
     gates: FeatureGates,
 ) -> GroupCycle | None:
@@ -345,7 +337,6 @@ def _group_cycle(
     return kind(
         cycle,
         groups,
-        memory_of,
         placements=gates.enabled("TopologyAwareWorkloadScheduling"),
         preempts=gates.enabled("WorkloadAwarePreemption"),
     )

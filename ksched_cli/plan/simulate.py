@@ -218,7 +218,7 @@ def _outcomes(
     first: Decision | None = None
     brief = output.is_brief([scheduler.cluster.pods.infos[row].pod for row in queue.active])
     for decision in steps(scheduler.run(queue), "pods had their cycle", len(queue.active)):
-        if decision.row is not None and decision.pod.key in made:
+        if made and decision.row is not None and decision.pod.key in made:
             shrink_pools(scheduler.cluster, decision)
         if recorder is not None:
             recorder(decision)
@@ -346,8 +346,7 @@ def _best(decision: Decision, names: Sequence[str]) -> tuple[ScoredNode, ...]:
     table = decision.scores
     if table is None or not len(decision.ties):
         return ()
-    best = decision.ties[:1]
-    return (ScoredNode(names[best[0]], int(table.totals[table.indexes_of(best)[0]]), _NO_SCORES),)
+    return (ScoredNode(names[decision.ties[0]], table.totals.item(table.totals.argmax()), _NO_SCORES),)
 
 
 def _scored(table: ScoreTable, cluster: Cluster, indexes: RowColumn) -> tuple[ScoredNode, ...]:

@@ -32,7 +32,7 @@ _IGNORED = {
     "Catalog": {"_versions"},
     "PodTable": {"epoch"},
     "PodHeap": {"_count"},
-    "Scheduler": {"runtimes", "_memories"},
+    "Scheduler": {"runtimes"},
     "SchedulingQueue": {"_runtimes"},
     "LoggedDict": {"_kept"},
     "LoggedTable": {"_kept", "_turns", "_next_turn", "_in_order"},

@@ -185,6 +185,9 @@ class Ranking:
         runtime.run_pre_score(missing, self._state, pod, self._nodes)
         self._fixed: list[tuple[Scorer, Hashable, FixedColumn]] = list(fixed.columns) if fixed is not None else []
         following: list[Scorer] = []
+        self._names: list[str] = []
+        self._signatures: tuple[Hashable, ...]
+        self._renormalizing: tuple[Scorer, ...]
         self._loose: list[Loose] = []
         # Skipped plugins that may score the next pod.
         self._resting: list[Loose] = []
@@ -199,8 +202,9 @@ class Ranking:
                     following.append(scorer)
             elif fixed is None and name not in skipped:
                 self._add_fixed(scorer, of_plugin.signature, pod)
+            if name not in skipped:
+                self._names.append(name)
         self._follow(following)
-        self._names = [each.name for each in runtime.profile.score if each.name not in skipped]
         if fixed is None:
             self._note_fixed()
         self._extremes = fixed.extremes if fixed is not None and rows is None else self._extremes_of_fixed(None)
@@ -215,10 +219,12 @@ class Ranking:
 
     def _follow(self, plugins: Sequence[Scorer]) -> None:
         """Note which plugins have columns that follow the pods on each node, and which of them normalize."""
-        self._following = tuple(plugins)
-        found = [self._depends[each.name] for each in plugins]
-        self._signatures = tuple([each.signature for each in found if each is not None])
-        self._renormalizing = tuple([each for each in plugins if each.name in self._runtime.normalizing])
+        self._following, self._signatures, self._renormalizing = tuple(plugins), (), ()
+        for plugin in plugins:
+            depends = self._depends[plugin.name]
+            self._signatures += (depends.signature if depends is not None else None,)
+            if plugin.name in self._runtime.normalizing:
+                self._renormalizing += (plugin,)
 
     def _note_fixed(self) -> None:
         """Note the scores that later pods with the same signatures start from, unless a plugin has failed."""

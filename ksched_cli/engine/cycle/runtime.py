@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 import numpy as np
 
 from ksched_cli.cluster.cache import Cluster, Sandbox, UsageSandbox
 from ksched_cli.cluster.catalog import problem_of_claims
-from ksched_cli.cluster.columns import NOWHERE, Int64Column
+from ksched_cli.cluster.columns import NOWHERE, Int64Column, RowColumn
 from ksched_cli.cluster.pod_info import PodInfo
 from ksched_cli.engine.faults import CycleError, EngineReasons, PluginFault, aggregate, blame, blamed, errors_in
 from ksched_cli.engine.nominator import NominatedPods
@@ -41,6 +41,7 @@ from ksched_cli.releases.engine_rules import EngineRules, ErrorTexts
 from ksched_cli.releases.minors import Release
 
 if TYPE_CHECKING:
+    from ksched_cli.engine.decision import Decision, ScoreTable
     from ksched_cli.engine.timings import Timings
 
 
@@ -83,6 +84,42 @@ NOTHING_KNOWN: Mapping[str, Int64Column] = {}
 _SUCCESS, _ERROR = int(Code.SUCCESS), int(Code.ERROR)
 
 
+class Filtered(Protocol):
+    """The result of PreFilter and Filter for all nodes, as a memory keeps it. `feasible` is None for all nodes."""
+
+    @property
+    def statuses(self) -> NodeStatuses: ...
+
+    @property
+    def feasible(self) -> RowColumn | None: ...
+
+
+class Memory(Protocol):
+    """What a cycle may take from earlier cycles of one runtime (engine/answers)."""
+
+    def recall(self, pod: PodInfo, state: CycleState) -> Filtered | None:
+        """The result for the pod as of now, with the states of the plugins put into `state`; None if it is not
+        known."""
+
+    def filter(self, state: CycleState, pod: PodInfo, statuses: NodeStatuses) -> NodeRows:
+        """RunFilterPluginsWithNominatedPods for all nodes."""
+
+    def keep(self, state: CycleState, pod: PodInfo, statuses: NodeStatuses, feasible: RowColumn) -> None:
+        """Note the result of PreFilter and Filter for all nodes."""
+
+    def repeated(self, pod_row: int, pod: PodInfo, token: Hashable) -> Decision | None:
+        """The decision about a copy of the pod that found no node, if nothing has changed since (`token` is equal)."""
+
+    def note_failure(self, decision: Decision, token: Hashable) -> None:
+        """Note a decision about a pod without a node."""
+
+    def place_copies(self, pod_row: int, most: int) -> list[int]:
+        """Place copies of a placed pod, and return their nodes."""
+
+    def score(self, state: CycleState, pod: PodInfo, feasible: RowColumn) -> ScoreTable:
+        """RunPreScorePlugins and RunScorePlugins after one of the above. `feasible` may be fewer nodes."""
+
+
 class PreFilterOutcome(msgspec.Struct):
     """The rejection if there is one; else the nodes that are left, None for all, and which plugins narrowed them."""
 
@@ -122,6 +159,8 @@ class Runtime:
             plugin.name for plugin in profile.score if type(plugin).normalize is not ScorePlugin.normalize
         )
         self._weights = profile.weights
+        # None where every cycle works all out afresh.
+        self.memory: Memory | None = None
 
     def depends(self, plugin: Plugin, pod: PodInfo) -> Depends | None:
         try:

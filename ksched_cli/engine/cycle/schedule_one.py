@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct, field
@@ -167,33 +167,6 @@ def _run_bind(runtime: Runtime, state: CycleState, pod: PodInfo, row: int) -> St
     return error("no plugin bound the pod")
 
 
-class Filtered(Protocol):
-    """The result of PreFilter and Filter for all nodes, as a memory keeps it. `feasible` is None for all nodes."""
-
-    @property
-    def statuses(self) -> NodeStatuses: ...
-
-    @property
-    def feasible(self) -> RowColumn | None: ...
-
-
-class Memory(Protocol):
-    """What a cycle may take from earlier cycles of one runtime (engine/answers)."""
-
-    def recall(self, pod: PodInfo, state: CycleState) -> Filtered | None:
-        """The result for the pod as of now, with the states of the plugins put into `state`; None if it is not
-        known."""
-
-    def filter(self, state: CycleState, pod: PodInfo, statuses: NodeStatuses) -> NodeRows:
-        """RunFilterPluginsWithNominatedPods for all nodes."""
-
-    def keep(self, state: CycleState, pod: PodInfo, statuses: NodeStatuses, feasible: RowColumn) -> None:
-        """Note the result of PreFilter and Filter for all nodes."""
-
-    def score(self, state: CycleState, pod: PodInfo, feasible: RowColumn) -> ScoreTable:
-        """RunPreScorePlugins and RunScorePlugins after one of the above. `feasible` may be fewer nodes."""
-
-
 class CycleContext(Struct):
     """CycleHandle for PostFilter plugins."""
 
@@ -207,12 +180,12 @@ class CycleContext(Struct):
 
 
 class FeasibleNodes(Struct):
-    """The result of the search for nodes. `memory` is the one that the result is in."""
+    """The result of the search for nodes. `is_kept`: the runtime's memory has it."""
 
     feasible: RowColumn
     diagnosis: Diagnosis
     bare: bool = False
-    memory: Memory | None = None
+    is_kept: bool = False
 
 
 class LocalVerdict(Struct, frozen=True):
@@ -266,7 +239,7 @@ class Cycle(Logged):
         # Whether PostFilter plugins are left out (SetSkipAllPostFilterPlugins).
         self.skips_post_filter = False
 
-    def schedule_one(self, runtime: Runtime, pod_row: int, memory: Memory | None = None) -> Decision:
+    def schedule_one(self, runtime: Runtime, pod_row: int) -> Decision:
         """The pod's one cycle. A placed pod is assumed; a victim of preemption is marked as leaving."""
         pod = self.cluster.pods.infos[pod_row]
         if pod.pod.metadata.deletion_timestamp is not None:
@@ -274,7 +247,7 @@ class Cycle(Logged):
         # `error` until the cycle reaches a result.
         decision, state = Decision(pod_row, pod, "error"), CycleState()
         try:
-            self.choose(runtime, state, decision, memory)
+            self.choose(runtime, state, decision)
             if decision.row is not None:
                 self._reserve_and_bind(runtime, state, decision, decision.row)
         except CycleError as problem:
@@ -282,13 +255,7 @@ class Cycle(Logged):
         return decision
 
     def choose(
-        self,
-        runtime: Runtime,
-        state: CycleState,
-        decision: Decision,
-        memory: Memory | None = None,
-        *,
-        dry: bool = False,
+        self, runtime: Runtime, state: CycleState, decision: Decision, *, dry: bool = False
     ) -> PostFilterResult | None:
         """schedulingAlgorithm: the node to go to, or what PostFilter made of there being none. `dry`: the result of
         PostFilter is not applied."""
@@ -300,7 +267,7 @@ class Cycle(Logged):
             if not dry:
                 self._nominate(decision, result)
             return result
-        found = self._find_nodes(runtime, state, decision, memory)
+        found = self._find_nodes(runtime, state, decision)
         feasible = found.feasible
         decision.diagnosis, decision.feasible = found.diagnosis, feasible
         if not len(feasible):
@@ -342,7 +309,7 @@ class Cycle(Logged):
             # A plugin may give claims up in PostFilter.
             self.cluster.catalog.follow(claims, (ResourceClaim,))
 
-    def ask(self, runtime: Runtime, pod_row: int, memory: Memory | None = None) -> Decision:
+    def ask(self, runtime: Runtime, pod_row: int) -> Decision:
         """The decision that the pod's cycle would reach now. Reserve and the later points do not run."""
         pod = self.cluster.pods.infos[pod_row]
         if pod.pod.metadata.deletion_timestamp is not None:
@@ -350,7 +317,7 @@ class Cycle(Logged):
         decision = Decision(pod_row, pod, "error")
         with self.dry():
             try:
-                result = self.choose(runtime, CycleState(), decision, memory, dry=True)
+                result = self.choose(runtime, CycleState(), decision, dry=True)
             except CycleError as problem:
                 decision.row, decision.message = None, str(problem)
                 return decision
@@ -367,7 +334,7 @@ class Cycle(Logged):
         state, pod = CycleState(), self.cluster.pods.infos[pod_row]
         with self.dry():
             try:
-                found = self._find_nodes(runtime, state, Decision(pod_row, pod, "error"), None)
+                found = self._find_nodes(runtime, state, Decision(pod_row, pod, "error"))
             except CycleError:
                 return None
         return None if len(found.feasible) else CycleContext(runtime, state, pod, found.diagnosis)
@@ -410,11 +377,9 @@ class Cycle(Logged):
 
     # Filtering
 
-    def _find_nodes(
-        self, runtime: Runtime, state: CycleState, decision: Decision, memory: Memory | None
-    ) -> FeasibleNodes:
+    def _find_nodes(self, runtime: Runtime, state: CycleState, decision: Decision) -> FeasibleNodes:
         """findNodesThatFitPod."""
-        pod, nominated_to = decision.pod, self.nominator.node_of(decision.pod_row)
+        pod, nominated_to, memory = decision.pod, self.nominator.node_of(decision.pod_row), runtime.memory
         if self.placement is not None or nominated_to:
             # Not all nodes are looked at alike.
             memory = None
@@ -424,7 +389,7 @@ class Cycle(Logged):
             all_rows = self.cluster.nodes.all_rows
             feasible = all_rows if known.feasible is None else known.feasible
             feasible = self._stop_early(runtime, all_rows, feasible, diagnosis)
-            return self._pass_extenders(pod, feasible, diagnosis, memory)
+            return self._pass_extenders(pod, feasible, diagnosis, is_kept=memory is not None)
         diagnosis = Diagnosis(NodeStatuses(len(self.cluster.nodes)), wording=self._wording)
         if self.placement is not None:
             diagnosis.placement_nodes = len(self.placement)
@@ -451,21 +416,21 @@ class Cycle(Logged):
             feasible = memory.filter(state, pod, diagnosis.nodes).rows
             memory.keep(state, pod, diagnosis.nodes, feasible)
         feasible = self._stop_early(runtime, nodes.rows, feasible, diagnosis)
-        return self._pass_extenders(pod, feasible, diagnosis, memory)
+        return self._pass_extenders(pod, feasible, diagnosis, is_kept=memory is not None)
 
     def _pass_extenders(
-        self, pod: PodInfo, feasible: RowColumn, diagnosis: Diagnosis, memory: Memory | None
+        self, pod: PodInfo, feasible: RowColumn, diagnosis: Diagnosis, *, is_kept: bool
     ) -> FeasibleNodes:
         """findNodesThatPassExtenders."""
         if self.extenders is None:
             diagnosis.blames_nodes = True
-            return FeasibleNodes(feasible, diagnosis, memory=memory)
+            return FeasibleNodes(feasible, diagnosis, is_kept=is_kept)
         # Collected before the extenders record nodes under their own names.
         diagnosis.blamed |= diagnosis.nodes.unschedulable_plugins()
         left = self.extenders.filter(pod, NodeRows(self.cluster, feasible), diagnosis.nodes)
         if len(left) != len(feasible) and self.extenders.is_blamed:
             diagnosis.blamed |= {EXTENDER}
-        return FeasibleNodes(left.rows, diagnosis, left.bare, None if left.bare else memory)
+        return FeasibleNodes(left.rows, diagnosis, left.bare, is_kept and not left.bare)
 
     def _evaluate_nominated_node(
         self, runtime: Runtime, state: CycleState, pod: PodInfo, node: str, diagnosis: Diagnosis
@@ -539,8 +504,8 @@ class Cycle(Logged):
 
     def _prioritize(self, runtime: Runtime, state: CycleState, pod: PodInfo, found: FeasibleNodes) -> ScoreTable:
         """prioritizeNodes. Without score plugins and extenders, the score of every node is 1."""
-        if found.memory is not None:
-            table = found.memory.score(state, pod, found.feasible)
+        if found.is_kept and runtime.memory is not None:
+            table = runtime.memory.score(state, pod, found.feasible)
         else:
             every = len(found.feasible) == len(self.cluster.nodes) and not self.sampling
             nodes = NodeRows(self.cluster, None if every else found.feasible, bare=found.bare)

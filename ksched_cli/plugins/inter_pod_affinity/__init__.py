@@ -413,7 +413,9 @@ class InterPodAffinity(
         return Depends("pods anywhere", signature, self._version)
 
     def _version(self) -> Hashable:
-        return self._synced().version
+        index = self.handle.cluster.derived(self, self._new_index)
+        index.sync()
+        return index.version
 
     def changed_rows(self, pod: PodInfo, before: AffinityState, now: AffinityState) -> RowColumn | None:
         """The nodes of the topology values where a count has become positive or zero."""

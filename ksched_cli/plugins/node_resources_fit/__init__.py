@@ -321,7 +321,7 @@ class NodeResourcesFit(
             return self._judge_one(state, nodes)
         table, usage = nodes.cluster.nodes, nodes.cluster.usage
         if state.column is not None:
-            loads = NodeLoads.of(nodes)
+            loads = NodeLoads.of(nodes) if nodes.whole else None
             if loads is not None and not np.count_nonzero(_lack(state.column, loads)):
                 return Verdict.passing(len(nodes.rows))
         crowded = nodes.take(usage.pod_count) >= nodes.take(table.allowed_pods)

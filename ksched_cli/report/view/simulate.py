@@ -201,6 +201,16 @@ def _figures(found: SimulationDocument, counts: Counter[str]) -> list[Figure]:
 def _each_pod(found: SimulationDocument) -> list[Section]:
     """A row for each pod; of a few pods, and with -o wide, the best nodes of each and why the others failed."""
     few = len(found.pods) <= _FEW_PODS
+    sections = []
+    if found.pods:
+        place: Place = "screen" if few else "deep"
+        sections.append(Section("each", "Each pod", lambda: Steps([*_steps(found)]), place=place))
+        if not few:
+            sections.append(Section("rows", "Pods", lambda: _table(found), place="narrow"))
+    return [*sections, pods_section(found.pods, found.node_table, "Pods", found.failure_kinds)]
+
+
+def _table(found: SimulationDocument) -> Table:
     shown = columns("Pod: same=pod; Copies of: workload page; Result: badge filters; Node: node; Fit; Why: flows")
     # Results of very many pods have no second node.
     leads = len(found.pods) <= PODS_WITH_NODES
@@ -215,14 +225,7 @@ def _each_pod(found: SimulationDocument) -> list[Section]:
         else:
             rows.append(tuple(_row(each, place_of, leads=leads)))
         before = None if place_of else each
-    table = Table(shown, rows, TONES, rows_are="pod", few=_MANY, copies=True)
-    sections = []
-    if rows:
-        place: Place = "screen" if few else "deep"
-        sections.append(Section("each", "Each pod", lambda: Steps([*_steps(found)]), place=place))
-        if not few:
-            sections.append(Section("rows", "Pods", table, place="narrow"))
-    return [*sections, pods_section(found.pods, found.node_table, "Pods", found.failure_kinds)]
+    return Table(shown, rows, TONES, rows_are="pod", few=_MANY, copies=True)
 
 
 def _shares_row(pod: PodPart, before: PodPart) -> bool:

@@ -25,9 +25,9 @@ def cycles() -> Iterator[list[str]]:
     names: list[str] = []
     original = Cycle.schedule_one
 
-    def counted(self: Cycle, runtime: object, pod_row: int, memory: object) -> Decision:
+    def counted(self: Cycle, runtime: object, pod_row: int) -> Decision:
         names.append(self.cluster.pods.infos[pod_row].name)
-        return original(self, runtime, pod_row, memory)  # type: ignore[arg-type]
+        return original(self, runtime, pod_row)  # type: ignore[arg-type]
 
     with patch.object(Cycle, "schedule_one", counted):
         yield names
