@@ -182,13 +182,29 @@ def test_edits_that_the_run_itself_makes_impossible_are_told_with_their_line(tmp
         pytest.param([{"removeNode": "n-1"}, {"cordon": "n-1"}], 'steps[1].cordon: there is no node "n-1"', id="a node that an earlier step has removed"),
         pytest.param([{"expect": {"spread": {"of": "rs/web", "topologyKey": "a b"}}}], "'a b' cannot be a label's key (or one of node, zone, region)", id="not a label"),
         pytest.param([], "steps: there are no steps", id="no steps"),
+        pytest.param([{"expect": {"schedulable": "pod/nope"}}], 'there is no Pod "nope"', id="a pod that is not there"),
+        pytest.param([{"expect": {"unschedulable": "rs/nope"}}], 'there is no ReplicaSet "nope"', id="a workload that is not there"),
+        pytest.param([{"expect": {"on": {"pod/nope": "n-1"}}}], 'there is no Pod "nope"', id="no pod to be on a node"),
+        pytest.param([{"expect": {"spread": {"of": "rs/nope", "topologyKey": "node"}}}], 'there is no ReplicaSet "nope"', id="no workload to spread"),
+        pytest.param([{"expect": {"on": {"namespace/default": ["n-1", "m-*"]}}}], 'there is no node "m-*"', id="the second of two nodes"),
+        pytest.param([{"expect": {"spread": {"of": "namespace/default"}}}], "no node has the label topology.kubernetes.io/zone", id="no zones to spread over"),
+        pytest.param([{"expect": {"survives": {"zone": 1}}}], "no node has the label topology.kubernetes.io/zone", id="no zones to survive"),
     ],
 )  # fmt: skip
 def test_mistakes(steps: list[dict[str, Any]], message: str, tmp_path: Path) -> None:
-    items = [make_node(f"n-{number}") for number in range(100)]
+    items = [*(make_node(f"n-{number}") for number in range(100)), make_pod("p").on("n-1")]
     with pytest.raises(InputError) as raised:
         play(tmp_path, items, *steps)
     assert message in str(raised.value)
+
+
+def test_as_many_losses_are_tried_as_may_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    items = [make_node(name).zone(name) for name in "abc"]
+    step = {"expect": {"survives": {"node": 1, "zone": 2}}}
+    monkeypatch.setattr("ksched_cli.whatif.scenario.MAX_CASES", 3)
+    assert play(tmp_path, items, step).failed == ()
+    with pytest.raises(InputError, match="any 2 of 4 are 6 cases, and no more than 3 are tried"):
+        play(tmp_path, [*items, make_node("d").zone("d")], {"expect": {"survives": {"zone": 2}}})
 
 
 def test_a_command_that_only_starts_from_a_scenario_stops_where_an_expectation_fails(tmp_path: Path) -> None:

@@ -44,6 +44,7 @@ from tests.whatif.test_edits import edits, workload
         pytest.param("scale rs/of-a-deployment=1", "it belongs to Deployment shop, which would undo it (scale deployment/default/shop)", id="somebody else's"),
         pytest.param("delete node/node-1", "a node is not deleted this way (use --remove-node node-1)", id="node"),
         pytest.param("add-node cpu=1,colour=red", "'colour' is not known here (known are cpu, memory", id="unknown word"),
+        pytest.param("add-node cpu=1,memory", "'memory' has no value (write KEY=VALUE,KEY=VALUE)", id="a word without a value"),
         pytest.param("add-node cpu=much", "cpu: 'much' is not a quantity", id="not a quantity"),
         pytest.param("add-node cpu=-1", "cpu: -1 is negative", id="negative quantity"),
         pytest.param("add-node zone=a b", "'a b' cannot be the name of a zone", id="bad zone"),
