@@ -22,7 +22,7 @@ LATE = "WaitForFirstConsumer"
 
 
 def storage_class(
-    name: str = "late", mode: str = LATE, provisioner: str = "csi.example", **fields: Any
+    name: str = "late", mode: str | None = LATE, provisioner: str = "csi.example", **fields: Any
 ) -> StorageClass:
     return msgspec.convert(
         {"metadata": {"name": name}, "provisioner": provisioner, "volumeBindingMode": mode, **fields}, StorageClass

@@ -156,3 +156,30 @@ def test_a_claim_that_is_not_there(minor: str, code: str | None) -> None:
     statuses = make_bench(GCEPDLimits, [make_node("n").obj()], pod, current=RELEASES[minor]).statuses()
     text = 'looking up PVC default/gone: persistentvolumeclaim "gone" not found'
     assert statuses == ({"n": (code, (text,))} if code else {})
+
+
+@pytest.mark.parametrize("minor", ["1.30", "1.22"])
+def test_a_claim_without_a_name_is_an_error(minor: str) -> None:
+    pod = make_pod("new").spec(volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": ""}}]).obj()
+    statuses = make_bench(GCEPDLimits, [make_node("n").obj()], pod, current=RELEASES[minor]).statuses()
+    assert statuses == {"n": ("Error", ("PersistentVolumeClaim had no name",))}
+
+
+@pytest.mark.parametrize(
+    ("minor", "statuses"),
+    [
+        pytest.param("1.23", {"n": TOO_MANY}, id="since 1.23 they count"),
+        pytest.param("1.22", {}, id="before that they did not"),
+    ],
+)
+def test_the_disks_of_ephemeral_volumes(minor: str, statuses: dict[str, Any]) -> None:
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": "new", "uid": "u", "controller": True}
+    objects = [
+        claim("new-v", cls="gce", meta={"ownerReferences": [owner]}),
+        storage_class("gce", provisioner="kubernetes.io/gce-pd"),
+    ]
+    volumes = [{"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}}]
+    pod = make_pod("new").uid("u").spec(volumes=volumes).obj()
+    nodes = [limited("GCEPDLimits", "n", 0)]
+    made = make_bench(GCEPDLimits, nodes, pod, objects=objects, current=RELEASES[minor])
+    assert made.statuses() == statuses

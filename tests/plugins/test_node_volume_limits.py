@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ksched_cli.plugins.lib.volumes import volume_handle, zones_of
 from ksched_cli.plugins.node_volume_limits import NodeVolumeLimits
 from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_node, make_pod
@@ -198,3 +199,53 @@ def test_agrees_with_a_reading_of_the_rule_node_by_node(
         if limit is not None and new and len(used) + len(new) > limit:
             expected[node] = EXCEEDED
     assert made.statuses() == expected
+
+
+ZONE, BETA_ZONE = "topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"
+
+
+@pytest.mark.parametrize(
+    ("source", "labels", "handle"),
+    [
+        pytest.param({"awsElasticBlockStore": {"volumeID": "vol-1"}}, {}, "vol-1", id="AWS"),
+        pytest.param({"awsElasticBlockStore": {"volumeID": "aws://z/vol-1"}}, {}, "vol-1", id="AWS with the zone"),
+        pytest.param({"azureDisk": {"diskName": "d", "diskURI": "/d"}}, {}, "/d", id="Azure"),
+        pytest.param({"cinder": {"volumeID": "c"}}, {}, "c", id="Cinder"),
+        pytest.param({"portworxVolume": {"volumeID": "p"}}, {}, "p", id="Portworx"),
+        pytest.param({"nfs": {"server": "s", "path": "/"}}, {}, "", id="a volume without a driver"),
+        pytest.param(
+            {"gcePersistentDisk": {"pdName": "g"}},
+            {},
+            "projects/UNSPECIFIED/zones/UNSPECIFIED/disks/g",
+            id="GCE without a zone",
+        ),
+        pytest.param(
+            {"gcePersistentDisk": {"pdName": "g"}},
+            {ZONE: "eu-1-a"},
+            "projects/UNSPECIFIED/zones/eu-1-a/disks/g",
+            id="GCE with a zone",
+        ),
+        pytest.param(
+            {"gcePersistentDisk": {"pdName": "g"}},
+            {ZONE: "eu-1-a__eu-1-b"},
+            "projects/UNSPECIFIED/regions/eu-1/disks/g",
+            id="GCE with two zones",
+        ),
+    ],
+)
+def test_the_name_that_a_driver_has_for_a_disk(source: dict[str, Any], labels: dict[str, str], handle: str) -> None:
+    made = volume(labels=labels, **source)
+    assert volume_handle(made.spec, zones_of(made, RELEASES["1.36"])) == handle
+
+
+@pytest.mark.parametrize(
+    ("minor", "labels", "zones"),
+    [
+        pytest.param("1.21", {ZONE: "a"}, "a", id="the label"),
+        pytest.param("1.20", {ZONE: "a"}, "", id="the label, in a minor that reads the beta label alone"),
+        pytest.param("1.20", {BETA_ZONE: "b"}, "b", id="the beta label"),
+        pytest.param("1.21", {BETA_ZONE: "b"}, "b", id="the beta label, in a minor that reads both"),
+    ],
+)
+def test_the_zones_of_a_volume(minor: str, labels: dict[str, str], zones: str) -> None:
+    assert zones_of(volume(labels=labels), RELEASES[minor]) == zones

@@ -113,6 +113,7 @@ def test_conditions(
     node = make_node("n").status(conditions=[{"type": key, "status": each} for key, each in conditions.items()]).obj()
     made = make_bench(predicate, [node], make_pod("new").requests(**requests).obj(), current=OLD)
     assert made.statuses() == ({"n": (UNRESOLVABLE, reasons)} if reasons else {})
+    assert made.plugin.explain(None, made.pod, made.nodes(), 0) == conditions
 
 
 def test_a_cordoned_node_is_out_for_pods_that_tolerate_the_taint_too_where_conditions_decide() -> None:
@@ -222,13 +223,20 @@ def test_volume_zones(label: str, statuses: dict[str, Any]) -> None:
     assert made.statuses() == statuses
 
 
-def test_a_claim_without_a_volume_is_an_error_where_nodes_have_zones() -> None:
+@pytest.mark.parametrize(
+    ("mode", "text"),
+    [
+        pytest.param("Immediate", 'PersistentVolumeClaim was not found: "data"', id="bound at once"),
+        pytest.param(None, 'VolumeBindingMode not set for StorageClass "now"', id="no mode"),
+    ],
+)
+def test_a_claim_without_a_volume_is_an_error_where_nodes_have_zones(mode: str | None, text: str) -> None:
     nodes = [make_node("zoned").label("failure-domain.beta.kubernetes.io/zone", "z").obj(), make_node("plain").obj()]
-    objects = [claim("data", cls="now"), storage_class("now", mode="Immediate")]
+    objects = [claim("data", cls="now"), storage_class("now", mode=mode)]
     made = make_bench(NoVolumeZoneConflict, nodes, with_claims("data"), objects=objects, current=OLD)
     verdict = made.plugin.filter(None, made.pod, made.nodes())
     found = {name: verdict.status(row) for row, name in enumerate(made.cluster.nodes.names)}
-    assert found == {"zoned": error('PersistentVolumeClaim was not found: "data"'), "plain": SUCCESS}
+    assert found == {"zoned": error(text), "plain": SUCCESS}
 
 
 @pytest.mark.parametrize("gate", [True, False], ids=["gate on", "gate off"])

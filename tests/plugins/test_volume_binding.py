@@ -7,10 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from ksched_cli.api.storage import PersistentVolume, PersistentVolumeClaim
+from ksched_cli.api.core import LabelSelector, LabelSelectorRequirement, ObjectMeta
+from ksched_cli.api.storage import CSIStorageCapacity, PersistentVolume, PersistentVolumeClaim
 from ksched_cli.plugins.lib.volumes import SELECTED_NODE
 from ksched_cli.plugins.volume_binding import VolumeBinding
-from ksched_cli.releases.minors import RELEASES
+from ksched_cli.releases.minors import RELEASES, nearest_release
 from tests.builders import make_node, make_pod
 from tests.harness import Bench, make_bench, make_scheduler, placed
 from tests.lanes import examples
@@ -25,6 +26,16 @@ EXISTS = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv
 STATIC = storage_class(provisioner="kubernetes.io/no-provisioner")
 DYNAMIC = storage_class()
 NODES = [make_node("a").zone("a").obj(), make_node("b").zone("b").obj()]
+
+
+def in_zones(*zones: str) -> dict[str, Any]:
+    return {"matchLabelExpressions": [{"key": "topology.kubernetes.io/zone", "values": list(zones)}]}
+
+
+def unreadable(zone: str) -> CSIStorageCapacity:
+    made = pool(zone, "9Gi")
+    operator = LabelSelectorRequirement("topology.kubernetes.io/zone", "Like", (zone,))
+    return replace(made, metadata=ObjectMeta("odd", "default"), node_topology=LabelSelector({}, (operator,)))
 
 
 def bench(pod: Any, *objects: Any, minor: str = "1.36", gates: str = "") -> Bench:
@@ -72,16 +83,37 @@ def reasons(made: Bench) -> dict[str, tuple[str, ...]]:
         pytest.param(
             [
                 claim(),
-                storage_class(
-                    allowedTopologies=[
-                        {"matchLabelExpressions": [{"key": "topology.kubernetes.io/zone", "values": ["b"]}]}
-                    ]
-                ),
+                storage_class(allowedTopologies=[in_zones("b")]),
             ],
             {"a": (BIND,)},
             id="dynamic: allowed topologies",
         ),
+        pytest.param(
+            [claim(), storage_class(allowedTopologies=[{}, in_zones("b")])],
+            {"a": (BIND,)},
+            id="dynamic: an empty topology before another allows nothing",
+        ),
+        pytest.param(
+            [claim(), storage_class(allowedTopologies=[{}])],
+            {"a": (BIND,), "b": (BIND,)},
+            id="dynamic: an empty topology alone",
+        ),
+        pytest.param(
+            [claim(), storage_class(allowedTopologies=[in_zones("c"), in_zones("a")])],
+            {"b": (BIND,)},
+            id="dynamic: the second of two topologies",
+        ),
         pytest.param([claim(), DYNAMIC, csi_driver()], {"a": (SPACE,), "b": (SPACE,)}, id="dynamic: nothing published"),
+        pytest.param(
+            [claim(), DYNAMIC, csi_driver(), unreadable("a"), pool("b", "1Gi")],
+            {"a": (SPACE,)},
+            id="dynamic: a pool whose topology cannot be read, before one that can",
+        ),
+        pytest.param(
+            [claim(), DYNAMIC, csi_driver(), pool("a", None), pool("b", "1Gi")],
+            {"a": (SPACE,)},
+            id="dynamic: a pool without a capacity",
+        ),
         pytest.param([claim(), DYNAMIC, csi_driver(publishes=False)], {}, id="dynamic: the driver does not publish"),
         pytest.param([claim(), DYNAMIC, csi_driver(), pool("a", "1Gi")], {"b": (SPACE,)}, id="dynamic: enough in a"),
         pytest.param(
@@ -181,6 +213,78 @@ def test_no_class_to_provision_from_is_an_error() -> None:
     state = made.state()
     made.cluster.catalog.remove(DYNAMIC)
     assert made.plugin.filter(state, made.pod, made.nodes()).status(0).message == 'failed to find storage class "late"'
+
+
+def test_a_claim_without_a_class_is_an_error() -> None:
+    made = bench(with_claims("data"), claim(annotations={SELECTED_NODE: "a"}), DYNAMIC)
+    state = made.state()
+    (waiting,) = state.claims.delayed
+    waiting.spec.storage_class_name = ""
+    assert made.plugin.filter(state, made.pod, made.nodes()).status(0).message == 'no class for claim "default/data"'
+
+
+LOCAL = {"path": "/disk"}
+
+
+def on_hosts(*hosts: str, operator: str = "In") -> dict[str, Any]:
+    requirement = {"key": "kubernetes.io/hostname", "operator": operator, "values": list(hosts)}
+    return {"required": {"nodeSelectorTerms": [{"matchExpressions": [requirement]}]}}
+
+
+@pytest.mark.parametrize(
+    ("minor", "volumes", "names"),
+    [
+        pytest.param("1.31.1", [volume("x", local=LOCAL, nodeAffinity=on_hosts("a"))], {"a"}, id="a local volume"),
+        pytest.param(
+            "1.31.1",
+            [volume("x"), volume("y", local=LOCAL, nodeAffinity=on_hosts("a"))],
+            {"a"},
+            id="another volume first",
+        ),
+        pytest.param(
+            "1.31.1",
+            [
+                volume("x", local=LOCAL, nodeAffinity=on_hosts("a", "b")),
+                volume("y", local=LOCAL, nodeAffinity=on_hosts("b", "c")),
+            ],
+            {"b"},
+            id="two local volumes",
+        ),
+        pytest.param("1.31.1", [volume("x", nodeAffinity=on_hosts("a"))], None, id="a volume that is not local"),
+        pytest.param("1.31.1", [volume("x", local=LOCAL)], None, id="a local volume without an affinity"),
+        pytest.param(
+            "1.31.1",
+            [volume("x", local=LOCAL, nodeAffinity=on_hosts("a", operator="NotIn"))],
+            None,
+            id="another operator",
+        ),
+        pytest.param("1.31.3", [volume("x", local=LOCAL, nodeAffinity=on_hosts("a"))], None, id="a later patch"),
+        pytest.param("1.32", [volume("x", local=LOCAL, nodeAffinity=on_hosts("a"))], None, id="a later minor"),
+    ],
+)
+def test_local_volumes_narrow_the_nodes(minor: str, volumes: list[Any], names: set[str] | None) -> None:
+    """Up to 1.31.2. A node that is not named is not tried."""
+    claims = [claim(each.metadata.name, volume=each.metadata.name) for each in volumes]
+    release = nearest_release(minor)
+    pod = with_claims(*(each.metadata.name for each in volumes))
+    answer = make_bench(VolumeBinding, NODES, pod, objects=[*claims, *volumes], current=release).pre_filter()
+    assert answer.node_names == names
+
+
+def test_a_missing_volume_leaves_all_nodes_open() -> None:
+    objects = [claim("x", volume="gone"), claim("y", volume="y"), volume("y", local=LOCAL, nodeAffinity=on_hosts("a"))]
+    for names in (("x", "y"), ("y", "x")):
+        made = make_bench(VolumeBinding, NODES, with_claims(*names), objects=objects, current=nearest_release("1.30.6"))
+        assert made.pre_filter().node_names is None
+
+
+def test_explain_tells_missing_and_unreachable_volumes_apart() -> None:
+    objects = [claim("x", volume="gone"), claim("y", volume="y"), claim("z"), DYNAMIC, volume("y", zone="b")]
+    made = bench(with_claims("x", "y", "z"), *objects)
+    explained = {name: made.plugin.explain(made.state(), made.pod, made.nodes(), row) for row, name in enumerate("ab")}
+    assert explained["a"] == {"missing": {"x": "gone"}, "unreachable": {"y": "y"}, "waitingForNode": ["z"]}
+    assert explained["b"] == {"missing": {"x": "gone"}, "waitingForNode": ["z"]}
+    assert made.plugin.explain(None, made.pod, made.nodes(), 0) == {}
 
 
 def test_skips_a_pod_without_claims() -> None:

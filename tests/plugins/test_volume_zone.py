@@ -51,6 +51,11 @@ def test_filter(volume_labels: dict[str, str], node_labels: dict[str, str], pass
         pytest.param([claim(cls=None)], "PersistentVolumeClaim had no pv name and storageClass name", id="no class"),
         pytest.param([claim()], 'storageclass.storage.k8s.io "late" not found', id="class is missing"),
         pytest.param(
+            [claim(), storage_class(mode=None)],
+            'VolumeBindingMode not set for StorageClass "late"',
+            id="class without a mode",
+        ),
+        pytest.param(
             [claim(), storage_class(mode="Immediate")], "PersistentVolume had no name", id="should have been bound"
         ),
     ],
@@ -58,6 +63,14 @@ def test_filter(volume_labels: dict[str, str], node_labels: dict[str, str], pass
 def test_pods_that_no_node_can_help(objects: list[Any], message: str) -> None:
     status = make_bench(VolumeZone, [make_node().obj()], with_claims("data"), objects=objects).pre_filter()
     assert (status.code.go_name, status.message) == ("UnschedulableAndUnresolvable", message)
+
+
+def test_a_claim_without_a_name() -> None:
+    status = make_bench(VolumeZone, [make_node().obj()], with_claims("")).pre_filter()
+    assert (status.code.go_name, status.message) == (
+        "UnschedulableAndUnresolvable",
+        "PersistentVolumeClaim had no name",
+    )
 
 
 @pytest.mark.parametrize(
