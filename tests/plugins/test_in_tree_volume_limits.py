@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.storage import CSINode, PersistentVolume
+from ksched_cli.framework.rows import NodeRows
 from ksched_cli.plugins.in_tree_volume_limits import AzureDiskLimits, CinderLimits, EBSLimits, GCEPDLimits
+from ksched_cli.plugins.lib.volumes import AttachedVolumes
 from ksched_cli.releases.minors import RELEASES
 from tests.builders import make_node, make_pod
 from tests.harness import make_bench
@@ -183,3 +186,20 @@ def test_the_disks_of_ephemeral_volumes(minor: str, statuses: dict[str, Any]) ->
     nodes = [limited("GCEPDLimits", "n", 0)]
     made = make_bench(GCEPDLimits, nodes, pod, objects=objects, current=RELEASES[minor])
     assert made.statuses() == statuses
+
+
+def test_what_a_limit_noted_is_rolled_back_and_ends_with_a_change_of_the_node() -> None:
+    cluster = make_bench(GCEPDLimits, [make_node(name).obj() for name in "ab"], make_pod().obj(), current=OLD).cluster
+    nodes = NodeRows(cluster)
+    noted = AttachedVolumes.of(cluster)
+    noted.note(0, 5, 1)
+    with cluster.undo.trial():
+        noted.note(0, 3, 2)
+        noted.note(1, 2, 2)
+        assert AttachedVolumes.of(cluster).at(nodes).tolist() == [[3, 2], [2, 2]]
+        cluster.add_pod(make_pod("run").on("a").obj())
+        assert AttachedVolumes.of(cluster).at(nodes).tolist() == [[0, 2], [0, 2]]
+    assert AttachedVolumes.of(cluster).at(nodes).tolist() == [[5, 0], [1, 0]]
+    assert AttachedVolumes.of(cluster).at(NodeRows(cluster, np.array([1]))).tolist() == [[0], [0]]
+    cluster.add_pod(make_pod("run").on("a").obj())
+    assert AttachedVolumes.of(cluster).at(nodes).tolist() == [[0, 0], [0, 0]]

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
-from ksched_cli.plugins.lib.devices.claims import AllocationError
+from ksched_cli.api.dynamic_resources import Device, DeviceConstraint
+from ksched_cli.plugins.lib.devices.allocator import constraint_of, look_up
+from ksched_cli.plugins.lib.devices.claims import AllocationError, DeviceRules, RequestView
 from ksched_cli.plugins.lib.devices.inventory import Features
+from ksched_cli.releases.minors import NEWEST, RELEASES
 from tests.plugins.lib.devices.resources import (
     DRIVER,
     GPU,
@@ -192,3 +196,82 @@ def test_a_shared_device_is_like_itself_and_not_distinct() -> None:
 def test_selectors_read_lists(expression: str, expected: bool) -> None:
     claim = make_claim("c", exactly(selectors=selectors(f'device.attributes["{DRIVER}"].a.{expression}')))
     assert (found(claim, slice_of(texts("x", "y")), LISTS) is not None) is expected
+
+
+def view(name: str, parent: str = "") -> RequestView:
+    return RequestView(name, parent, "gpu", "ExactCount", 1, None, (), (), False, {})
+
+
+def with_value(value: str, name: str = "a") -> Device:
+    return msgspec.convert({"name": value, "attributes": {name: {"string": value}}}, Device)
+
+
+FIRST, SECOND = view("one"), view("two")
+
+
+@pytest.mark.parametrize("minor", ["1.36", "1.37"])
+@pytest.mark.parametrize(
+    ("lists", "constraint", "first", "second"),
+    [
+        pytest.param(False, {"distinctAttribute": f"{DRIVER}/a"}, "x", "x", id="distinct"),
+        pytest.param(True, {"distinctAttribute": f"{DRIVER}/a"}, "x", "x", id="distinct, of lists"),
+        pytest.param(False, {"matchAttribute": f"{DRIVER}/a"}, "x", "y", id="match"),
+    ],
+)
+@pytest.mark.parametrize(
+    "requests",
+    [
+        pytest.param((FIRST, SECOND), id="of requests"),
+        pytest.param((view("sub", "one"), view("sub", "two")), id="of alternatives of one name"),
+    ],
+)
+def test_a_device_that_is_given_back_stands_in_nobodys_way(
+    minor: str, lists: bool, constraint: dict[str, Any], first: str, second: str, requests: tuple[RequestView, ...]
+) -> None:
+    made = constraint_of(msgspec.convert(constraint, DeviceConstraint), DeviceRules.of(RELEASES[minor]), lists=lists)
+    assert made is not None
+    one, two = requests
+    assert made.add(one, with_value(first), DRIVER)
+    assert not made.add(two, with_value(second), DRIVER)
+    made.remove(one, with_value(first), DRIVER)
+    assert made.add(two, with_value(second), DRIVER)
+    assert not made.add(one, with_value(first), DRIVER)
+    made.remove(two, with_value(second), DRIVER)
+    assert made.add(one, with_value(first), DRIVER)
+
+
+@pytest.mark.parametrize(
+    ("named", "request_view", "concerned"),
+    [
+        pytest.param((), FIRST, True, id="no request is named"),
+        pytest.param(("one",), FIRST, True, id="the request"),
+        pytest.param(("two",), FIRST, False, id="another request"),
+        pytest.param(("one",), view("sub", "one"), True, id="an alternative of the request"),
+        pytest.param(("one/sub",), view("sub", "one"), True, id="the alternative"),
+        pytest.param(("one/other",), view("sub", "one"), False, id="another alternative"),
+        pytest.param(("sub",), view("sub", "one"), False, id="the name of the alternative alone"),
+    ],
+)
+def test_which_requests_a_constraint_is_for(named: tuple[str, ...], request_view: RequestView, concerned: bool) -> None:
+    made = constraint_of(DeviceConstraint(named, f"{DRIVER}/a"), DeviceRules.of(NEWEST))
+    assert made is not None
+    # A device without the attribute is refused where the constraint is for the request.
+    assert made.add(request_view, with_value("x", "b"), DRIVER) is not concerned
+
+
+@pytest.mark.parametrize(
+    ("attribute", "name", "found"),
+    [
+        pytest.param(f"{DRIVER}/a", "a", True, id="identifier of the driver"),
+        pytest.param("other.example.com/a", "a", False, id="identifier of another driver"),
+        pytest.param("other.example.com/a", "other.example.com/a", True, id="full name"),
+        pytest.param(f"{DRIVER}/a", f"{DRIVER}/a", True, id="full name of the driver's own"),
+        pytest.param(f"{DRIVER}/a", "b", False, id="another identifier"),
+    ],
+)
+def test_the_name_of_an_attribute(attribute: str, name: str, found: bool) -> None:
+    assert (look_up(with_value("x", name), DRIVER, attribute) is not None) is found
+
+
+def test_an_unknown_kind_of_constraint_is_none() -> None:
+    assert constraint_of(DeviceConstraint(), DeviceRules.of(NEWEST)) is None

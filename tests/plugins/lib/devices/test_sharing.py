@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ksched_cli.api.dynamic_resources import Device
-from ksched_cli.plugins.lib.devices.capacity import consumed_capacity, fits
+from ksched_cli.api.quantity import parse_quantity
+from ksched_cli.plugins.lib.devices.capacity import Counting, UncountableCapacity, consumed_capacity, fits
 from ksched_cli.plugins.lib.devices.inventory import Features
 from ksched_cli.plugins.lib.devices.node_search import allocation_of
 from ksched_cli.releases.minors import nearest_release
@@ -195,3 +196,95 @@ def test_capacity_is_never_overdrawn(amounts: list[int], devices: int) -> None:
         used[pick] = used.get(pick, 0) + amount
     assert all(total <= 12 for total in used.values())
     assert found is not None or sum(amounts) > 12 * devices - 12
+
+
+HALVES = {"validRange": {"min": "1", "max": "10", "step": "500m"}}
+HALVES_FROM_ZERO = {"validRange": {"max": "10", "step": "500m"}}
+FINE = {"validRange": {"min": "1", "max": "10", "step": "500u"}}
+
+
+@pytest.mark.parametrize(
+    ("policy", "requested", "plain", "fractional", "exact"),
+    [
+        pytest.param(HALVES, "1", "1", "1", "1", id="the least"),
+        pytest.param(HALVES, "500m", "1", "1", "1", id="below the least"),
+        pytest.param(HALVES, "1200m", "2", "1500m", "1500m", id="up to the next step, which is one where wholes count"),
+        pytest.param(HALVES, "1500m", "2", "1500m", "1500m", id="on a step of thousandths"),
+        pytest.param(HALVES, "10", "10", "10", "10", id="the most"),
+        pytest.param(HALVES, "10001m", None, None, None, id="more than the most"),
+        pytest.param(HALVES_FROM_ZERO, "1500m", "1500m", "1500m", "1500m", id="on a step from zero"),
+        pytest.param(HALVES_FROM_ZERO, "1200m", "1200m", None, None, id="off the steps from zero: nothing rounds up"),
+        pytest.param(
+            HALVES_FROM_ZERO, "1499500u", "1499500u", "1499500u", None, id="finer than a thousandth, which is rounded"
+        ),
+        pytest.param(FINE, "1200m", "2", "2", "2", id="wholes count where a bound is finer than a thousandth"),
+        pytest.param({"validRange": {"max": "1"}}, "1", "1", "1", "1", id="the most without steps"),
+        pytest.param({"default": "3", "validRange": {"max": "2"}}, "3", "3", "3", "3", id="as much as the default"),
+        pytest.param({"validValues": []}, "3", "3", "3", "3", id="no values"),
+    ],
+)
+def test_how_ranges_are_counted(
+    policy: dict[str, Any], requested: str, plain: str | None, fractional: str | None, exact: str | None
+) -> None:
+    """In wholes; in thousandths with DRAFractionalCapacityRange; and since 1.37 without rounding what is finer."""
+    made = msgspec.convert(shared_device(memory={"value": "100", "requestPolicy": policy}), Device)
+    wanted = {"memory": parse_quantity(requested)}
+    for counting, expected in ((Counting(), plain), (Counting(True), fractional), (Counting(True, True), exact)):
+        assert fits(made, wanted, counting=counting) is (expected is not None)
+        if expected is not None:
+            assert consumed_capacity(made, wanted, counting=counting) == {"memory": parse_quantity(expected)}
+
+
+TWO_TO_63 = str(2**63)
+
+
+@pytest.mark.parametrize(
+    ("policy", "requested", "counting", "text"),
+    [
+        pytest.param(
+            HALVES, "1200500u", Counting(True, True), "is not a representable milli value", id="finer than a thousandth"
+        ),
+        pytest.param(
+            {"validRange": {"min": "1", "step": "1"}},
+            TWO_TO_63,
+            Counting(False, True),
+            "exceeds MaxInt64",
+            id="more than an int64",
+        ),
+        pytest.param(
+            {"validRange": {"min": "1", "step": "4"}},
+            str(2**63 - 1),
+            Counting(False, True),
+            "up to the next step passes MaxInt64",
+            id="the next step is more than an int64",
+        ),
+        pytest.param(
+            {"validRange": {"min": "1", "step": "4"}},
+            str((2**63 - 1) // 1000),
+            Counting(True, True),
+            "up to the next step passes the milli-value range",
+            id="the next step is more than thousandths in an int64",
+        ),
+        pytest.param({"validRange": {"min": "1", "step": "0"}}, "2", Counting(), "its step is 0", id="no step"),
+        pytest.param(None, "-1", Counting(False, True), "capacity value is negative", id="less than nothing"),
+    ],
+)
+def test_what_cannot_be_counted(policy: dict[str, Any] | None, requested: str, counting: Counting, text: str) -> None:
+    made = msgspec.convert(shared_device(memory={"value": TWO_TO_63, "requestPolicy": policy}), Device)
+    with pytest.raises(UncountableCapacity, match=text) as caught:
+        consumed_capacity(made, {"memory": parse_quantity(requested)}, counting=counting)
+    assert str(caught.value).startswith('capacity "memory": ')
+
+
+@pytest.mark.parametrize(
+    ("allocated", "allocating", "requested", "expected"),
+    [
+        pytest.param(4, 3, 3, True, id="all that is left"),
+        pytest.param(4, 3, 4, False, id="more than is left"),
+        pytest.param(10, 0, 0, True, id="nothing of a full device"),
+    ],
+)
+def test_what_is_taken_already_counts(allocated: int, allocating: int, requested: int, expected: bool) -> None:
+    made = msgspec.convert(shared_device(memory="10"), Device)
+    taken, taking = {"memory": Fraction(allocated)}, {"memory": Fraction(allocating)}
+    assert fits(made, {"memory": Fraction(requested)}, taken, taking) is expected
