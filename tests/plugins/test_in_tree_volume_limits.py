@@ -197,9 +197,8 @@ def test_what_a_limit_noted_is_rolled_back_and_ends_with_a_change_of_the_node() 
         noted.note(0, 3, 2)
         noted.note(1, 2, 2)
         assert AttachedVolumes.of(cluster).at(nodes).tolist() == [[3, 2], [2, 2]]
-        cluster.add_pod(make_pod("run").on("a").obj())
-        assert AttachedVolumes.of(cluster).at(nodes).tolist() == [[0, 2], [0, 2]]
     assert AttachedVolumes.of(cluster).at(nodes).tolist() == [[5, 0], [1, 0]]
     assert AttachedVolumes.of(cluster).at(NodeRows(cluster, np.array([1]))).tolist() == [[0], [0]]
+    noted.note(1, 4, 3)
     cluster.add_pod(make_pod("run").on("a").obj())
-    assert AttachedVolumes.of(cluster).at(nodes).tolist() == [[0, 0], [0, 0]]
+    assert AttachedVolumes.of(cluster).at(nodes).tolist() == [[0, 4], [0, 3]]

@@ -310,11 +310,7 @@ class _Search:
     def run(self) -> Picks | None:
         wanted = sum(self._prepare(at, claim) for at, claim in enumerate(self.claims))
         _allow_frames(_FRAMES_PER_DEVICE * (wanted + MAX_RESULTS * len(self.claims)) + 200)
-        try:
-            done = self._next_request(0, 0)
-        except _TooManyResults as problem:
-            raise AllocationError("allocation max size exceeded") from problem
-        if done:
+        if self._next_request(0, 0):
             return tuple(map(tuple, self.picks))
         if any(pool.invalid for pool in self.pools):
             raise NodeAllocationFailed("invalid resource pools were encountered")
@@ -469,10 +465,7 @@ class _Search:
             return True
         data = self.requests.get((claim_at, request_at))
         if data is None:
-            try:
-                return self._next_request(claim_at + 1, 0)
-            except _TooManyResults:
-                return False
+            return self._next_request(claim_at + 1, 0)
         if not data[0].request.parent:
             return self._next_device(claim_at, request_at, data[0], 0, _START)
         return self._first_alternative(claim_at, request_at, data)

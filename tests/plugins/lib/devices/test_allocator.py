@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from itertools import permutations
 from typing import Any
 
@@ -278,6 +279,77 @@ def test_errors(claim: Any, objects: list[Any], features: Features, text: str) -
     with pytest.raises(AllocationError) as caught:
         allocate([claim], [GPU, *objects], features)
     assert str(caught.value).startswith(text)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "expected"),
+    [
+        pytest.param([32], 32, id="the largest request"),
+        pytest.param([20, 12], 32, id="two requests of the largest size together"),
+        pytest.param([33], None, id="one too many"),
+        pytest.param([20, 13], None, id="one too many together"),
+    ],
+)
+def test_the_largest_claim(sizes: list[int], expected: int | None) -> None:
+    made = make_slice("slice", devices(*[f"d{at:02}" for at in range(40)]), node="node")
+    claim = make_claim("claim", *(exactly(f"r{at}", count=size) for at, size in enumerate(sizes)))
+    if expected is None:
+        with pytest.raises(AllocationError, match=f"requested devices {sum(sizes)} exceeds the claim limit of 32"):
+            allocate([claim], [GPU, made])
+    else:
+        found = allocate([claim], [GPU, made])
+        assert found is not None
+        assert len(found[0]) == expected
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        pytest.param([20, 12], [20, 12], {"a/s0": 20, "b/s1": 12}, id="the second alternative of the second request"),
+        pytest.param([32, 12], [20, 1], {"a/s1": 12, "b/s0": 20}, id="the second alternative of the first request"),
+        pytest.param([32, 30], [3, 2], {"a/s1": 30, "b/s1": 2}, id="the second alternatives of both"),
+        pytest.param([32, 16], [17, 16], {"a/s1": 16, "b/s1": 16}, id="both second ones of the largest size together"),
+        pytest.param([31, 1], [31, 31], {"a/s1": 1, "b/s0": 31}, id="alternatives of one size"),
+    ],
+)
+def test_alternatives_that_are_too_large_together_are_passed_over(
+    first: list[int], second: list[int], expected: dict[str, int]
+) -> None:
+    """Devices of a claim: 32 at most, of all requests together."""
+    made = make_slice("slice", devices(*[f"d{at:02}" for at in range(40)]), node="node")
+    requests = [
+        first_of(name, *(alternative(f"s{at}", count=size) for at, size in enumerate(sizes)))
+        for name, sizes in (("a", first), ("b", second))
+    ]
+    found = allocate([make_claim("claim", *requests)], [GPU, made])
+    assert found is not None
+    assert Counter(pick.partition("=")[0] for pick in found[0]) == expected
+
+
+@pytest.mark.parametrize(
+    ("claims", "expected"),
+    [
+        pytest.param([[exactly("a", adminAccess=True), everything("b", adminAccess=True)]], None, id="of one claim"),
+        pytest.param([[everything("a", adminAccess=True)]], [["a=d1", "a=d2"]], id="alone"),
+        pytest.param(
+            [[exactly("a", adminAccess=True)], [everything("b", adminAccess=True)]],
+            [["a=d1"], ["b=d1", "b=d2"]],
+            id="of two claims",
+        ),
+        pytest.param([[exactly("a")], [everything("b")]], None, id="of two claims without the right"),
+        pytest.param([[exactly("a")], [everything("b", adminAccess=True)]], [["a=d1"], ["b=d1", "b=d2"]], id="of one"),
+    ],
+)
+def test_admins_share_devices_with_other_claims(claims: list[list[Any]], expected: Any) -> None:
+    made = [make_claim(f"c{at}", *requests) for at, requests in enumerate(claims)]
+    assert allocate(made, [GPU, TWO], Features(admin_access=True)) == expected
+
+
+def test_another_claim_may_be_as_large_again() -> None:
+    made = make_slice("slice", devices(*[f"d{at:02}" for at in range(64)]), node="node")
+    found = allocate([make_claim("one", exactly(count=32)), make_claim("two", exactly(count=32))], [GPU, made])
+    assert found is not None
+    assert [len(picks) for picks in found] == [32, 32]
 
 
 def test_selectors_are_not_asked_about_devices_in_use() -> None:

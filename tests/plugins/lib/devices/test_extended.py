@@ -50,6 +50,28 @@ def test_the_gate() -> None:
     assert closed.wanted_by(make_pod().requests(example_com__gpu="1").obj()) == {}
 
 
+@pytest.mark.parametrize(
+    ("requests", "wanted"),
+    [
+        pytest.param({"cpu": "1", "memory": "1Gi"}, {}, id="no extended resource"),
+        pytest.param({"example_com__nic": "1"}, {}, id="no class behind it"),
+        pytest.param({"example_com__gpu": "0"}, {}, id="none of it"),
+        pytest.param(
+            {"cpu": "1", "hugepages-2Mi": "2Mi", "ephemeral-storage": "1Gi", "example_com__gpu": "2"},
+            {GPU: 2},
+            id="beside resources of the node",
+        ),
+        pytest.param(
+            {"example_com__nic": "1", "example_com__gpu": "2", "example_com__none": "0"},
+            {NIC: 1, GPU: 2},
+            id="with one that nothing stands behind",
+        ),
+    ],
+)
+def test_what_a_pod_wants(requests: dict[str, str], wanted: dict[str, int]) -> None:
+    assert index(make_class("a", extendedResourceName=GPU)).wanted_by(make_pod().requests(**requests).obj()) == wanted
+
+
 def test_the_index_follows_the_catalog() -> None:
     catalog = Catalog()
     made = ExtendedResourceIndex(catalog, enabled=True)
