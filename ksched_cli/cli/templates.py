@@ -27,7 +27,7 @@ class Template(Struct, frozen=True):
 
     def show(self, printed: str) -> None:
         """The output of the command, rendered by the template; a help text and other texts as they are."""
-        from ksched_cli.report.jsonpath_steps import TemplateError
+        from ksched_cli.report.jsonpath import TemplateError
 
         try:
             document = json.loads(printed)
@@ -77,8 +77,7 @@ def _value(argument: str, following: Sequence[str]) -> tuple[str, int] | None:
 
 
 def _renderer(kind: str, body: str, text: str, no_headers: bool) -> Renderer:
-    from ksched_cli.report.jsonpath import CustomColumns, JSONPath
-    from ksched_cli.report.jsonpath_steps import TemplateError
+    from ksched_cli.report.jsonpath import CustomColumns, JSONPath, TemplateError
 
     try:
         if kind == "jsonpath":

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from ksched_cli.api.core import Node, Pod
 from ksched_cli.api.object_facts import is_terminal, pod_key
 from ksched_cli.controlplane.controllers.daemon_pods import should_run
-from ksched_cli.errors import InputError
+from ksched_cli.errors import InputError, Problem, UsageError, counted
 from ksched_cli.plan.results.nodes import NodeChanges, NodeColumns
 from ksched_cli.plan.results.outcomes import Displayed, GatedPod, PodOutcome, RefusedPod, refused_pods
 from ksched_cli.plan.run.loaded_input import LoadedInput
@@ -186,6 +186,20 @@ def domains(nodes: Iterable[Node], what: str) -> dict[str, list[str]]:
         if value is not None:
             found.setdefault(value, []).append(name)
     return found
+
+
+def domain_word(what: str) -> str:
+    """`zone`, or `value of example.com/rack`."""
+    return what if what in TOPOLOGY else f"value of {what}"
+
+
+def check_domains(found: Mapping[str, Sequence[str]], what: str, count: int, where: str, hint: str = "") -> None:
+    """UsageError about the option `where` if there is no domain of this kind, or fewer than are to fail together."""
+    if not found:
+        raise UsageError(Problem(f"no node of the input has the label {TOPOLOGY.get(what, what)}", where, hint=hint))
+    if len(found) < count:
+        text = f"{count} cannot fail together: the input has {counted(len(found), domain_word(what))}"
+        raise UsageError(Problem(text, where))
 
 
 def _survives(wanted: Survives, facts: StepFacts) -> Iterator[str]:

@@ -1,20 +1,147 @@
 """`-o jsonpath=` and `-o custom-columns=` as in kubectl: the parser of templates, and what they write of a document.
 
 Mirrors client-go/util/jsonpath (text with `{…}` in it, and `{range …}{end}`) and kubectl/pkg/cmd/get/customcolumn.go.
-Missing fields are left out, as kubectl leaves them out with --allow-missing-template-keys. The steps of a path are in
-`jsonpath_steps.py`."""
+Missing fields are left out, as kubectl leaves them out with --allow-missing-template-keys. A path is a tuple of steps:
+each takes values and returns the values that it leads to."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import eq, ge, gt, le, lt, ne
 from typing import Any, TypeAlias
 
-from ksched_cli.report import jsonpath_steps as steps
+from msgspec import Struct
+
 from ksched_cli.report.encoding import json_text
-from ksched_cli.report.jsonpath_steps import JsonPathLiteral, Path, Step, TemplateError, walk
 from ksched_cli.report.visible import visible
+
+Step: TypeAlias = Callable[[list[Any]], list[Any]]
+Path: TypeAlias = tuple[Step, ...]
+
+COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {"<": lt, ">": gt, "==": eq, "!=": ne, "<=": le, ">=": ge}
+
+
+class TemplateError(ValueError):
+    """A template that cannot be parsed, or that cannot be applied to the document."""
+
+
+class JsonPathLiteral(Struct, frozen=True):
+    """A text, number or truth value of the template."""
+
+    value: str | int | float | bool
+
+    def __call__(self, values: list[Any]) -> list[Any]:
+        return [self.value]
+
+
+def walk(values: list[Any], path: Path) -> list[Any]:
+    """The values that the path leads to."""
+    for step in path:
+        values = step(values)
+    return values
+
+
+def child(name: str) -> Step:
+    return lambda values: [value[name] for value in values if isinstance(value, dict) and name in value]
+
+
+def wildcard(values: list[Any]) -> list[Any]:
+    return [child for value in values for child in _children(value)]
+
+
+def descent(values: list[Any]) -> list[Any]:
+    """The values and all values below them, except empty ones, numbers and truth values."""
+    return [each for value in values for each in _descended(value)]
+
+
+def _children(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return list(value.values())
+    return value if isinstance(value, list) else []
+
+
+def _descended(value: Any) -> Iterator[Any]:
+    if value and isinstance(value, dict | list | str):
+        yield value
+        for child in _children(value):
+            yield from _descended(child)
+
+
+def union(paths: list[Path]) -> Step:
+    return lambda values: [each for path in paths for each in walk(values, path)]
+
+
+def sliced(start: int | None, end: int | None, step: int | None) -> Step:
+    """The step `[start:end:step]`. Negative bounds count from the end."""
+
+    def items_of(value: Any) -> list[Any]:
+        if not isinstance(value, list):
+            raise TemplateError(f"{_kind(value)} is not array or slice")
+        length = len(value)
+        first, last = (bound + length if bound < 0 else bound for bound in (start or 0, length if end is None else end))
+        if first == last:
+            return []
+        for index in (first, last - 1):
+            if not 0 <= index < length:
+                raise TemplateError(f"array index out of bounds: index {index}, length {length}")
+        if first > last:
+            raise TemplateError(f"starting index {first} is greater than ending index {last}")
+        if step is not None and step <= 0:
+            raise TemplateError("step must be > 0")
+        return value[first:last:step]
+
+    return lambda values: [each for value in values if value is not None for each in items_of(value)]
+
+
+def filtered(left: Path, operator: str = "", right: Path = ()) -> Step:
+    """The step `[?(left operator right)]`. Without an operator it checks whether `left` leads to a value."""
+
+    def passes(value: Any) -> bool:
+        if not operator:
+            return _exists(value, left)
+        sides = walk([value], left), walk([value], right)
+        if not all(sides):
+            return False
+        if any(len(side) > 1 for side in sides):
+            raise TemplateError("can only compare one element at a time")
+        (one,), (other,) = sides
+        if _sort(one) != _sort(other) or _sort(one) == "":
+            raise TemplateError(f"incompatible types for comparison: {_kind(one)} and {_kind(other)}")
+        if isinstance(one, bool) and operator not in ("==", "!="):
+            raise TemplateError("invalid type for comparison: bool")
+        return COMPARISONS[operator](one, other)
+
+    def items_of(value: Any) -> list[Any]:
+        if not isinstance(value, list):
+            raise TemplateError(f"{_kind(value)} is not array or slice and cannot be filtered")
+        return [each for each in value if passes(each)]
+
+    return lambda values: [each for value in values for each in items_of(value)]
+
+
+def _exists(value: Any, path: Path) -> bool:
+    try:
+        return bool(walk([value], path))
+    except TemplateError:
+        return False
+
+
+def _sort(value: Any) -> str:
+    """The name of the type for comparisons; empty for values that cannot be compared."""
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, int | float):
+        return "number"
+    return "string" if isinstance(value, str) else ""
+
+
+def _kind(value: Any) -> str:
+    return {"dict": "map", "list": "array", "NoneType": "null"}.get(type(value).__name__, _sort(value))
+
+
+# Templates
 
 
 class JSONPath:
@@ -137,14 +264,12 @@ class _Action:
         elif here == "[":
             self._steps.extend(self._array())
         elif here in "\"'":
-            self._steps.append(
-                steps.JsonPathLiteral(_unescaped(self._read(_TEXT, "unterminated quoted string")["text"]))
-            )
+            self._steps.append(JsonPathLiteral(_unescaped(self._read(_TEXT, "unterminated quoted string")["text"])))
         elif here == ".":
             self.at += 1
             self._steps.append(self._field())
         elif here in "+-0123456789":
-            self._steps.append(steps.JsonPathLiteral(self._number()))
+            self._steps.append(JsonPathLiteral(self._number()))
         elif here == "_" or here.isalpha():
             self._word()
         else:
@@ -161,7 +286,7 @@ class _Action:
     def _word(self) -> None:
         word = self._read(_NAME)[0]
         if word in ("true", "false"):
-            self._steps.append(steps.JsonPathLiteral(word == "true"))
+            self._steps.append(JsonPathLiteral(word == "true"))
         elif word in ("range", "end"):
             self.keyword = word
         else:
@@ -169,13 +294,13 @@ class _Action:
 
     def _field(self) -> Step:
         name = self._read(_NAME)[0]
-        return steps.wildcard if name == "*" else steps.field(name.replace("\\", ""))
+        return wildcard if name == "*" else child(name.replace("\\", ""))
 
     def _recursive(self) -> None:
-        if self._steps[-1:] == [steps.descent]:
+        if self._steps[-1:] == [descent]:
             raise TemplateError("invalid multiple recursive descent")
         self.at += 2
-        self._steps.append(steps.descent)
+        self._steps.append(descent)
         here = self._text[self.at : self.at + 1]
         if here == "_" or here.isalnum():
             self._steps.append(self._field())
@@ -190,7 +315,7 @@ class _Action:
     def _array(self) -> Path:
         inside = self._read(_ARRAY, "unterminated array: a ] is missing")[1]
         if "," in inside:
-            return (steps.union([_subscript(each.strip(" ")) for each in inside.split(",")]),)
+            return (union([_subscript(each.strip(" ")) for each in inside.split(",")]),)
         return _subscript(inside)
 
     def _filter(self) -> Step:
@@ -200,11 +325,11 @@ class _Action:
         self.at += 1
         found = _COMPARISON.fullmatch(inside)
         if found is None:
-            return steps.filtered(_path(inside))
+            return filtered(_path(inside))
         left, operator, right = found.groups()
-        if operator not in steps.COMPARISONS:
+        if operator not in COMPARISONS:
             raise TemplateError(f"unrecognized filter operator {operator}")
-        return steps.filtered(_path(left), operator, _path(right))
+        return filtered(_path(left), operator, _path(right))
 
 
 def _path(text: str) -> Path:
@@ -227,7 +352,7 @@ def _subscript(text: str) -> Path:
     start, end, step = (_bound(part) for part in found.groups())
     if found[2] is None and start is not None:
         end = None if start == -1 else start + 1
-    return (steps.sliced(start, end, step),)
+    return (sliced(start, end, step),)
 
 
 def _bound(text: str | None) -> int | None:

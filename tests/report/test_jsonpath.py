@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from ksched_cli.report.jsonpath import CustomColumns, JSONPath
-from ksched_cli.report.jsonpath_steps import TemplateError
+from ksched_cli.report.jsonpath import CustomColumns, JSONPath, TemplateError
 
 DOC = {
     "kind": "Simulation",

@@ -15,8 +15,6 @@ from msgspec.structs import asdict, fields, replace
 from ksched_cli.config.model import (
     EXTENSION_POINT_FIELDS,
     Extender,
-    ExtenderManagedResource,
-    ExtenderTLSConfig,
     KubeSchedulerProfile,
     PluginRef,
     Plugins,
@@ -197,21 +195,11 @@ def plugin_args(argument: PredicateArgument | PriorityArgument | None) -> Any:
     return None
 
 
-class LegacyExtender(_Part, frozen=True):
+class LegacyExtender(Extender, frozen=True):
     """An extender in a Policy: the time is in nanoseconds there, and one field is spelt otherwise."""
 
-    url_prefix: str = ""
-    filter_verb: str = ""
-    preempt_verb: str = ""
-    prioritize_verb: str = ""
-    weight: int = 0
-    bind_verb: str = ""
     enable_https: bool = field(default=False, name="enableHttps")
-    tls_config: ExtenderTLSConfig | None = None
-    http_timeout: int = 0
-    node_cache_capable: bool = False
-    managed_resources: tuple[ExtenderManagedResource, ...] = ()
-    ignorable: bool = False
+    http_timeout: int = 0  # type: ignore[assignment]  # a text in later configurations
 
     def as_extender(self) -> Extender:
         timeout = duration_text(self.http_timeout) if self.http_timeout else ""

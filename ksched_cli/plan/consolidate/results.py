@@ -18,10 +18,10 @@ from msgspec import Struct, field
 from ksched_cli.api.core import Node
 from ksched_cli.api.selectors import Selector, read_query
 from ksched_cli.cluster.cache import Cluster
-from ksched_cli.errors import Problem, UsageError, counted
+from ksched_cli.errors import Problem, UsageError
 from ksched_cli.plan.results.nodes import NodeChanges
 from ksched_cli.plan.results.outcomes import Displayed, Stats
-from ksched_cli.plan.scenario import domains
+from ksched_cli.plan.scenario import check_domains, domains
 from ksched_cli.whatif.scenario import TOPOLOGY
 
 # local: no single step is left that saves money; time: the time limit ended the search; optimal: the cost is the bound.
@@ -115,14 +115,10 @@ class NodeFailures(Struct, frozen=True):
 
     def check(self, nodes: Iterable[Node]) -> None:
         """UsageError if these nodes have fewer domains, or too many choices of them."""
-        found = len(domains(nodes, self.what))
-        if not found:
-            raise UsageError(Problem(f"no node has the label {TOPOLOGY[self.what]}", str(self)))
-        if self.count > found:
-            text = f"{self.count} cannot fail together: the input has {counted(found, self.what)}"
-            raise UsageError(Problem(text, str(self)))
-        if comb(found, self.count) > MOST_FAILURES:
-            text = f"any {self.count} of {found} {self.what}s are {comb(found, self.count):,} failures"
+        found = domains(nodes, self.what)
+        check_domains(found, self.what, self.count, str(self))
+        if comb(len(found), self.count) > MOST_FAILURES:
+            text = f"any {self.count} of {len(found)} {self.what}s are {comb(len(found), self.count):,} failures"
             hint = "let fewer fail together, or a zone: --survive zone=1"
             raise UsageError(Problem(f"{text}, and at most {MOST_FAILURES:,} are tried", str(self), hint=hint))
 

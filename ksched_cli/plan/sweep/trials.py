@@ -27,7 +27,7 @@ from ksched_cli.controlplane.controllers.nodelifecycle import WHY as EVICTED_BY_
 from ksched_cli.controlplane.store import owner_identity
 from ksched_cli.engine.decision import Decision, random_choice
 from ksched_cli.engine.scheduler import Scheduler
-from ksched_cli.errors import Problem, UsageError, counted
+from ksched_cli.errors import Problem, UsageError
 from ksched_cli.plan.drain.pods import (
     NOTHING_MOVES,
     ChangesAnyway,
@@ -40,7 +40,15 @@ from ksched_cli.plan.results.nodes import NodeColumns
 from ksched_cli.plan.run.each import DIED, SpanRunner, error_text
 from ksched_cli.plan.run.loaded_input import LoadedInput
 from ksched_cli.plan.run.run import Run
-from ksched_cli.plan.scenario import CheckedExpectation, StepFacts, check_expectation, domains, remove_nodes
+from ksched_cli.plan.scenario import (
+    CheckedExpectation,
+    StepFacts,
+    check_domains,
+    check_expectation,
+    domain_word,
+    domains,
+    remove_nodes,
+)
 from ksched_cli.plan.settle import KeptOutcomes
 from ksched_cli.plan.simulate import OutputOptions
 from ksched_cli.plan.sweep.model import Sweep
@@ -50,7 +58,6 @@ from ksched_cli.whatif.changes import Changes
 from ksched_cli.whatif.edits.lib.arguments import EditMistake
 from ksched_cli.whatif.edits.lib.edit import Edit, specs_by_flag
 from ksched_cli.whatif.edits.lib.editor import name_hint, stays_in_a_drain
-from ksched_cli.whatif.scenario import TOPOLOGY
 from ksched_cli.world.results import Ending, Limits, WorldResult
 from ksched_cli.world.world import World
 
@@ -583,8 +590,12 @@ def variant_space(sweep: Sweep, loaded: Loaded) -> VariantSpace:
     found: dict[str, list[str]] = {}
     if sweep.failing is not None:
         found = domains(loaded.of(Node), sweep.failing.what)
-        _check_domains(sweep, found, "" if found else _domain_hint(loaded.of(Node)))
-        name = sweep.failing.name
+        what, name, where = sweep.failing.what, sweep.failing.name, f"--fail {sweep.failing}"
+        check_domains(found, what, sweep.failing.count, where, "" if found else _domain_hint(loaded.of(Node)))
+        if name and name not in found:
+            raise UsageError(
+                Problem(f"the input has no {domain_word(what)} {name}", where, hint=name_hint(name, found))
+            )
         found = {name: found[name]} if name else found
     pending = any(not pod.spec.node_name and not is_terminal(pod) for pod in loaded.of(Pod))
     if sweep.orders and not pending:
@@ -606,17 +617,3 @@ def _domain_hint(nodes: Sequence[Node]) -> str:
     fit = {key: number for key, number in groups.items() if 1 < number <= len(nodes) // 2}
     best = min(fit, key=lambda key: (fit[key], key), default="")
     return f"--fail label={best} has {fit[best]} values" if best else ""
-
-
-def _check_domains(sweep: Sweep, found: dict[str, list[str]], hint: str) -> None:
-    assert sweep.failing is not None
-    what, count, name = sweep.failing.what, sweep.failing.count, sweep.failing.name
-    where = f"--fail {sweep.failing}"
-    if not found:
-        raise UsageError(Problem(f"no node of the input has the label {TOPOLOGY.get(what, what)}", where, hint=hint))
-    kind = what if what in ("node", "zone", "region") else f"value of {what}"
-    if name and name not in found:
-        raise UsageError(Problem(f"the input has no {kind} {name}", where, hint=name_hint(name, found)))
-    if len(found) < count:
-        text = f"{count} cannot fail together: the input has {counted(len(found), kind)}"
-        raise UsageError(Problem(text, where))

@@ -22,7 +22,7 @@ from ksched_cli.report.view.model import (
     columns,
     counting,
 )
-from ksched_cli.report.view.shared import ALLOCATED, ARRIVED
+from ksched_cli.report.view.shared import ALLOCATED, ARRIVED, of_no_use
 
 # So many percent below the end of the worst policy a chart begins.
 _BELOW = 10
@@ -171,8 +171,6 @@ def _table(ranked: Sequence[MeanCurve]) -> Table:
     )
     rows: list[list[Any]] = []
     for each in ranked:
-        parts = {reason: shares[-1] for reason, shares in each.unusable.items()}
-        most = max(parts, key=parts.__getitem__, default="")
         rows.append(
             [
                 each.policy,
@@ -183,8 +181,7 @@ def _table(ranked: Sequence[MeanCurve]) -> Table:
                 each.at(_AT),
                 each.first_failure,
                 each.failed[-1],
-                round(sum(parts.values()), 2),
-                f"{most} {parts[most]:.1f} %" if most and parts[most] else "",
+                *of_no_use({reason: shares[-1] for reason, shares in each.unusable.items()}),
             ]
         )
     return Table(shown, rows, rows_are="policy")

@@ -224,8 +224,11 @@ def _table(curve: Curve) -> Table:
         if percent % _STEP and number not in (0, last):
             continue
         parts = {name: curve.unusable_at[name][number] for name in names}
-        most = max(parts, key=parts.__getitem__, default="")
-        total = round(sum(parts.values()), 2)
-        row = [percent, curve.allocated_at[number], curve.failed_at[number], total]
-        rows.append([*row, f"{most} {parts[most]:.1f} %" if most and parts[most] else ""])
+        rows.append([percent, curve.allocated_at[number], curve.failed_at[number], *of_no_use(parts)])
     return Table(shown, rows, rows_are="point")
+
+
+def of_no_use(parts: Mapping[str, float]) -> tuple[float, str]:
+    """The percent that is free and of no use, and the part of it that is most: `cpu 12.3 %`."""
+    most = max(parts, key=parts.__getitem__, default="")
+    return round(sum(parts.values()), 2), f"{most} {parts[most]:.1f} %" if most and parts[most] else ""

@@ -197,7 +197,9 @@ def test_a_cluster_that_does_not_survive_the_failure_loses_no_node() -> None:
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        pytest.param({"survive": "zone=1"}, "no node has the label topology.kubernetes.io/zone", id="no zones"),
+        pytest.param(
+            {"survive": "zone=1"}, "no node of the input has the label topology.kubernetes.io/zone", id="no zones"
+        ),
         pytest.param({"survive": "node=5"}, "5 cannot fail together: the input has 4 nodes", id="more than there are"),
         pytest.param({"only": "pool=x"}, "no node has these labels", id="labels of no node"),
     ],
